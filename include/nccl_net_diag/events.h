@@ -1,0 +1,65 @@
+// The events of the log: their names and severities. Names are part of the contract; new ones may
+// be added at the end.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace nccl_net_diag {
+
+// Schema version of a log line (field "v").
+inline constexpr int kSchemaVersion = 1;
+
+enum class EventId : std::uint16_t {
+  kPluginLoad,
+  kNodeFacts,
+  kHcaPort,
+  kGdrState,
+  kEnvLint,
+  kPolicyLoaded,
+  kPolicyRefuse,
+  kPolicyWarn,
+  kCommInit,
+  kCommFinalize,
+  kNetDevice,
+  kConnListen,
+  kConnOpen,
+  kConnReady,
+  kConnFail,
+  kConnStall,
+  kConnResume,
+  kConnClose,
+  kQpCreate,
+  kQpTransition,
+  kQpDestroy,
+  kMrRegister,
+  kWcError,
+  kPortEvent,
+  kReqPost,
+  kReqDone,
+  kCollCount,
+  kLogDropped,
+  kSummary,
+  kCount
+};
+
+inline constexpr std::array<std::string_view, static_cast<std::size_t>(EventId::kCount)>
+    kEventNames = {"plugin.load",   "node.facts",    "hca.port",    "gdr.state",  "env.lint",
+                   "policy.loaded", "policy.refuse", "policy.warn", "comm.init",  "comm.finalize",
+                   "net.device",    "conn.listen",   "conn.open",   "conn.ready", "conn.fail",
+                   "conn.stall",    "conn.resume",   "conn.close",  "qp.create",  "qp.transition",
+                   "qp.destroy",    "mr.register",   "wc.error",    "port.event", "req.post",
+                   "req.done",      "coll.count",    "log.dropped", "summary"};
+
+constexpr std::string_view event_name(EventId id) {
+  return kEventNames[static_cast<std::size_t>(id)];
+}
+
+enum class Severity : std::uint8_t { kInfo, kWarn, kError };
+
+constexpr std::string_view severity_name(Severity s) {
+  return s == Severity::kInfo ? "info" : s == Severity::kWarn ? "warn" : "error";
+}
+
+}  // namespace nccl_net_diag

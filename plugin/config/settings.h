@@ -1,0 +1,48 @@
+// The NCCL_NET_DIAG_* variables, read once per process.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nnd::config {
+
+enum class Mode : std::uint8_t { kObserve, kWarn, kEnforce };
+
+// Something wrong with the environment: told as a warning, never a reason to stop the job.
+struct Complaint {
+  std::string variable;
+  std::string value;
+  std::string problem;  // one sentence
+  std::string nearest;  // the known name or value that is closest, or empty
+};
+
+struct Settings {
+  bool disable = false;
+  std::string inner = "auto";
+  std::string file = "/tmp/nccl-net-diag-%u/%h.%p.jsonl";
+  std::uint32_t max_mb = 64;
+  std::string events;    // globs; empty: all but req.*
+  std::string blackbox;  // pattern, "off", or empty: beside the log
+  std::string policy;    // file, or empty: the default place
+  Mode mode = Mode::kWarn;
+  bool mode_given = false;  // MODE was in the environment (a misspelt one counts as enforce)
+  double stall_sec = 10;
+  double connect_sec = 5;
+  std::string verbs_lib;
+  std::string sysfs = "/sys";
+  std::vector<Complaint> complaints;
+};
+
+// Reads the process's environment. Thread-safe as long as nobody calls setenv meanwhile.
+Settings load_settings();
+
+// One row per variable: name, default, meaning. The README's table and --help are printed from it.
+struct VariableDoc {
+  const char* name;
+  const char* fallback;
+  const char* meaning;
+};
+const std::vector<VariableDoc>& variable_docs();
+
+}  // namespace nnd::config

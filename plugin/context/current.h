@@ -1,0 +1,65 @@
+// What NCCL is doing with us on this thread: the net layer says it, the verbs layer reads it. A
+// connection's QPs are made on the thread that is inside that connection's connect or accept, so
+// this gives every QP its connection. One instance per thread; no locking.
+#pragma once
+
+#include <cstdint>
+
+namespace nnd::context {
+
+enum class Call : std::uint8_t {
+  kNone,  // not inside a call of ours: NCCL's own threads (GIN, port recovery, async events)
+  kInit,
+  kDevices,
+  kGetProperties,
+  kListen,
+  kConnect,
+  kAccept,
+  kRegMr,
+  kRegMrDmaBuf,
+  kDeregMr,
+  kClose,
+  kFinalize,
+  kOther
+};
+
+enum class Direction : std::uint8_t { kNone, kSend, kRecv };
+
+// What is known of a connection while it is being made. Plain data: the verbs layer copies it into
+// its QP table.
+struct Connection {
+  std::uint32_t id = 0;  // event field "conn"; 0: no connection
+  Direction dir = Direction::kNone;
+  std::int32_t dev = -1;          // net device index as NCCL passed it
+  std::uint64_t comm = 0;         // NCCL's communicator hash, 0 where the net API does not tell it
+  std::uint64_t link_proc = 0;    // "link": the listener's process id ...
+  std::uint32_t link_listen = 0;  // ... and its listen id; the same on both ends
+  std::uint64_t peer_proc = 0;    // the peer's process id where the handle trailer told it
+};
+
+struct Current {
+  Call call = Call::kNone;
+  Connection conn;
+  int ptr_type = 0;  // NCCL_PTR_* during regMr
+  // Written by the verbs layer for whoever made the call: the last verb that failed inside it.
+  const char* failed_verb = nullptr;
+  int failed_errno = 0;
+};
+
+Current& current() noexcept;
+
+// Makes a call current for the life of the object, and restores what was there before.
+class Scope {
+ public:
+  Scope(Call call, const Connection& conn, int ptr_type = 0) noexcept : saved_(current()) {
+    current() = Current{call, conn, ptr_type, nullptr, 0};
+  }
+  ~Scope() { current() = saved_; }
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+ private:
+  Current saved_;
+};
+
+}  // namespace nnd::context

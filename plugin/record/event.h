@@ -1,0 +1,68 @@
+// Building one event. The payload is a MessagePack map in a buffer on the stack; common fields (v,
+// ts, mono_ns, host, pid, proc, seq, ev, sev) are added when the line is written. Not for the data
+// path.
+//
+//   Event(EventId::kQpTransition).add("conn", 7).object("qp").add("num", 0x1a5).add("from",
+//   "INIT").end().emit();
+//
+// An event that is filtered out or comes before start() costs a branch per call. Not thread-safe:
+// one event, one thread.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "nccl_net_diag/events.h"
+
+namespace nnd::record {
+
+using nccl_net_diag::EventId;
+using nccl_net_diag::Severity;
+
+class Event {
+ public:
+  explicit Event(EventId id, Severity severity = Severity::kInfo);
+
+  // A key may be given once per object. Inside an array use push().
+  Event& add(std::string_view key, std::string_view value);
+  Event& add(std::string_view key, const char* value) { return add(key, std::string_view(value)); }
+  Event& add(std::string_view key, bool value);
+  Event& add(std::string_view key, double value);
+  template <std::integral T>
+  Event& add(std::string_view key, T value) {
+    if constexpr (std::is_signed_v<T>)
+      return add_signed(key, value);
+    else
+      return add_unsigned(key, value);
+  }
+  Event& hex(std::string_view key, std::uint64_t value);  // as a string "0x..."
+
+  Event& object(std::string_view key);
+  Event& array(std::string_view key);
+  Event& push(std::string_view value);
+  Event& push_object();
+  Event& end();  // closes the innermost object or array
+
+  // A warn or error says its cause (an id of the failure catalogue), one sentence with what was
+  // seen, and what to do.
+  Event& blame(std::string_view cause, std::string_view msg, std::string_view fix);
+
+  // Hands the event to the recorder (and, for warn and error, one INFO line to NCCL's logger).
+  // Never blocks on the log: a full ring drops and counts.
+  void emit();
+
+  bool enabled() const { return enabled_; }
+
+ private:
+  Event& add_signed(std::string_view key, std::int64_t value);
+  Event& add_unsigned(std::string_view key, std::uint64_t value);
+  // The rest belongs to the implementer.
+  EventId id_;
+  Severity severity_;
+  bool enabled_;
+};
+
+}  // namespace nnd::record
