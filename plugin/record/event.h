@@ -1,6 +1,7 @@
 // Building one event. The payload is a MessagePack map in a buffer on the stack; common fields (v,
 // ts, mono_ns, host, pid, proc, seq, ev, sev) are added when the line is written. Not for the data
-// path.
+// path. A string over 8 KiB, an event over 64 KiB, more than 8 levels: the event is cut and says so
+// (field "cut").
 //
 //   Event(EventId::kQpTransition).add("conn", 7).object("qp").add("num", 0x1a5).add("from",
 //   "INIT").end().emit();
@@ -13,9 +14,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "nccl_net_diag/events.h"
+#include "record/pack.h"
 
 namespace nnd::record {
 
@@ -56,13 +57,23 @@ class Event {
 
   bool enabled() const { return enabled_; }
 
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
  private:
   Event& add_signed(std::string_view key, std::int64_t value);
   Event& add_unsigned(std::string_view key, std::uint64_t value);
-  // The rest belongs to the implementer.
+  void note_subject(std::string_view key, std::string_view value);
+
   EventId id_;
   Severity severity_;
   bool enabled_;
+  bool emitted_ = false;
+  bool in_subject_ = false;       // inside "dev" or "peer"
+  std::uint64_t subject_ = 0;     // hash of what tells devices and peers apart
+  char advice_[768];              // "CAUSE: msg. fix", ends with 0
+  std::uint32_t cause_size_ = 0;  // of the cause at the beginning of advice_; 0: nobody was blamed
+  Pack pack_;
 };
 
 }  // namespace nnd::record

@@ -1,0 +1,130 @@
+// The black box: the file in which a process keeps its last events and the counters of its
+// connections, so that they outlive a crash or kill -9. Everything is little-endian. A reader
+// trusts nothing: sizes and offsets are checked against the file, records and slots carry
+// checksums.
+//
+//   FileHeader | ring_count x (RingHeader, ring_size bytes) | conn_count x ConnSlot
+//
+// Each ring is written by one thread at a time. Bytes [tail, head) of it (both count from the
+// process's start; the place in the ring is the count modulo ring_size) are records that were not
+// yet written to the event log: RecordHeader, then payload_size bytes of MessagePack (a map: the
+// fields of the event log's line but for the common ones), padded with zeros to 8. A record may
+// wrap around the ring's end at any byte. A record is in the log as well when the process died
+// between the write of the log and that of the tail.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace nccl_net_diag::box {
+
+inline constexpr char kMagic[8] = {'N', 'N', 'D', 'B', 'O', 'X', '\r', '\n'};
+inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kByteOrder = 0x01020304;
+
+struct FileHeader {
+  char magic[8];
+  std::uint32_t version;
+  std::uint32_t byte_order;
+  std::uint64_t file_size;
+  std::uint64_t rings_offset;  // ring i has its header at rings_offset + i * ring_stride
+  std::uint64_t ring_stride;
+  std::uint64_t ring_size;  // bytes of data behind the ring's header; a power of two
+  std::uint32_t ring_count;
+  std::uint32_t ring_header_size;
+  std::uint64_t conns_offset;
+  std::uint32_t conn_count;
+  std::uint32_t conn_size;
+  std::uint32_t record_header_size;
+  std::uint32_t pid;
+  std::uint64_t proc_id;        // field "proc" of the log
+  std::uint64_t start_mono_ns;  // CLOCK_MONOTONIC and CLOCK_REALTIME of one instant: what turns
+  std::uint64_t start_real_ns;  // a record's mono_ns into wall time
+  char host[72];                // ends with 0
+  char log_path[260];           // the event log, cut to fit; empty: none
+  std::uint32_t checksum;       // of all bytes before it
+  // What follows changes while the process lives; each word is written by itself.
+  std::uint64_t alive_mono_ns;     // the last pass of the drain thread
+  std::uint64_t lines_written;     // lines in the event log
+  std::uint64_t raw_base;          // the CPU's counter and
+  std::uint64_t raw_base_mono_ns;  // CLOCK_MONOTONIC at one instant, and the
+  std::uint64_t raw_hz;            // counter's ticks per second (0: not known yet)
+};
+static_assert(sizeof(FileHeader) == 480);
+static_assert(offsetof(FileHeader, ring_count) == 48);
+static_assert(offsetof(FileHeader, proc_id) == 80);
+static_assert(offsetof(FileHeader, host) == 104);
+static_assert(offsetof(FileHeader, checksum) == 436);
+static_assert(offsetof(FileHeader, alive_mono_ns) == 440);
+
+struct RingHeader {
+  std::uint64_t head;
+  std::uint64_t tail;
+  std::uint64_t dropped;  // events that found the ring full
+  std::uint64_t reserved[5];
+};
+static_assert(sizeof(RingHeader) == 64);
+
+struct RecordHeader {
+  std::uint32_t size;      // of header, payload and padding; a multiple of 8
+  std::uint32_t checksum;  // of header (with this field 0) and payload
+  std::uint64_t mono_ns;
+  std::uint32_t ordinal;  // counts the ring's records: a gap tells how many were damaged
+  std::uint32_t tid;      // the thread
+  std::uint32_t payload_size;
+  std::uint16_t event;  // nccl_net_diag::EventId
+  std::uint8_t severity;
+  std::uint8_t reserved;
+};
+static_assert(sizeof(RecordHeader) == 32);
+
+inline constexpr std::uint32_t kLatencyBuckets = 40;
+
+// Counters of one connection, copied from the live ones every 100 ms. Times are in the CPU's raw
+// counter (see FileHeader). Bucket b of the histogram counts requests that took [2^b, 2^(b+1)) ns.
+struct ConnSlot {
+  std::uint32_t conn;      // event field "conn"; 0: the slot is free
+  std::uint32_t checksum;  // of the slot with this field 0
+  std::uint8_t dir;        // 1 send, 2 recv
+  std::uint8_t reserved[3];
+  std::int32_t dev;
+  std::uint64_t comm;
+  std::uint64_t link_proc;
+  std::uint64_t link_listen;
+  std::uint64_t peer_proc;
+  std::uint64_t started;
+  std::uint64_t completed;
+  std::uint64_t failed;
+  std::uint64_t bytes;
+  std::uint64_t untracked;
+  std::uint64_t first_post;
+  std::uint64_t last_post;
+  std::uint64_t last_done;
+  std::uint64_t latency[kLatencyBuckets];
+};
+static_assert(sizeof(ConnSlot) == 112 + 8 * kLatencyBuckets);
+
+// The checksum: over 8-byte little-endian words, the last one filled up with zeros.
+class Checksum {
+ public:
+  // All but the last piece must be a multiple of 8 bytes long.
+  Checksum& add(const void* data, std::size_t size) {
+    const char* p = static_cast<const char*>(data);
+    for (; size >= 8; p += 8, size -= 8) mix(p, 8);
+    if (size != 0) mix(p, size);
+    return *this;
+  }
+  std::uint32_t value() const { return static_cast<std::uint32_t>(sum_ ^ (sum_ >> 32)); }
+
+ private:
+  void mix(const char* p, std::size_t n) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, p, n);
+    sum_ = (sum_ ^ word) * 0x9E3779B97F4A7C15u;
+    sum_ ^= sum_ >> 29;
+  }
+  std::uint64_t sum_ = 0x4E4E4442u;
+};
+
+}  // namespace nccl_net_diag::box

@@ -1,0 +1,96 @@
+// The drain: one thread that takes records out of the rings, merges them by time, gives each its
+// number and writes it to the log.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "record/box.h"
+#include "record/line.h"
+#include "record/ring.h"
+#include "record/sink.h"
+
+namespace spdlog {
+class logger;
+}
+
+namespace nnd::record {
+
+class Pack;
+
+struct DrainTarget {
+  int fd = -1;  // -1: records are counted and thrown away
+  bool regular = false;
+  std::string path;
+  std::uint64_t max_bytes = 0;
+  bool want_summary = true;
+};
+
+class Drain {
+ public:
+  Drain(Box& box, Ring* rings, std::uint32_t count, LineWriter lines, DrainTarget target);
+  ~Drain();
+
+  // The thread's body: returns after request_stop(), with everything written.
+  void run() noexcept;
+  void wake() noexcept;
+  void request_stop() noexcept;
+  // Waits for the end of run(); false when it did not come in time.
+  bool wait_finished(std::uint64_t timeout_ns) noexcept;
+  // After the end: every event that was taken is in the log or was thrown away on purpose.
+  bool all_written() const noexcept { return all_written_; }
+
+ private:
+  // What to do once a line is out: give the ring its bytes back, or, for a record that made no
+  // line, count it.
+  struct Commit {
+    RingCursor* cursor;
+    RingCursor::Mark mark;
+    std::uint64_t* lost;  // null: a line
+  };
+
+  bool pass();
+  RingCursor* earliest();
+  void write_record(RingCursor& cursor);
+  void hand_to_sink();
+  bool flush();
+  bool write_own(nccl_net_diag::EventId id, nccl_net_diag::Severity severity, Pack& fields);
+  void report_losses(bool last);
+  bool write_summary();
+  void finish();
+  void mirror();
+  void sleep(std::uint64_t ns) noexcept;
+  std::uint64_t ring_dropped() const;
+  std::uint64_t damaged() const;
+  void add_losses(Pack& fields) const;
+
+  Box& box_;
+  std::vector<RingCursor> cursors_;
+  Ring* rings_;
+  LineWriter lines_;
+  DrainTarget target_;
+  std::shared_ptr<LineSink> sink_;
+  std::unique_ptr<spdlog::logger> log_;
+  std::vector<Commit> commits_;
+  std::string line_;
+  std::uint64_t next_seq_ = 0;
+  std::uint64_t past_limit_ = 0;   // thrown away because the log has its full size
+  std::uint64_t unwritable_ = 0;   // no valid map, or no memory for the line
+  std::uint64_t reported_ = 0;     // losses that a log.dropped told
+  std::uint64_t reported_at_ = 0;  // when, CLOCK_MONOTONIC ns
+  std::uint64_t mirrored_at_ = 0;
+  std::uint64_t started_ns_;
+  bool full_ = false;  // the log has its full size
+  bool limit_told_ = false;
+  int failing_ = 0;  // errno of the last write, 0: it went well
+  bool failure_told_ = false;
+  bool all_written_ = false;
+  std::atomic<std::uint32_t> awake_{1};
+  std::atomic<bool> stop_{false};
+  std::atomic<std::uint32_t> finished_{0};
+};
+
+}  // namespace nnd::record

@@ -1,0 +1,127 @@
+#include "record/event.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "record/advice.h"
+#include "record/recorder.h"
+#include "record/submit.h"
+
+namespace nnd::record {
+
+namespace {
+
+// What tells one device or peer from another; addresses would make each connection a new subject.
+constexpr std::string_view kSubjectKeys[] = {"name", "port", "host", "proc"};
+
+}  // namespace
+
+Event::Event(EventId id, Severity severity)
+    : id_(id), severity_(severity), enabled_(wanted(id, severity)) {}
+
+void Event::note_subject(std::string_view key, std::string_view value) {
+  if (std::find(std::begin(kSubjectKeys), std::end(kSubjectKeys), key) == std::end(kSubjectKeys))
+    return;
+  for (const char c : value) subject_ = (subject_ ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+}
+
+Event& Event::add(std::string_view key, std::string_view value) {
+  if (!enabled_) return *this;
+  if (in_subject_) note_subject(key, value);
+  pack_.add(key, value);
+  return *this;
+}
+
+Event& Event::add(std::string_view key, bool value) {
+  if (enabled_) pack_.add(key, value);
+  return *this;
+}
+
+Event& Event::add(std::string_view key, double value) {
+  if (enabled_) pack_.add(key, value);
+  return *this;
+}
+
+Event& Event::add_signed(std::string_view key, std::int64_t value) {
+  if (value >= 0) return add_unsigned(key, static_cast<std::uint64_t>(value));
+  if (enabled_) pack_.add_signed(key, value);
+  return *this;
+}
+
+Event& Event::add_unsigned(std::string_view key, std::uint64_t value) {
+  if (!enabled_) return *this;
+  if (in_subject_) note_subject(key, {reinterpret_cast<const char*>(&value), sizeof(value)});
+  pack_.add_unsigned(key, value);
+  return *this;
+}
+
+Event& Event::hex(std::string_view key, std::uint64_t value) {
+  if (!enabled_) return *this;
+  if (in_subject_) note_subject(key, {reinterpret_cast<const char*>(&value), sizeof(value)});
+  pack_.hex(key, value);
+  return *this;
+}
+
+Event& Event::object(std::string_view key) {
+  if (!enabled_) return *this;
+  in_subject_ = pack_.depth() == 1 && (key == "dev" || key == "peer");
+  pack_.open(key, false);
+  return *this;
+}
+
+Event& Event::array(std::string_view key) {
+  if (enabled_) pack_.open(key, true);
+  return *this;
+}
+
+Event& Event::push(std::string_view value) {
+  if (enabled_) pack_.push(value);
+  return *this;
+}
+
+Event& Event::push_object() {
+  if (enabled_) pack_.push_object();
+  return *this;
+}
+
+Event& Event::end() {
+  if (!enabled_) return *this;
+  pack_.end();
+  in_subject_ = in_subject_ && pack_.depth() > 1;
+  return *this;
+}
+
+Event& Event::blame(std::string_view cause, std::string_view msg, std::string_view fix) {
+  if (!enabled_) return *this;
+  pack_.add("cause", cause);
+  pack_.add("msg", msg);
+  pack_.add("fix", fix);
+  std::size_t at = 0;
+  const auto append = [&](std::string_view text) {
+    const std::size_t n = std::min(text.size(), sizeof(advice_) - 1 - at);
+    std::memcpy(advice_ + at, text.data(), n);
+    at += n;
+  };
+  append(cause);
+  cause_size_ = static_cast<std::uint32_t>(at);
+  append(": ");
+  append(msg);
+  if (!fix.empty()) {
+    if (!msg.empty() && msg.back() != '.') append(".");
+    append(" ");
+    append(fix);
+  }
+  advice_[at] = '\0';
+  return *this;
+}
+
+void Event::emit() {
+  if (!enabled_ || emitted_) return;
+  emitted_ = true;
+  submit(id_, severity_, pack_.finish());
+  if (severity_ != Severity::kInfo && cause_size_ != 0 &&
+      first_of_cause({advice_, cause_size_}, subject_))
+    nccl_info(advice_);
+}
+
+}  // namespace nnd::record

@@ -1,0 +1,94 @@
+#include "record/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "record/recorder.h"
+
+namespace nnd::record {
+
+namespace {
+
+constexpr int kDaysKept = 14;
+constexpr std::string_view kLogEnding = ".jsonl";
+constexpr std::string_view kBoxEnding = ".nndbox";
+
+// host.pid.jsonl -> host.pid.nndbox
+std::string beside(std::string log) {
+  if (log.size() >= kLogEnding.size() && log.ends_with(kLogEnding))
+    log.resize(log.size() - kLogEnding.size());
+  return log.append(kBoxEnding);
+}
+
+}  // namespace
+
+void Files::open(const config::Settings& settings, Box& box) {
+  const PathFields fields = path_fields();
+  host_ = fields.host;
+  open_log(settings, fields);
+  open_box(settings, fields, box);
+}
+
+void Files::open_log(const config::Settings& settings, const PathFields& fields) {
+  if (settings.file == "off") {
+    place_ = "no event log (NCCL_NET_DIAG_FILE=off)";
+    return;
+  }
+  if (settings.file == "stderr") {
+    log_.fd = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    log_.path = "stderr";
+    place_ = log_.fd < 0 ? "no event log: stderr is closed" : "event log on stderr";
+    return;
+  }
+  log_ = create_file(expand_pattern(settings.file, fields), false);
+  if (log_.fd < 0) {
+    place_ = "no event log: " + log_.error;
+    nccl_info(place_ + "; the job goes on without one");
+    return;
+  }
+  place_ = "event log " + log_.path;
+  struct stat s {};
+  regular_ = ::fstat(log_.fd, &s) == 0 && S_ISREG(s.st_mode);
+  if (settings.file == config::Settings{}.file) remove_old_files(log_.dir_fd, kDaysKept);
+}
+
+void Files::open_box(const config::Settings& settings, const PathFields& fields, Box& box) {
+  std::string path;
+  if (!settings.blackbox.empty())
+    path = settings.blackbox == "off" ? "" : expand_pattern(settings.blackbox, fields);
+  else if (regular_)
+    path = beside(log_.path);
+  if (!path.empty()) {
+    box_file_ = create_file(path, true);
+    std::string error = box_file_.error;
+    if (box_file_.fd >= 0) {
+      const int failed = box.map_file(box_file_.fd);
+      if (failed == 0) return;
+      box_file_.remove();
+      box_file_.close();
+      error = "can't allocate " + box_file_.path + ": " + std::strerror(failed);
+    }
+    nccl_info("no black box: " + error + "; last events won't outlive a crash");
+  }
+  if (box.map_anonymous() != 0) throw std::bad_alloc();
+}
+
+void Files::close() noexcept {
+  log_.close();
+  box_file_.close();
+}
+
+DrainTarget Files::drain_target() const {
+  DrainTarget target;
+  target.fd = log_.fd;
+  target.regular = regular_;
+  target.path = log_.path;
+  return target;
+}
+
+}  // namespace nnd::record

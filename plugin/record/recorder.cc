@@ -1,0 +1,225 @@
+#include "record/recorder.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <new>
+
+#include "record/advice.h"
+#include "record/box.h"
+#include "record/clock.h"
+#include "record/conn_table.h"
+#include "record/drain.h"
+#include "record/files.h"
+#include "record/filter.h"
+#include "record/quiet_signals.h"
+#include "record/raw_clock.h"
+#include "record/submit.h"
+
+namespace nnd::record {
+
+namespace {
+
+using nccl_net_diag::EventId;
+using nccl_net_diag::Severity;
+
+constexpr std::uint64_t kStopPatience = 5'000'000'000;  // ns that an exit waits for a slow disk
+constexpr std::size_t kThreadStack = 256 * 1024;
+
+// Everything of one start(). Never freed: a thread may be inside emit() while another stops.
+struct State {
+  Box box;
+  Ring rings[Box::kRings];
+  std::uint64_t mask = 0;
+  Files files;
+  std::unique_ptr<Drain> drain;
+  pthread_t thread{};
+  bool has_thread = false;
+  State* previous = nullptr;
+};
+
+enum class Phase : int { kIdle, kStarting, kRunning, kStopping };
+
+constinit std::atomic<State*> g_state{nullptr};   // what emit() uses
+constinit std::atomic<State*> g_latest{nullptr};  // running or not
+constinit std::atomic<Phase> g_phase{Phase::kIdle};
+constinit std::atomic<std::uint64_t> g_proc_id{0};
+
+// A thread's ring. After the thread's destructors have run, its events go through the shared ring.
+thread_local bool t_gone = false;
+struct ThreadRing {
+  State* state = nullptr;
+  Ring* ring = nullptr;
+  std::uint32_t tid = 0;
+
+  ~ThreadRing() {
+    let_go();
+    t_gone = true;
+  }
+  void let_go() noexcept {
+    if (ring != nullptr) ring->release();
+    ring = nullptr;
+  }
+  void find(State* current) noexcept {
+    if (state != current) {
+      let_go();
+      state = current;
+      tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
+    }
+    for (std::uint32_t i = 0; i + 1 < Box::kRings && ring == nullptr; ++i)
+      if (!state->rings[i].owned() && state->rings[i].acquire()) ring = &state->rings[i];
+  }
+};
+thread_local ThreadRing t_ring;
+
+std::uint64_t random_id() noexcept {
+  std::uint64_t id = 0;
+  if (::getentropy(&id, sizeof(id)) != 0 || id == 0)
+    id = (mono_ns() * 0x9E3779B97F4A7C15u) ^ static_cast<std::uint64_t>(::getpid());
+  return id | 1;
+}
+
+void* thread_body(void* state) {
+  static_cast<State*>(state)->drain->run();
+  return nullptr;
+}
+
+bool start_thread(State& state) noexcept {
+  const QuietSignals quiet;  // inherited by the thread
+  pthread_attr_t attributes;
+  if (::pthread_attr_init(&attributes) != 0) return false;
+  ::pthread_attr_setstacksize(&attributes, kThreadStack);
+  const bool started = ::pthread_create(&state.thread, &attributes, thread_body, &state) == 0;
+  ::pthread_attr_destroy(&attributes);
+  if (started) ::pthread_setname_np(state.thread, "nnd-drain");
+  return started;
+}
+
+void build(State& state, const config::Settings& settings) {
+  state.files.open(settings, state.box);
+  state.mask = event_mask(settings.events);
+  state.box.describe(proc_id(), state.files.host(), state.files.log_path());
+  for (std::uint32_t i = 0; i < Box::kRings; ++i)
+    state.rings[i].attach(state.box.ring(i), state.box.ring_data(i), Box::kRingSize);
+  const box::FileHeader& header = state.box.header();
+  DrainTarget target = state.files.drain_target();
+  target.max_bytes = static_cast<std::uint64_t>(settings.max_mb) << 20;
+  target.want_summary = (state.mask & event_bit(EventId::kSummary)) != 0;
+  state.drain = std::make_unique<Drain>(state.box, state.rings, Box::kRings,
+                                        LineWriter(state.files.host(), header.pid, header.proc_id,
+                                                   header.start_mono_ns, header.start_real_ns),
+                                        std::move(target));
+}
+
+// The child of a fork has no drain thread, and the files are its parent's.
+void in_child() noexcept {
+  State* state = g_latest.exchange(nullptr);
+  g_state.store(nullptr);
+  g_proc_id.store(0);
+  g_phase.store(Phase::kIdle);
+  if (state == nullptr) return;
+  state->box.unmap();
+  state->files.close();
+  forget_causes();
+  forget_conns();
+}
+
+void watch_forks() noexcept {
+  static constinit std::atomic<bool> done{false};
+  if (!done.exchange(true)) ::pthread_atfork(nullptr, nullptr, in_child);
+}
+
+}  // namespace
+
+bool wanted(EventId id, Severity severity) noexcept {
+  const State* state = g_state.load(std::memory_order_acquire);
+  return state != nullptr && ((state->mask & event_bit(id)) != 0 || severity != Severity::kInfo);
+}
+
+void submit(EventId id, Severity severity, std::string_view payload) noexcept {
+  State* state = g_state.load(std::memory_order_acquire);
+  if (state == nullptr || (state->mask & event_bit(id)) == 0) return;
+  Ring* own = nullptr;
+  std::uint32_t tid = 0;
+  if (!t_gone) {
+    if (t_ring.state != state || t_ring.ring == nullptr) t_ring.find(state);
+    own = t_ring.ring;
+    tid = t_ring.tid;
+  }
+  Ring::Put put{};
+  if (own != nullptr) {
+    put = own->put(id, severity, mono_ns(), tid, payload);
+  } else {
+    Ring& shared = state->rings[Box::kRings - 1];
+    shared.lock();
+    put = shared.put(id, severity, mono_ns(), tid, payload);
+    shared.unlock();
+  }
+  if (put != Ring::Put::kDone || severity != Severity::kInfo) state->drain->wake();
+}
+
+void start(const config::Settings& settings) {
+  Phase idle = Phase::kIdle;
+  if (settings.disable || !g_phase.compare_exchange_strong(idle, Phase::kStarting)) return;
+  watch_forks();
+  raw_clock::calibrate();
+  try {
+    auto state = std::make_unique<State>();
+    build(*state, settings);
+    state->previous = g_latest.load();
+    state->has_thread = start_thread(*state);
+    g_latest.store(state.get());
+    g_state.store(state.release(), std::memory_order_release);
+    g_phase.store(Phase::kRunning);
+  } catch (...) {
+    g_phase.store(Phase::kIdle);
+    nccl_info("no memory for the event log; nothing is recorded");
+  }
+}
+
+void stop() {
+  Phase running = Phase::kRunning;
+  if (!g_phase.compare_exchange_strong(running, Phase::kStopping)) return;
+  State* state = g_state.exchange(nullptr);
+  state->drain->request_stop();
+  if (!state->has_thread) {
+    const QuietSignals quiet;
+    state->drain->run();
+  }
+  // A disk that hangs must not hang the job's exit; the black box then keeps what is not written.
+  if (state->drain->wait_finished(kStopPatience)) {
+    if (state->has_thread) ::pthread_join(state->thread, nullptr);
+    if (state->drain->all_written()) state->files.remove_box();
+    state->box.abandon();
+    state->files.close();
+  }
+  forget_causes();
+  g_phase.store(Phase::kIdle);
+}
+
+bool running() noexcept { return g_state.load(std::memory_order_acquire) != nullptr; }
+
+std::uint64_t proc_id() noexcept {
+  std::uint64_t id = g_proc_id.load(std::memory_order_acquire);
+  if (id != 0) return id;
+  const std::uint64_t fresh = random_id();
+  return g_proc_id.compare_exchange_strong(id, fresh) ? fresh : id;
+}
+
+std::string log_place() {
+  const State* state = g_latest.load(std::memory_order_acquire);
+  return state == nullptr ? "no event log: not started" : state->files.place();
+}
+
+namespace {
+
+// As late as can be: events of exit handlers are still taken.
+[[gnu::destructor]] void at_unload() { stop(); }
+
+}  // namespace
+
+}  // namespace nnd::record

@@ -1,0 +1,135 @@
+#include "record/ring.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace nnd::record {
+
+namespace {
+
+constexpr std::uint64_t padded(std::uint64_t size) { return (size + 7) & ~std::uint64_t{7}; }
+
+void mirror(std::uint64_t& word, std::uint64_t value) noexcept {
+  std::atomic_ref<std::uint64_t>(word).store(value, std::memory_order_release);
+}
+
+std::uint32_t checksum_of(box::RecordHeader header, std::string_view payload) noexcept {
+  header.checksum = 0;
+  return box::Checksum().add(&header, sizeof(header)).add(payload.data(), payload.size()).value();
+}
+
+}  // namespace
+
+void Ring::attach(box::RingHeader* header, char* data, std::uint64_t size) noexcept {
+  header_ = header;
+  data_ = data;
+  size_ = size;
+}
+
+bool Ring::acquire() noexcept {
+  bool expected = false;
+  return owned_.compare_exchange_strong(expected, true, std::memory_order_acquire,
+                                        std::memory_order_relaxed);
+}
+
+void Ring::lock() noexcept {
+  for (int spins = 0; locked_.exchange(true, std::memory_order_acquire); ++spins)
+    if (spins > 64) ::sched_yield();  // the holder may have lost its core
+}
+
+void Ring::copy_in(std::uint64_t at, const void* from, std::size_t size) noexcept {
+  const std::uint64_t place = at & (size_ - 1);
+  const std::size_t first = std::min<std::uint64_t>(size, size_ - place);
+  std::memcpy(data_ + place, from, first);
+  if (first < size) std::memcpy(data_, static_cast<const char*>(from) + first, size - first);
+}
+
+void Ring::copy_out(std::uint64_t at, void* to, std::size_t size) const noexcept {
+  const std::uint64_t place = at & (size_ - 1);
+  const std::size_t first = std::min<std::uint64_t>(size, size_ - place);
+  std::memcpy(to, data_ + place, first);
+  if (first < size) std::memcpy(static_cast<char*>(to) + first, data_, size - first);
+}
+
+Ring::Put Ring::put(nccl_net_diag::EventId id, nccl_net_diag::Severity severity,
+                    std::uint64_t mono_ns, std::uint32_t tid, std::string_view payload) noexcept {
+  const std::uint64_t head = head_.load(std::memory_order_relaxed);
+  const std::uint64_t used = head - tail_.load(std::memory_order_acquire);
+  const std::uint64_t need = sizeof(box::RecordHeader) + padded(payload.size());
+  if (need > size_ - used) {
+    const std::uint64_t dropped = dropped_.load(std::memory_order_relaxed) + 1;
+    dropped_.store(dropped, std::memory_order_relaxed);
+    mirror(header_->dropped, dropped);
+    return Put::kFull;
+  }
+  const std::uint32_t ordinal = ordinal_.load(std::memory_order_relaxed);
+  box::RecordHeader header{};
+  header.size = static_cast<std::uint32_t>(need);
+  header.mono_ns = mono_ns;
+  header.ordinal = ordinal;
+  header.tid = tid;
+  header.payload_size = static_cast<std::uint32_t>(payload.size());
+  header.event = static_cast<std::uint16_t>(id);
+  header.severity = static_cast<std::uint8_t>(severity);
+  header.checksum = checksum_of(header, payload);
+  copy_in(head, &header, sizeof(header));
+  copy_in(head + sizeof(header), payload.data(), payload.size());
+  ordinal_.store(ordinal + 1, std::memory_order_release);
+  mirror(header_->head, head + need);
+  head_.store(head + need, std::memory_order_release);
+  return used + need > size_ / 2 ? Put::kOverHalf : Put::kDone;
+}
+
+void Ring::free_to(std::uint64_t at) noexcept {
+  mirror(header_->tail, at);
+  tail_.store(at, std::memory_order_release);
+}
+
+bool RingCursor::load() {
+  if (loaded_) return true;
+  if (mark_.at == limit_) return false;
+  const std::uint64_t room = limit_ - mark_.at;
+  if (room < sizeof(header_)) return skip_damaged(), false;
+  ring_->copy_out(mark_.at, &header_, sizeof(header_));
+  if (header_.size > room || header_.size != sizeof(header_) + padded(header_.payload_size) ||
+      header_.event >= static_cast<std::uint16_t>(nccl_net_diag::EventId::kCount) ||
+      header_.severity > static_cast<std::uint8_t>(nccl_net_diag::Severity::kError))
+    return skip_damaged(), false;
+  payload_.resize(header_.payload_size);
+  ring_->copy_out(mark_.at + sizeof(header_), payload_.data(), payload_.size());
+  if (header_.checksum != checksum_of(header_, payload())) return skip_damaged(), false;
+  mark_.damaged += header_.ordinal - mark_.ordinal;
+  mark_.ordinal = header_.ordinal;
+  return loaded_ = true;
+}
+
+// A record that does not fit hides where the next one begins: all that was written so far is lost.
+// How much that was is known from the ordinal of the next good record.
+void RingCursor::skip_damaged() noexcept { mark_.at = limit_; }
+
+void RingCursor::next() noexcept {
+  mark_.at += header_.size;
+  ++mark_.ordinal;
+  loaded_ = false;
+}
+
+void RingCursor::commit(Mark mark) noexcept {
+  committed_ = mark;
+  ring_->free_to(mark.at);
+}
+
+void RingCursor::rewind() noexcept {
+  mark_ = committed_;
+  loaded_ = false;
+}
+
+void RingCursor::settle() noexcept {
+  if (mark_.at != ring_->head()) return;
+  mark_.damaged += ring_->ordinal() - mark_.ordinal;
+  mark_.ordinal = ring_->ordinal();
+  commit(mark_);
+}
+
+}  // namespace nnd::record

@@ -1,0 +1,185 @@
+#include "record/safe_file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+
+namespace nnd::record {
+
+namespace {
+
+constexpr int kMostSuffixes = 1000;
+
+std::string errno_text(int error) { return std::generic_category().message(error); }
+
+// A value that becomes part of a file's name.
+std::string name_part(std::string_view text, std::string_view fallback) {
+  std::string part(text.empty() ? fallback : text);
+  for (char& c : part)
+    if (c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '_';
+  return part;
+}
+
+std::string_view job_id() {
+  for (const char* name :
+       {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "JOB_ID", "TORCHELASTIC_RUN_ID"})
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return value;
+  return {};
+}
+
+int make_directories(const std::string& dir) {
+  for (std::size_t at = 1; at != std::string::npos;) {
+    at = dir.find('/', at);
+    const std::string part = dir.substr(0, at);
+    if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) return errno;
+    if (at != std::string::npos) ++at;
+  }
+  return 0;
+}
+
+// Opens the directory if nobody but us (or root) can replace what we create in it.
+int open_directory(const std::string& dir, std::string* error) {
+  int fd = ::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0 && errno == ENOENT) {
+    if (const int failed = make_directories(dir); failed != 0) {
+      *error = "can't make the directory " + dir + ": " + errno_text(failed);
+      return -1;
+    }
+    fd = ::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  }
+  struct stat s {};
+  if (fd < 0 || ::fstat(fd, &s) != 0) {
+    const int failed = errno;
+    const bool link = ::lstat(dir.c_str(), &s) == 0 && S_ISLNK(s.st_mode);
+    *error = dir + (link ? " is a symbolic link, which is not followed"
+                         : " can't be opened as a directory: " + errno_text(failed));
+  } else if (s.st_uid != ::geteuid() && s.st_uid != 0) {
+    *error =
+        "the directory " + dir + " belongs to another user (uid " + std::to_string(s.st_uid) + ")";
+  } else if ((s.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (s.st_mode & S_ISVTX) == 0) {
+    *error = "the directory " + dir + " can be written by others (chmod go-w or +t helps)";
+  } else {
+    return fd;
+  }
+  if (fd >= 0) ::close(fd);
+  return -1;
+}
+
+}  // namespace
+
+PathFields path_fields() {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  std::array<char, 32> text{};
+  const time_t now = ::time(nullptr);
+  tm parts{};
+  ::gmtime_r(&now, &parts);
+  ::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ", &parts);
+  return {host.data(), std::string(job_id()), text.data()};
+}
+
+std::string expand_pattern(std::string_view pattern, const PathFields& fields) {
+  std::string path;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '%' || i + 1 == pattern.size()) {
+      path += pattern[i];
+      continue;
+    }
+    switch (pattern[++i]) {
+      case 'h':
+        path += name_part(fields.host, "localhost");
+        break;
+      case 'p':
+        path += std::to_string(::getpid());
+        break;
+      case 'u':
+        path += std::to_string(::geteuid());
+        break;
+      case 'j':
+        path += name_part(fields.job, "nojob");
+        break;
+      case 't':
+        path += fields.start_time;
+        break;
+      case '%':
+        path += '%';
+        break;
+      default:
+        path.append({'%', pattern[i]});
+    }
+  }
+  return path;
+}
+
+SafeFile create_file(const std::string& path, bool read_too) {
+  SafeFile file;
+  const std::size_t slash = path.rfind('/');
+  const std::string dir = slash == std::string::npos ? "." : path.substr(0, slash == 0 ? 1 : slash);
+  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  if (name.empty()) {
+    file.error = path + " names a directory, not a file";
+    return file;
+  }
+  file.dir_fd = open_directory(dir, &file.error);
+  if (file.dir_fd < 0) return file;
+  const int flags = (read_too ? O_RDWR : O_WRONLY | O_APPEND) | O_CREAT | O_EXCL | O_NOFOLLOW |
+                    O_CLOEXEC | O_NOCTTY;
+  for (int suffix = 0; suffix < kMostSuffixes; ++suffix) {
+    const std::string tail = suffix == 0 ? "" : "." + std::to_string(suffix);
+    file.fd = ::openat(file.dir_fd, (name + tail).c_str(), flags, 0600);
+    if (file.fd >= 0) {
+      file.name = name + tail;
+      file.path = path + tail;
+      return file;
+    }
+    if (errno != EEXIST) break;
+  }
+  file.error = "can't create " + path + ": " + errno_text(errno);
+  file.close();
+  return file;
+}
+
+void SafeFile::remove() noexcept {
+  struct stat ours {};
+  struct stat named {};
+  if (fd < 0 || ::fstat(fd, &ours) != 0) return;
+  if (::fstatat(dir_fd, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0) return;
+  if (ours.st_dev == named.st_dev && ours.st_ino == named.st_ino)
+    ::unlinkat(dir_fd, name.c_str(), 0);
+}
+
+void SafeFile::close() noexcept {
+  if (fd >= 0) ::close(fd);
+  if (dir_fd >= 0) ::close(dir_fd);
+  fd = dir_fd = -1;
+}
+
+void remove_old_files(int dir_fd, int days) noexcept {
+  const int fd = ::openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  DIR* dir = ::fdopendir(fd);
+  if (dir == nullptr) {
+    ::close(fd);
+    return;
+  }
+  const time_t oldest = ::time(nullptr) - static_cast<time_t>(days) * 24 * 3600;
+  while (const dirent* entry = ::readdir(dir)) {
+    const std::string_view name = entry->d_name;
+    if (name.find(".jsonl") == name.npos && name.find(".nndbox") == name.npos) continue;
+    struct stat s {};
+    if (::fstatat(dir_fd, entry->d_name, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(s.st_mode) &&
+        s.st_uid == ::geteuid() && s.st_mtime < oldest)
+      ::unlinkat(dir_fd, entry->d_name, 0);
+  }
+  ::closedir(dir);
+}
+
+}  // namespace nnd::record

@@ -1,0 +1,40 @@
+// Files in places that others can write to: created anew, mode 0600, in a directory that nobody
+// else can play with, following no symbolic link.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace nnd::record {
+
+struct PathFields {
+  std::string host;
+  std::string job;         // %j
+  std::string start_time;  // %t
+};
+PathFields path_fields();
+
+// %h host, %p pid, %u uid, %j job id, %t start time, %% a percent sign; others stay as they are.
+std::string expand_pattern(std::string_view pattern, const PathFields& fields);
+
+// An open file that was created by us, and where it is.
+struct SafeFile {
+  int fd = -1;
+  int dir_fd = -1;
+  std::string path;
+  std::string name;   // in the directory
+  std::string error;  // why there is none: one clause with the path
+
+  // Removes the name, if it still is this file.
+  void remove() noexcept;
+  void close() noexcept;
+};
+
+// Creates `path`, or path.1, path.2, ... where it exists; missing directories are made (0700).
+SafeFile create_file(const std::string& path, bool read_too);
+
+// Removes regular files of ours that are older than `days` in the default directory.
+void remove_old_files(int dir_fd, int days) noexcept;
+
+}  // namespace nnd::record

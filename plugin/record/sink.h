@@ -1,0 +1,44 @@
+// The end of the log: an spdlog sink over a file descriptor of our own (created safely, see
+// safe_file.h), which collects lines and writes them in one go. When a write fails half way it
+// tells how many whole lines are out and takes the broken piece back.
+#pragma once
+
+#include <spdlog/details/null_mutex.h>
+#include <spdlog/sinks/base_sink.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nnd::record {
+
+class LineSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  // Does not own the descriptor; -1: lines are thrown away. `regular`: a file that can be cut.
+  LineSink(int fd, bool regular);
+
+  std::size_t waiting_bytes() const { return waiting_.size(); }
+  std::size_t waiting_lines() const { return ends_.size(); }
+  // After flush(): whole lines written by it, and the errno that stopped it (0: none).
+  std::size_t lines_out() const { return lines_out_; }
+  int error() const { return error_; }
+  std::uint64_t total_bytes() const { return total_; }
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& msg) override;
+  void flush_() override;
+
+ private:
+  void take_back_broken_line(std::size_t whole, std::size_t written);
+
+  int fd_;
+  bool regular_;
+  bool broken_line_ = false;  // the last thing in a stream is half a line
+  std::string waiting_;
+  std::vector<std::size_t> ends_;  // of the lines in waiting_
+  std::size_t lines_out_ = 0;
+  int error_ = 0;
+  std::uint64_t total_ = 0;
+};
+
+}  // namespace nnd::record

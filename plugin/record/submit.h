@@ -1,0 +1,17 @@
+// Between Event and the recorder.
+#pragma once
+
+#include <string_view>
+
+#include "nccl_net_diag/events.h"
+
+namespace nnd::record {
+
+// Whether the recorder runs, and the event is to be written or, for warn and error, at least told.
+bool wanted(nccl_net_diag::EventId id, nccl_net_diag::Severity severity) noexcept;
+
+// Puts the event into the calling thread's ring. Never blocks on the log.
+void submit(nccl_net_diag::EventId id, nccl_net_diag::Severity severity,
+            std::string_view payload) noexcept;
+
+}  // namespace nnd::record
