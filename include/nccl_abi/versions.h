@@ -84,4 +84,9 @@ constexpr bool gin_v11_forwarded(int code) {
   return code >= nccl_code(2, 28, 7) && code <= nccl_code(2, 29, 3);
 }
 
+// Their slots after the name (v2.28.9-1 src/transport/net_ib.cc, v2.29.3-1
+// src/transport/net_ib/gin.cc).
+inline constexpr std::string_view kGinProxySlots = "FFFFF0FFF0FFFFF00F";
+inline constexpr std::string_view kGinGdakiSlots = "FFFFFFF0FFFF000FFF";
+
 }  // namespace nccl_abi

@@ -133,7 +133,7 @@ Plugin load(const std::string& name, int net_version) {
 
 // Loads once: neither the handle count nor the choice changes afterwards.
 Plugin load_once(const std::string& name, int net_version) {
-  static std::mutex mutex;
+  static auto& mutex = *new std::mutex;
   static auto& known = *new std::map<std::pair<std::string, int>, Plugin>;
   const std::lock_guard lock(mutex);
   const auto [place, is_new] = known.try_emplace({name, net_version});
@@ -163,13 +163,36 @@ Found automatic(const void* caller, int net_version) {
   return ib;
 }
 
-}  // namespace
-
-Found find_inner(std::string_view setting, const void* caller, int net_version) {
+Found choose(std::string_view setting, const void* caller, int net_version) {
   if (is(setting, "auto")) return automatic(caller, net_version);
   if (is(setting, "IB")) return find_ib(caller, net_version);
   if (is(setting, "Socket")) return find_socket(caller, net_version);
   return plugin_for(std::string(setting), caller, net_version).found;
+}
+
+struct Last {
+  std::mutex mutex;
+  Found found;
+};
+Last& last() {
+  static auto& l = *new Last;  // never destroyed: NCCL may call while the process exits
+  return l;
+}
+
+}  // namespace
+
+Found find_inner(std::string_view setting, const void* caller, int net_version) {
+  Found found = choose(setting, caller, net_version);
+  if (found) {
+    const std::lock_guard lock(last().mutex);
+    last().found = found;
+  }
+  return found;
+}
+
+Found wrapped() {
+  const std::lock_guard lock(last().mutex);
+  return last().found;
 }
 
 }  // namespace nnd::inner

@@ -17,4 +17,7 @@ namespace nnd::inner {
 // for the data path.
 Found find_inner(std::string_view setting, const void* caller, int net_version);
 
+// What the last find_inner that succeeded has found; an empty Found before. Thread-safe.
+Found wrapped();
+
 }  // namespace nnd::inner

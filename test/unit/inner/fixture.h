@@ -36,6 +36,7 @@ class Fixture {
   Fixture& operator=(const Fixture&) = delete;
   Fixture& operator=(Fixture&&) = delete;
 
+  void* symbol(const char* name) const { return dlsym(library_, name); }
   const std::string& path() const { return path_; }
   const void* table() const { return table_; }    // its ncclNetIb
   const void* caller() const { return caller_; }  // an address in its code
