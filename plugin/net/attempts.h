@@ -1,0 +1,49 @@
+// Connects under way. NCCL polls connect with the same handle memory until it has a comm; the
+// transport keeps its own progress in that memory. An attempt ends with success, with failure, when
+// the same memory holds another handle, or when its communicator is finalized.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "context/current.h"
+#include "nccl_abi/common.h"
+
+namespace nnd::net {
+
+struct Attempt {
+  context::Connection about;
+  void* ctx = nullptr;
+  std::uint64_t began_ns = 0;
+  std::uint64_t polls = 0;
+  std::array<std::byte, nccl_abi::kHandleSize> content{};  // as the last poll left it
+};
+
+// Thread-safe; one attempt is polled by one thread at a time.
+class Attempts {
+ public:
+  struct Entered {
+    std::shared_ptr<Attempt> attempt;   // null: out of memory
+    bool begun = false;                 // the first poll
+    std::shared_ptr<Attempt> replaced;  // the attempt that had this memory before
+  };
+  Entered enter(void* handle, void* ctx, int dev) noexcept;
+  // After a poll that ended nothing.
+  void leave(Attempt& attempt, const void* handle) noexcept;
+  // After a poll that ended it.
+  void drop(void* handle, const Attempt& attempt) noexcept;
+  // Those of a communicator that goes away.
+  std::vector<std::shared_ptr<Attempt>> take_all(void* ctx);
+  std::size_t size();
+
+ private:
+  std::mutex lock_;
+  std::unordered_map<void*, std::shared_ptr<Attempt>> by_handle_;
+};
+
+}  // namespace nnd::net

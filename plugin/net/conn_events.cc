@@ -1,0 +1,191 @@
+#include "net/conn_events.h"
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "net/devices.h"
+#include "net/requests.h"
+#include "record/clock.h"
+#include "record/event.h"
+
+namespace nnd::net {
+
+using nccl_abi::Result;
+using record::Event;
+using record::EventId;
+using record::Severity;
+
+namespace {
+
+double to_us(std::uint64_t ns) { return static_cast<double>(ns) / 1000.0; }
+
+std::string_view dir_name(context::Direction dir) {
+  return dir == context::Direction::kSend ? "send" : "recv";
+}
+
+void add_about(Event& e, int api, const context::Connection& about) {
+  if (about.comm != 0) e.hex("comm", about.comm);
+  if (about.id != 0) e.add("conn", about.id);
+  if (about.dir != context::Direction::kNone) e.add("dir", dir_name(about.dir));
+  add_device(e, api, about.dev);
+  if (about.link_listen != 0)
+    e.object("link").hex("proc", about.link_proc).add("listen", about.link_listen).end();
+  if (about.peer_proc != 0) e.object("peer").hex("proc", about.peer_proc).end();
+}
+
+void add_outcome(Event& e, const Outcome& outcome) {
+  e.add("rc", static_cast<int>(outcome.rc));
+  if (outcome.verb != nullptr) e.add("verb", outcome.verb).add("errno", outcome.verb_errno);
+}
+
+std::string errno_text(int number) {
+  char text[128] = "?";
+  return std::to_string(number) + " (" + strerror_r(number, text, sizeof text) + ")";
+}
+
+std::string failure_sentence(std::string_view stage, const Outcome& outcome, std::uint64_t age_ns) {
+  std::string s = "The transport's ";
+  s += stage;
+  s += " returned " + std::to_string(static_cast<int>(outcome.rc)) + " after " +
+       std::to_string(age_ns / 1'000'000) + " ms";
+  if (outcome.verb != nullptr)
+    s += std::string("; ") + outcome.verb + " failed with errno " + errno_text(outcome.verb_errno);
+  return s;
+}
+
+// The failure catalogue's id for a call that failed.
+std::string_view cause_of(std::string_view stage, const Outcome& outcome) {
+  const std::string_view verb = outcome.verb != nullptr ? outcome.verb : "";
+  const auto has = [&](std::string_view part) { return verb.find(part) != verb.npos; };
+  if (has("modify_qp")) {
+    switch (outcome.verb_errno) {
+      case ETIMEDOUT:
+        return "QP-110";
+      case EINVAL:
+        return "QP-22";
+      case ENODEV:
+        return "QP-19";
+      case ENODATA:
+        return "QP-61";
+      case ENETUNREACH:
+      case EHOSTUNREACH:
+        return "QP-101/113";
+      case EPERM:
+      case EACCES:
+        return "QP-1/13";
+      default:
+        break;
+    }
+  }
+  if (outcome.verb_errno == ENOMEM) {
+    if (has("create_cq")) return "CQ-12";
+    if (has("create_qp")) return "QP-12";
+    if (has("reg_")) return "MR-12";
+  }
+  if (stage == "isend" || stage == "irecv" || stage == "iflush" || stage == "test")
+    return "HANG-DATA";
+  return "HANG-CONNECT";
+}
+
+}  // namespace
+
+Outcome Outcome::of(Result rc) noexcept {
+  const context::Current& current = context::current();
+  return {rc, current.failed_verb, current.failed_errno};
+}
+
+void tell_listen(int api, const context::Connection& about, bool trailer, std::uint64_t dur_ns) {
+  Event e(EventId::kConnListen);
+  add_about(e, api, about);
+  e.add("trailer", trailer).add("dur_us", to_us(dur_ns)).emit();
+}
+
+void tell_open(int api, const context::Connection& about) {
+  Event e(EventId::kConnOpen);
+  add_about(e, api, about);
+  e.emit();
+}
+
+void tell_ready(const Connection& c) {
+  Event e(EventId::kConnReady);
+  add_about(e, c.api, c.about);
+  e.add("dur_us", to_us(c.ready_ns - c.opened_ns)).add("polls", c.polls).emit();
+}
+
+void tell_fail(int api, const context::Connection& about, std::string_view stage,
+               const Outcome& outcome, std::uint64_t age_ns, std::uint64_t polls) {
+  Event e(EventId::kConnFail, Severity::kError);
+  add_about(e, api, about);
+  e.add("stage", stage);
+  add_outcome(e, outcome);
+  e.add("age_us", to_us(age_ns)).add("polls", polls);
+  e.blame(cause_of(stage, outcome), failure_sentence(stage, outcome, age_ns),
+          "The qp.* and port.* events of this connection tell which step failed; compare with the "
+          "peer's log (same link).");
+  e.emit();
+}
+
+void tell_abandoned(int api, const context::Connection& about, std::string_view stage,
+                    std::uint64_t age_ns, std::uint64_t polls) {
+  Event e(EventId::kConnFail, Severity::kWarn);
+  add_about(e, api, about);
+  e.add("stage", stage).add("abandoned", true).add("age_us", to_us(age_ns)).add("polls", polls);
+  e.blame("HANG-CONNECT",
+          "NCCL gave up on this connection after " + std::to_string(age_ns / 1'000'000) +
+              " ms in " + std::string(stage),
+          "Look for the peer in the logs of the other processes: it never came, or failed first.");
+  e.emit();
+}
+
+void tell_close(const Connection& c, Result rc, std::uint64_t dur_ns) {
+  Event e(EventId::kConnClose);
+  if (!e.enabled()) return;
+  const auto get = [](const auto& n) { return n.load(std::memory_order_relaxed); };
+  const record::ConnCounters& n = *c.counters;
+  add_about(e, c.api, c.about);
+  e.add("rc", static_cast<int>(rc)).add("dur_us", to_us(dur_ns));
+  e.add("lived_us", to_us(record::mono_ns() - c.ready_ns));
+  e.add("started", get(n.started))
+      .add("completed", get(n.completed))
+      .add("failed", get(n.failed))
+      .add("in_flight", get(n.started) - get(n.completed) - get(n.failed))
+      .add("bytes", get(n.bytes))
+      .add("flushes", get(c.flushes))
+      .add("untracked", get(n.untracked));
+  // Only the buckets in use: "latency_ns": {"1024": 17} counts those that took 1024 to 2047 ns.
+  e.object("latency_ns");
+  for (std::size_t b = 0; b < nccl_net_diag::box::kLatencyBuckets; ++b)
+    if (const std::uint64_t count = get(n.latency[b]); count != 0)
+      e.add(std::to_string(std::uint64_t{1} << b), count);
+  e.end();
+  e.emit();
+}
+
+bool trace_requests = false;
+
+namespace {
+
+std::string_view kind_name(RequestKind kind) {
+  return kind == RequestKind::kSend ? "send" : kind == RequestKind::kRecv ? "recv" : "flush";
+}
+
+}  // namespace
+
+void trace_posted(const Connection& c, const Request& r) noexcept {
+  Event(EventId::kReqPost)
+      .add("conn", c.about.id)
+      .add("kind", kind_name(r.kind))
+      .add("bytes", r.bytes)
+      .emit();
+}
+
+void trace_done(const Connection& c, const Request& r, std::uint64_t ticks) noexcept {
+  Event(EventId::kReqDone)
+      .add("conn", c.about.id)
+      .add("kind", kind_name(r.kind))
+      .add("dur_us", to_us(record::raw_clock::to_ns(ticks)))
+      .emit();
+}
+
+}  // namespace nnd::net

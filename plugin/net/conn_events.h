@@ -1,0 +1,33 @@
+// The conn.* and comm.* events. Control path only.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "nccl_abi/common.h"
+#include "net/attempts.h"
+#include "net/connection.h"
+
+namespace nnd::net {
+
+// How a call into the transport ended, with the verb that failed inside it, where the verbs layer
+// saw one (context::current(), to be read while the call's Scope is alive).
+struct Outcome {
+  nccl_abi::Result rc = nccl_abi::Result::kSuccess;
+  const char* verb = nullptr;
+  int verb_errno = 0;
+
+  static Outcome of(nccl_abi::Result rc) noexcept;
+};
+
+void tell_listen(int api, const context::Connection& about, bool trailer, std::uint64_t dur_ns);
+void tell_open(int api, const context::Connection& about);
+void tell_ready(const Connection& c);
+// stage: the call that failed. abandoned: NCCL gave the attempt up, rc says nothing.
+void tell_fail(int api, const context::Connection& about, std::string_view stage,
+               const Outcome& outcome, std::uint64_t age_ns, std::uint64_t polls);
+void tell_abandoned(int api, const context::Connection& about, std::string_view stage,
+                    std::uint64_t age_ns, std::uint64_t polls);
+void tell_close(const Connection& c, nccl_abi::Result rc, std::uint64_t dur_ns);
+
+}  // namespace nnd::net

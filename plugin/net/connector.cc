@@ -1,0 +1,244 @@
+#include "net/connector.h"
+
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "net/session.h"
+#include "record/clock.h"
+#include "record/event.h"
+#include "record/recorder.h"
+
+namespace nnd::net {
+
+using context::Direction;
+using nccl_abi::Result;
+using record::mono_ns;
+
+namespace {
+
+struct Comms {
+  std::mutex lock;
+  std::map<void*, std::uint64_t> by_ctx;
+};
+
+Comms& comms() {
+  static Comms* const instance = new Comms;  // never destroyed: NCCL may call while we exit
+  return *instance;
+}
+
+bool pending(Result rc, void** comm) noexcept {
+  return (rc == Result::kSuccess || rc == Result::kInProgress) && *comm == nullptr;
+}
+
+// Events allocate; running out of memory loses the event, not the job.
+template <class F>
+void quietly(F&& f) noexcept {
+  try {
+    f();
+  } catch (...) {
+  }
+}
+
+// Our own object in place of the transport's, or null.
+Connection* wrap(Kind kind, int api, const context::Connection& about, void* ctx,
+                 std::uint64_t began_ns, std::uint64_t polls, void** comm) noexcept {
+  Connection* const c = acquire_connection(kind);
+  if (c == nullptr) return nullptr;
+  c->api = static_cast<std::uint8_t>(api);
+  c->about = about;
+  c->ctx = ctx;
+  c->opened_ns = began_ns;
+  c->ready_ns = mono_ns();
+  c->polls = polls;
+  c->inner = *comm;
+  if (kind != Kind::kListen) c->counters = record::acquire_conn(about);
+  *comm = c;
+  return c;
+}
+
+void remember_comm(void* ctx, std::uint64_t comm) noexcept {
+  quietly([&] {
+    const std::lock_guard guard(comms().lock);
+    comms().by_ctx[ctx] = comm;
+  });
+}
+
+std::uint64_t comm_of(void* ctx) noexcept {
+  const std::lock_guard guard(comms().lock);
+  const auto found = comms().by_ctx.find(ctx);
+  return found == comms().by_ctx.end() ? 0 : found->second;
+}
+
+}  // namespace
+
+Attempts& attempts() noexcept {
+  static Attempts* const instance = new Attempts;
+  return *instance;
+}
+
+ListenCall::ListenCall(int api, void* ctx, int dev, void* handle) noexcept
+    : api_(api), ctx_(ctx), tail_(handle), began_ns_(mono_ns()) {
+  about_.dev = dev;
+  about_.comm = comm_of(ctx);
+  about_.link_proc = record::proc_id();
+  about_.link_listen = next_listen_id();
+}
+
+void ListenCall::finish(Result rc, void** listen_comm) noexcept {
+  const std::uint64_t took = mono_ns() - began_ns_;
+  if (rc != Result::kSuccess || *listen_comm == nullptr) {
+    tail_.restore();
+    quietly([&] { tell_fail(api_, about_, "listen", Outcome::of(rc), took, 1); });
+    return;
+  }
+  const bool trailer = tail_.seal({about_.link_proc, about_.link_listen, {}});
+  wrap(Kind::kListen, api_, about_, ctx_, began_ns_, 1, listen_comm);
+  quietly([&] { tell_listen(api_, about_, trailer, took); });
+}
+
+ConnectPoll::ConnectPoll(int api, void* ctx, int dev, void* handle) noexcept
+    : api_(api), handle_(handle) {
+  Attempts::Entered entered = attempts().enter(handle, ctx, dev);
+  attempt_ = std::move(entered.attempt);
+  if (!entered.begun) return;
+  Attempt& a = *attempt_;
+  a.began_ns = mono_ns();
+  a.about.id = next_connection_id();
+  a.about.comm = comm_of(ctx);
+  if (const auto trailer = read_trailer(handle)) {
+    a.about.link_proc = trailer->proc;
+    a.about.link_listen = trailer->listen;
+    a.about.peer_proc = trailer->proc;
+  }
+  quietly([&] {
+    if (entered.replaced) {
+      const Attempt& old = *entered.replaced;
+      tell_abandoned(api_, old.about, "connect", a.began_ns - old.began_ns, old.polls);
+    }
+    tell_open(api_, a.about);
+  });
+}
+
+const context::Connection& ConnectPoll::about() const noexcept {
+  static constexpr context::Connection kUnknown{};
+  return attempt_ != nullptr ? attempt_->about : kUnknown;
+}
+
+void ConnectPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcept {
+  if (attempt_ == nullptr) return;
+  if (pending(rc, comm)) {
+    attempts().leave(*attempt_, handle_);
+    return;
+  }
+  const Outcome outcome = Outcome::of(rc);
+  const std::shared_ptr<Attempt> a = attempt_;
+  attempts().drop(handle_, *a);
+  Connection* c = nullptr;
+  // NCCL closes a comm that came with an error, so that one is wrapped too.
+  if (*comm != nullptr)
+    c = wrap(Kind::kSend, api_, a->about, a->ctx, a->began_ns, a->polls + 1, comm);
+  if (c != nullptr) c->awaits_consumed = awaits_consumed;
+  quietly([&] {
+    if (rc != Result::kSuccess) {
+      if (c != nullptr) c->fail_told = true;
+      tell_fail(api_, a->about, "connect", outcome, mono_ns() - a->began_ns, a->polls + 1);
+    } else if (c != nullptr) {
+      tell_ready(*c);
+    }
+  });
+}
+
+AcceptPoll::AcceptPoll(Connection& listener) noexcept : listener_(listener) {
+  if (listener.attempt_began_ns != 0) return;
+  listener.attempt_began_ns = mono_ns();
+  listener.attempt_polls = 0;
+  listener.attempt = listener.about;
+  listener.attempt.id = next_connection_id();
+  listener.attempt.dir = Direction::kRecv;
+  quietly([&] { tell_open(listener.api, listener.attempt); });
+}
+
+void AcceptPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcept {
+  Connection& l = listener_;
+  ++l.attempt_polls;
+  if (pending(rc, comm)) return;
+  const Outcome outcome = Outcome::of(rc);
+  const std::uint64_t began_ns = l.attempt_began_ns;
+  l.attempt_began_ns = 0;
+  Connection* c = nullptr;
+  if (*comm != nullptr)
+    c = wrap(Kind::kRecv, l.api, l.attempt, l.ctx, began_ns, l.attempt_polls, comm);
+  if (c != nullptr) c->awaits_consumed = awaits_consumed;
+  quietly([&] {
+    if (rc != Result::kSuccess) {
+      if (c != nullptr) c->fail_told = true;
+      tell_fail(l.api, l.attempt, "accept", outcome, mono_ns() - began_ns, l.attempt_polls);
+    } else if (c != nullptr) {
+      tell_ready(*c);
+    }
+  });
+}
+
+void closed(Connection& c, Result rc, std::uint64_t began_ns) noexcept {
+  quietly([&] {
+    if (c.kind != Kind::kListen)
+      tell_close(c, rc, mono_ns() - began_ns);
+    else if (c.attempt_began_ns != 0)
+      tell_abandoned(c.api, c.attempt, "accept", mono_ns() - c.attempt_began_ns, c.attempt_polls);
+  });
+  if (c.counters != nullptr) record::release_conn(c.counters);
+  release_connection(&c);
+}
+
+void failed(Connection& c, const char* stage, Result rc) noexcept {
+  if (c.fail_told) return;
+  c.fail_told = true;
+  quietly(
+      [&] { tell_fail(c.api, c.about, stage, Outcome::of(rc), mono_ns() - c.opened_ns, c.polls); });
+}
+
+void failed(Request& r, Result rc) noexcept {
+  if (r.state != RequestState::kInFlight) return;
+  Connection& c = *connection_of(&r);
+  r.state = RequestState::kFailed;
+  r.posted.store(0, std::memory_order_relaxed);
+  record::ConnCounters::add(c.counters->failed, 1);
+  failed(c, "test", rc);
+}
+
+void tell_comm_init(int api, void* ctx, std::uint64_t comm, const nccl_abi::NetCommConfig* config,
+                    Result rc) noexcept {
+  if (rc == Result::kSuccess) remember_comm(ctx, comm);
+  quietly([&] {
+    record::Event e(record::EventId::kCommInit,
+                    rc == Result::kSuccess ? record::Severity::kInfo : record::Severity::kError);
+    e.hex("comm", comm).add("net_api", api).add("rc", static_cast<int>(rc));
+    if (config != nullptr) e.add("traffic_class", config->trafficClass);
+    if (rc != Result::kSuccess) {
+      const Outcome outcome = Outcome::of(rc);
+      std::string what = "The transport's init returned " + std::to_string(static_cast<int>(rc));
+      if (outcome.verb != nullptr) what += std::string(" after ") + outcome.verb + " failed";
+      e.blame("DEV-FALLBACK", what, "NCCL goes on to another transport; NCCL_DEBUG=INFO says why.");
+    }
+    e.emit();
+  });
+}
+
+void finalizing(int api, void* ctx) noexcept {
+  quietly([&] {
+    for (const auto& a : attempts().take_all(ctx))
+      tell_abandoned(api, a->about, "connect", mono_ns() - a->began_ns, a->polls);
+    std::uint64_t open = 0;
+    for_each_connection([&](Connection& c) {
+      if (c.ctx == ctx && c.kind != Kind::kListen) ++open;
+    });
+    record::Event e(record::EventId::kCommFinalize);
+    if (const std::uint64_t comm = comm_of(ctx); comm != 0) e.hex("comm", comm);
+    e.add("net_api", api).add("open_connections", open).emit();
+    const std::lock_guard guard(comms().lock);
+    comms().by_ctx.erase(ctx);
+  });
+}
+
+}  // namespace nnd::net

@@ -1,0 +1,85 @@
+// Connect, accept, listen and close over any transport, whatever the net API's version: the shim of
+// each version passes the call itself as a function. Nothing here throws; where memory is short
+// NCCL gets the transport's own object and the connection goes unseen.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "context/current.h"
+#include "nccl_abi/common.h"
+#include "net/arena.h"
+#include "net/attempts.h"
+#include "net/conn_events.h"
+#include "net/connection.h"
+#include "net/handle.h"
+
+namespace nnd::net {
+
+inline void* inner_of(void* comm) noexcept {
+  return is_ours(comm) ? static_cast<Connection*>(comm)->inner : comm;
+}
+
+inline const context::Connection& about(void* comm) noexcept {
+  static constexpr context::Connection kUnknown{};
+  return is_ours(comm) ? static_cast<Connection*>(comm)->about : kUnknown;
+}
+
+// One call of listen: a trailer into the handle, our own object in place of the transport's.
+class ListenCall {
+ public:
+  ListenCall(int api, void* ctx, int dev, void* handle) noexcept;
+  const context::Connection& about() const noexcept { return about_; }
+  void finish(nccl_abi::Result rc, void** listen_comm) noexcept;
+
+ private:
+  int api_;
+  void* ctx_;
+  HandleTail tail_;
+  context::Connection about_;
+  std::uint64_t began_ns_;
+};
+
+// One call of connect.
+class ConnectPoll {
+ public:
+  ConnectPoll(int api, void* ctx, int dev, void* handle) noexcept;
+  const context::Connection& about() const noexcept;
+  // awaits_consumed: the transport has irecvConsumed.
+  void finish(nccl_abi::Result rc, void** comm, bool awaits_consumed) noexcept;
+
+ private:
+  int api_;
+  void* handle_;
+  std::shared_ptr<Attempt> attempt_;  // null: out of memory
+};
+
+// One call of accept on a listen comm of ours.
+class AcceptPoll {
+ public:
+  explicit AcceptPoll(Connection& listener) noexcept;
+  const context::Connection& about() const noexcept { return listener_.attempt; }
+  void finish(nccl_abi::Result rc, void** comm, bool awaits_consumed) noexcept;
+
+ private:
+  Connection& listener_;
+};
+
+// After the transport closed the comm of a connection of ours, which is gone afterwards.
+void closed(Connection& c, nccl_abi::Result rc, std::uint64_t began_ns) noexcept;
+
+// A call on a ready connection failed: told once per connection.
+void failed(Connection& c, const char* stage, nccl_abi::Result rc) noexcept;
+void failed(Request& r, nccl_abi::Result rc) noexcept;
+
+// Communicators of net v11 and newer, by NCCL's context: after the transport's init.
+void tell_comm_init(int api, void* ctx, std::uint64_t comm, const nccl_abi::NetCommConfig* config,
+                    nccl_abi::Result rc) noexcept;
+
+// Before the transport's finalize. Tells what is still open or under way there.
+void finalizing(int api, void* ctx) noexcept;
+
+// Attempts under way in this process.
+Attempts& attempts() noexcept;
+
+}  // namespace nnd::net

@@ -1,0 +1,86 @@
+#include "net/devices.h"
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace nnd::net {
+
+namespace {
+
+struct Table {
+  std::mutex lock;
+  std::map<std::pair<int, int>, Device> devices;  // by API version and index
+};
+
+Table& table() {
+  static Table* const instance = new Table;  // never destroyed: NCCL may call while we exit
+  return *instance;
+}
+
+// /sys/.../0000:3b:00.0 is 0000:3b:00.0.
+std::string_view last_part(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+void add_names(record::Event& event, const Device& d) {
+  if (!d.name.empty()) event.add("name", d.name);
+  event.add("port", d.port);
+  if (!d.pci_path.empty()) event.add("pci", last_part(d.pci_path));
+  event.add("speed_mbps", d.speed_mbps);
+}
+
+void emit(int api, const Device& d) {
+  record::Event event(record::EventId::kNetDevice);
+  if (!event.enabled()) return;
+  event.add("net_api", api).object("dev").add("index", d.index);
+  add_names(event, d);
+  event.end().hex("guid", d.guid);
+  event.array("memory");
+  if ((d.ptr_support & 1) != 0) event.push("host");
+  if ((d.ptr_support & 2) != 0) event.push("cuda");
+  if ((d.ptr_support & 4) != 0) event.push("dmabuf");
+  event.end();
+  event.add("latency_us", static_cast<double>(d.latency_us))
+      .add("max_comms", d.max_comms)
+      .add("max_recvs", d.max_recvs);
+  if (d.reg_is_global >= 0) event.add("reg_is_global", d.reg_is_global != 0);
+  if (d.force_flush >= 0) event.add("force_flush", d.force_flush != 0);
+  if (api >= 7) event.add("device_type", d.device_type).add("device_version", d.device_version);
+  if (api >= 9) {
+    event.add("max_p2p_bytes", d.max_p2p_bytes).add("max_coll_bytes", d.max_coll_bytes);
+    event.array("parts");
+    for (const int part : d.parts) event.push(std::to_string(part));
+    event.end();
+  }
+  if (d.max_multi_request >= 0) event.add("max_multi_request", d.max_multi_request);
+  if (api >= 12) event.add("rail", d.rail).add("plane", d.plane);
+  event.emit();
+}
+
+}  // namespace
+
+void learn_device(int api, const Device& device) {
+  Table& t = table();
+  {
+    const std::lock_guard guard(t.lock);
+    Device& known = t.devices[{api, device.index}];
+    if (known == device) return;
+    known = device;
+  }
+  emit(api, device);
+}
+
+void add_device(record::Event& event, int api, int index) {
+  Table& t = table();
+  event.object("dev").add("index", index);
+  {
+    const std::lock_guard guard(t.lock);
+    const auto found = t.devices.find({api, index});
+    if (found != t.devices.end()) add_names(event, found->second);
+  }
+  event.end();
+}
+
+}  // namespace nnd::net

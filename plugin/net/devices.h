@@ -1,0 +1,78 @@
+// The net devices as NCCL was told them, for the events: filled by getProperties. One table per net
+// API version, since two NCCLs in one process may count differently.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "record/event.h"
+
+namespace nnd::net {
+
+// The properties of any version; what a version doesn't have keeps the value given here.
+struct Device {
+  int index = -1;
+  std::string name;
+  std::string pci_path;
+  std::uint64_t guid = 0;
+  int port = 0;
+  int speed_mbps = 0;
+  float latency_us = 0;
+  int ptr_support = 0;
+  int max_comms = 0;
+  int max_recvs = 0;
+  int reg_is_global = -1;
+  int force_flush = -1;
+  int device_type = 0;
+  int device_version = 0;
+  std::vector<int> parts;  // devices that a virtual one is made of
+  std::uint64_t max_p2p_bytes = 0;
+  std::uint64_t max_coll_bytes = 0;
+  int max_multi_request = -1;
+  int rail = -1;
+  int plane = -1;
+
+  friend bool operator==(const Device&, const Device&) = default;
+};
+
+// NCCL's struct of any version as a Device.
+template <class Properties>
+Device to_device(int index, const Properties& p) {
+  Device d;
+  d.index = index;
+  d.name = p.name != nullptr ? p.name : "";
+  d.pci_path = p.pciPath != nullptr ? p.pciPath : "";
+  d.guid = p.guid;
+  d.port = p.port;
+  d.speed_mbps = p.speed;
+  d.latency_us = p.latency;
+  d.ptr_support = p.ptrSupport;
+  d.max_comms = p.maxComms;
+  d.max_recvs = p.maxRecvs;
+  if constexpr (requires { p.regIsGlobal; }) d.reg_is_global = p.regIsGlobal;
+  if constexpr (requires { p.forceFlush; }) d.force_flush = p.forceFlush;
+  if constexpr (requires { p.netDeviceType; }) {
+    d.device_type = static_cast<int>(p.netDeviceType);
+    d.device_version = p.netDeviceVersion;
+  }
+  if constexpr (requires { p.vProps; }) {
+    for (int i = 0; i < p.vProps.ndevs && i < p.vProps.kMax; ++i)
+      d.parts.push_back(p.vProps.devs[i]);
+    d.max_p2p_bytes = p.maxP2pBytes;
+    d.max_coll_bytes = p.maxCollBytes;
+  }
+  if constexpr (requires { p.maxMultiRequestSize; }) d.max_multi_request = p.maxMultiRequestSize;
+  if constexpr (requires { p.railId; }) {
+    d.rail = p.railId;
+    d.plane = p.planeId;
+  }
+  return d;
+}
+
+// Emits net.device when the device is new or changed. Thread-safe.
+void learn_device(int api, const Device& device);
+// Adds "dev" {index, name, port, pci, speed_mbps} with what is known of it. Thread-safe.
+void add_device(record::Event& event, int api, int index);
+
+}  // namespace nnd::net

@@ -1,0 +1,112 @@
+#include "net/session.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <string>
+
+#include "inner/nccl.h"
+#include "net/launch.h"
+#include "net/requests.h"
+#include "record/event.h"
+#include "record/raw_clock.h"
+#include "record/recorder.h"
+
+namespace nnd::net {
+
+using record::Event;
+using record::EventId;
+using record::Severity;
+
+namespace {
+
+void add_launch(Event& e) {
+  const Launch launch = read_launch();
+  e.object("launch");
+  if (!launch.launcher.empty()) e.add("launcher", launch.launcher);
+  if (launch.rank) e.add("rank", *launch.rank);
+  if (launch.local_rank) e.add("local_rank", *launch.local_rank);
+  if (launch.world_size) e.add("world_size", *launch.world_size);
+  if (!launch.job.empty()) e.add("job", launch.job);
+  e.end();
+}
+
+// NCCL 2.28.3 to 2.29.7 forget the plugin's name when the last communicator goes (v2.28.9-1
+// src/plugin/net.cc, ncclNetPluginUnload), unless this variable is 1.
+bool forgets_plugin(int nccl_version) {
+  if (nccl_version < 22803 || nccl_version > 22907) return false;
+  const char* const count = std::getenv("NCCL_NET_PLUGIN_REF_COUNT");
+  return count == nullptr || std::atoi(count) < 1;
+}
+
+// 2.29.2 and 2.29.3 give RMA only to the built-in transport.
+bool loses_rma(int nccl_version) { return nccl_version == 22902 || nccl_version == 22903; }
+
+void add_what(Event& e, const inner::Found& found, int api) {
+  e.add("version", NND_VERSION).add("net_api", api);
+  if (found.nccl_version != 0) e.add("nccl_version", inner::version_text(found.nccl_version));
+  add_launch(e);
+  e.add("log", record::log_place());
+}
+
+}  // namespace
+
+const config::Settings& settings() {
+  static const config::Settings* const instance = new config::Settings(doors().load_settings());
+  return *instance;
+}
+
+void begin_session(nccl_abi::DebugLogger logger) {
+  doors().start(settings(), logger);
+  record::raw_clock::calibrate();
+  trace_requests = Event(EventId::kReqPost).enabled() || Event(EventId::kReqDone).enabled();
+}
+
+void tell_loaded(const inner::Found& found, int api, nccl_abi::Result init_rc) {
+  const bool forgets = forgets_plugin(found.nccl_version);
+  const std::string nccl = inner::version_text(found.nccl_version);
+  Event e(EventId::kPluginLoad, forgets ? Severity::kWarn : Severity::kInfo);
+  add_what(e, found, api);
+  e.object("inner")
+      .add("name", found.name)
+      .add("method", inner::to_string(found.method))
+      .add("module", found.module)
+      .add("init_rc", static_cast<int>(init_rc))
+      .end();
+  if (!found.note.empty()) e.add("note", found.note);
+  e.array("limits");
+  if (loses_rma(found.nccl_version)) e.push("RMA: NCCL " + nccl + " has none with a net plugin");
+  e.end();
+  if (forgets)
+    e.blame("DEV-PLUGIN",
+            "NCCL " + nccl +
+                " forgets its net plugin when the last communicator is destroyed; the next "
+                "communicator then runs without it",
+            "Set NCCL_NET_PLUGIN_REF_COUNT=1 in the job's environment.");
+  e.emit();
+  record::nccl_info(std::string(NND_VERSION) + " wraps " + found.name + " of " + found.module +
+                    " (net v" + std::to_string(api) + ", found by " +
+                    inner::to_string(found.method) + "); log: " + record::log_place());
+}
+
+void tell_not_loaded(const inner::Found& found, int api) {
+  Event e(EventId::kPluginLoad, Severity::kWarn);
+  add_what(e, found, api);
+  e.blame(
+      "DEV-PLUGIN",
+      "No transport is wrapped: " + (found.why.empty() ? "none was found" : found.why),
+      "The job runs on NCCL's own transport; connections and requests are not seen, QPs and HCAs "
+      "are where the verbs layer is in place.");
+  e.emit();
+}
+
+std::uint32_t next_connection_id() noexcept {
+  static std::atomic<std::uint32_t> last{0};
+  return ++last;
+}
+
+std::uint32_t next_listen_id() noexcept {
+  static std::atomic<std::uint32_t> last{0};
+  return ++last;
+}
+
+}  // namespace nnd::net

@@ -1,0 +1,299 @@
+// The table that NCCL gets in place of the transport's: one template for net v6 to v12. Net is the
+// version's table (include/nccl_abi). A function that exists with several signatures is overloaded;
+// the slot's type picks the one that its version has, and only that one is compiled for it.
+//
+// The transport's table is copied at the first init that finds it, and stays: NCCL 2.19 to 2.23
+// load us again and call devices and listen without init. Slots that are null in it become null in
+// ours.
+#pragma once
+
+#include <cstring>
+#include <mutex>
+
+#include "context/current.h"
+#include "nccl_abi/net.h"
+#include "net/arena.h"
+#include "net/connector.h"
+#include "net/devices.h"
+#include "net/requests.h"
+#include "net/session.h"
+#include "record/clock.h"
+
+namespace nnd::net {
+
+template <class Net>
+inline constexpr int kApi = 0;
+template <>
+inline constexpr int kApi<nccl_abi::NetV6> = 6;
+template <>
+inline constexpr int kApi<nccl_abi::NetV7> = 7;
+template <>
+inline constexpr int kApi<nccl_abi::NetV8> = 8;
+template <>
+inline constexpr int kApi<nccl_abi::NetV9> = 9;
+template <>
+inline constexpr int kApi<nccl_abi::NetV10> = 10;
+template <>
+inline constexpr int kApi<nccl_abi::NetV11> = 11;
+template <>
+inline constexpr int kApi<nccl_abi::NetV12> = 12;
+
+template <class Net>
+class Shim {
+  using Result = nccl_abi::Result;
+  using NetDeviceHandle = nccl_abi::NetDeviceHandle;
+  using NetCommConfig = nccl_abi::NetCommConfig;
+  using Call = context::Call;
+
+ public:
+  // What is exported before the first init: named as the transport will be, with the null slots of
+  // NCCL's IB.
+  static constexpr Net table(const char* name = "IB");
+
+  // The exported table, which init corrects to what the transport has.
+  static void adopt(Net& exported) noexcept { exported_ = &exported; }
+
+  // Only for tests, which play several processes in one.
+  static void forget() noexcept {
+    inner_ = Net{};
+    inner_table_ = nullptr;
+    told_ = false;
+  }
+
+ private:
+  static constexpr int kVersion = kApi<Net>;
+
+  static inline Net inner_{};
+  static inline const Net* inner_table_ = nullptr;
+  static inline Net* exported_ = nullptr;
+  static inline bool told_ = false;
+  static inline std::mutex init_lock_;
+
+  static bool bound() noexcept { return inner_table_ != nullptr; }
+  static bool awaits_consumed() noexcept {
+    if constexpr (requires { inner_.irecvConsumed; })
+      return inner_.irecvConsumed != nullptr;
+    else
+      return false;
+  }
+
+  // --- init and finalize
+
+  static bool bind(nccl_abi::DebugLogger log, const void* caller, inner::Found& found,
+                   bool& disabled) noexcept;
+  static void dress(bool disabled) noexcept;
+  template <class F>
+  static Result init_any(const void* caller, nccl_abi::DebugLogger log, F&& call) noexcept;
+
+  static Result init(nccl_abi::DebugLogger log) noexcept {
+    return init_any(__builtin_return_address(0), log, [&] { return inner_.init(log); });
+  }
+  static Result init(nccl_abi::DebugLogger log, nccl_abi::ProfilerCallback profiler) noexcept {
+    return init_any(__builtin_return_address(0), log, [&] { return inner_.init(log, profiler); });
+  }
+  static Result init(void** ctx, std::uint64_t comm_id, NetCommConfig* config,
+                     nccl_abi::DebugLogger log, nccl_abi::ProfilerCallback profiler) noexcept;
+  static Result finalize(void* ctx) noexcept;
+
+  // --- devices
+
+  static Result devices(int* ndev) noexcept {
+    if (!bound()) return Result::kInternalError;
+    const context::Scope scope(Call::kDevices, {});
+    return inner_.devices(ndev);
+  }
+  template <class Properties>
+  static Result getProperties(int dev, Properties* props) noexcept;
+  template <class VDeviceProps>
+  static Result makeVDevice(int* dev, VDeviceProps* props) noexcept {
+    if (!bound()) return Result::kInternalError;
+    const context::Scope scope(Call::kOther, {});
+    return inner_.makeVDevice(dev, props);
+  }
+  static Result setNetAttr(void* ctx, nccl_abi::NetAttr* attr) noexcept {
+    return bound() ? inner_.setNetAttr(ctx, attr) : Result::kInternalError;
+  }
+
+  // --- connections
+
+  template <class F>
+  static Result listen_any(void* ctx, int dev, void* handle, void** comm, F&& call) noexcept {
+    if (!bound()) return Result::kInternalError;
+    ListenCall listen(kVersion, ctx, dev, handle);
+    const context::Scope scope(Call::kListen, listen.about());
+    const Result rc = call();
+    listen.finish(rc, comm);
+    return rc;
+  }
+  static Result listen(int dev, void* handle, void** comm) noexcept {
+    return listen_any(nullptr, dev, handle, comm, [&] { return inner_.listen(dev, handle, comm); });
+  }
+  static Result listen(void* ctx, int dev, void* handle, void** comm) noexcept {
+    return listen_any(ctx, dev, handle, comm,
+                      [&] { return inner_.listen(ctx, dev, handle, comm); });
+  }
+
+  template <class F>
+  static Result connect_any(void* ctx, int dev, void* handle, void** comm, F&& call) noexcept {
+    if (!bound()) return Result::kInternalError;
+    ConnectPoll poll(kVersion, ctx, dev, handle);
+    const context::Scope scope(Call::kConnect, poll.about());
+    const Result rc = call();
+    poll.finish(rc, comm, awaits_consumed());
+    return rc;
+  }
+  static Result connect(int dev, void* handle, void** comm) noexcept {
+    return connect_any(nullptr, dev, handle, comm,
+                       [&] { return inner_.connect(dev, handle, comm); });
+  }
+  static Result connect(int dev, void* handle, void** comm, NetDeviceHandle** device) noexcept {
+    return connect_any(nullptr, dev, handle, comm,
+                       [&] { return inner_.connect(dev, handle, comm, device); });
+  }
+  static Result connect(int dev, NetCommConfig* config, void* handle, void** comm,
+                        NetDeviceHandle** device) noexcept {
+    return connect_any(nullptr, dev, handle, comm,
+                       [&] { return inner_.connect(dev, config, handle, comm, device); });
+  }
+  static Result connect(void* ctx, int dev, void* handle, void** comm,
+                        NetDeviceHandle** device) noexcept {
+    return connect_any(ctx, dev, handle, comm,
+                       [&] { return inner_.connect(ctx, dev, handle, comm, device); });
+  }
+
+  template <class F>
+  static Result accept_any(void* listen_comm, void** comm, F&& call) noexcept {
+    if (!is_ours(listen_comm)) return call(listen_comm);
+    auto& listener = *static_cast<Connection*>(listen_comm);
+    AcceptPoll poll(listener);
+    const context::Scope scope(Call::kAccept, poll.about());
+    const Result rc = call(listener.inner);
+    poll.finish(rc, comm, awaits_consumed());
+    return rc;
+  }
+  static Result accept(void* listen_comm, void** comm) noexcept {
+    return accept_any(listen_comm, comm, [&](void* inner) { return inner_.accept(inner, comm); });
+  }
+  static Result accept(void* listen_comm, void** comm, NetDeviceHandle** device) noexcept {
+    return accept_any(listen_comm, comm,
+                      [&](void* inner) { return inner_.accept(inner, comm, device); });
+  }
+
+  template <class F>
+  static Result close_any(void* comm, F&& call) noexcept {
+    if (!is_ours(comm)) return call(comm);
+    auto& c = *static_cast<Connection*>(comm);
+    const std::uint64_t began_ns = record::mono_ns();
+    const context::Scope scope(Call::kClose, c.about);
+    const Result rc = call(c.inner);
+    closed(c, rc, began_ns);
+    return rc;
+  }
+  static Result closeSend(void* comm) noexcept {
+    return close_any(comm, [](void* inner) { return inner_.closeSend(inner); });
+  }
+  static Result closeRecv(void* comm) noexcept {
+    return close_any(comm, [](void* inner) { return inner_.closeRecv(inner); });
+  }
+  static Result closeListen(void* comm) noexcept {
+    return close_any(comm, [](void* inner) { return inner_.closeListen(inner); });
+  }
+
+  // --- memory
+
+  template <class Size>
+  static Result regMr(void* comm, void* data, Size size, int type, void** mhandle) noexcept {
+    const context::Scope scope(Call::kRegMr, about(comm), type);
+    const Result rc = inner_.regMr(inner_of(comm), data, size, type, mhandle);
+    if (rc != Result::kSuccess && is_ours(comm))
+      failed(*static_cast<Connection*>(comm), "regMr", rc);
+    return rc;
+  }
+  static Result regMrDmaBuf(void* comm, void* data, std::size_t size, int type,
+                            std::uint64_t offset, int fd, void** mhandle) noexcept {
+    const context::Scope scope(Call::kRegMrDmaBuf, about(comm), type);
+    const Result rc = inner_.regMrDmaBuf(inner_of(comm), data, size, type, offset, fd, mhandle);
+    if (rc != Result::kSuccess && is_ours(comm))
+      failed(*static_cast<Connection*>(comm), "regMrDmaBuf", rc);
+    return rc;
+  }
+  static Result deregMr(void* comm, void* mhandle) noexcept {
+    const context::Scope scope(Call::kDeregMr, about(comm));
+    return inner_.deregMr(inner_of(comm), mhandle);
+  }
+  static Result getDeviceMr(void* comm, void* mhandle, void** dptr) noexcept {
+    return inner_.getDeviceMr(inner_of(comm), mhandle, dptr);
+  }
+
+  // --- the data path
+
+  template <class F>
+  static Result post(void* comm, void** request, RequestKind kind, std::uint64_t bytes, int buffers,
+                     const char* stage, F&& call) noexcept {
+    if (!is_ours(comm)) [[unlikely]]
+      return call(comm);
+    auto& c = *static_cast<Connection*>(comm);
+    const Result rc = call(c.inner);
+    if (rc != Result::kSuccess) [[unlikely]]
+      failed(c, stage, rc);
+    else if (*request != nullptr)
+      posted(c, request, kind, bytes, buffers);
+    return rc;
+  }
+
+  template <class Size>
+  static Result isend(void* comm, void* data, Size size, int tag, void* mhandle,
+                      void** request) noexcept {
+    return post(
+        comm, request, RequestKind::kSend, static_cast<std::uint64_t>(size), 1, "isend",
+        [&](void* inner) { return inner_.isend(inner, data, size, tag, mhandle, request); });
+  }
+  static Result isend(void* comm, void* data, std::size_t size, int tag, void* mhandle,
+                      void* phandle, void** request) noexcept {
+    return post(comm, request, RequestKind::kSend, size, 1, "isend", [&](void* inner) {
+      return inner_.isend(inner, data, size, tag, mhandle, phandle, request);
+    });
+  }
+  template <class Size>
+  static Result irecv(void* comm, int n, void** data, Size* sizes, int* tags, void** mhandles,
+                      void** request) noexcept {
+    return post(comm, request, RequestKind::kRecv, 0, n, "irecv", [&](void* inner) {
+      return inner_.irecv(inner, n, data, sizes, tags, mhandles, request);
+    });
+  }
+  static Result irecv(void* comm, int n, void** data, std::size_t* sizes, int* tags,
+                      void** mhandles, void** phandles, void** request) noexcept {
+    return post(comm, request, RequestKind::kRecv, 0, n, "irecv", [&](void* inner) {
+      return inner_.irecv(inner, n, data, sizes, tags, mhandles, phandles, request);
+    });
+  }
+  static Result iflush(void* comm, int n, void** data, int* sizes, void** mhandles,
+                       void** request) noexcept {
+    return post(comm, request, RequestKind::kFlush, 0, n, "iflush", [&](void* inner) {
+      return inner_.iflush(inner, n, data, sizes, mhandles, request);
+    });
+  }
+  static Result test(void* request, int* is_done, int* sizes) noexcept {
+    if (!is_ours(request)) [[unlikely]]
+      return inner_.test(request, is_done, sizes);
+    Request& r = *static_cast<Request*>(request);
+    const Result rc = inner_.test(r.inner, is_done, sizes);
+    if (rc != Result::kSuccess) [[unlikely]]
+      failed(r, rc);
+    else if (*is_done != 0)
+      done(r, sizes);
+    return rc;
+  }
+  // NCCL says so with the request that irecv gave it, after test has called it done.
+  static Result irecvConsumed(void* comm, int n, void* request) noexcept {
+    if (!is_ours(request)) return inner_.irecvConsumed(inner_of(comm), n, request);
+    Request& r = *static_cast<Request*>(request);
+    const Result rc = inner_.irecvConsumed(inner_of(comm), n, r.inner);
+    if (r.state == RequestState::kAwaitsConsumed) give_back(*connection_of(&r), r);
+    return rc;
+  }
+};
+
+}  // namespace nnd::net
+
+#include "net/shim_init.h"

@@ -1,0 +1,149 @@
+// The rest of Shim: which slots it has, and how it is put before the transport.
+#pragma once
+
+#include "net/shim.h"
+
+namespace nnd::net {
+
+template <class Net>
+constexpr Net Shim<Net>::table(const char* name) {
+  Net t{};
+  t.name = name;
+  t.init = &Shim::init;
+  t.devices = &Shim::devices;
+  t.getProperties = &Shim::getProperties;
+  t.listen = &Shim::listen;
+  t.connect = &Shim::connect;
+  t.accept = &Shim::accept;
+  t.regMr = &Shim::regMr;
+  t.regMrDmaBuf = &Shim::regMrDmaBuf;
+  t.deregMr = &Shim::deregMr;
+  t.isend = &Shim::isend;
+  t.irecv = &Shim::irecv;
+  t.iflush = &Shim::iflush;
+  t.test = &Shim::test;
+  t.closeSend = &Shim::closeSend;
+  t.closeRecv = &Shim::closeRecv;
+  t.closeListen = &Shim::closeListen;
+  // IB has neither getDeviceMr nor irecvConsumed in any version.
+  if constexpr (requires { t.makeVDevice; }) t.makeVDevice = &Shim::makeVDevice;
+  if constexpr (requires { t.finalize; }) {
+    t.finalize = &Shim::finalize;
+    t.setNetAttr = &Shim::setNetAttr;
+  }
+  return t;
+}
+
+// The exported table as it is for the transport that was found.
+template <class Net>
+void Shim<Net>::dress(bool disabled) noexcept {
+  if (exported_ == nullptr) return;
+  if (disabled) {
+    Net t = inner_;
+    t.init = table().init;
+    *exported_ = t;
+    return;
+  }
+  Net t = table(inner_.name);
+  if (inner_.regMrDmaBuf == nullptr) t.regMrDmaBuf = nullptr;
+  if (inner_.iflush == nullptr) t.iflush = nullptr;
+  if constexpr (requires { t.getDeviceMr; }) {
+    if (inner_.getDeviceMr != nullptr) t.getDeviceMr = &Shim::getDeviceMr;
+    if (inner_.irecvConsumed != nullptr) t.irecvConsumed = &Shim::irecvConsumed;
+  }
+  if constexpr (requires { t.makeVDevice; })
+    if (inner_.makeVDevice == nullptr) t.makeVDevice = nullptr;
+  if constexpr (requires { t.finalize; }) {
+    if (inner_.finalize == nullptr) t.finalize = nullptr;
+    // NCCL calls it before every poll, and there is nothing to see in it: straight through.
+    t.setNetAttr = inner_.setNetAttr;
+  }
+  *exported_ = t;
+}
+
+// Finds the transport, or finds it again: an NCCL that was unloaded and loaded anew has its own.
+template <class Net>
+bool Shim<Net>::bind(nccl_abi::DebugLogger log, const void* caller, inner::Found& found,
+                     bool& disabled) noexcept try {
+  disabled = settings().disable;
+  if (!disabled) begin_session(log);
+  found = doors().find(caller, kVersion, settings());
+  if (!found) {
+    if (!disabled) tell_not_loaded(found, kVersion);
+    return false;
+  }
+  const auto* table = static_cast<const Net*>(found.vtable);
+  if (table != inner_table_) {
+    inner_ = *table;
+    inner_table_ = table;
+    told_ = false;
+    dress(disabled);
+  }
+  return true;
+} catch (...) {
+  return false;
+}
+
+template <class Net>
+template <class F>
+typename Shim<Net>::Result Shim<Net>::init_any(const void* caller, nccl_abi::DebugLogger log,
+                                               F&& call) noexcept {
+  const std::lock_guard guard(init_lock_);
+  inner::Found found;
+  bool disabled = false;
+  if (!bind(log, caller, found, disabled)) return Result::kInternalError;
+  if (disabled) return call();
+  const context::Scope scope(Call::kInit, {});
+  const Result rc = call();
+  if (!told_) {
+    told_ = true;
+    try {
+      tell_loaded(found, kVersion, rc);
+    } catch (...) {  // no memory for the event: the job goes on
+    }
+  }
+  return rc;
+}
+
+template <class Net>
+typename Shim<Net>::Result Shim<Net>::init(void** ctx, std::uint64_t comm_id, NetCommConfig* config,
+                                           nccl_abi::DebugLogger log,
+                                           nccl_abi::ProfilerCallback profiler) noexcept {
+  return init_any(__builtin_return_address(0), log, [&] {
+    const Result rc = inner_.init(ctx, comm_id, config, log, profiler);
+    tell_comm_init(kVersion, *ctx, comm_id, config, rc);
+    return rc;
+  });
+}
+
+// NCCL 2.28.9 and 2.29.2 call it after a failed init too: of ours, when nothing was found, or of
+// the transport, which then gets to see it as it would without us.
+template <class Net>
+typename Shim<Net>::Result Shim<Net>::finalize(void* ctx) noexcept {
+  const void* const caller = __builtin_return_address(0);
+  try {
+    if (!bound() || !doors().find(caller, kVersion, settings())) return Result::kSuccess;
+  } catch (...) {
+    return Result::kSuccess;
+  }
+  const context::Scope scope(Call::kFinalize, {});
+  finalizing(kVersion, ctx);
+  return inner_.finalize(ctx);
+}
+
+template <class Net>
+template <class Properties>
+typename Shim<Net>::Result Shim<Net>::getProperties(int dev, Properties* props) noexcept {
+  if (!bound()) return Result::kInternalError;
+  const context::Scope scope(Call::kGetProperties, {});
+  const Result rc = inner_.getProperties(dev, props);
+  if (rc == Result::kSuccess) {
+    try {
+      learn_device(kVersion, to_device(dev, *props));
+    } catch (...) {  // no memory for the event
+    }
+  }
+  return rc;
+}
+
+}  // namespace nnd::net

@@ -1,0 +1,95 @@
+#include <array>
+#include <cstring>
+
+#include "nccl_net_diag/handle_trailer.h"
+#include "net/handle.h"
+#include "support/catch.h"
+
+namespace trailer = nccl_net_diag::trailer;
+using nnd::net::HandleTail;
+using nnd::net::read_trailer;
+
+namespace {
+using Handle = std::array<std::uint8_t, trailer::kHandleSize>;
+
+trailer::Trailer sample() {
+  trailer::Trailer t{0x1122334455667788u, 42, {}};
+  t.gid[0] = 0xFE;
+  t.gid[15] = 9;
+  return t;
+}
+}  // namespace
+
+TEST_CASE("a trailer reads back, and its bytes are where they are said to be") {
+  const trailer::Bytes bytes = trailer::encode(sample());
+  CHECK(bytes[0] == 0xD9);
+  CHECK(bytes[1] == 1);
+  CHECK(bytes[4] == 0x88);
+  CHECK(bytes[11] == 0x11);
+  CHECK(bytes[12] == 42);
+  CHECK(bytes[16] == 0xFE);
+  CHECK(bytes[31] == 9);
+  CHECK(trailer::decode(bytes) == sample());
+}
+
+TEST_CASE("no changed bit of a trailer goes unseen") {
+  const trailer::Bytes good = trailer::encode(sample());
+  for (std::size_t bit = 0; bit < 8 * trailer::kSize; ++bit) {
+    trailer::Bytes bad = good;
+    bad[bit / 8] = static_cast<std::uint8_t>(bad[bit / 8] ^ (1u << (bit % 8)));
+    INFO("bit " << bit);
+    CHECK_FALSE(trailer::decode(bad));
+  }
+}
+
+TEST_CASE("what is no trailer is not read as one") {
+  CHECK_FALSE(trailer::decode(trailer::Bytes{}));
+  trailer::Bytes ones;
+  ones.fill(0xFF);
+  CHECK_FALSE(trailer::decode(ones));
+  CHECK_FALSE(trailer::decode(trailer::encode({0, 42, {}})));
+  CHECK_FALSE(trailer::decode(trailer::encode({7, 0, {}})));
+}
+
+TEST_CASE("the trailer goes where the transport wrote nothing") {
+  for (const std::size_t written : {std::size_t{0}, std::size_t{64}, std::size_t{96}}) {
+    Handle handle{};
+    HandleTail tail(handle.data());
+    std::memset(handle.data(), 0x11, written);
+    CHECK(tail.seal(sample()));
+    CHECK(read_trailer(handle.data()) == sample());
+    for (std::size_t i = 0; i < trailer::kOffset; ++i)
+      REQUIRE(handle[i] == (i < written ? 0x11 : 0));
+  }
+}
+
+TEST_CASE("a handle that the transport needs stays as the transport left it") {
+  for (std::size_t written = 97; written <= trailer::kHandleSize; ++written) {
+    Handle handle{};
+    handle.fill(0xEE);
+    HandleTail tail(handle.data());
+    std::memset(handle.data(), 0x11, written);
+    CHECK_FALSE(tail.seal(sample()));
+    for (std::size_t i = 0; i < handle.size(); ++i)
+      REQUIRE(handle[i] == (i < written ? 0x11 : 0xEE));
+  }
+}
+
+TEST_CASE("a single byte written in the tail is enough to leave it alone") {
+  for (std::size_t at = trailer::kOffset; at < trailer::kHandleSize; ++at) {
+    Handle handle{};
+    HandleTail tail(handle.data());
+    handle[at] = 1;
+    CHECK_FALSE(tail.seal(sample()));
+    CHECK(handle[at] == 1);
+    CHECK_FALSE(read_trailer(handle.data()));
+  }
+}
+
+TEST_CASE("after a failed listen the tail is as before") {
+  Handle handle{};
+  handle.fill(0xEE);
+  HandleTail tail(handle.data());
+  tail.restore();
+  for (const std::uint8_t byte : handle) REQUIRE(byte == 0xEE);
+}
