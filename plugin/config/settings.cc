@@ -1,13 +1,195 @@
 #include "config/settings.h"
 
+#include <fnmatch.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string_view>
+
+#include "config/nearest.h"
+#include "nccl_net_diag/events.h"
 
 namespace nnd::config {
 
+namespace {
+
+constexpr std::string_view kPrefix = "NCCL_NET_DIAG_";
+
+// Takes a value over, or says what is wrong with it and leaves the setting as it was.
+using Take = void (*)(Settings&, const std::string& value, Complaint&);
+
+struct Row {
+  VariableDoc doc;
+  Take take;
+};
+
+template <std::string Settings::*field>
+void take_text(Settings& s, const std::string& value, Complaint&) {
+  s.*field = value;
+}
+
+template <std::string Settings::*field>
+void take_pattern(Settings& s, const std::string& value, Complaint& complaint) {
+  s.*field = value;
+  for (std::size_t at = value.find('%'); at != value.npos; at = value.find('%', at + 2)) {
+    if (at + 1 < value.size() && std::strchr("hpujt%", value[at + 1]) != nullptr) continue;
+    complaint.problem = "after % come h, p, u, j, t or %; the rest is taken as it stands";
+    return;
+  }
+}
+
+void take_disable(Settings& s, const std::string& value, Complaint& complaint) {
+  if (value == "0" || value == "1")
+    s.disable = value == "1";
+  else
+    complaint.problem = "is neither 0 nor 1; the shim stays on";
+}
+
+void take_max_mb(Settings& s, const std::string& value, Complaint& complaint) {
+  constexpr std::uint32_t kMost = 1 << 20;
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error == std::errc{} && end == value.data() + value.size() && number >= 1 && number <= kMost)
+    s.max_mb = number;
+  else
+    complaint.problem = "is no whole number from 1 to 1048576; 64 is used";
+}
+
+template <double Settings::*field>
+void take_seconds(Settings& s, const std::string& value, Complaint& complaint) {
+  char* end = nullptr;
+  const double number = std::strtod(value.c_str(), &end);
+  if (end != value.c_str() && *end == '\0' && std::isfinite(number) && number > 0)
+    s.*field = number;
+  else
+    complaint.problem = "is no number of seconds above 0; the default is used";
+}
+
+void take_mode(Settings& s, const std::string& value, Complaint& complaint) {
+  s.mode_given = true;
+  if (value == "observe") {
+    s.mode = Mode::kObserve;
+  } else if (value == "warn") {
+    s.mode = Mode::kWarn;
+  } else {
+    s.mode = Mode::kEnforce;  // whoever sets a mode may rely on it: the strictest is the safe one
+    if (value == "enforce") return;
+    complaint.problem = "is no mode and counts as enforce; modes are observe, warn and enforce";
+    complaint.nearest = nearest(value, {"observe", "warn", "enforce"});
+  }
+}
+
+bool matches_an_event(const std::string& glob) {
+  for (const std::string_view name : nccl_net_diag::kEventNames)
+    if (::fnmatch(glob.c_str(), name.data(), 0) == 0) return true;
+  return false;
+}
+
+void take_events(Settings& s, const std::string& value, Complaint& complaint) {
+  s.events = value;
+  for (std::size_t at = 0; at <= value.size();) {
+    const std::size_t comma = std::min(value.find(',', at), value.size());
+    const std::size_t first = value.find_first_not_of(" ^", at);
+    if (first < comma) {
+      std::string glob = value.substr(first, comma - first);
+      glob.erase(glob.find_last_not_of(' ') + 1);
+      if (!matches_an_event(glob)) {
+        complaint.problem = "'" + glob + "' is the name of no event and matches none";
+        complaint.nearest =
+            nearest(glob, {nccl_net_diag::kEventNames.begin(), nccl_net_diag::kEventNames.end()});
+        return;
+      }
+    }
+    at = comma + 1;
+  }
+}
+
+constexpr const char* kDefaultFile = "/tmp/nccl-net-diag-%u/%h.%p.jsonl";
+
+const Row kRows[] = {
+    {{"NCCL_NET_DIAG_DISABLE", "0", "1: forward everything, log and refuse nothing"}, take_disable},
+    {{"NCCL_NET_DIAG_INNER", "auto",
+      "what to wrap: auto, IB, Socket, or another plugin by NCCL's own naming rules; auto is what "
+      "NCCL would have loaded without the shim (libnccl-net.so), else IB"},
+     take_text<&Settings::inner>},
+    {{"NCCL_NET_DIAG_FILE", kDefaultFile,
+      "event log; %h host, %p pid, %u uid, %j job id, %t start time; stderr, off; created anew, an "
+      "existing name gets a suffix"},
+     take_pattern<&Settings::file>},
+    {{"NCCL_NET_DIAG_MAX_MB", "64", "size at which a process's log stops"}, take_max_mb},
+    {{"NCCL_NET_DIAG_EVENTS", "all but req.*",
+      "comma-separated globs of event names to write, ^ excludes"},
+     take_events},
+    {{"NCCL_NET_DIAG_BLACKBOX", "beside the log, .nndbox",
+      "black-box file pattern, off; removed after a clean exit"},
+     take_pattern<&Settings::blackbox>},
+    {{"NCCL_NET_DIAG_POLICY", "/etc/nccl-net-diag/policy.toml if present", "policy file (TOML)"},
+     take_text<&Settings::policy>},
+    {{"NCCL_NET_DIAG_MODE", "the policy file's, else warn",
+      "observe, warn, enforce; overrides the policy file; a misspelt one counts as enforce"},
+     take_mode},
+    {{"NCCL_NET_DIAG_STALL_SEC", "10", "age of a request that raises conn.stall"},
+     take_seconds<&Settings::stall_sec>},
+    {{"NCCL_NET_DIAG_CONNECT_SEC", "5", "age of a connection being made that raises conn.stall"},
+     take_seconds<&Settings::connect_sec>},
+    {{"NCCL_NET_DIAG_VERBS_LIB", "the one that NCCL opened",
+      "verbs library that the verbs layer forwards to"},
+     take_text<&Settings::verbs_lib>},
+    {{"NCCL_NET_DIAG_SYSFS", "/sys", "root of the sysfs that facts are read from"},
+     take_text<&Settings::sysfs>},
+};
+
+void take_variable(Settings& settings, const std::string& name, const std::string& value) {
+  for (const Row& row : kRows) {
+    if (name != row.doc.name) continue;
+    Complaint complaint;
+    if (!value.empty()) row.take(settings, value, complaint);  // empty is as good as not set
+    if (complaint.problem.empty()) return;
+    complaint.variable = name;
+    complaint.value = value;
+    settings.complaints.push_back(std::move(complaint));
+    return;
+  }
+  std::vector<std::string_view> known;
+  for (const Row& row : kRows)
+    known.push_back(std::string_view(row.doc.name).substr(kPrefix.size()));
+  const std::string close = nearest(std::string_view(name).substr(kPrefix.size()), known);
+  settings.complaints.push_back({name, value,
+                                 "is not a variable of nccl-net-diag and has no effect",
+                                 close.empty() ? close : std::string(kPrefix) + close});
+}
+
+}  // namespace
+
 Settings load_settings() {
-  Settings s;
-  if (const char* v = std::getenv("NCCL_NET_DIAG_FILE")) s.file = v;
-  return s;
+  Settings settings;
+  try {
+    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+      const std::string_view text = *entry;
+      const std::size_t equals = text.find('=');
+      if (!text.starts_with(kPrefix) || equals == text.npos) continue;
+      take_variable(settings, std::string(text.substr(0, equals)),
+                    std::string(text.substr(equals + 1)));
+    }
+  } catch (const std::bad_alloc&) {
+    // What was read so far holds.
+  }
+  return settings;
+}
+
+const std::vector<VariableDoc>& variable_docs() {
+  static const auto* docs = [] {
+    auto* made =
+        new std::vector<VariableDoc>;  // lives as long as the process, exit handlers included
+    for (const Row& row : kRows) made->push_back(row.doc);
+    return made;
+  }();
+  return *docs;
 }
 
 }  // namespace nnd::config

@@ -5,19 +5,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "record/record_walk.h"
+
 namespace nnd::record {
 
 namespace {
 
-constexpr std::uint64_t padded(std::uint64_t size) { return (size + 7) & ~std::uint64_t{7}; }
-
 void mirror(std::uint64_t& word, std::uint64_t value) noexcept {
   std::atomic_ref<std::uint64_t>(word).store(value, std::memory_order_release);
-}
-
-std::uint32_t checksum_of(box::RecordHeader header, std::string_view payload) noexcept {
-  header.checksum = 0;
-  return box::Checksum().add(&header, sizeof(header)).add(payload.data(), payload.size()).value();
 }
 
 }  // namespace
@@ -57,7 +52,7 @@ Ring::Put Ring::put(nccl_net_diag::EventId id, nccl_net_diag::Severity severity,
                     std::uint64_t mono_ns, std::uint32_t tid, std::string_view payload) noexcept {
   const std::uint64_t head = head_.load(std::memory_order_relaxed);
   const std::uint64_t used = head - tail_.load(std::memory_order_acquire);
-  const std::uint64_t need = sizeof(box::RecordHeader) + padded(payload.size());
+  const std::uint64_t need = sizeof(box::RecordHeader) + padded_size(payload.size());
   if (need > size_ - used) {
     const std::uint64_t dropped = dropped_.load(std::memory_order_relaxed) + 1;
     dropped_.store(dropped, std::memory_order_relaxed);
@@ -73,7 +68,7 @@ Ring::Put Ring::put(nccl_net_diag::EventId id, nccl_net_diag::Severity severity,
   header.payload_size = static_cast<std::uint32_t>(payload.size());
   header.event = static_cast<std::uint16_t>(id);
   header.severity = static_cast<std::uint8_t>(severity);
-  header.checksum = checksum_of(header, payload);
+  header.checksum = record_checksum(header, payload);
   copy_in(head, &header, sizeof(header));
   copy_in(head + sizeof(header), payload.data(), payload.size());
   ordinal_.store(ordinal + 1, std::memory_order_release);
@@ -89,25 +84,15 @@ void Ring::free_to(std::uint64_t at) noexcept {
 
 bool RingCursor::load() {
   if (loaded_) return true;
-  if (mark_.at == limit_) return false;
-  const std::uint64_t room = limit_ - mark_.at;
-  if (room < sizeof(header_)) return skip_damaged(), false;
-  ring_->copy_out(mark_.at, &header_, sizeof(header_));
-  if (header_.size > room || header_.size != sizeof(header_) + padded(header_.payload_size) ||
-      header_.event >= static_cast<std::uint16_t>(nccl_net_diag::EventId::kCount) ||
-      header_.severity > static_cast<std::uint8_t>(nccl_net_diag::Severity::kError))
-    return skip_damaged(), false;
-  payload_.resize(header_.payload_size);
-  ring_->copy_out(mark_.at + sizeof(header_), payload_.data(), payload_.size());
-  if (header_.checksum != checksum_of(header_, payload())) return skip_damaged(), false;
+  const auto copy_out = [this](std::uint64_t at, void* to, std::size_t size) {
+    ring_->copy_out(at, to, size);
+  };
+  if (!find_record(copy_out, mark_.at, limit_, header_, payload_)) return false;
+  // Damaged records before it left a gap.
   mark_.damaged += header_.ordinal - mark_.ordinal;
   mark_.ordinal = header_.ordinal;
   return loaded_ = true;
 }
-
-// A record that does not fit hides where the next one begins: all that was written so far is lost.
-// How much that was is known from the ordinal of the next good record.
-void RingCursor::skip_damaged() noexcept { mark_.at = limit_; }
 
 void RingCursor::next() noexcept {
   mark_.at += header_.size;

@@ -86,8 +86,6 @@ class RingCursor {
   void settle() noexcept;
 
  private:
-  void skip_damaged() noexcept;
-
   Ring* ring_;
   std::uint64_t limit_ = 0;
   Mark mark_;       // behind the last record that was passed

@@ -1,0 +1,109 @@
+#include "record/box_reader.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "record/record_walk.h"
+
+namespace nnd::record {
+
+namespace {
+
+// Whether [at, at + size) lies in the file; no sum overflows.
+bool inside(std::string_view bytes, std::uint64_t at, std::uint64_t size) {
+  return at <= bytes.size() && size <= bytes.size() - at;
+}
+
+// A file's header from before it was described, of another version, or of something else.
+std::string problem_of(const box::FileHeader& h) {
+  if (std::memcmp(h.magic, box::kMagic, sizeof(h.magic)) != 0) return "is no black box";
+  if (h.byte_order != box::kByteOrder) return "was written on a machine of another byte order";
+  if (h.version != box::kVersion) return "has layout version " + std::to_string(h.version);
+  if (h.checksum != box::Checksum().add(&h, offsetof(box::FileHeader, checksum)).value())
+    return "has a damaged header";
+  if (h.ring_header_size != sizeof(box::RingHeader) ||
+      h.record_header_size != sizeof(box::RecordHeader) || h.conn_size != sizeof(box::ConnSlot) ||
+      !std::has_single_bit(h.ring_size) || h.ring_stride < sizeof(box::RingHeader) ||
+      h.ring_stride % 8 != 0 || h.ring_size > h.ring_stride - sizeof(box::RingHeader) ||
+      h.file_size > (1u << 30) || h.ring_stride > h.file_size || h.rings_offset > h.file_size ||
+      h.conns_offset > h.file_size || std::memchr(h.host, 0, sizeof(h.host)) == nullptr ||
+      std::memchr(h.log_path, 0, sizeof(h.log_path)) == nullptr)
+    return "has a header that contradicts itself";
+  return {};
+}
+
+void read_ring(std::string_view bytes, std::uint64_t offset, BoxContents& contents) {
+  const std::uint64_t size = contents.header.ring_size;
+  box::RingHeader ring{};
+  if (!inside(bytes, offset, sizeof(ring) + size)) {
+    ++contents.damaged_rings;
+    return;
+  }
+  std::memcpy(&ring, bytes.data() + offset, sizeof(ring));
+  contents.dropped += ring.dropped;
+  if (ring.head < ring.tail || ring.head - ring.tail > size || ring.head % 8 != 0 ||
+      ring.tail % 8 != 0) {
+    ++contents.damaged_rings;
+    return;
+  }
+  const char* data = bytes.data() + offset + sizeof(ring);
+  const auto copy_out = [&](std::uint64_t at, void* to, std::size_t n) {
+    const std::uint64_t place = at & (size - 1);
+    const std::size_t first = std::min<std::uint64_t>(n, size - place);
+    std::memcpy(to, data + place, first);
+    if (first < n) std::memcpy(static_cast<char*>(to) + first, data, n - first);
+  };
+  std::vector<char> payload;
+  bool any = false;
+  std::uint32_t due = 0;
+  for (std::uint64_t at = ring.tail; at != ring.head;) {
+    box::RecordHeader header{};
+    const std::uint64_t from = at;
+    const bool found = find_record(copy_out, at, ring.head, header, payload);
+    if (at != from) contents.damaged_records += found && any ? header.ordinal - due : 1;
+    if (!found) break;
+    contents.records.push_back({header, std::string(payload.begin(), payload.end())});
+    any = true;
+    due = header.ordinal + 1;
+    at += header.size;
+  }
+}
+
+void read_conn(std::string_view bytes, std::uint64_t offset, BoxContents& contents) {
+  box::ConnSlot slot{};
+  if (!inside(bytes, offset, sizeof(slot))) return;
+  std::memcpy(&slot, bytes.data() + offset, sizeof(slot));
+  if (slot.conn == 0) return;
+  const std::uint32_t checksum = slot.checksum;
+  slot.checksum = 0;
+  if (checksum != box::Checksum().add(&slot, sizeof(slot)).value())
+    ++contents.damaged_conns;
+  else
+    contents.conns.push_back(slot);
+}
+
+}  // namespace
+
+BoxContents read_box(std::string_view bytes) {
+  BoxContents contents;
+  if (!inside(bytes, 0, sizeof(contents.header))) {
+    contents.problem = "is too short";
+    return contents;
+  }
+  std::memcpy(&contents.header, bytes.data(), sizeof(contents.header));
+  const box::FileHeader& h = contents.header;
+  contents.problem = problem_of(h);
+  if (!contents.problem.empty()) return contents;
+  // Offsets and strides are below 1 GiB and counts below 2^32: the products don't overflow.
+  for (std::uint64_t i = 0; i < h.ring_count && i * h.ring_stride < h.file_size; ++i)
+    read_ring(bytes, h.rings_offset + i * h.ring_stride, contents);
+  for (std::uint64_t i = 0; i < h.conn_count && i * h.conn_size < h.file_size; ++i)
+    read_conn(bytes, h.conns_offset + i * h.conn_size, contents);
+  std::stable_sort(
+      contents.records.begin(), contents.records.end(),
+      [](const BoxRecord& a, const BoxRecord& b) { return a.header.mono_ns < b.header.mono_ns; });
+  return contents;
+}
+
+}  // namespace nnd::record

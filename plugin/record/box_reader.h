@@ -1,0 +1,33 @@
+// Reads a black box (nccl_net_diag/black_box.h). Trusts nothing: what can't be right is left out
+// and counted.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nccl_net_diag/black_box.h"
+
+namespace nnd::record {
+
+struct BoxRecord {
+  nccl_net_diag::box::RecordHeader header;
+  std::string payload;  // MessagePack
+};
+
+struct BoxContents {
+  std::string problem;  // why the file is no black box; empty: it is one
+  nccl_net_diag::box::FileHeader header{};
+  std::vector<BoxRecord> records;  // not yet in the log, by time
+  std::vector<nccl_net_diag::box::ConnSlot> conns;
+  std::uint64_t dropped = 0;     // events that found a ring full
+  unsigned damaged_rings = 0;    // with places that make no sense, or outside the file
+  unsigned damaged_records = 0;  // known to have been there
+  unsigned damaged_conns = 0;
+};
+
+// `bytes`: the file's. Throws bad_alloc.
+BoxContents read_box(std::string_view bytes);
+
+}  // namespace nnd::record

@@ -1,0 +1,47 @@
+// Finding records in a ring's bytes, which may be damaged: for the drain and for readers of black
+// boxes alike.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "nccl_net_diag/black_box.h"
+#include "nccl_net_diag/events.h"
+
+namespace nnd::record {
+
+namespace box = nccl_net_diag::box;
+
+constexpr std::uint64_t padded_size(std::uint64_t size) { return (size + 7) & ~std::uint64_t{7}; }
+
+inline std::uint32_t record_checksum(box::RecordHeader header, std::string_view payload) noexcept {
+  header.checksum = 0;
+  return box::Checksum().add(&header, sizeof(header)).add(payload.data(), payload.size()).value();
+}
+
+// Whether the header can be that of a record within `room` bytes.
+inline bool record_fits(const box::RecordHeader& header, std::uint64_t room) noexcept {
+  return header.size <= room && header.size == sizeof(header) + padded_size(header.payload_size) &&
+         header.event < static_cast<std::uint16_t>(nccl_net_diag::EventId::kCount) &&
+         header.severity <= static_cast<std::uint8_t>(nccl_net_diag::Severity::kError);
+}
+
+// Finds the first good record at `at` or, past damaged ones, behind it, and moves `at` there; false
+// when there is none before `limit`. copy_out(at, to, size) gives bytes of the ring. Throws
+// bad_alloc.
+template <class CopyOut>
+bool find_record(const CopyOut& copy_out, std::uint64_t& at, std::uint64_t limit,
+                 box::RecordHeader& header, std::vector<char>& payload) {
+  for (; limit - at >= sizeof(header); at += 8) {
+    copy_out(at, &header, sizeof(header));
+    if (!record_fits(header, limit - at)) continue;
+    payload.resize(header.payload_size);
+    copy_out(at + sizeof(header), payload.data(), payload.size());
+    if (header.checksum == record_checksum(header, {payload.data(), payload.size()})) return true;
+  }
+  at = limit;
+  return false;
+}
+
+}  // namespace nnd::record

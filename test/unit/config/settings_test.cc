@@ -1,0 +1,131 @@
+#include "config/settings.h"
+
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/nearest.h"
+#include "support/catch.h"
+
+using namespace nnd::config;
+
+namespace {
+
+Settings with(const std::vector<std::pair<std::string, std::string>>& variables) {
+  for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
+  Settings settings = load_settings();
+  for (const auto& [name, value] : variables) ::unsetenv(name.c_str());
+  return settings;
+}
+
+}  // namespace
+
+TEST_CASE("an empty environment gives the defaults of the contract") {
+  const Settings s = with({});
+  CHECK_FALSE(s.disable);
+  CHECK(s.inner == "auto");
+  CHECK(s.file == "/tmp/nccl-net-diag-%u/%h.%p.jsonl");
+  CHECK(s.max_mb == 64);
+  CHECK(s.mode == Mode::kWarn);
+  CHECK_FALSE(s.mode_given);
+  CHECK(s.stall_sec == 10);
+  CHECK(s.connect_sec == 5);
+  CHECK(s.sysfs == "/sys");
+  CHECK(s.complaints.empty());
+}
+
+TEST_CASE("every variable of the table is taken over") {
+  const Settings s = with({{"NCCL_NET_DIAG_DISABLE", "1"},
+                           {"NCCL_NET_DIAG_INNER", "Socket"},
+                           {"NCCL_NET_DIAG_FILE", "/x/%h.%p.%u.%j.%t.100%%"},
+                           {"NCCL_NET_DIAG_MAX_MB", "7"},
+                           {"NCCL_NET_DIAG_EVENTS", "conn.*, ^conn.open"},
+                           {"NCCL_NET_DIAG_BLACKBOX", "off"},
+                           {"NCCL_NET_DIAG_POLICY", "/p.toml"},
+                           {"NCCL_NET_DIAG_MODE", "observe"},
+                           {"NCCL_NET_DIAG_STALL_SEC", "2.5"},
+                           {"NCCL_NET_DIAG_CONNECT_SEC", "1e1"},
+                           {"NCCL_NET_DIAG_VERBS_LIB", "/v.so"},
+                           {"NCCL_NET_DIAG_SYSFS", "/s"}});
+  CHECK(s.disable);
+  CHECK(s.inner == "Socket");
+  CHECK(s.file == "/x/%h.%p.%u.%j.%t.100%%");
+  CHECK(s.max_mb == 7);
+  CHECK(s.events == "conn.*, ^conn.open");
+  CHECK(s.blackbox == "off");
+  CHECK(s.policy == "/p.toml");
+  CHECK(s.mode == Mode::kObserve);
+  CHECK(s.mode_given);
+  CHECK(s.stall_sec == 2.5);
+  CHECK(s.connect_sec == 10);
+  CHECK(s.verbs_lib == "/v.so");
+  CHECK(s.sysfs == "/s");
+  CHECK(s.complaints.empty());
+  CHECK(variable_docs().size() == 12);
+}
+
+TEST_CASE("an empty value is as good as none") {
+  const Settings s = with({{"NCCL_NET_DIAG_MODE", ""}, {"NCCL_NET_DIAG_FILE", ""}});
+  CHECK_FALSE(s.mode_given);
+  CHECK(s.file == Settings{}.file);
+  CHECK(s.complaints.empty());
+}
+
+TEST_CASE("a misspelt mode counts as enforce and is complained about") {
+  const Settings s = with({{"NCCL_NET_DIAG_MODE", "observ"}});
+  CHECK(s.mode == Mode::kEnforce);
+  CHECK(s.mode_given);
+  REQUIRE(s.complaints.size() == 1);
+  CHECK(s.complaints[0].variable == "NCCL_NET_DIAG_MODE");
+  CHECK(s.complaints[0].value == "observ");
+  CHECK(s.complaints[0].nearest == "observe");
+  CHECK(with({{"NCCL_NET_DIAG_MODE", "Warn"}}).complaints.at(0).nearest == "warn");
+}
+
+TEST_CASE("an unknown variable is named with the nearest known one") {
+  const Settings s = with({{"NCCL_NET_DIAG_FLIE", "/x"}});
+  REQUIRE(s.complaints.size() == 1);
+  CHECK(s.complaints[0].variable == "NCCL_NET_DIAG_FLIE");
+  CHECK(s.complaints[0].nearest == "NCCL_NET_DIAG_FILE");
+  CHECK(with({{"NCCL_NET_DIAG_BLACK_BOX", "/x"}}).complaints.at(0).nearest ==
+        "NCCL_NET_DIAG_BLACKBOX");
+  CHECK(with({{"NCCL_NET_DIAG_XYZZY", "/x"}}).complaints.at(0).nearest.empty());
+  CHECK(with({{"NCCL_NET_PLUGIN", "diag"}, {"NCCL_NET", "IB"}}).complaints.empty());
+}
+
+TEST_CASE("a bad value is complained about and leaves the default") {
+  const std::pair<const char*, const char*> bad[] = {
+      {"NCCL_NET_DIAG_DISABLE", "yes"},    {"NCCL_NET_DIAG_MAX_MB", "0"},
+      {"NCCL_NET_DIAG_MAX_MB", "-1"},      {"NCCL_NET_DIAG_MAX_MB", "64MB"},
+      {"NCCL_NET_DIAG_MAX_MB", "1048577"}, {"NCCL_NET_DIAG_STALL_SEC", "0"},
+      {"NCCL_NET_DIAG_STALL_SEC", "nan"},  {"NCCL_NET_DIAG_STALL_SEC", "10s"},
+      {"NCCL_NET_DIAG_CONNECT_SEC", "inf"}};
+  for (const auto& [name, value] : bad) {
+    const Settings s = with({{name, value}});
+    INFO(name << "=" << value);
+    REQUIRE(s.complaints.size() == 1);
+    CHECK(s.complaints[0].variable == name);
+    CHECK_FALSE(s.complaints[0].problem.empty());
+    CHECK_FALSE(s.disable);
+    CHECK(s.max_mb == 64);
+    CHECK(s.stall_sec == 10);
+    CHECK(s.connect_sec == 5);
+  }
+}
+
+TEST_CASE("event globs and path patterns that mean nothing are complained about") {
+  const Settings s = with({{"NCCL_NET_DIAG_EVENTS", "conn.*,^qp.transitoin"}});
+  REQUIRE(s.complaints.size() == 1);
+  CHECK(s.complaints[0].nearest == "qp.transition");
+  CHECK(with({{"NCCL_NET_DIAG_FILE", "/x/%q"}}).complaints.size() == 1);
+  CHECK(with({{"NCCL_NET_DIAG_FILE", "/x/%"}}).complaints.size() == 1);
+}
+
+TEST_CASE("edit distance") {
+  CHECK(edit_distance("", "") == 0);
+  CHECK(edit_distance("abc", "") == 3);
+  CHECK(edit_distance("kitten", "sitting") == 3);
+  CHECK(edit_distance("FILE", "flie") == 1);
+  CHECK(edit_distance("warn", "warn") == 0);
+}
