@@ -22,6 +22,8 @@ class Pack {
   Pack& operator=(const Pack&) = delete;
 
   void add(std::string_view key, std::string_view value);
+  // A literal would otherwise become a bool.
+  void add(std::string_view key, const char* value) { add(key, std::string_view(value)); }
   void add(std::string_view key, bool value);
   void add(std::string_view key, double value);
   void add_signed(std::string_view key, std::int64_t value);
