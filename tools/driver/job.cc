@@ -1,0 +1,224 @@
+#include "driver/job.h"
+
+#include <algorithm>
+
+#include "driver/error.h"
+
+namespace nnd::driver {
+
+using nlohmann::json;
+
+namespace {
+
+// The rank's own deadline comes first: its answer says more than silence.
+std::chrono::milliseconds patience_for(int deadline_ms) {
+  return std::chrono::milliseconds(deadline_ms) + RankProcess::kPatience;
+}
+
+json connect_request(const Link& link, int context, const std::string& handle, int deadline_ms) {
+  return {{"op", "connect"},
+          {"context", context},
+          {"dev", link.from_dev},
+          {"handle", handle},
+          {"deadline_ms", deadline_ms}};
+}
+
+json accept_request(const Link& link, int context, int deadline_ms) {
+  return {{"op", "accept"},
+          {"context", context},
+          {"listener", link.listener},
+          {"deadline_ms", deadline_ms}};
+}
+
+json transfer_request(const char* op, int conn, const Traffic& traffic, int deadline_ms) {
+  json out = traffic.request();
+  out["op"] = op;
+  out["conn"] = conn;
+  out["deadline_ms"] = deadline_ms;
+  return out;
+}
+
+constexpr int kTransferDeadlineMs = 20000;
+
+}  // namespace
+
+json Transport::request() const {
+  json out{{"op", "load"}, {"nccl", nccl}, {"cuda_device", cuda_device}};
+  if (plugin.empty())
+    out["builtin"] = builtin;
+  else
+    out["plugin"] = plugin;
+  return out;
+}
+
+json Traffic::request() const {
+  return {{"sizes", sizes},   {"repeat", repeat},     {"group", group}, {"window", window},
+          {"offset", offset}, {"optional", optional}, {"flush", flush}};
+}
+
+void expect_success(const RankProcess& rank, const json& reply) {
+  const auto fail = [&](const std::string& how) {
+    throw Error(rank.name() + ": " + reply.value("stage", "a call") + " " + how);
+  };
+  if (reply.contains("corrupt"))
+    fail("moved wrong data: " + reply.at("corrupt").get<std::string>());
+  if (reply.value("timeout", false)) fail("was not done by its deadline: " + reply.dump());
+  if (reply.at("rc") != 0) fail("failed with result " + reply.at("rc").dump());
+}
+
+Job::Job(std::vector<RankOptions> ranks) {
+  for (const auto& options : ranks)
+    ranks_.push_back(
+        std::make_unique<RankProcess>("rank " + std::to_string(ranks_.size()), options));
+}
+
+std::vector<json> Job::all(const json& request) {
+  std::vector<int> ids;
+  for (auto& rank : ranks_) ids.push_back(rank->start(request));
+  std::vector<json> out;
+  for (std::size_t i = 0; i < ranks_.size(); ++i) out.push_back(ranks_[i]->wait(ids[i]));
+  return out;
+}
+
+std::vector<json> Job::setup(const Transport& transport, std::uint64_t comm_id) {
+  const auto loads = all(transport.request());
+  const auto inits = all({{"op", "init"}, {"comm_id", comm_id}});
+  const auto counts = all({{"op", "devices"}});
+  std::vector<json> out;
+  contexts_.clear();
+  devices_.clear();
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    expect_success(*ranks_[i], inits[i]);
+    expect_success(*ranks_[i], counts[i]);
+    contexts_.push_back(inits[i].at("context"));
+    devices_.push_back(counts[i].at("count"));
+    auto properties = json::array();
+    for (int dev = 0; dev < devices_.back(); ++dev) {
+      const auto reply = ranks_[i]->run({{"op", "properties"}, {"dev", dev}});
+      expect_success(*ranks_[i], reply);
+      properties.push_back(reply.at("properties"));
+    }
+    out.push_back({{"load", loads[i]},
+                   {"init", inits[i]},
+                   {"devices", devices_.back()},
+                   {"properties", properties}});
+  }
+  return out;
+}
+
+std::vector<Link> Job::ring(int channels) const {
+  std::vector<Link> out;
+  const int count = static_cast<int>(ranks_.size());
+  for (int channel = 0; channel < channels; ++channel)
+    for (int from = 0; from < count; ++from) {
+      Link link;
+      link.from = from;
+      link.to = (from + 1) % count;
+      link.channel = channel;
+      link.from_dev = channel % device_count(link.from);
+      link.to_dev = channel % device_count(link.to);
+      out.push_back(link);
+    }
+  return out;
+}
+
+void Job::open(std::vector<Link>& links, int deadline_ms) {
+  std::vector<std::pair<int, int>> asked;  // ids of connect and accept
+  for (auto& link : links) {
+    auto listening =
+        rank(link.to).run({{"op", "listen"}, {"context", context(link.to)}, {"dev", link.to_dev}});
+    expect_success(rank(link.to), listening);
+    link.listener = listening.at("listener");
+    const int accept = rank(link.to).start(accept_request(link, context(link.to), deadline_ms));
+    const int connect = rank(link.from).start(
+        connect_request(link, context(link.from), listening.at("handle"), deadline_ms));
+    asked.emplace_back(connect, accept);
+  }
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    auto& link = links[i];
+    const auto connected = rank(link.from).wait(asked[i].first, patience_for(deadline_ms));
+    expect_success(rank(link.from), connected);
+    link.send_conn = connected.at("conn");
+    const auto accepted = rank(link.to).wait(asked[i].second, patience_for(deadline_ms));
+    expect_success(rank(link.to), accepted);
+    link.recv_conn = accepted.at("conn");
+  }
+}
+
+json Job::try_open(Link& link, int deadline_ms) {
+  json out;
+  out["listen"] =
+      rank(link.to).run({{"op", "listen"}, {"context", context(link.to)}, {"dev", link.to_dev}});
+  if (out["listen"].at("rc") != 0) return out;
+  link.listener = out["listen"].at("listener");
+  const int accept = rank(link.to).start(accept_request(link, context(link.to), deadline_ms));
+  const int connect = rank(link.from).start(
+      connect_request(link, context(link.from), out["listen"].at("handle"), deadline_ms));
+  out["connect"] = rank(link.from).wait(connect, patience_for(deadline_ms));
+  out["accept"] = rank(link.to).wait(accept, patience_for(deadline_ms));
+  link.send_conn = out["connect"].value("conn", 0);
+  link.recv_conn = out["accept"].value("conn", 0);
+  return out;
+}
+
+std::vector<std::uint64_t> Job::move(const std::vector<Link>& links, const Traffic& traffic) {
+  std::vector<std::pair<int, int>> asked;
+  for (const auto& link : links) {
+    const int recv =
+        rank(link.to).start(transfer_request("recv", link.recv_conn, traffic, kTransferDeadlineMs));
+    const int send = rank(link.from).start(
+        transfer_request("send", link.send_conn, traffic, kTransferDeadlineMs));
+    asked.emplace_back(send, recv);
+  }
+  std::vector<std::uint64_t> out;
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const auto patience = patience_for(kTransferDeadlineMs);
+    const auto received = rank(links[i].to).wait(asked[i].second, patience);
+    const auto sent = rank(links[i].from).wait(asked[i].first, patience);
+    // A rank that waited in vain says less than the one that failed.
+    if (sent.value("timeout", false)) expect_success(rank(links[i].to), received);
+    expect_success(rank(links[i].from), sent);
+    expect_success(rank(links[i].to), received);
+    out.push_back(received.at("bytes"));
+  }
+  return out;
+}
+
+json Job::try_move(const Link& link, const Traffic& traffic, int deadline_ms) {
+  const int recv =
+      rank(link.to).start(transfer_request("recv", link.recv_conn, traffic, deadline_ms));
+  const int send =
+      rank(link.from).start(transfer_request("send", link.send_conn, traffic, deadline_ms));
+  json out;
+  out["send"] = rank(link.from).wait(send, patience_for(deadline_ms));
+  out["recv"] = rank(link.to).wait(recv, patience_for(deadline_ms));
+  return out;
+}
+
+void Job::close(std::vector<Link>& links) {
+  const auto close_one = [this](int rank_index, const char* kind, int& id) {
+    if (id == 0) return;
+    expect_success(rank(rank_index), rank(rank_index).run({{"op", "close"}, {kind, id}}));
+    id = 0;
+  };
+  for (auto& link : links) {
+    close_one(link.from, "conn", link.send_conn);
+    close_one(link.to, "conn", link.recv_conn);
+    close_one(link.to, "listener", link.listener);
+  }
+}
+
+void Job::finish() {
+  for (std::size_t i = 0; i < ranks_.size(); ++i)
+    expect_success(*ranks_[i], ranks_[i]->run({{"op", "finalize"}, {"context", contexts_[i]}}));
+  all({{"op", "unload"}});
+}
+
+void Job::exit() {
+  all({{"op", "exit"}});
+  for (auto& rank : ranks_)
+    if (const int status = rank->wait_exit(); status != 0)
+      throw Error(rank->name() + " ended with wait status " + std::to_string(status));
+}
+
+}  // namespace nnd::driver

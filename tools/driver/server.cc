@@ -1,0 +1,120 @@
+#include "driver/server.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+#include "driver/error.h"
+#include "driver/session.h"
+
+namespace nnd::driver {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr auto kIdleSleep = std::chrono::microseconds(20);
+constexpr int kLostParent = 3;
+
+struct Running {
+  json id;
+  std::unique_ptr<Task> task;
+};
+
+json fork_child() {
+  const pid_t child = fork();
+  if (child < 0) throw Error("fork failed");
+  if (child == 0) std::exit(0);  // with all that the libraries do at exit
+  int status = 0;
+  waitpid(child, &status, 0);
+  return {{"rc", 0}, {"status", status}};
+}
+
+class Server {
+ public:
+  Server(Channel& channel, std::function<void(void*)> prepare)
+      : channel_(channel), session_(std::make_unique<Session>(std::move(prepare))) {}
+
+  int run() {
+    while (!exit_) {
+      take_requests();
+      if (!channel_.open()) _exit(kLostParent);
+      step_tasks();
+    }
+    // As a job does that never closes anything: what is loaded stays loaded.
+    static_cast<void>(session_.release());
+    return 0;
+  }
+
+ private:
+  void take_requests() {
+    const auto patience = running_.empty() ? std::chrono::hours(24) : std::chrono::hours(0);
+    auto deadline = Clock::now() + patience;
+    while (auto request = channel_.receive(deadline)) {
+      answer(*request);
+      if (exit_) return;
+      deadline = Clock::now();
+    }
+  }
+
+  void answer(const json& request) {
+    const auto id = request.value("id", json(nullptr));
+    try {
+      std::unique_ptr<Task> task;
+      auto reply = carry_out(request, &task);
+      if (task)
+        running_.push_back({id, std::move(task)});
+      else
+        reply_to(id, std::move(reply));
+    } catch (const std::exception& error) {
+      reply_to(id, {{"error", error.what()}});
+    }
+  }
+
+  json carry_out(const json& request, std::unique_ptr<Task>* task) {
+    const auto op = request.value("op", "");
+    if (op == "fork") return fork_child();
+    if (op == "exit") {
+      if (request.value("how", "return") == "_exit") _exit(0);
+      exit_ = true;
+      return {{"rc", 0}};
+    }
+    return session_->handle(request, task);
+  }
+
+  void step_tasks() {
+    std::erase_if(running_, [this](Running& running) {
+      try {
+        auto result = running.task->step();
+        if (!result) return false;
+        reply_to(running.id, std::move(*result));
+      } catch (const std::exception& error) {
+        reply_to(running.id, {{"error", error.what()}});
+      }
+      return true;
+    });
+    // The other ranks may share this CPU.
+    if (!running_.empty()) std::this_thread::sleep_for(kIdleSleep);
+  }
+
+  void reply_to(const json& id, json reply) {
+    reply["id"] = id;
+    channel_.send(reply);
+  }
+
+  Channel& channel_;
+  std::unique_ptr<Session> session_;
+  std::vector<Running> running_;
+  bool exit_ = false;
+};
+
+}  // namespace
+
+int serve(Channel& channel, std::function<void(void*)> prepare) {
+  return Server(channel, std::move(prepare)).run();
+}
+
+}  // namespace nnd::driver

@@ -1,0 +1,79 @@
+// One rank's use of a net transport: what NCCL core keeps about it and does with it. Requests and
+// results are JSON objects, so that a rank can be driven from its own process or from another.
+// One thread, like NCCL's proxy.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "driver/channel.h"
+#include "driver/library.h"
+#include "driver/trace.h"
+
+namespace nnd::driver {
+
+struct Connection {
+  void* comm = nullptr;
+  bool send = false;
+  std::string object;  // its name in the trace
+};
+
+struct Listener {
+  void* comm = nullptr;
+  int dev = 0;
+  std::string object;
+};
+
+// Something that takes several polls. step() returns the result once it is there.
+class Task {
+ public:
+  virtual ~Task() = default;
+  virtual std::optional<nlohmann::json> step() = 0;
+};
+
+class Session {
+ public:
+  // `prepare` is called with the dlopen handle of a libnccl that was just loaded.
+  explicit Session(std::function<void(void*)> prepare) : prepare_(std::move(prepare)) {}
+
+  // Carries out a request ("op" says what), or begins a task for it (then `task` is set and the
+  // result comes from its step()). Every result has "rc", the transport's return code. Throws Error
+  // (or a JSON exception) for a request that cannot be carried out.
+  nlohmann::json handle(const nlohmann::json& request, std::unique_ptr<Task>* task);
+
+  NetApi& net();
+  Trace& trace() { return trace_; }
+  void* context(int id) const { return id == 0 ? nullptr : contexts_.at(id); }
+  Connection& connection(int id) { return connections_.at(id); }
+  int add_connection(Connection connection);
+  int next_id() { return ++last_id_; }
+
+ private:
+  nlohmann::json load(const nlohmann::json& request);
+  nlohmann::json unload();
+  nlohmann::json init(const nlohmann::json& request);
+  nlohmann::json finalize(const nlohmann::json& request);
+  nlohmann::json devices();
+  nlohmann::json properties(const nlohmann::json& request);
+  nlohmann::json make_vdevice(const nlohmann::json& request);
+  nlohmann::json listen(const nlohmann::json& request);
+  nlohmann::json register_memory(const nlohmann::json& request);
+  nlohmann::json close_one(const nlohmann::json& request);
+  std::unique_ptr<Task> begin(const std::string& op, const nlohmann::json& request);
+
+  std::function<void(void*)> prepare_;
+  std::unique_ptr<NcclLibrary> nccl_;
+  std::unique_ptr<Plugin> plugin_;
+  std::unique_ptr<NetApi> builtin_;
+  Trace trace_;
+  int last_id_ = 0;
+  std::map<int, void*> contexts_;
+  std::map<int, Listener> listeners_;
+  std::map<int, Connection> connections_;
+};
+
+}  // namespace nnd::driver
