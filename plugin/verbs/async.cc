@@ -1,0 +1,120 @@
+// Asynchronous events of devices, ports, QPs and CQs: the event port.event.
+#include <string>
+
+#include "verbs/fields.h"
+#include "verbs/gid.h"
+#include "verbs/handlers.h"
+#include "verbs/names.h"
+#include "verbs/quiet.h"
+
+namespace nnd::verbs::handlers {
+namespace {
+
+using record::Event;
+using record::EventId;
+using record::Severity;
+
+enum class Scope : std::uint8_t { kDevice, kPort, kQp, kCq, kOther };
+
+Scope scope_of(int event) noexcept {
+  switch (event) {
+    case IBV_EVENT_PORT_ACTIVE:
+    case IBV_EVENT_PORT_ERR:
+    case IBV_EVENT_LID_CHANGE:
+    case IBV_EVENT_PKEY_CHANGE:
+    case IBV_EVENT_SM_CHANGE:
+    case IBV_EVENT_CLIENT_REREGISTER:
+    case IBV_EVENT_GID_CHANGE:
+      return Scope::kPort;
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+    case IBV_EVENT_COMM_EST:
+    case IBV_EVENT_SQ_DRAINED:
+    case IBV_EVENT_PATH_MIG:
+    case IBV_EVENT_PATH_MIG_ERR:
+    case IBV_EVENT_QP_LAST_WQE_REACHED:
+      return Scope::kQp;
+    case IBV_EVENT_CQ_ERR:
+      return Scope::kCq;
+    case IBV_EVENT_DEVICE_FATAL:
+      return Scope::kDevice;
+    default:
+      return Scope::kOther;
+  }
+}
+
+Severity severity_of(int event) noexcept {
+  switch (event) {
+    case IBV_EVENT_DEVICE_FATAL:
+    case IBV_EVENT_CQ_ERR:
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+    case IBV_EVENT_PATH_MIG_ERR:
+    case IBV_EVENT_SRQ_ERR:
+      return Severity::kError;
+    case IBV_EVENT_PORT_ERR:
+    case IBV_EVENT_GID_CHANGE:
+      return Severity::kWarn;
+    default:
+      return Severity::kInfo;
+  }
+}
+
+void blame(Event& event, int type, const std::string& place, const std::string& kind) {
+  if (type == IBV_EVENT_PORT_ERR)
+    event.blame("ASYNC-PORT", place + " went down.",
+                "Look at the cable, the transceiver and the switch port of this link; connections "
+                "on it fail unless it is back within their retry time.");
+  else if (type == IBV_EVENT_GID_CHANGE)
+    event.blame(
+        "GID-CHANGE",
+        "The GID table of " + place +
+            " changed; QPs that use a GID index whose address moved will fail.",
+        "Find what re-configures the interface's addresses (DHCP, NetworkManager, container "
+        "start and stop) and stop it while jobs run.");
+  else
+    event.blame("ASYNC-FATAL", place + " reported " + kind + ".",
+                "NCCL treats this as fatal. Look in the kernel's log (dmesg) of this node for the "
+                "driver's reason.");
+}
+
+void tell(const ibv_context* context, const ibv_async_event& seen) {
+  const int type = seen.event_type;
+  const Scope scope = scope_of(type);
+  if (type == IBV_EVENT_GID_CHANGE) forget_gids(context);
+  Event event(EventId::kPortEvent, severity_of(type));
+  if (!event.enabled()) return;
+  const std::string kind(event_kind(type));
+  const unsigned port = scope == Scope::kPort ? static_cast<unsigned>(seen.element.port_num) : 0;
+  std::string place = device_name(context);
+  QpInfo qp;
+  if (scope == Scope::kQp && seen.element.qp != nullptr) {
+    if (QpRecord* record = qp_table().by_pointer(seen.element.qp)) {
+      const std::lock_guard lock(record->mutex);
+      qp = record->info;
+    }
+    qp.num = seen.element.qp->qp_num;
+  }
+  add_connection(event, qp.conn, qp.owner);
+  add_device(event, {place, port != 0 ? port : qp.port});
+  event.add("event", kind).add("event_number", type);
+  if (scope == Scope::kQp) event.object("qp").add("num", qp.num).end();
+  if (port != 0) place += ":" + std::to_string(port);
+  if (scope == Scope::kQp) place += " QP " + std::to_string(qp.num);
+  if (severity_of(type) != Severity::kInfo) blame(event, type, place, kind);
+  event.emit();
+}
+
+}  // namespace
+
+// Blocks until the device has something to tell, on a thread of NCCL's own: nothing is held here
+// meanwhile.
+int get_async_event(const Library& lib, ibv_context* context, ibv_async_event* event) {
+  const int rc = lib.real.get_async_event(context, event);
+  if (rc == 0) quietly([&] { tell(context, *event); });
+  return rc;
+}
+
+}  // namespace nnd::verbs::handlers

@@ -1,0 +1,140 @@
+#include "verbs/completion.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <string>
+
+#include "verbs/clock.h"
+#include "verbs/fields.h"
+#include "verbs/gid.h"
+#include "verbs/names.h"
+#include "verbs/quiet.h"
+
+namespace nnd::verbs {
+namespace {
+
+using record::Event;
+using record::EventId;
+using record::Severity;
+
+struct Story {
+  QpInfo qp;
+  std::uint64_t completed = 0;
+  std::int64_t age_us = -1;  // since the last success; -1: there was none
+};
+
+const char* fix_of(int status, bool worked) noexcept {
+  switch (status) {
+    case IBV_WC_RETRY_EXC_ERR:
+      return worked
+                 ? "The path worked before: look for a link that flapped, a peer process or node "
+                   "that died, and the switch ports between the two. The side that reports isn't "
+                   "necessarily the faulty one: read the peer's log first."
+                 : "No work request ever completed on this QP: the path never existed. Compare "
+                   "GID, subnet, VLAN, MTU, traffic class and partition key of both ends, and "
+                   "test it with nccl-net-diag ping or ib_write_bw.";
+    case IBV_WC_LOC_PROT_ERR:
+      return "The HCA could not reach local memory: with GPU memory usually PCIe ACS or an IOMMU "
+             "that translates. Disable ACS, set iommu=pt; NCCL_NET_GDR_LEVEL=LOC shows whether "
+             "GPUDirect is the reason.";
+    case IBV_WC_WR_FLUSH_ERR:
+      return "A flush is a consequence: the QP had left its working state before. Look for the "
+             "first error of the peer, of the device, or of another QP of this connection.";
+    case IBV_WC_REM_INV_REQ_ERR:
+    case IBV_WC_REM_ACCESS_ERR:
+    case IBV_WC_REM_OP_ERR:
+      return "The peer's HCA refused the request: its memory registration is gone or doesn't allow "
+             "it. Look at the peer's log, and that all ranks run the same NCCL version.";
+    case IBV_WC_LOC_LEN_ERR:
+    case IBV_WC_LOC_QP_OP_ERR:
+      return "The message doesn't fit the QP: compare the MTU of both ends and the NCCL versions.";
+    case IBV_WC_RNR_RETRY_EXC_ERR:
+      return "The peer had no receive posted and NCCL's endless RNR retry wasn't in force: look at "
+             "the effective rnr_retry of this QP.";
+    default:
+      return "Look in the kernel's logs (dmesg) of both nodes for the drivers' reason.";
+  }
+}
+
+std::string sentence(const Story& story, const ibv_wc& wc) {
+  const QpInfo& qp = story.qp;
+  std::string text = qp.device;
+  if (qp.port != 0) text += ":" + std::to_string(qp.port);
+  if (!is_zero(qp.local_gid)) text += " " + address_text(qp.local_gid);
+  text += ": QP " + std::to_string(wc.qp_num);
+  if (!is_zero(qp.remote_gid)) text += " towards " + address_text(qp.remote_gid);
+  text += " failed with status " + std::to_string(static_cast<int>(wc.status)) + " " +
+          std::string(status_name(wc.status)) + ", vendor error " + std::to_string(wc.vendor_err);
+  char hex[16];
+  (void)std::snprintf(hex, sizeof hex, " (0x%x)", wc.vendor_err);
+  text += hex;
+  if (story.age_us < 0) return text + "; no work request ever completed on it.";
+  return text + "; it had worked: " + std::to_string(story.completed) +
+         " work requests completed, the last " + std::to_string(story.age_us / 1000) + " ms ago.";
+}
+
+void tell(const Story& story, const ibv_wc& wc) {
+  Event event(EventId::kWcError, Severity::kError);
+  if (!event.enabled()) return;
+  const QpInfo& qp = story.qp;
+  const bool worked = story.age_us >= 0;
+  add_connection(event, qp.conn, qp.owner);
+  add_device(event, {qp.device, qp.port, qp.gid_index, &qp.local_gid, {}});
+  if (!is_zero(qp.remote_gid)) event.object("peer").add("gid", gid_text(qp.remote_gid)).end();
+  event.object("qp").add("num", wc.qp_num);
+  if (qp.remote_num != 0) event.add("remote_num", qp.remote_num);
+  event.end();
+  event.object("wc")
+      .add("status", static_cast<int>(wc.status))
+      .add("status_name", status_name(wc.status))
+      .add("vendor_err", wc.vendor_err)
+      .hex("vendor_err_hex", wc.vendor_err)
+      .hex("wr_id", wc.wr_id)
+      .add("completed", story.completed);
+  if (worked) event.add("last_success_age_us", story.age_us);
+  event.add("history", worked ? "worked, then died" : "never worked").end();
+  event.blame("WC-" + std::to_string(static_cast<int>(wc.status)), sentence(story, wc),
+              fix_of(wc.status, worked));
+  event.emit();
+}
+
+// Whether this failure is news. A flush is none after any error; an error is, even after a flush.
+bool first_of_its_kind(QpRecord& record, int status) noexcept {
+  if (status != IBV_WC_WR_FLUSH_ERR)
+    return (record.told.fetch_or(QpRecord::kErrorTold, std::memory_order_relaxed) &
+            QpRecord::kErrorTold) == 0;
+  return record.told.fetch_or(QpRecord::kFlushTold, std::memory_order_relaxed) == 0;
+}
+
+constexpr unsigned kMaxStrangers = 16;  // failures told of QPs whose creation wasn't seen
+std::atomic<unsigned> g_strangers{0};
+
+}  // namespace
+
+void completion_failed(const ibv_cq* cq, QpRecord* record, const ibv_wc& wc) noexcept {
+  Story story;
+  if (record == nullptr) {
+    if (wc.status == IBV_WC_WR_FLUSH_ERR || g_strangers.fetch_add(1) >= kMaxStrangers) return;
+    quietly([&] {
+      story.qp.owner = "unknown";
+      story.qp.device = device_name(cq->context);
+      tell(story, wc);
+    });
+    return;
+  }
+  bump(record->failed);
+  if (!first_of_its_kind(*record, wc.status)) return;
+  quietly([&] {
+    {
+      const std::lock_guard lock(record->mutex);
+      story.qp = record->info;
+    }
+    story.completed = record->completed.load(std::memory_order_relaxed);
+    const std::int64_t last = record->last_success_ns.load(std::memory_order_relaxed);
+    if (last != 0) story.age_us = std::max<std::int64_t>(0, coarse_ns() - last) / 1000;
+    tell(story, wc);
+  });
+}
+
+}  // namespace nnd::verbs

@@ -1,0 +1,165 @@
+// ibv_get_device_list, ibv_free_device_list, ibv_open_device, ibv_close_device.
+#include "verbs/devices.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "verbs/fields.h"
+#include "verbs/gid.h"
+#include "verbs/handlers.h"
+#include "verbs/ops.h"
+#include "verbs/qp_events.h"
+#include "verbs/quiet.h"
+
+namespace nnd::verbs {
+namespace {
+
+// What a list that NCCL holds stands for. Lists are short-lived: NCCL frees them in the same call.
+struct List {
+  std::vector<ibv_device*> all;  // as verbs returned it
+  // Opened by the probe: handed to NCCL when it opens the device, so that each is opened once.
+  std::map<ibv_device*, ibv_context*> opened;
+};
+
+struct Book {
+  std::mutex mutex;
+  pid_t pid = 0;  // a forked child probes anew
+  std::set<const Library*> probed;
+  std::map<ibv_device**, List> lists;
+};
+
+Book& book() {
+  static Book& instance = *new Book;  // outlives every thread of NCCL's
+  return instance;
+}
+
+std::atomic<DevicesSeen> g_seen{nullptr};
+std::atomic<DeviceFilter> g_filter{nullptr};
+std::atomic<bool> g_list_seen{false};
+
+bool first_time(Book& all, const Library& lib) {
+  if (all.pid != ::getpid()) {
+    all.pid = ::getpid();
+    all.probed.clear();
+    all.lists.clear();
+  }
+  return lib.origin != Origin::kPlain && all.probed.insert(&lib).second;
+}
+
+// Refused devices go behind the list's end. free_device_list puts everything back first, since the
+// real one gives up each device that it finds.
+int hide(ibv_device** list, const std::vector<ibv_device*>& all,
+         const std::vector<facts::VerbsDevice>& facts) {
+  const DeviceFilter filter = g_filter.load(std::memory_order_acquire);
+  int visible = 0;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (filter == nullptr || filter(facts[i])) list[visible++] = all[i];
+  list[visible] = nullptr;
+  return visible;
+}
+
+void examine(const Library& lib, ibv_device** list, int& count) {
+  Book& all = book();
+  const std::lock_guard lock(all.mutex);
+  if (!first_time(all, lib)) return;
+  List& entry = all.lists[list];
+  entry.all.assign(list, list + count);
+  std::vector<facts::VerbsDevice> facts;
+  for (ibv_device* device : entry.all) {
+    ibv_context* context = nullptr;
+    facts.push_back(probe(lib.real, device, &context));
+    if (context != nullptr) entry.opened[device] = context;
+  }
+  if (const DevicesSeen seen = g_seen.load(std::memory_order_acquire)) seen(facts);
+  count = hide(list, entry.all, facts);
+}
+
+ibv_context* take_opened(ibv_device* device) {
+  Book& all = book();
+  const std::lock_guard lock(all.mutex);
+  if (all.pid != ::getpid()) return nullptr;
+  for (auto& [list, entry] : all.lists) {
+    const auto found = entry.opened.find(device);
+    if (found == entry.opened.end()) continue;
+    ibv_context* context = found->second;
+    entry.opened.erase(found);
+    return context;
+  }
+  return nullptr;
+}
+
+void forget(const ibv_context* context) {
+  qp_table().forget(context);
+  forget_gids(context);
+  forget_read_back(context);
+}
+
+}  // namespace
+
+void on_devices(DevicesSeen seen) noexcept { g_seen.store(seen, std::memory_order_release); }
+
+void set_device_filter(DeviceFilter filter) noexcept {
+  g_filter.store(filter, std::memory_order_release);
+}
+
+bool device_list_seen() noexcept { return g_list_seen.load(std::memory_order_relaxed); }
+
+namespace handlers {
+
+ibv_device** get_device_list(const Library& lib, int* count) {
+  g_list_seen.store(true, std::memory_order_relaxed);
+  int own_count = 0;
+  ibv_device** list = lib.real.get_device_list(&own_count);
+  if (list == nullptr)
+    note_failure("ibv_get_device_list", errno);
+  else if (lib.real.open_device != nullptr && lib.real.close_device != nullptr)
+    quietly([&] { examine(lib, list, own_count); });
+  if (count != nullptr) *count = own_count;
+  return list;
+}
+
+void free_device_list(const Library& lib, ibv_device** list) {
+  quietly([&] {
+    Book& all = book();
+    const std::lock_guard lock(all.mutex);
+    const auto found = all.lists.find(list);
+    if (found == all.lists.end() || all.pid != ::getpid()) return;
+    // NCCL opens every device before it frees the list: it has no use for what is left.
+    for (const auto& [device, context] : found->second.opened) {
+      forget(context);
+      lib.real.close_device(context);
+    }
+    for (std::size_t i = 0; i < found->second.all.size(); ++i) list[i] = found->second.all[i];
+    list[found->second.all.size()] = nullptr;
+    all.lists.erase(found);
+  });
+  lib.real.free_device_list(list);
+}
+
+ibv_context* open_device(const Library& lib, ibv_device* device) {
+  ibv_context* context = nullptr;
+  quietly([&] { context = take_opened(device); });
+  if (context == nullptr) context = lib.real.open_device(device);
+  if (context == nullptr)
+    note_failure("ibv_open_device", errno);
+  else
+    quietly([&] { patch_ops(*context); });
+  return context;
+}
+
+int close_device(const Library& lib, ibv_context* context) {
+  // Before the real call: afterwards the address may belong to a new context at once.
+  quietly([&] { forget(context); });
+  const int rc = lib.real.close_device(context);
+  if (rc != 0) note_failure("ibv_close_device", rc == -1 ? errno : rc);
+  return rc;
+}
+
+}  // namespace handlers
+}  // namespace nnd::verbs

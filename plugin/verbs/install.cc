@@ -1,0 +1,113 @@
+#include "verbs/install.h"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <mutex>
+
+#include "inner/find.h"
+#include "inner/module.h"
+#include "verbs/devices.h"
+#include "verbs/library.h"
+#include "verbs/lookup.h"
+#include "verbs/qp_causes.h"
+#include "verbs/quiet.h"
+#include "verbs/slots.h"
+
+namespace nnd::verbs {
+namespace {
+
+std::mutex g_mutex;
+std::atomic<bool> g_installed{false};
+
+// The functions of a directly linked libibverbs, found as the loader binds them: first in the
+// global scope, then in the image's own.
+class LinkedVerbs {
+ public:
+  explicit LinkedVerbs(const std::string& module)
+      : own_(::dlopen(module == "/proc/self/exe" ? nullptr : module.c_str(),
+                      RTLD_LAZY | RTLD_NOLOAD)) {}
+  ~LinkedVerbs() {
+    if (own_ != nullptr) ::dlclose(own_);
+  }
+  LinkedVerbs(const LinkedVerbs&) = delete;
+  LinkedVerbs& operator=(const LinkedVerbs&) = delete;
+
+  void* wrapper(const Import& import) const {
+    const std::string symbol(import.symbol);
+    const char* node = node_of(symbol.c_str());
+    if (node == nullptr || import.node != node) return nullptr;
+    void* handle = RTLD_DEFAULT;
+    void* real = ::dlvsym(handle, symbol.c_str(), node);
+    if (real == nullptr && own_ != nullptr) {
+      handle = own_;
+      real = ::dlvsym(handle, symbol.c_str(), node);
+    }
+    return real == nullptr ? nullptr : wrap(handle, symbol.c_str(), real, Origin::kLinked).wrapper;
+  }
+
+ private:
+  void* own_;
+};
+
+std::string forward_once(const std::string& library) {
+  static std::string done;
+  if (library.empty() || done == library) return {};
+  const std::string error = forward_to(library);
+  if (error.empty()) done = library;
+  return error;
+}
+
+InstallResult install_locked(const void* address, const config::Settings& settings) {
+  InstallResult result;
+  const auto module = inner::module_of(address);
+  if (!module) {
+    result.problem = "no loaded module contains NCCL's address";
+    return result;
+  }
+  result.module = module->path;
+  const std::string forward_error = forward_once(settings.verbs_lib);
+  const LinkedVerbs linked(module->path);
+  std::size_t lookups = 0;
+  const SlotResult slots = redirect(*module, [&](const Import& import) -> void* {
+    if (import.symbol == "dlvsym") {
+      ++lookups;
+      return lookup_dlvsym();
+    }
+    if (import.symbol == "dlsym") return lookup_dlsym();
+    void* wrapper = linked.wrapper(import);
+    if (wrapper != nullptr) result.linked = true;
+    return wrapper;
+  });
+  ::dlerror();  // ours, not NCCL's
+  result.slots = slots.slots;
+  result.ok = slots.error.empty() && (lookups > 0 || result.linked);
+  if (const int version = inner::nccl_version(*module)) set_nccl_version(version);
+  if (result.ok) g_installed.store(true, std::memory_order_relaxed);
+  if (!slots.error.empty())
+    result.problem = "the import slots of NCCL could not be written (" + slots.error + ")";
+  else if (!result.ok)
+    result.problem = "NCCL has no import slot for dlvsym or ibv_*";
+  else if (!forward_error.empty())
+    result.problem = "NCCL_NET_DIAG_VERBS_LIB could not be opened (" + forward_error +
+                     "); forwarding to the library that NCCL opened";
+  return result;
+}
+
+}  // namespace
+
+InstallResult install(const void* nccl_address, const config::Settings& settings) noexcept {
+  InstallResult result;
+  quietly([&] {
+    const std::lock_guard lock(g_mutex);
+    result = install_locked(nccl_address, settings);
+  });
+  return result;
+}
+
+State state() noexcept {
+  return {g_installed.load(std::memory_order_relaxed), lookup_seen() || device_list_seen(),
+          lookup_overflow()};
+}
+
+}  // namespace nnd::verbs

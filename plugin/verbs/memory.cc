@@ -1,0 +1,151 @@
+// Memory registrations: the event mr.register.
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <string>
+
+#include "verbs/clock.h"
+#include "verbs/fields.h"
+#include "verbs/handlers.h"
+#include "verbs/quiet.h"
+
+namespace nnd::verbs::handlers {
+namespace {
+
+using record::Event;
+using record::EventId;
+using record::Severity;
+
+constexpr int kNcclPtrCuda = 2;  // NCCL_PTR_CUDA, net API v6 to v12
+constexpr unsigned kCapIpcLock = 14;
+
+enum class Kind : std::uint8_t { kHost, kPeermem, kDmabuf };
+
+struct Registration {
+  const char* verb;
+  Kind kind;
+  const ibv_pd* pd;
+  std::size_t length;
+  int access;
+};
+
+Kind kind_of_plain() noexcept {
+  const context::Current& now = context::current();
+  return now.call == context::Call::kRegMr && now.ptr_type == kNcclPtrCuda ? Kind::kPeermem
+                                                                           : Kind::kHost;
+}
+
+const char* name_of(Kind kind) noexcept {
+  switch (kind) {
+    case Kind::kPeermem:
+      return "peermem";
+    case Kind::kDmabuf:
+      return "dmabuf";
+    default:
+      return "host";
+  }
+}
+
+bool may_lock_any_amount() {
+  std::FILE* status = std::fopen("/proc/self/status", "re");
+  if (status == nullptr) return false;
+  char line[256];
+  unsigned long long effective = 0;
+  while (std::fgets(line, sizeof line, status) != nullptr)
+    if (std::sscanf(line, "CapEff: %llx", &effective) == 1) break;
+  (void)std::fclose(status);
+  return (effective >> kCapIpcLock & 1U) != 0;
+}
+
+void blame(Event& event, const Registration& asked, const std::string& device, int error) {
+  const std::string what = device + ": registering " + std::to_string(asked.length) + " bytes of " +
+                           name_of(asked.kind) + " memory failed in " + asked.verb + ": errno " +
+                           errno_text(error);
+  rlimit limit{};
+  if (error == ENOMEM && asked.kind == Kind::kHost && ::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 &&
+      limit.rlim_cur != RLIM_INFINITY && !may_lock_any_amount()) {
+    event.blame("LIM-MEMLOCK",
+                what + "; the locked memory limit is " + std::to_string(limit.rlim_cur) +
+                    " bytes and the process has no CAP_IPC_LOCK.",
+                "Raise the limit: ulimit -l unlimited, LimitMEMLOCK=infinity for the daemon that "
+                "starts the job, --ulimit memlock=-1 for Docker.");
+  } else if (asked.kind != Kind::kHost) {
+    event.blame("GDR-REGFAIL", what + ".",
+                asked.kind == Kind::kPeermem
+                    ? "GPU memory was to be registered through nvidia-peermem. Reload that module "
+                      "after the GPU and RDMA drivers, or use DMA-BUF (open GPU kernel modules)."
+                    : "GPU memory was to be registered as DMA-BUF. Check that this HCA's driver "
+                      "supports it, or set NCCL_DMABUF_ENABLE=0 to use nvidia-peermem.");
+  } else {
+    event.blame("MR-" + std::to_string(error), what + ".",
+                "Look in the kernel's log (dmesg) of this node for the driver's reason.");
+  }
+}
+
+void tell(const Registration& asked, const ibv_mr* mr, int error, std::int64_t dur_us) {
+  if (mr == nullptr) note_failure(asked.verb, error);
+  Event event(EventId::kMrRegister, mr == nullptr ? Severity::kWarn : Severity::kInfo);
+  if (!event.enabled()) return;
+  const std::string device = device_name(asked.pd->context);
+  add_connection(event, context::current().conn, {});
+  add_device(event, {device});
+  event.object("mr")
+      .add("kind", name_of(asked.kind))
+      .add("verb", asked.verb)
+      .add("bytes", asked.length)
+      .add("access", asked.access);
+  if (mr != nullptr) event.add("lkey", mr->lkey).add("rkey", mr->rkey);
+  event.end().add("dur_us", dur_us);
+  if (mr == nullptr) {
+    add_errno(event, error);
+    blame(event, asked, device, error);
+  }
+  event.emit();
+}
+
+template <class Verb>
+ibv_mr* registered(const Registration& asked, Verb&& verb) {
+  const std::int64_t start = now_ns();
+  ibv_mr* mr = verb();
+  quietly([&, error = errno] { tell(asked, mr, error, (now_ns() - start) / 1000); });
+  return mr;
+}
+
+}  // namespace
+
+ibv_mr* reg_mr(const Library& lib, ibv_pd* pd, void* address, std::size_t length, int access) {
+  return registered({"ibv_reg_mr", kind_of_plain(), pd, length, access},
+                    [&] { return lib.real.reg_mr(pd, address, length, access); });
+}
+
+ibv_mr* reg_mr_iova2(const Library& lib, ibv_pd* pd, void* address, std::size_t length,
+                     std::uint64_t iova, unsigned access) {
+  return registered({"ibv_reg_mr_iova2", kind_of_plain(), pd, length, static_cast<int>(access)},
+                    [&] { return lib.real.reg_mr_iova2(pd, address, length, iova, access); });
+}
+
+ibv_mr* reg_dmabuf_mr(const Library& lib, ibv_pd* pd, std::uint64_t offset, std::size_t length,
+                      std::uint64_t iova, int fd, int access) {
+  const auto verb = [&] { return lib.real.reg_dmabuf_mr(pd, offset, length, iova, fd, access); };
+  // NCCL's question whether the HCA knows DMA-BUF: fd -1, and the errno is the answer.
+  if (fd == -1) return verb();
+  return registered({"ibv_reg_dmabuf_mr", Kind::kDmabuf, pd, length, access}, verb);
+}
+
+ibv_mr* mlx5_reg_dmabuf_mr(const Library& lib, ibv_pd* pd, std::uint64_t offset, std::size_t length,
+                           std::uint64_t iova, int fd, int access, int mlx5_access) {
+  const auto verb = [&] {
+    return lib.real.mlx5_reg_dmabuf_mr(pd, offset, length, iova, fd, access, mlx5_access);
+  };
+  if (fd == -1) return verb();
+  return registered({"mlx5dv_reg_dmabuf_mr", Kind::kDmabuf, pd, length, access}, verb);
+}
+
+int dereg_mr(const Library& lib, ibv_mr* mr) {
+  const int rc = lib.real.dereg_mr(mr);
+  if (rc != 0) note_failure("ibv_dereg_mr", rc == -1 ? errno : rc);
+  return rc;
+}
+
+}  // namespace nnd::verbs::handlers

@@ -1,0 +1,65 @@
+// Verbs that have no event of their own: passed on, a failure is noted for the connection that it
+// fails, and what they tell of GIDs is remembered.
+#include <cerrno>
+
+#include "verbs/fields.h"
+#include "verbs/gid.h"
+#include "verbs/handlers.h"
+#include "verbs/quiet.h"
+
+namespace nnd::verbs::handlers {
+namespace {
+
+// Verbs return an errno, or -1 and set errno.
+int noted(const char* verb, int rc) noexcept {
+  if (rc != 0) note_failure(verb, rc == -1 ? errno : rc);
+  return rc;
+}
+
+template <class T>
+T* noted(const char* verb, T* object) noexcept {
+  if (object == nullptr) note_failure(verb, errno);
+  return object;
+}
+
+}  // namespace
+
+int query_device(const Library& lib, ibv_context* context, ibv_device_attr* attr) {
+  return noted("ibv_query_device", lib.real.query_device(context, attr));
+}
+
+int query_port(const Library& lib, ibv_context* context, std::uint8_t port,
+               _compat_ibv_port_attr* attr) {
+  return noted("ibv_query_port", lib.real.query_port(context, port, attr));
+}
+
+int query_gid(const Library& lib, ibv_context* context, std::uint8_t port, int index,
+              ibv_gid* gid) {
+  const int rc = noted("ibv_query_gid", lib.real.query_gid(context, port, index, gid));
+  if (rc == 0) quietly([&] { remember_gid(context, port, static_cast<unsigned>(index), *gid); });
+  return rc;
+}
+
+int query_pkey(const Library& lib, ibv_context* context, std::uint8_t port, int index,
+               __be16* pkey) {
+  return noted("ibv_query_pkey", lib.real.query_pkey(context, port, index, pkey));
+}
+
+ibv_pd* alloc_pd(const Library& lib, ibv_context* context) {
+  return noted("ibv_alloc_pd", lib.real.alloc_pd(context));
+}
+
+int dealloc_pd(const Library& lib, ibv_pd* pd) {
+  return noted("ibv_dealloc_pd", lib.real.dealloc_pd(pd));
+}
+
+ibv_cq* create_cq(const Library& lib, ibv_context* context, int entries, void* cq_context,
+                  ibv_comp_channel* channel, int vector) {
+  return noted("ibv_create_cq", lib.real.create_cq(context, entries, cq_context, channel, vector));
+}
+
+int destroy_cq(const Library& lib, ibv_cq* cq) {
+  return noted("ibv_destroy_cq", lib.real.destroy_cq(cq));
+}
+
+}  // namespace nnd::verbs::handlers

@@ -1,0 +1,139 @@
+#include <endian.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+
+#include "verbs/devices.h"
+#include "verbs/gid.h"
+
+namespace nnd::verbs {
+namespace {
+
+facts::GidType gid_type(std::uint32_t type) noexcept {
+  switch (type) {
+    case IBV_GID_TYPE_IB:
+      return facts::GidType::kIb;
+    case IBV_GID_TYPE_ROCE_V1:
+      return facts::GidType::kRoceV1;
+    case IBV_GID_TYPE_ROCE_V2:
+      return facts::GidType::kRoceV2;
+    default:
+      return facts::GidType::kUnknown;
+  }
+}
+
+facts::VerbsGid as_fact(unsigned index, const ibv_gid& gid) {
+  facts::VerbsGid fact;
+  fact.index = index;
+  std::copy(std::begin(gid.raw), std::end(gid.raw), fact.raw.begin());
+  return fact;
+}
+
+// All ports' GIDs in one call (rdma-core 32 and newer, kernel 5.11 and newer). False: not there.
+bool read_gid_table(const Real& real, ibv_context* context, facts::VerbsDevice& device) {
+  if (real.query_gid_table == nullptr) return false;
+  std::size_t total = 0;
+  for (const auto& port : device.ports)
+    total += static_cast<std::size_t>(std::max(0, port.gid_table_length));
+  std::vector<ibv_gid_entry> entries(total);
+  const ssize_t n =
+      real.query_gid_table(context, entries.data(), entries.size(), 0, sizeof(ibv_gid_entry));
+  if (n < 0) return false;
+  entries.resize(static_cast<std::size_t>(n));
+  for (const ibv_gid_entry& entry : entries) {
+    const auto port = std::find_if(device.ports.begin(), device.ports.end(),
+                                   [&](const auto& p) { return p.number == entry.port_num; });
+    if (port == device.ports.end() || is_zero(entry.gid)) continue;
+    facts::VerbsGid gid = as_fact(entry.gid_index, entry.gid);
+    gid.type = gid_type(entry.gid_type);
+    gid.ifindex = static_cast<int>(entry.ndev_ifindex);
+    port->gids.push_back(gid);
+  }
+  return true;
+}
+
+void read_gids_singly(const Real& real, ibv_context* context, facts::VerbsPort& port) {
+  if (real.query_gid == nullptr) return;
+  for (int i = 0; i < port.gid_table_length; ++i) {
+    ibv_gid gid{};
+    if (real.query_gid(context, port.number, i, &gid) == 0 && !is_zero(gid))
+      port.gids.push_back(as_fact(static_cast<unsigned>(i), gid));
+  }
+}
+
+void read_pkeys(const Real& real, ibv_context* context, facts::VerbsPort& port) {
+  // On Ethernet there is one pkey, the default one.
+  const int length = port.link_layer == IBV_LINK_LAYER_ETHERNET
+                         ? std::min(1, port.pkey_table_length)
+                         : port.pkey_table_length;
+  for (int i = 0; i < length && real.query_pkey != nullptr; ++i) {
+    __be16 pkey = 0;
+    if (real.query_pkey(context, port.number, i, &pkey) != 0) break;
+    port.pkeys.push_back(be16toh(pkey));
+  }
+  while (!port.pkeys.empty() && port.pkeys.back() == 0) port.pkeys.pop_back();
+}
+
+facts::VerbsPort read_port(const Real& real, ibv_context* context, std::uint8_t number) {
+  facts::VerbsPort port;
+  port.number = number;
+  ibv_port_attr attr{};
+  // At IBVERBS_1.1 it fills what the first libibverbs had: a prefix of today's structure.
+  const int rc = real.query_port(context, number, reinterpret_cast<_compat_ibv_port_attr*>(&attr));
+  if (rc != 0) {
+    port.query_errno = rc == -1 ? errno : rc;
+    return port;
+  }
+  port.state = attr.state;
+  port.phys_state = attr.phys_state;
+  port.link_layer = attr.link_layer;
+  port.active_speed = attr.active_speed;
+  port.active_width = attr.active_width;
+  port.active_mtu = attr.active_mtu;
+  port.max_mtu = attr.max_mtu;
+  port.lid = attr.lid;
+  port.sm_lid = attr.sm_lid;
+  port.gid_table_length = attr.gid_tbl_len;
+  port.pkey_table_length = attr.pkey_tbl_len;
+  return port;
+}
+
+}  // namespace
+
+facts::VerbsDevice probe(const Real& real, ibv_device* device, ibv_context** context) {
+  facts::VerbsDevice fact;
+  fact.name = device->name;
+  fact.uverbs_name = device->dev_name;
+  *context = real.open_device(device);
+  if (*context == nullptr) {
+    fact.open_errno = errno != 0 ? errno : EIO;
+    return fact;
+  }
+  ibv_device_attr attr{};
+  if (real.query_device == nullptr || real.query_port == nullptr ||
+      real.query_device(*context, &attr) != 0)
+    return fact;
+  fact.node_guid = be64toh(attr.node_guid);
+  fact.vendor_id = attr.vendor_id;
+  fact.vendor_part_id = attr.vendor_part_id;
+  fact.firmware = attr.fw_ver;
+  fact.max_qp = attr.max_qp;
+  fact.max_cq = attr.max_cq;
+  fact.max_mr = attr.max_mr;
+  for (unsigned number = 1; number <= attr.phys_port_cnt; ++number)
+    fact.ports.push_back(read_port(real, *context, static_cast<std::uint8_t>(number)));
+  const bool table = read_gid_table(real, *context, fact);
+  for (auto& port : fact.ports) {
+    if (!table) read_gids_singly(real, *context, port);
+    read_pkeys(real, *context, port);
+    for (const auto& gid : port.gids) {
+      ibv_gid raw{};
+      std::copy(gid.raw.begin(), gid.raw.end(), std::begin(raw.raw));
+      remember_gid(*context, port.number, gid.index, raw);
+    }
+  }
+  return fact;
+}
+
+}  // namespace nnd::verbs

@@ -1,0 +1,155 @@
+#include "verbs/qp_causes.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "verbs/fields.h"
+#include "verbs/gid.h"
+#include "verbs/names.h"
+
+namespace nnd::verbs {
+namespace {
+
+std::atomic<int> g_nccl_version{0};
+
+// NCCL before 2.24 calls ibv_modify_qp once; from 2.24 it repeats a failed call, by default on
+// ETIMEDOUT only, NCCL_IB_MQP_RETRY_CNT (34) times with growing sleeps (src/misc/ibvwrap.cc).
+std::string what_nccl_does(int error) {
+  const int version = g_nccl_version.load(std::memory_order_relaxed);
+  if (version != 0 && version < 22400) return "NCCL gives up now";
+  const char* all = std::getenv("NCCL_IB_MQP_RETRY_ALL");
+  const bool repeats = error == ETIMEDOUT || (all != nullptr && std::strcmp(all, "0") != 0);
+  if (!repeats) return "NCCL gives up now";
+  const char* count = std::getenv("NCCL_IB_MQP_RETRY_CNT");
+  const bool usual = count == nullptr && std::getenv("NCCL_IB_MQP_RETRY_SLEEP_MSEC") == nullptr;
+  const std::string next = "NCCL will try again " + std::string(count == nullptr ? "34" : count) +
+                           " times" + (usual ? ", which takes a minute or more" : "");
+  return version == 0 ? next + " (versions before 2.24 give up now)" : next;
+}
+
+std::string place(const QpInfo& qp) {
+  return qp.device + (qp.port == 0 ? "" : ":" + std::to_string(qp.port));
+}
+
+std::string side(const ibv_gid& gid, const std::string& subnet) {
+  if (is_zero(gid)) return "";
+  return " " + address_text(gid) + (subnet.empty() ? "" : " in " + subnet);
+}
+
+struct Remedy {
+  const char* cause;
+  const char* fix;
+};
+
+Remedy remedy_rtr(int error) {
+  switch (error) {
+    case ETIMEDOUT:
+      return {
+          "QP-110",
+          "The kernel could not resolve the remote GID's address. Check that the remote address "
+          "answers from this HCA's interface (ping -I <netdev> <remote address>): VLAN, "
+          "firewall, a port that is down on the far side. Where rails aren't connected to each "
+          "other, set NCCL_CROSS_NIC=0 and use the same HCAs on every node."};
+    case EINVAL:
+      return {"QP-22",
+              "An attribute doesn't fit the port: most often a GID index forced by "
+              "NCCL_IB_GID_INDEX. Unset it (NCCL 2.21 and newer choose well), and compare the GID "
+              "families and MTU of both ends."};
+    case ENODEV:
+      return {"QP-19",
+              "The network interface behind this GID is gone or in another network namespace. Give "
+              "the container the interface (RDMA network attachment or host networking), or "
+              "exclude this HCA with NCCL_IB_HCA."};
+    case ENODATA:
+      return {"QP-61",
+              "The GID table slot is empty now: the interface lost or changed its address. Unset "
+              "NCCL_IB_GID_INDEX, and find what re-configures the interface (DHCP, "
+              "NetworkManager)."};
+    case ENETUNREACH:
+      return {"QP-101",
+              "There is no route from this HCA's interface to the remote GID. Add the route, or "
+              "keep NCCL on one rail: NCCL_CROSS_NIC=0 and the same HCAs on every node."};
+    case EHOSTUNREACH:
+      return {"QP-113",
+              "The remote GID can't be reached from this HCA's interface. Check route and "
+              "neighbour entry, or keep NCCL on one rail: NCCL_CROSS_NIC=0 and the same HCAs on "
+              "every node."};
+    default:
+      return {nullptr, "Look in the kernel's log (dmesg) of this node for the driver's reason."};
+  }
+}
+
+Remedy remedy_common(int error) {
+  switch (error) {
+    case ENOMEM:
+      return {"QP-12",
+              "Raise the locked memory limit (ulimit -l unlimited, LimitMEMLOCK=infinity for the "
+              "daemon that starts the job), or use fewer QPs."};
+    case EPERM:
+      return {"QP-1", "Check capabilities and the container's device rules for /dev/infiniband."};
+    case EACCES:
+      return {"QP-13", "Check SELinux and the container's device rules for /dev/infiniband."};
+    default:
+      return {nullptr, nullptr};
+  }
+}
+
+bool about_reach(int error) {
+  return error == ETIMEDOUT || error == ENETUNREACH || error == EHOSTUNREACH;
+}
+
+}  // namespace
+
+void set_nccl_version(int version) noexcept {
+  g_nccl_version.store(version, std::memory_order_relaxed);
+}
+
+Blame blame_move(const QpInfo& qp, const FailedMove& move) {
+  Blame blame;
+  const Remedy common = remedy_common(move.error);
+  const Remedy own =
+      move.to == IBV_QPS_RTR ? remedy_rtr(move.error) : Remedy{nullptr, remedy_rtr(0).fix};
+  const Remedy& chosen = common.cause != nullptr ? common : own;
+  blame.cause = chosen.cause != nullptr ? chosen.cause : "QP-" + std::to_string(move.error);
+  blame.fix = chosen.fix;
+  blame.msg = place(qp) + side(qp.local_gid, move.local_subnet) + ": QP " + std::to_string(qp.num) +
+              " could not go from " + std::string(state_name(move.from)) + " to " +
+              std::string(state_name(move.to));
+  if (!is_zero(qp.remote_gid)) blame.msg += " towards" + side(qp.remote_gid, move.remote_subnet);
+  blame.msg += ": errno " + errno_text(move.error) + " after " +
+               std::to_string(move.dur_us / 1000) + " ms, attempt " + std::to_string(move.attempt);
+  if (!move.local_subnet.empty() && move.local_subnet != move.remote_subnet &&
+      about_reach(move.error)) {
+    blame.cause = "SUB-RAIL";
+    blame.msg += "; the two ends are in different subnets";
+    blame.fix =
+        "NCCL is crossing rails. Set NCCL_CROSS_NIC=0 and use the same HCAs and the same number of "
+        "GPUs on every node, or route between these subnets.";
+  } else if (move.error == EINVAL && !is_zero(qp.local_gid) && !is_zero(qp.remote_gid) &&
+             is_ipv4(qp.local_gid) != is_ipv4(qp.remote_gid)) {
+    blame.cause = "GID-DIFF";
+    blame.msg += "; the two GIDs are of different address families";
+    blame.fix =
+        "One node chose an IPv4 GID, the other an IPv6 or link-local one. Give every HCA an "
+        "address "
+        "of the same family, and unset NCCL_IB_GID_INDEX.";
+  } else if (move.to == IBV_QPS_RTR && !is_zero(qp.local_gid) && is_link_local(qp.local_gid) &&
+             about_reach(move.error) && qp.gid_index >= 0) {
+    blame.msg += "; the local GID is link-local, which reaches the own Ethernet segment only";
+  }
+  blame.msg += ". " + what_nccl_does(move.error) + ".";
+  return blame;
+}
+
+Blame blame_create(const std::string& device, int error) {
+  const Remedy common = remedy_common(error);
+  Blame blame;
+  blame.cause = common.cause != nullptr ? common.cause : "QP-" + std::to_string(error);
+  blame.fix = common.fix != nullptr ? common.fix : remedy_rtr(0).fix;
+  blame.msg = device + ": a QP could not be created: errno " + errno_text(error) + ".";
+  return blame;
+}
+
+}  // namespace nnd::verbs

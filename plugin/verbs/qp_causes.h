@@ -1,0 +1,33 @@
+// Why a QP could not be made or moved: cause, sentence, remedy. Says only what is known.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "verbs/qp_table.h"
+
+namespace nnd::verbs {
+
+struct Blame {
+  std::string cause;  // id of the failure catalogue
+  std::string msg;
+  std::string fix;
+};
+
+struct FailedMove {
+  int from = 0;  // enum ibv_qp_state
+  int to = 0;
+  int error = 0;
+  unsigned attempt = 1;
+  std::int64_t dur_us = 0;
+  std::string local_subnet;  // empty: not known
+  std::string remote_subnet;
+};
+
+Blame blame_move(const QpInfo& qp, const FailedMove& move);
+Blame blame_create(const std::string& device, int error);
+
+// NCCL's version as ncclGetVersion codes it (22809), 0: unknown. Decides what NCCL does next.
+void set_nccl_version(int version) noexcept;
+
+}  // namespace nnd::verbs

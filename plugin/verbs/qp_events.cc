@@ -1,0 +1,204 @@
+#include "verbs/qp_events.h"
+
+#include <algorithm>
+#include <bit>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "verbs/clock.h"
+#include "verbs/fields.h"
+#include "verbs/gid.h"
+#include "verbs/names.h"
+#include "verbs/qp_causes.h"
+
+namespace nnd::verbs {
+namespace {
+
+using record::Event;
+using record::EventId;
+using record::Severity;
+
+struct Subnets {
+  std::string local;
+  std::string remote;
+};
+
+Subnets subnets_of(const QpInfo& qp) {
+  if (is_zero(qp.local_gid) || is_zero(qp.remote_gid)) return {};
+  const int prefix = prefix_of(qp.device.c_str(), qp.port, qp.local_gid);
+  if (prefix < 0) return {};
+  Subnets subnets;
+  subnets.local = subnet_text(qp.local_gid, prefix);
+  // The remote prefix length is its own node's business; the local one says what this kernel takes
+  // for the same subnet.
+  if (is_ipv4(qp.local_gid) == is_ipv4(qp.remote_gid))
+    subnets.remote = subnet_text(qp.remote_gid, prefix);
+  return subnets;
+}
+
+void add_local(Event& event, const QpInfo& qp, const Subnets& subnets) {
+  add_device(event, {qp.device, qp.port, qp.gid_index, &qp.local_gid, subnets.local});
+}
+
+void add_peer(Event& event, const QpInfo& qp, const Subnets& subnets) {
+  if (is_zero(qp.remote_gid)) return;
+  event.object("peer").add("gid", gid_text(qp.remote_gid));
+  if (!subnets.remote.empty()) event.add("subnet", subnets.remote);
+  event.end();
+}
+
+void add_path(Event& event, const ibv_ah_attr& path) {
+  if (path.is_global == 0) event.add("dlid", path.dlid);
+  event.add("sl", path.sl);
+  if (path.is_global == 0) return;
+  event.add("traffic_class", path.grh.traffic_class).add("hop_limit", path.grh.hop_limit);
+  if (path.dlid != 0) event.add("dlid", path.dlid);
+  if (path.grh.flow_label != 0) event.add("flow_label", path.grh.flow_label);
+}
+
+void add_attributes(Event& event, const ibv_qp_attr& attr, int mask) {
+  const auto has = [mask](int bit) { return (mask & bit) != 0; };
+  if (has(IBV_QP_PATH_MTU)) event.add("path_mtu", mtu_bytes(attr.path_mtu));
+  if (has(IBV_QP_PKEY_INDEX)) event.add("pkey_index", attr.pkey_index);
+  if (has(IBV_QP_ACCESS_FLAGS)) event.add("access", attr.qp_access_flags);
+  if (has(IBV_QP_AV)) add_path(event, attr.ah_attr);
+  if (has(IBV_QP_TIMEOUT)) event.add("timeout", attr.timeout);
+  if (has(IBV_QP_RETRY_CNT)) event.add("retry_cnt", attr.retry_cnt);
+  if (has(IBV_QP_RNR_RETRY)) event.add("rnr_retry", attr.rnr_retry);
+  if (has(IBV_QP_MIN_RNR_TIMER)) event.add("min_rnr_timer", attr.min_rnr_timer);
+  if (has(IBV_QP_SQ_PSN)) event.add("sq_psn", attr.sq_psn);
+  if (has(IBV_QP_RQ_PSN)) event.add("rq_psn", attr.rq_psn);
+  if (has(IBV_QP_MAX_QP_RD_ATOMIC)) event.add("max_rd_atomic", attr.max_rd_atomic);
+  if (has(IBV_QP_MAX_DEST_RD_ATOMIC)) event.add("max_dest_rd_atomic", attr.max_dest_rd_atomic);
+}
+
+void add_effective(Event& event, const ibv_qp_attr& attr) {
+  event.object("effective")
+      .add("timeout", attr.timeout)
+      .add("retry_cnt", attr.retry_cnt)
+      .add("rnr_retry", attr.rnr_retry)
+      .add("path_mtu", mtu_bytes(attr.path_mtu));
+  if (attr.ah_attr.is_global != 0) event.add("traffic_class", attr.ah_attr.grh.traffic_class);
+  event.end();
+}
+
+}  // namespace
+
+void tell_create(const QpInfo& qp, int type, const ibv_qp_cap& cap, int error,
+                 std::int64_t dur_us) {
+  Event event(EventId::kQpCreate, error == 0 ? Severity::kInfo : Severity::kWarn);
+  if (!event.enabled()) return;
+  add_connection(event, qp.conn, qp.owner);
+  add_device(event, {qp.device});
+  event.object("qp");
+  if (error == 0) event.add("num", qp.num);
+  event.add("type", qp_type_name(type))
+      .add("max_send_wr", cap.max_send_wr)
+      .add("max_recv_wr", cap.max_recv_wr)
+      .add("max_send_sge", cap.max_send_sge)
+      .add("max_recv_sge", cap.max_recv_sge)
+      .add("max_inline", cap.max_inline_data)
+      .end();
+  event.add("dur_us", dur_us);
+  add_errno(event, error);
+  if (error != 0) {
+    const Blame blame = blame_create(qp.device, error);
+    event.blame(blame.cause, blame.msg, blame.fix);
+  }
+  event.emit();
+}
+
+void tell_move(const QpInfo& qp, const ibv_qp_attr& attr, int mask, const Move& move) {
+  const bool failed = move.error != 0;
+  const bool news = move.attempt == 1 || move.error != move.last_errno;
+  if (failed && !news && !std::has_single_bit(move.attempt)) return;
+  Event event(EventId::kQpTransition, failed && news ? Severity::kWarn : Severity::kInfo);
+  if (!event.enabled()) return;
+  const Subnets subnets = subnets_of(qp);
+  add_connection(event, qp.conn, move.by_recovery ? "recovery" : qp.owner);
+  add_local(event, qp, subnets);
+  add_peer(event, qp, subnets);
+  event.object("qp").add("num", qp.num);
+  if (qp.remote_num != 0) event.add("remote_num", qp.remote_num);
+  event.add("from", state_name(move.from)).add("to", state_name(move.to));
+  event.add("attempt", move.attempt);
+  add_attributes(event, attr, mask);
+  if (move.has_effective) add_effective(event, move.effective);
+  event.end().add("rc", move.rc).add("dur_us", move.dur_us);
+  add_errno(event, move.error);
+  if (failed && news) {
+    const Blame blame = blame_move(qp, {move.from, move.to, move.error, move.attempt, move.dur_us,
+                                        subnets.local, subnets.remote});
+    event.blame(blame.cause, blame.msg, blame.fix);
+  }
+  event.emit();
+}
+
+namespace {
+
+// Device, port and what was asked of it.
+using AttributeSet = std::tuple<const ibv_context*, unsigned, int, int, int, int, int>;
+
+std::mutex g_read_back_mutex;
+std::vector<AttributeSet>& read_back_sets() {
+  static auto& sets = *new std::vector<AttributeSet>;  // outlives every thread of NCCL's
+  return sets;
+}
+
+}  // namespace
+
+void read_back(const Library& lib, ibv_qp& qp, const ibv_qp_attr& attr, const QpInfo& info,
+               Move& move) {
+  if (lib.real.query_qp == nullptr) return;
+  const AttributeSet set{qp.context,     info.port,     attr.timeout,      attr.retry_cnt,
+                         attr.rnr_retry, info.path_mtu, info.traffic_class};
+  {
+    const std::lock_guard lock(g_read_back_mutex);
+    auto& sets = read_back_sets();
+    if (std::find(sets.begin(), sets.end(), set) != sets.end()) return;
+    sets.push_back(set);
+  }
+  ibv_qp_init_attr unused{};
+  move.has_effective = lib.real.query_qp(&qp, &move.effective,
+                                         IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                                             IBV_QP_PATH_MTU | IBV_QP_AV,
+                                         &unused) == 0;
+}
+
+void forget_read_back(const ibv_context* context) {
+  const std::lock_guard lock(g_read_back_mutex);
+  std::erase_if(read_back_sets(), [&](const auto& set) { return std::get<0>(set) == context; });
+}
+
+void tell_destroy(QpRecord& record, int error, std::int64_t dur_us) {
+  Event event(EventId::kQpDestroy);
+  if (!event.enabled()) return;
+  QpInfo qp;
+  {
+    const std::lock_guard lock(record.mutex);
+    qp = record.info;
+  }
+  const auto count = [](const auto& counter) { return counter.load(std::memory_order_relaxed); };
+  add_connection(event, qp.conn, qp.owner);
+  add_device(event, {qp.device, qp.port, qp.gid_index, &qp.local_gid, {}});
+  event.object("qp").add("num", qp.num);
+  event.add("sends", count(record.sends))
+      .add("recvs", count(record.recvs))
+      .add("completed", count(record.completed))
+      .add("failed", count(record.failed));
+  const std::int64_t last = record.last_success_ns.load(std::memory_order_relaxed);
+  if (last != 0)
+    event.add("last_success_age_us", std::max<std::int64_t>(0, coarse_ns() - last) / 1000);
+  if (qp.last_errno != 0)  // it was never moved on
+    event.add("from", state_name(qp.from))
+        .add("to", state_name(qp.to))
+        .add("attempt", qp.attempts)
+        .add("last_errno", qp.last_errno);
+  event.end().add("dur_us", dur_us);
+  add_errno(event, error);
+  event.emit();
+}
+
+}  // namespace nnd::verbs

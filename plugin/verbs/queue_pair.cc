@@ -1,0 +1,169 @@
+// ibv_create_qp, ibv_modify_qp, ibv_query_qp, ibv_destroy_qp and mlx5dv_create_qp.
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include "verbs/clock.h"
+#include "verbs/fields.h"
+#include "verbs/gid.h"
+#include "verbs/handlers.h"
+#include "verbs/qp_events.h"
+#include "verbs/quiet.h"
+
+namespace nnd::verbs::handlers {
+namespace {
+
+// Who made a QP outside of a connection of ours.
+std::string_view owner_of(const Library& lib, const context::Current& now) {
+  if (now.conn.id != 0) return {};
+  return lib.origin == Origin::kPlain ? "gdaki" : "unknown";
+}
+
+struct Asked {
+  ibv_qp_type type;
+  ibv_qp_cap cap;
+};
+
+void created(const Library& lib, const char* verb, const ibv_qp* qp, const ibv_context* context,
+             const Asked& asked, const ibv_qp_cap& got, int error, std::int64_t dur_us) {
+  const context::Current& now = context::current();
+  QpInfo info;
+  info.conn = now.conn;
+  info.owner = owner_of(lib, now);
+  info.device = device_name(context);
+  if (qp == nullptr) {
+    note_failure(verb, error);
+    tell_create(info, asked.type, asked.cap, error, dur_us);
+    return;
+  }
+  info.num = qp->qp_num;
+  tell_create(info, asked.type, got, 0, dur_us);
+  qp_table().add(qp, context, qp->qp_num, std::move(info));
+}
+
+int error_of(int rc) noexcept { return rc == 0 ? 0 : rc == -1 ? errno : rc < 0 ? -rc : rc; }
+
+// What the mask sets of the attributes that name the other end.
+void learn(const Library& lib, const ibv_qp& qp, const ibv_qp_attr& attr, int mask, QpInfo& info) {
+  if ((mask & IBV_QP_PORT) != 0) info.port = attr.port_num;
+  if ((mask & IBV_QP_DEST_QPN) != 0) info.remote_num = attr.dest_qp_num;
+  if ((mask & IBV_QP_PATH_MTU) != 0) info.path_mtu = attr.path_mtu;
+  if ((mask & IBV_QP_AV) == 0) return;
+  info.traffic_class = attr.ah_attr.is_global != 0 ? attr.ah_attr.grh.traffic_class : -1;
+  info.gid_index = -1;
+  info.local_gid = ibv_gid{};
+  info.remote_gid = ibv_gid{};
+  if (attr.ah_attr.is_global == 0) return;
+  info.gid_index = attr.ah_attr.grh.sgid_index;
+  info.remote_gid = attr.ah_attr.grh.dgid;
+  const unsigned port = attr.ah_attr.port_num != 0 ? attr.ah_attr.port_num : info.port;
+  const auto index = static_cast<unsigned>(info.gid_index);
+  if (recall_gid(qp.context, port, index, info.local_gid) || lib.real.query_gid == nullptr) return;
+  if (lib.real.query_gid(qp.context, static_cast<std::uint8_t>(port), info.gid_index,
+                         &info.local_gid) == 0)
+    remember_gid(qp.context, port, index, info.local_gid);
+}
+
+// The attempt as it was before the real call.
+Move begin_move(const Library& lib, const ibv_qp& qp, const ibv_qp_attr& attr, int mask,
+                QpRecord& record) {
+  Move move;
+  move.from = qp.state;
+  move.to = (mask & IBV_QP_STATE) != 0 ? attr.qp_state : qp.state;
+  const context::Current& now = context::current();
+  const std::lock_guard lock(record.mutex);
+  QpInfo& info = record.info;
+  // Only NCCL's port recovery (2.30) moves a connection's QP from a thread outside of any net call.
+  move.by_recovery = info.conn.id != 0 && now.call == context::Call::kNone;
+  if (info.from != move.from || info.to != move.to || info.last_errno == 0) {
+    info.from = move.from;
+    info.to = move.to;
+    info.attempts = 0;
+    info.last_errno = 0;
+  }
+  move.attempt = ++info.attempts;
+  move.last_errno = info.last_errno;
+  if (move.attempt == 1 || (mask & IBV_QP_AV) != 0) learn(lib, qp, attr, mask, info);
+  if (move.to == IBV_QPS_ERR) record.told.fetch_or(QpRecord::kFlushTold, std::memory_order_relaxed);
+  return move;
+}
+
+void end_move(const Library& lib, ibv_qp& qp, const ibv_qp_attr& attr, int mask, QpRecord& record,
+              Move& move) {
+  QpInfo copy;
+  {
+    const std::lock_guard lock(record.mutex);
+    record.info.last_errno = move.error;
+    if (move.error == 0 && move.to == IBV_QPS_RESET)
+      record.told.store(0, std::memory_order_relaxed);
+    copy = record.info;
+  }
+  if (move.error != 0) note_failure("ibv_modify_qp", move.error);
+  if (move.error == 0 && move.to == IBV_QPS_RTS) read_back(lib, qp, attr, copy, move);
+  tell_move(copy, attr, mask, move);
+}
+
+}  // namespace
+
+ibv_qp* create_qp(const Library& lib, ibv_pd* pd, ibv_qp_init_attr* attr) {
+  const Asked asked{attr->qp_type, attr->cap};
+  const std::int64_t start = now_ns();
+  ibv_qp* qp = lib.real.create_qp(pd, attr);
+  quietly([&, error = errno] {
+    created(lib, "ibv_create_qp", qp, pd->context, asked, attr->cap, error,
+            (now_ns() - start) / 1000);
+  });
+  return qp;
+}
+
+ibv_qp* mlx5_create_qp(const Library& lib, ibv_context* context, ibv_qp_init_attr_ex* attr,
+                       mlx5dv_qp_init_attr* mlx5_attr) {
+  const Asked asked{attr->qp_type, attr->cap};
+  const std::int64_t start = now_ns();
+  ibv_qp* qp = lib.real.mlx5_create_qp(context, attr, mlx5_attr);
+  quietly([&, error = errno] {
+    created(lib, "mlx5dv_create_qp", qp, context, asked, attr->cap, error,
+            (now_ns() - start) / 1000);
+  });
+  return qp;
+}
+
+int modify_qp(const Library& lib, ibv_qp* qp, ibv_qp_attr* attr, int mask) {
+  Move move;
+  QpRecord* record = qp_table().by_pointer(qp);
+  if (record != nullptr) quietly([&] { move = begin_move(lib, *qp, *attr, mask, *record); });
+  const std::int64_t start = now_ns();
+  const int rc = lib.real.modify_qp(qp, attr, mask);
+  move.error = error_of(rc);
+  move.rc = rc;
+  move.dur_us = (now_ns() - start) / 1000;
+  if (record != nullptr) quietly([&] { end_move(lib, *qp, *attr, mask, *record, move); });
+  return rc;
+}
+
+int query_qp(const Library& lib, ibv_qp* qp, ibv_qp_attr* attr, int mask,
+             ibv_qp_init_attr* init_attr) {
+  const int rc = lib.real.query_qp(qp, attr, mask, init_attr);
+  if (rc != 0) note_failure("ibv_query_qp", error_of(rc));
+  return rc;
+}
+
+int destroy_qp(const Library& lib, ibv_qp* qp) {
+  QpRecord* record = qp_table().by_pointer(qp);
+  // Unlisted before the real call: afterwards pointer and number may belong to a new QP at once.
+  if (record != nullptr) quietly([&] { qp_table().unlist(*record); });
+  const std::int64_t start = now_ns();
+  const int rc = lib.real.destroy_qp(qp);
+  quietly([&, error = error_of(rc)] {
+    if (error != 0) note_failure("ibv_destroy_qp", error);
+    if (record == nullptr) return;
+    tell_destroy(*record, error, (now_ns() - start) / 1000);
+    if (error != 0)
+      qp_table().relist(*record);
+    else
+      qp_table().release(*record);
+  });
+  return rc;
+}
+
+}  // namespace nnd::verbs::handlers

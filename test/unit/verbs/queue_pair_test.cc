@@ -1,0 +1,273 @@
+// QPs: whose they are, and every move as an event.
+#include <cerrno>
+#include <cstring>
+
+#include "context/current.h"
+#include "support/catch.h"
+#include "verbs/gid.h"
+#include "world.h"
+
+namespace context = nnd::context;
+using nlohmann::json;
+
+namespace {
+
+ibv_qp_attr rtr(std::uint8_t fourth = 9) {
+  ibv_qp_attr attr{};
+  attr.qp_state = IBV_QPS_RTR;
+  attr.path_mtu = IBV_MTU_4096;
+  attr.dest_qp_num = 777;
+  attr.rq_psn = 5;
+  attr.min_rnr_timer = 12;
+  attr.ah_attr.is_global = 1;
+  attr.ah_attr.port_num = 1;
+  attr.ah_attr.grh.sgid_index = 3;
+  attr.ah_attr.grh.traffic_class = 106;
+  attr.ah_attr.grh.hop_limit = 255;
+  auto* raw = attr.ah_attr.grh.dgid.raw;  // 10.0.4.<fourth>
+  raw[10] = raw[11] = 0xff;
+  raw[12] = 10;
+  raw[14] = 4;
+  raw[15] = fourth;
+  return attr;
+}
+constexpr int kRtrMask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                         IBV_QP_RQ_PSN | IBV_QP_MIN_RNR_TIMER;
+
+void to_init(const World& w, ibv_qp* qp) {
+  ibv_qp_attr attr{};
+  attr.qp_state = IBV_QPS_INIT;
+  attr.port_num = 1;
+  REQUIRE(w.verbs.modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX) == 0);
+}
+
+int to_rts(const World& w, ibv_qp* qp) {
+  ibv_qp_attr attr{};
+  attr.qp_state = IBV_QPS_RTS;
+  attr.timeout = 20;
+  attr.retry_cnt = 10;
+  attr.rnr_retry = 7;
+  return w.verbs.modify_qp(qp, &attr,
+                           IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY);
+}
+
+context::Connection connection(std::uint32_t id) {
+  context::Connection conn;
+  conn.id = id;
+  conn.dir = context::Direction::kSend;
+  conn.link_proc = 0xabc;
+  conn.link_listen = 3;
+  return conn;
+}
+
+// The events of one QP.
+std::vector<json> of_qp(const std::string& name, unsigned num) {
+  std::vector<json> events = take_events(name);
+  std::erase_if(events, [&](const json& e) { return e["qp"].value("num", 0U) != num; });
+  return events;
+}
+
+}  // namespace
+
+TEST_CASE("A QP belongs to the connection that made it, whoever moves it later") {
+  const Opened device;
+  ibv_qp* qp = nullptr;
+  {
+    const context::Scope scope(context::Call::kConnect, connection(7));
+    qp = device.qp();
+    to_init(device.w, qp);
+    ibv_qp_attr attr = rtr();
+    CHECK(device.w.verbs.modify_qp(qp, &attr, kRtrMask) == 0);
+  }
+  CHECK(to_rts(device.w, qp) == 0);
+  const unsigned num = qp->qp_num;
+  const auto created = of_qp("qp.create", num);
+  REQUIRE(created.size() == 1);
+  CHECK(created[0]["conn"] == 7);
+  CHECK(created[0]["dir"] == "send");
+  CHECK(created[0]["link"]["listen"] == 3);
+  CHECK(created[0]["qp"]["type"] == "RC");
+  CHECK(created[0]["qp"]["max_send_wr"] == 64);
+  CHECK(created[0]["dev"]["name"] == "fake_0");
+  CHECK_FALSE(created[0].contains("owner"));
+
+  const auto moves = of_qp("qp.transition", num);
+  REQUIRE(moves.size() == 3);
+  CHECK(moves[0]["qp"]["from"] == "RESET");
+  CHECK(moves[0]["qp"]["to"] == "INIT");
+  CHECK(moves[0]["dev"]["port"] == 1);
+  CHECK(moves[1]["qp"]["to"] == "RTR");
+  CHECK(moves[1]["qp"]["remote_num"] == 777);
+  CHECK(moves[1]["qp"]["path_mtu"] == 4096);
+  CHECK(moves[1]["qp"]["traffic_class"] == 106);
+  CHECK(moves[1]["qp"]["hop_limit"] == 255);
+  CHECK(moves[1]["qp"]["rq_psn"] == 5);
+  CHECK_FALSE(moves[1]["qp"].contains("timeout"));
+  CHECK(moves[1]["dev"]["gid"] == "::ffff:10.0.0.2");
+  CHECK(moves[1]["dev"]["gid_index"] == 3);
+  CHECK(moves[1]["peer"]["gid"] == "::ffff:10.0.4.9");
+  CHECK(moves[1]["rc"] == 0);
+  CHECK(moves[2]["conn"] == 7);
+  CHECK(moves[2]["owner"] == "recovery");  // from outside of every net call
+  CHECK(moves[2]["qp"]["timeout"] == 20);
+
+  CHECK(device.w.verbs.destroy_qp(qp) == 0);
+  const auto gone = of_qp("qp.destroy", num);
+  REQUIRE(gone.size() == 1);
+  CHECK(gone[0]["conn"] == 7);
+  CHECK(gone[0]["qp"]["completed"] == 0);
+}
+
+TEST_CASE("What the device made of the attributes is read back once per attribute set") {
+  const Opened device;
+  const int before = device.w.verbs.control->query_qp_calls;
+  std::vector<json> last;
+  for (int i = 0; i < 3; ++i) {
+    ibv_qp* qp = device.qp();
+    to_init(device.w, qp);
+    ibv_qp_attr attr = rtr();
+    CHECK(device.w.verbs.modify_qp(qp, &attr, kRtrMask) == 0);
+    CHECK(to_rts(device.w, qp) == 0);
+    const auto moves = of_qp("qp.transition", qp->qp_num);
+    REQUIRE(moves.size() == 3);
+    CHECK(moves[2]["qp"].contains("effective") == (i == 0));
+    if (i == 0) {
+      CHECK(moves[2]["qp"]["retry_cnt"] == 10);
+      CHECK(moves[2]["qp"]["effective"]["retry_cnt"] == 2);
+    }
+    CHECK(device.w.verbs.destroy_qp(qp) == 0);
+  }
+  CHECK(device.w.verbs.control->query_qp_calls == before + 1);
+}
+
+TEST_CASE("A QP made outside of every connection says who made it") {
+  const Opened device;
+  ibv_qp* qp = device.qp();
+  ibv_qp_init_attr attr{};
+  const auto plain = reinterpret_cast<ibv_qp* (*)(ibv_pd*, ibv_qp_init_attr*)>(
+      device.w.nccl.dlsym(device.w.library, "ibv_create_qp"));
+  ibv_qp* gdaki = plain(device.pd, &attr);
+  const auto events = take_events("qp.create");
+  REQUIRE(events.size() >= 2);
+  CHECK(events[events.size() - 2]["owner"] == "unknown");
+  CHECK(events.back()["owner"] == "gdaki");
+  CHECK(device.w.verbs.destroy_qp(qp) == 0);
+  CHECK(device.w.verbs.destroy_qp(gdaki) == 0);
+}
+
+TEST_CASE("Repeated attempts are told at 1, 2, 4, 8 and at the end, the first as a warning") {
+  const Opened device;
+  const context::Scope scope(context::Call::kConnect, connection(8));
+  ibv_qp* qp = device.qp();
+  to_init(device.w, qp);
+  take_events("qp.transition");
+  device.w.verbs.control->modify_failures = 10;
+  device.w.verbs.control->modify_error = ETIMEDOUT;
+  ibv_qp_attr attr = rtr();
+  errno = 0;
+  for (int i = 0; i < 10; ++i) CHECK(device.w.verbs.modify_qp(qp, &attr, kRtrMask) == ETIMEDOUT);
+  CHECK(errno == 0);
+  CHECK(context::current().failed_errno == ETIMEDOUT);
+  CHECK(std::strcmp(context::current().failed_verb, "ibv_modify_qp") == 0);
+  CHECK(device.w.verbs.modify_qp(qp, &attr, kRtrMask) == 0);
+  const auto moves = of_qp("qp.transition", qp->qp_num);
+  std::vector<int> attempts;
+  for (const json& move : moves) attempts.push_back(move["qp"]["attempt"].get<int>());
+  CHECK(attempts == std::vector<int>{1, 2, 4, 8, 11});
+  CHECK(moves[0]["sev"] == "warn");
+  CHECK(moves[0]["cause"] == "QP-110");
+  CHECK(moves[0]["errno"] == ETIMEDOUT);
+  const std::string msg = moves[0]["msg"];
+  for (const char* part : {"fake_0:1", "10.0.0.2", "10.0.4.9", "110", "attempt 1", "INIT", "RTR"})
+    CHECK(msg.find(part) != std::string::npos);
+  CHECK_FALSE(moves[0]["fix"].get<std::string>().empty());
+  CHECK(moves[1]["sev"] == "info");
+  CHECK(moves[4]["rc"] == 0);
+  CHECK(device.w.verbs.destroy_qp(qp) == 0);
+}
+
+TEST_CASE("Known subnets that differ are the cause") {
+  const Opened device;
+  nnd::verbs::set_prefix_source([](const char* name, unsigned port, const ibv_gid&) {
+    return std::strcmp(name, "fake_0") == 0 && port == 1 ? 24 : -1;
+  });
+  ibv_qp* qp = device.qp();
+  to_init(device.w, qp);
+  take_events("qp.transition");
+  device.w.verbs.control->modify_failures = 1;
+  device.w.verbs.control->modify_error = ETIMEDOUT;
+  ibv_qp_attr attr = rtr();
+  CHECK(device.w.verbs.modify_qp(qp, &attr, kRtrMask) == ETIMEDOUT);
+  auto moves = of_qp("qp.transition", qp->qp_num);
+  REQUIRE(moves.size() == 1);
+  CHECK(moves[0]["cause"] == "SUB-RAIL");
+  CHECK(moves[0]["dev"]["subnet"] == "10.0.0.0/24");
+  CHECK(moves[0]["peer"]["subnet"] == "10.0.4.0/24");
+  CHECK(moves[0]["msg"].get<std::string>().find("10.0.0.0/24") != std::string::npos);
+  // The same subnets with an errno that has nothing to do with them.
+  device.w.verbs.control->modify_failures = 1;
+  device.w.verbs.control->modify_error = ENODEV;
+  CHECK(device.w.verbs.modify_qp(qp, &attr, kRtrMask) == ENODEV);
+  moves = of_qp("qp.transition", qp->qp_num);
+  REQUIRE(moves.size() == 1);
+  CHECK(moves[0]["cause"] == "QP-19");
+  CHECK(moves[0]["sev"] == "warn");  // another errno is news
+  nnd::verbs::set_prefix_source(nullptr);
+  CHECK(device.w.verbs.destroy_qp(qp) == 0);
+}
+
+TEST_CASE("Each errno of a refused RTR has its cause") {
+  const Opened device;
+  const auto cause_of = [&](int error, ibv_qp_attr attr) {
+    ibv_qp* qp = device.qp();
+    to_init(device.w, qp);
+    take_events("qp.transition");
+    device.w.verbs.control->modify_failures = 1;
+    device.w.verbs.control->modify_error = error;
+    CHECK(device.w.verbs.modify_qp(qp, &attr, kRtrMask) == error);
+    const auto moves = of_qp("qp.transition", qp->qp_num);
+    CHECK(device.w.verbs.destroy_qp(qp) == 0);
+    return moves.at(0)["cause"].get<std::string>();
+  };
+  CHECK(cause_of(EINVAL, rtr()) == "QP-22");
+  CHECK(cause_of(ENODATA, rtr()) == "QP-61");
+  CHECK(cause_of(ENETUNREACH, rtr()) == "QP-101");
+  CHECK(cause_of(EHOSTUNREACH, rtr()) == "QP-113");
+  CHECK(cause_of(ENOMEM, rtr()) == "QP-12");
+  CHECK(cause_of(EPERM, rtr()) == "QP-1");
+  CHECK(cause_of(EIO, rtr()) == "QP-5");
+  ibv_qp_attr mixed = rtr();
+  mixed.ah_attr.grh.sgid_index = 0;  // fe80::1 here, IPv4 there
+  CHECK(cause_of(EINVAL, mixed) == "GID-DIFF");
+}
+
+TEST_CASE("A QP that can't be made is told with its errno, which reaches the caller") {
+  const Opened device;
+  const context::Scope scope(context::Call::kAccept, connection(9));
+  device.w.verbs.control->create_qp_errno = ENOMEM;
+  errno = 0;
+  CHECK(device.qp() == nullptr);
+  CHECK(errno == ENOMEM);
+  device.w.verbs.control->create_qp_errno = 0;
+  CHECK(std::strcmp(context::current().failed_verb, "ibv_create_qp") == 0);
+  const auto events = take_events("qp.create");
+  REQUIRE_FALSE(events.empty());
+  CHECK(events.back()["cause"] == "QP-12");
+  CHECK(events.back()["errno"] == ENOMEM);
+  CHECK(events.back()["conn"] == 9);
+}
+
+TEST_CASE("A QP whose destruction fails is still known") {
+  const Opened device;
+  const context::Scope scope(context::Call::kConnect, connection(10));
+  ibv_qp* qp = device.qp();
+  device.w.verbs.control->destroy_qp_error = EBUSY;
+  CHECK(device.w.verbs.destroy_qp(qp) == EBUSY);
+  device.w.verbs.control->destroy_qp_error = 0;
+  take_events("qp.transition");
+  to_init(device.w, qp);
+  const auto moves = of_qp("qp.transition", qp->qp_num);
+  REQUIRE(moves.size() == 1);
+  CHECK(moves[0]["conn"] == 10);
+  CHECK(device.w.verbs.destroy_qp(qp) == 0);
+}
