@@ -1,0 +1,235 @@
+#include "facts/events.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "record/event.h"
+
+namespace nnd::facts {
+
+namespace {
+
+using record::Event;
+using record::EventId;
+using record::Severity;
+
+// An event must fit into a ring: long lists are cut, and their true length is said.
+constexpr std::size_t kMaxGids = 16;
+constexpr std::size_t kMaxVariables = 64;
+constexpr std::size_t kMaxValue = 200;
+
+void add_text(Event& event, std::string_view key, std::string_view value) {
+  if (!value.empty()) event.add(key, value);
+}
+
+std::int64_t limit_value(std::uint64_t bytes) {  // -1: unlimited
+  return bytes > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())
+             ? -1
+             : static_cast<std::int64_t>(bytes);
+}
+
+void add_dev(Event& event, const Hca& hca, const Port* port) {
+  event.object("dev").add("name", hca.name);
+  const Gid* gid = nullptr;
+  if (port) {
+    event.add("port", static_cast<int>(port->number));
+    gid = port->picked();
+    if (port->pick.index >= 0) event.add("gid_index", port->pick.index);
+    if (gid) {
+      event.add("gid", gid->text);
+      add_text(event, "subnet", gid->subnet());
+    }
+    event.add("link_layer", link_layer_text(port->link_layer));
+    if (port->active_mtu != 0) event.add("mtu", port->active_mtu);
+    if (port->speed_mbps != 0) event.add("speed_mbps", port->speed_mbps);
+  }
+  add_text(event, "netdev", gid && !gid->netdev.empty() ? gid->netdev : hca.netdev);
+  add_text(event, "pci", hca.pci);
+  if (hca.numa >= 0) event.add("numa", hca.numa);
+  event.end();
+}
+
+void add_gids(Event& event, const Port& port) {
+  event.add("gids_total", port.gids.size()).add("gid_table", port.gid_table_length);
+  event.array("gids");
+  for (std::size_t i = 0; i < std::min(port.gids.size(), kMaxGids); ++i) {
+    const Gid& gid = port.gids[i];
+    event.push_object().add("index", gid.index).add("gid", gid.text);
+    event.add("type", gid_type_text(gid.type));
+    if (gid.type_error != 0) event.add("type_errno", gid.type_error);
+    add_text(event, "netdev", gid.netdev);
+    add_text(event, "subnet", gid.subnet());
+    event.end();
+  }
+  event.end();
+}
+
+void add_port(Event& event, const Port& port) {
+  event.add("state", port_state_text(port.state));
+  event.add("phys_state", phys_state_text(port.phys_state));
+  event.add("width", port.width);
+  if (port.max_mtu != 0) event.add("max_mtu", port.max_mtu);
+  if (port.sysfs_speed_mbps != 0 && port.sysfs_speed_mbps != port.speed_mbps)
+    event.add("sysfs_speed_mbps", port.sysfs_speed_mbps);
+  if (port.infiniband()) event.add("lid", port.lid).add("sm_lid", port.sm_lid);
+  if (port.nccl_rail >= 0) event.add("rail", port.nccl_rail);
+  if (port.nccl_plane >= 0) event.add("plane", port.nccl_plane);
+  if (!port.pkeys.empty()) {
+    event.add("pkey_index", port.pkey_index);
+    if (port.pkey_index >= 0 && static_cast<std::size_t>(port.pkey_index) < port.pkeys.size())
+      event.hex("pkey", port.pkeys[static_cast<std::size_t>(port.pkey_index)]);
+  }
+  add_text(event, "gid_why", port.pick.why);
+  add_gids(event, port);
+}
+
+void add_hca(Event& event, const Hca& hca) {
+  add_text(event, "uverbs", hca.uverbs_name);
+  static constexpr std::array<const char*, 4> kUverbs = {"not examined", "usable", "missing",
+                                                         "denied"};
+  event.add("uverbs_node", kUverbs[static_cast<std::size_t>(hca.uverbs)]);
+  add_text(event, "firmware", hca.firmware);
+  event.hex("vendor", hca.vendor_id).add("vendor_part", hca.vendor_part_id);
+  add_text(event, "device_path", hca.device_path);
+  add_text(event, "physfn", hca.physfn);
+  add_text(event, "iommu", hca.iommu_type);
+  if (!hca.bond.empty()) {
+    event.object("bond").add("name", hca.bond);
+    add_text(event, "mode", hca.bond_mode);
+    event.array("slaves");
+    for (const std::string& slave : hca.bond_slaves) event.push(slave);
+    event.end().end();
+  }
+  if (hca.pcie.current_gts > 0 || hca.pcie.current_width > 0)
+    event.object("pcie")
+        .add("gts", hca.pcie.current_gts)
+        .add("max_gts", hca.pcie.max_gts)
+        .add("width", hca.pcie.current_width)
+        .add("max_width", hca.pcie.max_width)
+        .end();
+}
+
+void emit_hca_port(const Hca& hca, const Port* port, const Finding* finding) {
+  Event event(EventId::kHcaPort, finding ? Severity::kWarn : Severity::kInfo);
+  add_dev(event, hca, port);
+  event.add("verdict", port && port->skip == Skip::kTaken ? "taken" : "skipped");
+  event.array("reasons");
+  if (port)
+    for (const std::string& reason : port->reasons) event.push(reason);
+  else
+    event.push(fmt::format("can't be opened, errno {}", hca.open_errno));
+  event.end();
+  if (port) add_port(event, *port);
+  if (hca.open_errno != 0) event.add("errno", hca.open_errno);
+  add_hca(event, hca);
+  if (finding) event.blame(finding->cause, finding->msg, finding->fix);
+  event.emit();
+}
+
+// All findings of a device in one event: the first gives the cause, the rest is in its sentences.
+bool finding_of(const Node& node, const Hca& hca, Finding* out) {
+  bool any = false;
+  for (const Finding& finding : node.findings) {
+    if (finding.device != hca.name) continue;
+    if (!any) {
+      *out = finding;
+    } else {
+      out->msg += ' ' + finding.msg;
+      out->fix += ' ' + finding.fix;
+    }
+    any = true;
+  }
+  return any;
+}
+
+void emit_gdr(const Node& node, const Hca& hca) {
+  Event event(EventId::kGdrState);
+  add_dev(event, hca, nullptr);
+  event.add("way", gdr_way_text(hca.gdr.way)).add("why", hca.gdr.why);
+  event.add("peermem", hca.gdr.peermem).add("half_loaded", node.peer_memory.half_loaded);
+  if (hca.gdr.dmabuf) event.add("dmabuf", *hca.gdr.dmabuf);
+  if (hca.gdr.dmabuf_errno != 0) event.add("dmabuf_errno", hca.gdr.dmabuf_errno);
+  add_text(event, "iommu", hca.iommu_type);
+  event.emit();
+}
+
+void add_environment(Event& event, const System& system) {
+  event.hex("env_hash", system.environment_hash).object("env");
+  for (std::size_t i = 0; i < std::min(system.environment.size(), kMaxVariables); ++i) {
+    const auto& [name, value] = system.environment[i];
+    event.add(name, std::string_view(value).substr(0, kMaxValue));
+  }
+  event.end().add("env_total", system.environment.size());
+  event.array("conf");
+  for (const ConfFile& conf : system.conf_files)
+    event.push_object().add("path", conf.path).hex("hash", conf.hash).end();
+  event.end();
+}
+
+void add_system(Event& event, const System& system) {
+  add_text(event, "kernel", system.kernel);
+  add_text(event, "ofed", system.ofed);
+  add_text(event, "rdma_core", system.rdma_core);
+  add_text(event, "gpu_driver", system.gpu_driver);
+  if (system.gpu_driver_open) event.add("gpu_driver_open", *system.gpu_driver_open);
+  add_text(event, "iommu", system.iommu);
+  event.add("dev_infiniband", system.dev_infiniband);
+  event.array("container");
+  for (const std::string& hint : system.container) event.push(hint);
+  event.end();
+  const Limits& limits = system.limits;
+  event.object("limits")
+      .add("memlock", limit_value(limits.memlock_soft))
+      .add("memlock_hard", limit_value(limits.memlock_hard))
+      .add("nofile", limit_value(limits.nofile_soft))
+      .add("nofile_hard", limit_value(limits.nofile_hard))
+      .add("cap_ipc_lock", limits.cap_ipc_lock)
+      .end();
+}
+
+void emit_node(const Node& node) {
+  Event event(EventId::kNodeFacts);
+  std::size_t ports = 0;
+  std::size_t taken = 0;
+  for (const Hca& hca : node.hcas)
+    for (const Port& port : hca.ports) {
+      ++ports;
+      if (port.skip == Skip::kTaken) ++taken;
+    }
+  event.add("hcas", node.hcas.size()).add("ports", ports).add("taken", taken);
+  if (node.nccl_version != 0) event.add("nccl_version", node.nccl_version);
+  add_system(event, node.system);
+  event.object("network")
+      .add("known", node.network.known)
+      .add("routes_complete", node.network.routes_complete)
+      .add("devs", node.network.devs.size())
+      .add("routes", node.network.routes.size());
+  add_text(event, "error", node.network.error);
+  event.array("default_route");
+  for (const NetDev& dev : node.network.devs)
+    if (dev.default_route) event.push(dev.name);
+  event.end().end();
+  add_environment(event, node.system);
+  event.add("collect_us", node.collect_ns / 1000).emit();
+}
+
+}  // namespace
+
+void emit_facts(const Node& node) {
+  emit_node(node);
+  for (const Hca& hca : node.hcas) emit_gdr(node, hca);
+  for (const Hca& hca : node.hcas) {
+    Finding finding;
+    const Finding* first = finding_of(node, hca, &finding) ? &finding : nullptr;
+    if (hca.ports.empty()) emit_hca_port(hca, nullptr, first);
+    for (const Port& port : hca.ports) {
+      emit_hca_port(hca, &port, first);
+      first = nullptr;
+    }
+  }
+}
+
+}  // namespace nnd::facts

@@ -1,0 +1,52 @@
+// GPUDirect RDMA: which of the two ways NCCL will find, and why not the other.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "facts/sysfs.h"
+
+namespace nnd::facts {
+
+// The kernel's side, the same for every HCA. NCCL takes peermem for present where any of the three
+// files exists (2.18 to 2.30.7).
+struct PeerMemory {
+  bool nv_mem = false;          // kernel/mm/memory_peers/nv_mem/version
+  bool nv_mem_nc = false;       // kernel/mm/memory_peers/nv_mem_nc/version
+  bool nvidia_peermem = false;  // module/nvidia_peermem/version
+  bool api = false;             // kernel/mm/memory_peers: ib_core knows peer memory clients
+  std::string module_state;     // module/nvidia_peermem/initstate: "live", "coming", "going"
+  // The module is there but not bound to ib_core: NCCL believes in it and registration fails.
+  bool half_loaded = false;
+
+  bool nccl_sees() const { return nv_mem || nv_mem_nc || nvidia_peermem; }
+};
+
+PeerMemory read_peer_memory(const FileTree& sysfs);
+
+enum class GdrWay : std::uint8_t { kUnknown, kNone, kPeermem, kDmabuf };
+
+struct GdrState {
+  GdrWay way = GdrWay::kUnknown;
+  bool peermem = false;
+  std::optional<bool> dmabuf;  // none: nobody asked the device
+  int dmabuf_errno = 0;
+  std::string why;
+};
+
+struct GdrInput {
+  bool nvidia_driver = false;
+  std::optional<bool> open_driver;  // none: not told
+  int kernel_major = 0;
+  int kernel_minor = 0;
+  std::optional<int> dmabuf_errno;
+};
+
+// DMA-BUF goes before peermem: NCCL prefers it where the GPU can do it as well.
+GdrState judge_gdr(const PeerMemory& peer_memory, const GdrInput& input);
+
+const char* gdr_way_text(GdrWay way);  // "peermem", "dmabuf", "none", "unknown"
+
+}  // namespace nnd::facts

@@ -1,0 +1,228 @@
+#include "facts/hca.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+namespace nnd::facts {
+
+namespace {
+
+bool looks_like_pci(std::string_view name) {  // 0000:c1:00.0
+  return name.size() >= 12 && name[name.size() - 2] == '.' && name[name.size() - 5] == ':' &&
+         name[name.size() - 8] == ':';
+}
+
+std::string last_component(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+double link_gts(const FileTree& sysfs, const std::string& path) {
+  return std::strtod(sysfs.read(path, 64).text.c_str(), nullptr);  // "32.0 GT/s PCIe"
+}
+
+void read_pci(const HcaContext& context, Hca& hca) {
+  const FileTree& sysfs = context.sysfs;
+  const std::string& at = hca.device_path;
+  if (at.empty()) return;
+  const std::string name = last_component(at);
+  hca.device_netdevs = sysfs.list(at + "/net");
+  hca.numa = static_cast<int>(sysfs.read_number(at + "/numa_node").value_or(-1));
+  if (!looks_like_pci(name)) return;
+  hca.pci = name;
+  hca.pcie.current_gts = link_gts(sysfs, at + "/current_link_speed");
+  hca.pcie.max_gts = link_gts(sysfs, at + "/max_link_speed");
+  hca.pcie.current_width =
+      static_cast<int>(sysfs.read_number(at + "/current_link_width").value_or(0));
+  hca.pcie.max_width = static_cast<int>(sysfs.read_number(at + "/max_link_width").value_or(0));
+  // A virtual function's link registers read 0 or "Unknown": nothing is compared then.
+  if (const auto physfn = sysfs.resolve(at + "/physfn")) hca.physfn = last_component(*physfn);
+  hca.iommu_type = sysfs.read(at + "/iommu_group/type", 64).text;
+}
+
+void examine_uverbs(const HcaContext& context, Hca& hca) {
+  if (!context.examine_uverbs || hca.uverbs_name.empty()) return;
+  const std::string path = context.files.absolute("dev/infiniband/" + hca.uverbs_name);
+  if (access(path.c_str(), R_OK | W_OK) == 0) {
+    hca.uverbs = UverbsState::kUsable;
+    return;
+  }
+  hca.uverbs_errno = errno;
+  hca.uverbs = errno == ENOENT || errno == ENOTDIR ? UverbsState::kMissing : UverbsState::kDenied;
+}
+
+GidType parse_type(const std::string& text) {
+  if (text.starts_with("RoCE v2")) return GidType::kRoceV2;
+  if (text.starts_with("IB/RoCE v1") || text.starts_with("RoCE v1")) return GidType::kRoceV1;
+  return GidType::kUnknown;
+}
+
+class PortReader {
+ public:
+  PortReader(const HcaContext& context, const Hca& hca, const std::string& hca_dir,
+             const VerbsPort& verbs)
+      : context_(context),
+        hca_(hca),
+        verbs_(verbs),
+        dir_(fmt::format("{}/ports/{}", hca_dir, verbs.number)) {}
+
+  Port read() {
+    Port out;
+    out.number = verbs_.number;
+    out.query_errno = verbs_.query_errno;
+    out.state = verbs_.state;
+    out.phys_state = verbs_.phys_state;
+    out.link_layer = verbs_.link_layer;
+    out.width = verbs_width(verbs_.active_width);
+    out.active_mtu = verbs_mtu(verbs_.active_mtu);
+    out.max_mtu = verbs_mtu(verbs_.max_mtu);
+    out.lid = verbs_.lid;
+    out.sm_lid = verbs_.sm_lid;
+    out.gid_table_length = verbs_.gid_table_length;
+    out.pkeys = verbs_.pkeys;
+    out.pkey_index = context_.environment.number("NCCL_IB_PKEY", 0);
+    if (hca_.sysfs_present)
+      out.sysfs_speed_mbps = parse_rate_mbps(context_.sysfs.read(dir_ + "/rate", 128).text);
+    // The plain active_speed field ends at NDR: XDR ports say more in sysfs.
+    out.speed_mbps =
+        std::max(verbs_speed_mbps(verbs_.active_speed, verbs_.active_width), out.sysfs_speed_mbps);
+    for (const VerbsGid& gid : verbs_.gids)
+      if (!gid_zero(gid.raw)) out.gids.push_back(read_gid(gid, out.gids.empty()));
+    if (out.query_errno == 0)
+      out.pick = pick_gid(slots(out), out.link_layer, context_.environment, context_.nccl_version);
+    return out;
+  }
+
+ private:
+  Gid read_gid(const VerbsGid& verbs, bool first) {
+    Gid out;
+    out.index = verbs.index;
+    out.raw = verbs.raw;
+    out.type = verbs.type;
+    out.text = gid_text(verbs.raw);
+    out.ifindex = verbs.ifindex;
+    if (verbs_.link_layer == 2) {
+      read_type(out, first);
+      read_netdev(out);
+    } else if (out.type == GidType::kUnknown) {
+      out.type = GidType::kIb;
+    }
+    return out;
+  }
+
+  // NCCL reads the type from sysfs. Where verbs told it, the first one shows whether NCCL can.
+  void read_type(Gid& gid, bool first) const {
+    if (!hca_.sysfs_present || (gid.type != GidType::kUnknown && !first)) return;
+    const FileText file =
+        context_.sysfs.read(fmt::format("{}/gid_attrs/types/{}", dir_, gid.index), 64);
+    gid.type_error = file.error;
+    if (gid.type == GidType::kUnknown) gid.type = parse_type(file.text);
+  }
+
+  void read_netdev(Gid& gid) {
+    const NetDev* dev = context_.network.find(gid.ifindex);
+    if (dev) {
+      gid.netdev = dev->name;
+    } else if (hca_.sysfs_present) {
+      gid.netdev =
+          context_.sysfs.read(fmt::format("{}/gid_attrs/ndevs/{}", dir_, gid.index), 64).text;
+      if (gid.netdev.empty() && hca_.device_netdevs.size() == 1)
+        gid.netdev = hca_.device_netdevs.front();
+      dev = context_.network.find(gid.netdev);
+      if (dev) gid.ifindex = dev->ifindex;
+    }
+    IpPrefix prefix;
+    if (const NetDev* owner = context_.network.owner(gid_address(gid.raw), dev, &prefix)) {
+      gid.address = prefix;
+      gid.owner_ifindex = owner->ifindex;
+    }
+  }
+
+  static std::vector<GidSlot> slots(const Port& port) {
+    std::size_t length = static_cast<std::size_t>(std::clamp(port.gid_table_length, 0, 65536));
+    for (const Gid& gid : port.gids) length = std::max<std::size_t>(length, gid.index + 1);
+    std::vector<GidSlot> out(length);
+    for (const Gid& gid : port.gids) out[gid.index] = {gid.raw, gid.type, gid.type_error};
+    return out;
+  }
+
+  const HcaContext& context_;
+  const Hca& hca_;
+  const VerbsPort& verbs_;
+  std::string dir_;
+};
+
+void find_netdev(const HcaContext& context, Hca& hca) {
+  int ifindex = 0;
+  const auto use = [&](const Gid* gid) {
+    if (!gid || !hca.netdev.empty() || gid->netdev.empty()) return;
+    hca.netdev = gid->netdev;
+    ifindex = gid->ifindex;
+  };
+  for (const Port& port : hca.ports)
+    if (port.ethernet()) use(port.picked());
+  for (const Port& port : hca.ports)
+    for (const Gid& gid : port.gids)
+      if (port.ethernet()) use(&gid);
+  if (hca.netdev.empty() && !hca.device_netdevs.empty()) hca.netdev = hca.device_netdevs.front();
+  if (hca.netdev.empty()) return;
+
+  const NetDev* dev =
+      ifindex != 0 ? context.network.find(ifindex) : context.network.find(hca.netdev);
+  std::string bond;
+  if (dev && dev->is_bond()) bond = dev->name;
+  if (dev && !dev->master.empty()) {
+    const NetDev* master = context.network.find(dev->master);
+    if (master && master->is_bond()) bond = master->name;
+  }
+  if (dev && bond.empty() && !dev->parent.empty()) {  // a VLAN over a bond
+    const NetDev* parent = context.network.find(dev->parent);
+    if (parent && parent->is_bond()) bond = parent->name;
+  }
+  const std::string net_dir = "class/net/" + (bond.empty() ? hca.netdev : bond) + "/bonding/";
+  const std::string slaves = context.sysfs.read(net_dir + "slaves", 1024).text;
+  if (bond.empty() && !slaves.empty()) bond = hca.netdev;
+  hca.bond = bond;
+  if (bond.empty()) return;
+  hca.bond_mode = context.sysfs.read(net_dir + "mode", 64).text;
+  for (std::size_t at = 0; at < slaves.size();) {
+    const auto end = std::min(slaves.find(' ', at), slaves.size());
+    if (end > at) hca.bond_slaves.push_back(slaves.substr(at, end - at));
+    at = end + 1;
+  }
+  if (const NetDev* master = context.network.find(bond); master && hca.bond_slaves.empty())
+    for (const NetDev* slave : context.network.slaves(*master))
+      hca.bond_slaves.push_back(slave->name);
+}
+
+}  // namespace
+
+Hca read_hca(const VerbsDevice& device, const HcaContext& context) {
+  Hca out;
+  out.name = device.name;
+  out.uverbs_name = device.uverbs_name;
+  out.open_errno = device.open_errno;
+  out.node_guid = device.node_guid;
+  out.vendor_id = device.vendor_id;
+  out.vendor_part_id = device.vendor_part_id;
+  out.firmware = device.firmware;
+  out.max_qp = device.max_qp;
+  out.max_cq = device.max_cq;
+  out.max_mr = device.max_mr;
+
+  const auto hca_dir = context.sysfs.resolve("class/infiniband/" + device.name);
+  out.sysfs_present = hca_dir.has_value();
+  if (hca_dir) out.device_path = context.sysfs.resolve(*hca_dir + "/device").value_or("");
+  read_pci(context, out);
+  examine_uverbs(context, out);
+  for (const VerbsPort& port : device.ports)
+    out.ports.push_back(PortReader(context, out, hca_dir.value_or(""), port).read());
+  find_netdev(context, out);
+  return out;
+}
+
+}  // namespace nnd::facts

@@ -1,0 +1,46 @@
+// IP addresses, prefixes and GIDs as addresses. Plain values, no I/O.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace nnd::facts {
+
+using GidRaw = std::array<std::uint8_t, 16>;  // network order
+
+enum class Family : std::uint8_t { kNone, kIpv4, kIpv6 };
+
+struct IpAddress {
+  Family family = Family::kNone;
+  std::array<std::uint8_t, 16> bytes{};  // IPv4 in the first four
+
+  unsigned bits() const { return family == Family::kIpv4 ? 32 : 128; }
+  bool link_local() const;  // 169.254.0.0/16 or fe80::/10
+  std::string text() const;
+  bool operator==(const IpAddress&) const = default;
+};
+
+struct IpPrefix {
+  IpAddress address;  // host bits may be set: an interface's own address
+  unsigned length = 0;
+
+  bool contains(const IpAddress& other) const;
+  std::string text() const;          // "10.0.1.2/24"
+  std::string network_text() const;  // "10.0.1.0/24"
+  bool operator==(const IpPrefix&) const = default;
+};
+
+std::optional<IpAddress> parse_address(std::string_view text);
+std::optional<IpPrefix> parse_prefix(std::string_view text);  // needs "/length"
+
+// An IPv4-mapped GID (::ffff:a.b.c.d) is an IPv4 address, every other one IPv6: NCCL's reading
+// (2.21 to 2.30.7, net_ib connect) and the kernel's.
+IpAddress gid_address(const GidRaw& gid);
+bool gid_zero(const GidRaw& gid);
+bool gid_link_local(const GidRaw& gid);   // fe80::/64
+std::string gid_text(const GidRaw& gid);  // as inet_ntop prints it: "::ffff:10.0.1.2", "fe80::1"
+
+}  // namespace nnd::facts

@@ -1,0 +1,245 @@
+#include "facts/node.h"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "facts/hca.h"
+
+namespace nnd::facts {
+
+namespace {
+
+constexpr int kActive = 4;
+
+std::uint64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1000000000U +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+std::string text_of(const HcaEntry& entry) {
+  return entry.port < 0 ? entry.name : fmt::format("{}:{}", entry.name, entry.port);
+}
+
+// In the order of NCCL's own loop: what it looks at first is the reason that is given.
+void judge_port(const Node& node, bool disabled, bool over_limit, const Hca& hca, Port& port) {
+  const auto skip = [&port](Skip why, std::string reason) {
+    port.skip = why;
+    port.reasons.push_back(std::move(reason));
+  };
+  if (disabled) return skip(Skip::kIbDisabled, "NCCL_IB_DISABLE is set");
+  if (over_limit)
+    return skip(Skip::kOverLimit,
+                fmt::format("NCCL takes {} at most", max_ib_devices(node.nccl_version)));
+  if (hca.open_errno != 0)
+    return skip(Skip::kOpenFailed,
+                fmt::format("ibv_open_device: {}", std::strerror(hca.open_errno)));
+  if (port.query_errno != 0)
+    return skip(Skip::kQueryFailed,
+                fmt::format("ibv_query_port: {}", std::strerror(port.query_errno)));
+  if (port.state != kActive) {
+    std::string reason = port_state_text(port.state);
+    if (port.phys_state != 0 && port.phys_state != 5)
+      reason += fmt::format(", {}", phys_state_text(port.phys_state));
+    else if (port.infiniband() && port.sm_lid == 0)
+      reason += ", no subnet manager";
+    return skip(Skip::kNotActive, std::move(reason));
+  }
+  if (!port.infiniband() && !port.ethernet())
+    return skip(Skip::kLinkLayer, fmt::format("link layer {}", port.link_layer));
+  const HcaEntry* entry = node.filter.match(hca.name, port.number);
+  if (!node.filter.takes(hca.name, port.number))
+    return skip(Skip::kUserFilter,
+                entry ? fmt::format("excluded by NCCL_IB_HCA entry {}", text_of(*entry))
+                      : "not in NCCL_IB_HCA");
+  if (entry) {
+    port.nccl_rail = entry->rail;
+    port.nccl_plane = entry->plane;
+    port.reasons.push_back(fmt::format("NCCL_IB_HCA entry {}", text_of(*entry)));
+  }
+}
+
+void judge_ports(Node& node, const Environment& environment) {
+  const bool disabled = environment.number("NCCL_IB_DISABLE", 0) != 0;
+  const int limit = max_ib_devices(node.nccl_version);
+  int taken = 0;
+  for (Hca& hca : node.hcas) {
+    const bool over_limit = taken >= limit;  // looked at once per device
+    for (Port& port : hca.ports) {
+      judge_port(node, disabled, over_limit, hca, port);
+      if (port.skip == Skip::kTaken) ++taken;
+    }
+  }
+}
+
+// Containers that were given some of the node's HCAs still list the others: that is no fault.
+bool kept_from_us(const Hca& hca) { return hca.uverbs == UverbsState::kMissing; }
+
+void find_unusable(Node& node) {
+  const bool some_usable = std::any_of(node.hcas.begin(), node.hcas.end(),
+                                       [](const Hca& hca) { return hca.open_errno == 0; });
+  for (const Hca& hca : node.hcas) {
+    if (hca.open_errno == 0 || !node.filter.takes(hca.name, -1)) continue;
+    if (kept_from_us(hca) && some_usable) continue;
+    node.findings.push_back(
+        {"DEV-UNUSABLE", hca.name,
+         fmt::format("{} is listed but can't be opened ({}){}.", hca.name,
+                     std::strerror(hca.open_errno),
+                     hca.uverbs == UverbsState::kDenied ? "; its device node may not be used"
+                     : kept_from_us(hca)                ? "; its device node is missing here"
+                                                        : ""),
+         fmt::format("Give the container /dev/infiniband/{}, or exclude the device with "
+                     "NCCL_IB_HCA=^={}.",
+                     hca.uverbs_name.empty() ? "uverbs*" : hca.uverbs_name, hca.name)});
+  }
+}
+
+void find_findings(Node& node) {
+  find_unusable(node);
+  bool limit_told = false;
+  for (const Hca& hca : node.hcas) {
+    const auto has = [&hca](Skip skip) {
+      return std::any_of(hca.ports.begin(), hca.ports.end(),
+                         [skip](const Port& port) { return port.skip == skip; });
+    };
+    if (has(Skip::kTaken) && hca.device_path.empty() && crashes_without_pci_path(node.nccl_version))
+      node.findings.push_back(
+          {"DEV-NOPCI", hca.name,
+           fmt::format("{} has no device path in sysfs, and NCCL {}.{} crashes on such a device.",
+                       hca.name, node.nccl_version / 10000, node.nccl_version / 100 % 100),
+           fmt::format(
+               "Exclude it with NCCL_IB_HCA=^={}, or mount /sys, or use NCCL 2.24 or newer.",
+               hca.name)});
+    if (has(Skip::kOverLimit) && !limit_told) {
+      limit_told = true;
+      node.findings.push_back(
+          {"S3", hca.name,
+           fmt::format("NCCL stops at {} devices, and leaves out {} and what follows.",
+                       max_ib_devices(node.nccl_version), hca.name),
+           "Name the devices that are meant in NCCL_IB_HCA."});
+    }
+    for (const Port& port : hca.ports)
+      if (port.skip == Skip::kTaken && port.pick.index < 0)
+        node.findings.push_back(
+            {"GID-CONT", hca.name, fmt::format("{}:{}: {}.", hca.name, port.number, port.pick.why),
+             "Give the container a network of its own RDMA device or the host's network, and mount "
+             "/sys."});
+  }
+}
+
+struct Kept {
+  Node node;
+  Kept* previous;
+};
+// A list and not one node: somebody may still read the older one. No lock, for the sake of forks.
+std::atomic<Kept*> g_kept{nullptr};
+
+}  // namespace
+
+const Gid* Port::gid(int index) const {
+  const auto it = std::find_if(gids.begin(), gids.end(), [index](const Gid& gid) {
+    return index >= 0 && gid.index == static_cast<unsigned>(index);
+  });
+  return it == gids.end() ? nullptr : &*it;
+}
+
+std::string Port::link_text() const {
+  const char* layer = infiniband() ? "IB" : ethernet() ? "RoCE" : "?";
+  return speed_mbps == 0 ? std::string(layer)
+                         : fmt::format("{} {:g}G", layer, static_cast<double>(speed_mbps) / 1000);
+}
+
+const Hca* Node::find(std::string_view device) const {
+  const auto it = std::find_if(hcas.begin(), hcas.end(),
+                               [device](const Hca& hca) { return hca.name == device; });
+  return it == hcas.end() ? nullptr : &*it;
+}
+
+const Port* Node::find(std::string_view device, unsigned port) const {
+  const Hca* hca = find(device);
+  if (!hca) return nullptr;
+  for (const Port& at : hca->ports)
+    if (at.number == port) return &at;
+  return nullptr;
+}
+
+Sources Sources::of_process(const config::Settings& settings, int nccl_version) {
+  Sources out;
+  out.sysfs = settings.sysfs;
+  out.nccl_version = nccl_version;
+  out.environment = Environment::of_process();
+  if (const std::string* home = out.environment.get("HOME")) out.home = *home;
+  return out;
+}
+
+Node collect(const std::vector<VerbsDevice>& devices, const Sources& sources) {
+  const std::uint64_t start = now_ns();
+  Node node;
+  node.nccl_version = sources.nccl_version;
+  node.filter = HcaFilter::parse(sources.environment.get("NCCL_IB_HCA"), sources.nccl_version);
+  node.network = read_network(sources.sysfs);
+  const FileTree sysfs(sources.sysfs);
+  node.system = read_system({sysfs, sources.root, sources.home, sources.environment});
+  node.peer_memory = read_peer_memory(sysfs);
+
+  const HcaContext context{
+      sysfs,        FileTree(sources.root), sources.sysfs == "/sys" || !sources.root.empty(),
+      node.network, sources.environment,    sources.nccl_version};
+  GdrInput gdr;
+  gdr.nvidia_driver = node.system.gpu_driver_loaded;
+  gdr.open_driver = node.system.gpu_driver_open;
+  gdr.kernel_major = node.system.kernel_major;
+  gdr.kernel_minor = node.system.kernel_minor;
+  for (const VerbsDevice& device : devices) {
+    Hca hca = read_hca(device, context);
+    const auto probed = sources.dmabuf_errno.find(device.name);
+    gdr.dmabuf_errno =
+        probed == sources.dmabuf_errno.end() ? std::nullopt : std::optional<int>(probed->second);
+    hca.gdr = judge_gdr(node.peer_memory, gdr);
+    node.hcas.push_back(std::move(hca));
+  }
+  judge_ports(node, sources.environment);
+  find_findings(node);
+  node.collect_ns = now_ns() - start;
+  return node;
+}
+
+std::string hca_summary(const Node& node) {
+  std::string taken;
+  std::string skipped;
+  for (const Hca& hca : node.hcas) {
+    if (hca.ports.empty())
+      skipped += fmt::format("{}{} ({})", skipped.empty() ? "" : ", ", hca.name,
+                             hca.open_errno != 0 ? std::strerror(hca.open_errno) : "no ports");
+    for (const Port& port : hca.ports) {
+      if (port.skip == Skip::kTaken)
+        taken += fmt::format("{}{}:{}/{}", taken.empty() ? "" : ", ", hca.name, port.number,
+                             port.link_text());
+      else
+        skipped += fmt::format("{}{}:{} ({})", skipped.empty() ? "" : ", ", hca.name, port.number,
+                               port.reasons.empty() ? skip_text(port.skip) : port.reasons.front());
+    }
+  }
+  return fmt::format("HCAs taken: {}{}{}", taken.empty() ? "none" : taken,
+                     skipped.empty() ? "" : "; skipped: ", skipped);
+}
+
+const Node& current_node() noexcept {
+  static const Node kEmpty;
+  const Kept* kept = g_kept.load(std::memory_order_acquire);
+  return kept ? kept->node : kEmpty;
+}
+
+void set_current_node(Node node) {
+  auto* kept = new Kept{std::move(node), g_kept.load(std::memory_order_relaxed)};
+  while (!g_kept.compare_exchange_weak(kept->previous, kept, std::memory_order_release,
+                                       std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace nnd::facts

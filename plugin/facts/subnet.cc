@@ -1,0 +1,136 @@
+#include "facts/subnet.h"
+
+#include <fmt/format.h>
+
+namespace nnd::facts {
+
+namespace {
+
+SubnetVerdict compare_infiniband(const Gid& local, const GidRaw& remote) {
+  SubnetVerdict out;
+  GidRaw prefix{};
+  std::copy(local.raw.begin(), local.raw.begin() + 8, prefix.begin());
+  out.local = gid_text(prefix) + "/64";
+  out.remote = gid_text(remote);
+  if (std::equal(remote.begin(), remote.begin() + 8, prefix.begin())) {
+    out.reach = Reach::kSame;
+    out.why = "same InfiniBand subnet prefix";
+  } else {
+    out.why = "another InfiniBand subnet prefix; whether a router joins them is not known here";
+  }
+  return out;
+}
+
+bool is_local(const Node& node, const GidRaw& remote) {
+  if (gid_link_local(remote)) return false;  // two nodes may share one
+  for (const Hca& hca : node.hcas)
+    for (const Port& port : hca.ports)
+      for (const Gid& gid : port.gids)
+        if (gid.raw == remote) return true;
+  return false;
+}
+
+SubnetVerdict compare_roce(const Node& node, const Gid& local, const GidRaw& remote) {
+  SubnetVerdict out;
+  const IpAddress here = gid_address(local.raw);
+  const IpAddress there = gid_address(remote);
+  out.netdev = local.netdev;
+  out.local = local.address ? local.address->text() : here.text();
+  out.remote = there.text();
+  if (here.family != there.family) {
+    out.reach = Reach::kDifferentFamily;
+    out.why = fmt::format("{} here is {}, {} there is {}", out.local,
+                          here.family == Family::kIpv4 ? "IPv4" : "IPv6", out.remote,
+                          there.family == Family::kIpv4 ? "IPv4" : "IPv6");
+    return out;
+  }
+  if (there.link_local() || here.link_local()) {
+    out.why = "a link-local address reaches only its own wire; which wire that is can't be told";
+    return out;
+  }
+  if (!local.address) {
+    out.why = fmt::format("the prefix length of {} is not known", out.local);
+    return out;
+  }
+  if (local.address->contains(there)) {
+    out.reach = Reach::kSame;
+    out.why = fmt::format("{} is in {}", out.remote, local.subnet());
+    return out;
+  }
+  const NetDev* dev = node.network.find(local.owner_ifindex);
+  if (!dev) return out;
+  out.netdev = dev->name;
+  if (const Route* route = route_by(node.network, there, dev->ifindex)) {
+    if (route->ifindex == 0) {
+      out.why = "a route exists whose interface could not be told";
+      return out;
+    }
+    out.reach = Reach::kRouted;
+    out.gateway = route->via.text();
+    out.why = fmt::format("{} is outside {}; a route{} leaves by {}", out.remote, local.subnet(),
+                          out.gateway.empty() ? "" : " via " + out.gateway, dev->name);
+    return out;
+  }
+  if (!node.network.routes_complete) {
+    out.why = "the routes could not all be read";
+    return out;
+  }
+  out.reach = Reach::kNoRoute;
+  out.why = fmt::format("{} is outside {} and no route leaves by {}", out.remote, local.subnet(),
+                        dev->name);
+  return out;
+}
+
+}  // namespace
+
+const Route* route_by(const Network& network, const IpAddress& to, int ifindex) {
+  const Route* best = nullptr;
+  for (const Route& route : network.routes) {
+    if (route.dst.address.family != to.family || !route.dst.contains(to)) continue;
+    if (route.ifindex != ifindex && route.ifindex != 0) continue;
+    if (!best || route.dst.length > best->dst.length ||
+        (route.dst.length == best->dst.length && route.metric < best->metric))
+      best = &route;
+  }
+  return best;
+}
+
+SubnetVerdict compare(const Node& node, std::string_view device, unsigned port, int gid_index,
+                      const GidRaw& remote) {
+  SubnetVerdict out;
+  const Port* at = node.find(device, port);
+  const Gid* local = at ? at->gid(gid_index) : nullptr;
+  out.remote = gid_text(remote);
+  if (!local || gid_zero(remote)) {
+    out.why = local ? "the remote GID is empty" : "the local GID is not known";
+    return out;
+  }
+  if (is_local(node, remote)) {
+    out =
+        at->infiniband() ? compare_infiniband(*local, remote) : compare_roce(node, *local, remote);
+    out.reach = Reach::kLocal;
+    out.why = "the remote GID is one of this node's own";
+    return out;
+  }
+  return at->infiniband() ? compare_infiniband(*local, remote) : compare_roce(node, *local, remote);
+}
+
+const char* reach_text(Reach reach) {
+  switch (reach) {
+    case Reach::kSame:
+      return "same";
+    case Reach::kRouted:
+      return "routed";
+    case Reach::kNoRoute:
+      return "no_route";
+    case Reach::kDifferentFamily:
+      return "different_family";
+    case Reach::kLocal:
+      return "local";
+    case Reach::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+}  // namespace nnd::facts

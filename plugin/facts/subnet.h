@@ -1,0 +1,41 @@
+// How a remote GID relates to one of ours: for the sentence before a QP goes to RTR.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "facts/node.h"
+
+namespace nnd::facts {
+
+enum class Reach : std::uint8_t {
+  kUnknown,          // not enough is known: say nothing
+  kSame,             // same subnet
+  kRouted,           // another subnet, a route leaves by the GID's own interface
+  kNoRoute,          // another subnet, no route leaves by it: the kernel can't resolve the peer
+  kDifferentFamily,  // IPv4 here, IPv6 there, or the reverse
+  kLocal             // the remote GID is one of this node's own
+};
+
+struct SubnetVerdict {
+  Reach reach = Reach::kUnknown;
+  std::string netdev;   // the interface that the kernel would use
+  std::string gateway;  // kRouted; empty: on link
+  std::string local;    // "10.0.1.2/24"; InfiniBand: the GID's prefix
+  std::string remote;   // "10.0.4.9"
+  std::string why;      // one clause for people, also for kUnknown
+};
+
+// Conservative: kNoRoute only where the interface, its prefix and all routes of all tables are
+// known. The kernel looks routes up with the GID's interface as the outgoing one, so only routes
+// by that interface count. No I/O; some microseconds.
+SubnetVerdict compare(const Node& node, std::string_view device, unsigned port, int gid_index,
+                      const GidRaw& remote);
+
+const char* reach_text(Reach reach);  // "same", "routed", "no_route", ...
+
+// The most specific route for an address by one interface; null: none. Routes whose interface could
+// not be told count for every interface.
+const Route* route_by(const Network& network, const IpAddress& to, int ifindex);
+
+}  // namespace nnd::facts

@@ -1,0 +1,287 @@
+#include "facts/node.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+
+#include "support/catch.h"
+#include "tree.h"
+
+using namespace nnd::facts;
+using namespace nnd::facts::test;
+
+namespace {
+
+// Eight 400 Gbit/s rails, each in its own subnet, and a 25 Gbit/s bond with the default route.
+struct RoceNode {
+  Tree tree;
+  std::vector<VerbsDevice> devices;
+
+  RoceNode() {
+    std::string links;
+    for (int i = 0; i < 8; ++i) {
+      const std::string name = fmt::format("mlx5_{}", i);
+      const std::string pci = fmt::format("0000:{:02x}:00.0", 0x10 + i);
+      const std::string netdev = fmt::format("ens{}", i);
+      test::add_hca(tree, name, pci, netdev);
+      links += fmt::format(
+          R"({{"ifindex": {}, "name": "{}", "operstate": "up", "mtu": 9000, "addrs": ["10.0.{}.2/24"]}},)",
+          10 + i, netdev, i);
+      devices.push_back(
+          device(name, {roce_port({
+                           verbs_gid(0, "fe80::1", GidType::kRoceV1, 10 + i),
+                           verbs_gid(1, "fe80::1", GidType::kRoceV2, 10 + i),
+                           verbs_gid(2, fmt::format("10.0.{}.2", i), GidType::kRoceV1, 10 + i),
+                           verbs_gid(3, fmt::format("10.0.{}.2", i), GidType::kRoceV2, 10 + i),
+                       })}));
+      for (int gid = 0; gid < 4; ++gid)
+        tree.write(port_dir(name, pci) + fmt::format("gid_attrs/types/{}", gid),
+                   gid % 2 ? "RoCE v2\n" : "IB/RoCE v1\n");
+    }
+    test::add_hca(tree, "mlx5_bond_0", "0000:30:00.0");
+    // verbs tells neither type nor netdev here: sysfs does
+    const std::string at = port_dir("mlx5_bond_0", "0000:30:00.0");
+    tree.write(at + "rate", "25 Gb/sec (1X EDR)\n")
+        .write(at + "gid_attrs/types/0", "IB/RoCE v1\n")
+        .write(at + "gid_attrs/types/1", "RoCE v2\n")
+        .write(at + "gid_attrs/ndevs/0", "bond0\n")
+        .write(at + "gid_attrs/ndevs/1", "bond0\n")
+        .write("class/net/bond0/bonding/slaves", "eth0 eth1\n")
+        .write("class/net/bond0/bonding/mode", "802.3ad 4\n");
+    VerbsPort port = roce_port({verbs_gid(0, "10.100.0.2"), verbs_gid(1, "10.100.0.2")});
+    port.active_speed = 32;
+    port.active_width = 1;
+    port.active_mtu = 3;
+    devices.push_back(device("mlx5_bond_0", {port}));
+    links += R"({"ifindex": 30, "name": "bond0", "kind": "bond", "addrs": ["10.100.0.2/16"]},
+                {"ifindex": 31, "name": "eth0", "master": "bond0"},
+                {"ifindex": 32, "name": "eth1", "master": "bond0"})";
+    tree.write("nnd-netlink.json",
+               "{\"links\": [" + links +
+                   R"(], "routes": [{"dst": "default", "via": "10.100.0.1", "dev": "bond0"}]})");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a RoCE node with eight rails and a bond") {
+  RoceNode made;
+  const Node node = collect(made.devices, sources(made.tree));
+  REQUIRE(node.hcas.size() == 9);
+  CHECK(node.findings.empty());
+
+  const Hca& rail = *node.find("mlx5_3");
+  CHECK(rail.sysfs_present);
+  CHECK(rail.device_path == "devices/pci0000:00/0000:00:01.0/0000:13:00.0");
+  CHECK(rail.pci == "0000:13:00.0");
+  CHECK(rail.numa == 1);
+  CHECK(rail.pcie.current_gts == 32.0);
+  CHECK(rail.pcie.max_width == 16);
+  CHECK_FALSE(rail.pcie.below_max());
+  CHECK(rail.netdev == "ens3");
+  CHECK(rail.bond.empty());
+  CHECK_FALSE(rail.is_virtual());
+  const Port& port = rail.ports.at(0);
+  CHECK(port.skip == Skip::kTaken);
+  CHECK(port.speed_mbps == 400000);
+  CHECK(port.width == 4);
+  CHECK(port.active_mtu == 4096);
+  CHECK(port.pick.index == 3);
+  REQUIRE(port.picked());
+  CHECK(port.picked()->text == "::ffff:10.0.3.2");
+  CHECK(port.picked()->netdev == "ens3");
+  CHECK(port.picked()->subnet() == "10.0.3.0/24");
+  CHECK(port.gid(0)->subnet().empty());
+
+  const Hca& bond = *node.find("mlx5_bond_0");
+  CHECK(bond.bond == "bond0");
+  CHECK(bond.bond_mode == "802.3ad 4");
+  CHECK(bond.bond_slaves == std::vector<std::string>{"eth0", "eth1"});
+  CHECK(bond.ports[0].speed_mbps == 25000);
+  CHECK(bond.ports[0].active_mtu == 1024);
+  CHECK(bond.ports[0].pick.index == 1);
+  CHECK(bond.ports[0].picked()->type == GidType::kRoceV2);
+  CHECK(bond.ports[0].picked()->netdev == "bond0");
+  CHECK(bond.ports[0].picked()->subnet() == "10.100.0.0/16");
+  CHECK(node.network.find("bond0")->default_route);
+
+  CHECK(hca_summary(node).starts_with("HCAs taken: mlx5_0:1/RoCE 400G, mlx5_1:1/RoCE 400G"));
+  CHECK(hca_summary(node).ends_with("mlx5_bond_0:1/RoCE 25G"));
+}
+
+TEST_CASE("what NCCL skips has its reason") {
+  RoceNode made;
+  made.devices[1].ports[0].state = 1;
+  made.devices[1].ports[0].phys_state = 3;
+  made.devices[2].ports[0].link_layer = 0;
+  made.devices[3].ports[0].query_errno = EIO;
+  made.devices[4].open_errno = EACCES;
+  made.devices[4].ports.clear();
+  made.tree.write("dev/infiniband/uverbs0", "");
+  const Node node =
+      collect(made.devices, sources(made.tree, {{"NCCL_IB_HCA", "^=mlx5_bond_0,mlx5_0"}}));
+  CHECK(node.find("mlx5_0")->ports[0].skip == Skip::kUserFilter);
+  CHECK(node.find("mlx5_0")->ports[0].reasons.at(0) == "excluded by NCCL_IB_HCA entry mlx5_0");
+  CHECK(node.find("mlx5_1")->ports[0].skip == Skip::kNotActive);
+  CHECK(node.find("mlx5_1")->ports[0].reasons.at(0) == "DOWN, Disabled");
+  CHECK(node.find("mlx5_2")->ports[0].skip == Skip::kLinkLayer);
+  CHECK(node.find("mlx5_3")->ports[0].skip == Skip::kQueryFailed);
+  CHECK(node.find("mlx5_5")->ports[0].skip == Skip::kTaken);
+  CHECK(node.find("mlx5_bond_0")->ports[0].skip == Skip::kUserFilter);
+  REQUIRE(node.findings.size() == 1);
+  CHECK(node.findings[0].cause == "DEV-UNUSABLE");
+  CHECK(node.findings[0].device == "mlx5_4");
+  const std::string summary = hca_summary(node);
+  CHECK(summary.find("mlx5_1:1 (DOWN, Disabled)") != std::string::npos);
+  CHECK(summary.find("mlx5_4 (Permission denied)") != std::string::npos);
+}
+
+TEST_CASE("a user list names what it takes") {
+  RoceNode made;
+  const Node node =
+      collect(made.devices, sources(made.tree, {{"NCCL_IB_HCA", "=mlx5_2:1:5:1"}}, 23007));
+  CHECK(node.find("mlx5_2")->ports[0].reasons.at(0) == "NCCL_IB_HCA entry mlx5_2:1");
+  CHECK(node.find("mlx5_2")->ports[0].nccl_rail == 5);
+  CHECK(node.find("mlx5_2")->ports[0].nccl_plane == 1);
+  CHECK(node.find("mlx5_3")->ports[0].reasons.at(0) == "not in NCCL_IB_HCA");
+  const Node off = collect(made.devices, sources(made.tree, {{"NCCL_IB_DISABLE", "1"}}));
+  for (const Hca& hca : off.hcas) CHECK(hca.ports[0].skip == Skip::kIbDisabled);
+  CHECK(
+      hca_summary(off).starts_with("HCAs taken: none; skipped: mlx5_0:1 (NCCL_IB_DISABLE is set)"));
+}
+
+TEST_CASE("an InfiniBand node") {
+  Tree tree;
+  test::add_hca(tree, "mlx5_0", "0000:c1:00.0", "ibp1");
+  test::add_hca(tree, "mlx5_1", "0000:c2:00.0", "ibp2");
+  tree.write("nnd-netlink.json", "{}");
+  VerbsPort waiting = ib_port();
+  waiting.state = 2;
+  waiting.sm_lid = 0;
+  const Node node =
+      collect({device("mlx5_0", {ib_port()}), device("mlx5_1", {waiting})}, sources(tree));
+  CHECK(node.findings.empty());
+  const Port& port = node.hcas[0].ports[0];
+  CHECK(port.lid == 17);
+  CHECK(port.pick.index == 0);
+  CHECK(port.pick.basis == PickBasis::kInfiniband);
+  CHECK(port.gids[0].type == GidType::kIb);
+  CHECK(node.hcas[1].ports[0].reasons.at(0) == "INIT, no subnet manager");
+  CHECK(hca_summary(node) ==
+        "HCAs taken: mlx5_0:1/IB 400G; skipped: mlx5_1:1 (INIT, no subnet manager)");
+}
+
+TEST_CASE("a virtual function in a container whose sysfs hides GID types") {
+  Tree tree;
+  test::add_hca(tree, "mlx5_7", "0000:c1:01.2", "net1");
+  tree.link("devices/pci0000:00/0000:00:01.0/0000:c1:01.2/physfn", "../0000:c1:00.0")
+      .folder("devices/pci0000:00/0000:00:01.0/0000:c1:00.0")
+      .write("nnd-netlink.json",
+             R"({"links": [{"ifindex": 4, "name": "net1", "addrs": ["192.168.5.3/24"]}]})")
+      .write(".dockerenv", "");
+  VerbsPort port = roce_port({verbs_gid(0, "fe80::1"), verbs_gid(1, "192.168.5.3")});
+  const Node node = collect({device("mlx5_7", {port})}, sources(tree));
+  const Hca& hca = node.hcas[0];
+  CHECK(hca.physfn == "0000:c1:00.0");
+  CHECK(hca.is_virtual());
+  // ndevs can't be read either: the one netdev of the device stands in
+  CHECK(hca.ports[0].gids[1].netdev == "net1");
+  CHECK(hca.ports[0].gids[1].subnet() == "192.168.5.0/24");
+  CHECK(hca.ports[0].gids[1].type_error == ENOENT);
+  CHECK(hca.ports[0].pick.index == 1);
+  CHECK(node.system.container.at(0) == "/.dockerenv");
+}
+
+TEST_CASE("a device without a device path crashes NCCL 2.20 to 2.23 only") {
+  Tree tree;
+  tree.folder("class/infiniband/rxe0/ports/1").write("nnd-netlink.json", "{}");
+  const std::vector<VerbsDevice> devices = {device("rxe0", {roce_port({})})};
+  for (const int version : {21903, 22403, 22809, 0})
+    CHECK(collect(devices, sources(tree, {}, version)).findings.empty());
+  for (const int version : {22005, 22304}) {
+    const Node node = collect(devices, sources(tree, {}, version));
+    REQUIRE(node.findings.size() == 1);
+    CHECK(node.findings[0].cause == "DEV-NOPCI");
+  }
+  CHECK(collect(devices, sources(tree, {{"NCCL_IB_HCA", "^rxe0"}}, 22203)).findings.empty());
+}
+
+TEST_CASE("NCCL stops at 32 devices") {
+  Tree tree;
+  tree.write("nnd-netlink.json", "{}");
+  std::vector<VerbsDevice> devices;
+  for (int i = 0; i < 40; ++i) devices.push_back(device(fmt::format("mlx5_{}", i), {ib_port()}));
+  devices[0].ports[0].state = 1;
+  const Node node = collect(devices, sources(tree));
+  CHECK(node.find("mlx5_32")->ports[0].skip == Skip::kTaken);
+  CHECK(node.find("mlx5_33")->ports[0].skip == Skip::kOverLimit);
+  REQUIRE(node.findings.size() == 1);
+  CHECK(node.findings[0].device == "mlx5_33");
+  CHECK(collect(devices, sources(tree, {}, 21803)).find("mlx5_17")->ports[0].skip ==
+        Skip::kOverLimit);
+  devices.resize(33);
+  CHECK(collect(devices, sources(tree)).findings.empty());
+}
+
+TEST_CASE("a container that was given one of the node's HCAs is healthy") {
+  Tree tree;
+  tree.write("dev/infiniband/uverbs1", "").write("nnd-netlink.json", "{}");
+  VerbsDevice other = device("mlx5_0", {});
+  other.open_errno = ENOENT;
+  VerbsDevice given = device("mlx5_1", {ib_port()});
+  given.uverbs_name = "uverbs1";
+  const Node node = collect({other, given}, sources(tree));
+  CHECK(node.find("mlx5_0")->uverbs == UverbsState::kMissing);
+  CHECK(node.find("mlx5_1")->uverbs == UverbsState::kUsable);
+  CHECK(node.findings.empty());
+  CHECK(collect({other}, sources(tree)).findings.size() == 1);
+}
+
+TEST_CASE("nothing at all") {
+  Tree tree;
+  const Node node = collect({}, sources(tree));
+  CHECK(node.findings.empty());
+  CHECK(hca_summary(node) == "HCAs taken: none");
+  CHECK_FALSE(node.network.known);
+  Sources nowhere = sources(tree);
+  nowhere.sysfs = tree.root() + "/none";
+  const Node blind = collect({device("mlx5_0", {roce_port({verbs_gid(3, "10.0.0.1")})})}, nowhere);
+  CHECK_FALSE(blind.hcas[0].sysfs_present);
+  CHECK(blind.hcas[0].ports[0].skip == Skip::kTaken);
+  CHECK(blind.hcas[0].ports[0].speed_mbps == 400000);
+}
+
+TEST_CASE("the current node outlives the next one") {
+  Node first;
+  first.nccl_version = 1;
+  set_current_node(std::move(first));
+  const Node& seen = current_node();
+  CHECK(seen.nccl_version == 1);
+  Node second;
+  second.nccl_version = 2;
+  set_current_node(std::move(second));
+  CHECK(current_node().nccl_version == 2);
+  CHECK(seen.nccl_version == 1);
+}
+
+TEST_CASE("units of verbs") {
+  CHECK(verbs_speed_mbps(128, 2) == 400000);
+  CHECK(verbs_speed_mbps(64, 2) == 200000);
+  CHECK(verbs_speed_mbps(32, 2) == 100000);
+  CHECK(verbs_speed_mbps(32, 1) == 25000);
+  CHECK(verbs_speed_mbps(64, 16) == 100000);
+  CHECK(verbs_speed_mbps(256, 2) == 800000);
+  CHECK(verbs_speed_mbps(0, 2) == 0);
+  CHECK(verbs_mtu(1) == 256);
+  CHECK(verbs_mtu(5) == 4096);
+  CHECK(verbs_mtu(0) == 0);
+  CHECK(verbs_mtu(6) == 0);
+  CHECK(parse_rate_mbps("400 Gb/sec (4X NDR)") == 400000);
+  CHECK(parse_rate_mbps("2.5 Gb/sec (1X SDR)") == 2500);
+  CHECK(parse_rate_mbps("") == 0);
+  CHECK(parse_rate_mbps("inf Gb/sec") == 0);
+  CHECK(parse_rate_mbps("400 Tb/sec") == 0);
+  CHECK(std::string(port_state_text(4)) == "ACTIVE");
+  CHECK(std::string(port_state_text(9)) == "unknown");
+  CHECK(std::string(phys_state_text(2)) == "Polling");
+}

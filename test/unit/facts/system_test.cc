@@ -1,0 +1,137 @@
+#include "facts/system.h"
+
+#include <cerrno>
+
+#include "facts/gdr.h"
+#include "support/catch.h"
+#include "tree.h"
+
+using namespace nnd::facts;
+using nnd::facts::test::Tree;
+
+namespace {
+
+using Values = std::map<std::string, std::string, std::less<>>;
+
+System read(const Tree& tree, const Environment& environment) {
+  return read_system({FileTree(tree.root()), tree.root(), tree.root() + "/home", environment});
+}
+
+}  // namespace
+
+TEST_CASE("system facts of a GPU node") {
+  Tree tree;
+  tree.write("proc/sys/kernel/osrelease", "5.15.0-113-generic\n")
+      .write("proc/driver/nvidia/version",
+             "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.90.07  Release Build\n"
+             "GCC version: gcc 12\n")
+      .write("proc/cmdline", "ro quiet intel_iommu=on iommu=pt pci=disable_acs_redir=x\n")
+      .write("proc/self/status", "Name:\tx\nCapEff:\t0000000000004000\n")
+      .write("module/mlx5_core/version", "23.10-1.1.9\n")
+      .write("home/.nccl.conf", "# NCCL_A=1\nNCCL_DEBUG=INFO\nno value\nNCCL_X=a=b\nNCCL_TOKEN=s\n")
+      .folder("dev/infiniband");
+  const System system = read(tree, Environment({{"NCCL_IB_PKEY", "1"},
+                                                {"NCCL_API_TOKEN", "hush"},
+                                                {"UCX_TLS", "rc"},
+                                                {"PATH", "/bin"}}));
+  CHECK(system.kernel_major == 5);
+  CHECK(system.kernel_minor == 15);
+  CHECK(system.gpu_driver == "550.90.07");
+  CHECK(system.gpu_driver_open == true);
+  CHECK(system.iommu == "intel_iommu=on iommu=pt pci=disable_acs_redir=x");
+  CHECK(system.limits.cap_ipc_lock);
+  CHECK(system.limits.nofile_soft > 0);
+  CHECK(system.ofed == "23.10-1.1.9");
+  CHECK(system.dev_infiniband);
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
+  CHECK(system.environment ==
+        Pairs{{"NCCL_API_TOKEN", "<hidden>"}, {"NCCL_IB_PKEY", "1"}, {"UCX_TLS", "rc"}});
+  REQUIRE(system.conf_files.size() == 1);
+  CHECK(system.conf_files[0].values ==
+        Pairs{{"NCCL_DEBUG", "INFO"}, {"NCCL_X", "a=b"}, {"NCCL_TOKEN", "<hidden>"}});
+}
+
+TEST_CASE("the environment's hash tells two nodes apart") {
+  Tree tree;
+  const auto hash = [&](Values values) {
+    return read(tree, Environment(std::move(values))).environment_hash;
+  };
+  CHECK(hash({{"NCCL_A", "1"}}) == hash({{"NCCL_A", "1"}, {"HOME", "/x"}}));
+  CHECK(hash({{"NCCL_A", "1"}}) != hash({{"NCCL_A", "2"}}));
+  CHECK(hash({{"NCCL_A", "1"}}) != hash({}));
+}
+
+TEST_CASE("a named configuration file replaces the one at home") {
+  Tree tree;
+  tree.write("home/.nccl.conf", "A=1\n").write("etc/nccl.conf", "B=1\n").write("other", "C=1\n");
+  const System system = read(tree, Environment({{"NCCL_CONF_FILE", tree.root() + "/other"}}));
+  REQUIRE(system.conf_files.size() == 2);
+  CHECK(system.conf_files[0].values[0].first == "C");
+  CHECK(system.conf_files[1].path == "/etc/nccl.conf");
+  CHECK(read(tree, Environment()).conf_files[0].values[0].first == "A");
+}
+
+TEST_CASE("a bare container") {
+  Tree tree;
+  const System system = read(tree, Environment(Values{{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}}));
+  CHECK(system.kernel.empty());
+  CHECK(system.kernel_major == 0);
+  CHECK_FALSE(system.gpu_driver_loaded);
+  CHECK_FALSE(system.gpu_driver_open.has_value());
+  CHECK_FALSE(system.limits.cap_ipc_lock);
+  CHECK(system.container == std::vector<std::string>{"KUBERNETES_SERVICE_HOST"});
+}
+
+TEST_CASE("peer memory's files") {
+  Tree tree;
+  const FileTree sysfs(tree.root());
+  CHECK_FALSE(read_peer_memory(sysfs).nccl_sees());
+  tree.write("module/nvidia_peermem/version", "550.90.07\n")
+      .write("module/nvidia_peermem/initstate", "live\n");
+  CHECK(read_peer_memory(sysfs).nccl_sees());
+  CHECK(read_peer_memory(sysfs).half_loaded);
+  tree.write("kernel/mm/memory_peers/nv_mem/version", "550.90.07\n");
+  CHECK_FALSE(read_peer_memory(sysfs).half_loaded);
+  tree.write("module/nvidia_peermem/initstate", "going\n");
+  CHECK(read_peer_memory(sysfs).half_loaded);
+}
+
+TEST_CASE("which way GPUDirect goes, and why") {
+  PeerMemory none;
+  PeerMemory bound;
+  bound.nv_mem = bound.nvidia_peermem = bound.api = true;
+  GdrInput node;
+  node.nvidia_driver = true;
+  node.open_driver = true;
+  node.kernel_major = 5;
+  node.kernel_minor = 15;
+
+  GdrInput capable = node;
+  capable.dmabuf_errno = EBADF;
+  CHECK(judge_gdr(none, capable).way == GdrWay::kDmabuf);
+  CHECK(judge_gdr(bound, capable).way == GdrWay::kDmabuf);
+
+  GdrInput closed = capable;
+  closed.open_driver = false;
+  CHECK(judge_gdr(none, closed).way == GdrWay::kNone);
+  CHECK(judge_gdr(none, closed).why.find("closed") != std::string::npos);
+  CHECK(judge_gdr(bound, closed).way == GdrWay::kPeermem);
+
+  GdrInput old_kernel = capable;
+  old_kernel.kernel_minor = 4;
+  CHECK(judge_gdr(none, old_kernel).way == GdrWay::kNone);
+  CHECK(judge_gdr(none, old_kernel).why.find("kernel 5.4") != std::string::npos);
+
+  GdrInput incapable = node;
+  incapable.dmabuf_errno = EOPNOTSUPP;
+  CHECK(judge_gdr(none, incapable).way == GdrWay::kNone);
+  CHECK(judge_gdr(none, incapable).dmabuf == false);
+
+  CHECK(judge_gdr(none, node).way == GdrWay::kUnknown);
+  CHECK_FALSE(judge_gdr(none, node).dmabuf.has_value());
+  CHECK(judge_gdr(bound, node).way == GdrWay::kPeermem);
+
+  GdrInput no_gpu = node;
+  no_gpu.nvidia_driver = false;
+  CHECK(judge_gdr(none, no_gpu).way == GdrWay::kNone);
+}
