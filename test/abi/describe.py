@@ -10,7 +10,7 @@ import os
 
 import gdb
 
-INTEGERS = {gdb.TYPE_CODE_INT, gdb.TYPE_CODE_CHAR, gdb.TYPE_CODE_BOOL, gdb.TYPE_CODE_ENUM}
+INTEGERS = {gdb.TYPE_CODE_INT, gdb.TYPE_CODE_CHAR, gdb.TYPE_CODE_BOOL}
 STRUCTS = {gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION}
 
 
@@ -24,7 +24,9 @@ def text(kind):
     if kind.code in STRUCTS:
         return "{" + "; ".join(f"{name}@{offset} {what}" for name, offset, what in members(kind)) + "}"
     if kind.code in INTEGERS:
-        return f"int{8 * kind.sizeof}"
+        return f"{'int' if kind.is_signed else 'uint'}{8 * kind.sizeof}"
+    if kind.code == gdb.TYPE_CODE_ENUM:
+        return f"enum{8 * kind.sizeof}"
     if kind.code == gdb.TYPE_CODE_FLT:
         return f"float{8 * kind.sizeof}"
     return "void" if kind.code == gdb.TYPE_CODE_VOID else str(kind)
