@@ -1,0 +1,71 @@
+# nnd_glibc_floor(TARGET): links a shared library so that it loads with glibc 2.28, whatever newer one it is built with,
+# and holds the C++ runtime itself.
+#
+# The linker binds each call to the newest version of a symbol in the C library at hand; a library built on Debian 12
+# would ask for dlsym of GLIBC_2.34. So it is linked to stubs named libc.so.6 and libm.so.6 instead, which have each
+# symbol in its newest version up to the floor, and no others: what is newer fails to link, or is in
+# plugin/compat/glibc.cc. test/abi/check-plugin looks at the result.
+set(NND_GLIBC_FLOOR 2.28)
+
+# nnd_old_glibc(TARGET LIBRARY): the stub of one of glibc's libraries.
+function(nnd_old_glibc target library)
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${library} OUTPUT_VARIABLE path
+                  OUTPUT_STRIP_TRAILING_WHITESPACE)
+  execute_process(COMMAND ${CMAKE_READELF} --dyn-syms -W ${path} OUTPUT_VARIABLE table RESULT_VARIABLE failed)
+  if(failed)
+    message(FATAL_ERROR "the symbols of ${path} can't be read (binutils' readelf is needed)")
+  endif()
+  string(REGEX REPLACE "[^\n]* UND [^\n]*" "" table "${table}") # what it takes from others
+  string(REGEX MATCHALL "(FUNC|OBJECT) [^\n]* [A-Za-z0-9_]+@@?GLIBC_[0-9.]+" symbols "${table}")
+  set(names "")
+  foreach(symbol ${symbols})
+    string(REGEX MATCH "^(FUNC|OBJECT) .* ([A-Za-z0-9_]+)@@?GLIBC_([0-9.]+)$" symbol "${symbol}")
+    set(name ${CMAKE_MATCH_2})
+    if(CMAKE_MATCH_3 VERSION_LESS_EQUAL NND_GLIBC_FLOOR)
+      if(NOT DEFINED version_${name})
+        list(APPEND names ${name})
+        set(version_${name} 0)
+      endif()
+      if(CMAKE_MATCH_3 VERSION_GREATER version_${name})
+        set(version_${name} ${CMAKE_MATCH_3})
+        string(TOLOWER ${CMAKE_MATCH_1} type_${name})
+      endif()
+    endif()
+  endforeach()
+  set(source "")
+  set(versions "")
+  foreach(name ${names})
+    string(REPLACE func function type ${type_${name}})
+    string(APPEND source "__asm__(\".globl old_${name}\\n.type old_${name}, %${type}\\nold_${name}: .skip 8\\n"
+                         ".symver old_${name}, ${name}@@GLIBC_${version_${name}}\");\n")
+    list(APPEND versions ${version_${name}})
+  endforeach()
+  list(REMOVE_DUPLICATES versions)
+  set(map "")
+  foreach(version ${versions})
+    string(APPEND map "GLIBC_${version} { };\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${target}.cc CONTENT "${source}" @ONLY)
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${target}.map CONTENT "${map}" @ONLY)
+  add_library(${target} SHARED ${CMAKE_CURRENT_BINARY_DIR}/${target}.cc)
+  target_link_options(${target} PRIVATE -nostdlib LINKER:-soname,${library}
+                      LINKER:--version-script,${CMAKE_CURRENT_BINARY_DIR}/${target}.map)
+  set_target_properties(${target} PROPERTIES NO_SONAME ON LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/link-only)
+endfunction()
+
+# The libraries go last on the command line, behind all that asks for them: to where CMake puts a compiler's standard
+# libraries, for this folder.
+function(nnd_glibc_floor target)
+  set(links ${PROJECT_BINARY_DIR}/link-only)
+  add_dependencies(${target} old_libc old_libm)
+  target_link_options(${target} PRIVATE -nodefaultlibs)
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+    set(loader ld-linux-x86-64.so.2)
+  else()
+    set(loader ld-linux-${CMAKE_SYSTEM_PROCESSOR}.so.1)
+  endif()
+  # The loader has __tls_get_addr, libc_nonshared.a has atexit.
+  set(CMAKE_CXX_STANDARD_LIBRARIES "-Wl,--start-group,-Bstatic,-lstdc++,-lgcc,-lgcc_eh,-Bdynamic \
+-Wl,--push-state,--as-needed,${links}/libold_libc.so,${links}/libold_libm.so,-l:${loader},--pop-state \
+-Wl,-lc_nonshared,--end-group" PARENT_SCOPE)
+endfunction()
