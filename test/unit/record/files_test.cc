@@ -1,0 +1,171 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "fixture.h"
+#include "record/safe_file.h"
+#include "support/catch.h"
+
+using namespace nnd::record;
+using namespace nnd::record::testing;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != text.npos;
+}
+
+}  // namespace
+
+TEST_CASE("path patterns") {
+  const PathFields fields{"no/de", "17;x", "20261121T120000Z"};
+  CHECK(expand_pattern("/a/%h.%p.%j.%t.%u.%%.%q%", fields) ==
+        "/a/no_de." + std::to_string(::getpid()) + ".17;x.20261121T120000Z." +
+            std::to_string(::geteuid()) + ".%.%q%");
+  CHECK(expand_pattern("%j", {"h", "", "t"}) == "nojob");
+}
+
+TEST_CASE("files are created anew, in directories that are made when missing") {
+  const TempDir dir;
+  const std::string path = dir / "a/b/log.jsonl";
+  SafeFile first = create_file(path, false);
+  REQUIRE(first.fd >= 0);
+  CHECK(first.path == path);
+  struct stat s {};
+  REQUIRE(::stat((dir / "a/b").c_str(), &s) == 0);
+  CHECK((s.st_mode & 0777) == 0700);
+  SafeFile second = create_file(path, false);
+  CHECK(second.path == path + ".1");
+  SafeFile third = create_file(path, false);
+  CHECK(third.path == path + ".2");
+  second.remove();
+  CHECK_FALSE(exists(path + ".1"));
+  // A name that now is another file is left alone.
+  fs::rename(path + ".2", path + ".x");
+  std::ofstream(path + ".2") << "somebody else's";
+  third.remove();
+  CHECK(exists(path + ".2"));
+  for (SafeFile* file : {&first, &second, &third}) file->close();
+}
+
+TEST_CASE("a symbolic link is not followed") {
+  const TempDir dir;
+  fs::create_directory(dir / "real");
+  fs::create_directory_symlink(dir / "real", dir / "link");
+  const SafeFile in_link = create_file(dir / "link/log.jsonl", false);
+  CHECK(in_link.fd < 0);
+  CHECK(contains(in_link.error, "symbolic link"));
+  CHECK(fs::is_empty(dir / "real"));
+  std::ofstream(dir / "victim") << "precious";
+  fs::create_symlink(dir / "victim", dir / "log.jsonl");
+  fs::create_symlink(dir / "nowhere", dir / "log.jsonl.1");
+  SafeFile file = create_file(dir / "log.jsonl", false);
+  CHECK(file.path == (dir / "log.jsonl.2"));
+  CHECK(read_file(dir / "victim") == "precious");
+  CHECK_FALSE(exists(dir / "nowhere"));
+  file.close();
+}
+
+TEST_CASE("a directory that others can write to is refused, unless it is sticky") {
+  const TempDir dir;
+  for (const mode_t mode : {0770, 0707, 0777}) {
+    REQUIRE(::chmod(dir.path().c_str(), mode) == 0);
+    const SafeFile file = create_file(dir / "log.jsonl", false);
+    CHECK(file.fd < 0);
+    CHECK(contains(file.error, "can be written by others"));
+  }
+  REQUIRE(::chmod(dir.path().c_str(), 01777) == 0);
+  SafeFile file = create_file(dir / "log.jsonl", false);
+  CHECK(file.fd >= 0);
+  file.close();
+}
+
+TEST_CASE("another user's directory is refused") {
+  const TempDir dir;
+  if (::chown(dir.path().c_str(), 12345, 12345) != 0) {
+    WARN("SKIPPED: only root can give a directory away");
+    return;
+  }
+  const SafeFile file = create_file(dir / "log.jsonl", false);
+  CHECK(file.fd < 0);
+  CHECK(contains(file.error, "belongs to another user (uid 12345)"));
+}
+
+TEST_CASE("a log that can't be created is one clear line, and the job goes on") {
+  const TempDir dir;
+  std::ofstream(dir / "file") << "x";
+  const CapturedAdvice told;
+  start(log_to(dir / "file/log.jsonl"));
+  CHECK(running());
+  emit_numbered(1, 1);
+  const std::string place = log_place();
+  stop();
+  CHECK(contains(place, "no event log: "));
+  CHECK(contains(place, dir / "file"));
+  REQUIRE(told.lines().size() == 1);
+  CHECK(contains(told.lines()[0], "3/17 NET/DIAG no event log: "));
+  CHECK(contains(told.lines()[0], "Not a directory"));
+}
+
+TEST_CASE("an unwritable directory is told with its path and errno") {
+  const TempDir dir;
+  REQUIRE(::chmod(dir.path().c_str(), 0500) == 0);
+  // Root may write anywhere: the child becomes somebody else who owns the directory.
+  const int status = in_child([&] {
+    if (::geteuid() == 0 &&
+        (::chown(dir.path().c_str(), 12345, 12345) != 0 || ::setresgid(12345, 12345, 12345) != 0 ||
+         ::setresuid(12345, 12345, 12345) != 0))
+      return 2;
+    start(log_to(dir / "log.jsonl"));
+    const std::string place = log_place();
+    stop();
+    return contains(place, dir / "log.jsonl") && contains(place, "Permission denied") ? 0 : 1;
+  });
+  if (ended_with(status, 2))
+    WARN("SKIPPED: can't become another user");
+  else
+    CHECK(ended_with(status, 0));
+}
+
+TEST_CASE("stderr and off") {
+  const TempDir dir;
+  const int saved = ::dup(2);
+  const int fd = ::open((dir / "err").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ::dup2(fd, 2);
+  start(log_to("stderr"));
+  emit_numbered(1, 1);
+  stop();
+  start(log_to("off"));
+  emit_numbered(2, 2);
+  CHECK(log_place() == "no event log (NCCL_NET_DIAG_FILE=off)");
+  stop();
+  ::dup2(saved, 2);
+  ::close(saved);
+  ::close(fd);
+  const auto lines = read_log(dir / "err");
+  CHECK(lines.size() == 2);
+  CHECK(gapless(lines));
+}
+
+TEST_CASE("old files of ours are removed, young and foreign names stay") {
+  const TempDir dir;
+  for (const char* name : {"old.jsonl", "old.nndbox", "old.jsonl.3", "young.jsonl", "old.txt"})
+    std::ofstream(dir / name) << "x";
+  fs::create_directory(dir / "dir.jsonl");
+  for (const auto& entry : fs::directory_iterator(dir.path())) {
+    if (contains(entry.path().filename(), "young")) continue;
+    fs::last_write_time(entry.path(),
+                        fs::file_time_type::clock::now() - std::chrono::hours(15 * 24));
+  }
+  const int fd = ::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  remove_old_files(fd, 14);
+  ::close(fd);
+  CHECK_FALSE(exists(dir / "old.jsonl"));
+  CHECK_FALSE(exists(dir / "old.nndbox"));
+  CHECK_FALSE(exists(dir / "old.jsonl.3"));
+  CHECK(exists(dir / "young.jsonl"));
+  CHECK(exists(dir / "old.txt"));
+  CHECK(exists(dir / "dir.jsonl"));
+}

@@ -1,0 +1,157 @@
+// What the tests of the recorder share: a directory of their own, a recorder that writes into it,
+// and its log read back.
+#pragma once
+
+#include <dirent.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "record/box_reader.h"
+#include "record/event.h"
+#include "record/recorder.h"
+
+namespace nnd::record::testing {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+class TempDir {
+ public:
+  TempDir() {
+    char name[] = "/tmp/nnd-record-XXXXXX";
+    if (::mkdtemp(name) == nullptr) std::abort();
+    path_ = name;
+  }
+  ~TempDir() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+inline config::Settings log_to(const std::string& path) {
+  config::Settings settings;
+  settings.file = path;
+  return settings;
+}
+
+inline std::string read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// Throws where a line is no JSON.
+inline std::vector<Json> read_log(const std::string& path) {
+  std::vector<Json> lines;
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) lines.push_back(Json::parse(line));
+  return lines;
+}
+
+inline bool gapless(const std::vector<Json>& lines) {
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    if (lines[i]["seq"] != i || lines[i]["proc"] != lines[0]["proc"]) return false;
+  return !lines.empty();
+}
+
+inline std::vector<Json> only(const std::vector<Json>& lines, const std::string& event) {
+  std::vector<Json> found;
+  for (const Json& line : lines)
+    if (line["ev"] == event) found.push_back(line);
+  return found;
+}
+
+inline bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+// Waits until the condition holds; gives up after ten seconds.
+template <class Condition>
+bool eventually(Condition condition) {
+  for (int i = 0; i < 1000; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+// Waits until the drain has taken all that was emitted.
+inline bool drained(const std::string& box) {
+  return eventually([&] { return read_box(read_file(box)).records.empty(); });
+}
+
+inline void emit_numbered(unsigned conn, unsigned number) {
+  Event(EventId::kConnOpen).add("conn", conn).add("polls", number).emit();
+}
+
+// What NCCL's logger was given while one of these lives: "level/flags text".
+class CapturedAdvice {
+ public:
+  CapturedAdvice() {
+    lines().clear();
+    set_nccl_logger(logger);
+  }
+  ~CapturedAdvice() { set_nccl_logger(nullptr); }
+  CapturedAdvice(const CapturedAdvice&) = delete;
+  CapturedAdvice& operator=(const CapturedAdvice&) = delete;
+  static std::vector<std::string>& lines() {
+    static std::vector<std::string> all;
+    return all;
+  }
+
+ private:
+  [[gnu::format(printf, 5, 6)]] static void logger(int level, unsigned long flags, const char*, int,
+                                                   const char* fmt, ...) {
+    char line[1024];
+    va_list args;
+    va_start(args, fmt);
+    std::vsnprintf(line, sizeof(line), fmt, args);
+    va_end(args);
+    lines().push_back(std::to_string(level) + "/" + std::to_string(flags) + " " + line);
+  }
+};
+
+// Runs the body in a forked child, which ends with the body's result; returns wait()'s status.
+template <class Body>
+int in_child(Body body) {
+  std::fflush(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(body());
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return status;
+}
+
+inline bool ended_with(int status, int code) {
+  return WIFEXITED(status) && WEXITSTATUS(status) == code;
+}
+
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool kThreadSanitizer = true;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+inline constexpr bool kThreadSanitizer = true;
+#else
+inline constexpr bool kThreadSanitizer = false;
+#endif
+#else
+inline constexpr bool kThreadSanitizer = false;
+#endif
+
+}  // namespace nnd::record::testing

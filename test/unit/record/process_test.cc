@@ -1,0 +1,204 @@
+// fork, exit, kill.
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "fixture.h"
+#include "record/box_reader.h"
+#include "record/conn_table.h"
+#include "support/catch.h"
+
+using namespace nnd::record;
+using namespace nnd::record::testing;
+
+TEST_CASE("a forked child records nothing until it starts, and then as a process of its own") {
+  const TempDir dir;
+  start(log_to(dir / "parent.jsonl"));
+  emit_numbered(1, 0);
+  const std::uint64_t parent = proc_id();
+  const int status = in_child([&] {
+    if (running() || Event(EventId::kConnOpen).enabled()) return 1;
+    emit_numbered(66, 0);
+    if (fs::exists("/proc/self/task") &&
+        std::distance(fs::directory_iterator("/proc/self/task"), {}) != 1)
+      return 2;
+    for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+      std::error_code gone;
+      if (fs::read_symlink(entry, gone).string().starts_with(dir.path())) return 3;
+    }
+    if (proc_id() == parent) return 4;
+    if constexpr (kThreadSanitizer) return 0;  // it allows no threads here
+    start(log_to(dir / "child.jsonl"));
+    emit_numbered(2, 0);
+    stop();
+    return 0;
+  });
+  REQUIRE(ended_with(status, 0));
+  emit_numbered(3, 0);
+  CHECK(proc_id() == parent);
+  stop();
+  const auto lines = read_log(dir / "parent.jsonl");
+  CHECK(lines.size() == 3);
+  CHECK(gapless(lines));
+  if constexpr (kThreadSanitizer) return;
+  const auto child = read_log(dir / "child.jsonl");
+  REQUIRE(child.size() == 2);
+  CHECK(child[0]["conn"] == 2);
+  CHECK(child[0]["seq"] == 0);
+  CHECK(child[0]["proc"] != lines[0]["proc"]);
+  CHECK(child[0]["pid"] != lines[0]["pid"]);
+}
+
+TEST_CASE("fork in the middle of traffic") {
+  const TempDir dir;
+  start(log_to(dir / "parent.jsonl"));
+  std::atomic<bool> done{false};
+  std::atomic<unsigned> emitted{0};
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (unsigned i = 0; !done; ++i) {
+        emit_numbered(t, i);
+        ++emitted;
+        if (i % 64 == 0) std::this_thread::sleep_for(std::chrono::microseconds(500));
+      }
+    });
+  for (int i = 0; i < 20; ++i) {
+    const int status = in_child([&] {
+      emit_numbered(66, 0);
+      if constexpr (kThreadSanitizer) return 0;
+      start(log_to(dir / ("child" + std::to_string(i) + ".jsonl")));
+      emit_numbered(2, 0);
+      stop();
+      return 0;
+    });
+    REQUIRE(ended_with(status, 0));
+  }
+  done = true;
+  for (std::thread& thread : threads) thread.join();
+  stop();
+  const auto lines = read_log(dir / "parent.jsonl");
+  CHECK(gapless(lines));
+  std::uint64_t lost = 0;
+  for (const Json& line : only(lines, "log.dropped")) lost += line["dropped"].get<std::uint64_t>();
+  CHECK(only(lines, "conn.open").size() + lost == emitted);
+  for (const Json& line : lines) REQUIRE(line["conn"] != 66);
+  if constexpr (kThreadSanitizer) return;
+  for (int i = 0; i < 20; ++i)
+    CHECK(read_log(dir / ("child" + std::to_string(i) + ".jsonl")).size() == 2);
+}
+
+TEST_CASE("exit without stop writes everything and leaves no black box; _exit leaves it") {
+  const TempDir dir;
+  const auto run = [&](bool clean) {
+    return in_child([&] {
+      start(log_to(dir / (clean ? "exit.jsonl" : "_exit.jsonl")));
+      for (unsigned i = 0; i < 100; ++i) emit_numbered(1, i);
+      if (clean) std::exit(0);
+      ::_exit(0);
+      return 1;
+    });
+  };
+  // Catch's own exit handlers run in the child as well and have nothing to say.
+  REQUIRE(ended_with(run(true), 0));
+  const auto lines = read_log(dir / "exit.jsonl");
+  CHECK(lines.size() == 101);
+  CHECK(lines.back()["ev"] == "summary");
+  CHECK_FALSE(exists(dir / "exit.nndbox"));
+  REQUIRE(ended_with(run(false), 0));
+  CHECK(exists(dir / "_exit.nndbox"));
+}
+
+TEST_CASE("kill -9: the black box has all events that the log does not, and the connections") {
+  const TempDir dir;
+  const int status = in_child([&] {
+    start(log_to(dir / "log.jsonl"));
+    nnd::context::Connection connection;
+    connection.id = 9;
+    connection.dir = nnd::context::Direction::kSend;
+    connection.comm = 0xc0;
+    connection.link_proc = 0x123;
+    ConnCounters* counters = acquire_conn(connection);
+    counters->count_post(raw_clock::now());
+    counters->count_done(raw_clock::now(), raw_clock::now(), 4096);
+    counters->count_post(raw_clock::now());
+    // The log can't grow: what is emitted stays in the rings.
+    const rlimit limit{1000, 1000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < 40; ++t)
+      threads.emplace_back([t] {
+        for (unsigned i = 0; i < 50; ++i) emit_numbered(t, i);
+      });
+    for (std::thread& thread : threads) thread.join();
+    // Long enough for the drain to have copied the connection once.
+    for (int i = 0; i < 500; ++i) {
+      const BoxContents now = read_box(read_file(dir / "log.nndbox"));
+      if (now.conns.size() == 1 && now.conns[0].started == 2) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    ::kill(::getpid(), SIGKILL);
+    return 0;
+  });
+  REQUIRE((WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL));
+  const auto lines = read_log(dir / "log.jsonl");
+  const BoxContents box = read_box(read_file(dir / "log.nndbox"));
+  REQUIRE(box.problem == "");
+  CHECK(box.damaged_rings == 0);
+  CHECK(box.damaged_records == 0);
+  CHECK(box.dropped == 0);
+  CHECK(box.header.log_path == dir / "log.jsonl");
+  std::set<std::pair<unsigned, unsigned>> seen;
+  for (const Json& line : lines) seen.emplace(line["conn"], line["polls"]);
+  CHECK(lines.size() == seen.size());
+  CHECK(box.records.size() + lines.size() == 2000);
+  for (const BoxRecord& record : box.records) {
+    const Json fields = Json::from_msgpack(record.payload);
+    seen.emplace(fields["conn"], fields["polls"]);
+  }
+  CHECK(seen.size() == 2000);
+  REQUIRE(box.conns.size() == 1);
+  CHECK(box.conns[0].conn == 9);
+  CHECK(box.conns[0].dir == 1);
+  CHECK(box.conns[0].comm == 0xc0);
+  CHECK(box.conns[0].link_proc == 0x123);
+  CHECK(box.conns[0].started == 2);
+  CHECK(box.conns[0].completed == 1);
+  CHECK(box.conns[0].bytes == 4096);
+  CHECK(box.header.raw_hz > 1000000);
+  CHECK(box.header.start_real_ns > box.header.start_mono_ns);
+}
+
+TEST_CASE("no bytes make the reader of black boxes stumble") {
+  const TempDir dir;
+  REQUIRE(ended_with(in_child([&] {
+                       start(log_to(dir / "log.jsonl"));
+                       const rlimit limit{1, 1};
+                       ::setrlimit(RLIMIT_FSIZE, &limit);
+                       for (unsigned i = 0; i < 50; ++i) emit_numbered(1, i);
+                       return 0;
+                     }),
+                     0));
+  const std::string good = read_file(dir / "log.nndbox");
+  REQUIRE(read_box(good).records.size() == 50);
+  for (const std::size_t size : {0u, 1u, 479u, 480u, 4096u, 4160u, 5000u, 600000u})
+    CHECK(read_box(std::string_view(good).substr(0, size)).records.size() <= 50);
+  CHECK(read_box("").problem == "is too short");
+  CHECK(read_box(std::string(1000, '\0')).problem == "is no black box");
+  // Every byte of the headers and of the first records, turned over.
+  std::string bad = good;
+  for (std::size_t at = 0; at < 4096 + 64 + 400; ++at) {
+    if (at == 480) at = 4096;
+    bad[at] = static_cast<char>(~bad[at]);
+    const BoxContents box = read_box(bad);
+    if (at < 440) CHECK_FALSE(box.problem.empty());
+    if (at >= 4096 + 64) CHECK((box.records.size() < 50 && box.damaged_records > 0));
+    bad[at] = good[at];
+  }
+}
