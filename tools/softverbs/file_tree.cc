@@ -1,0 +1,39 @@
+#include "softverbs/file_tree.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace softverbs {
+
+namespace fs = std::filesystem;
+
+void FileTree::directory(const std::string& path) const { fs::create_directories(root_ / path); }
+
+void FileTree::file(const std::string& path, const std::string& content) const {
+  const fs::path place = root_ / path;
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+  int fd = ::open(place.c_str(), kFlags, 0644);
+  if (fd < 0 && errno == ENOENT) {
+    fs::create_directories(place.parent_path());
+    fd = ::open(place.c_str(), kFlags, 0644);
+  }
+  const std::string text = content.empty() ? content : content + "\n";
+  const bool written =
+      fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const int error = errno;
+  if (fd >= 0) ::close(fd);
+  if (!written) throw fs::filesystem_error("write", place, {error, std::generic_category()});
+}
+
+void FileTree::link(const std::string& path, const std::string& target) const {
+  const fs::path place = root_ / path;
+  fs::create_directories(place.parent_path());
+  fs::create_symlink((root_ / target).lexically_relative(place.parent_path()), place);
+}
+
+void FileTree::remove(const std::string& path) const { fs::remove_all(root_ / path); }
+
+}  // namespace softverbs

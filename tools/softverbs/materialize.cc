@@ -1,0 +1,55 @@
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "softverbs/file_tree.h"
+#include "softverbs/scenario.h"
+#include "softverbs/sysfs_tree.h"
+
+namespace softverbs {
+
+namespace fs = std::filesystem;
+
+fs::path library_dir() {
+  if (const char* given = std::getenv("SOFTVERBS_LIBDIR")) return given;
+  std::error_code ignored;
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
+  const fs::path installed =
+      program.parent_path().parent_path() / SOFTVERBS_INSTALL_DIR;  // <prefix>/bin/program
+  if (fs::exists(installed / "libibverbs.so.1", ignored)) return installed;
+  return SOFTVERBS_BUILD_DIR;
+}
+
+Environment materialize(const Scenario& scenario, const std::string& host_name, const fs::path& dir,
+                        const fs::path& fabric_dir) {
+  const Host* host = scenario.find_host(host_name);
+  if (!host)
+    throw ScenarioError(scenario.file.string() + ": there is no host \"" + host_name + "\"");
+  fs::create_directories(dir);
+  const FileTree tree(dir);
+  tree.directory("class/infiniband");
+  tree.directory("class/infiniband_verbs");
+  for (const Hca& hca : host->hcas) {
+    write_pci(tree, hca);
+    write_infiniband(tree, hca);
+  }
+  write_netdevs(tree, *host);
+  tree.file("nnd-netlink.json", netlink_json(*host));
+  for (const auto& [path, content] : host->sysfs) {
+    if (content)
+      tree.file(path, *content);
+    else
+      tree.remove(path);
+  }
+  Environment environment = {{"SOFTVERBS_SCENARIO", fs::absolute(scenario.file).string()},
+                             {"SOFTVERBS_HOST", host_name},
+                             {"SOFTVERBS_DIR", fs::absolute(fabric_dir).string()},
+                             {"NCCL_NET_DIAG_SYSFS", fs::absolute(dir).string()},
+                             {"NCCL_SOCKET_IFNAME", "lo"}};
+  const char* before = std::getenv("LD_LIBRARY_PATH");
+  environment["LD_LIBRARY_PATH"] =
+      library_dir().string() + (before && *before ? std::string(":") + before : "");
+  return environment;
+}
+
+}  // namespace softverbs

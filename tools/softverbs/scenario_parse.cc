@@ -1,0 +1,161 @@
+#include "softverbs/scenario_parse.h"
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+namespace softverbs {
+
+namespace {
+
+Prefix network(TomlReader& reader, const char* key) {
+  const std::string text = reader.text(key, "");
+  const auto prefix = parse_prefix(text);
+  if (!prefix) reader.fail(key, "\"" + text + "\" is no network such as 10.0.0.0/16");
+  return *prefix;
+}
+
+void parse_sysfs(const toml::table& table, Host& host, const ParseState& state) {
+  TomlReader reader(table, "[host.sysfs]", state.file);
+  for (const auto& [key, node] : table) {
+    const std::string path(key.str());
+    if (reader.has(path.c_str()) && node.is_boolean()) {
+      if (reader.flag(path.c_str(), true)) reader.fail(path.c_str(), "only false takes it away");
+      host.sysfs[path] = std::nullopt;
+    } else {
+      host.sysfs[path] = reader.text(path.c_str(), "");
+    }
+  }
+}
+
+Netdev loopback() {
+  Netdev netdev;
+  netdev.name = "lo";
+  netdev.ifindex = 1;
+  netdev.mac = "00:00:00:00:00:00";
+  netdev.mtu = 65536;
+  netdev.addresses = {*parse_prefix("127.0.0.1/8"), *parse_prefix("::1/128")};
+  return netdev;
+}
+
+void parse_hosts(const toml::table& table, Scenario& scenario, ParseState& state) {
+  TomlReader outer(table, "[[host]]", state.file);
+  const auto count = outer.number("count", 1, 1, 256);
+  for (int n = 0; n < count; ++n) {
+    const int number = state.hosts++;
+    TomlReader reader(table, "[[host]]", state.file, {{'h', number}});
+    reader.number("count", 1, 1, 256);
+    Host host;
+    host.name = reader.text("name", "node{h}");
+    host.netdevs.push_back(loopback());
+    reader.tables("netdev", [&](const toml::table& t) { parse_netdevs(t, number, host, state); });
+    reader.tables("hca", [&](const toml::table& t) { parse_hcas(t, number, host, state); });
+    if (const toml::table* files = reader.table("sysfs")) parse_sysfs(*files, host, state);
+    reader.finish();
+    scenario.hosts.push_back(std::move(host));
+  }
+}
+
+Scenario build(const toml::table& root, const std::string& file) {
+  Scenario scenario;
+  scenario.file = file;
+  ParseState state{file};
+  TomlReader reader(root, "the scenario", file);
+  scenario.name = reader.text("name", std::filesystem::path(file).stem().string());
+  scenario.description = reader.text("description", "");
+  scenario.resolve_timeout_ms =
+      static_cast<int>(reader.number("resolve_timeout_ms", 1000, 0, 60000));
+  if (!reader.has("host")) reader.fail("host", "a scenario needs at least one [[host]]");
+  reader.tables("host", [&](const toml::table& t) { parse_hosts(t, scenario, state); });
+  reader.tables("route", [&](const toml::table& t) {
+    TomlReader route(t, "[[route]]", file);
+    scenario.routes.push_back(
+        {network(route, "from"), network(route, "to"), route.flag("lossy", false)});
+    route.finish();
+  });
+  reader.tables("fault", [&](const toml::table& t) {
+    scenario.faults.push_back(parse_fault(t, scenario, file));
+  });
+  reader.finish();
+  check_scenario(scenario);
+  return scenario;
+}
+
+ScenarioError syntax_error(const toml::parse_error& wrong, const std::string& file) {
+  std::ostringstream out;
+  out << file << ":" << wrong.source().begin.line << ": " << wrong.description();
+  return ScenarioError(out.str());
+}
+
+}  // namespace
+
+Scenario load_scenario(const std::filesystem::path& file) {
+  try {
+    return build(toml::parse_file(file.string()), file.string());
+  } catch (const toml::parse_error& wrong) {
+    throw syntax_error(wrong, file.string());
+  }
+}
+
+Scenario parse_scenario(const std::string& text, const std::string& file_name) {
+  try {
+    return build(toml::parse(text, file_name), file_name);
+  } catch (const toml::parse_error& wrong) {
+    throw syntax_error(wrong, file_name);
+  }
+}
+
+void check_scenario(const Scenario& scenario) {
+  const auto fail = [&](const std::string& what) {
+    throw ScenarioError(scenario.file.string() + ": " + what);
+  };
+  std::set<std::string> host_names;
+  std::map<Gid, std::string> owners;
+  std::set<std::pair<std::string, int>> lids;
+  for (const Host& host : scenario.hosts) {
+    if (!host_names.insert(host.name).second) fail("host \"" + host.name + "\" is there twice");
+    std::set<std::string> names;
+    for (const Hca& hca : host.hcas) {
+      const std::string where = host.name + "'s " + hca.name;
+      if (!names.insert(hca.name).second) fail(where + " is there twice");
+      for (const Port& port : hca.ports) {
+        if (port.lid && !lids.insert({port.network, port.lid}).second)
+          fail(where + ": LID " + std::to_string(port.lid) + " is there twice in " + port.network);
+        for (const GidEntry& entry : port.gids) {
+          if (entry.index >= port.gid_table)
+            fail(where + ": GID index " + std::to_string(entry.index) +
+                 " is outside its table of " + std::to_string(port.gid_table));
+          const std::string place = where + " port " + std::to_string(port.number);
+          const auto [it, fresh] = owners.emplace(entry.gid, place);
+          if (!fresh && it->second != place)
+            fail("GID " + address_text(entry.gid) + " is on " + it->second + " and on " + place);
+        }
+      }
+    }
+    for (const Netdev& netdev : host.netdevs)
+      for (const std::string& other : {netdev.master, netdev.parent})
+        if (!other.empty() && !host.find_netdev(other))
+          fail(host.name + "'s " + netdev.name + " names the netdev " + other +
+               ", which is not there");
+  }
+}
+
+const Hca* Host::find_hca(const std::string& hca) const {
+  const auto it =
+      std::find_if(hcas.begin(), hcas.end(), [&](const Hca& h) { return h.name == hca; });
+  return it == hcas.end() ? nullptr : &*it;
+}
+
+const Netdev* Host::find_netdev(const std::string& netdev) const {
+  const auto it = std::find_if(netdevs.begin(), netdevs.end(),
+                               [&](const Netdev& n) { return n.name == netdev; });
+  return it == netdevs.end() ? nullptr : &*it;
+}
+
+const Host* Scenario::find_host(const std::string& host) const {
+  const auto it =
+      std::find_if(hosts.begin(), hosts.end(), [&](const Host& h) { return h.name == host; });
+  return it == hosts.end() ? nullptr : &*it;
+}
+
+}  // namespace softverbs

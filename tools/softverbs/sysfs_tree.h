@@ -1,0 +1,21 @@
+// The pieces that materialize is made of.
+#pragma once
+
+#include <string>
+
+#include "softverbs/file_tree.h"
+#include "softverbs/scenario.h"
+
+namespace softverbs {
+
+// Below /sys, without a slash in front: devices/pci0000:0f/0000:0f:01.0/0000:10:00.0
+std::string pci_path(const Hca& hca);
+
+void write_pci(const FileTree& tree, const Hca& hca);
+void write_infiniband(const FileTree& tree, const Hca& hca);
+void write_netdevs(const FileTree& tree, const Host& host);
+
+// nnd-netlink.json: what netlink would tell, for readers that are given another sysfs.
+std::string netlink_json(const Host& host);
+
+}  // namespace softverbs

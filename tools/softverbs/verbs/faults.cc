@@ -1,0 +1,119 @@
+#include "softverbs/verbs/faults.h"
+
+#include <algorithm>
+
+namespace softverbs {
+
+namespace {
+
+using Time = std::chrono::system_clock;
+
+bool matches_name(const std::string& wanted, std::string_view given) {
+  return wanted.empty() || wanted == given;
+}
+
+}  // namespace
+
+Faults::Faults(const Scenario& scenario, Time::time_point fabric_start,
+               std::function<void(const Fault&, bool)> trigger)
+    : trigger_(std::move(trigger)) {
+  for (const Fault& fault : scenario.faults) {
+    Counted counted;
+    counted.fault = &fault;
+    if (fault.at_ms >= 0) {
+      counted.begin = fabric_start + std::chrono::milliseconds(fault.at_ms);
+      if (fault.up_after_ms >= 0)
+        counted.end = counted.begin + std::chrono::milliseconds(fault.up_after_ms);
+    }
+    counted_.push_back(counted);
+  }
+}
+
+bool Faults::matches(const Fault& fault, const Endpoint& local) {
+  return matches_name(fault.host, local.host->name) && matches_name(fault.hca, local.hca->name) &&
+         (fault.port == 0 || fault.port == local.port->number);
+}
+
+bool Faults::hit(Counted& counted) {
+  const Fault& fault = *counted.fault;
+  const std::uint64_t n = ++counted.count;
+  return n >= fault.nth && (fault.times == 0 || n < fault.nth + fault.times);
+}
+
+std::optional<Refusal> Faults::call(std::string_view verb, std::string_view host,
+                                    std::string_view hca) {
+  const std::scoped_lock lock(mutex_);
+  for (Counted& counted : counted_) {
+    const Fault& fault = *counted.fault;
+    if (fault.kind != FaultKind::kFailCall || fault.verb != verb) continue;
+    if (!matches_name(fault.host, host) || !matches_name(fault.hca, hca)) continue;
+    if (hit(counted)) return Refusal{fault.error, fault.delay_ms};
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> Faults::to_rtr(const Endpoint& local, const Endpoint& peer) {
+  const std::scoped_lock lock(mutex_);
+  for (Counted& counted : counted_) {
+    const Fault& fault = *counted.fault;
+    if (fault.kind != FaultKind::kRefuseRtr || !matches(fault, local)) continue;
+    if (!fault.peer_hca.empty() && (!peer || peer.hca->name != fault.peer_hca)) continue;
+    if (hit(counted)) return Refusal{fault.error, fault.delay_ms};
+  }
+  return std::nullopt;
+}
+
+std::optional<InjectedCompletion> Faults::work_request(const Endpoint& local) {
+  std::optional<InjectedCompletion> injected;
+  std::vector<Counted*> due;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (Counted& counted : counted_) {
+      const Fault& fault = *counted.fault;
+      if (fault.kind == FaultKind::kFailWr) {
+        if (!injected && matches(fault, local) && hit(counted))
+          injected = InjectedCompletion{fault.status, fault.vendor_err};
+      } else if (fault.after_messages > 0 && !counted.begun &&
+                 (fault.kind == FaultKind::kLosePeer || matches(fault, local)) &&
+                 ++counted.count > fault.after_messages) {
+        due.push_back(&counted);
+      }
+    }
+  }
+  for (Counted* counted : due) fire(*counted, true);
+  return injected;
+}
+
+void Faults::fire(Counted& counted, bool begins) {
+  {
+    const std::scoped_lock lock(mutex_);
+    counted.begun = true;
+    if (!begins)
+      counted.over = true;
+    else if (counted.fault->up_after_ms >= 0)
+      counted.end = Time::now() + std::chrono::milliseconds(counted.fault->up_after_ms);
+  }
+  trigger_(*counted.fault, begins);
+}
+
+int Faults::next_ms() const {
+  const std::scoped_lock lock(mutex_);
+  auto next = Time::time_point::max();
+  for (const Counted& counted : counted_) {
+    if (!counted.begun) next = std::min(next, counted.begin);
+    if (counted.begun && !counted.over) next = std::min(next, counted.end);
+  }
+  if (next == Time::time_point::max()) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Time::now()).count();
+  return static_cast<int>(std::clamp<long long>(left, 0, 60000));
+}
+
+void Faults::keep_times() {
+  const auto now = Time::now();
+  for (Counted& counted : counted_) {
+    if (!counted.begun && now >= counted.begin) fire(counted, true);
+    if (counted.begun && !counted.over && now >= counted.end) fire(counted, false);
+  }
+}
+
+}  // namespace softverbs

@@ -1,0 +1,61 @@
+// The scenario's faults as this process meets them: counts its calls, work requests and messages.
+// Own lock; callable from anywhere.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "softverbs/fabric.h"
+
+namespace softverbs {
+
+struct Refusal {
+  int error = 0;
+  int delay_ms = 0;
+};
+
+struct InjectedCompletion {
+  int status = 0;
+  std::uint32_t vendor_err = 0;
+};
+
+class Faults {
+ public:
+  // trigger is called, outside the lock, when a fault's moment has come by count or by time.
+  Faults(const Scenario& scenario, std::chrono::system_clock::time_point fabric_start,
+         std::function<void(const Fault&, bool begins)> trigger);
+
+  // A call of a verb on a device of this process's host (hca may be empty: the device list).
+  std::optional<Refusal> call(std::string_view verb, std::string_view host, std::string_view hca);
+  std::optional<Refusal> to_rtr(const Endpoint& local, const Endpoint& peer);
+  std::optional<InjectedCompletion> work_request(const Endpoint& local);
+
+  // Milliseconds until a timed fault begins or ends, or -1; and those whose time has come.
+  int next_ms() const;
+  void keep_times();
+
+ private:
+  struct Counted {
+    const Fault* fault = nullptr;
+    std::uint64_t count = 0;
+    bool begun = false;
+    bool over = false;
+    std::chrono::system_clock::time_point begin = std::chrono::system_clock::time_point::max();
+    std::chrono::system_clock::time_point end = std::chrono::system_clock::time_point::max();
+  };
+
+  bool hit(Counted& counted);
+  static bool matches(const Fault& fault, const Endpoint& local);
+  void fire(Counted& counted, bool begins);
+
+  mutable std::mutex mutex_;
+  std::vector<Counted> counted_;
+  std::function<void(const Fault&, bool)> trigger_;
+};
+
+}  // namespace softverbs
