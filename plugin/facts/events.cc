@@ -77,9 +77,9 @@ void add_port(Event& event, const Port& port) {
   if (port.infiniband()) event.add("lid", port.lid).add("sm_lid", port.sm_lid);
   if (port.nccl_rail >= 0) event.add("rail", port.nccl_rail);
   if (port.nccl_plane >= 0) event.add("plane", port.nccl_plane);
-  if (!port.pkeys.empty()) {
+  if (!port.pkeys.empty() && port.pkey_index >= 0) {
     event.add("pkey_index", port.pkey_index);
-    if (port.pkey_index >= 0 && static_cast<std::size_t>(port.pkey_index) < port.pkeys.size())
+    if (static_cast<std::size_t>(port.pkey_index) < port.pkeys.size())
       event.hex("pkey", port.pkeys[static_cast<std::size_t>(port.pkey_index)]);
   }
   add_text(event, "gid_why", port.pick.why);
@@ -94,7 +94,7 @@ void add_hca(Event& event, const Hca& hca) {
   add_text(event, "firmware", hca.firmware);
   event.hex("vendor", hca.vendor_id).add("vendor_part", hca.vendor_part_id);
   add_text(event, "device_path", hca.device_path);
-  add_text(event, "physfn", hca.physfn);
+  add_text(event, "vf_of", hca.physfn);
   add_text(event, "iommu", hca.iommu_type);
   if (!hca.bond.empty()) {
     event.object("bond").add("name", hca.bond);

@@ -91,14 +91,14 @@ class PortReader {
     out.speed_mbps =
         std::max(verbs_speed_mbps(verbs_.active_speed, verbs_.active_width), out.sysfs_speed_mbps);
     for (const VerbsGid& gid : verbs_.gids)
-      if (!gid_zero(gid.raw)) out.gids.push_back(read_gid(gid, out.gids.empty()));
+      if (!gid_zero(gid.raw)) out.gids.push_back(read_gid(gid));
     if (out.query_errno == 0)
       out.pick = pick_gid(slots(out), out.link_layer, context_.environment, context_.nccl_version);
     return out;
   }
 
  private:
-  Gid read_gid(const VerbsGid& verbs, bool first) {
+  Gid read_gid(const VerbsGid& verbs) {
     Gid out;
     out.index = verbs.index;
     out.raw = verbs.raw;
@@ -106,7 +106,7 @@ class PortReader {
     out.text = gid_text(verbs.raw);
     out.ifindex = verbs.ifindex;
     if (verbs_.link_layer == 2) {
-      read_type(out, first);
+      read_type(out);
       read_netdev(out);
     } else if (out.type == GidType::kUnknown) {
       out.type = GidType::kIb;
@@ -114,11 +114,12 @@ class PortReader {
     return out;
   }
 
-  // NCCL reads the type from sysfs. Where verbs told it, the first one shows whether NCCL can.
-  void read_type(Gid& gid, bool first) const {
-    if (!hca_.sysfs_present || (gid.type != GidType::kUnknown && !first)) return;
+  // NCCL reads the types from sysfs. Where verbs tells them, the first file shows whether NCCL can.
+  void read_type(Gid& gid) {
+    if (!hca_.sysfs_present || (gid.type != GidType::kUnknown && types_readable_)) return;
     const FileText file =
         context_.sysfs.read(fmt::format("{}/gid_attrs/types/{}", dir_, gid.index), 64);
+    types_readable_ = file.ok();
     gid.type_error = file.error;
     if (gid.type == GidType::kUnknown) gid.type = parse_type(file.text);
   }
@@ -154,6 +155,7 @@ class PortReader {
   const Hca& hca_;
   const VerbsPort& verbs_;
   std::string dir_;
+  bool types_readable_ = false;
 };
 
 void find_netdev(const HcaContext& context, Hca& hca) {
