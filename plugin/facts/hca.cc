@@ -124,10 +124,14 @@ class PortReader {
     if (gid.type == GidType::kUnknown) gid.type = parse_type(file.text);
   }
 
+  // By verbs' ifindex; else by who has the address (no file to read); else by sysfs.
   void read_netdev(Gid& gid) {
+    const IpAddress address = gid_address(gid.raw);
     const NetDev* dev = context_.network.find(gid.ifindex);
+    if (!dev && gid.ifindex == 0) dev = context_.network.owner(address, nullptr);
     if (dev) {
       gid.netdev = dev->name;
+      gid.ifindex = dev->ifindex;
     } else if (hca_.sysfs_present) {
       gid.netdev =
           context_.sysfs.read(fmt::format("{}/gid_attrs/ndevs/{}", dir_, gid.index), 64).text;
@@ -137,7 +141,7 @@ class PortReader {
       if (dev) gid.ifindex = dev->ifindex;
     }
     IpPrefix prefix;
-    if (const NetDev* owner = context_.network.owner(gid_address(gid.raw), dev, &prefix)) {
+    if (const NetDev* owner = context_.network.owner(address, dev, &prefix)) {
       gid.address = prefix;
       gid.owner_ifindex = owner->ifindex;
     }
