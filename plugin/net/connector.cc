@@ -4,6 +4,7 @@
 #include <mutex>
 #include <string>
 
+#include "net/devices.h"
 #include "net/session.h"
 #include "record/clock.h"
 #include "record/event.h"
@@ -92,7 +93,9 @@ void ListenCall::finish(Result rc, void** listen_comm) noexcept {
     quietly([&] { tell_fail(api_, about_, "listen", Outcome::of(rc), took, 1); });
     return;
   }
-  const bool trailer = tail_.seal({about_.link_proc, about_.link_listen, {}});
+  nccl_net_diag::trailer::Trailer t{about_.link_proc, about_.link_listen, {}};
+  quietly([&] { t.gid = gid_of(api_, about_.dev); });
+  const bool trailer = tail_.seal(t);
   wrap(Kind::kListen, api_, about_, ctx_, began_ns_, 1, listen_comm);
   quietly([&] { tell_listen(api_, about_, trailer, took); });
 }
@@ -207,13 +210,14 @@ void failed(Request& r, Result rc) noexcept {
   failed(c, "test", rc);
 }
 
-void tell_comm_init(int api, void* ctx, std::uint64_t comm, const nccl_abi::NetCommConfig* config,
+void tell_comm_init(int api, void** ctx, std::uint64_t comm, const nccl_abi::NetCommConfig* config,
                     Result rc) noexcept {
-  if (rc == Result::kSuccess) remember_comm(ctx, comm);
+  if (ctx != nullptr && rc == Result::kSuccess) remember_comm(*ctx, comm);
   quietly([&] {
     record::Event e(record::EventId::kCommInit,
                     rc == Result::kSuccess ? record::Severity::kInfo : record::Severity::kError);
-    e.hex("comm", comm).add("net_api", api).add("rc", static_cast<int>(rc));
+    if (ctx != nullptr) e.hex("comm", comm);
+    e.add("net_api", api).add("rc", static_cast<int>(rc));
     if (config != nullptr) e.add("traffic_class", config->trafficClass);
     if (rc != Result::kSuccess) {
       const Outcome outcome = Outcome::of(rc);

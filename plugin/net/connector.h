@@ -72,8 +72,9 @@ void closed(Connection& c, nccl_abi::Result rc, std::uint64_t began_ns) noexcept
 void failed(Connection& c, const char* stage, nccl_abi::Result rc) noexcept;
 void failed(Request& r, nccl_abi::Result rc) noexcept;
 
-// Communicators of net v11 and newer, by NCCL's context: after the transport's init.
-void tell_comm_init(int api, void* ctx, std::uint64_t comm, const nccl_abi::NetCommConfig* config,
+// After the transport's init. ctx and comm tell which communicator a later call is for, from v11
+// on; before, ctx is null.
+void tell_comm_init(int api, void** ctx, std::uint64_t comm, const nccl_abi::NetCommConfig* config,
                     nccl_abi::Result rc) noexcept;
 
 // Before the transport's finalize. Tells what is still open or under way there.

@@ -4,6 +4,8 @@
 #include <mutex>
 #include <utility>
 
+#include "net/session.h"
+
 namespace nnd::net {
 
 namespace {
@@ -22,6 +24,12 @@ Table& table() {
 std::string_view last_part(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+// Fields that tell devices apart; transports don't fill all others on every call.
+bool same(const Device& a, const Device& b) {
+  return a.index == b.index && a.name == b.name && a.pci_path == b.pci_path && a.port == b.port &&
+         a.guid == b.guid && a.speed_mbps == b.speed_mbps && a.ptr_support == b.ptr_support;
 }
 
 void add_names(record::Event& event, const Device& d) {
@@ -66,10 +74,24 @@ void learn_device(int api, const Device& device) {
   {
     const std::lock_guard guard(t.lock);
     Device& known = t.devices[{api, device.index}];
-    if (known == device) return;
+    if (same(known, device)) return;
     known = device;
   }
   emit(api, device);
+}
+
+std::array<std::uint8_t, 16> gid_of(int api, int index) {
+  Table& t = table();
+  std::string name;
+  int port = 0;
+  {
+    const std::lock_guard guard(t.lock);
+    const auto found = t.devices.find({api, index});
+    if (found == t.devices.end()) return {};
+    name = found->second.name;
+    port = found->second.port;
+  }
+  return doors().gid(name, port);
 }
 
 void add_device(record::Event& event, int api, int index) {

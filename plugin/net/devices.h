@@ -2,6 +2,8 @@
 // API version, since two NCCLs in one process may count differently.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -9,6 +11,8 @@
 #include "record/event.h"
 
 namespace nnd::net {
+
+inline constexpr int kMostDevices = 1024;
 
 // The properties of any version; what a version doesn't have keeps the value given here.
 struct Device {
@@ -32,8 +36,6 @@ struct Device {
   int max_multi_request = -1;
   int rail = -1;
   int plane = -1;
-
-  friend bool operator==(const Device&, const Device&) = default;
 };
 
 // NCCL's struct of any version as a Device.
@@ -57,8 +59,14 @@ Device to_device(int index, const Properties& p) {
     d.device_version = p.netDeviceVersion;
   }
   if constexpr (requires { p.vProps; }) {
-    for (int i = 0; i < p.vProps.ndevs && i < p.vProps.kMax; ++i)
-      d.parts.push_back(p.vProps.devs[i]);
+    // NCCL's Socket of 2.24 to 2.29.2 leaves vProps as it was on NCCL's stack: believed only where
+    // it can be true.
+    const auto* const first = p.vProps.devs;
+    const auto* const last = first + std::clamp(p.vProps.ndevs, 0, p.vProps.kMax);
+    const bool sane = p.vProps.ndevs <= p.vProps.kMax && std::all_of(first, last, [](int part) {
+                        return part >= 0 && part < kMostDevices;
+                      });
+    if (sane) d.parts.assign(first, last);
     d.max_p2p_bytes = p.maxP2pBytes;
     d.max_coll_bytes = p.maxCollBytes;
   }
@@ -70,9 +78,11 @@ Device to_device(int index, const Properties& p) {
   return d;
 }
 
-// Emits net.device when the device is new or changed. Thread-safe.
+// Emits net.device when the device is new, or another one has its index. Thread-safe.
 void learn_device(int api, const Device& device);
 // Adds "dev" {index, name, port, pci, speed_mbps} with what is known of it. Thread-safe.
 void add_device(record::Event& event, int api, int index);
+// By doors().gid; zero where the device isn't known.
+std::array<std::uint8_t, 16> gid_of(int api, int index);
 
 }  // namespace nnd::net

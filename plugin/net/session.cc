@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <mutex>
 #include <string>
 
 #include "inner/nccl.h"
@@ -41,12 +42,21 @@ bool forgets_plugin(int nccl_version) {
 // 2.29.2 and 2.29.3 give RMA only to the built-in transport.
 bool loses_rma(int nccl_version) { return nccl_version == 22902 || nccl_version == 22903; }
 
-void add_what(Event& e, const inner::Found& found, int api) {
-  e.add("version", NND_VERSION).add("net_api", api);
-  if (found.nccl_version != 0) e.add("nccl_version", inner::version_text(found.nccl_version));
-  add_launch(e);
-  e.add("log", record::log_place());
+void tell_complaints() {
+  for (const config::Complaint& c : settings().complaints) {
+    Event e(EventId::kEnvLint, Severity::kWarn);
+    e.add("variable", c.variable).add("value", c.value);
+    if (!c.nearest.empty()) e.add("nearest", c.nearest);
+    e.blame("INC-ENV", c.variable + "=" + c.value + ": " + c.problem,
+            c.nearest.empty() ? "Correct it or take it out of the environment."
+                              : "Did you mean " + c.nearest + "?");
+    e.emit();
+  }
 }
+
+// The line that NCCL's logger gets after the transport's init; empty: said already.
+std::mutex line_lock;
+std::string line;  // under line_lock
 
 }  // namespace
 
@@ -61,42 +71,57 @@ void begin_session(nccl_abi::DebugLogger logger) {
   trace_requests = Event(EventId::kReqPost).enabled() || Event(EventId::kReqDone).enabled();
 }
 
-void tell_loaded(const inner::Found& found, int api, nccl_abi::Result init_rc) {
-  const bool forgets = forgets_plugin(found.nccl_version);
+void tell_loaded(const inner::Found& found, int api, const void* caller) {
+  const bool wraps = found.vtable != nullptr;
+  const bool forgets = wraps && forgets_plugin(found.nccl_version);
   const std::string nccl = inner::version_text(found.nccl_version);
-  Event e(EventId::kPluginLoad, forgets ? Severity::kWarn : Severity::kInfo);
-  add_what(e, found, api);
-  e.object("inner")
-      .add("name", found.name)
-      .add("method", inner::to_string(found.method))
-      .add("module", found.module)
-      .add("init_rc", static_cast<int>(init_rc))
-      .end();
+  const std::string verbs_problem = doors().install_verbs(found, caller, settings());
+
+  Event e(EventId::kPluginLoad, wraps && !forgets ? Severity::kInfo : Severity::kWarn);
+  e.add("version", NND_VERSION).add("net_api", api);
+  if (found.nccl_version != 0) e.add("nccl_version", nccl);
+  add_launch(e);
+  e.add("log", record::log_place());
+  if (wraps)
+    e.object("inner")
+        .add("name", found.name)
+        .add("method", inner::to_string(found.method))
+        .add("module", found.module)
+        .end();
+  e.array("layers");
+  if (wraps) e.push("net");
+  if (verbs_problem.empty()) e.push("verbs");
+  e.end();
   if (!found.note.empty()) e.add("note", found.note);
   e.array("limits");
+  if (!verbs_problem.empty()) e.push("verbs: " + verbs_problem);
   if (loses_rma(found.nccl_version)) e.push("RMA: NCCL " + nccl + " has none with a net plugin");
   e.end();
-  if (forgets)
+  if (!wraps)
+    e.blame("DEV-PLUGIN",
+            "No transport is wrapped: " + (found.why.empty() ? "none was found" : found.why),
+            "The job runs on NCCL's own transport; connections and requests are not seen here.");
+  else if (forgets)
     e.blame("DEV-PLUGIN",
             "NCCL " + nccl +
                 " forgets its net plugin when the last communicator is destroyed; the next "
                 "communicator then runs without it",
             "Set NCCL_NET_PLUGIN_REF_COUNT=1 in the job's environment.");
   e.emit();
-  record::nccl_info(std::string(NND_VERSION) + " wraps " + found.name + " of " + found.module +
-                    " (net v" + std::to_string(api) + ", found by " +
-                    inner::to_string(found.method) + "); log: " + record::log_place());
+  tell_complaints();
+  if (!wraps) return;
+  const std::lock_guard guard(line_lock);
+  line = std::string(NND_VERSION) + " wraps " + found.name + " of " + found.module + " (net v" +
+         std::to_string(api) + ", found by " + inner::to_string(found.method) + ")";
 }
 
-void tell_not_loaded(const inner::Found& found, int api) {
-  Event e(EventId::kPluginLoad, Severity::kWarn);
-  add_what(e, found, api);
-  e.blame(
-      "DEV-PLUGIN",
-      "No transport is wrapped: " + (found.why.empty() ? "none was found" : found.why),
-      "The job runs on NCCL's own transport; connections and requests are not seen, QPs and HCAs "
-      "are where the verbs layer is in place.");
-  e.emit();
+void tell_ready() noexcept try {
+  const std::lock_guard guard(line_lock);
+  if (line.empty()) return;
+  const std::string hcas = doors().hca_summary();
+  record::nccl_info(line + (hcas.empty() ? "" : "; " + hcas) + "; " + record::log_place());
+  line.clear();
+} catch (...) {  // no memory for the line: the job goes on
 }
 
 std::uint32_t next_connection_id() noexcept {

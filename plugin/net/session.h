@@ -2,8 +2,10 @@
 // transport, and saying so. Shared by the tables of all versions. Control path only.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "config/settings.h"
 #include "inner/find.h"
@@ -17,6 +19,14 @@ struct Doors {
   // The recorder; called at every init, so that a forked child starts anew.
   std::function<void(const config::Settings&, nccl_abi::DebugLogger)> start;
   std::function<inner::Found(const void* caller, int api, const config::Settings&)> find;
+  // The verbs layer, before NCCL's transport is initialized. Empty, or one sentence why it isn't in
+  // place.
+  std::function<std::string(const inner::Found&, const void* caller, const config::Settings&)>
+      install_verbs;
+  // After it was: the HCAs taken and skipped, in one line; empty where nothing is known.
+  std::function<std::string()> hca_summary;
+  // The GID that a device's connections will use; zero where it isn't known.
+  std::function<std::array<std::uint8_t, 16>(const std::string& name, int port)> gid;
 };
 Doors& doors();
 
@@ -26,11 +36,11 @@ const config::Settings& settings();
 // At each init, before the transport is looked for.
 void begin_session(nccl_abi::DebugLogger logger);
 
-// The transport that this version's table wraps from now on: plugin.load, and one line to NCCL's
-// logger. init_rc: what the transport's first init returned.
-void tell_loaded(const inner::Found& found, int api, nccl_abi::Result init_rc);
-// Nothing is wrapped: NCCL uses its own transport without us.
-void tell_not_loaded(const inner::Found& found, int api);
+// plugin.load: what this version's table wraps from now on, or why it wraps nothing and NCCL uses
+// its own transport without us. Puts the verbs layer in place in either case.
+void tell_loaded(const inner::Found& found, int api, const void* caller);
+// After the transport's init: one line to NCCL's logger, once per plugin.load.
+void tell_ready() noexcept;
 
 // Event fields "conn" and "link".listen: 1, 2, ... in this process. Thread-safe.
 std::uint32_t next_connection_id() noexcept;

@@ -57,7 +57,6 @@ class Shim {
   static void forget() noexcept {
     inner_ = Net{};
     inner_table_ = nullptr;
-    told_ = false;
   }
 
  private:
@@ -66,7 +65,6 @@ class Shim {
   static inline Net inner_{};
   static inline const Net* inner_table_ = nullptr;
   static inline Net* exported_ = nullptr;
-  static inline bool told_ = false;
   static inline std::mutex init_lock_;
 
   static bool bound() noexcept { return inner_table_ != nullptr; }
@@ -79,20 +77,26 @@ class Shim {
 
   // --- init and finalize
 
-  static bool bind(nccl_abi::DebugLogger log, const void* caller, inner::Found& found,
-                   bool& disabled) noexcept;
+  static bool bind(nccl_abi::DebugLogger log, const void* caller, bool& disabled) noexcept;
   static void dress(bool disabled) noexcept;
+  // comm: 0 where the version doesn't tell. ctx: where the transport puts its context, or null.
   template <class F>
-  static Result init_any(const void* caller, nccl_abi::DebugLogger log, F&& call) noexcept;
+  static Result init_any(const void* caller, nccl_abi::DebugLogger log, void** ctx,
+                         std::uint64_t comm, const NetCommConfig* config, F&& call) noexcept;
 
   static Result init(nccl_abi::DebugLogger log) noexcept {
-    return init_any(__builtin_return_address(0), log, [&] { return inner_.init(log); });
+    return init_any(__builtin_return_address(0), log, nullptr, 0, nullptr,
+                    [&] { return inner_.init(log); });
   }
   static Result init(nccl_abi::DebugLogger log, nccl_abi::ProfilerCallback profiler) noexcept {
-    return init_any(__builtin_return_address(0), log, [&] { return inner_.init(log, profiler); });
+    return init_any(__builtin_return_address(0), log, nullptr, 0, nullptr,
+                    [&] { return inner_.init(log, profiler); });
   }
   static Result init(void** ctx, std::uint64_t comm_id, NetCommConfig* config,
-                     nccl_abi::DebugLogger log, nccl_abi::ProfilerCallback profiler) noexcept;
+                     nccl_abi::DebugLogger log, nccl_abi::ProfilerCallback profiler) noexcept {
+    return init_any(__builtin_return_address(0), log, ctx, comm_id, config,
+                    [&] { return inner_.init(ctx, comm_id, config, log, profiler); });
+  }
   static Result finalize(void* ctx) noexcept;
 
   // --- devices

@@ -63,22 +63,17 @@ void Shim<Net>::dress(bool disabled) noexcept {
 
 // Finds the transport, or finds it again: an NCCL that was unloaded and loaded anew has its own.
 template <class Net>
-bool Shim<Net>::bind(nccl_abi::DebugLogger log, const void* caller, inner::Found& found,
-                     bool& disabled) noexcept try {
+bool Shim<Net>::bind(nccl_abi::DebugLogger log, const void* caller, bool& disabled) noexcept try {
   disabled = settings().disable;
   if (!disabled) begin_session(log);
-  found = doors().find(caller, kVersion, settings());
-  if (!found) {
-    if (!disabled) tell_not_loaded(found, kVersion);
-    return false;
-  }
+  const inner::Found found = doors().find(caller, kVersion, settings());
   const auto* table = static_cast<const Net*>(found.vtable);
-  if (table != inner_table_) {
-    inner_ = *table;
-    inner_table_ = table;
-    told_ = false;
-    dress(disabled);
-  }
+  if (table == inner_table_ && table != nullptr) return true;
+  if (!disabled) tell_loaded(found, kVersion, caller);
+  if (table == nullptr) return false;
+  inner_ = *table;
+  inner_table_ = table;
+  dress(disabled);
   return true;
 } catch (...) {
   return false;
@@ -87,33 +82,17 @@ bool Shim<Net>::bind(nccl_abi::DebugLogger log, const void* caller, inner::Found
 template <class Net>
 template <class F>
 typename Shim<Net>::Result Shim<Net>::init_any(const void* caller, nccl_abi::DebugLogger log,
-                                               F&& call) noexcept {
+                                               void** ctx, std::uint64_t comm,
+                                               const NetCommConfig* config, F&& call) noexcept {
   const std::lock_guard guard(init_lock_);
-  inner::Found found;
   bool disabled = false;
-  if (!bind(log, caller, found, disabled)) return Result::kInternalError;
+  if (!bind(log, caller, disabled)) return Result::kInternalError;
   if (disabled) return call();
   const context::Scope scope(Call::kInit, {});
   const Result rc = call();
-  if (!told_) {
-    told_ = true;
-    try {
-      tell_loaded(found, kVersion, rc);
-    } catch (...) {  // no memory for the event: the job goes on
-    }
-  }
+  tell_comm_init(kVersion, ctx, comm, config, rc);
+  tell_ready();
   return rc;
-}
-
-template <class Net>
-typename Shim<Net>::Result Shim<Net>::init(void** ctx, std::uint64_t comm_id, NetCommConfig* config,
-                                           nccl_abi::DebugLogger log,
-                                           nccl_abi::ProfilerCallback profiler) noexcept {
-  return init_any(__builtin_return_address(0), log, [&] {
-    const Result rc = inner_.init(ctx, comm_id, config, log, profiler);
-    tell_comm_init(kVersion, *ctx, comm_id, config, rc);
-    return rc;
-  });
 }
 
 // NCCL 2.28.9 and 2.29.2 call it after a failed init too: of ours, when nothing was found, or of

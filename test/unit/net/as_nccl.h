@@ -37,6 +37,13 @@ class AsNccl {
       f.nccl_version = 22809;
       return f;
     };
+    nnd::net::doors().install_verbs = [](const auto&, auto, const auto&) { return std::string(); };
+    nnd::net::doors().hca_summary = [] { return std::string(); };
+    nnd::net::doors().gid = [](const auto& name, int) {
+      std::array<std::uint8_t, 16> gid{};
+      if (name == "fake0") gid[0] = 0xFD;
+      return gid;
+    };
   }
 
   Result init() {

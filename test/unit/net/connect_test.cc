@@ -33,6 +33,7 @@ TEMPLATE_TEST_CASE("connect and accept are polled until they are ready", "", NND
   REQUIRE(trailer);
   CHECK(trailer->proc == nnd::record::proc_id());
   CHECK(trailer->listen == ours(listener).about.link_listen);
+  CHECK(trailer->gid[0] == 0);  // nobody asked for the device's properties yet
 
   state().polls_until_ready = 5;
   void* send = nullptr;
@@ -73,6 +74,20 @@ TEMPLATE_TEST_CASE("the transport sees the handle that it made", "", NND_ALL_VER
   REQUIRE(n.listen(0, handle, &listener) == Result::kSuccess);
   for (std::size_t i = 0; i < 64; ++i) REQUIRE(handle[i] == std::byte{0x5A});
   for (std::size_t i = 64; i < 96; ++i) REQUIRE(handle[i] == std::byte{0});
+  n.net.closeListen(listener);
+}
+
+TEST_CASE("the trailer tells the GID of a device that is known") {
+  AsNccl<nccl_abi::NetV12> n;
+  REQUIRE(n.init() == Result::kSuccess);
+  nccl_abi::NetPropertiesV12 props;
+  REQUIRE(n.net.getProperties(4, &props) == Result::kSuccess);
+  AsNccl<nccl_abi::NetV12>::Handle handle{};
+  void* listener = nullptr;
+  REQUIRE(n.listen(4, handle, &listener) == Result::kSuccess);
+  const auto trailer = nnd::net::read_trailer(handle.data());
+  REQUIRE(trailer);
+  CHECK(trailer->gid[0] == 0xFD);
   n.net.closeListen(listener);
 }
 

@@ -133,3 +133,27 @@ TEST_CASE("a second NCCL is refused, and its finalize doesn't reach the first on
   CHECK(n.net.finalize(first) == Result::kSuccess);
   CHECK(state().calls["finalize"].count == 1);
 }
+
+TEMPLATE_TEST_CASE("switched off, the table is the transport's own but for init", "",
+                   NND_ALL_VERSIONS) {
+  AsNccl<TestType> n;
+  // settings() is read once per process; the door is asked through it.
+  const bool before = nnd::net::settings().disable;
+  const_cast<nnd::config::Settings&>(nnd::net::settings()).disable = true;
+  bool started = false;
+  nnd::net::doors().start = [&](const auto&, auto) { started = true; };
+  nnd::net::doors().install_verbs = [&](const auto&, auto, const auto&) {
+    started = true;
+    return std::string();
+  };
+  const auto original = n.net.init;
+  REQUIRE(n.init() == Result::kSuccess);
+  REQUIRE(n.init() == Result::kSuccess);
+  const_cast<nnd::config::Settings&>(nnd::net::settings()).disable = before;
+  CHECK_FALSE(started);
+  CHECK(state().calls["init"].count == 2);
+  CHECK(n.net.init == original);
+  TestType expected = *fake::transport<TestType>();
+  expected.init = original;
+  CHECK(std::memcmp(&n.net, &expected, sizeof expected) == 0);
+}

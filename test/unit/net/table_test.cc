@@ -150,3 +150,18 @@ TEMPLATE_TEST_CASE("arguments reach the transport unchanged, comms and requests 
     CHECK(args("finalize") == words(n.ctx));
   }
 }
+
+TEST_CASE("virtual devices are believed only where they can be") {
+  nccl_abi::NetPropertiesV9 p{};
+  p.vProps.ndevs = 2;
+  p.vProps.devs[0] = 1;
+  p.vProps.devs[1] = 3;
+  CHECK(nnd::net::to_device(0, p).parts == std::vector<int>{1, 3});
+  p.vProps.devs[1] = 0x7fff1234;
+  CHECK(nnd::net::to_device(0, p).parts.empty());
+  p.vProps.devs[1] = 3;
+  p.vProps.ndevs = 5;
+  CHECK(nnd::net::to_device(0, p).parts.empty());
+  p.vProps.ndevs = -1;
+  CHECK(nnd::net::to_device(0, p).parts.empty());
+}

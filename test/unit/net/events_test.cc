@@ -1,0 +1,215 @@
+// The events of a connection's life, as they get into the log.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "as_nccl.h"
+#include "record/recorder.h"
+
+using fake::AsNccl;
+using fake::Result;
+using fake::state;
+using Json = nlohmann::json;
+
+namespace {
+
+// Runs f in a process of its own with the recorder on, and returns the log.
+std::vector<Json> log_of(const std::function<void()>& f) {
+  char directory[] = "/tmp/nnd-net-XXXXXX";
+  REQUIRE(mkdtemp(directory) != nullptr);
+  const std::string file = std::string(directory) + "/log.jsonl";
+  const pid_t child = fork();
+  if (child == 0) {
+    nnd::config::Settings settings;
+    settings.file = file;
+    settings.events = "*";
+    nnd::record::start(settings);
+    nnd::net::begin_session(fake::logger);
+    f();
+    nnd::record::stop();
+    _exit(0);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  std::vector<Json> lines;
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) lines.push_back(Json::parse(line));
+  std::filesystem::remove_all(directory);
+  REQUIRE(status == 0);
+  return lines;
+}
+
+const Json* find(const std::vector<Json>& log, const char* event) {
+  for (const Json& line : log)
+    if (line["ev"] == event) return &line;
+  return nullptr;
+}
+
+const Json& the(const std::vector<Json>& log, const char* event) {
+  const Json* found = find(log, event);
+  INFO(event);
+  REQUIRE(found != nullptr);
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("a connection's life is told") {
+  AsNccl<nccl_abi::NetV12> n;
+  nnd::net::doors().find = [](const void*, int api, const auto&) {
+    nnd::inner::Found f;
+    f.vtable = fake::transport<nccl_abi::NetV12>();
+    f.net_version = api;
+    f.name = "IB";
+    f.module = "/lib/libnccl.so.2";
+    f.nccl_version = 23007;
+    return f;
+  };
+  const auto log = log_of([&] {
+    n.init();
+    nccl_abi::NetPropertiesV12 props;
+    n.net.getProperties(0, &props);
+    n.net.getProperties(0, &props);
+    AsNccl<nccl_abi::NetV12>::Handle handle{};
+    void* listener = nullptr;
+    void* send = nullptr;
+    n.listen(0, handle, &listener);
+    state().polls_until_ready = 2;
+    for (int i = 0; i < 3; ++i) n.connect(0, handle, &send);
+    void* request = nullptr;
+    n.isend(send, 100, &request);
+    state().done = true;
+    int done = 0;
+    n.net.test(request, &done, nullptr);
+    n.isend(send, 100, &request);
+    n.net.closeSend(send);
+    n.net.closeListen(listener);
+    n.net.finalize(n.ctx);
+  });
+
+  const Json& load = the(log, "plugin.load");
+  CHECK(load["seq"] == 0);
+  CHECK(load["inner"]["name"] == "IB");
+  CHECK(load["nccl_version"] == "2.30.7");
+  CHECK(load["net_api"] == 12);
+  CHECK(load["layers"] == Json::array({"net", "verbs"}));
+  CHECK(the(log, "comm.init")["comm"] == "0xc0");
+  std::size_t devices = 0;
+  for (const Json& line : log) devices += line["ev"] == "net.device" ? 1 : 0;
+  CHECK(devices == 1);
+  CHECK(the(log, "net.device")["dev"]["pci"] == "0000:00:01.0");
+
+  const Json& listen = the(log, "conn.listen");
+  const Json& open = the(log, "conn.open");
+  const Json& ready = the(log, "conn.ready");
+  const Json& close = the(log, "conn.close");
+  CHECK(listen["trailer"] == true);
+  CHECK(open["dir"] == "send");
+  CHECK(open["comm"] == "0xc0");
+  CHECK(open["dev"]["name"] == "fake0");
+  CHECK(open["link"] == listen["link"]);
+  CHECK(ready["conn"] == open["conn"]);
+  CHECK(ready["polls"] == 3);
+  CHECK(close["conn"] == open["conn"]);
+  CHECK(close["started"] == 2);
+  CHECK(close["completed"] == 1);
+  CHECK(close["in_flight"] == 1);
+  CHECK(close["bytes"] == 100);
+  CHECK(close["latency_ns"].size() == 1);
+  CHECK(the(log, "req.post")["bytes"] == 100);
+  CHECK(the(log, "req.done")["kind"] == "send");
+  CHECK(the(log, "comm.finalize")["open_connections"] == 0);
+}
+
+TEST_CASE("a failed connect tells the verb that failed") {
+  static nccl_abi::NetV12 table;
+  table = *fake::transport<nccl_abi::NetV12>();
+  table.connect = [](void*, int, void*, void**, nccl_abi::NetDeviceHandle**) {
+    nnd::context::current().failed_verb = "ibv_modify_qp";
+    nnd::context::current().failed_errno = 110;
+    return Result::kSystemError;
+  };
+  AsNccl<nccl_abi::NetV12> n(&table);
+  const auto log = log_of([&] {
+    n.init();
+    AsNccl<nccl_abi::NetV12>::Handle handle{};
+    void* send = nullptr;
+    n.connect(0, handle, &send);
+  });
+  const Json& fail = the(log, "conn.fail");
+  CHECK(fail["rc"] == 2);
+  CHECK(fail["stage"] == "connect");
+  CHECK(fail["polls"] == 1);
+  CHECK(fail["verb"] == "ibv_modify_qp");
+  CHECK(fail["errno"] == 110);
+  CHECK(fail["cause"] == "QP-110");
+  CHECK(fail["sev"] == "error");
+  CHECK(find(log, "conn.ready") == nullptr);
+}
+
+TEST_CASE("what NCCL gives up is told once") {
+  AsNccl<nccl_abi::NetV12> n;
+  const auto log = log_of([&] {
+    n.init();
+    AsNccl<nccl_abi::NetV12>::Handle handle{};
+    void* comm = nullptr;
+    void* listener = nullptr;
+    n.listen(0, handle, &listener);
+    state().polls_until_ready = 1000;
+    n.connect(0, handle, &comm);
+    n.accept(listener, &comm);
+    n.net.closeListen(listener);
+    n.net.finalize(n.ctx);
+  });
+  std::vector<std::string> stages;
+  for (const Json& line : log) {
+    if (line["ev"] != "conn.fail") continue;
+    CHECK(line["abandoned"] == true);
+    CHECK(line["cause"] == "HANG-CONNECT");
+    stages.push_back(line["stage"]);
+  }
+  CHECK(stages == std::vector<std::string>{"accept", "connect"});
+}
+
+TEST_CASE("a plugin that wraps nothing says so in one event") {
+  AsNccl<nccl_abi::NetV12> n;
+  nnd::net::doors().find = [](const void*, int, const auto&) {
+    nnd::inner::Found f;
+    f.why = "it hides well";
+    return f;
+  };
+  const auto log = log_of([&] { n.init(); });
+  const Json& load = the(log, "plugin.load");
+  CHECK(load["sev"] == "warn");
+  CHECK(load["msg"].get<std::string>().find("it hides well") != std::string::npos);
+  CHECK(load["layers"] == Json::array({"verbs"}));
+  CHECK(find(log, "comm.init") == nullptr);
+}
+
+TEST_CASE("NCCLs that forget their plugin are warned of, unless told not to") {
+  const auto load = [](int version) {
+    AsNccl<nccl_abi::NetV11> n;
+    nnd::net::doors().find = [version](const void*, int, const auto&) {
+      nnd::inner::Found f;
+      f.vtable = fake::transport<nccl_abi::NetV11>();
+      f.nccl_version = version;
+      return f;
+    };
+    return the(log_of([&] { n.init(); }), "plugin.load");
+  };
+  unsetenv("NCCL_NET_PLUGIN_REF_COUNT");
+  CHECK(load(22703)["sev"] == "info");
+  CHECK(load(22803)["sev"] == "warn");
+  CHECK(load(22907)["sev"] == "warn");
+  CHECK(load(23003)["sev"] == "info");
+  CHECK(load(22902)["limits"].size() == 1);
+  setenv("NCCL_NET_PLUGIN_REF_COUNT", "1", 1);
+  CHECK(load(22809)["sev"] == "info");
+  unsetenv("NCCL_NET_PLUGIN_REF_COUNT");
+}
