@@ -71,7 +71,6 @@ void Box::abandon() noexcept {
 void Box::unmap() noexcept {
   if (!file_backed_) return;
   ::munmap(base_, kBytes);
-  sigbus::unwatch();
   file_backed_ = false;
 }
 

@@ -68,8 +68,10 @@ Reference reference() noexcept {
 }
 
 std::uint64_t to_ns(std::uint64_t ticks) noexcept {
-  return static_cast<std::uint64_t>(static_cast<double>(ticks) *
-                                    g_ns_per_tick.load(std::memory_order_relaxed));
+  // Signed conversions are one instruction each; nothing lasts 2^63 ticks.
+  return static_cast<std::uint64_t>(
+      static_cast<std::int64_t>(static_cast<double>(static_cast<std::int64_t>(ticks)) *
+                                g_ns_per_tick.load(std::memory_order_relaxed)));
 }
 
 }  // namespace nnd::record::raw_clock

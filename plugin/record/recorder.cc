@@ -18,6 +18,7 @@
 #include "record/filter.h"
 #include "record/quiet_signals.h"
 #include "record/raw_clock.h"
+#include "record/sigbus.h"
 #include "record/submit.h"
 
 namespace nnd::record {
@@ -121,6 +122,7 @@ void in_child() noexcept {
   g_state.store(nullptr);
   g_proc_id.store(0);
   g_phase.store(Phase::kIdle);
+  sigbus::unwatch();
   if (state == nullptr) return;
   state->box.unmap();
   state->files.close();
@@ -167,8 +169,9 @@ void start(const config::Settings& settings) {
   if (settings.disable || !g_phase.compare_exchange_strong(idle, Phase::kStarting)) return;
   watch_forks();
   raw_clock::calibrate();
+  std::unique_ptr<State> state;
   try {
-    auto state = std::make_unique<State>();
+    state = std::make_unique<State>();
     build(*state, settings);
     state->previous = g_latest.load();
     state->has_thread = start_thread(*state);
@@ -176,6 +179,11 @@ void start(const config::Settings& settings) {
     g_state.store(state.release(), std::memory_order_release);
     g_phase.store(Phase::kRunning);
   } catch (...) {
+    if (state != nullptr) {
+      state->files.remove_box();
+      state->files.close();
+      state->box.abandon();
+    }
     g_phase.store(Phase::kIdle);
     nccl_info("no memory for the event log; nothing is recorded");
   }

@@ -17,6 +17,7 @@ namespace nnd::record {
 namespace {
 
 constexpr int kMostSuffixes = 1000;
+constexpr int kMostLookedAt = 10000;  // a start must not take long
 
 std::string errno_text(int error) { return std::generic_category().message(error); }
 
@@ -171,7 +172,9 @@ void remove_old_files(int dir_fd, int days) noexcept {
     return;
   }
   const time_t oldest = ::time(nullptr) - static_cast<time_t>(days) * 24 * 3600;
-  while (const dirent* entry = ::readdir(dir)) {
+  for (int i = 0; i < kMostLookedAt; ++i) {
+    const dirent* entry = ::readdir(dir);
+    if (entry == nullptr) break;
     const std::string_view name = entry->d_name;
     if (name.find(".jsonl") == name.npos && name.find(".nndbox") == name.npos) continue;
     struct stat s {};

@@ -24,7 +24,7 @@ void on_sigbus(int signal, siginfo_t* info, void* context) noexcept;
 bool replace_page(const siginfo_t* info) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
   const std::uintptr_t base = g_base.load(std::memory_order_acquire);
-  if (info->si_code <= 0 || base == 0 || address < base ||
+  if (info->si_code <= 0 || info->si_code == BUS_MCEERR_AO || base == 0 || address < base ||
       address - base >= g_size.load(std::memory_order_relaxed))
     return false;
   const std::uintptr_t page = address & ~(g_page.load(std::memory_order_relaxed) - 1);
@@ -36,16 +36,23 @@ bool replace_page(const siginfo_t* info) noexcept {
 }
 
 void chain(int signal, siginfo_t* info, void* context) noexcept {
+  const bool has_handler = (g_previous.sa_flags & SA_SIGINFO) != 0 ||
+                           (g_previous.sa_handler != SIG_DFL && g_previous.sa_handler != SIG_IGN);
+  if (has_handler && (g_previous.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) {
+    struct sigaction fallback {};
+    fallback.sa_handler = SIG_DFL;
+    ::sigaction(SIGBUS, &fallback, nullptr);
+  }
   if ((g_previous.sa_flags & SA_SIGINFO) != 0)
     return g_previous.sa_sigaction(signal, info, context);
-  const bool from_kernel = info->si_code > 0;
-  if (g_previous.sa_handler == SIG_IGN && !from_kernel) return;
-  if (g_previous.sa_handler != SIG_DFL && g_previous.sa_handler != SIG_IGN)
-    return g_previous.sa_handler(signal);
+  if (has_handler) return g_previous.sa_handler(signal);
+  // Sent by a process, or an early notice of bad memory: nothing that repeats itself.
+  const bool sent = info->si_code <= 0 || info->si_code == BUS_MCEERR_AO;
+  if (g_previous.sa_handler == SIG_IGN && sent) return;
   // The default action: put it back. A fault repeats itself on return; a signal that was sent must
   // be sent again (it is blocked until we return).
   ::sigaction(SIGBUS, &g_previous, nullptr);
-  if (!from_kernel) ::raise(signal);
+  if (sent) ::raise(signal);
 }
 
 void on_sigbus(int signal, siginfo_t* info, void* context) noexcept {

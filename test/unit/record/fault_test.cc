@@ -144,6 +144,25 @@ TEST_CASE("a tmpfs too small for the black box: anonymous memory, and the log go
     CHECK(WEXITSTATUS(status) == 0);
 }
 
+TEST_CASE("no memory: nothing is recorded, and the job goes on") {
+  if constexpr (kSanitized) {
+    WARN("SKIPPED: a sanitizer needs its address space");
+    return;
+  }
+  const TempDir dir;
+  const int status = in_child([&] {
+    const CapturedAdvice told;
+    const rlimit limit{1, 1};
+    if (::setrlimit(RLIMIT_AS, &limit) != 0) return 1;
+    start(log_to(dir / "log.jsonl"));
+    if (running()) return 2;
+    emit_numbered(1, 1);
+    stop();
+    return 0;
+  });
+  CHECK(ended_with(status, 0));
+}
+
 TEST_CASE("a black box that is truncated while it is mapped") {
   const TempDir dir;
   const int status = in_child([&] {
