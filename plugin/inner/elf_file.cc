@@ -5,8 +5,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <utility>
+
+#include "inner/memory.h"
 
 namespace nnd::inner {
 namespace {
@@ -16,6 +20,20 @@ constexpr std::size_t kNameMax = 64;        // longer names are not looked for
 constexpr std::size_t kNotesMax = 1 << 16;  // bytes
 constexpr std::size_t kPart = 1 << 16;      // bytes read at once
 constexpr std::size_t kCompared = 1 << 22;  // bytes of each segment compared without a build id
+
+// The file as the kernel knows it: where the loader has a path that begins where the process was
+// when it loaded the library.
+std::string mapped_file(const Module& module) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const std::uintptr_t begin = std::strtoull(line.c_str(), nullptr, 16);
+    const std::size_t path = line.find('/');
+    if (begin == module.segments.front().begin && path != std::string::npos) {
+      return line.substr(path);
+    }
+  }
+  return module.path;
+}
 
 }  // namespace
 
@@ -29,7 +47,8 @@ ElfFile::~ElfFile() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-std::optional<ElfFile> ElfFile::open(const std::string& path, std::string* why) {
+std::optional<ElfFile> ElfFile::open(const Module& module, std::string* why) {
+  const std::string path = module.path.front() == '/' ? module.path : mapped_file(module);
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
     *why = std::string("can't be opened: ") + std::strerror(errno);
@@ -110,9 +129,7 @@ bool ElfFile::same_start(const ElfW(Phdr) & segment, std::uintptr_t memory) cons
   for (std::uint64_t at = 0; at < size; at += part.size()) {
     part.resize(std::min<std::uint64_t>(kPart, size - at));
     if (!read(part.data(), part.size(), segment.p_offset + at)) return false;
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): the caller has compared the segment's bounds
-    const void* loaded = reinterpret_cast<const void*>(memory + at);
-    if (std::memcmp(part.data(), loaded, part.size()) != 0) return false;
+    if (!same_bytes(memory + at, part.data(), part.size())) return false;
   }
   return true;
 }

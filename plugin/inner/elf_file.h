@@ -18,8 +18,8 @@ namespace nnd::inner {
 
 class ElfFile {
  public:
-  // Null, with one clause in *why, when it can't be opened or is not an ELF file of this machine.
-  static std::optional<ElfFile> open(const std::string& path, std::string* why);
+  // Null, with one clause in *why, when it can't be opened or is not a whole 64-bit ELF file.
+  static std::optional<ElfFile> open(const Module& module, std::string* why);
 
   ElfFile(ElfFile&& other) noexcept;
   ElfFile& operator=(ElfFile&&) = delete;

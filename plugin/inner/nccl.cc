@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "inner/elf_file.h"
+#include "inner/memory.h"
 #include "nccl_abi/common.h"
 #include "nccl_abi/versions.h"
 
@@ -16,14 +17,14 @@ constexpr std::string_view kPluginSymbol = "ncclNetPlugin_v";
 
 // The highest N of the names ncclNetPlugin_vN in a block of read-only data; 0 for none, and for a
 // name that is put together at run time (no digit follows).
-int highest_plugin_version(std::string_view text) {
+int highest_plugin_version(std::uintptr_t begin, std::uintptr_t end) {
   int highest = 0;
-  for (std::size_t at = text.find(kPluginSymbol); at != std::string_view::npos;
-       at = text.find(kPluginSymbol, at)) {
+  for (std::uintptr_t at = find_text(begin, end, kPluginSymbol); at != end;
+       at = find_text(at, end, kPluginSymbol)) {
     at += kPluginSymbol.size();
     int version = 0;
-    for (; at < text.size() && text[at] >= '0' && text[at] <= '9' && version < 1000; ++at) {
-      version = version * 10 + (text[at] - '0');
+    for (; at < end && byte_at(at) >= '0' && byte_at(at) <= '9' && version < 1000; ++at) {
+      version = version * 10 + (byte_at(at) - '0');
     }
     if (version == 0) return 0;
     highest = std::max(highest, version);
@@ -60,13 +61,11 @@ int nccl_version(const Module& module) {
 int own_net_version(const Module& module, int nccl_code) {
   if (const int known = nccl_abi::net_version_of(nccl_code)) return known;
   std::string why;
-  const std::optional<ElfFile> file = ElfFile::open(module.path, &why);
+  const std::optional<ElfFile> file = ElfFile::open(module, &why);
   if (!file || !file->differs_from(module).empty()) return 0;
   const std::optional<Segment> data = file->section(".rodata");
   if (!data || !module.covers(module.base + data->begin, data->end - data->begin)) return 0;
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): covered by a segment
-  return highest_plugin_version(
-      {reinterpret_cast<const char*>(module.base + data->begin), data->end - data->begin});
+  return highest_plugin_version(module.base + data->begin, module.base + data->end);
 }
 
 Calling calling_module(const void* caller, const std::function<bool(const Module&)>& holds) {

@@ -34,7 +34,7 @@ Hit by_symbol(const Module& module, const std::vector<Segment>& code, const char
 
 Hit search(const Module& module, const char* symbol, const Shape& shape) {
   std::string why;
-  const std::optional<ElfFile> file = ElfFile::open(module.path, &why);
+  const std::optional<ElfFile> file = ElfFile::open(module, &why);
   if (!file) return fail(Trouble::kFileReplaced, "its file " + why);
   why = file->differs_from(module);
   if (!why.empty()) return fail(Trouble::kFileReplaced, "its file was replaced: it " + why);

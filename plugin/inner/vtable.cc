@@ -1,7 +1,9 @@
 #include "inner/vtable.h"
 
 #include <algorithm>
-#include <cstring>
+#include <iterator>
+
+#include "inner/memory.h"
 
 namespace nnd::inner {
 namespace {
@@ -18,16 +20,12 @@ constexpr std::uint32_t kAbsolute = R_AARCH64_ABS64;
 
 constexpr std::size_t kWord = sizeof(std::uintptr_t);
 
-// NOLINTBEGIN(performance-no-int-to-ptr): addresses come from the loader's tables, as numbers
-std::uintptr_t word_at(std::uintptr_t address) {
-  return *reinterpret_cast<const std::uintptr_t*>(address);
-}
-
 template <class Visit>
 void each_rela(const Module& module, const Visit& visit) {
   const std::uintptr_t table = module.dynamic_address(DT_RELA);
   const std::size_t size = module.dynamic_value(DT_RELASZ);
   if (table == 0 || !module.covers(table, size)) return;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as numbers
   const auto* rela = reinterpret_cast<const ElfW(Rela)*>(table);
   for (std::size_t i = 0; i < size / sizeof *rela; ++i) {
     const auto type = static_cast<std::uint32_t>(ELF64_R_TYPE(rela[i].r_info));
@@ -59,11 +57,9 @@ void each_relr(const Module& module, const Visit& visit) {
 }
 
 bool names_it(const Module& module, std::uintptr_t text, std::string_view name) {
-  return module.covers(text, name.size() + 1) &&
-         std::memcmp(reinterpret_cast<const void*>(text), name.data(), name.size()) == 0 &&
-         reinterpret_cast<const char*>(text)[name.size()] == '\0';
+  return module.covers(text, name.size() + 1) && same_bytes(text, name.data(), name.size()) &&
+         byte_at(text + name.size()) == '\0';
 }
-// NOLINTEND(performance-no-int-to-ptr)
 
 bool within(const std::vector<Segment>& ranges, std::uintptr_t address) {
   return std::any_of(ranges.begin(), ranges.end(),

@@ -137,6 +137,16 @@ TEST_CASE("a file that is not the one loaded is turned down") {
   }
 }
 
+TEST_CASE("a file that was loaded by a relative path, from another folder") {
+  const TempDir dir;
+  copy_fixture("nccl", dir.file("libnccl.so.2"));
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(dir.path());
+  const Fixture nccl("./libnccl.so.2");
+  std::filesystem::current_path(before);
+  require_found(nccl, Method::kSymtab, 11, 22809);
+}
+
 TEST_CASE("the first NCCL of a process is the one that is wrapped") {
   std::optional<Fixture> first(Fixture::named("nccl"));
   const Fixture second = Fixture::named("nccl_other");
