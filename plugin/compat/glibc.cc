@@ -4,17 +4,46 @@
 #include <dlfcn.h>
 #include <features.h>
 #include <link.h>
+#include <pthread.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdlib>
+#include <ctime>
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
 extern "C" {
+
+#if __GLIBC_PREREQ(2, 30)
+HIDDEN pid_t gettid() noexcept { return static_cast<pid_t>(syscall(SYS_gettid)); }
+
+// What a condition_variable waits with until a time of the steady clock: as libstdc++ did before,
+// the rest of the time is taken over to the clock that a condition has by default.
+HIDDEN int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
+                                  clockid_t clock, const timespec* until) {
+  constexpr long kSecond = 1'000'000'000;  // ns
+  timespec now{};
+  timespec deadline{};
+  clock_gettime(clock, &now);
+  clock_gettime(CLOCK_REALTIME, &deadline);
+  deadline.tv_sec += until->tv_sec - now.tv_sec;
+  deadline.tv_nsec += until->tv_nsec - now.tv_nsec;
+  if (deadline.tv_nsec < 0) {
+    deadline.tv_nsec += kSecond;
+    --deadline.tv_sec;
+  } else if (deadline.tv_nsec >= kSecond) {
+    deadline.tv_nsec -= kSecond;
+    ++deadline.tv_sec;
+  }
+  return pthread_cond_timedwait(condition, mutex, &deadline);
+}
+#endif
 
 #if __GLIBC_PREREQ(2, 32)
 // Zero means: there may be several threads.
@@ -43,6 +72,21 @@ HIDDEN int fstat(int fd, struct stat* out) noexcept { return __fxstat(kStatVersi
 HIDDEN int fstatat(int dir, const char* path, struct stat* out, int flags) noexcept {
   return __fxstatat(kStatVersion, dir, path, out, flags);
 }
+
+// The names that libstdc++ uses for the same functions and, on 64-bit machines, the same struct.
+HIDDEN int stat64(const char* path, struct stat64* out) noexcept {
+  return stat(path, reinterpret_cast<struct stat*>(out));
+}
+HIDDEN int lstat64(const char* path, struct stat64* out) noexcept {
+  return lstat(path, reinterpret_cast<struct stat*>(out));
+}
+HIDDEN int fstat64(int fd, struct stat64* out) noexcept {
+  return fstat(fd, reinterpret_cast<struct stat*>(out));
+}
+HIDDEN int fstatat64(int dir, const char* path, struct stat64* out, int flags) noexcept {
+  return fstatat(dir, path, reinterpret_cast<struct stat*>(out), flags);
+}
+static_assert(sizeof(struct stat) == sizeof(struct stat64));
 #endif
 
 #if __GLIBC_PREREQ(2, 36)

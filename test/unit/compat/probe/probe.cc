@@ -1,10 +1,14 @@
 // Linked like the plugin. Uses what newer C libraries do in other ways than 2.28: unwinding, the
-// stat family, reference counts that look for threads, random_device.
+// stat family, reference counts that look for threads, random_device, waiting by the steady clock.
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <condition_variable>
 #include <filesystem>
+#include <fstream>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <set>
 #include <stdexcept>
@@ -53,6 +57,26 @@ bool draws() {
   return numbers.size() > 4;
 }
 
+// Past and future deadlines of the steady clock.
+bool waits() {
+  std::mutex mutex;
+  std::condition_variable condition;
+  std::unique_lock lock(mutex);
+  const auto start = std::chrono::steady_clock::now();
+  const auto past = start - std::chrono::milliseconds(1500);
+  if (condition.wait_until(lock, past) != std::cv_status::timeout) return false;
+  while (condition.wait_until(lock, start + std::chrono::milliseconds(20)) !=
+         std::cv_status::timeout) {
+  }
+  return std::chrono::steady_clock::now() - start >= std::chrono::milliseconds(20) && gettid() > 0;
+}
+
+bool reads_streams() {
+  std::ifstream file("/proc/self/status");
+  std::string word;
+  return static_cast<bool>(file >> word) && file.rdbuf()->in_avail() >= 0;
+}
+
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const char* compat_probe() {
@@ -60,5 +84,7 @@ extern "C" __attribute__((visibility("default"))) const char* compat_probe() {
   if (!knows_files()) return "files";
   if (!shares()) return "shared pointers";
   if (!draws()) return "random numbers";
+  if (!waits()) return "waiting";
+  if (!reads_streams()) return "streams";
   return "";
 }
