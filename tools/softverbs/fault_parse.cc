@@ -38,8 +38,9 @@ void require_names(TomlReader& reader, const Fault& fault, const Scenario& scena
   }
   const auto require = [&](const char* key, const std::string& name,
                            const std::vector<std::string>& names) {
+    if (name.empty()) return;
     for (const auto& known : names)
-      if (name.empty() || known == name) return;
+      if (known == name) return;
     const std::string near = nearest(name, names);
     reader.fail(key, "there is no \"" + name + "\"" +
                          (near.empty() ? "" : "; did you mean \"" + near + "\"?"));

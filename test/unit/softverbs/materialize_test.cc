@@ -1,0 +1,81 @@
+#include <fstream>
+#include <iterator>
+
+#include "stage.h"
+#include "support/catch.h"
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string content(const fs::path& file) {
+  std::ifstream in(file);
+  std::string text((std::istreambuf_iterator<char>(in)), {});
+  if (!text.empty() && text.back() == '\n') text.pop_back();
+  return in.is_open() ? text : "missing";
+}
+
+constexpr const char* kBonded = R"(
+[[host]]
+[[host.netdev]]
+name = "bond0"
+kind = "bond"
+slaves = ["eno1", "eno2"]
+address = "10.1.0.11/16"
+gateway = "10.1.0.1"
+[[host.hca]]
+name = "mlx5_bond_0"
+netdev = "bond0"
+speed_mbps = 25000
+pci = "0000:31:00.0"
+parent = "0000:30:01.0"
+numa = 1
+[host.sysfs]
+"module/nvidia_peermem/version" = "550.54"
+"class/infiniband/mlx5_bond_0/fw_ver" = false
+)";
+
+}  // namespace
+
+TEST_CASE("the tree reads as a node's sysfs") {
+  stage::Stage stage(kBonded);
+  const fs::path root = stage.sysfs("node0");
+  const fs::path hca = root / "class/infiniband/mlx5_bond_0";
+  const fs::path port = hca / "ports/1";
+  CHECK(content(port / "state") == "4: ACTIVE");
+  CHECK(content(port / "rate") == "25 Gb/sec (1X EDR)");
+  CHECK(content(port / "link_layer") == "Ethernet");
+  CHECK(content(port / "gids/3") == "0000:0000:0000:0000:0000:ffff:0a01:000b");
+  CHECK(content(port / "gids/9") == "0000:0000:0000:0000:0000:0000:0000:0000");
+  CHECK(content(port / "gid_attrs/types/3") == "RoCE v2");
+  CHECK(content(port / "gid_attrs/types/2") == "IB/RoCE v1");
+  CHECK(content(port / "gid_attrs/ndevs/3") == "bond0");
+  CHECK(fs::canonical(hca / "device") ==
+        fs::canonical(root) / "devices/pci0000:30/0000:30:01.0/0000:31:00.0");
+  CHECK(fs::read_symlink(hca / "device").is_relative());
+  CHECK(content(hca / "device/numa_node") == "1");
+  CHECK(content(hca / "device/class") == "0x020000");
+  CHECK(content(root / "class/infiniband_verbs/uverbs0/ibdev") == "mlx5_bond_0");
+  CHECK(content(root / "class/net/bond0/bonding/slaves") == "eno1 eno2");
+  CHECK(content(root / "class/net/eno1/master/ifindex") == "2");
+  CHECK(fs::exists(hca / "device/net/eno1"));
+  CHECK(content(root / "module/nvidia_peermem/version") == "550.54");
+  CHECK(content(hca / "fw_ver") == "missing");
+}
+
+TEST_CASE("nnd-netlink.json tells links, addresses and routes") {
+  stage::Stage stage(kBonded);
+  const std::string json = content(stage.sysfs("node0") / "nnd-netlink.json");
+  for (const char* part : {R"("name": "bond0")", R"("kind": "bond")", R"("10.1.0.11/16")",
+                           R"("master": "bond0")", R"("via": "10.1.0.1")"}) {
+    INFO(part);
+    CHECK(json.find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("an unknown host is an error") {
+  const stage::TemporaryDirectory dir;
+  const auto scenario = softverbs::parse_scenario("[[host]]\n", "x.toml");
+  CHECK_THROWS_AS(softverbs::materialize(scenario, "nobody", dir.path() / "s", dir.path() / "f"),
+                  softverbs::ScenarioError);
+}
