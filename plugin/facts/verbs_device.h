@@ -47,6 +47,8 @@ struct VerbsDevice {
   int max_qp = 0;
   int max_cq = 0;
   int max_mr = 0;
+  // errno of ibv_reg_dmabuf_mr with fd -1, which says whether DMA-BUF is supported; -1: not asked
+  int dmabuf_errno = -1;
   std::vector<VerbsPort> ports;
 };
 

@@ -38,7 +38,9 @@ std::atomic<bool> node_told{false};
 
 void tell_node(const std::vector<facts::VerbsDevice>& devices) noexcept try {
   if (node_told.exchange(true)) return;
-  const auto sources = facts::Sources::of_process(settings(), nccl_version.load());
+  auto sources = facts::Sources::of_process(settings(), nccl_version.load());
+  for (const facts::VerbsDevice& device : devices)
+    if (device.dmabuf_errno >= 0) sources.dmabuf_errno[device.name] = device.dmabuf_errno;
   facts::Node node = facts::collect(devices, sources);
   facts::emit_facts(node);
   facts::set_current_node(std::move(node));

@@ -76,7 +76,8 @@ void examine(const Library& lib, ibv_device** list, int& count) {
     facts.push_back(probe(lib.real, device, &context));
     if (context != nullptr) entry.opened[device] = context;
   }
-  if (const DevicesSeen seen = g_seen.load(std::memory_order_acquire)) seen(facts);
+  if (const DevicesSeen seen = g_seen.load(std::memory_order_acquire))
+    quietly([&] { seen(facts); });
   count = hide(list, entry.all, facts);
 }
 

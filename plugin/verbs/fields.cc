@@ -1,5 +1,6 @@
 #include "verbs/fields.h"
 
+#include <array>
 #include <cstring>
 
 #include "verbs/gid.h"
@@ -13,7 +14,7 @@ void add_connection(record::Event& event, const context::Connection& conn, std::
     if (conn.dir != context::Direction::kNone)
       event.add("dir", conn.dir == context::Direction::kSend ? "send" : "recv");
     if (conn.comm != 0) event.hex("comm", conn.comm);
-    if (conn.link_proc != 0)
+    if (conn.link_listen != 0)
       event.object("link").hex("proc", conn.link_proc).add("listen", conn.link_listen).end();
   }
   if (!owner.empty()) event.add("owner", owner);
@@ -25,6 +26,7 @@ void add_device(record::Event& event, const DeviceFields& device) {
   if (device.gid_index >= 0) event.add("gid_index", device.gid_index);
   if (device.gid != nullptr && !is_zero(*device.gid)) event.add("gid", gid_text(*device.gid));
   if (!device.subnet.empty()) event.add("subnet", device.subnet);
+  if (!device.netdev.empty()) event.add("netdev", device.netdev);
   event.end();
 }
 
@@ -33,7 +35,8 @@ void add_errno(record::Event& event, int error) {
 }
 
 std::string errno_text(int error) {
-  return std::to_string(error) + " (" + std::strerror(error) + ")";
+  std::array<char, 128> text{};
+  return std::to_string(error) + " (" + ::strerror_r(error, text.data(), text.size()) + ")";
 }
 
 void note_failure(const char* verb, int error) noexcept {

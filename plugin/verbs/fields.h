@@ -11,13 +11,14 @@ namespace nnd::verbs {
 // conn, dir, link, comm; or owner where there is no connection.
 void add_connection(record::Event& event, const context::Connection& conn, std::string_view owner);
 
-// dev {name, port, gid_index, gid, subnet}: what is known of it.
+// dev {name, port, gid_index, gid, subnet, netdev}: what is known of it.
 struct DeviceFields {
   std::string_view name;
   unsigned port = 0;   // 0: unknown
   int gid_index = -1;  // -1: unknown, no GRH
   const ibv_gid* gid = nullptr;
   std::string_view subnet{};
+  std::string_view netdev{};
 };
 void add_device(record::Event& event, const DeviceFields& device);
 

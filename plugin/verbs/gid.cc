@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -14,8 +13,6 @@ namespace nnd::verbs {
 namespace {
 
 constexpr std::array<std::uint8_t, 12> kIpv4Mapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-
-std::atomic<PrefixSource> g_prefix_source{nullptr};
 
 using GidKey = std::tuple<const ibv_context*, unsigned, unsigned>;
 std::mutex g_mutex;
@@ -47,25 +44,6 @@ std::string address_text(const ibv_gid& gid) {
   if (!is_ipv4(gid)) return gid_text(gid);
   std::array<char, INET_ADDRSTRLEN> text{};
   return ::inet_ntop(AF_INET, gid.raw + 12, text.data(), text.size()) == nullptr ? "" : text.data();
-}
-
-std::string subnet_text(const ibv_gid& gid, int prefix) {
-  ibv_gid masked = gid;
-  const int keep = prefix + (is_ipv4(gid) ? 96 : 0);
-  for (int bit = 0; bit < 128; ++bit)
-    if (bit >= keep)
-      masked.raw[bit / 8] = static_cast<std::uint8_t>(masked.raw[bit / 8] &
-                                                      ~(0x80U >> static_cast<unsigned>(bit % 8)));
-  return address_text(masked) + "/" + std::to_string(prefix);
-}
-
-void set_prefix_source(PrefixSource source) noexcept {
-  g_prefix_source.store(source, std::memory_order_release);
-}
-
-int prefix_of(const char* device, unsigned port, const ibv_gid& gid) {
-  const PrefixSource source = g_prefix_source.load(std::memory_order_acquire);
-  return source == nullptr ? -1 : source(device, port, gid);
 }
 
 void remember_gid(const ibv_context* context, unsigned port, unsigned index, const ibv_gid& gid) {

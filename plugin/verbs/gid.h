@@ -1,4 +1,4 @@
-// GIDs as text, and which subnet they are in. A RoCE GID is the interface's IPv6 address or its
+// GIDs as text, and those that were read last. A RoCE GID is the interface's IPv6 address or its
 // IPv4 address in ::ffff:0:0/96.
 #pragma once
 
@@ -15,15 +15,6 @@ bool is_link_local(const ibv_gid& gid) noexcept;
 
 std::string gid_text(const ibv_gid& gid);      // "::ffff:10.0.1.2", "fe80::1"
 std::string address_text(const ibv_gid& gid);  // "10.0.1.2" where it is IPv4
-
-// "10.0.1.0/24". `prefix` counts in the GID's own family (0-32 for IPv4).
-std::string subnet_text(const ibv_gid& gid, int prefix);
-
-// Who knows the prefix length of the interface behind a local GID: -1 where nobody does. Set once,
-// before NCCL makes its first QP.
-using PrefixSource = int (*)(const char* device, unsigned port, const ibv_gid& gid);
-void set_prefix_source(PrefixSource source) noexcept;
-int prefix_of(const char* device, unsigned port, const ibv_gid& gid);
 
 // What NCCL (or the probe) last read at an index, so that a transition need not ask again.
 void remember_gid(const ibv_context* context, unsigned port, unsigned index, const ibv_gid& gid);

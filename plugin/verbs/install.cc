@@ -82,7 +82,7 @@ InstallResult install_locked(const void* address, const config::Settings& settin
   ::dlerror();  // ours, not NCCL's
   result.slots = slots.slots;
   result.ok = slots.error.empty() && (lookups > 0 || result.linked);
-  if (const int version = inner::nccl_version(*module)) set_nccl_version(version);
+  set_nccl_version(inner::nccl_version(*module));
   if (result.ok) g_installed.store(true, std::memory_order_relaxed);
   if (!slots.error.empty())
     result.problem = "the import slots of NCCL could not be written (" + slots.error + ")";

@@ -33,7 +33,7 @@ struct Library {
 };
 
 // Distinct (module, origin) pairs that can be told apart; more are left unwrapped and said.
-inline constexpr std::size_t kMaxLibraries = 8;
+inline constexpr std::size_t kMaxLibraries = 16;
 
 const Library& library(std::size_t index) noexcept;
 

@@ -99,6 +99,21 @@ facts::VerbsPort read_port(const Real& real, ibv_context* context, std::uint8_t 
   return port;
 }
 
+// NCCL's own question (gdr.cc, 2.18.3 to 2.30.7): a registration that can't succeed, whose errno
+// says whether this HCA knows DMA-BUF. -1: could not be asked.
+int ask_dmabuf(const Real& real, ibv_context* context) {
+  if (real.reg_dmabuf_mr == nullptr) return EOPNOTSUPP;
+  if (real.alloc_pd == nullptr || real.dealloc_pd == nullptr || real.dereg_mr == nullptr) return -1;
+  ibv_pd* pd = real.alloc_pd(context);
+  if (pd == nullptr) return -1;
+  errno = 0;
+  ibv_mr* mr = real.reg_dmabuf_mr(pd, 0, 0, 0, -1, 0);
+  const int answer = errno;
+  if (mr != nullptr) real.dereg_mr(mr);
+  real.dealloc_pd(pd);
+  return answer;
+}
+
 }  // namespace
 
 facts::VerbsDevice probe(const Real& real, ibv_device* device, ibv_context** context) {
@@ -123,6 +138,7 @@ facts::VerbsDevice probe(const Real& real, ibv_device* device, ibv_context** con
   fact.max_mr = attr.max_mr;
   for (unsigned number = 1; number <= attr.phys_port_cnt; ++number)
     fact.ports.push_back(read_port(real, *context, static_cast<std::uint8_t>(number)));
+  fact.dmabuf_errno = ask_dmabuf(real, *context);
   const bool table = read_gid_table(real, *context, fact);
   for (auto& port : fact.ports) {
     if (!table) read_gids_singly(real, *context, port);

@@ -33,10 +33,7 @@ std::string place(const QpInfo& qp) {
   return qp.device + (qp.port == 0 ? "" : ":" + std::to_string(qp.port));
 }
 
-std::string side(const ibv_gid& gid, const std::string& subnet) {
-  if (is_zero(gid)) return "";
-  return " " + address_text(gid) + (subnet.empty() ? "" : " in " + subnet);
-}
+std::string side(const ibv_gid& gid) { return is_zero(gid) ? "" : " " + address_text(gid); }
 
 struct Remedy {
   const char* cause;
@@ -100,6 +97,40 @@ bool about_reach(int error) {
   return error == ETIMEDOUT || error == ENETUNREACH || error == EHOSTUNREACH;
 }
 
+// What is known of the two ends beyond the errno.
+void judge_ends(const QpInfo& qp, const FailedMove& move, Blame& blame) {
+  using facts::Reach;
+  const Reach reach = move.ends.reach;
+  if (move.to != IBV_QPS_RTR || !(about_reach(move.error) || move.error == EINVAL)) return;
+  if (reach != Reach::kUnknown) blame.msg += "; " + move.ends.why;
+  const bool families = reach == Reach::kUnknown && !is_zero(qp.local_gid) &&
+                        !is_zero(qp.remote_gid) && is_ipv4(qp.local_gid) != is_ipv4(qp.remote_gid);
+  if (families) blame.msg += "; the two GIDs are of different address families";
+  if (families || reach == Reach::kDifferentFamily) {
+    blame.cause = "GID-DIFF";
+    blame.fix =
+        "One node chose an IPv4 GID, the other an IPv6 or link-local one. Give every HCA an "
+        "address of the same family, and unset NCCL_IB_GID_INDEX.";
+  } else if (about_reach(move.error) && (reach == Reach::kNoRoute || reach == Reach::kRouted)) {
+    blame.cause = "SUB-RAIL";
+    blame.fix =
+        reach == Reach::kNoRoute
+            ? "NCCL is crossing rails. Set NCCL_CROSS_NIC=0 and use the same HCAs and the same "
+              "number of GPUs on every node, or route between these subnets."
+            : "The two ends are in different subnets and the route between them leads nowhere. "
+              "Repair it, or keep NCCL on one rail: NCCL_CROSS_NIC=0, the same HCAs and the same "
+              "number of GPUs on every node.";
+  } else if (about_reach(move.error) && reach == Reach::kLocal) {
+    blame.cause = "SUB-INTRA";
+    blame.fix =
+        "NCCL goes through the network within one node and its HCAs can't reach each other. Let "
+        "GPUs talk directly (P2P, shared memory), or set NCCL_NET_DISABLE_INTRA=1.";
+  } else if (reach == Reach::kUnknown && !is_zero(qp.local_gid) && is_link_local(qp.local_gid) &&
+             about_reach(move.error) && qp.gid_index >= 0) {
+    blame.msg += "; the local GID is link-local, which reaches the own Ethernet segment only";
+  }
+}
+
 }  // namespace
 
 void set_nccl_version(int version) noexcept {
@@ -114,31 +145,13 @@ Blame blame_move(const QpInfo& qp, const FailedMove& move) {
   const Remedy& chosen = common.cause != nullptr ? common : own;
   blame.cause = chosen.cause != nullptr ? chosen.cause : "QP-" + std::to_string(move.error);
   blame.fix = chosen.fix;
-  blame.msg = place(qp) + side(qp.local_gid, move.local_subnet) + ": QP " + std::to_string(qp.num) +
+  blame.msg = place(qp) + side(qp.local_gid) + ": QP " + std::to_string(qp.num) +
               " could not go from " + std::string(state_name(move.from)) + " to " +
               std::string(state_name(move.to));
-  if (!is_zero(qp.remote_gid)) blame.msg += " towards" + side(qp.remote_gid, move.remote_subnet);
+  if (!is_zero(qp.remote_gid)) blame.msg += " towards" + side(qp.remote_gid);
   blame.msg += ": errno " + errno_text(move.error) + " after " +
                std::to_string(move.dur_us / 1000) + " ms, attempt " + std::to_string(move.attempt);
-  if (!move.local_subnet.empty() && move.local_subnet != move.remote_subnet &&
-      about_reach(move.error)) {
-    blame.cause = "SUB-RAIL";
-    blame.msg += "; the two ends are in different subnets";
-    blame.fix =
-        "NCCL is crossing rails. Set NCCL_CROSS_NIC=0 and use the same HCAs and the same number of "
-        "GPUs on every node, or route between these subnets.";
-  } else if (move.error == EINVAL && !is_zero(qp.local_gid) && !is_zero(qp.remote_gid) &&
-             is_ipv4(qp.local_gid) != is_ipv4(qp.remote_gid)) {
-    blame.cause = "GID-DIFF";
-    blame.msg += "; the two GIDs are of different address families";
-    blame.fix =
-        "One node chose an IPv4 GID, the other an IPv6 or link-local one. Give every HCA an "
-        "address "
-        "of the same family, and unset NCCL_IB_GID_INDEX.";
-  } else if (move.to == IBV_QPS_RTR && !is_zero(qp.local_gid) && is_link_local(qp.local_gid) &&
-             about_reach(move.error) && qp.gid_index >= 0) {
-    blame.msg += "; the local GID is link-local, which reaches the own Ethernet segment only";
-  }
+  judge_ends(qp, move, blame);
   blame.msg += ". " + what_nccl_does(move.error) + ".";
   return blame;
 }

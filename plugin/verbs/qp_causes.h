@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "facts/subnet.h"
 #include "verbs/qp_table.h"
 
 namespace nnd::verbs {
@@ -20,8 +21,7 @@ struct FailedMove {
   int error = 0;
   unsigned attempt = 1;
   std::int64_t dur_us = 0;
-  std::string local_subnet;  // empty: not known
-  std::string remote_subnet;
+  facts::SubnetVerdict ends;
 };
 
 Blame blame_move(const QpInfo& qp, const FailedMove& move);

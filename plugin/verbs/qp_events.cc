@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <mutex>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "facts/node.h"
+#include "facts/subnet.h"
 #include "verbs/clock.h"
 #include "verbs/fields.h"
 #include "verbs/gid.h"
@@ -20,32 +23,49 @@ using record::Event;
 using record::EventId;
 using record::Severity;
 
-struct Subnets {
-  std::string local;
+facts::GidRaw raw_of(const ibv_gid& gid) {
+  facts::GidRaw raw{};
+  std::copy(std::begin(gid.raw), std::end(gid.raw), raw.begin());
+  return raw;
+}
+
+struct Ends {
+  facts::SubnetVerdict verdict;
+  std::string local;  // subnets: "10.0.1.0/24"; empty: not known
   std::string remote;
+  std::string netdev;
 };
 
-Subnets subnets_of(const QpInfo& qp) {
+// As far as the node's facts are still true of this GID.
+Ends ends_of(const QpInfo& qp) {
   if (is_zero(qp.local_gid) || is_zero(qp.remote_gid)) return {};
-  const int prefix = prefix_of(qp.device.c_str(), qp.port, qp.local_gid);
-  if (prefix < 0) return {};
-  Subnets subnets;
-  subnets.local = subnet_text(qp.local_gid, prefix);
+  const facts::Node& node = facts::current_node();
+  const facts::Port* port = node.find(qp.device, qp.port);
+  const facts::Gid* local = port == nullptr ? nullptr : port->gid(qp.gid_index);
+  if (local == nullptr || local->raw != raw_of(qp.local_gid)) return {};
+  Ends ends;
+  const facts::GidRaw remote = raw_of(qp.remote_gid);
+  ends.verdict = facts::compare(node, qp.device, qp.port, qp.gid_index, remote);
+  ends.local = local->subnet();
+  ends.netdev = local->netdev;
   // The remote prefix length is its own node's business; the local one says what this kernel takes
   // for the same subnet.
-  if (is_ipv4(qp.local_gid) == is_ipv4(qp.remote_gid))
-    subnets.remote = subnet_text(qp.remote_gid, prefix);
-  return subnets;
+  const facts::IpAddress there = facts::gid_address(remote);
+  if (local->address && local->address->address.family == there.family)
+    ends.remote = facts::IpPrefix{there, local->address->length}.network_text();
+  return ends;
 }
 
-void add_local(Event& event, const QpInfo& qp, const Subnets& subnets) {
-  add_device(event, {qp.device, qp.port, qp.gid_index, &qp.local_gid, subnets.local});
+void add_local(Event& event, const QpInfo& qp, const Ends& ends) {
+  add_device(event, {qp.device, qp.port, qp.gid_index, &qp.local_gid, ends.local, ends.netdev});
 }
 
-void add_peer(Event& event, const QpInfo& qp, const Subnets& subnets) {
-  if (is_zero(qp.remote_gid)) return;
-  event.object("peer").add("gid", gid_text(qp.remote_gid));
-  if (!subnets.remote.empty()) event.add("subnet", subnets.remote);
+void add_peer(Event& event, const QpInfo& qp, const Ends& ends) {
+  if (is_zero(qp.remote_gid) && qp.conn.peer_proc == 0) return;
+  event.object("peer");
+  if (qp.conn.peer_proc != 0) event.hex("proc", qp.conn.peer_proc);
+  if (!is_zero(qp.remote_gid)) event.add("gid", gid_text(qp.remote_gid));
+  if (!ends.remote.empty()) event.add("subnet", ends.remote);
   event.end();
 }
 
@@ -114,23 +134,25 @@ void tell_move(const QpInfo& qp, const ibv_qp_attr& attr, int mask, const Move& 
   const bool failed = move.error != 0;
   const bool news = move.attempt == 1 || move.error != move.last_errno;
   if (failed && !news && !std::has_single_bit(move.attempt)) return;
-  Event event(EventId::kQpTransition, failed && news ? Severity::kWarn : Severity::kInfo);
+  Event event(EventId::kQpTransition,
+              failed && news && !move.refused ? Severity::kWarn : Severity::kInfo);
   if (!event.enabled()) return;
-  const Subnets subnets = subnets_of(qp);
+  const Ends ends = ends_of(qp);
   add_connection(event, qp.conn, move.by_recovery ? "recovery" : qp.owner);
-  add_local(event, qp, subnets);
-  add_peer(event, qp, subnets);
+  add_local(event, qp, ends);
+  add_peer(event, qp, ends);
   event.object("qp").add("num", qp.num);
   if (qp.remote_num != 0) event.add("remote_num", qp.remote_num);
   event.add("from", state_name(move.from)).add("to", state_name(move.to));
   event.add("attempt", move.attempt);
   add_attributes(event, attr, mask);
   if (move.has_effective) add_effective(event, move.effective);
+  if (move.refused) event.add("refused", true);
   event.end().add("rc", move.rc).add("dur_us", move.dur_us);
   add_errno(event, move.error);
-  if (failed && news) {
-    const Blame blame = blame_move(qp, {move.from, move.to, move.error, move.attempt, move.dur_us,
-                                        subnets.local, subnets.remote});
+  if (failed && news && !move.refused) {
+    const Blame blame =
+        blame_move(qp, {move.from, move.to, move.error, move.attempt, move.dur_us, ends.verdict});
     event.blame(blame.cause, blame.msg, blame.fix);
   }
   event.emit();

@@ -15,6 +15,7 @@ struct Move {
   unsigned attempt = 1;  // of this from -> to, in a row
   int last_errno = 0;    // of the attempt before
   bool by_recovery = false;
+  bool refused = false;  // by policy: the real verb was not called
   int rc = 0;
   int error = 0;
   std::int64_t dur_us = 0;
@@ -22,6 +23,11 @@ struct Move {
   bool has_effective = false;
   ibv_qp_attr effective{};
 };
+
+// Whether a connection may be set up between the two ends that `qp` names: the place of a policy.
+// False: its first move to RTR fails with EHOSTUNREACH. None set: all may.
+using PairPolicy = bool (*)(const QpInfo& qp);
+void set_pair_policy(PairPolicy policy) noexcept;
 
 void tell_create(const QpInfo& qp, int type, const ibv_qp_cap& cap, int error, std::int64_t dur_us);
 

@@ -30,7 +30,8 @@ struct QpInfo {
   int gid_index = -1;      // -1: no GRH
   ibv_gid local_gid{};
   ibv_gid remote_gid{};
-  int from = -1;  // the transition that was tried last ...
+  bool was_ready = false;  // has been in RTR
+  int from = -1;           // the transition that was tried last ...
   int to = -1;
   unsigned attempts = 0;  // ... how often in a row
   int last_errno = 0;     // ... and how the last attempt ended

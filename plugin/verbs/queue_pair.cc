@@ -1,4 +1,5 @@
 // ibv_create_qp, ibv_modify_qp, ibv_query_qp, ibv_destroy_qp and mlx5dv_create_qp.
+#include <atomic>
 #include <cerrno>
 #include <string_view>
 #include <utility>
@@ -10,7 +11,7 @@
 #include "verbs/qp_events.h"
 #include "verbs/quiet.h"
 
-namespace nnd::verbs::handlers {
+namespace nnd::verbs {
 namespace {
 
 // Who made a QP outside of a connection of ours.
@@ -64,6 +65,15 @@ void learn(const Library& lib, const ibv_qp& qp, const ibv_qp_attr& attr, int ma
     remember_gid(qp.context, port, index, info.local_gid);
 }
 
+std::atomic<PairPolicy> g_pair_policy{nullptr};
+
+// A connection's first move to RTR is where a pair of ports that must not talk is stopped: in
+// milliseconds, and before a packet is sent. Live connections (port recovery) are never stopped.
+bool refused(const QpInfo& info, const Move& move) {
+  const PairPolicy policy = g_pair_policy.load(std::memory_order_acquire);
+  return policy != nullptr && move.to == IBV_QPS_RTR && !info.was_ready && !policy(info);
+}
+
 // The attempt as it was before the real call.
 Move begin_move(const Library& lib, const ibv_qp& qp, const ibv_qp_attr& attr, int mask,
                 QpRecord& record) {
@@ -84,6 +94,7 @@ Move begin_move(const Library& lib, const ibv_qp& qp, const ibv_qp_attr& attr, i
   move.attempt = ++info.attempts;
   move.last_errno = info.last_errno;
   if (move.attempt == 1 || (mask & IBV_QP_AV) != 0) learn(lib, qp, attr, mask, info);
+  move.refused = refused(info, move);
   if (move.to == IBV_QPS_ERR) record.told.fetch_or(QpRecord::kFlushTold, std::memory_order_relaxed);
   return move;
 }
@@ -94,6 +105,7 @@ void end_move(const Library& lib, ibv_qp& qp, const ibv_qp_attr& attr, int mask,
   {
     const std::lock_guard lock(record.mutex);
     record.info.last_errno = move.error;
+    if (move.error == 0 && move.to == IBV_QPS_RTR) record.info.was_ready = true;
     if (move.error == 0 && move.to == IBV_QPS_RESET)
       record.told.store(0, std::memory_order_relaxed);
     copy = record.info;
@@ -104,6 +116,12 @@ void end_move(const Library& lib, ibv_qp& qp, const ibv_qp_attr& attr, int mask,
 }
 
 }  // namespace
+
+void set_pair_policy(PairPolicy policy) noexcept {
+  g_pair_policy.store(policy, std::memory_order_release);
+}
+
+namespace handlers {
 
 ibv_qp* create_qp(const Library& lib, ibv_pd* pd, ibv_qp_init_attr* attr) {
   const Asked asked{attr->qp_type, attr->cap};
@@ -133,7 +151,8 @@ int modify_qp(const Library& lib, ibv_qp* qp, ibv_qp_attr* attr, int mask) {
   QpRecord* record = qp_table().by_pointer(qp);
   if (record != nullptr) quietly([&] { move = begin_move(lib, *qp, *attr, mask, *record); });
   const std::int64_t start = now_ns();
-  const int rc = lib.real.modify_qp(qp, attr, mask);
+  // EHOSTUNREACH: not repeated by NCCL, and not blamed on the GID index (src/misc/ibvwrap.cc).
+  const int rc = move.refused ? EHOSTUNREACH : lib.real.modify_qp(qp, attr, mask);
   move.error = error_of(rc);
   move.rc = rc;
   move.dur_us = (now_ns() - start) / 1000;
@@ -166,4 +185,5 @@ int destroy_qp(const Library& lib, ibv_qp* qp) {
   return rc;
 }
 
-}  // namespace nnd::verbs::handlers
+}  // namespace handlers
+}  // namespace nnd::verbs

@@ -9,7 +9,8 @@
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
+
+#include "verbs/fields.h"
 
 namespace nnd::verbs {
 namespace {
@@ -97,7 +98,7 @@ std::string write_slot(std::uintptr_t slot, void* value) {
   if (protection < 0) return "/proc/self/maps does not tell how the slot is mapped";
   const bool writable = (protection & PROT_WRITE) != 0;
   if (!writable && ::mprotect(page, page_size, protection | PROT_WRITE) != 0)
-    return std::string("mprotect: ") + std::strerror(errno);
+    return "mprotect: " + errno_text(errno);
   __atomic_store_n(target, value, __ATOMIC_RELEASE);
   if (!writable) (void)::mprotect(page, page_size, protection);
   return {};

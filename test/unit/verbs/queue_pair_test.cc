@@ -3,11 +3,13 @@
 #include <cstring>
 
 #include "context/current.h"
+#include "facts/node.h"
 #include "support/catch.h"
-#include "verbs/gid.h"
+#include "verbs/qp_events.h"
 #include "world.h"
 
 namespace context = nnd::context;
+namespace facts = nnd::facts;
 using nlohmann::json;
 
 namespace {
@@ -186,33 +188,85 @@ TEST_CASE("Repeated attempts are told at 1, 2, 4, 8 and at the end, the first as
   CHECK(device.w.verbs.destroy_qp(qp) == 0);
 }
 
-TEST_CASE("Known subnets that differ are the cause") {
+TEST_CASE("What is known of the two ends decides the cause") {
   const Opened device;
-  nnd::verbs::set_prefix_source([](const char* name, unsigned port, const ibv_gid&) {
-    return std::strcmp(name, "fake_0") == 0 && port == 1 ? 24 : -1;
-  });
+  facts::Node node;
+  node.hcas.resize(1);
+  node.hcas[0].name = "fake_0";
+  node.hcas[0].ports.resize(1);
+  facts::Port& port = node.hcas[0].ports[0];
+  port.link_layer = 2;
+  port.gids.resize(1);
+  facts::Gid& gid = port.gids[0];
+  gid.index = 3;
+  gid.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 2};
+  gid.address = facts::parse_prefix("10.0.0.2/24");
+  gid.owner_ifindex = 7;
+  gid.netdev = "ens7";
+  node.network.known = node.network.routes_complete = true;
+  node.network.devs.resize(1);
+  node.network.devs[0].ifindex = 7;
+  node.network.devs[0].name = "ens7";
+  facts::set_current_node(node);
+
+  const auto fail_with = [&](int error) {
+    ibv_qp* qp = device.qp();
+    to_init(device.w, qp);
+    take_events("qp.transition");
+    device.w.verbs.control->modify_failures = 1;
+    device.w.verbs.control->modify_error = error;
+    ibv_qp_attr attr = rtr();
+    CHECK(device.w.verbs.modify_qp(qp, &attr, kRtrMask) == error);
+    const auto moves = of_qp("qp.transition", qp->qp_num);
+    CHECK(device.w.verbs.destroy_qp(qp) == 0);
+    return moves.at(0);
+  };
+  json event = fail_with(ETIMEDOUT);
+  CHECK(event["cause"] == "SUB-RAIL");
+  CHECK(event["dev"]["subnet"] == "10.0.0.0/24");
+  CHECK(event["dev"]["netdev"] == "ens7");
+  CHECK(event["peer"]["subnet"] == "10.0.4.0/24");
+  CHECK(event["msg"].get<std::string>().find("10.0.0.0/24") != std::string::npos);
+  CHECK(fail_with(ENODEV)["cause"] == "QP-19");  // has nothing to do with subnets
+
+  gid.address = facts::parse_prefix("10.0.0.2/16");
+  facts::set_current_node(node);
+  event = fail_with(ETIMEDOUT);
+  CHECK(event["cause"] == "QP-110");
+  CHECK(event["peer"]["subnet"] == "10.0.0.0/16");
+
+  gid.raw[15] = 77;  // the facts are of another time: nothing is concluded from them
+  gid.address = facts::parse_prefix("10.0.0.77/24");
+  facts::set_current_node(node);
+  event = fail_with(ETIMEDOUT);
+  CHECK(event["cause"] == "QP-110");
+  CHECK_FALSE(event["dev"].contains("subnet"));
+  facts::set_current_node({});
+}
+
+TEST_CASE("A pair that may not be is stopped at its first RTR, a live connection never") {
+  const Opened device;
   ibv_qp* qp = device.qp();
   to_init(device.w, qp);
   take_events("qp.transition");
-  device.w.verbs.control->modify_failures = 1;
-  device.w.verbs.control->modify_error = ETIMEDOUT;
+  nnd::verbs::set_pair_policy(
+      [](const nnd::verbs::QpInfo& info) { return info.remote_gid.raw[15] != 9; });
   ibv_qp_attr attr = rtr();
-  CHECK(device.w.verbs.modify_qp(qp, &attr, kRtrMask) == ETIMEDOUT);
+  CHECK(device.w.verbs.modify_qp(qp, &attr, kRtrMask) == EHOSTUNREACH);
+  CHECK(qp->state == IBV_QPS_INIT);
   auto moves = of_qp("qp.transition", qp->qp_num);
   REQUIRE(moves.size() == 1);
-  CHECK(moves[0]["cause"] == "SUB-RAIL");
-  CHECK(moves[0]["dev"]["subnet"] == "10.0.0.0/24");
-  CHECK(moves[0]["peer"]["subnet"] == "10.0.4.0/24");
-  CHECK(moves[0]["msg"].get<std::string>().find("10.0.0.0/24") != std::string::npos);
-  // The same subnets with an errno that has nothing to do with them.
-  device.w.verbs.control->modify_failures = 1;
-  device.w.verbs.control->modify_error = ENODEV;
-  CHECK(device.w.verbs.modify_qp(qp, &attr, kRtrMask) == ENODEV);
-  moves = of_qp("qp.transition", qp->qp_num);
-  REQUIRE(moves.size() == 1);
-  CHECK(moves[0]["cause"] == "QP-19");
-  CHECK(moves[0]["sev"] == "warn");  // another errno is news
-  nnd::verbs::set_prefix_source(nullptr);
+  CHECK(moves[0]["qp"]["refused"] == true);
+  CHECK(moves[0]["errno"] == EHOSTUNREACH);
+  attr = rtr(8);
+  CHECK(device.w.verbs.modify_qp(qp, &attr, kRtrMask) == 0);
+  ibv_qp_attr reset{};
+  reset.qp_state = IBV_QPS_RESET;
+  CHECK(device.w.verbs.modify_qp(qp, &reset, IBV_QP_STATE) == 0);
+  to_init(device.w, qp);
+  attr = rtr();
+  CHECK(device.w.verbs.modify_qp(qp, &attr, kRtrMask) == 0);
+  nnd::verbs::set_pair_policy(nullptr);
   CHECK(device.w.verbs.destroy_qp(qp) == 0);
 }
 

@@ -1,0 +1,217 @@
+// post_send, post_recv and poll_cq through the context's ops.
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <new>
+#include <thread>
+
+#include "context/current.h"
+#include "support/catch.h"
+#include "verbs/qp_table.h"
+#include "world.h"
+
+namespace context = nnd::context;
+using nlohmann::json;
+
+namespace {
+
+thread_local bool g_watched = false;
+thread_local int g_allocations = 0;
+
+void* allocate(std::size_t bytes) {
+  if (g_watched) ++g_allocations;
+  void* memory = std::malloc(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+struct Traffic : Opened {
+  ibv_cq* cq = w.verbs.create_cq(context, 16, nullptr, nullptr, 0);
+  ibv_qp* made = nullptr;
+
+  explicit Traffic(std::uint32_t conn_id) {
+    ::context::Connection conn;
+    conn.id = conn_id;
+    const ::context::Scope scope(::context::Call::kConnect, conn);
+    made = qp();
+    made->send_cq = cq;
+  }
+  ~Traffic() {
+    if (made != nullptr) CHECK(w.verbs.destroy_qp(made) == 0);
+    CHECK(w.verbs.destroy_cq(cq) == 0);
+  }
+  Traffic(const Traffic&) = delete;
+  Traffic& operator=(const Traffic&) = delete;
+
+  int poll() const {
+    ibv_wc wc[4];
+    return context->ops.poll_cq(cq, 4, wc);
+  }
+  int complete(ibv_wc_status status, unsigned vendor = 0) const {
+    FakeControl& control = *w.verbs.control;
+    control.completions[0] = {};
+    control.completions[0].qp_num = made->qp_num;
+    control.completions[0].status = status;
+    control.completions[0].vendor_err = vendor;
+    control.completions[0].wr_id = 0xbeef;
+    control.completion_count = 1;
+    return poll();
+  }
+  json destroyed() {
+    take_events("qp.destroy");
+    CHECK(w.verbs.destroy_qp(made) == 0);
+    made = nullptr;
+    return take_events("qp.destroy").at(0);
+  }
+};
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return allocate(bytes); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+TEST_CASE("Work requests and completions are counted per QP") {
+  Traffic t(31);
+  ibv_send_wr second{};
+  ibv_send_wr first{};
+  first.next = &second;
+  ibv_send_wr* bad = nullptr;
+  CHECK(t.context->ops.post_send(t.made, &first, &bad) == 0);
+  t.w.verbs.control->post_error = ENOMEM;  // from the second on
+  CHECK(t.context->ops.post_send(t.made, &first, &bad) == ENOMEM);
+  CHECK(bad == &second);
+  t.w.verbs.control->post_error = 0;
+  ibv_recv_wr recv{};
+  ibv_recv_wr* bad_recv = nullptr;
+  CHECK(t.context->ops.post_recv(t.made, &recv, &bad_recv) == 0);
+  CHECK(t.poll() == 0);
+  CHECK(t.complete(IBV_WC_SUCCESS) == 1);
+  CHECK(t.complete(IBV_WC_SUCCESS) == 1);
+  const json event = t.destroyed();
+  CHECK(event["conn"] == 31);
+  CHECK(event["qp"]["sends"] == 3);
+  CHECK(event["qp"]["recvs"] == 1);
+  CHECK(event["qp"]["completed"] == 2);
+  CHECK(event["qp"]["failed"] == 0);
+  CHECK(event["qp"]["last_success_age_us"].is_number());
+}
+
+TEST_CASE("The first failed completion of a QP is told, the rest are counted") {
+  Traffic t(32);
+  CHECK(t.complete(IBV_WC_RETRY_EXC_ERR, 129) == 1);
+  for (int i = 0; i < 3; ++i) CHECK(t.complete(IBV_WC_WR_FLUSH_ERR, 249) == 1);
+  const auto events = take_events("wc.error");
+  REQUIRE(events.size() == 1);
+  const json& event = events[0];
+  CHECK(event["sev"] == "error");
+  CHECK(event["cause"] == "WC-12");
+  CHECK(event["conn"] == 32);
+  CHECK(event["qp"]["num"] == t.made->qp_num);
+  CHECK(event["wc"]["status"] == 12);
+  CHECK(event["wc"]["status_name"] == "RETRY_EXC_ERR");
+  CHECK(event["wc"]["vendor_err"] == 129);
+  CHECK(event["wc"]["vendor_err_hex"] == "0x81");
+  CHECK(event["wc"]["wr_id"] == "0xbeef");
+  CHECK(event["wc"]["history"] == "never worked");
+  CHECK(event["msg"].get<std::string>().find("129 (0x81)") != std::string::npos);
+  CHECK(t.destroyed()["qp"]["failed"] == 4);
+}
+
+TEST_CASE("A QP that worked before it failed says so") {
+  Traffic t(33);
+  CHECK(t.complete(IBV_WC_SUCCESS) == 1);
+  CHECK(t.complete(IBV_WC_RETRY_EXC_ERR, 129) == 1);
+  const auto events = take_events("wc.error");
+  REQUIRE(events.size() == 1);
+  CHECK(events[0]["wc"]["history"] == "worked, then died");
+  CHECK(events[0]["wc"]["completed"] == 1);
+  CHECK(events[0]["wc"]["last_success_age_us"].is_number());
+}
+
+TEST_CASE("A flush is told where nothing else explains it") {
+  {
+    const Traffic t(34);
+    CHECK(t.complete(IBV_WC_WR_FLUSH_ERR) == 1);
+    CHECK(t.complete(IBV_WC_LOC_PROT_ERR, 81) == 1);  // the reason comes late
+    const auto events = take_events("wc.error");
+    REQUIRE(events.size() == 2);
+    CHECK(events[0]["cause"] == "WC-5");
+    CHECK(events[1]["cause"] == "WC-4");
+  }
+  {
+    const Traffic t(35);
+    ibv_qp_attr attr{};
+    attr.qp_state = IBV_QPS_ERR;  // NCCL's own wish
+    CHECK(t.w.verbs.modify_qp(t.made, &attr, IBV_QP_STATE) == 0);
+    CHECK(t.complete(IBV_WC_WR_FLUSH_ERR) == 1);
+    CHECK(take_events("wc.error").empty());
+  }
+}
+
+TEST_CASE("The data path allocates nothing") {
+  const Traffic t(36);
+  ibv_send_wr wr{};
+  ibv_send_wr* bad = nullptr;
+  ibv_recv_wr recv{};
+  ibv_recv_wr* bad_recv = nullptr;
+  g_allocations = 0;
+  g_watched = true;
+  const int sent = t.context->ops.post_send(t.made, &wr, &bad);
+  const int received = t.context->ops.post_recv(t.made, &recv, &bad_recv);
+  const int empty = t.poll();
+  const int one = t.complete(IBV_WC_SUCCESS);
+  g_watched = false;
+  CHECK(sent + received + empty == 0);
+  CHECK(one == 1);
+  CHECK(g_allocations == 0);
+}
+
+TEST_CASE("A context that was not opened by NCCL keeps its own functions") {
+  const Opened device;
+  const auto open = reinterpret_cast<ibv_context* (*)(ibv_device*)>(
+      ::dlvsym(device.w.library, "ibv_open_device", "IBVERBS_1.1"));
+  const auto close = reinterpret_cast<int (*)(ibv_context*)>(
+      ::dlvsym(device.w.library, "ibv_close_device", "IBVERBS_1.1"));
+  ibv_context* foreign = open(device.context->device);
+  CHECK(foreign->ops.poll_cq != device.context->ops.poll_cq);
+  CHECK(foreign->ops.post_send != device.context->ops.post_send);
+  CHECK(close(foreign) == 0);
+}
+
+TEST_CASE("The table finds thousands of QPs while they come and go") {
+  using nnd::verbs::QpRecord;
+  nnd::verbs::QpTable table;
+  constexpr std::uintptr_t kCount = 5000;
+  const auto qp_at = [](std::uintptr_t i) { return reinterpret_cast<const ibv_qp*>(i * 64 + 64); };
+  const auto* context = reinterpret_cast<const ibv_context*>(std::uintptr_t{0x1000});
+  std::atomic<bool> done{false};
+  std::atomic<std::uint64_t> wrong{0};
+  QpRecord* fixed = table.add(qp_at(1'000'000), context, 0xffffff, {});
+  std::thread reader([&] {
+    while (!done.load()) {
+      if (table.by_pointer(qp_at(1'000'000)) != fixed) ++wrong;
+      if (table.by_number(context, 0xffffff) != fixed) ++wrong;
+      if (table.by_pointer(qp_at(2'000'000)) != nullptr) ++wrong;
+    }
+  });
+  for (int round = 0; round < 3; ++round) {
+    for (std::uintptr_t i = 0; i < kCount; ++i)
+      table.add(qp_at(i), context, static_cast<std::uint32_t>(i), {});
+    for (std::uintptr_t i = 0; i < kCount; ++i) {
+      QpRecord* record = table.by_pointer(qp_at(i));
+      if (record == nullptr || record != table.by_number(context, static_cast<std::uint32_t>(i)))
+        ++wrong;
+    }
+    for (std::uintptr_t i = 0; i < kCount; ++i) {
+      QpRecord* record = table.by_pointer(qp_at(i));
+      if (record == nullptr) continue;
+      table.unlist(*record);
+      table.release(*record);
+      if (table.by_pointer(qp_at(i)) != nullptr) ++wrong;
+    }
+  }
+  done = true;
+  reader.join();
+  CHECK(wrong == 0);
+}

@@ -1,0 +1,124 @@
+// The device list: probed once, opened once, filtered in one place.
+#include "verbs/devices.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "support/catch.h"
+#include "world.h"
+
+using nnd::facts::VerbsDevice;
+
+namespace {
+
+std::vector<VerbsDevice> g_seen;
+int g_times = 0;
+
+void see(const std::vector<VerbsDevice>& devices) {
+  g_seen = devices;
+  ++g_times;
+}
+
+// A verbs library of this test's own, not probed yet: a copy under another name.
+struct Fresh {
+  FakeNccl nccl{NND_NCCL_LAZY};
+  void* library;
+  Verbs verbs;
+  explicit Fresh(const char* path) : library(load(path)), verbs(nccl, library) {
+    g_seen.clear();
+    g_times = 0;
+  }
+  void* load(const char* path) const {
+    start_log();
+    (void)nnd::verbs::install(nccl.address, {});
+    nnd::verbs::on_devices(see);
+    return nccl.open(path);
+  }
+  ~Fresh() {
+    nnd::verbs::on_devices(nullptr);
+    nnd::verbs::set_device_filter(nullptr);
+  }
+  Fresh(const Fresh&) = delete;
+  Fresh& operator=(const Fresh&) = delete;
+};
+
+}  // namespace
+
+TEST_CASE("Every device is opened once, by the probe, and that context goes to NCCL") {
+  const Fresh w(NND_PROBED_VERBS);
+  FakeControl& control = *w.verbs.control;
+  int count = 0;
+  ibv_device** list = w.verbs.get_device_list(&count);
+  REQUIRE(count == 2);
+  CHECK(g_times == 1);
+  CHECK(control.opened == 2);
+  ibv_context* context = w.verbs.open_device(list[1]);
+  CHECK(control.opened == 2);
+  CHECK(context->device == list[1]);
+  CHECK(control.closed == 0);
+  ibv_context* again = w.verbs.open_device(list[1]);  // a second one is NCCL's own affair
+  CHECK(again != context);
+  CHECK(control.opened == 3);
+  w.verbs.free_device_list(list);
+  CHECK(control.closed == 1);  // the one that NCCL didn't open
+  CHECK(control.devices_put == 2);
+  CHECK(w.verbs.close_device(context) == 0);
+  CHECK(w.verbs.close_device(again) == 0);
+
+  REQUIRE(g_seen.size() == 2);
+  const VerbsDevice& device = g_seen[1];
+  CHECK(device.name == "probed_1");
+  CHECK(device.uverbs_name == "uverbs1");
+  CHECK(device.node_guid == 0x1122334455667788ULL);
+  CHECK(device.firmware == "28.1");
+  CHECK(device.dmabuf_errno == EBADF);
+  REQUIRE(device.ports.size() == 1);
+  CHECK(device.ports[0].state == IBV_PORT_ACTIVE);
+  REQUIRE(device.ports[0].gids.size() == 2);
+  CHECK(device.ports[0].gids[1].index == 3);
+  CHECK(device.ports[0].gids[1].ifindex == 7);
+  CHECK(device.ports[0].gids[1].type == nnd::facts::GidType::kRoceV2);
+  CHECK(device.ports[0].pkeys == std::vector<std::uint16_t>{0xffff});
+
+  // Later communicators ask again: nothing is probed again.
+  list = w.verbs.get_device_list(nullptr);
+  CHECK(g_times == 1);
+  CHECK(control.opened == 3);
+  w.verbs.free_device_list(list);
+}
+
+TEST_CASE(
+    "Without the one-call GID table each index is asked, and a device that can't be opened is "
+    "told") {
+  const Fresh w(NND_POOR_VERBS);
+  FakeControl& control = *w.verbs.control;
+  control.gid_table_missing = 1;
+  control.open_errno = EACCES;
+  ibv_device** list = w.verbs.get_device_list(nullptr);
+  REQUIRE(g_seen.size() == 2);
+  CHECK(g_seen[0].open_errno == EACCES);
+  CHECK(g_seen[0].ports.empty());
+  REQUIRE(g_seen[1].ports.at(0).gids.size() == 2);
+  CHECK(g_seen[1].ports[0].gids[1].index == 3);
+  CHECK(g_seen[1].ports[0].gids[1].type == nnd::facts::GidType::kUnknown);
+  CHECK(control.query_gid_calls == 4);
+  // NCCL's own attempt is a real one.
+  control.open_errno = EPERM;
+  errno = 0;
+  CHECK(w.verbs.open_device(list[0]) == nullptr);
+  CHECK(errno == EPERM);
+  w.verbs.free_device_list(list);
+}
+
+TEST_CASE("A filtered device is invisible, and given up with the list all the same") {
+  const Fresh w(NND_FILTERED_VERBS);
+  nnd::verbs::set_device_filter([](const VerbsDevice& d) { return d.name != "filtered_0"; });
+  int count = 0;
+  ibv_device** list = w.verbs.get_device_list(&count);
+  REQUIRE(count == 1);
+  CHECK(std::string(list[0]->name) == "filtered_1");
+  CHECK(list[1] == nullptr);
+  w.verbs.free_device_list(list);
+  CHECK(w.verbs.control->devices_put == 2);
+  CHECK(w.verbs.control->closed == 2);
+}
