@@ -1,5 +1,7 @@
 #include "net/conn_events.h"
 
+#include <arpa/inet.h>
+
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -20,18 +22,29 @@ namespace {
 
 double to_us(std::uint64_t ns) { return static_cast<double>(ns) / 1000.0; }
 
+using Gid = std::array<std::uint8_t, 16>;
+
+std::string gid_text(const Gid& gid) {
+  char text[INET6_ADDRSTRLEN] = "";
+  inet_ntop(AF_INET6, gid.data(), text, sizeof text);
+  return text;
+}
+
 std::string_view dir_name(context::Direction dir) {
   return dir == context::Direction::kSend ? "send" : "recv";
 }
 
-void add_about(Event& e, int api, const context::Connection& about) {
+void add_about(Event& e, int api, const context::Connection& about, const Gid& peer_gid = {}) {
   if (about.comm != 0) e.hex("comm", about.comm);
   if (about.id != 0) e.add("conn", about.id);
   if (about.dir != context::Direction::kNone) e.add("dir", dir_name(about.dir));
   add_device(e, api, about.dev);
   if (about.link_listen != 0)
     e.object("link").hex("proc", about.link_proc).add("listen", about.link_listen).end();
-  if (about.peer_proc != 0) e.object("peer").hex("proc", about.peer_proc).end();
+  if (about.peer_proc == 0) return;
+  e.object("peer").hex("proc", about.peer_proc);
+  if (peer_gid != Gid{}) e.add("gid", gid_text(peer_gid));
+  e.end();
 }
 
 void add_outcome(Event& e, const Outcome& outcome) {
@@ -101,9 +114,9 @@ void tell_listen(int api, const context::Connection& about, bool trailer, std::u
   e.add("trailer", trailer).add("dur_us", to_us(dur_ns)).emit();
 }
 
-void tell_open(int api, const context::Connection& about) {
+void tell_open(int api, const context::Connection& about, const Gid& peer_gid) {
   Event e(EventId::kConnOpen);
-  add_about(e, api, about);
+  add_about(e, api, about, peer_gid);
   e.emit();
 }
 

@@ -1,6 +1,7 @@
 // The conn.* and comm.* events. Control path only.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -21,7 +22,9 @@ struct Outcome {
 };
 
 void tell_listen(int api, const context::Connection& about, bool trailer, std::uint64_t dur_ns);
-void tell_open(int api, const context::Connection& about);
+// peer_gid: the listener's, from the handle's trailer; all zero where it isn't known.
+void tell_open(int api, const context::Connection& about,
+               const std::array<std::uint8_t, 16>& peer_gid = {});
 void tell_ready(const Connection& c);
 // stage: the call that failed. abandoned: NCCL gave the attempt up, rc says nothing.
 void tell_fail(int api, const context::Connection& about, std::string_view stage,

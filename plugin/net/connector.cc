@@ -109,7 +109,8 @@ ConnectPoll::ConnectPoll(int api, void* ctx, int dev, void* handle) noexcept
   a.began_ns = mono_ns();
   a.about.id = next_connection_id();
   a.about.comm = comm_of(ctx);
-  if (const auto trailer = read_trailer(handle)) {
+  const auto trailer = read_trailer(handle);
+  if (trailer) {
     a.about.link_proc = trailer->proc;
     a.about.link_listen = trailer->listen;
     a.about.peer_proc = trailer->proc;
@@ -119,7 +120,7 @@ ConnectPoll::ConnectPoll(int api, void* ctx, int dev, void* handle) noexcept
       const Attempt& old = *entered.replaced;
       tell_abandoned(api_, old.about, "connect", a.began_ns - old.began_ns, old.polls);
     }
-    tell_open(api_, a.about);
+    tell_open(api_, a.about, trailer ? trailer->gid : decltype(trailer->gid){});
   });
 }
 

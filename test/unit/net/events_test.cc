@@ -114,6 +114,7 @@ TEST_CASE("a connection's life is told") {
   CHECK(open["comm"] == "0xc0");
   CHECK(open["dev"]["name"] == "fake0");
   CHECK(open["link"] == listen["link"]);
+  CHECK(open["peer"]["gid"] == "fd00::");
   CHECK(ready["conn"] == open["conn"]);
   CHECK(ready["polls"] == 3);
   CHECK(close["conn"] == open["conn"]);
