@@ -139,6 +139,18 @@ void tell_fail(int api, const context::Connection& about, std::string_view stage
   e.emit();
 }
 
+void tell_reg_fail(const Connection& c, std::string_view stage, const Outcome& outcome) {
+  Event e(EventId::kConnFail, Severity::kWarn);
+  add_about(e, c.api, c.about);
+  e.add("stage", stage);
+  add_outcome(e, outcome);
+  e.blame(outcome.verb_errno == ENOMEM ? "MR-12" : "GDR-REGFAIL",
+          failure_sentence(stage, outcome, record::mono_ns() - c.ready_ns),
+          "NCCL goes on without this registration where it can: through host memory, slower. The "
+          "mr.register events tell the memory's kind.");
+  e.emit();
+}
+
 void tell_abandoned(int api, const context::Connection& about, std::string_view stage,
                     std::uint64_t age_ns, std::uint64_t polls) {
   Event e(EventId::kConnFail, Severity::kWarn);
@@ -151,7 +163,7 @@ void tell_abandoned(int api, const context::Connection& about, std::string_view 
   e.emit();
 }
 
-void tell_close(const Connection& c, Result rc, std::uint64_t dur_ns) {
+void tell_close(Connection& c, Result rc, std::uint64_t dur_ns) {
   Event e(EventId::kConnClose);
   if (!e.enabled()) return;
   const auto get = [](const auto& n) { return n.load(std::memory_order_relaxed); };
@@ -166,6 +178,8 @@ void tell_close(const Connection& c, Result rc, std::uint64_t dur_ns) {
       .add("bytes", get(n.bytes))
       .add("flushes", get(c.flushes))
       .add("untracked", get(n.untracked));
+  if (const std::uint64_t oldest = oldest_post(c); oldest != 0)
+    e.add("oldest_us", to_us(record::raw_clock::to_ns(record::raw_clock::now() - oldest)));
   // Only the buckets in use: "latency_ns": {"1024": 17} counts those that took 1024 to 2047 ns.
   e.object("latency_ns");
   for (std::size_t b = 0; b < nccl_net_diag::box::kLatencyBuckets; ++b)

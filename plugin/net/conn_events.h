@@ -26,11 +26,14 @@ void tell_listen(int api, const context::Connection& about, bool trailer, std::u
 void tell_open(int api, const context::Connection& about,
                const std::array<std::uint8_t, 16>& peer_gid = {});
 void tell_ready(const Connection& c);
-// stage: the call that failed. abandoned: NCCL gave the attempt up, rc says nothing.
+// stage: the call that failed.
 void tell_fail(int api, const context::Connection& about, std::string_view stage,
                const Outcome& outcome, std::uint64_t age_ns, std::uint64_t polls);
+// A registration failed, which NCCL may do without.
+void tell_reg_fail(const Connection& c, std::string_view stage, const Outcome& outcome);
+// NCCL gave the attempt up.
 void tell_abandoned(int api, const context::Connection& about, std::string_view stage,
                     std::uint64_t age_ns, std::uint64_t polls);
-void tell_close(const Connection& c, nccl_abi::Result rc, std::uint64_t dur_ns);
+void tell_close(Connection& c, nccl_abi::Result rc, std::uint64_t dur_ns);
 
 }  // namespace nnd::net

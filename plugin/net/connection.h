@@ -40,6 +40,7 @@ struct alignas(64) Connection {
   Kind kind = Kind::kFree;
   bool awaits_consumed = false;  // the transport has irecvConsumed
   bool fail_told = false;
+  bool reg_fail_told = false;
   std::uint8_t api = 0;                      // the net API's version
   std::uint64_t polls = 0;                   // of connect or accept until it was ready
   record::ConnCounters* counters = nullptr;  // of a send or receive; in the black box too
@@ -63,6 +64,17 @@ static_assert(alignof(Request) <= 8 && kRequestsOffset % 64 == 0);
 
 inline Request* Connection::requests() noexcept {
   return reinterpret_cast<Request*>(reinterpret_cast<char*>(this) + kRequestsOffset);
+}
+
+// raw_clock of the oldest request in flight, 0 if there is none. Reads what the data path writes:
+// any thread.
+inline std::uint64_t oldest_post(Connection& c) noexcept {
+  std::uint64_t oldest = 0;
+  for (std::size_t i = 0; i < kRequestsPerConnection; ++i) {
+    const std::uint64_t at = c.requests()[i].posted.load(std::memory_order_relaxed);
+    if (at != 0 && (oldest == 0 || at < oldest)) oldest = at;
+  }
+  return oldest;
 }
 
 inline Connection* connection_of(Request* request) noexcept {

@@ -202,6 +202,14 @@ void failed(Connection& c, const char* stage, Result rc) noexcept {
       [&] { tell_fail(c.api, c.about, stage, Outcome::of(rc), mono_ns() - c.opened_ns, c.polls); });
 }
 
+void reg_failed(void* comm, const char* stage, Result rc) noexcept {
+  if (!is_ours(comm)) return;
+  auto& c = *static_cast<Connection*>(comm);
+  if (c.reg_fail_told) return;
+  c.reg_fail_told = true;
+  quietly([&] { tell_reg_fail(c, stage, Outcome::of(rc)); });
+}
+
 void failed(Request& r, Result rc) noexcept {
   if (r.state != RequestState::kInFlight) return;
   Connection& c = *connection_of(&r);

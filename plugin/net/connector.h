@@ -71,6 +71,7 @@ void closed(Connection& c, nccl_abi::Result rc, std::uint64_t began_ns) noexcept
 // A call on a ready connection failed: told once per connection.
 void failed(Connection& c, const char* stage, nccl_abi::Result rc) noexcept;
 void failed(Request& r, nccl_abi::Result rc) noexcept;
+void reg_failed(void* comm, const char* stage, nccl_abi::Result rc) noexcept;
 
 // After the transport's init. ctx and comm tell which communicator a later call is for, from v11
 // on; before, ctx is null.

@@ -209,16 +209,14 @@ class Shim {
   static Result regMr(void* comm, void* data, Size size, int type, void** mhandle) noexcept {
     const context::Scope scope(Call::kRegMr, about(comm), type);
     const Result rc = inner_.regMr(inner_of(comm), data, size, type, mhandle);
-    if (rc != Result::kSuccess && is_ours(comm))
-      failed(*static_cast<Connection*>(comm), "regMr", rc);
+    if (rc != Result::kSuccess) reg_failed(comm, "regMr", rc);
     return rc;
   }
   static Result regMrDmaBuf(void* comm, void* data, std::size_t size, int type,
                             std::uint64_t offset, int fd, void** mhandle) noexcept {
     const context::Scope scope(Call::kRegMrDmaBuf, about(comm), type);
     const Result rc = inner_.regMrDmaBuf(inner_of(comm), data, size, type, offset, fd, mhandle);
-    if (rc != Result::kSuccess && is_ours(comm))
-      failed(*static_cast<Connection*>(comm), "regMrDmaBuf", rc);
+    if (rc != Result::kSuccess) reg_failed(comm, "regMrDmaBuf", rc);
     return rc;
   }
   static Result deregMr(void* comm, void* mhandle) noexcept {

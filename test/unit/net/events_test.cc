@@ -121,6 +121,7 @@ TEST_CASE("a connection's life is told") {
   CHECK(close["started"] == 2);
   CHECK(close["completed"] == 1);
   CHECK(close["in_flight"] == 1);
+  CHECK(close["oldest_us"] > 0);
   CHECK(close["bytes"] == 100);
   CHECK(close["latency_ns"].size() == 1);
   CHECK(the(log, "req.post")["bytes"] == 100);
@@ -152,6 +153,28 @@ TEST_CASE("a failed connect tells the verb that failed") {
   CHECK(fail["cause"] == "QP-110");
   CHECK(fail["sev"] == "error");
   CHECK(find(log, "conn.ready") == nullptr);
+}
+
+TEST_CASE("a failed registration is a warning, once per connection, and hides no later failure") {
+  AsNccl<nccl_abi::NetV12> n;
+  const auto log = log_of([&] {
+    n.init();
+    void* recv = n.recv_comm();
+    void* mr = nullptr;
+    state().answer["regMr"] = Result::kSystemError;
+    n.net.regMr(recv, n.buffer, 8, 2, &mr);
+    n.net.regMr(recv, n.buffer, 8, 2, &mr);
+    state().answer["irecv"] = Result::kRemoteError;
+    void* request = nullptr;
+    n.irecv(recv, 1, &request);
+    n.irecv(recv, 1, &request);
+    n.net.closeRecv(recv);
+  });
+  std::vector<std::string> told;
+  for (const Json& line : log)
+    if (line["ev"] == "conn.fail")
+      told.push_back(line["stage"].get<std::string>() + " " + line["sev"].get<std::string>());
+  CHECK(told == std::vector<std::string>{"regMr warn", "irecv error"});
 }
 
 TEST_CASE("what NCCL gives up is told once") {
