@@ -53,7 +53,7 @@ class LinkedVerbs {
 std::string forward_once(const std::string& library) {
   static std::string done;
   if (library.empty() || done == library) return {};
-  const std::string error = forward_to(library);
+  std::string error = forward_to(library);
   if (error.empty()) done = library;
   return error;
 }
