@@ -149,6 +149,16 @@ std::string peer_gone(Bench& bench) {
   return expect_number("vendor_err", 129, wc->vendor_err);
 }
 
+std::string overrun(Bench& bench) {
+  Pair pair(bench, {}, true, kAllAccess, 4);  // drivers round up, but not to 16
+  for (std::uint64_t i = 0; i < 16; ++i) post(pair.a.qp, write_of(pair, 8));
+  if (auto wrong = expect_event(bench, IBV_EVENT_CQ_ERR); !wrong.empty()) return wrong;
+  ibv_qp_attr attr{};
+  ibv_qp_init_attr init{};
+  verbs().query_qp(pair.a.qp, &attr, IBV_QP_STATE, &init);
+  return expect_number("state", IBV_QPS_ERR, attr.qp_state);
+}
+
 std::string full_queue(Bench& bench) {
   Pair pair(bench);
   ibv_qp_init_attr init{};
@@ -240,6 +250,7 @@ const std::vector<Case>& error_cases() {
        behind_a_failure},
       {"error.rnr", "no receive and rnr_retry 1: RNR_RETRY_EXC_ERR", no_receive},
       {"error.gone", "the peer's QP is gone: RETRY_EXC_ERR; mlx5: vendor_err 129", peer_gone},
+      {"error.overrun", "more completions than the CQ holds: CQ_ERR, and its QPs in ERR", overrun},
       {"error.full", "one request more than max_send_wr: ENOMEM", full_queue},
       {"error.places", "more places than max_send_sge: EINVAL", too_many_places},
       {"error.inline", "inline data longer than max_inline_data: EINVAL", too_long_inline},

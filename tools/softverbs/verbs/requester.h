@@ -57,7 +57,6 @@ class Requester : public Pollable {
   Qp& qp_;
   int fd_ = -1;
   std::uint64_t watch_ = 0;
-  bool hello_sent_ = false;
   bool welcome_ = false;
   bool blocked_ = false;        // the socket is full
   std::uint64_t base_ = 0;      // queue index of sequence 0 on this connection
