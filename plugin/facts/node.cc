@@ -186,6 +186,7 @@ Node collect(const std::vector<VerbsDevice>& devices, const Sources& sources) {
   const FileTree sysfs(sources.sysfs);
   node.system = read_system({sysfs, sources.root, sources.home, sources.environment});
   node.peer_memory = read_peer_memory(sysfs);
+  node.sysfs_hcas = sysfs.list("class/infiniband");
 
   const HcaContext context{
       sysfs,        FileTree(sources.root), sources.sysfs == "/sys" || !sources.root.empty(),

@@ -145,7 +145,8 @@ struct Sources {
 };
 
 struct Node {
-  std::vector<Hca> hcas;  // in the order of ibv_get_device_list
+  std::vector<Hca> hcas;                // in the order of ibv_get_device_list
+  std::vector<std::string> sysfs_hcas;  // class/infiniband: those that verbs may not show
   Network network;
   System system;
   PeerMemory peer_memory;

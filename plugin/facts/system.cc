@@ -125,6 +125,18 @@ void read_environment(const Environment& environment, System& out) {
   }
 }
 
+void compare_with_init(const FileTree& files, const Environment& environment, System& out) {
+  const FileText file = files.read("proc/1/environ", 256 * 1024);
+  for (std::size_t at = 0; at < file.text.size();) {
+    const auto end = std::min(file.text.find('\0', at), file.text.size());
+    const auto entry = std::string_view(file.text).substr(at, end - at);
+    const auto name = entry.substr(0, entry.find('='));
+    if (name.starts_with("NCCL_") && !environment.get(name))
+      out.missing_from_init.emplace_back(name);
+    at = end + 1;
+  }
+}
+
 // NCCL (src/misc/param.cc): NCCL_CONF_FILE or ~/.nccl.conf, then /etc/nccl.conf; lines name=value,
 // '#' in the first column is a comment; what the environment has already is not replaced.
 void read_conf(const std::string& shown, const FileTree& tree, const std::string& path,
@@ -185,6 +197,7 @@ System read_system(const SystemSources& sources) {
   out.dev_infiniband = files.exists("dev/infiniband");
   out.limits = read_limits(files);
   read_environment(sources.environment, out);
+  compare_with_init(files, sources.environment, out);
   read_conf_files(sources, out);
   return out;
 }

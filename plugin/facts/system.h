@@ -42,7 +42,9 @@ struct System {
   // NCCL_* and UCX_*, sorted; values of names that look like secrets are hidden.
   std::vector<std::pair<std::string, std::string>> environment;
   std::uint64_t environment_hash = 0;  // of the names and values
-  std::vector<ConfFile> conf_files;    // those that NCCL reads and that are there
+  // NCCL_* names that process 1 (a container's first) has and this one lacks, where it may be read.
+  std::vector<std::string> missing_from_init;
+  std::vector<ConfFile> conf_files;  // those that NCCL reads and that are there
 };
 
 struct SystemSources {

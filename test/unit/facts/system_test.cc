@@ -71,6 +71,13 @@ TEST_CASE("a named configuration file replaces the one at home") {
   CHECK(read(tree, Environment()).conf_files[0].values[0].first == "A");
 }
 
+TEST_CASE("what the first process has and this one lacks") {
+  Tree tree;
+  tree.write("proc/1/environ", std::string("PATH=/bin\0NCCL_DEBUG=INFO\0NCCL_IB_HCA=mlx5\0", 46));
+  CHECK(read(tree, Environment(Values{{"NCCL_DEBUG", "WARN"}})).missing_from_init ==
+        std::vector<std::string>{"NCCL_IB_HCA"});
+}
+
 TEST_CASE("a bare container") {
   Tree tree;
   const System system = read(tree, Environment(Values{{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}}));

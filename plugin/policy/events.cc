@@ -1,0 +1,56 @@
+#include "policy/events.h"
+
+#include "record/event.h"
+
+namespace nnd::policy {
+
+namespace {
+
+using record::Event;
+using record::EventId;
+using record::Severity;
+
+}  // namespace
+
+void emit_loaded(const Loaded& loaded, Mode mode) {
+  Event(EventId::kPolicyLoaded)
+      .add("file", loaded.policy.source)
+      .add("mode", mode_text(mode))
+      .emit();
+  for (const LoadError& error : loaded.errors)
+    Event(EventId::kPolicyLoaded, mode == Mode::kEnforce ? Severity::kError : Severity::kWarn)
+        .add("file", error.file)
+        .add("mode", mode_text(mode))
+        .blame("POLICY", error.text(), "Correct the policy file.")
+        .emit();
+}
+
+void emit_verdicts(const std::vector<Verdict>& verdicts) {
+  for (const Verdict& verdict : verdicts) {
+    const bool refuse = verdict.decision == Decision::kRefuse;
+    const Severity severity = refuse                                ? Severity::kError
+                              : verdict.decision == Decision::kWarn ? Severity::kWarn
+                                                                    : Severity::kInfo;
+    Event event(refuse ? EventId::kPolicyRefuse : EventId::kPolicyWarn, severity);
+    if (!verdict.device.empty()) {
+      event.object("dev").add("name", verdict.device);
+      if (verdict.port != 0) event.add("port", verdict.port);
+      event.end();
+    }
+    event.add("rule", verdict.rule).add("fact", verdict.fact);
+    event.array("remaining");
+    for (const std::string& port : verdict.remaining) event.push(port);
+    event.end().blame(verdict.cause, verdict.fact, verdict.remedy).emit();
+  }
+}
+
+void emit_lint(const std::vector<Lint>& lint) {
+  for (const Lint& one : lint)
+    Event(EventId::kEnvLint, Severity::kWarn)
+        .add("variable", one.variable)
+        .add("value", one.value)
+        .blame(one.cause, one.msg, one.fix)
+        .emit();
+}
+
+}  // namespace nnd::policy

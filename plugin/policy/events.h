@@ -1,0 +1,20 @@
+// Verdicts and lint as events. Not for the data path.
+#pragma once
+
+#include <vector>
+
+#include "policy/lint.h"
+#include "policy/load.h"
+#include "policy/verdict.h"
+
+namespace nnd::policy {
+
+// policy.loaded; a warning for each error in the file.
+void emit_loaded(const Loaded& loaded, Mode mode);
+
+// policy.refuse (error) or policy.warn (warn, in observe mode info).
+void emit_verdicts(const std::vector<Verdict>& verdicts);
+
+void emit_lint(const std::vector<Lint>& lint);  // env.lint
+
+}  // namespace nnd::policy

@@ -1,0 +1,246 @@
+#include "policy/judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "policy/candidates.h"
+
+namespace nnd::policy {
+
+namespace {
+
+using facts::Hca;
+using facts::Node;
+using facts::Port;
+using facts::Skip;
+
+class NodeJudge {
+ public:
+  NodeJudge(const Node& node, const Policy& policy, Mode mode, std::string_view host)
+      : node_(node), rules_(policy.for_host(host)) {
+    out_.mode = mode;
+    for (const Hca& hca : node.hcas)
+      for (const Port& port : hca.ports)
+        if (port.skip == Skip::kTaken)
+          candidates_.push_back({&hca, &port, rules_.for_device(host, hca.name), false});
+  }
+
+  Judgement judge() {
+    std::vector<std::vector<Broken>> broken(candidates_.size());
+    for (const auto& pass : rule_passes()) judge_pass(pass, broken);
+    for (const Candidate& candidate : candidates_)
+      if (!candidate.out) out_.remaining.push_back(candidate.name());
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      for (Broken& rule : broken[i]) add(&candidates_[i], std::move(rule));
+    judge_unusable();
+    judge_whole();
+    judge_limits();
+    for (Verdict& verdict : out_.verdicts) {
+      verdict.remaining = out_.remaining;
+      if (verdict.remedy.empty()) verdict.remedy = hca_setting(node_, out_.remaining);
+    }
+    if (out_.mode == Mode::kEnforce) enforce();
+    return std::move(out_);
+  }
+
+ private:
+  // All candidates see the same peers: who is denied goes out when the pass is over.
+  void judge_pass(const std::vector<Rule>& pass, std::vector<std::vector<Broken>>& broken) {
+    std::vector<bool> denied(candidates_.size());
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (candidates_[i].out) continue;
+      for (const Rule rule : pass) {
+        rule(node_, candidates_, candidates_[i], broken[i]);
+        denied[i] = std::any_of(broken[i].begin(), broken[i].end(),
+                                [](const Broken& one) { return one.action == Action::kDeny; });
+        if (denied[i]) break;
+      }
+    }
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      if (denied[i]) candidates_[i].out = true;
+  }
+
+  void add(const Candidate* candidate, Broken rule) {
+    Verdict verdict;
+    verdict.rule = std::move(rule.rule);
+    verdict.cause = std::move(rule.cause);
+    if (candidate) {
+      verdict.device = candidate->hca->name;
+      verdict.port = candidate->port->number;
+    }
+    verdict.fact = std::move(rule.fact);
+    verdict.remedy = std::move(rule.remedy);
+    verdict.action = rule.action;
+    verdict.decision = decide(rule.action, out_.mode);
+    out_.verdicts.push_back(std::move(verdict));
+  }
+
+  // Those that NCCL can't take anyhow: there is nothing to refuse.
+  void judge_unusable() {
+    for (const facts::Finding& finding : node_.findings)
+      if (finding.cause == "DEV-UNUSABLE" && rules_.hca.unusable != Action::kAllow) {
+        add(nullptr, {"hca.unusable", finding.cause, finding.msg, finding.fix, Action::kWarn});
+        out_.verdicts.back().device = finding.device;
+      }
+  }
+
+  void judge_whole() {
+    const auto left = static_cast<long>(out_.remaining.size());
+    if (left < rules_.hca.min_count)
+      add(nullptr, {"hca.min_count", "INC-NDEVS",
+                    fmt::format("{} usable HCA port{} remain{}, the policy asks for {}.", left,
+                                left == 1 ? "" : "s", left == 1 ? "s" : "", rules_.hca.min_count),
+                    "Look at the skipped and refused ports of this node.", Action::kDeny});
+    if (left > 0 || disabled()) return;
+    if (rules_.fallback.socket == Action::kDeny) {
+      add(nullptr, {"fallback.socket", "DEV-FALLBACK", "No HCA is left, and NCCL would use TCP.",
+                    "Look at the skipped and refused ports of this node.", Action::kDeny});
+    } else if (candidates_.empty() && (!node_.hcas.empty() || !node_.sysfs_hcas.empty())) {
+      add(nullptr, {"fallback.socket", "DEV-FALLBACK", none_usable(),
+                    "Give the container /dev/infiniband and rdma-core, or look at the ports.",
+                    Action::kWarn});
+    }
+  }
+
+  std::string none_usable() const {
+    if (node_.hcas.empty())
+      return fmt::format("sysfs shows {} HCAs and verbs none: NCCL will run over TCP.",
+                         node_.sysfs_hcas.size());
+    return fmt::format("None of the {} HCAs can be used by NCCL, which will run over TCP.",
+                       node_.hcas.size());
+  }
+
+  // The user's own wish is no accident.
+  bool disabled() const {
+    return std::any_of(node_.hcas.begin(), node_.hcas.end(), [](const Hca& hca) {
+      return std::any_of(hca.ports.begin(), hca.ports.end(),
+                         [](const Port& port) { return port.skip == Skip::kIbDisabled; });
+    });
+  }
+
+  void judge_limits() {
+    const bool real = std::any_of(node_.hcas.begin(), node_.hcas.end(), [](const Hca& hca) {
+      return hca.uverbs != facts::UverbsState::kNotExamined;
+    });
+    if (out_.remaining.empty() || (!real && !rules_.limits_given)) return;
+    const facts::Limits& limits = node_.system.limits;
+    if (!limits.cap_ipc_lock && rules_.limits.action != Action::kAllow &&
+        below(limits.memlock_soft, rules_.limits.memlock))
+      add(nullptr,
+          {"limits.memlock", "LIM-MEMLOCK",
+           fmt::format(
+               "Locked memory is limited to {} KiB and CAP_IPC_LOCK is missing: registering "
+               "memory will fail.",
+               limits.memlock_soft / 1024),
+           "ulimit -l unlimited (Docker: --ulimit memlock=-1; Slurm: LimitMEMLOCK=infinity for "
+           "slurmd).",
+           rules_.limits.action});
+    if (below(limits.nofile_soft, rules_.limits.nofile))
+      add(nullptr, {"limits.nofile", "LIM-NOFILE",
+                    fmt::format("Only {} files may be open.", limits.nofile_soft),
+                    fmt::format("ulimit -n {}", rules_.limits.nofile), Action::kWarn});
+  }
+
+  // The largest long stands for unlimited.
+  static bool below(std::uint64_t limit, long least) {
+    if (least == std::numeric_limits<long>::max())
+      return limit != std::numeric_limits<std::uint64_t>::max();
+    return limit < static_cast<std::uint64_t>(least);
+  }
+
+  void enforce() {
+    bool refused_some = false;
+    for (const Candidate& candidate : candidates_)
+      if (candidate.out) {
+        out_.refused.push_back({candidate.hca->name, candidate.port->number});
+        refused_some = true;
+      }
+    for (const Verdict& verdict : out_.verdicts)
+      if (verdict.device.empty() && verdict.decision == Decision::kRefuse)
+        out_.network_refused += (out_.network_refused.empty() ? "" : " ") + verdict.fact;
+    if (out_.remaining.empty() && refused_some && out_.network_refused.empty())
+      out_.network_refused =
+          fmt::format("The policy refuses every HCA of this node: {}", out_.verdicts.front().fact);
+  }
+
+  const Node& node_;
+  Policy rules_;
+  Candidates candidates_;
+  Judgement out_;
+};
+
+}  // namespace
+
+bool Judgement::refuses(std::string_view device, unsigned port) const {
+  return std::any_of(refused.begin(), refused.end(), [&](const Refusal& refusal) {
+    return refusal.device == device && refusal.port == port;
+  });
+}
+
+Judgement judge_node(const Node& node, const Policy& policy, Mode mode, std::string_view host) {
+  return NodeJudge(node, policy, mode, host).judge();
+}
+
+Mode effective_mode(const Policy& policy, const config::Settings& settings) {
+  return settings.mode_given ? settings.mode : policy.mode;
+}
+
+std::string hca_setting(const Node& node, const std::vector<std::string>& ports) {
+  if (ports.empty()) return "No HCA is left: look at the skipped and refused ports of this node.";
+  std::string out;
+  for (const Hca& hca : node.hcas) {
+    std::string own;
+    std::size_t kept = 0;
+    for (const Port& port : hca.ports) {
+      const std::string name = fmt::format("{}:{}", hca.name, port.number);
+      if (std::find(ports.begin(), ports.end(), name) == ports.end()) continue;
+      own += ',' + name;
+      ++kept;
+    }
+    if (kept == 0) continue;
+    const auto taken = static_cast<std::size_t>(
+        std::count_if(hca.ports.begin(), hca.ports.end(),
+                      [](const Port& port) { return port.skip == Skip::kTaken; }));
+    out += kept == taken ? ',' + hca.name : own;
+  }
+  return "NCCL_IB_HCA==" + out.substr(1);
+}
+
+std::string Candidate::name() const { return fmt::format("{}:{}", hca->name, port->number); }
+
+const facts::NetDev* Candidate::netdev(const facts::Network& network) const {
+  const facts::Gid* gid = port->picked();
+  if (gid && gid->owner_ifindex != 0)
+    if (const facts::NetDev* dev = network.find(gid->owner_ifindex)) return dev;
+  return network.find(hca->bond.empty() ? hca->netdev : hca->bond);
+}
+
+std::vector<const Candidate*> peers_of(const Candidates& all, const Candidate& one) {
+  std::vector<const Candidate*> out;
+  for (const Candidate& other : all)
+    if (&other != &one && !other.out && other.port->link_layer == one.port->link_layer)
+      out.push_back(&other);
+  return out;
+}
+
+long median_speed(const std::vector<const Candidate*>& peers) {
+  std::vector<long> speeds;
+  for (const Candidate* peer : peers)
+    if (peer->port->speed_mbps > 0) speeds.push_back(peer->port->speed_mbps);
+  if (speeds.empty()) return 0;
+  std::sort(speeds.begin(), speeds.end());
+  return speeds[(speeds.size() - 1) / 2];
+}
+
+std::vector<std::vector<Rule>> rule_passes() {
+  return {{judge_lists},
+          {judge_link_layer},
+          {judge_own_state, judge_gid, judge_gdr},
+          {judge_bond},
+          {judge_default_route, judge_speed, judge_mtu, judge_function}};
+}
+
+}  // namespace nnd::policy

@@ -1,0 +1,223 @@
+#include "policy/lint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace nnd::policy {
+
+namespace {
+
+using facts::Hca;
+using facts::HcaEntry;
+using facts::Port;
+using facts::Skip;
+
+class Linter {
+ public:
+  Linter(const facts::Node& node, const facts::Environment& environment)
+      : node_(node), environment_(environment) {}
+
+  std::vector<Lint> lint() {
+    lint_hca_list();
+    lint_gid_index();
+    lint_retries();
+    lint_socket_interfaces();
+    lint_leftovers();
+    lint_first_process();
+    lint_conf_files();
+    std::stable_sort(out_.begin(), out_.end(),
+                     [](const Lint& a, const Lint& b) { return a.variable < b.variable; });
+    return std::move(out_);
+  }
+
+ private:
+  void add(const char* variable, const char* cause, std::string msg, std::string fix) {
+    const std::string* value = environment_.get(variable);
+    out_.push_back({variable, value ? *value : "", cause, std::move(msg), std::move(fix)});
+  }
+
+  bool known_version(int from, int to) const {
+    return node_.nccl_version >= from && node_.nccl_version <= to;
+  }
+
+  void lint_hca_list() {
+    const facts::HcaFilter& filter = node_.filter;
+    if (!filter.given || node_.hcas.empty()) return;
+    for (const HcaEntry& entry : filter.entries) {
+      if (lint_prefix_signs(entry)) continue;
+      if (entry.name.find(' ') != std::string::npos) {
+        add("NCCL_IB_HCA", "DEV-PREFIX",
+            fmt::format("A space is part of the name \"{}\".", entry.name),
+            "Write the list without spaces.");
+        continue;
+      }
+      lint_entry(entry, filter.exact);
+    }
+  }
+
+  // NCCL reads '^' and '=' once, at the start of the whole list, '^' first.
+  bool lint_prefix_signs(const HcaEntry& entry) {
+    if (!entry.name.starts_with('^') && !entry.name.starts_with('=')) return false;
+    const auto start = entry.name.find_first_not_of("^=");
+    add("NCCL_IB_HCA", "DEV-PREFIX",
+        fmt::format(
+            "NCCL reads ^ and = once, at the start of the list, ^ first: in \"{}\" they are "
+            "part of the name.",
+            entry.name),
+        start == std::string::npos ? "Write them once, at the start."
+                                   : fmt::format("Write {} without them, and ^= once at the start.",
+                                                 entry.name.substr(start)));
+    return true;
+  }
+
+  void lint_entry(const HcaEntry& entry, bool exact) {
+    std::vector<std::string> more;
+    bool same = false;
+    bool any = false;
+    for (const Hca& hca : node_.hcas) {
+      const bool named = hca.name == entry.name;
+      const bool matches = exact ? named : hca.name.starts_with(entry.name);
+      const bool port = entry.port < 0 ||
+                        std::any_of(hca.ports.begin(), hca.ports.end(),
+                                    [&entry](const Port& of) { return of.number == entry.port; });
+      if (!matches || !port) continue;
+      any = true;
+      if (named)
+        same = true;
+      else
+        more.push_back(hca.name);
+    }
+    if (!any)
+      add("NCCL_IB_HCA", "DEV-PREFIX",
+          fmt::format("\"{}\" matches no HCA of this node.", entry.name),
+          "Look at the names with ibv_devices.");
+    else if (same && !more.empty())
+      add("NCCL_IB_HCA", "DEV-PREFIX",
+          fmt::format("\"{}\" also matches {}: names are prefixes.", entry.name,
+                      fmt::join(more, ", ")),
+          fmt::format("Write NCCL_IB_HCA={}=… to match whole names.",
+                      node_.filter.exclude ? "^" : ""));
+  }
+
+  void lint_gid_index() {
+    if (environment_.number("NCCL_IB_GID_INDEX", -1) < 0) return;
+    std::string bad;
+    for (const Hca& hca : node_.hcas)
+      for (const Port& port : hca.ports)
+        if (port.skip == Skip::kTaken && port.ethernet() && !port.picked())
+          bad += fmt::format("{}{}:{}", bad.empty() ? "" : ", ", hca.name, port.number);
+    if (!bad.empty())
+      add("NCCL_IB_GID_INDEX", "GID-WRONG",
+          fmt::format("There is no GID at this index on {}.", bad),
+          "Unset it: NCCL finds a good GID by itself from 2.21 on.");
+  }
+
+  void lint_retries() {
+    const long retries = environment_.number("NCCL_IB_RETRY_CNT", 7);
+    const long timeout = environment_.number("NCCL_IB_TIMEOUT", 20);
+    if (retries > 7 || retries < 0)
+      add("NCCL_IB_RETRY_CNT", "LINK-FLAP",
+          fmt::format("The field has three bits: {} becomes {} on mlx5.", retries, retries & 7),
+          "Use at most 7, and raise NCCL_IB_TIMEOUT to wait longer.");
+    if (timeout == 0)
+      add("NCCL_IB_TIMEOUT", "LINK-FLAP", "0 means to wait for ever: a dead peer is never noticed.",
+          "Use 18 to 23; the default is 20.");
+    else if (timeout > 31 || timeout < 0)
+      add("NCCL_IB_TIMEOUT", "LINK-FLAP",
+          fmt::format("The field has five bits: {} becomes {}.", timeout, timeout & 31),
+          "Use 18 to 23; the default is 20.");
+    else if (retries >= 0 && retries <= 7)
+      lint_budget(timeout, retries);
+    if (environment_.number("NCCL_IB_MQP_RETRY_ALL", 0) != 0)
+      add("NCCL_IB_MQP_RETRY_ALL", "QP-110",
+          "Every failure to connect a QP is retried for about a minute, refusals too.",
+          "Unset it.");
+  }
+
+  void lint_budget(long timeout, long retries) {
+    const double seconds = 4.096e-6 * std::pow(2.0, static_cast<double>(timeout)) *
+                           static_cast<double>(std::max(retries, 1L));
+    if (seconds >= 8) return;
+    const char* variable =
+        environment_.get("NCCL_IB_TIMEOUT") ? "NCCL_IB_TIMEOUT" : "NCCL_IB_RETRY_CNT";
+    add(variable, "LINK-FLAP",
+        fmt::format("Retransmissions end after {:.1f} s: a short flap of a link fails the job.",
+                    seconds),
+        "NCCL_IB_TIMEOUT=20 and NCCL_IB_RETRY_CNT=7 give 30 s.");
+  }
+
+  void lint_socket_interfaces() {
+    const std::string* value = environment_.get("NCCL_SOCKET_IFNAME");
+    if (!value || !node_.network.known) return;
+    const facts::HcaFilter list = facts::HcaFilter::parse(value, node_.nccl_version);
+    if (list.exclude) return;
+    bool any = false;
+    for (const HcaEntry& entry : list.entries)
+      for (const facts::NetDev& dev : node_.network.devs)
+        if (list.exact ? dev.name == entry.name : dev.name.starts_with(entry.name)) {
+          any = true;
+          lint_interface(dev);
+        }
+    // A list may name the interfaces of several kinds of nodes: one that is here is enough.
+    if (!any && !list.entries.empty())
+      add("NCCL_SOCKET_IFNAME", "DEV-OOB", "None of these interfaces is here.",
+          "Name the interface that joins the nodes.");
+  }
+
+  void lint_interface(const facts::NetDev& dev) {
+    static constexpr std::array<std::string_view, 8> kWrong = {"docker", "virbr", "veth", "br-",
+                                                               "cni",    "tun",   "tap",  "ip6tnl"};
+    if (std::any_of(kWrong.begin(), kWrong.end(),
+                    [&dev](std::string_view prefix) { return dev.name.starts_with(prefix); }))
+      add("NCCL_SOCKET_IFNAME", "DEV-OOB",
+          fmt::format("{} is a container, bridge or tunnel interface: peers may not reach it.",
+                      dev.name),
+          "Name the interface that joins the nodes.");
+  }
+
+  void lint_leftovers() {
+    if (environment_.number("NCCL_IB_DISABLE", 0) != 0 && !node_.hcas.empty())
+      add("NCCL_IB_DISABLE", "DEV-FALLBACK",
+          fmt::format("NCCL runs over TCP although this node has {} HCA{}.", node_.hcas.size(),
+                      node_.hcas.size() == 1 ? "" : "s"),
+          "Unset it.");
+    if (known_version(22803, 22907) && environment_.number("NCCL_NET_PLUGIN_REF_COUNT", 0) < 1)
+      add("NCCL_NET_PLUGIN_REF_COUNT", "DEV-PLUGIN",
+          "This NCCL forgets the plugin after its last communicator, and loads another one next.",
+          "NCCL_NET_PLUGIN_REF_COUNT=1");
+  }
+
+  void lint_first_process() {
+    for (const std::string& name : node_.system.missing_from_init)
+      add(name.c_str(), "INC-ENV",
+          fmt::format("{} is set for the container's first process and not for this one.", name),
+          "Pass it on: mpirun -x, or the launcher's own way.");
+  }
+
+  // NCCL puts a file's values into the environment where there is none yet.
+  void lint_conf_files() {
+    for (const facts::ConfFile& file : node_.system.conf_files)
+      for (const auto& [name, value] : file.values) {
+        const std::string* used = environment_.get(name);
+        if (used && *used != value && value != "<hidden>")
+          add(name.c_str(), "INC-ENV",
+              fmt::format("{} says {}, the environment overrides it.", file.path, value),
+              "Set it in one place.");
+      }
+  }
+
+  const facts::Node& node_;
+  const facts::Environment& environment_;
+  std::vector<Lint> out_;
+};
+
+}  // namespace
+
+std::vector<Lint> lint_environment(const facts::Node& node, const facts::Environment& environment) {
+  return Linter(node, environment).lint();
+}
+
+}  // namespace nnd::policy

@@ -1,0 +1,38 @@
+// Reading a policy file (TOML). Every error names file, line and key, and the nearest right word.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/policy.h"
+
+namespace nnd::policy {
+
+struct LoadError {
+  std::string file;
+  unsigned line = 0;
+  std::string key;      // "hca.bond"; empty: the file as a whole
+  std::string problem;  // one clause
+  std::string nearest;  // the known word that is closest, or empty
+
+  std::string text() const;  // "policy.toml:3: hca.bnod: unknown key; did you mean hca.bond?"
+};
+
+struct Loaded {
+  Policy policy;  // the built-in rules where there are errors
+  std::vector<LoadError> errors;
+};
+
+Loaded load_policy_text(std::string_view text, const std::string& file);
+Loaded load_policy_file(const std::string& file);
+
+// One row per key, for documents and --help.
+struct KeyDoc {
+  std::string_view key;  // "hca.bond"
+  std::string_view values;
+  std::string_view meaning;
+};
+std::vector<KeyDoc> key_docs();
+
+}  // namespace nnd::policy

@@ -1,0 +1,236 @@
+// Rules that compare an HCA with its siblings.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "policy/candidates.h"
+
+namespace nnd::policy {
+
+namespace {
+
+using facts::IpPrefix;
+
+std::string gbits(long mbps) {
+  return fmt::format("{:g} Gbit/s", static_cast<double>(mbps) / 1000);
+}
+
+std::optional<IpPrefix> address_of(const Candidate& one) {
+  const facts::Gid* gid = one.port->picked();
+  if (!gid || !gid->address || gid->address->address.link_local()) return std::nullopt;
+  return gid->address;
+}
+
+// What the addresses have in common, shortened to whole octets (IPv6: to 16 bits), so that one more
+// rail of the same plan is inside. Nothing where they have little in common.
+std::optional<IpPrefix> common_network(const std::vector<IpPrefix>& addresses) {
+  if (addresses.empty()) return std::nullopt;
+  IpPrefix out = addresses.front();
+  for (const IpPrefix& other : addresses) {
+    if (other.address.family != out.address.family) return std::nullopt;
+    out.length = std::min(out.length, other.length);
+    while (out.length > 0 && !out.contains(other.address)) --out.length;
+  }
+  const unsigned step = out.address.family == facts::Family::kIpv4 ? 8 : 16;
+  const bool one_subnet =
+      std::all_of(addresses.begin(), addresses.end(),
+                  [&](const IpPrefix& other) { return other.length == out.length; });
+  if (!one_subnet) out.length -= out.length % step;
+  if (out.length < step) return std::nullopt;
+  return out;
+}
+
+// What more than half of `population` have; 0: nothing.
+template <typename Get>
+long most_common(const std::vector<const Candidate*>& among, std::size_t population, Get get) {
+  std::map<long, std::size_t> counts;
+  for (const Candidate* one : among)
+    if (const long value = get(*one); value > 0) ++counts[value];
+  for (const auto& [value, count] : counts)
+    if (count * 2 > population) return value;
+  return 0;
+}
+
+long speed_of(const Candidate& one) { return one.port->speed_mbps; }
+
+bool has_default_route(const facts::Node& node, const Candidate& one) {
+  const facts::NetDev* dev = one.netdev(node.network);
+  return dev && dev->default_route;
+}
+
+std::string carrier(const facts::Node& node, const Candidate& one) {
+  const facts::NetDev* dev = one.netdev(node.network);
+  return dev ? dev->name : one.hca->netdev;
+}
+
+// In what the bond differs from the plain HCAs; empty: in nothing.
+std::string unlike(const facts::Node& node, const Candidate& one,
+                   const std::vector<const Candidate*>& plain) {
+  std::vector<std::string> parts;
+  const long usual = most_common(plain, plain.size(), speed_of);
+  if (usual != 0 && one.port->speed_mbps != 0 && one.port->speed_mbps != usual)
+    parts.push_back(
+        fmt::format("{} where most have {}", gbits(one.port->speed_mbps), gbits(usual)));
+  const bool others_route = std::any_of(plain.begin(), plain.end(), [&](const Candidate* peer) {
+    return has_default_route(node, *peer);
+  });
+  if (has_default_route(node, one) && !others_route) parts.emplace_back("the default route");
+  std::vector<IpPrefix> addresses;
+  for (const Candidate* peer : plain)
+    if (const auto address = address_of(*peer)) addresses.push_back(*address);
+  const auto own = address_of(one);
+  // One other HCA makes no plan of subnets: two rails may well differ.
+  if (own && addresses.size() >= 2)
+    if (const auto network = common_network(addresses); network && !network->contains(own->address))
+      parts.push_back(fmt::format("subnet {} where the others are in {}", own->network_text(),
+                                  network->network_text()));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string bond_text(const Candidate& one) {
+  std::string out = fmt::format("{} is over the bond {}", one.hca->name, one.hca->bond);
+  if (!one.hca->bond_slaves.empty())
+    out += fmt::format(" ({})", fmt::join(one.hca->bond_slaves, ", "));
+  return out;
+}
+
+}  // namespace
+
+void judge_link_layer(const facts::Node&, const Candidates& all, const Candidate& one,
+                      std::vector<Broken>& broken) {
+  const LinkLayerRule rule = one.rules.hca.link_layer;
+  if (rule == LinkLayerRule::kAny) return;
+  bool wanted_infiniband = rule == LinkLayerRule::kInfiniband;
+  std::string why =
+      wanted_infiniband ? "the policy asks for InfiniBand" : "the policy asks for RoCE";
+  if (rule == LinkLayerRule::kMajority) {
+    long infiniband = 0;
+    long ethernet = 0;
+    for (const Candidate& other : all)
+      if (!other.out) (other.port->infiniband() ? infiniband : ethernet) += 1;
+    if (infiniband == 0 || ethernet == 0) return;
+    // A tie goes to InfiniBand: nobody cables it for storage or management alone.
+    wanted_infiniband = infiniband >= ethernet;
+    why = fmt::format("{} ports are InfiniBand and {} RoCE, and NCCL may pair them", infiniband,
+                      ethernet);
+  }
+  if (one.port->infiniband() == wanted_infiniband) return;
+  broken.push_back({"hca.link_layer", "DEV-MIXLL",
+                    fmt::format("{} is {}: {}.", one.name(),
+                                one.port->infiniband() ? "InfiniBand" : "RoCE", why),
+                    "", Action::kDeny});
+}
+
+void judge_bond(const facts::Node& node, const Candidates& all, const Candidate& one,
+                std::vector<Broken>& broken) {
+  if (one.hca->bond.empty() || one.rules.hca.bond == BondRule::kAllow) return;
+  if (one.rules.hca.bond == BondRule::kDeny) {
+    broken.push_back(
+        {"hca.bond", "DEV-BOND", bond_text(one) + "; the policy denies bonds.", "", Action::kDeny});
+    return;
+  }
+  std::vector<const Candidate*> plain;
+  for (const Candidate* peer : peers_of(all, one))
+    if (peer->hca->bond.empty()) plain.push_back(peer);
+  std::size_t bonds = 1;
+  for (const Candidate* peer : peers_of(all, one)) bonds += peer->hca->bond.empty() ? 0 : 1;
+  if (plain.size() < bonds) return;  // where bonds are the rule, they are meant
+  const std::string differs = unlike(node, one, plain);
+  if (differs.empty()) return;
+  broken.push_back(
+      {"hca.bond", "DEV-BOND",
+       fmt::format("{} and unlike the {} plain HCAs: {}. It is probably the storage or "
+                   "front-end bond.",
+                   bond_text(one), plain.size(), differs),
+       "", Action::kDeny});
+}
+
+void judge_default_route(const facts::Node& node, const Candidates& all, const Candidate& one,
+                         std::vector<Broken>& broken) {
+  const Action action = one.rules.hca.default_route;
+  if (action == Action::kAllow || !one.port->ethernet() || !has_default_route(node, one)) return;
+  if (!one.hca->bond.empty())
+    return;  // judge_bond's: a fleet of bonds has its default route on one
+  const auto peers = peers_of(all, one);
+  const auto carriers = 1 + std::count_if(peers.begin(), peers.end(), [&](const Candidate* peer) {
+                          return has_default_route(node, *peer);
+                        });
+  // Where half of them carry one, or it is the only HCA, there is nothing odd about it.
+  if (peers.size() < 2 || static_cast<std::size_t>(carriers) * 2 > peers.size()) return;
+  broken.push_back({"hca.default_route", "DEV-MGMT",
+                    fmt::format("{} ({}) carries the default route by {}; {} other HCAs do not.",
+                                one.name(), gbits(one.port->speed_mbps), carrier(node, one),
+                                peers.size() + 1 - static_cast<std::size_t>(carriers)),
+                    "", action});
+}
+
+void judge_speed(const facts::Node&, const Candidates& all, const Candidate& one,
+                 std::vector<Broken>& broken) {
+  const HcaRules& rules = one.rules.hca;
+  const auto peers = peers_of(all, one);
+  if (peers.size() < 2) return;
+  const long median = median_speed(peers);
+  const long speed = one.port->speed_mbps;
+  if (rules.slow != Action::kAllow && speed > 0 && speed * 100 < rules.slow_percent * median)
+    broken.push_back(
+        {"hca.slow", "DEV-SLOW",
+         fmt::format("{} runs at {}, its siblings at {}.", one.name(), gbits(speed), gbits(median)),
+         "Look at the cable and the switch port, or exclude it.", rules.slow});
+  const facts::PcieLink& link = one.hca->pcie;
+  const auto throughput = [](const facts::PcieLink& of) {
+    return of.current_gts * of.current_width;
+  };
+  const auto worse_than_one = [&](const Candidate* peer) {
+    return peer->hca != one.hca && throughput(link) < throughput(peer->hca->pcie);
+  };
+  if (rules.pcie != Action::kAllow && link.below_max() && throughput(link) > 0 &&
+      std::count_if(peers.begin(), peers.end(), worse_than_one) * 2 >
+          static_cast<long>(peers.size()))
+    broken.push_back({"hca.pcie", "DEV-SLOW",
+                      fmt::format("{}: its PCIe link is {:g} GT/s x{} (at best {:g} GT/s x{}), its "
+                                  "siblings' is faster.",
+                                  one.hca->name, link.current_gts, link.current_width, link.max_gts,
+                                  link.max_width),
+                      "Reseat the card, or look at the slot and the BIOS.", rules.pcie});
+}
+
+void judge_mtu(const facts::Node&, const Candidates& all, const Candidate& one,
+               std::vector<Broken>& broken) {
+  const HcaRules& rules = one.rules.hca;
+  const long mtu = one.port->active_mtu;
+  if (rules.mtu == Action::kAllow || mtu == 0) return;
+  const auto peers = peers_of(all, one);
+  const long usual =
+      peers.size() < 2 ? 0 : most_common(peers, peers.size() + 1, [](const Candidate& peer) {
+        return static_cast<long>(peer.port->active_mtu);
+      });
+  std::string than;
+  if (mtu < rules.min_mtu)
+    than = fmt::format("the policy asks for {}", rules.min_mtu);
+  else if (mtu < usual)
+    than = fmt::format("most of its siblings have {}", usual);
+  else
+    return;
+  broken.push_back({"hca.mtu", "MTU-DIFF",
+                    fmt::format("{} has an MTU of {}, {}.", one.name(), mtu, than),
+                    one.hca->netdev.empty()
+                        ? "Raise the MTU of the port."
+                        : fmt::format("Raise the MTU of {} and of the switch.", one.hca->netdev),
+                    rules.mtu});
+}
+
+void judge_function(const facts::Node&, const Candidates& all, const Candidate& one,
+                    std::vector<Broken>& broken) {
+  const Action action = one.rules.hca.vf_with_pf;
+  if (action == Action::kAllow || !one.hca->is_virtual()) return;
+  for (const Candidate& other : all)
+    if (!other.out && other.hca->pci == one.hca->physfn)
+      return broken.push_back(
+          {"hca.vf_with_pf", "DEV-MERGE",
+           fmt::format("{} is a virtual function of {}, and both are used: NCCL may fuse them.",
+                       one.hca->name, other.hca->name),
+           "", action});
+}
+
+}  // namespace nnd::policy

@@ -1,0 +1,129 @@
+#include "policy/lint.h"
+
+#include <map>
+
+#include "made_node.h"
+#include "support/catch.h"
+
+using namespace nnd::policy;
+using namespace nnd::policy::test;
+namespace facts = nnd::facts;
+
+namespace {
+
+using Values = std::map<std::string, std::string, std::less<>>;
+
+// mlx5_0, mlx5_1, mlx5_10 and an interface of each.
+std::vector<Lint> lint(Values values, int version = 23007,
+                       const std::function<void(MadeNode&)>& change = {}) {
+  MadeNode made = rails(2);
+  made.add_rail("mlx5_10", "10.200.10.2/24");
+  facts::NetDev docker;
+  docker.ifindex = 50;
+  docker.name = "docker0";
+  made.node.network.devs.push_back(docker);
+  if (change) change(made);
+  const facts::Environment environment(std::move(values));
+  made.node.nccl_version = version;
+  made.node.filter = facts::HcaFilter::parse(environment.get("NCCL_IB_HCA"), version);
+  return lint_environment(made.node, environment);
+}
+
+}  // namespace
+
+TEST_CASE("a clean environment has no lint") {
+  CHECK(lint({}).empty());
+  CHECK(lint({{"NCCL_IB_HCA", "=mlx5_0,mlx5_1"},
+              {"NCCL_IB_RETRY_CNT", "7"},
+              {"NCCL_IB_TIMEOUT", "22"},
+              {"NCCL_IB_GID_INDEX", "3"},
+              {"NCCL_SOCKET_IFNAME", "ens2"},
+              {"NCCL_NET_PLUGIN", "diag"}})
+            .empty());
+}
+
+TEST_CASE("each variable, wrong and nearly wrong") {
+  struct Row {
+    const char* variable;
+    const char* value;
+    const char* cause;  // empty: nothing may be said
+    const char* part;   // of the sentence
+  };
+  const auto row = GENERATE(
+      Row{"NCCL_IB_HCA", "mlx5_1", "DEV-PREFIX", "\"mlx5_1\" also matches mlx5_10"},
+      Row{"NCCL_IB_HCA", "=mlx5_1", "", ""}, Row{"NCCL_IB_HCA", "mlx5_10", "", ""},
+      Row{"NCCL_IB_HCA", "mlx5", "", ""},  // a prefix that is nobody's name is meant as one
+      Row{"NCCL_IB_HCA", "^mlx5_1", "DEV-PREFIX", "also matches mlx5_10"},
+      Row{"NCCL_IB_HCA", "^=mlx5_1", "", ""},
+      Row{"NCCL_IB_HCA", "^mlx5_0,^mlx5_10", "DEV-PREFIX", "\"^mlx5_10\""},
+      Row{"NCCL_IB_HCA", "=^mlx5_0", "DEV-PREFIX", "^ first"},
+      Row{"NCCL_IB_HCA", "mlx5_0,mlx4_0", "DEV-PREFIX", "\"mlx4_0\" matches no HCA"},
+      Row{"NCCL_IB_HCA", "mlx5_0:2", "DEV-PREFIX", "matches no HCA"},
+      Row{"NCCL_IB_HCA", "mlx5_0:1", "", ""},
+      Row{"NCCL_IB_HCA", "mlx5_0, mlx5_10", "DEV-PREFIX", "space"},
+      Row{"NCCL_IB_RETRY_CNT", "8", "LINK-FLAP", "8 becomes 0"},
+      Row{"NCCL_IB_RETRY_CNT", "10", "LINK-FLAP", "10 becomes 2"},
+      Row{"NCCL_IB_RETRY_CNT", "7", "", ""}, Row{"NCCL_IB_RETRY_CNT", "1", "LINK-FLAP", "4.3 s"},
+      Row{"NCCL_IB_RETRY_CNT", "2", "", ""}, Row{"NCCL_IB_TIMEOUT", "0", "LINK-FLAP", "for ever"},
+      Row{"NCCL_IB_TIMEOUT", "17", "LINK-FLAP", "3.8 s"}, Row{"NCCL_IB_TIMEOUT", "19", "", ""},
+      Row{"NCCL_IB_TIMEOUT", "32", "LINK-FLAP", "32 becomes 0"},
+      Row{"NCCL_IB_TIMEOUT", "31", "", ""},
+      Row{"NCCL_IB_MQP_RETRY_ALL", "1", "QP-110", "refusals too"},
+      Row{"NCCL_IB_MQP_RETRY_ALL", "0", "", ""},
+      Row{"NCCL_SOCKET_IFNAME", "docker0", "DEV-OOB", "docker0"},
+      Row{"NCCL_SOCKET_IFNAME", "^docker0", "", ""},
+      Row{"NCCL_SOCKET_IFNAME", "eth9", "DEV-OOB", "None of these"},
+      Row{"NCCL_SOCKET_IFNAME", "eth9,ens", "", ""},
+      Row{"NCCL_SOCKET_IFNAME", "=ens", "DEV-OOB", "None"},
+      Row{"NCCL_IB_DISABLE", "1", "DEV-FALLBACK", "3 HCAs"}, Row{"NCCL_IB_DISABLE", "0", "", ""});
+  INFO(row.variable << "=" << row.value);
+  const auto found = lint({{row.variable, row.value}});
+  if (!*row.cause) {
+    CHECK(found.empty());
+    return;
+  }
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].variable == row.variable);
+  CHECK(found[0].value == row.value);
+  CHECK(found[0].cause == row.cause);
+  INFO(found[0].msg);
+  CHECK(found[0].msg.find(row.part) != std::string::npos);
+  CHECK_FALSE(found[0].fix.empty());
+}
+
+TEST_CASE("a GID index must fit every device that is taken") {
+  const auto forced_on_one = [](MadeNode& made) {
+    made.port("mlx5_1").pick = {5, facts::PickBasis::kForced, "forced"};
+  };
+  const auto found = lint({{"NCCL_IB_GID_INDEX", "5"}}, 23007, forced_on_one);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].msg == "There is no GID at this index on mlx5_1:1.");
+  CHECK(lint({{"NCCL_IB_GID_INDEX", "-1"}}, 23007, forced_on_one).empty());
+  CHECK(lint({{"NCCL_IB_GID_INDEX", "5"}}, 23007, [&](MadeNode& made) {
+          forced_on_one(made);
+          made.port("mlx5_1").skip = facts::Skip::kNotActive;
+        }).empty());
+}
+
+TEST_CASE("NCCL 2.28.3 to 2.29.7 need the plugin's reference kept") {
+  for (const int version : {22803, 22809, 22907}) {
+    CHECK(lint({}, version).size() == 1);
+    CHECK(lint({{"NCCL_NET_PLUGIN_REF_COUNT", "1"}}, version).empty());
+  }
+  for (const int version : {0, 22707, 23003}) CHECK(lint({}, version).empty());
+}
+
+TEST_CASE("values that files and other processes have") {
+  const auto with_file = [](MadeNode& made) {
+    made.node.system.conf_files.push_back({"/etc/nccl.conf", 0, {{"NCCL_DEBUG", "WARN"}}});
+  };
+  CHECK(lint({{"NCCL_DEBUG", "WARN"}}, 23007, with_file).empty());
+  CHECK(lint({}, 23007, with_file).empty());
+  const auto overridden = lint({{"NCCL_DEBUG", "INFO"}}, 23007, with_file);
+  REQUIRE(overridden.size() == 1);
+  CHECK(overridden[0].msg == "/etc/nccl.conf says WARN, the environment overrides it.");
+  const auto lost =
+      lint({}, 23007, [](MadeNode& made) { made.node.system.missing_from_init = {"NCCL_IB_HCA"}; });
+  REQUIRE(lost.size() == 1);
+  CHECK(lost[0].cause == "INC-ENV");
+}

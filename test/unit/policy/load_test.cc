@@ -1,0 +1,194 @@
+#include "policy/load.h"
+
+#include <fstream>
+#include <limits>
+
+#include "support/catch.h"
+
+using namespace nnd::policy;
+
+namespace {
+
+std::vector<std::string> errors_of(std::string_view text) {
+  std::vector<std::string> out;
+  for (const LoadError& error : load_policy_text(text, "p.toml").errors)
+    out.push_back(error.text());
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("an empty file is the built-in rules") {
+  const Loaded loaded = load_policy_text("", "p.toml");
+  CHECK(loaded.errors.empty());
+  CHECK(loaded.policy.source == "p.toml");
+  CHECK_FALSE(loaded.policy.mode_given);
+  CHECK(loaded.policy.hca.bond == BondRule::kUnlikePeers);
+  CHECK_FALSE(loaded.policy.limits_given);
+}
+
+TEST_CASE("a whole file") {
+  const Loaded loaded = load_policy_text(R"(
+mode = "enforce"
+[hca]
+allow = ["mlx5_*"]
+deny = ["mlx5_bond_*"]
+bond = "deny"
+link_layer = "roce"
+min_speed_mbps = 100_000
+min_count = 8
+default_route = "deny"
+vf_with_pf = "allow"
+min_mtu = 4096
+[roce]
+link_local = "deny"
+subnets = ["10.1.0.0/16", "fd00::/8"]
+[pair]
+subnet = "same"
+rail = "deny"
+[gdr]
+require = "dmabuf"
+[limits]
+memlock = "unlimited"
+nofile = 65536
+[fallback]
+socket = "deny"
+when = "init"
+[connect]
+deadline_sec = 1.5
+[[override]]
+host = "login-*"
+hca.min_count = 0
+[[override]]
+device = "mlx5_bond_*"
+hca.bond = "allow"
+roce.link_local = "allow"
+)",
+                                         "p.toml");
+  for (const LoadError& error : loaded.errors) UNSCOPED_INFO(error.text());
+  REQUIRE(loaded.errors.empty());
+  const Policy& policy = loaded.policy;
+  CHECK(policy.mode == Mode::kEnforce);
+  CHECK(policy.mode_given);
+  CHECK(policy.hca.allow == std::vector<std::string>{"mlx5_*"});
+  CHECK(policy.hca.deny == std::vector<std::string>{"mlx5_bond_*"});
+  CHECK(policy.hca.bond == BondRule::kDeny);
+  CHECK(policy.hca.link_layer == LinkLayerRule::kRoce);
+  CHECK(policy.hca.min_speed_mbps == 100000);
+  CHECK(policy.hca.min_count == 8);
+  CHECK(policy.hca.default_route == Action::kDeny);
+  CHECK(policy.hca.vf_with_pf == Action::kAllow);
+  CHECK(policy.hca.min_mtu == 4096);
+  CHECK(policy.roce.link_local == Action::kDeny);
+  REQUIRE(policy.roce.subnets.size() == 2);
+  CHECK(policy.roce.subnets[1].text() == "fd00::/8");
+  CHECK(policy.pair.subnet == PairSubnet::kSame);
+  CHECK(policy.pair.rail == Action::kDeny);
+  CHECK(policy.gdr == GdrRule::kDmabuf);
+  CHECK(policy.limits.memlock == std::numeric_limits<long>::max());
+  CHECK(policy.limits.nofile == 65536);
+  CHECK(policy.limits_given);
+  CHECK(policy.fallback.socket == Action::kDeny);
+  CHECK(policy.fallback.when == FallbackWhen::kInit);
+  CHECK(policy.connect_deadline_sec == 1.5);
+  CHECK(policy.for_host("login-3").hca.min_count == 0);
+  CHECK(policy.for_host("gpu-3").hca.min_count == 8);
+  CHECK(policy.for_host("gpu-3").hca.bond == BondRule::kDeny);
+  CHECK(policy.for_device("gpu-3", "mlx5_bond_1").hca.bond == BondRule::kAllow);
+  CHECK(policy.for_device("gpu-3", "mlx5_bond_1").roce.link_local == Action::kAllow);
+  CHECK(policy.for_device("gpu-3", "mlx5_1").hca.bond == BondRule::kDeny);
+}
+
+TEST_CASE("errors name file, line, key and the nearest right word") {
+  struct Row {
+    const char* text;
+    const char* error;
+  };
+  const auto row = GENERATE(
+      Row{"[hca]\nbnod = \"deny\"", "p.toml:2: hca.bnod: unknown key; did you mean hca.bond?"},
+      Row{"\n\nmoed = \"warn\"", "p.toml:3: moed: unknown key; did you mean mode?"},
+      Row{"[hac]\nbond = \"deny\"", "p.toml:1: hac: unknown key; did you mean hca?"},
+      Row{"[hca]\nbond = \"denny\"",
+          "p.toml:2: hca.bond: \"denny\" is not one of \"allow\", \"unlike-peers\", \"deny\"; did "
+          "you "
+          "mean deny?"},
+      Row{"mode = \"enforced\"",
+          "p.toml:1: mode: \"enforced\" is not one of \"observe\", \"warn\", \"enforce\"; did you "
+          "mean "
+          "enforce?"},
+      Row{"mode = 1", "p.toml:1: mode: must be one of \"observe\", \"warn\", \"enforce\""},
+      Row{"hca = 3", "p.toml:1: hca: is a section; did you mean hca?"},
+      Row{"[hca]\nmin_count = \"8\"", "p.toml:2: hca.min_count: must be a whole number"},
+      Row{"[hca]\nmin_count = -1", "p.toml:2: hca.min_count: -1 is not between 0 and 1024"},
+      Row{"[hca]\nallow = \"mlx5_0\"", "p.toml:2: hca.allow: must be an array of names or globs"},
+      Row{"[hca]\nallow = [1]", "p.toml:2: hca.allow: must be names or globs"},
+      Row{"[hca]\ndeny = [\"mlx5_0, mlx5_1\"]",
+          "p.toml:2: hca.deny: \"mlx5_0, mlx5_1\" matches no HCA: a name or a glob, such as "
+          "\"mlx5_bond_*\""},
+      Row{"[hca]\nallow = [\"a\"]\ndeny = [\"a\"]",
+          "p.toml:1: hca.allow: \"a\" is denied as well and can never match"},
+      Row{"[hca]\ndeny = [\"*\"]", "p.toml:1: hca.deny: \"*\" leaves no HCA"},
+      Row{"[roce]\nsubnets = [\"10.1.0.0\"]",
+          "p.toml:2: roce.subnets: \"10.1.0.0\" is no subnet such as \"10.1.0.0/16\""},
+      Row{"[roce]\nsubnets = [\"10.1.2.3/16\"]",
+          "p.toml:2: roce.subnets: \"10.1.2.3/16\" has bits set beyond its prefix; did you mean "
+          "10.1.0.0/16?"},
+      Row{"[limits]\nmemlock = \"unlimitd\"",
+          "p.toml:2: limits.memlock: must be a number of bytes or \"unlimited\"; did you mean "
+          "unlimited?"},
+      Row{"[connect]\ndeadline_sec = -1",
+          "p.toml:2: connect.deadline_sec: must be between 0 and 86400 seconds"},
+      Row{"[connect]\ndeadline_sec = nan",
+          "p.toml:2: connect.deadline_sec: must be between 0 and 86400 seconds"},
+      Row{"[override]\nhost = \"a\"",
+          "p.toml:1: override: must be an array of tables: [[override]]"},
+      Row{"[[override]]\nhost = \"a\"", "p.toml:1: override: changes nothing"},
+      Row{"[[override]]\nhca.bond = \"deny\"", "p.toml:1: override: needs `host` or `device`"},
+      Row{"[[override]]\nhost = 3\nhca.bond = \"deny\"",
+          "p.toml:2: override.host: must be a name or a glob"},
+      Row{"[[override]]\ndevice = \"a\"\nhca.min_count = 3",
+          "p.toml:3: hca.min_count: is of the whole node: an override with `device` can't change "
+          "it"},
+      Row{"[[override]]\nhost = \"a\"\nmode = \"warn\"", "p.toml:3: mode: can't be overridden"});
+  INFO(row.text);
+  CHECK(errors_of(row.text) == std::vector<std::string>{row.error});
+}
+
+TEST_CASE("a file with an error changes nothing") {
+  const Loaded loaded = load_policy_text("mode = \"enforce\"\n[hca]\nbond = 3\nslow = 4", "p.toml");
+  CHECK(loaded.errors.size() == 2);
+  CHECK(loaded.policy.mode == Mode::kWarn);
+  CHECK_FALSE(loaded.policy.mode_given);
+}
+
+TEST_CASE("what is no TOML names its line") {
+  const auto errors = load_policy_text("[hca]\nbond = ", "p.toml").errors;
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].line == 2);
+  CHECK_FALSE(errors[0].problem.empty());
+}
+
+TEST_CASE("a file that is not there") {
+  REQUIRE(load_policy_file("/nonexistent/p.toml").errors.size() == 1);
+  CHECK(load_policy_file("/nonexistent/p.toml").errors[0].text() ==
+        "/nonexistent/p.toml: can't be read");
+  CHECK(load_policy_file("/").errors.size() == 1);
+}
+
+TEST_CASE("every key is documented and refuses a wrong type") {
+  const auto docs = key_docs();
+  CHECK(docs.size() > 30);
+  for (const KeyDoc& doc : docs) {
+    INFO(doc.key);
+    CHECK_FALSE(doc.meaning.empty());
+    CHECK(errors_of(std::string(doc.key) + " = false").size() == 1);
+  }
+}
+
+TEST_CASE("names match as globs") {
+  CHECK(glob_match("mlx5_bond_*", "mlx5_bond_0"));
+  CHECK_FALSE(glob_match("mlx5_bond_*", "mlx5_0"));
+  CHECK(glob_match("mlx5_?", "mlx5_1"));
+  CHECK_FALSE(glob_match("mlx5_?", "mlx5_10"));
+  CHECK_FALSE(glob_match("mlx5_1", "mlx5_10"));
+}

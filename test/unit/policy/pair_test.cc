@@ -1,0 +1,129 @@
+#include "policy/pair.h"
+
+#include "made_node.h"
+#include "support/catch.h"
+
+using namespace nnd::policy;
+using namespace nnd::policy::test;
+namespace facts = nnd::facts;
+
+namespace {
+
+// Two rails and an InfiniBand port; a route from the first rail to 10.2.0.0/16.
+facts::Node make_node() {
+  MadeNode made = rails(2);
+  made.port("mlx5_0").gids.push_back(make_gid(5, "fd00:1::2/64", 2));
+  made.add_ib("mlx5_8");
+  facts::Route route;
+  route.dst = facts::parse_prefix("10.2.0.0/16").value();
+  route.via = facts::parse_address("10.200.0.1").value();
+  route.ifindex = 2;
+  made.node.network.routes.push_back(route);
+  return made.node;
+}
+
+struct Row {
+  const char* what;
+  const char* verdict;  // empty: nothing may be said
+  bool refused;         // in enforce mode
+  Pair pair;
+};
+
+Pair make_pair(const char* device, int index, const char* remote) {
+  Pair pair;
+  pair.device = device;
+  pair.gid_index = index;
+  pair.remote = raw_gid(remote);
+  pair.path_mtu = 4096;
+  return pair;
+}
+
+template <typename T>
+Pair with(Pair pair, T Pair::*member, T value) {
+  pair.*member = value;
+  return pair;
+}
+
+}  // namespace
+
+TEST_CASE("pairs, good and bad") {
+  const Pair good = make_pair("mlx5_0", 3, "10.200.0.9");
+  const Row rows[] = {
+      {"same subnet", "", false, good},
+      {"another rail", "pair.subnet SUB-RAIL", true, make_pair("mlx5_0", 3, "10.200.4.9")},
+      {"a routed subnet", "", false, make_pair("mlx5_0", 3, "10.2.4.9")},
+      {"routed, but by another interface", "pair.subnet SUB-RAIL", true,
+       make_pair("mlx5_1", 3, "10.2.4.9")},
+      {"another family", "pair.family GID-DIFF", true, make_pair("mlx5_0", 3, "fd00:1::9")},
+      {"the same family, IPv6", "", false, make_pair("mlx5_0", 5, "fd00:1::9")},
+      {"a link-local peer of an IPv4 end", "pair.family GID-DIFF", true,
+       make_pair("mlx5_0", 3, "fe80::9")},
+      {"a peer on this node", "", false, make_pair("mlx5_0", 3, "10.200.1.2")},
+      {"a GID index that is not known", "", false, make_pair("mlx5_0", 9, "10.200.4.9")},
+      {"a device that is not known", "", false, make_pair("rxe0", 3, "10.200.4.9")},
+      {"RoCE v1 against v2", "pair.family GID-DIFF", true,
+       with(good, &Pair::remote_type, facts::GidType::kRoceV1)},
+      {"RoCE v2 against v2", "", false, with(good, &Pair::remote_type, facts::GidType::kRoceV2)},
+      {"an InfiniBand peer", "pair.link_layer DEV-MIXLL", true,
+       with(good, &Pair::remote_link_layer, 1)},
+      {"a RoCE peer", "", false, with(good, &Pair::remote_link_layer, 2)},
+      {"a smaller MTU there", "pair.mtu MTU-DIFF", false, with(good, &Pair::path_mtu, 1024U)},
+      {"an MTU that is not known", "", false, with(good, &Pair::path_mtu, 0U)},
+      {"InfiniBand, same prefix", "", false, make_pair("mlx5_8", 0, "fe80::1")},
+      {"InfiniBand by LID", "", false, with(make_pair("mlx5_8", 0, "::"), &Pair::gid_index, -1)},
+      {"other rails, which the built-in rules allow", "", false,
+       with(with(good, &Pair::local_rail, 1), &Pair::remote_rail, 2)},
+  };
+  const facts::Node node = make_node();
+  for (const Row& row : rows) {
+    INFO(row.what);
+    const auto expected =
+        *row.verdict ? std::vector<std::string>{row.verdict} : std::vector<std::string>{};
+    const PairJudgement observed = judge_pair(node, {}, Mode::kObserve, row.pair);
+    CHECK(rules_of(observed.verdicts) == expected);
+    CHECK(observed.refused.empty());
+    const PairJudgement warned = judge_pair(node, {}, Mode::kWarn, row.pair);
+    CHECK(rules_of(warned.verdicts) == expected);
+    CHECK(warned.refused.empty());
+    for (const Verdict& verdict : warned.verdicts) CHECK(verdict.decision == Decision::kWarn);
+    const PairJudgement enforced = judge_pair(node, {}, Mode::kEnforce, row.pair);
+    CHECK(rules_of(enforced.verdicts) == expected);
+    CHECK(enforced.refused.empty() == !row.refused);
+  }
+}
+
+TEST_CASE("what a file can ask of pairs") {
+  const facts::Node node = make_node();
+  Policy policy;
+  const auto rules = [&](const Pair& pair) {
+    return rules_of(judge_pair(node, policy, Mode::kEnforce, pair).verdicts);
+  };
+  const Pair routed = make_pair("mlx5_0", 3, "10.2.4.9");
+  const Pair unreachable = make_pair("mlx5_0", 3, "10.200.4.9");
+  policy.pair.subnet = PairSubnet::kSame;
+  CHECK(rules(routed) == std::vector<std::string>{"pair.subnet SUB-RAIL"});
+  CHECK(rules(make_pair("mlx5_0", 3, "10.200.0.9")).empty());
+  policy.pair.subnet = PairSubnet::kAny;
+  CHECK(rules(unreachable).empty());
+  policy.pair.local = Action::kWarn;
+  CHECK(rules(make_pair("mlx5_0", 3, "10.200.1.2")) ==
+        std::vector<std::string>{"pair.local SUB-INTRA"});
+  policy.pair.rail = Action::kDeny;
+  Pair rails_differ = make_pair("mlx5_0", 3, "10.200.0.9");
+  rails_differ.local_rail = 1;
+  CHECK(rules(rails_differ).empty());
+  rails_differ.remote_rail = 2;
+  CHECK(rules(rails_differ) == std::vector<std::string>{"pair.rail SUB-RAIL"});
+  rails_differ.remote_rail = 1;
+  CHECK(rules(rails_differ).empty());
+}
+
+TEST_CASE("the sentence of a refused pair") {
+  const PairJudgement judgement =
+      judge_pair(make_node(), {}, Mode::kEnforce, make_pair("mlx5_0", 3, "10.200.4.9"));
+  CHECK(
+      judgement.refused.starts_with("local mlx5_0:1 10.200.0.2/24, remote 10.200.4.9: another "
+                                    "subnet, and no route leaves by ens2."
+                                    " NCCL crosses rails: set NCCL_CROSS_NIC=0"));
+  CHECK(judgement.subnet.reach == facts::Reach::kNoRoute);
+}
