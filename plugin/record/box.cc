@@ -37,8 +37,10 @@ int Box::map_file(int fd) noexcept {
   // Past this limit the kernel would not only fail but send SIGXFSZ, which ends the process.
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < kBytes) return EFBIG;
+  // Not posix_fallocate(): where the file system can't do it, that writes to each block in turn,
+  // which takes seconds on a network's file system.
   int error = 0;
-  do error = ::posix_fallocate(fd, 0, static_cast<off_t>(kBytes));
+  do error = ::fallocate(fd, 0, 0, static_cast<off_t>(kBytes)) == 0 ? 0 : errno;
   while (error == EINTR);
   if (error != 0) return error;
   void* at = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -103,12 +103,16 @@ void Drain::request_stop() noexcept {
   futex_wake(awake_);
 }
 
-bool Drain::wait_finished(std::uint64_t timeout_ns) noexcept {
-  const std::uint64_t deadline = mono_ns() + timeout_ns;
+bool Drain::wait_finished(std::uint64_t patience_ns) noexcept {
+  std::uint64_t seen = batches_.load(std::memory_order_relaxed);
+  std::uint64_t deadline = mono_ns() + patience_ns;
   while (finished_.load(std::memory_order_acquire) == 0) {
     const std::uint64_t now = mono_ns();
+    const std::uint64_t batches = batches_.load(std::memory_order_relaxed);
+    if (batches != seen) deadline = now + patience_ns;
+    seen = batches;
     if (now >= deadline) return false;
-    futex_wait(finished_, 0, deadline - now);
+    futex_wait(finished_, 0, std::min(deadline - now, kLongestSleep));
   }
   return true;
 }
@@ -178,7 +182,10 @@ bool Drain::flush() {
   }
   commits_.clear();
   failing_ = sink_->error();
-  if (failing_ == 0) return true;
+  if (failing_ == 0) {
+    batches_.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
   for (RingCursor& cursor : cursors_) cursor.rewind();
   if (!failure_told_)
     nccl_info(

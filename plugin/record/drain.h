@@ -38,8 +38,8 @@ class Drain {
   void run() noexcept;
   void wake() noexcept;
   void request_stop() noexcept;
-  // Waits for the end of run(); false when it did not come in time.
-  bool wait_finished(std::uint64_t timeout_ns) noexcept;
+  // Waits for the end of run(); false when nothing has moved for that long.
+  bool wait_finished(std::uint64_t patience_ns) noexcept;
   // After the end: every event that was taken is in the log or was thrown away on purpose.
   bool all_written() const noexcept { return all_written_; }
 
@@ -88,6 +88,7 @@ class Drain {
   int failing_ = 0;  // errno of the last write, 0: it went well
   bool failure_told_ = false;
   bool all_written_ = false;
+  std::atomic<std::uint64_t> batches_{0};  // written: shows that there is progress
   std::atomic<std::uint32_t> awake_{1};
   std::atomic<bool> stop_{false};
   std::atomic<std::uint32_t> finished_{0};

@@ -28,7 +28,8 @@ namespace {
 using nccl_net_diag::EventId;
 using nccl_net_diag::Severity;
 
-constexpr std::uint64_t kStopPatience = 5'000'000'000;  // ns that an exit waits for a slow disk
+constexpr std::uint64_t kStopPatience =
+    5'000'000'000;  // ns that an exit waits for a disk that hangs
 constexpr std::size_t kThreadStack = 256 * 1024;
 
 // Everything of one start(). Never freed: a thread may be inside emit() while another stops.

@@ -66,7 +66,7 @@ TEST_CASE("fork in the middle of traffic") {
       for (unsigned i = 0; !done; ++i) {
         emit_numbered(t, i);
         ++emitted;
-        if (i % 64 == 0) std::this_thread::sleep_for(std::chrono::microseconds(500));
+        if (i % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(500));
       }
     });
   for (int i = 0; i < 20; ++i) {
@@ -88,7 +88,7 @@ TEST_CASE("fork in the middle of traffic") {
   std::uint64_t lost = 0;
   for (const Json& line : only(lines, "log.dropped")) lost += line["dropped"].get<std::uint64_t>();
   CHECK(only(lines, "conn.open").size() + lost == emitted);
-  for (const Json& line : lines) REQUIRE(line["conn"] != 66);
+  for (const Json& line : lines) REQUIRE(line.value("conn", 0) != 66);
   if constexpr (kThreadSanitizer) return;
   for (int i = 0; i < 20; ++i)
     CHECK(read_log(dir / ("child" + std::to_string(i) + ".jsonl")).size() == 2);
