@@ -33,6 +33,7 @@ Environment materialize(const Scenario& scenario, const std::string& host_name, 
     write_pci(tree, hca);
     write_infiniband(tree, hca);
   }
+  for (const Gpu& gpu : host->gpus) write_gpu(tree, gpu);
   write_netdevs(tree, *host);
   tree.file("nnd-netlink.json", netlink_json(*host));
   for (const auto& [path, content] : host->sysfs) {

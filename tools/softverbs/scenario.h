@@ -66,6 +66,13 @@ struct Hca {
   std::vector<Port> ports;
 };
 
+// A GPU is a place on the PCI bus, for NCCL to choose HCAs by (tools/softcuda plays it).
+struct Gpu {
+  std::string pci;     // "0000:11:00.0"
+  std::string parent;  // the bridge above it; by default that of the HCA with the same number
+  int numa = 0;        // by default that HCA's
+};
+
 struct Netdev {
   std::string name;
   int ifindex = 0;
@@ -91,6 +98,7 @@ struct HostRoute {
 struct Host {
   std::string name;
   std::vector<Hca> hcas;
+  std::vector<Gpu> gpus;
   std::vector<Netdev> netdevs;
   std::vector<HostRoute> routes;
   // Files of the host's sysfs: path below /sys to content; no content: the file is taken away.

@@ -50,6 +50,7 @@ void parse_hosts(const toml::table& table, Scenario& scenario, ParseState& state
     host.netdevs.push_back(loopback());
     reader.tables("netdev", [&](const toml::table& t) { parse_netdevs(t, number, host, state); });
     reader.tables("hca", [&](const toml::table& t) { parse_hcas(t, number, host, state); });
+    reader.tables("gpu", [&](const toml::table& t) { parse_gpus(t, host, state); });
     if (const toml::table* files = reader.table("sysfs")) parse_sysfs(*files, host, state);
     reader.finish();
     scenario.hosts.push_back(std::move(host));

@@ -17,6 +17,8 @@ struct ParseState {
 
 // One [[host.hca]] table: appends its HCAs, with the netdevs they need, to the host.
 void parse_hcas(const toml::table& table, int host_number, Host& host, ParseState& state);
+// One [[host.gpu]] table, after the HCAs.
+void parse_gpus(const toml::table& table, Host& host, const ParseState& state);
 // One [[host.netdev]] table.
 void parse_netdevs(const toml::table& table, int host_number, Host& host, ParseState& state);
 Fault parse_fault(const toml::table& table, const Scenario& scenario, const std::string& file);

@@ -12,6 +12,7 @@ namespace softverbs {
 std::string pci_path(const Hca& hca);
 
 void write_pci(const FileTree& tree, const Hca& hca);
+void write_gpu(const FileTree& tree, const Gpu& gpu);
 void write_infiniband(const FileTree& tree, const Hca& hca);
 void write_netdevs(const FileTree& tree, const Host& host);
 

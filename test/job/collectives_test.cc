@@ -1,0 +1,173 @@
+// Every played collective in real NCCL jobs over NCCL's own sockets, without our plugin: what
+// softcuda itself can do.
+#include <string>
+
+#include "job/jobs.h"
+#include "support/catch.h"
+
+using namespace softcuda;
+using nnd::test::failures;
+using nnd::test::socket_job;
+using Kind = Action::Kind;
+
+namespace {
+
+constexpr Collective kAll[] = {Collective::kAllReduce,     Collective::kAllGather,
+                               Collective::kReduceScatter, Collective::kBroadcast,
+                               Collective::kReduce,        Collective::kSendRecv};
+
+// Sizes: a few elements, an odd size in the middle, more than the connections' buffers.
+void add_all_collectives(JobSpec& spec) {
+  spec.actions.push_back({.kind = Kind::kCreate});
+  for (const Collective collective : kAll)
+    for (const std::size_t bytes : {std::size_t{40}, std::size_t{100008}, std::size_t{5000008}})
+      for (const bool in_place : {false, true})
+        spec.actions.push_back({.kind = Kind::kCollective,
+                                .collective = collective,
+                                .bytes = bytes,
+                                .iterations = 2,
+                                .root = spec.ranks() - 1,
+                                .in_place = in_place});
+  spec.actions.push_back({.kind = Kind::kDestroy});
+}
+
+void add_all_types(JobSpec& spec) {
+  spec.actions.push_back({.kind = Kind::kCreate});
+  for (const Operation operation : {Operation::kSum, Operation::kMin, Operation::kMax})
+    for (const Type type : {Type::kInt8, Type::kUint8, Type::kInt32, Type::kUint32, Type::kInt64,
+                            Type::kUint64, Type::kFloat32, Type::kFloat64})
+      for (const Collective collective :
+           {Collective::kAllReduce, Collective::kReduceScatter, Collective::kReduce})
+        spec.actions.push_back({.kind = Kind::kCollective,
+                                .collective = collective,
+                                .operation = operation,
+                                .type = type,
+                                .bytes = 20024});
+  spec.actions.push_back({.kind = Kind::kDestroy});
+}
+
+}  // namespace
+
+TEST_CASE("all collectives on two nodes", "[collectives]") {
+  JobSpec spec = socket_job(2, 1);
+  add_all_collectives(spec);
+  CHECK(failures(run_job(spec)) == "");
+}
+
+TEST_CASE("all collectives on two nodes of two GPUs", "[collectives]") {
+  JobSpec spec = socket_job(2, 2);
+  add_all_collectives(spec);
+  CHECK(failures(run_job(spec)) == "");
+}
+
+TEST_CASE("all operations and types", "[collectives]") {
+  JobSpec spec = socket_job(3, 1);
+  add_all_types(spec);
+  CHECK(failures(run_job(spec)) == "");
+}
+
+TEST_CASE("sixteen ranks", "[many]") {
+  JobSpec spec = socket_job(2, 8);
+  spec.actions.push_back({.kind = Kind::kCreate});
+  for (const Collective collective : kAll)
+    spec.actions.push_back({.kind = Kind::kCollective, .collective = collective, .bytes = 300000});
+  spec.actions.push_back({.kind = Kind::kDestroy});
+  CHECK(failures(run_job(spec)) == "");
+}
+
+TEST_CASE("sixty-four ranks", "[.][very-many]") {
+  JobSpec spec = socket_job(8, 8);
+  spec.environment["NCCL_MAX_NCHANNELS"] = "2";
+  spec.deadline_sec = 550;
+  spec.actions = {{.kind = Kind::kCreate},
+                  {.kind = Kind::kCollective, .bytes = 100000},
+                  {.kind = Kind::kDestroy}};
+  CHECK(failures(run_job(spec)) == "");
+}
+
+TEST_CASE("two communicators, one of them split, destroyed and made anew", "[communicators]") {
+  JobSpec spec = socket_job(2, 2);
+  spec.actions = {
+      {.kind = Kind::kCreate, .comm = 0},
+      {.kind = Kind::kCreate, .comm = 1},
+      {.kind = Kind::kCollective, .comm = 0, .bytes = 40000, .iterations = 3},
+      {.kind = Kind::kCollective, .comm = 1, .collective = Collective::kAllGather, .bytes = 40000},
+      {.kind = Kind::kSplit, .comm = 0, .made = 2, .parts = 2},
+      {.kind = Kind::kCollective, .comm = 2, .bytes = 40000, .iterations = 2},
+      {.kind = Kind::kDestroy, .comm = 2},
+      {.kind = Kind::kDestroy, .comm = 0},
+      {.kind = Kind::kCollective, .comm = 1, .collective = Collective::kSendRecv, .bytes = 40000},
+      {.kind = Kind::kDestroy, .comm = 1},
+      {.kind = Kind::kCreate, .comm = 3},
+      {.kind = Kind::kCollective, .comm = 3, .bytes = 40000},
+      {.kind = Kind::kDestroy, .comm = 3},
+  };
+  CHECK(failures(run_job(spec)) == "");
+}
+
+TEST_CASE("a collective that others never join is ended by an abort", "[communicators]") {
+  JobSpec spec = socket_job(2, 1);
+  spec.actions = {
+      {.kind = Kind::kCreate},
+      {.kind = Kind::kCollective, .bytes = 4000000},
+      {.kind = Kind::kCollective, .bytes = 4000000, .wait = false, .only_rank = 0},
+      {.kind = Kind::kAbort},
+      {.kind = Kind::kCreate, .comm = 1},
+      {.kind = Kind::kCollective, .comm = 1, .bytes = 4000},
+      {.kind = Kind::kDestroy, .comm = 1},
+  };
+  CHECK(failures(run_job(spec)) == "");
+}
+
+TEST_CASE("what isn't played is an NCCL error, in time and on every rank", "[refusals]") {
+  for (const auto& [name, value] : {std::pair{"NCCL_PROTO", "LL"}, std::pair{"NCCL_PROTO", "LL128"},
+                                    std::pair{"NCCL_ALGO", "Tree"}}) {
+    JobSpec spec = socket_job(2, 1);
+    spec.environment[name] = value;
+    spec.actions = {{.kind = Kind::kCreate}, {.kind = Kind::kCollective}};
+    const JobResult result = run_job(spec);
+    INFO(name << "=" << value << "\n" << failures(result));
+    REQUIRE(result.ranks.size() == 2);
+    for (const RankResult& rank : result.ranks) {
+      CHECK_FALSE(rank.late);
+      CHECK_FALSE(rank.signal);
+      CHECK(rank.error.find("ncclAllReduce: unhandled cuda error") == 0);
+    }
+  }
+}
+
+TEST_CASE("a send small enough for protocol LL is refused without its threshold", "[refusals]") {
+  JobSpec spec =
+      socket_job(1, 2);  // through shared memory; over the network NCCL never takes LL here
+  spec.environment["NCCL_P2P_LL_THRESHOLD"] = "16384";
+  spec.actions = {{.kind = Kind::kCreate},
+                  {.kind = Kind::kCollective, .collective = Collective::kSendRecv, .bytes = 64}};
+  const JobResult result = run_job(spec);
+  INFO(failures(result));
+  for (const RankResult& rank : result.ranks) {
+    CHECK_FALSE(rank.late);
+    CHECK(rank.error.find("unhandled cuda error") != std::string::npos);
+  }
+}
+
+TEST_CASE("a deadline ends the ranks", "[refusals]") {
+  JobSpec spec = socket_job(2, 1);
+  spec.deadline_sec = 4;
+  spec.actions = {{.kind = Kind::kCreate},
+                  {.kind = Kind::kCollective, .only_rank = 0},
+                  {.kind = Kind::kDestroy, .only_rank = 0}};
+  spec.actions.push_back(
+      {.kind = Kind::kCreate, .comm = 1, .only_rank = 1});  // waits for an identity for ever
+  const JobResult result = run_job(spec);
+  CHECK_FALSE(result.ok());
+  CHECK(result.ranks.at(0).late);
+  CHECK(result.ranks.at(1).late);
+}
+
+TEST_CASE("a rank that kills itself is told by its signal", "[refusals]") {
+  JobSpec spec = socket_job(1, 1);
+  spec.actions = {{.kind = Kind::kCreate}, {.kind = Kind::kDie}};
+  const JobResult result = run_job(spec);
+  CHECK(result.ranks.at(0).signal == 9);
+  CHECK_FALSE(result.ok());
+}

@@ -1,0 +1,46 @@
+#include "job/fabric.h"
+
+#include <fstream>
+
+#include "softcuda/fabric_job.h"
+#include "softverbs/scenario.h"
+
+namespace nnd::test {
+
+FabricJob::FabricJob(int gpus_per_node) {
+  spec.nccl = nccl_library();
+  spec.nodes = 2;
+  spec.gpus_per_node = gpus_per_node;
+  spec.deadline_sec = 120;
+  spec.environment = {{"NCCL_NET_PLUGIN", "diag"},
+                      {"NCCL_DEBUG", "INFO"},
+                      {"NCCL_NET_PLUGIN_REF_COUNT", "1"},
+                      {"NCCL_NET_DIAG_BLACKBOX", "off"}};
+  spec.library_path = {NND_PLUGIN_DIR};
+  softcuda::put_on_fabric(spec, softverbs::load_scenario(NND_TEST_SCENARIO), directory_.path());
+  for (int rank = 0; rank < spec.ranks(); ++rank) {
+    auto& own = spec.rank_environment[rank];
+    own["NCCL_NET_DIAG_FILE"] = (dir() / ("rank" + std::to_string(rank) + ".jsonl")).string();
+    own["RANK"] = std::to_string(rank);
+    own["WORLD_SIZE"] = std::to_string(spec.ranks());
+  }
+}
+
+softcuda::JobResult FabricJob::run() { return softcuda::run_job(spec); }
+
+std::vector<nlohmann::json> FabricJob::events(int rank) const {
+  std::vector<nlohmann::json> found;
+  std::ifstream log(dir() / ("rank" + std::to_string(rank) + ".jsonl"));
+  for (std::string line; std::getline(log, line) && !log.eof();)
+    found.push_back(nlohmann::json::parse(line));
+  return found;
+}
+
+std::vector<nlohmann::json> FabricJob::events(int rank, const std::string& name) const {
+  std::vector<nlohmann::json> found;
+  for (auto& event : events(rank))
+    if (event.at("ev") == name) found.push_back(std::move(event));
+  return found;
+}
+
+}  // namespace nnd::test

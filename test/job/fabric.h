@@ -1,0 +1,31 @@
+// Jobs over the shim on the emulated fabric, and what it logged.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "job/jobs.h"
+
+namespace nnd::test {
+
+// A job on two-nodes.toml with NCCL_NET_PLUGIN=diag, each rank logging to a file of its own.
+class FabricJob {
+ public:
+  explicit FabricJob(int gpus_per_node);
+
+  softcuda::JobSpec spec;  // to be changed before run()
+  softcuda::JobResult run();
+
+  // The events of a rank, in its order.
+  std::vector<nlohmann::json> events(int rank) const;
+  std::vector<nlohmann::json> events(int rank, const std::string& name) const;
+  const std::filesystem::path& dir() const { return directory_.path(); }
+
+ private:
+  TemporaryDirectory directory_;
+};
+
+}  // namespace nnd::test

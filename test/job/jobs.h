@@ -1,0 +1,36 @@
+// What the job tests share.
+#pragma once
+
+#include <filesystem>
+#include <initializer_list>
+#include <string>
+
+#include "softcuda/job.h"
+
+namespace nnd::test {
+
+// The library under test: $NND_TEST_NCCL, a version in the cache. Its number as NCCL gives it, such
+// as 22809.
+const std::string& nccl_library();
+int nccl_version();
+
+// A job over NCCL's own sockets on the loopback: nodes times GPUs, nothing to do yet.
+softcuda::JobSpec socket_job(int nodes, int gpus_per_node);
+
+// What went wrong, one line per rank; empty when the job is fine.
+std::string failures(const softcuda::JobResult& result);
+
+// A directory that goes with the object.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace nnd::test

@@ -1,0 +1,70 @@
+#include "softcuda/gpu_places.h"
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "support/catch.h"
+
+using namespace softcuda;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Directory {
+ public:
+  Directory() {
+    std::string name = (fs::temp_directory_path() / "nnd-gpus-XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~Directory() { fs::remove_all(path_); }
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
+  fs::path write(const std::string& file, const std::string& text) const {
+    fs::create_directories((path_ / file).parent_path());
+    std::ofstream(path_ / file) << text;
+    return path_ / file;
+  }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+}  // namespace
+
+TEST_CASE("GPUs of a sysfs are NVIDIA's display and 3D controllers") {
+  const Directory dir;
+  const auto device = [&](const std::string& place, const char* vendor, const char* what) {
+    dir.write("bus/pci/devices/" + place + "/vendor", std::string(vendor) + "\n");
+    dir.write("bus/pci/devices/" + place + "/class", std::string(what) + "\n");
+  };
+  device("0000:9d:00.0", "0x10de", "0x030200");
+  device("0000:1b:00.0", "0x10de", "0x030000");
+  device("0000:1b:00.1", "0x10de", "0x040300");  // its audio
+  device("0000:05:00.0", "0x10de", "0x068000");  // an NVSwitch
+  device("0000:03:00.0", "0x1a03", "0x030000");  // the board's own display
+  const auto gpus = gpus_of_sysfs(dir.path());
+  REQUIRE(gpus.size() == 2);
+  CHECK(to_string(gpus[0]) == "0000:1b:00.0");
+  CHECK(to_string(gpus[1]) == "0000:9d:00.0");
+  CHECK(gpus_of_sysfs(dir.path() / "none").empty());
+}
+
+TEST_CASE("GPUs of a topology file keep its order") {
+  const Directory dir;
+  const auto file = dir.write("topo.xml", R"(<system version="1">
+  <cpu numaid="0"><pci busid="0000:9d:00.0" class="0x030200"
+        vendor="0x10de"><gpu dev="0"/></pci>
+    <pci busid="ffff:ff:01.0" class="0x060400"><pci class="0x030200" busid="0000:1b:00.0"/></pci>
+    <pci busid="0000:0c:00.0" class="0x020000"><nic/></pci></cpu></system>)");
+  const auto gpus = gpus_of_topology(file);
+  REQUIRE(gpus.size() == 2);
+  CHECK(to_string(gpus[0]) == "0000:9d:00.0");
+  CHECK(to_string(gpus[1]) == "0000:1b:00.0");
+  CHECK_THROWS_AS(gpus_of_topology(dir.write("empty.xml", "<system/>")), std::runtime_error);
+  CHECK_THROWS_AS(gpus_of_topology(dir.path() / "missing.xml"), std::runtime_error);
+}

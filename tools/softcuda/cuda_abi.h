@@ -1,0 +1,101 @@
+// The few constants and structures of the CUDA driver and runtime interfaces that libnccl uses, in
+// our own declarations, so that no toolkit is needed. Source: cuda.h, driver_types.h and
+// cuda_runtime_api.h of CUDA 12; the unit test compares the numbers with
+// /usr/local/cuda/include/cuda.h where that is present.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace softcuda {
+
+// cudaError_t and CUresult share these numbers.
+enum Error : int {
+  kSuccess = 0,
+  kInvalidValue = 1,
+  kOutOfMemory = 2,
+  kInvalidDeviceFunction = 98,
+  kInvalidDevice = 101,
+  kInvalidHandle = 400,
+  kNotFound = 500,
+  kNotReady = 600,
+  kNotSupported = 801,
+};
+
+// CUdevice_attribute; cudaDeviceAttr has the same numbers.
+enum DeviceAttribute : int {
+  kMaxThreadsPerBlock = 1,
+  kMaxSharedMemoryPerBlock = 8,
+  kMultiprocessorCount = 16,
+  kCanMapHostMemory = 19,
+  kPciBusId = 33,
+  kPciDeviceId = 34,
+  kUnifiedAddressing = 41,
+  kPciDomainId = 50,
+  kComputeCapabilityMajor = 75,
+  kComputeCapabilityMinor = 76,
+  kMaxSharedMemoryPerMultiprocessor = 81,
+  kCanUseHostPointerForRegisteredMem = 91,
+  kMaxSharedMemoryPerBlockOptin = 97,
+  kHostRegisterSupported = 99,
+  kMemoryPoolsSupported = 115,
+  kGpuDirectRdmaSupported = 116,
+};
+
+// CUpointer_attribute
+enum PointerAttribute : int {
+  kPointerMemoryType = 2,
+  kPointerSyncMemops = 6,
+  kPointerDeviceOrdinal = 9,
+};
+
+// cudaMemoryType and CUmemorytype share these numbers.
+enum MemoryType : int { kMemoryUnknown = 0, kMemoryHost = 1, kMemoryDevice = 2 };
+
+// The "extra" argument of cuLaunchKernel: pairs of one of these and a pointer.
+inline constexpr std::uintptr_t kLaunchParamEnd = 0;
+inline constexpr std::uintptr_t kLaunchParamBuffer = 1;
+inline constexpr std::uintptr_t kLaunchParamBufferSize = 2;
+
+inline constexpr unsigned kStreamWaitValueEqual = 1;  // CU_STREAM_WAIT_VALUE_EQ
+
+struct Dim3 {
+  unsigned x, y, z;
+};
+
+struct DriverLaunchConfig {  // head of CUlaunchConfig
+  Dim3 grid, block;
+  unsigned shared_bytes;
+  void* stream;
+};
+
+struct RuntimeLaunchConfig {  // head of cudaLaunchConfig_t
+  Dim3 grid, block;
+  std::size_t shared_bytes;
+  void* stream;
+};
+
+struct PointerAttributes {  // head of cudaPointerAttributes
+  int type, device;
+  void *device_pointer, *host_pointer;
+};
+
+struct FunctionAttributes {  // head of cudaFuncAttributes
+  std::size_t shared_bytes, const_bytes, local_bytes;
+  int max_threads_per_block, registers, ptx_version, binary_version, cache_mode_ca,
+      max_dynamic_shared_bytes;
+};
+
+struct DeviceProperties {  // head of cudaDeviceProp (CUDA 12)
+  char name[256];
+  char uuid[16], luid[8];
+  unsigned luid_node_mask;
+  std::size_t total_memory, shared_per_block;
+  int registers_per_block, warp_size;
+  std::size_t memory_pitch;
+  int max_threads_per_block, max_threads_dim[3], max_grid[3], clock_khz;
+  std::size_t const_memory;
+  int major, minor;
+};
+
+}  // namespace softcuda

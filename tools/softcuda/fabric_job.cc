@@ -1,0 +1,36 @@
+#include "fabric_job.h"
+
+#include <fmt/format.h>
+
+namespace softcuda {
+
+void put_on_fabric(JobSpec& spec, const softverbs::Scenario& scenario,
+                   const std::filesystem::path& dir) {
+  if (scenario.hosts.size() < static_cast<std::size_t>(spec.nodes))
+    throw softverbs::ScenarioError(fmt::format("{}: {} hosts for {} nodes", scenario.file.string(),
+                                               scenario.hosts.size(), spec.nodes));
+  const auto fabric = dir / "fabric";
+  std::filesystem::create_directories(fabric);
+  for (int node = 0; node < spec.nodes; ++node) {
+    const softverbs::Host& host = scenario.hosts[static_cast<std::size_t>(node)];
+    const auto sysfs = dir / host.name;
+    spec.node_environment[node].merge(softverbs::materialize(scenario, host.name, sysfs, fabric));
+    spec.sysfs[node] = sysfs.string();
+  }
+  const auto& gpus = scenario.hosts.front().gpus;  // the job's nodes are alike
+  if (gpus.empty()) return;
+  if (gpus.size() < static_cast<std::size_t>(spec.gpus_per_node))
+    throw softverbs::ScenarioError(fmt::format("{}: {} GPUs a host for {} ranks a node",
+                                               scenario.file.string(), gpus.size(),
+                                               spec.gpus_per_node));
+  spec.gpus.clear();
+  for (const softverbs::Gpu& gpu : gpus) {
+    const auto pci = parse_pci(gpu.pci);
+    if (!pci)
+      throw softverbs::ScenarioError(
+          fmt::format("{}: \"{}\" is no PCI address", scenario.file.string(), gpu.pci));
+    spec.gpus.push_back(*pci);
+  }
+}
+
+}  // namespace softcuda

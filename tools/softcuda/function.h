@@ -1,0 +1,48 @@
+// Which collective, operation and type a device function of NCCL's is.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace softcuda {
+
+enum class Collective : std::uint8_t {
+  kSendRecv,
+  kBroadcast,
+  kReduce,
+  kAllGather,
+  kReduceScatter,
+  kAllReduce
+};
+enum class Operation : std::uint8_t { kNone, kSum, kMin, kMax, kMinMax };
+enum class Type : std::uint8_t {
+  kInt8,
+  kUint8,
+  kInt32,
+  kUint32,
+  kInt64,
+  kUint64,
+  kFloat32,
+  kFloat64
+};
+
+int size_of(Type type);
+
+struct Function {
+  Collective collective = Collective::kSendRecv;
+  Operation operation =
+      Operation::kNone;  // kMinMax: which of the two is in the work's scalar argument
+  Type type = Type::kInt8;
+};
+
+// From 2.19: "ncclDevFunc_AllReduce_MinMax_u32_RING_SIMPLE" (mangled or not). Empty when it is none
+// that is played: not a ring, not the Simple protocol, another operation or type.
+std::optional<Function> parse_device_function(std::string_view name);
+
+// 2.18, whose work carries a number instead: FUNC_INDEX of src/include/collectives.h, inverted.
+// Empty as above.
+std::optional<Function> decode_function_index(unsigned index);
+
+}  // namespace softcuda

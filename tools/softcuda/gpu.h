@@ -1,0 +1,31 @@
+// The GPUs that this process pretends to have: nothing but a place on the PCI bus and a number.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace softcuda {
+
+struct PciAddress {
+  unsigned domain = 0, bus = 0, device = 0, function = 0;
+};
+
+// "0000:17:00.0", or without the domain. Empty when the text is no PCI address.
+std::optional<PciAddress> parse_pci(std::string_view text);
+std::string to_string(const PciAddress& pci);
+
+// One compute capability for all: 9.0, as H100.
+inline constexpr int kComputeMajor = 9;
+inline constexpr int kComputeMinor = 0;
+
+// To be called before attach(); the default is one GPU at 0000:10:00.0. Not thread-safe.
+void set_gpus(std::vector<PciAddress> gpus);
+const std::vector<PciAddress>& gpus();
+
+// The calling thread's current device, as cudaSetDevice leaves it.
+int current_gpu();
+void set_current_gpu(int index);
+
+}  // namespace softcuda

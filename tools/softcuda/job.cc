@@ -1,0 +1,312 @@
+#include "job.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include "environment.h"
+#include "rank.h"
+
+namespace softcuda {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr const char* kSpecVariable = "SOFTCUDA_RANK_SPEC";  // number of a file descriptor
+constexpr const char* kLinkVariable = "SOFTCUDA_RANK_LINK";  // likewise: the socket to the parent
+
+class Fd {
+ public:
+  explicit Fd(int fd = -1) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Fd() { reset(); }
+  int get() const { return fd_; }
+  void reset() {
+    if (fd_ >= 0) close(fd_);
+    fd_ = -1;
+  }
+
+ private:
+  int fd_;
+};
+
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t wrote = send(fd, text.data(), text.size(), MSG_NOSIGNAL);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  return true;
+}
+
+std::string to_hex(const NcclUniqueId& id) {
+  std::string text;
+  for (const char byte : id.bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return text;
+}
+
+NcclUniqueId from_hex(std::string_view text) {
+  NcclUniqueId id{};
+  for (std::size_t i = 0; i < id.bytes.size() && 2 * i + 1 < text.size(); ++i)
+    id.bytes[i] = static_cast<char>(std::stoi(std::string(text.substr(2 * i, 2)), nullptr, 16));
+  return id;
+}
+
+// A line from the parent, without its end.
+std::string read_line(int fd) {
+  std::string line;
+  for (char byte = 0; read(fd, &byte, 1) == 1 && byte != '\n';) line += byte;
+  return line;
+}
+
+struct Process {
+  pid_t pid = -1;
+  Fd link, output;
+  std::string pending;  // of the link, not yet a line
+  bool ended = false;
+};
+
+class Job {
+ public:
+  Job(const JobSpec& spec, const JobProgress& progress) : spec_(spec), progress_(progress) {}
+
+  JobResult run() {
+    const auto start = Clock::now();
+    const auto deadline = start + std::chrono::duration_cast<Clock::duration>(
+                                      std::chrono::duration<double>(spec_.deadline_sec));
+    for (int rank = 0; rank < spec_.ranks() && result_.error.empty(); ++rank) start_rank(rank);
+    while (result_.error.empty() && !all_ended() && Clock::now() < deadline) listen();
+    end_all();
+    result_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    return std::move(result_);
+  }
+
+ private:
+  void start_rank(int rank) {
+    RankResult& result = result_.ranks.emplace_back();
+    result.rank = rank;
+    Process& process = processes_.emplace_back();
+    const std::string text = nlohmann::json(RankSpec{spec_, rank}).dump();
+    Fd spec(memfd_create("rank", 0));
+    std::array<int, 2> link{-1, -1}, output{-1, -1};
+    if (spec.get() < 0 ||
+        write(spec.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, link.data()) != 0 ||
+        pipe2(output.data(), O_CLOEXEC) != 0) {
+      result_.error = fmt::format("a rank's files: {}", std::strerror(errno));
+      return;
+    }
+    process.link = Fd(link[0]);
+    process.output = Fd(output[0]);
+    const Fd child_link(link[1]), child_output(output[1]);
+    lseek(spec.get(), 0, SEEK_SET);
+    process.pid = spawn(rank, spec.get(), child_link.get(), child_output.get());
+  }
+
+  pid_t spawn(int rank, int spec, int link, int output) {
+    const std::vector<std::string> environment = child_environment(rank, spec, link);
+    std::vector<char*> pointers;
+    for (const std::string& variable : environment)
+      pointers.push_back(const_cast<char*>(variable.c_str()));
+    pointers.push_back(nullptr);
+    const pid_t pid = fork();
+    if (pid < 0) result_.error = fmt::format("fork: {}", std::strerror(errno));
+    if (pid != 0) return pid;
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+    fcntl(link, F_SETFD, 0);
+    static std::array<char, 16> name{"softcuda-rank"};
+    std::array<char*, 2> arguments{name.data(), nullptr};
+    execve("/proc/self/exe", arguments.data(), pointers.data());
+    _exit(127);
+  }
+
+  std::vector<std::string> child_environment(int rank, int spec, int link) const {
+    std::map<std::string, std::string> all;
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+      const std::string_view text = *variable;
+      if (const auto at = text.find('='); at != std::string_view::npos)
+        all[std::string(text.substr(0, at))] = text.substr(at + 1);
+    }
+    const auto set = [&all](const auto& variables) {
+      for (const auto& [name, value] : variables) all[name] = value;
+    };
+    const int node = rank / spec_.gpus_per_node;
+    set(required_environment());
+    if (spec_.nodes > 1) all["NCCL_HOSTID"] = fmt::format("softnode{}", node);
+    set(spec_.environment);
+    if (const auto own = spec_.node_environment.find(node); own != spec_.node_environment.end())
+      set(own->second);
+    if (const auto own = spec_.rank_environment.find(rank); own != spec_.rank_environment.end())
+      set(own->second);
+    std::string& path = all["LD_LIBRARY_PATH"];
+    for (auto directory = spec_.library_path.rbegin(); directory != spec_.library_path.rend();
+         ++directory)
+      path = *directory + (path.empty() ? "" : ":") + path;
+    if (path.empty()) all.erase("LD_LIBRARY_PATH");
+    all[kSpecVariable] = std::to_string(spec);
+    all[kLinkVariable] = std::to_string(link);
+    std::vector<std::string> lines;
+    for (const auto& [name, value] : all) lines.push_back(name + "=" + value);
+    return lines;
+  }
+
+  bool all_ended() const {
+    return std::all_of(processes_.begin(), processes_.end(),
+                       [](const Process& p) { return p.ended; });
+  }
+
+  void listen() {
+    constexpr int kTickMs = 50;
+    std::vector<pollfd> polled;
+    for (const Process& process : processes_)
+      for (const int fd : {process.link.get(), process.output.get()})
+        polled.push_back({.fd = fd, .events = POLLIN, .revents = 0});
+    poll(polled.data(), polled.size(), kTickMs);
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
+      if (polled[2 * i].revents != 0) read_link(i);
+      if (polled[2 * i + 1].revents != 0) read_output(i);
+      reap(i, WNOHANG);
+    }
+  }
+
+  void read_link(std::size_t i) {
+    Process& process = processes_[i];
+    std::array<char, 4096> buffer;
+    const ssize_t bytes = read(process.link.get(), buffer.data(), buffer.size());
+    if (bytes <= 0) {
+      process.link.reset();
+      return;
+    }
+    process.pending.append(buffer.data(), static_cast<std::size_t>(bytes));
+    for (auto end = process.pending.find('\n'); end != std::string::npos;
+         end = process.pending.find('\n')) {
+      handle(i, nlohmann::json::parse(process.pending.substr(0, end)));
+      process.pending.erase(0, end + 1);
+    }
+  }
+
+  void handle(std::size_t i, nlohmann::json event) {
+    const std::string name = event.at("event");
+    if (name == "id") {  // rank 0's, for all others
+      const std::string line = event.at("id").get<std::string>() + "\n";
+      for (std::size_t other = 0; other < processes_.size(); ++other)
+        if (other != i && processes_[other].link.get() >= 0)
+          write_all(processes_[other].link.get(), line);
+      return;
+    }
+    RankResult& result = result_.ranks[i];
+    if (name == "done") result.done = true;
+    if (name == "error") result.error = event.at("text");
+    if (progress_) progress_(event);
+    result.events.push_back(std::move(event));
+  }
+
+  void read_output(std::size_t i) {
+    std::array<char, 4096> buffer;
+    const ssize_t bytes = read(processes_[i].output.get(), buffer.data(), buffer.size());
+    if (bytes <= 0)
+      processes_[i].output.reset();
+    else
+      result_.ranks[i].output.append(buffer.data(), static_cast<std::size_t>(bytes));
+  }
+
+  void reap(std::size_t i, int flags) {
+    Process& process = processes_[i];
+    int status = 0;
+    if (process.ended || waitpid(process.pid, &status, flags) != process.pid) return;
+    process.ended = true;
+    while (process.link.get() >= 0) read_link(i);
+    while (process.output.get() >= 0) read_output(i);
+    if (WIFSIGNALED(status) && !result_.ranks[i].late) result_.ranks[i].signal = WTERMSIG(status);
+  }
+
+  void end_all() {
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
+      if (processes_[i].ended || processes_[i].pid <= 0) continue;
+      result_.ranks[i].late = true;
+      kill(processes_[i].pid, SIGKILL);
+    }
+    for (std::size_t i = 0; i < processes_.size(); ++i)
+      if (processes_[i].pid > 0) reap(i, 0);
+  }
+
+  const JobSpec& spec_;
+  const JobProgress& progress_;
+  std::vector<Process> processes_;
+  JobResult result_;
+};
+
+std::optional<int> descriptor(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr) return std::nullopt;
+  const int fd = std::atoi(text);
+  unsetenv(variable);  // not for the rank's own children
+  fcntl(fd, F_SETFD, FD_CLOEXEC);
+  return fd;
+}
+
+}  // namespace
+
+bool JobResult::ok() const {
+  return error.empty() && !ranks.empty() &&
+         std::all_of(ranks.begin(), ranks.end(), [](const RankResult& rank) {
+           return rank.done && rank.error.empty() && !rank.signal && !rank.late;
+         });
+}
+
+std::optional<int> run_as_rank() {
+  const auto spec_fd = descriptor(kSpecVariable);
+  const auto link = descriptor(kLinkVariable);
+  if (!spec_fd || !link) return std::nullopt;
+  std::string text;
+  std::array<char, 4096> buffer;
+  for (ssize_t bytes = 0; (bytes = read(*spec_fd, buffer.data(), buffer.size())) > 0;)
+    text.append(buffer.data(), static_cast<std::size_t>(bytes));
+  close(*spec_fd);
+  const RankSpec spec = nlohmann::json::parse(text).get<RankSpec>();
+  const RankLinks links{
+      [&](const nlohmann::json& event) { write_all(*link, event.dump() + "\n"); },
+      [&](std::optional<NcclUniqueId> own) {
+        if (!own) return from_hex(read_line(*link));
+        write_all(*link, nlohmann::json{{"event", "id"}, {"id", to_hex(*own)}}.dump() + "\n");
+        return *own;
+      }};
+  return run_rank(spec, links);
+}
+
+JobResult run_job(const JobSpec& spec, const JobProgress& progress) {
+  return Job(spec, progress).run();
+}
+
+nlohmann::json to_json(const JobResult& result) {
+  nlohmann::json json{
+      {"ok", result.ok()}, {"seconds", result.seconds}, {"ranks", nlohmann::json::array()}};
+  if (!result.error.empty()) json["error"] = result.error;
+  for (const RankResult& rank : result.ranks) {
+    nlohmann::json one{{"rank", rank.rank}, {"done", rank.done}, {"events", rank.events}};
+    if (!rank.error.empty()) one["error"] = rank.error;
+    if (rank.signal) one["signal"] = *rank.signal;
+    if (rank.late) one["late"] = true;
+    json["ranks"].push_back(std::move(one));
+  }
+  return json;
+}
+
+}  // namespace softcuda

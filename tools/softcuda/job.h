@@ -1,0 +1,45 @@
+// Runs a NCCL job on this machine: one process per rank, started from the calling program itself.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "job_spec.h"
+
+namespace softcuda {
+
+struct RankResult {
+  int rank = 0;
+  bool done = false;                   // did all of its actions
+  std::string error;                   // what NCCL or softcuda said
+  std::optional<int> signal;           // that ended the process
+  bool late = false;                   // killed at the deadline
+  std::vector<nlohmann::json> events;  // as in rank.h, in order
+  std::string output;                  // its stdout and stderr
+};
+
+struct JobResult {
+  std::vector<RankResult> ranks;
+  double seconds = 0;
+  std::string error;  // not empty: the job couldn't be started
+  bool ok() const;
+};
+
+// Called in the parent for every event of a rank.
+using JobProgress = std::function<void(const nlohmann::json& event)>;
+
+// A program that runs jobs calls this first thing in main: in a process that is to be a rank it
+// does a rank's work and gives the exit status; else it gives nothing.
+std::optional<int> run_as_rank();
+
+// Starts the ranks, by executing this program (/proc/self/exe) again, and waits until all have
+// ended or the deadline has passed. No process is left behind. Not to be called from two threads at
+// once.
+JobResult run_job(const JobSpec& spec, const JobProgress& progress = {});
+
+nlohmann::json to_json(const JobResult& result);
+
+}  // namespace softcuda

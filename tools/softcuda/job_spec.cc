@@ -1,0 +1,164 @@
+#include "job_spec.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+namespace softcuda {
+namespace {
+
+template <typename T>
+using Names = std::pair<T, std::string_view>;
+
+constexpr std::array kCollectives{
+    Names<Collective>{Collective::kSendRecv, "sendrecv"},
+    Names<Collective>{Collective::kBroadcast, "broadcast"},
+    Names<Collective>{Collective::kReduce, "reduce"},
+    Names<Collective>{Collective::kAllGather, "all_gather"},
+    Names<Collective>{Collective::kReduceScatter, "reduce_scatter"},
+    Names<Collective>{Collective::kAllReduce, "all_reduce"},
+};
+constexpr std::array kOperations{
+    Names<Operation>{Operation::kSum, "sum"},
+    Names<Operation>{Operation::kMin, "min"},
+    Names<Operation>{Operation::kMax, "max"},
+};
+constexpr std::array kTypes{
+    Names<Type>{Type::kInt8, "i8"},     Names<Type>{Type::kUint8, "u8"},
+    Names<Type>{Type::kInt32, "i32"},   Names<Type>{Type::kUint32, "u32"},
+    Names<Type>{Type::kInt64, "i64"},   Names<Type>{Type::kUint64, "u64"},
+    Names<Type>{Type::kFloat32, "f32"}, Names<Type>{Type::kFloat64, "f64"},
+};
+constexpr std::array kKinds{
+    Names<Action::Kind>{Action::Kind::kCreate, "create"},
+    Names<Action::Kind>{Action::Kind::kSplit, "split"},
+    Names<Action::Kind>{Action::Kind::kCollective, "collective"},
+    Names<Action::Kind>{Action::Kind::kWait, "wait"},
+    Names<Action::Kind>{Action::Kind::kDestroy, "destroy"},
+    Names<Action::Kind>{Action::Kind::kAbort, "abort"},
+    Names<Action::Kind>{Action::Kind::kDie, "die"},
+};
+
+template <typename T, std::size_t N>
+std::string find_name(const std::array<Names<T>, N>& names, T value) {
+  for (const auto& [key, name] : names)
+    if (key == value) return std::string(name);
+  return {};
+}
+
+template <typename T, std::size_t N>
+std::optional<T> find_value(const std::array<Names<T>, N>& names, std::string_view name) {
+  for (const auto& [value, known] : names)
+    if (known == name) return value;
+  return std::nullopt;
+}
+
+// JSON objects have text keys only.
+template <typename T>
+nlohmann::json by_text(const std::map<int, T>& values) {
+  auto json = nlohmann::json::object();
+  for (const auto& [key, value] : values) json[std::to_string(key)] = value;
+  return json;
+}
+
+template <typename T>
+std::map<int, T> by_number(const nlohmann::json& json) {
+  std::map<int, T> values;
+  for (const auto& [key, value] : json.items()) values[std::stoi(key)] = value.template get<T>();
+  return values;
+}
+
+nlohmann::json action_json(const Action& action) {
+  nlohmann::json json{{"kind", name_of(action.kind)},
+                      {"comm", action.comm},
+                      {"made", action.made},
+                      {"parts", action.parts},
+                      {"collective", name_of(action.collective)},
+                      {"operation", name_of(action.operation)},
+                      {"type", name_of(action.type)},
+                      {"bytes", action.bytes},
+                      {"iterations", action.iterations},
+                      {"root", action.root},
+                      {"in_place", action.in_place},
+                      {"wait", action.wait}};
+  if (action.only_rank) json["only_rank"] = *action.only_rank;
+  return json;
+}
+
+Action parse_action(const nlohmann::json& json) {
+  Action action;
+  action.kind = find_value(kKinds, json.at("kind").get<std::string>()).value();
+  action.comm = json.at("comm");
+  action.made = json.at("made");
+  action.parts = json.at("parts");
+  action.collective = collective_named(json.at("collective")).value();
+  action.operation = operation_named(json.at("operation")).value();
+  action.type = type_named(json.at("type")).value();
+  action.bytes = json.at("bytes");
+  action.iterations = json.at("iterations");
+  action.root = json.at("root");
+  action.in_place = json.at("in_place");
+  action.wait = json.at("wait");
+  if (json.contains("only_rank")) action.only_rank = json.at("only_rank").get<int>();
+  return action;
+}
+
+}  // namespace
+
+std::string name_of(Collective collective) { return find_name(kCollectives, collective); }
+std::string name_of(Operation operation) { return find_name(kOperations, operation); }
+std::string name_of(Type type) { return find_name(kTypes, type); }
+std::string name_of(Action::Kind kind) { return find_name(kKinds, kind); }
+std::optional<Collective> collective_named(const std::string& name) {
+  return find_value(kCollectives, name);
+}
+std::optional<Operation> operation_named(const std::string& name) {
+  return find_value(kOperations, name);
+}
+std::optional<Type> type_named(const std::string& name) { return find_value(kTypes, name); }
+
+void to_json(nlohmann::json& json, const JobSpec& spec) {
+  json = {{"nccl", spec.nccl},
+          {"nodes", spec.nodes},
+          {"gpus_per_node", spec.gpus_per_node},
+          {"deadline_sec", spec.deadline_sec},
+          {"environment", spec.environment},
+          {"rank_environment", by_text(spec.rank_environment)},
+          {"node_environment", by_text(spec.node_environment)},
+          {"library_path", spec.library_path},
+          {"sysfs", by_text(spec.sysfs)}};
+  json["gpus"] = nlohmann::json::array();
+  for (const PciAddress& gpu : spec.gpus) json["gpus"].push_back(to_string(gpu));
+  json["actions"] = nlohmann::json::array();
+  for (const Action& action : spec.actions) json["actions"].push_back(action_json(action));
+}
+
+void from_json(const nlohmann::json& json, JobSpec& spec) {
+  spec.nccl = json.at("nccl");
+  spec.nodes = json.at("nodes");
+  spec.gpus_per_node = json.at("gpus_per_node");
+  spec.deadline_sec = json.at("deadline_sec");
+  spec.environment = json.at("environment").get<std::map<std::string, std::string>>();
+  using Variables = std::map<std::string, std::string>;
+  spec.rank_environment = by_number<Variables>(json.at("rank_environment"));
+  spec.node_environment = by_number<Variables>(json.at("node_environment"));
+  spec.library_path = json.at("library_path").get<std::vector<std::string>>();
+  spec.sysfs = by_number<std::string>(json.at("sysfs"));
+  for (const auto& gpu : json.at("gpus"))
+    spec.gpus.push_back(parse_pci(gpu.get<std::string>()).value());
+  for (const auto& action : json.at("actions")) spec.actions.push_back(parse_action(action));
+}
+
+void to_json(nlohmann::json& json, const RankSpec& spec) {
+  json = {{"job", spec.job}, {"rank", spec.rank}};
+  if (spec.gpu) json["gpu"] = *spec.gpu;
+}
+
+void from_json(const nlohmann::json& json, RankSpec& spec) {
+  spec.job = json.at("job").get<JobSpec>();
+  spec.rank = json.at("rank");
+  if (json.contains("gpu")) spec.gpu = json.at("gpu").get<int>();
+}
+
+}  // namespace softcuda

@@ -1,0 +1,85 @@
+// A NCCL job on softcuda's GPUs: what every rank does. Plain data, and its JSON form in which a
+// rank gets it.
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "function.h"
+#include "gpu.h"
+
+namespace softcuda {
+
+// What a rank does next. Communicators are named by a number of the job's own.
+struct Action {
+  enum class Kind {
+    kCreate,      // ncclCommInitRank of all ranks, as communicator `comm`
+    kSplit,       // ncclCommSplit of `comm` by rank modulo `parts`, as communicator `made`
+    kCollective,  // `iterations` times, the data of the first and the last checked
+    kWait,        // for what was started without waiting
+    kDestroy,
+    kAbort,
+    kDie,  // SIGKILL to itself
+  };
+  Kind kind = Kind::kCreate;
+  int comm = 0;
+  int made = 1, parts = 2;
+  Collective collective = Collective::kAllReduce;
+  Operation operation = Operation::kSum;
+  Type type = Type::kFloat32;
+  std::size_t bytes =
+      1 << 20;  // of the count argument: per rank's share in all-gather and reduce-scatter
+  int iterations = 1;
+  int root = 0;
+  bool in_place = false;
+  bool wait = true;                             // false: start it and go on
+  std::optional<int> only_rank = std::nullopt;  // others leave it out
+};
+
+struct JobSpec {
+  std::string nccl;  // libnccl.so.2
+  int nodes = 2;
+  int gpus_per_node = 1;
+  // Places of a node's GPUs, the same on every node; as many as gpus_per_node, or empty for buses
+  // 0x10, 0x11, ...
+  std::vector<PciAddress> gpus;
+  std::vector<Action> actions;
+  double deadline_sec = 60;  // for the whole job; then the ranks are killed
+
+  // Each rank's environment: the caller's, required_environment(), an NCCL_HOSTID per node, then
+  // these.
+  std::map<std::string, std::string> environment;
+  std::map<int, std::map<std::string, std::string>> node_environment;  // more, by node
+  std::map<int, std::map<std::string, std::string>> rank_environment;  // more, by rank
+  std::vector<std::string> library_path;  // put in front of LD_LIBRARY_PATH
+  // What stands for /sys, by node (empty: the machine's own).
+  std::map<int, std::string> sysfs;
+
+  int ranks() const { return nodes * gpus_per_node; }
+};
+
+// What one rank needs to know.
+struct RankSpec {
+  JobSpec job;
+  int rank = 0;
+  std::optional<int> gpu = std::nullopt;  // of the node's; by default rank modulo gpus_per_node
+};
+
+void to_json(nlohmann::json& json, const JobSpec& spec);
+void from_json(const nlohmann::json& json, JobSpec& spec);
+void to_json(nlohmann::json& json, const RankSpec& spec);
+void from_json(const nlohmann::json& json, RankSpec& spec);
+
+// Names as users write them: "all_reduce", "sum", "f32". Empty when there is none such.
+std::string name_of(Collective collective);
+std::string name_of(Operation operation);
+std::string name_of(Type type);
+std::optional<Collective> collective_named(const std::string& name);
+std::optional<Operation> operation_named(const std::string& name);
+std::optional<Type> type_named(const std::string& name);
+std::string name_of(Action::Kind kind);
+
+}  // namespace softcuda

@@ -1,0 +1,74 @@
+#include "memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+#include "gpu.h"
+
+namespace softcuda {
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::map<std::uintptr_t, Allocation> by_base;
+};
+
+Registry& registry() {
+  static auto& instance = *new Registry;  // outlives every stream thread
+  return instance;
+}
+
+std::uintptr_t key(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
+
+std::size_t mapped_bytes(std::size_t bytes) {
+  constexpr std::size_t kPage = 4096;
+  return std::max(kPage, (bytes + kPage - 1) / kPage * kPage);
+}
+
+}  // namespace
+
+Error allocate(void** out, std::size_t bytes, MemoryKind kind) {
+  void* base = mmap(nullptr, mapped_bytes(bytes), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (base == MAP_FAILED) return kOutOfMemory;
+  auto& all = registry();
+  const std::lock_guard lock(all.mutex);
+  all.by_base[key(base)] = {base, bytes, kind, current_gpu()};
+  *out = base;
+  return kSuccess;
+}
+
+Error release(void* base) {
+  if (base == nullptr) return kSuccess;
+  auto& all = registry();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.by_base.find(key(base));
+  if (found == all.by_base.end()) return kInvalidValue;
+  if (found->second.kind != MemoryKind::kRegistered)
+    munmap(base, mapped_bytes(found->second.bytes));
+  all.by_base.erase(found);
+  return kSuccess;
+}
+
+Error register_host(void* base, std::size_t bytes) {
+  auto& all = registry();
+  const std::lock_guard lock(all.mutex);
+  all.by_base[key(base)] = {base, bytes, MemoryKind::kRegistered, current_gpu()};
+  return kSuccess;
+}
+
+std::optional<Allocation> find_allocation(const void* address) {
+  auto& all = registry();
+  const std::lock_guard lock(all.mutex);
+  auto after = all.by_base.upper_bound(key(address));
+  if (after == all.by_base.begin()) return std::nullopt;
+  const Allocation& found = std::prev(after)->second;
+  if (key(address) >= key(found.base) + std::max<std::size_t>(found.bytes, 1)) return std::nullopt;
+  return found;
+}
+
+}  // namespace softcuda

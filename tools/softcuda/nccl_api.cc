@@ -1,0 +1,64 @@
+#include "nccl_api.h"
+
+#include <dlfcn.h>
+
+namespace softcuda {
+
+int nccl_type(Type type) {
+  switch (type) {
+    case Type::kInt8:
+      return 0;
+    case Type::kUint8:
+      return 1;
+    case Type::kInt32:
+      return 2;
+    case Type::kUint32:
+      return 3;
+    case Type::kInt64:
+      return 4;
+    case Type::kUint64:
+      return 5;
+    case Type::kFloat32:
+      return 7;
+    case Type::kFloat64:
+      return 8;
+  }
+  return 0;
+}
+
+int nccl_operation(Operation what) {
+  constexpr int kSum = 0, kMax = 2, kMin = 3;
+  return what == Operation::kMax ? kMax : what == Operation::kMin ? kMin : kSum;
+}
+
+std::string NcclApi::load(void* handle) {
+  std::string missing;
+  const auto find = [&](auto& function, const char* name) {
+    void* address = dlsym(handle, name);
+    if (address == nullptr && missing.empty()) missing = name;
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(address);
+  };
+  find(get_version, "ncclGetVersion");
+  find(get_unique_id, "ncclGetUniqueId");
+  find(comm_init_rank, "ncclCommInitRank");
+  find(comm_split, "ncclCommSplit");
+  find(comm_destroy, "ncclCommDestroy");
+  find(comm_abort, "ncclCommAbort");
+  find(comm_count, "ncclCommCount");
+  find(comm_user_rank, "ncclCommUserRank");
+  find(async_error, "ncclCommGetAsyncError");
+  find(error_string, "ncclGetErrorString");
+  find(last_error, "ncclGetLastError");
+  find(group_start, "ncclGroupStart");
+  find(group_end, "ncclGroupEnd");
+  find(send, "ncclSend");
+  find(recv, "ncclRecv");
+  find(all_reduce, "ncclAllReduce");
+  find(all_gather, "ncclAllGather");
+  find(reduce_scatter, "ncclReduceScatter");
+  find(broadcast, "ncclBroadcast");
+  find(reduce, "ncclReduce");
+  return missing;
+}
+
+}  // namespace softcuda

@@ -1,0 +1,54 @@
+// The functions of a loaded libnccl that a job calls, found by name. Our own declarations: nccl.h,
+// the same since 2.18.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+
+#include "function.h"
+
+namespace softcuda {
+
+using NcclComm = void*;
+struct NcclUniqueId {
+  std::array<char, 128> bytes;
+};
+
+enum NcclResult : int { kNcclSuccess = 0, kNcclInProgress = 7 };
+
+int nccl_type(Type type);            // ncclDataType_t
+int nccl_operation(Operation what);  // ncclRedOp_t; kSum for those that have none
+
+struct NcclApi {
+  int (*get_version)(int* version);
+  int (*get_unique_id)(NcclUniqueId* id);
+  int (*comm_init_rank)(NcclComm* comm, int nranks, NcclUniqueId id, int rank);
+  int (*comm_split)(NcclComm comm, int color, int key, NcclComm* split, void* config);
+  int (*comm_destroy)(NcclComm comm);
+  int (*comm_abort)(NcclComm comm);
+  int (*comm_count)(NcclComm comm, int* count);
+  int (*comm_user_rank)(NcclComm comm, int* rank);
+  int (*async_error)(NcclComm comm, int* error);
+  const char* (*error_string)(int error);
+  const char* (*last_error)(NcclComm comm);
+  int (*group_start)();
+  int (*group_end)();
+  int (*send)(const void* from, std::size_t count, int type, int peer, NcclComm comm, void* stream);
+  int (*recv)(void* to, std::size_t count, int type, int peer, NcclComm comm, void* stream);
+  int (*all_reduce)(const void* from, void* to, std::size_t count, int type, int op, NcclComm comm,
+                    void* stream);
+  int (*all_gather)(const void* from, void* to, std::size_t count, int type, NcclComm comm,
+                    void* stream);
+  int (*reduce_scatter)(const void* from, void* to, std::size_t count, int type, int op,
+                        NcclComm comm, void* stream);
+  int (*broadcast)(const void* from, void* to, std::size_t count, int type, int root, NcclComm comm,
+                   void* stream);
+  int (*reduce)(const void* from, void* to, std::size_t count, int type, int op, int root,
+                NcclComm comm, void* stream);
+
+  // handle: from dlopen. Returns the name of the first function that is missing, or an empty text.
+  std::string load(void* handle);
+};
+
+}  // namespace softcuda

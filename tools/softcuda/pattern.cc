@@ -1,0 +1,110 @@
+#include "pattern.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace softcuda {
+namespace {
+
+constexpr std::size_t kPeriod = 10007;
+
+// -125 to 125; unsigned types see it wrapped.
+std::int64_t value(std::size_t element, int rank, int iteration) {
+  const auto place = static_cast<std::int64_t>(element % kPeriod);
+  return (place * 7 + std::int64_t{rank} * 13 + std::int64_t{iteration} * 5) % 251 - 125;
+}
+
+template <typename T>
+T combine(Operation operation, T a, T b) {
+  if (operation == Operation::kMin) return std::min(a, b);
+  if (operation == Operation::kMax) return std::max(a, b);
+  return static_cast<T>(a + b);
+}
+
+template <typename T>
+std::vector<T> one_period(int rank, int iteration) {
+  std::vector<T> values(kPeriod);
+  for (std::size_t i = 0; i < kPeriod; ++i) values[i] = static_cast<T>(value(i, rank, iteration));
+  return values;
+}
+
+template <typename T>
+void fill_as(const Pattern& pattern, void* buffer, std::size_t first, std::size_t count, int rank) {
+  const auto values = one_period<T>(rank, pattern.iteration);
+  for (std::size_t i = 0; i < count; ++i)
+    std::memcpy(static_cast<char*>(buffer) + i * sizeof(T), &values[(first + i) % kPeriod],
+                sizeof(T));
+}
+
+template <typename T>
+std::optional<std::string> compare(const std::vector<T>& expected, const void* buffer,
+                                   std::size_t first, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    T got;
+    std::memcpy(&got, static_cast<const char*>(buffer) + i * sizeof(T), sizeof(T));
+    const T wanted = expected[(first + i) % kPeriod];
+    if (got != wanted) return fmt::format("element {} is {} instead of {}", i, got, wanted);
+  }
+  return std::nullopt;
+}
+
+template <typename T>
+std::vector<T> reduced_period(const Pattern& pattern, Operation operation, int nranks) {
+  auto expected = one_period<T>(0, pattern.iteration);
+  for (int rank = 1; rank < nranks; ++rank) {
+    const auto more = one_period<T>(rank, pattern.iteration);
+    for (std::size_t i = 0; i < kPeriod; ++i)
+      expected[i] = combine(operation, expected[i], more[i]);
+  }
+  return expected;
+}
+
+template <typename F>
+auto with_type(Type type, F function) {
+  switch (type) {
+    case Type::kInt8:
+      return function(std::int8_t{});
+    case Type::kUint8:
+      return function(std::uint8_t{});
+    case Type::kInt32:
+      return function(std::int32_t{});
+    case Type::kUint32:
+      return function(std::uint32_t{});
+    case Type::kInt64:
+      return function(std::int64_t{});
+    case Type::kUint64:
+      return function(std::uint64_t{});
+    case Type::kFloat32:
+      return function(float{});
+    case Type::kFloat64:
+      break;
+  }
+  return function(double{});
+}
+
+}  // namespace
+
+void Pattern::fill(void* buffer, std::size_t first, std::size_t count, int rank) const {
+  with_type(type, [&](auto zero) { fill_as<decltype(zero)>(*this, buffer, first, count, rank); });
+}
+
+std::optional<std::string> Pattern::check(const void* buffer, std::size_t first, std::size_t count,
+                                          int rank) const {
+  return with_type(type, [&](auto zero) {
+    return compare(one_period<decltype(zero)>(rank, iteration), buffer, first, count);
+  });
+}
+
+std::optional<std::string> Pattern::check_reduced(const void* buffer, std::size_t first,
+                                                  std::size_t count, Operation operation,
+                                                  int nranks) const {
+  return with_type(type, [&](auto zero) {
+    return compare(reduced_period<decltype(zero)>(*this, operation, nranks), buffer, first, count);
+  });
+}
+
+}  // namespace softcuda

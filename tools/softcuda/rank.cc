@@ -1,0 +1,193 @@
+#include "rank.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "attach.h"
+#include "collective_run.h"
+#include "gpu.h"
+#include "softverbs/sysview.h"
+#include "stream.h"
+
+namespace softcuda {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+// All GPUs of the node are visible to each of its ranks, as on a real node.
+void set_node_gpus(const JobSpec& job) {
+  std::vector<PciAddress> gpus = job.gpus;
+  for (int i = 0; gpus.empty() || static_cast<int>(gpus.size()) < job.gpus_per_node; ++i)
+    gpus.push_back({.bus = 0x10 + static_cast<unsigned>(i)});
+  set_gpus(std::move(gpus));
+}
+
+class Rank {
+ public:
+  Rank(const RankSpec& spec, const RankLinks& links) : spec_(spec), links_(links) {}
+
+  void load() {
+    set_node_gpus(spec_.job);
+    set_current_gpu(spec_.gpu.value_or(spec_.rank % spec_.job.gpus_per_node));
+    void* handle = dlopen(spec_.job.nccl.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) throw std::runtime_error(dlerror());
+    if (const std::string error = attach(handle); !error.empty()) throw std::runtime_error(error);
+    if (const std::string missing = nccl_.load(handle); !missing.empty())
+      throw std::runtime_error(fmt::format("{} has no {}", spec_.job.nccl, missing));
+    const int node = spec_.rank / spec_.job.gpus_per_node;
+    if (const auto sysfs = spec_.job.sysfs.find(node); sysfs != spec_.job.sysfs.end())
+      if (const std::string error = softverbs::redirect_sysfs(handle, sysfs->second);
+          !error.empty())
+        throw std::runtime_error(error);
+    int version = 0;
+    nccl_.get_version(&version);
+    report({{"event", "loaded"}, {"nccl", version}});
+  }
+
+  void run() {
+    for (const Action& action : spec_.job.actions)
+      if (!action.only_rank || *action.only_rank == spec_.rank) perform(action);
+    report({{"event", "done"}});
+  }
+
+  void report(nlohmann::json event) const {
+    event["rank"] = spec_.rank;
+    links_.report(event);
+  }
+
+ private:
+  void perform(const Action& action) {
+    const auto start = Clock::now();
+    switch (action.kind) {
+      case Action::Kind::kCreate:
+        create(action.comm);
+        report({{"event", "created"}, {"comm", action.comm}, {"ms", ms_since(start)}});
+        break;
+      case Action::Kind::kSplit:
+        split(action);
+        report({{"event", "split"}, {"comm", action.made}, {"ms", ms_since(start)}});
+        break;
+      case Action::Kind::kCollective:
+        collective(action);
+        break;
+      case Action::Kind::kWait:
+        wait_for(action.comm);
+        break;
+      case Action::Kind::kDestroy:
+        check(nccl_.comm_destroy(comms_.at(action.comm)), "ncclCommDestroy");
+        comms_.erase(action.comm);
+        report({{"event", "destroyed"}, {"comm", action.comm}, {"ms", ms_since(start)}});
+        break;
+      case Action::Kind::kAbort:
+        check(nccl_.comm_abort(comms_.at(action.comm)), "ncclCommAbort");
+        comms_.erase(action.comm);
+        report({{"event", "aborted"}, {"comm", action.comm}, {"ms", ms_since(start)}});
+        break;
+      case Action::Kind::kDie:
+        kill(getpid(), SIGKILL);
+        break;
+    }
+  }
+
+  void create(int name) {
+    NcclUniqueId id{};
+    const bool known = std::getenv("NCCL_COMM_ID") != nullptr;  // the same for all, without us
+    if (known || spec_.rank == 0) check(nccl_.get_unique_id(&id), "ncclGetUniqueId");
+    if (!known) id = links_.exchange_id(spec_.rank == 0 ? std::optional(id) : std::nullopt);
+    NcclComm comm = nullptr;
+    check(nccl_.comm_init_rank(&comm, spec_.job.ranks(), id, spec_.rank), "ncclCommInitRank");
+    comms_[name] = comm;
+  }
+
+  void split(const Action& action) {
+    NcclComm made = nullptr;
+    check(nccl_.comm_split(comms_.at(action.comm), spec_.rank % action.parts, spec_.rank, &made,
+                           nullptr),
+          "ncclCommSplit");
+    comms_[action.made] = made;
+  }
+
+  void collective(const Action& action) {
+    const NcclComm comm = comms_.at(action.comm);
+    CollectiveRun run(nccl_, comm, action);
+    for (int iteration = 0; iteration < action.iterations; ++iteration) {
+      const bool checked = iteration == 0 || iteration == action.iterations - 1;
+      if (checked) run.fill(iteration);
+      if (const auto failure = run.start(stream_)) fail(failure->call, failure->result, comm);
+      if (!action.wait) {
+        run.leave_buffers();
+        return;
+      }
+      wait_for(action.comm);
+      run.finished();
+      if (!checked) continue;
+      if (const auto wrong = run.check()) throw std::runtime_error(*wrong);
+    }
+    report({{"event", "collective"},
+            {"collective", name_of(action.collective)},
+            {"operation", name_of(action.operation)},
+            {"type", name_of(action.type)},
+            {"bytes", action.bytes},
+            {"iterations", action.iterations},
+            {"in_place", action.in_place},
+            {"comm", action.comm},
+            {"ms", run.busy_ms()}});
+  }
+
+  // Until the stream is idle or NCCL says that the communicator is broken.
+  void wait_for(int name) {
+    constexpr useconds_t kPause = 200;
+    const NcclComm comm = comms_.at(name);
+    while (query(stream_) == kNotReady) {
+      int error = kNcclSuccess;
+      nccl_.async_error(comm, &error);
+      if (error != kNcclSuccess && error != kNcclInProgress)
+        fail("ncclCommGetAsyncError", error, comm);
+      usleep(kPause);
+    }
+  }
+
+  void check(int result, const char* call) {
+    if (result != kNcclSuccess && result != kNcclInProgress) fail(call, result, nullptr);
+  }
+
+  [[noreturn]] void fail(const char* call, int result, NcclComm comm) {
+    throw std::runtime_error(fmt::format("{}: {}{}{}", call, nccl_.error_string(result),
+                                         *nccl_.last_error(comm) == '\0' ? "" : ": ",
+                                         nccl_.last_error(comm)));
+  }
+
+  const RankSpec& spec_;
+  const RankLinks& links_;
+  NcclApi nccl_{};
+  StreamHandle stream_ = create_stream();
+  std::map<int, NcclComm> comms_;
+};
+
+}  // namespace
+
+int run_rank(const RankSpec& spec, const RankLinks& links) {
+  Rank rank(spec, links);
+  try {
+    rank.load();
+    rank.run();
+    return 0;
+  } catch (const std::exception& error) {
+    rank.report({{"event", "error"}, {"text", error.what()}});
+    return 1;
+  }
+}
+
+}  // namespace softcuda

@@ -1,0 +1,84 @@
+#include "symbols.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace softcuda {
+namespace {
+
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path) {
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    struct stat info {};
+    if (fd >= 0 && fstat(fd, &info) == 0) {
+      bytes_ = static_cast<std::size_t>(info.st_size);
+      data_ = mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, fd, 0);
+    }
+    error_ = errno;
+    if (fd >= 0) close(fd);
+  }
+  ~MappedFile() {
+    if (ok()) munmap(data_, bytes_);
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  bool ok() const { return data_ != MAP_FAILED; }
+  int error() const { return error_; }
+  // Null when the range is not inside the file.
+  template <typename T>
+  const T* at(std::size_t offset, std::size_t count = 1) const {
+    if (offset > bytes_ || count > (bytes_ - offset) / sizeof(T)) return nullptr;
+    return reinterpret_cast<const T*>(static_cast<const char*>(data_) + offset);
+  }
+
+ private:
+  void* data_ = MAP_FAILED;
+  std::size_t bytes_ = 0;
+  int error_ = 0;
+};
+
+}  // namespace
+
+SymbolTable read_symbols(const std::string& path) {
+  const MappedFile file(path);
+  if (!file.ok()) return {{}, fmt::format("{}: {}", path, std::strerror(file.error()))};
+  const auto* header = file.at<Elf64_Ehdr>(0);
+  if (header == nullptr || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
+    return {{}, fmt::format("{} is not an ELF file", path)};
+  const auto* sections = file.at<Elf64_Shdr>(header->e_shoff, header->e_shnum);
+  for (unsigned i = 0; sections != nullptr && i < header->e_shnum; ++i) {
+    const Elf64_Shdr& section = sections[i];
+    if (section.sh_type != SHT_SYMTAB || section.sh_link >= header->e_shnum) continue;
+    const Elf64_Shdr& names = sections[section.sh_link];
+    const std::size_t count = section.sh_size / sizeof(Elf64_Sym);
+    const auto* entries = file.at<Elf64_Sym>(section.sh_offset, count);
+    const char* text = file.at<char>(names.sh_offset, names.sh_size);
+    if (entries == nullptr || text == nullptr) break;
+    SymbolTable table;
+    for (std::size_t k = 0; k < count; ++k) {
+      const Elf64_Sym& entry = entries[k];
+      const int type = ELF64_ST_TYPE(entry.st_info);
+      if ((type != STT_FUNC && type != STT_OBJECT) || entry.st_value == 0 ||
+          entry.st_name >= names.sh_size)
+        continue;
+      table.symbols.push_back({text + entry.st_name, entry.st_value,
+                               static_cast<std::size_t>(entry.st_size), type == STT_FUNC});
+    }
+    return table;
+  }
+  return {{},
+          fmt::format("{} has no symbol table (.symtab): softcuda needs the official, "
+                      "unstripped library",
+                      path)};
+}
+
+}  // namespace softcuda

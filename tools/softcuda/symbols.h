@@ -1,0 +1,26 @@
+// The symbol table (.symtab) of a library on disk: what the official libnccl names, also its LOCAL
+// functions and data.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace softcuda {
+
+struct Symbol {
+  std::string name;      // as the file has it, mangled
+  std::uintptr_t value;  // address before relocation
+  std::size_t bytes;
+  bool is_function;
+};
+
+struct SymbolTable {
+  std::vector<Symbol> symbols;
+  std::string error;  // not empty: why there are none
+};
+
+SymbolTable read_symbols(const std::string& path);
+
+}  // namespace softcuda

@@ -1,0 +1,177 @@
+// Up to 2.21: per channel a list of 512-byte ncclWork (src/include/devcomm.h, from 2.19
+// src/include/device.h).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "work.h"
+
+namespace softcuda {
+namespace {
+
+constexpr std::size_t kWorkBytes = 512, kHeaderBytes = 8;
+
+enum WorkType : unsigned char { kColl = 1, kP2p = 2 };  // ncclWorkType
+
+struct P2pElement {  // ncclWorkElemP2p
+  int peer : 30;
+  unsigned protocol : 2;
+  std::uint8_t type;   // 0 unused, 1 send, 2 receive
+  std::uint8_t flags;  // from 2.20 bit 0: registered buffer; warps otherwise
+  std::uint8_t first_warp, groups;
+  std::uint32_t address_high, address_low, bytes_high, bytes_low;
+  int chunk;
+
+  char* address() const {
+    return reinterpret_cast<char*>(std::uintptr_t{address_high} << 32 | address_low);
+  }
+  std::size_t bytes() const { return std::size_t{bytes_high} << 32 | bytes_low; }
+};
+static_assert(sizeof(P2pElement) == 28);
+constexpr std::size_t kP2pElements = 16;
+
+class Reader {
+ public:
+  Reader(const Module& module, const Communicator& comm, const KernelArguments& arguments)
+      : module_(module), comm_(comm), arguments_(arguments) {}
+
+  Program read() {
+    std::size_t first = 0;
+    for (int channel = 0; channel < 64 && program_.refusal.empty(); ++channel)
+      if ((arguments_.channel_mask >> channel & 1) != 0) read_channel(channel, first++);
+    if (!program_.refusal.empty()) program_.channels.clear();
+    return std::move(program_);
+  }
+
+ private:
+  void read_channel(int channel, std::size_t index) {
+    ChannelProgram& out = program_.channels.emplace_back();
+    out.channel = channel;
+    const char* work = arguments_.work + index * kWorkBytes;
+    for (;;) {
+      std::array<char, kWorkBytes> copy;
+      std::memcpy(copy.data(), work, copy.size());
+      std::int32_t next;  // when last: what to tell once read
+      std::uint16_t function;
+      std::memcpy(&next, copy.data(), sizeof next);
+      std::memcpy(&function, copy.data() + 4, sizeof function);
+      const bool last = (copy[6] & 1) != 0, in_fifo = (copy[6] & 2) != 0;
+      read_work(function, static_cast<unsigned char>(copy[7]), copy.data(),
+                out.batches.emplace_back());
+      if (last && in_fifo) out.work_done = static_cast<std::uint32_t>(next);
+      if (last || !program_.refusal.empty()) return;
+      work = arguments_.work + next * static_cast<ssize_t>(kWorkBytes);
+    }
+  }
+
+  void read_work(unsigned id, unsigned char type, char* work, Batch& out) {
+    const auto function = module_.function(id);
+    if (!function || (type != kColl && type != kP2p)) {
+      refuse(fmt::format("{} (work type {})", module_.function_name(id), type));
+    } else if (type == kP2p) {
+      read_p2p(work + kHeaderBytes, out);
+    } else {
+      const std::size_t size = module_.layout().coll.bytes;
+      for (char* element = work + kHeaderBytes; element + size <= work + kWorkBytes;
+           element += size)
+        if ((*element & 1) != 0) read_collective(*function, element, out);  // isUsed
+    }
+  }
+
+  // A receive stands before the send of the same round.
+  void read_p2p(const char* elements, Batch& out) {
+    std::array<P2pElement, kP2pElements> all;
+    std::memcpy(all.data(), elements, sizeof all);
+    constexpr int kNobody = -1;
+    constexpr unsigned kLL = 0;
+    for (std::size_t i = 0; i < all.size() && i < all[0].groups; ++i) {
+      const P2pElement& element = all[i];
+      if (element.type == 0 || element.peer == kNobody) continue;
+      const bool sending = i % 2 == 1;
+      if (element.peer == comm_.rank()) {
+        if (sending)
+          out.copies.push_back({element.address(), all[i - 1].address(), element.bytes()});
+      } else if (element.protocol == kLL) {
+        refuse("SendRecv with protocol LL");
+      } else if (module_.layout().style == WorkStyle::kParts && (element.flags & 1) != 0) {
+        refuse("SendRecv with registered buffers");
+      } else {
+        out.transfers.push_back({sending, element.peer, element.address(), element.bytes(),
+                                 static_cast<std::size_t>(element.chunk)});
+      }
+    }
+  }
+
+  void read_collective(const Function& function, char* element, Batch& out) {
+    const auto& at = module_.layout().coll;
+    if ((field<std::uint32_t>(element, 0) & at.refused_flags) != 0) {
+      refuse("a collective on registered buffers or with a scalar behind a pointer");
+      return;
+    }
+    const auto count = field<ssize_t>(element, at.count);
+    out.collectives.push_back(
+        {function, field<const char*>(element, at.send), field<char*>(element, at.recv),
+         field<int>(element, at.root), count, field<std::uint64_t>(element, at.op_arg),
+         module_.layout().style == WorkStyle::kRounds ? rounds(function, element, count)
+                                                      : part(function, element)});
+  }
+
+  // 2.18, 2.19: all channels go through the data together, round by round.
+  std::vector<Stretch> rounds(const Function& function, const char* element, ssize_t count) const {
+    constexpr std::size_t kWarps = 1, kIndex = 44, kChannels = 45;  // nWarps, bid, nChannels
+    const ssize_t size = size_of(function.type), nranks = comm_.nranks();
+    const ssize_t index = static_cast<unsigned char>(element[kIndex]);
+    const ssize_t channels = static_cast<unsigned char>(element[kChannels]);
+    const ssize_t threads = static_cast<unsigned char>(element[kWarps]) * 32;
+    const bool per_rank = function.collective == Collective::kAllReduce;
+    const bool single_step =
+        function.collective == Collective::kBroadcast || function.collective == Collective::kReduce;
+    const ssize_t full = comm_.step_bytes() / size * (single_step ? 1 : 4);
+    const ssize_t shares = per_rank ? channels * nranks : channels;
+    const ssize_t unit = (threads - 32) * 8 / size;  // one warp of threads only posts
+    std::vector<Stretch> stretches;
+    for (ssize_t at = 0; at < count; at += shares * full) {
+      ssize_t chunk = std::min(full, (count - at + shares - 1) / shares);
+      chunk = (chunk + unit - 1) / unit * unit;
+      stretches.push_back({at + index * (per_rank ? nranks * chunk : chunk), chunk, count});
+    }
+    return stretches;
+  }
+
+  // 2.20, 2.21: chunkCount:25, workCount:39, lastChunkCount:25, workOffset:39.
+  std::vector<Stretch> part(const Function& function, char* element) {
+    const auto first = field<std::uint64_t>(element, 40),
+               second = field<std::uint64_t>(element, 48);
+    constexpr std::uint64_t kChunkMask = (1U << 25) - 1;
+    const auto chunk = static_cast<ssize_t>(first & kChunkMask),
+               length = static_cast<ssize_t>(first >> 25);
+    const auto last = static_cast<ssize_t>(second & kChunkMask),
+               begin = static_cast<ssize_t>(second >> 25);
+    const bool per_rank = function.collective == Collective::kAllReduce;
+    const ssize_t loop = per_rank ? comm_.nranks() * chunk : chunk;
+    std::vector<Stretch> stretches;
+    if (loop <= 0 && length > 0) refuse("a collective without a chunk size");
+    for (ssize_t done = 0; done < length && loop > 0; done += loop)
+      stretches.push_back(
+          {begin + done, per_rank && length - done < loop ? last : chunk, begin + length});
+    return stretches;
+  }
+
+  void refuse(std::string what) { program_.refusal = std::move(what); }
+
+  const Module& module_;
+  const Communicator& comm_;
+  const KernelArguments& arguments_;
+  Program program_;
+};
+
+}  // namespace
+
+Program read_work_lists(const Module& module, const Communicator& comm,
+                        const KernelArguments& arguments) {
+  return Reader(module, comm, arguments).read();
+}
+
+}  // namespace softcuda
