@@ -60,7 +60,12 @@ std::string install_verbs(const inner::Found& found, const void* caller,
 // the facts are told without them.
 std::string hca_summary() {
   tell_node({});
-  return facts::hca_summary(facts::current_node());
+  const verbs::State layer = verbs::state();
+  return facts::hca_summary(facts::current_node()) +
+         (layer.installed && !layer.first_call_seen
+              ? "; NCCL has called no verbs through the shim yet"
+              : "") +
+         (layer.too_many_libraries ? "; too many verbs libraries: some are not seen" : "");
 }
 
 std::array<std::uint8_t, 16> gid(const std::string& name, int port) {

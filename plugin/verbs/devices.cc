@@ -52,14 +52,27 @@ bool first_time(Book& all, const Library& lib) {
   return lib.origin != Origin::kPlain && all.probed.insert(&lib).second;
 }
 
-// Refused devices go behind the list's end. free_device_list puts everything back first, since the
-// real one gives up each device that it finds.
-int hide(ibv_device** list, const std::vector<ibv_device*>& all,
+void forget(const ibv_context* context) {
+  qp_table().forget(context);
+  forget_gids(context);
+  forget_read_back(context);
+}
+
+// Refused devices go behind the list's end, and NCCL will never open them. free_device_list puts
+// everything back first, since the real one gives up each device that it finds.
+int hide(const Library& lib, ibv_device** list, List& entry,
          const std::vector<facts::VerbsDevice>& facts) {
   const DeviceFilter filter = g_filter.load(std::memory_order_acquire);
   int visible = 0;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (filter == nullptr || filter(facts[i])) list[visible++] = all[i];
+  for (std::size_t i = 0; i < entry.all.size(); ++i) {
+    ibv_device* device = entry.all[i];
+    if (filter == nullptr || filter(facts[i])) {
+      list[visible++] = device;
+    } else if (const auto opened = entry.opened.extract(device)) {
+      forget(opened.mapped());
+      lib.real.close_device(opened.mapped());
+    }
+  }
   list[visible] = nullptr;
   return visible;
 }
@@ -78,7 +91,7 @@ void examine(const Library& lib, ibv_device** list, int& count) {
   }
   if (const DevicesSeen seen = g_seen.load(std::memory_order_acquire))
     quietly([&] { seen(facts); });
-  count = hide(list, entry.all, facts);
+  count = hide(lib, list, entry, facts);
 }
 
 ibv_context* take_opened(ibv_device* device) {
@@ -93,12 +106,6 @@ ibv_context* take_opened(ibv_device* device) {
     return context;
   }
   return nullptr;
-}
-
-void forget(const ibv_context* context) {
-  qp_table().forget(context);
-  forget_gids(context);
-  forget_read_back(context);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "inner/find.h"
 #include "inner/module.h"
+#include "record/event.h"
 #include "verbs/devices.h"
 #include "verbs/library.h"
 #include "verbs/lookup.h"
@@ -50,12 +51,20 @@ class LinkedVerbs {
   void* own_;
 };
 
-std::string forward_once(const std::string& library) {
-  static std::string done;
-  if (library.empty() || done == library) return {};
-  std::string error = forward_to(library);
-  if (error.empty()) done = library;
-  return error;
+// NCCL_NET_DIAG_VERBS_LIB, tried once per name.
+void forward_once(const std::string& library) {
+  static std::string tried;
+  if (library.empty() || tried == library) return;
+  tried = library;
+  const std::string error = forward_to(library);
+  if (error.empty()) return;
+  record::Event event(record::EventId::kEnvLint, record::Severity::kWarn);
+  event.add("variable", "NCCL_NET_DIAG_VERBS_LIB").add("value", library);
+  event.blame(
+      "INC-ENV", "NCCL_NET_DIAG_VERBS_LIB could not be opened: " + error + ".",
+      "Name a verbs library that the loader finds; until then calls go to the one that NCCL "
+      "opened.");
+  event.emit();
 }
 
 InstallResult install_locked(const void* address, const config::Settings& settings) {
@@ -66,7 +75,7 @@ InstallResult install_locked(const void* address, const config::Settings& settin
     return result;
   }
   result.module = module->path;
-  const std::string forward_error = forward_once(settings.verbs_lib);
+  forward_once(settings.verbs_lib);
   const LinkedVerbs linked(module->path);
   std::size_t lookups = 0;
   const SlotResult slots = redirect(*module, [&](const Import& import) -> void* {
@@ -88,9 +97,10 @@ InstallResult install_locked(const void* address, const config::Settings& settin
     result.problem = "the import slots of NCCL could not be written (" + slots.error + ")";
   else if (!result.ok)
     result.problem = "NCCL has no import slot for dlvsym or ibv_*";
-  else if (!forward_error.empty())
-    result.problem = "NCCL_NET_DIAG_VERBS_LIB could not be opened (" + forward_error +
-                     "); forwarding to the library that NCCL opened";
+  if (!result.problem.empty())
+    // NCCL 2.30.3 and newer take another verbs library by name, but setting that variable here
+    // would race with getenv and leak into child processes.
+    result.problem += "; QPs, completions and port events are not seen";
   return result;
 }
 

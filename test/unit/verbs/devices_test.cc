@@ -118,6 +118,7 @@ TEST_CASE("A filtered device is invisible, and given up with the list all the sa
   REQUIRE(count == 1);
   CHECK(std::string(list[0]->name) == "filtered_1");
   CHECK(list[1] == nullptr);
+  CHECK(w.verbs.control->closed == 1);  // NCCL can't open it any more
   w.verbs.free_device_list(list);
   CHECK(w.verbs.control->devices_put == 2);
   CHECK(w.verbs.control->closed == 2);
