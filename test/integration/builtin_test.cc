@@ -11,7 +11,7 @@ TEST_CASE("NCCL's own socket transport moves verified data between ranks") {
   driver::Job job({plain_rank(scratch), plain_rank(scratch), plain_rank(scratch)});
   const auto setup = job.setup({nccl(), "", "Socket", true});
   CHECK(setup[0]["load"]["name"] == "Socket");
-  CHECK(setup[0]["load"]["null_slots"][0] == "regMrDmaBuf");
+  CHECK(setup[0]["init"]["null_slots"][0] == "regMrDmaBuf");
   CHECK(setup[0]["properties"][0]["name"] == "lo");
 
   auto links = job.ring(2);

@@ -2,15 +2,30 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
+#include <fstream>
+
+#include "cli/log_reader.h"
 #include "driver/nccl_cache.h"
 
 namespace nnd::integration {
+
+namespace fs = std::filesystem;
 
 namespace {
 
 std::string wanted_nccl() {
   const char* wanted = std::getenv("NND_TEST_NCCL");
   return wanted != nullptr && *wanted != '\0' ? wanted : "2.28.9";
+}
+
+// The ranks load the scenario too, so text must become a file.
+softverbs::Scenario scenario_of(const std::string& text_or_name, const fs::path& scratch) {
+  if (text_or_name.find('\n') == std::string::npos)
+    return softverbs::load_scenario(fs::path(NND_SCENARIOS) / text_or_name);
+  const auto file = scratch / "scenario.toml";
+  std::ofstream(file) << text_or_name;
+  return softverbs::load_scenario(file);
 }
 
 }  // namespace
@@ -25,20 +40,90 @@ std::string nccl() {
 std::string nccl_version() { return wanted_nccl(); }
 
 ScratchDir::ScratchDir() {
-  auto pattern = (std::filesystem::temp_directory_path() / "nnd-test.XXXXXX").string();
+  auto pattern = (fs::temp_directory_path() / "nnd-test.XXXXXX").string();
   REQUIRE(mkdtemp(pattern.data()) != nullptr);
   path_ = pattern;
 }
 
-ScratchDir::~ScratchDir() { std::filesystem::remove_all(path_); }
+ScratchDir::~ScratchDir() {
+  std::error_code error;  // ranks that are being killed may still write
+  fs::remove_all(path_, error);
+}
 
 driver::RankOptions plain_rank(const ScratchDir& scratch) {
   driver::RankOptions out;
-  out.command = {NND_RANK_PROGRAM};
-  out.unset = {"NCCL_*", "SOFTVERBS_*", "LD_LIBRARY_PATH"};
-  out.environment = {{"NCCL_SOCKET_IFNAME", "lo"}, {"NCCL_DEBUG", "WARN"}};
+  out.command = emulated::emulator();
+  out.command.push_back(emulated::rank_program());
+  out.unset = {"NCCL_*", "SOFTVERBS_*"};
+  out.environment = {{"NCCL_SOCKET_IFNAME", "lo"}};
   out.output = scratch.path() / "output";
   return out;
+}
+
+driver::Transport shim() { return {nccl(), "diag", ""}; }
+driver::Transport builtin(const std::string& name) { return {nccl(), "", name}; }
+
+EmulatedJob::EmulatedJob(const std::string& scenario, int ranks,
+                         const std::map<std::string, std::string>& environment) {
+  fabric_ = std::make_unique<emulated::Fabric>(scenario_of(scenario, scratch_.path()),
+                                               scratch_.path() / "fabric");
+  fs::create_directory(log_dir());
+  std::vector<driver::RankOptions> options;
+  for (int rank = 0; rank < ranks; ++rank) {
+    options.push_back(fabric_->rank(static_cast<std::size_t>(rank), std::to_string(rank)));
+    auto& variables = options.back().environment;
+    variables["NCCL_NET_DIAG_FILE"] = log_dir() / ("rank" + std::to_string(rank) + ".jsonl");
+    for (const auto& [name, value] : environment) variables[name] = value;
+  }
+  job_ = std::make_unique<driver::Job>(std::move(options));
+}
+
+std::vector<json> EmulatedJob::log(int rank) const {
+  return cli::read_log(log_dir() / ("rank" + std::to_string(rank) + ".jsonl"));
+}
+
+std::vector<json> EmulatedJob::logs() const { return cli::read_logs(log_dir()); }
+
+void EmulatedJob::check_logs() const {
+  const std::string command = "python3 " NND_VALIDATE_LOG " " + log_dir().string() + "/*.jsonl >&2";
+  CHECK(std::system(command.c_str()) == 0);
+}
+
+void EmulatedJob::run_all(const driver::Transport& transport, int channels,
+                          const driver::Traffic& traffic) {
+  job_->setup(transport);
+  auto links = job_->ring(channels);
+  job_->open(links);
+  job_->move(links, traffic);
+  job_->close(links);
+  job_->finish();
+  job_->exit();
+}
+
+std::string two_hosts(const std::string& faults) {
+  return R"(
+[[host]]
+count = 2
+name = "node{h}"
+[[host.hca]]
+name = "mlx5_0"
+address = "10.0.0.{h+1}/24"
+)" + faults;
+}
+
+std::vector<json> select(const std::vector<json>& events,
+                         const std::function<bool(const json&)>& wanted) {
+  std::vector<json> out;
+  std::copy_if(events.begin(), events.end(), std::back_inserter(out), wanted);
+  return out;
+}
+
+std::vector<json> of_severity(const std::vector<json>& events, const std::string& severity) {
+  return select(events, [&severity](const json& event) { return event.at("sev") == severity; });
+}
+
+std::vector<json> of_kind(const std::vector<json>& events, const std::string& name) {
+  return select(events, [&name](const json& event) { return event.at("ev") == name; });
 }
 
 }  // namespace nnd::integration

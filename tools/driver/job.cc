@@ -92,6 +92,7 @@ std::vector<json> Job::setup(const Transport& transport, std::uint64_t comm_id) 
     expect_success(*ranks_[i], counts[i]);
     contexts_.push_back(inits[i].at("context"));
     devices_.push_back(counts[i].at("count"));
+    if (devices_.back() <= 0) throw Error(ranks_[i]->name() + ": the transport has no device");
     auto properties = json::array();
     for (int dev = 0; dev < devices_.back(); ++dev) {
       const auto reply = ranks_[i]->run({{"op", "properties"}, {"dev", dev}});

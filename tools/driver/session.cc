@@ -106,8 +106,7 @@ json Session::load(const json& request) {
           {"nccl_path", nccl_->path()},
           {"net_version", net().version()},
           {"name", net().name()},
-          {"path", plugin_ ? plugin_->path() : nccl_->path()},
-          {"null_slots", net().null_slots()}};
+          {"path", plugin_ ? plugin_->path() : nccl_->path()}};
 }
 
 // As NCCL does when the last communicator is gone: the plugin is closed, libnccl stays.
@@ -131,7 +130,8 @@ json Session::init(const json& request) {
   const int id = next_id();
   contexts_[id] = context;
   trace_.add("net", "init", rc, {{"context", id}, {"is_null", context == nullptr}});
-  return {{"rc", rc}, {"context", id}, {"ns", ns}};
+  // A plugin may know only now what it can do.
+  return {{"rc", rc}, {"context", id}, {"ns", ns}, {"null_slots", net().null_slots()}};
 }
 
 json Session::finalize(const json& request) {

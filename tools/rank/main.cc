@@ -1,10 +1,17 @@
 // nnd-rank: one rank of a job that the driver runs. Started by it, with the channel as
-// descriptor 3.
-#include <cstdio>
+// descriptor 3. NND_RANK_SYSFS names the directory that libnccl is to take for /sys.
+#include <cstdlib>
 
+#include "driver/error.h"
 #include "driver/server.h"
+#include "softverbs/sysview.h"
 
 int main() {
+  const char* const sysfs = std::getenv("NND_RANK_SYSFS");
+  const auto show_sysfs = [sysfs](void* libnccl) {
+    const auto problem = softverbs::redirect_sysfs(libnccl, sysfs);
+    if (!problem.empty()) throw nnd::driver::Error("cannot show libnccl another /sys: " + problem);
+  };
   nnd::driver::Channel channel(3);
-  return nnd::driver::serve(channel, nullptr);
+  return nnd::driver::serve(channel, sysfs != nullptr ? show_sysfs : std::function<void(void*)>());
 }

@@ -1,0 +1,64 @@
+// The main path: two hosts, nine HCAs each, NCCL's own IB transport through the shim.
+#include <map>
+#include <set>
+
+#include "integration/harness.h"
+
+using namespace nnd;
+using namespace nnd::integration;
+
+namespace {
+
+constexpr const char* kScenario = "two-nodes-8-hca-bond.toml";
+
+}  // namespace
+
+TEST_CASE("NCCL's own IB transport moves verified data over the emulated fabric") {
+  EmulatedJob job(kScenario);
+  const auto setup = job->setup(builtin());
+  REQUIRE(setup[0]["devices"] == 9);
+  CHECK(setup[0]["properties"][8]["name"] == "mlx5_bond_0");
+  auto links = job->ring(9);
+  job->open(links);
+  driver::Traffic traffic;
+  traffic.sizes = {0, 1, 4097, 1 << 20};
+  for (const auto bytes : job->move(links, traffic)) CHECK(bytes == 1 + 4097 + (1 << 20));
+  job->close(links);
+  job->finish();
+  job->exit();
+}
+
+TEST_CASE("through the shim every connection is logged with its QPs") {
+  EmulatedJob job(kScenario);
+  const auto setup = job->setup(shim());
+  REQUIRE(setup[0]["devices"] == 9);
+  auto links = job->ring(9);
+  job->open(links);
+  driver::Traffic traffic;
+  traffic.sizes = {0, 1, 4097, 1 << 20};
+  traffic.offset = 3;
+  const auto moved = job->move(links, traffic);
+  job->close(links);
+  job->finish();
+  job->exit();
+  job.check_logs();
+
+  for (int rank = 0; rank < 2; ++rank) {
+    const auto events = job.log(rank);
+    CHECK(of_kind(events, "hca.port").size() == 9);
+    const auto closed = of_kind(events, "conn.close");
+    REQUIRE(closed.size() == 18);
+    // Transitions by connection and QP.
+    std::map<int, std::map<int, std::vector<std::string>>> steps;
+    for (const auto& event : of_kind(events, "qp.transition"))
+      steps[event.value("conn", -1)][event["qp"]["num"]].push_back(event["qp"]["to"]);
+    for (const auto& event : closed) {
+      CHECK(event["bytes"] == moved[0]);
+      const auto& qps = steps[event["conn"]];
+      REQUIRE(!qps.empty());
+      for (const auto& [num, states] : qps)
+        CHECK(states == std::vector<std::string>{"INIT", "RTR", "RTS"});
+    }
+    CHECK(select(events, [](const json& e) { return e["sev"] == "error"; }).empty());
+  }
+}

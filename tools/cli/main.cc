@@ -1,0 +1,19 @@
+// nccl-net-diag, the tool.
+#include <CLI/CLI.hpp>
+
+#include "cli/demo.h"
+#include "cli/exit_code.h"
+
+int main(int argc, char** argv) {
+  CLI::App app("Tells why the network of a multi-node NCCL job is slow, stuck or dead.");
+  app.set_version_flag("--version", NND_VERSION);
+  app.require_subcommand(1);
+  int exit_code = nnd::cli::kFine;
+  nnd::cli::add_demo(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? nnd::cli::kFine : nnd::cli::kWrongCall;
+  }
+  return exit_code;
+}
