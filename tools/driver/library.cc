@@ -67,7 +67,8 @@ const void* NcclLibrary::local_symbol(const std::string& name) const {
 }
 
 std::unique_ptr<NetApi> NcclLibrary::builtin(const std::string& name) const {
-  return make_net_api(net_version(), local_symbol(name == "IB" ? "ncclNetIb" : "ncclNet" + name), caller());
+  return make_net_api(net_version(), local_symbol(name == "IB" ? "ncclNetIb" : "ncclNet" + name),
+                      caller());
 }
 
 void NcclLibrary::pretend_cuda_device() const {
