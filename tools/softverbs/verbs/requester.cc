@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "softverbs/verbs/completion.h"
+#include "softverbs/verbs/dma.h"
 #include "softverbs/verbs/faults.h"
 
 namespace softverbs {
@@ -252,7 +253,11 @@ bool Requester::send_batch() {
   msghdr message{};
   message.msg_iov = out.data() + from;
   message.msg_iovlen = std::min<std::size_t>(out.size() - from, 512);
-  const ssize_t sent = ::sendmsg(fd_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  ssize_t sent = 0;
+  {
+    const Dma dma;
+    sent = ::sendmsg(fd_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
   if (sent < 0) {
     if (errno == EAGAIN || errno == EINTR) {
       blocked_ = true;

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "softverbs/verbs/completion.h"
+#include "softverbs/verbs/dma.h"
 
 namespace softverbs {
 
@@ -262,6 +263,7 @@ void Responder::answer_atomic() {
   auto* word = reinterpret_cast<std::uint64_t*>(
       memory(request_.rkey, request_.remote_addr, sizeof(std::uint64_t), IBV_ACCESS_REMOTE_ATOMIC));
   std::uint64_t before = 0;
+  const Dma dma;
   if (request_.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
     before = __atomic_fetch_add(word, request_.compare, __ATOMIC_SEQ_CST);
   } else {
@@ -315,7 +317,11 @@ bool Responder::send_answers() {
     msghdr message{};
     message.msg_iov = parts;
     message.msg_iovlen = 2;
-    const ssize_t sent = ::sendmsg(fd_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    ssize_t sent = 0;
+    {
+      const Dma dma;
+      sent = ::sendmsg(fd_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
     if (sent < 0) {
       blocked_ = errno == EAGAIN || errno == EINTR;
       return blocked_;

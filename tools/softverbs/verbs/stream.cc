@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "softverbs/verbs/dma.h"
+
 namespace softverbs {
 
 namespace {
@@ -18,6 +20,7 @@ char discarded[65536];  // contents never looked at
 }  // namespace
 
 void copy_in_order(char* to, const char* from, std::size_t size) {
+  const Dma dma;
   if (size > kOrderedLimit) {
     std::memcpy(to, from, size);
     return;
@@ -104,7 +107,11 @@ StreamReader::Status StreamReader::fill(int fd) {
     if (!all) break;
   }
   if (all) places[count++] = {buffer_.data() + end_, buffer_.size() - end_};
-  const ssize_t got = ::readv(fd, places, count);
+  ssize_t got = 0;
+  {
+    const Dma dma;
+    got = ::readv(fd, places, count);
+  }
   if (got == 0) return Status::kClosed;
   if (got < 0) return errno == EAGAIN || errno == EINTR ? Status::kWait : Status::kClosed;
   const auto bytes = static_cast<std::size_t>(got);
