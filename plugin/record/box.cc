@@ -64,8 +64,9 @@ int Box::map_anonymous() noexcept {
 
 void Box::abandon() noexcept {
   if (!file_backed_) return;
-  ::mmap(base_, kBytes, PROT_READ | PROT_WRITE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  const void* at = ::mmap(base_, kBytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  if (at == MAP_FAILED) return;  // it stays mapped, and watched
   sigbus::unwatch();
   file_backed_ = false;
 }

@@ -87,10 +87,11 @@ std::uint64_t cgroup_room(const std::string& root) {
                      std::isalnum(static_cast<unsigned char>(controllers[memory + 6])) != 0))
       continue;
     const Generation& names = unified ? kSecond : kFirst;
+    const std::string mount = std::string(root).append(names.mount);
     // In a container the path may be that of the host: its upper parts are looked at as well.
     for (std::string path(line.substr(second + 1));; path.resize(path.rfind('/'))) {
       if (path == "/") path.clear();
-      room = std::min(room, room_of(root + names.mount + path, names));
+      room = std::min(room, room_of(mount + path, names));
       if (path.find('/') == path.npos) break;
     }
   }

@@ -73,7 +73,7 @@ struct ThreadRing {
       tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
     }
     for (std::uint32_t i = 0; i + 1 < Box::kRings && ring == nullptr; ++i)
-      if (!state->rings[i].owned() && state->rings[i].acquire()) ring = &state->rings[i];
+      if (!current->rings[i].owned() && current->rings[i].acquire()) ring = &current->rings[i];
   }
 };
 thread_local ThreadRing t_ring;
