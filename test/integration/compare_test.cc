@@ -33,6 +33,7 @@ json run(const driver::Transport& transport, const std::string& scenario) {
       traffic.sizes = {0, 1, 70001, 1 << 18};
       traffic.offset = 5;
       traffic.flush = true;
+      traffic.window = 1;  // with more in flight the order of posting and testing is chance
       const auto moved = job->try_move(link, traffic, kShortMs);
       if (moved["send"]["rc"] != 0 || moved["recv"]["rc"] != 0) break;
       std::vector<driver::Link> one{link};
@@ -41,7 +42,8 @@ json run(const driver::Transport& transport, const std::string& scenario) {
   }
   for (int rank = 0; rank < 2; ++rank) {
     json by_object;
-    for (auto& call : job->rank(rank).run({{"op", "trace"}})["calls"]) {
+    auto trace = job->rank(rank).run({{"op", "trace"}});
+    for (auto& call : trace["calls"]) {
       call.erase("polls");
       by_object[call["object"].get<std::string>()].push_back(call);
     }
@@ -58,6 +60,7 @@ TEST_CASE("off and on, nine HCAs are the same devices") {
   const auto off = run(builtin(), "two-nodes-8-hca-bond.toml");
   const auto on = run(shim(), "two-nodes-8-hca-bond.toml");
   CHECK(off["properties"][0].size() == 9);
+  CHECK(off["calls"][0].size() > 10);
   CHECK(json::diff(off, on) == json::array());
 }
 
@@ -67,9 +70,10 @@ TEST_CASE("off and on, every fault ends the same way") {
       fault("kind = \"refuse-rtr\"\nhost = \"node1\"\nerrno = \"ETIMEDOUT\""),
       fault("kind = \"refuse-rtr\"\nhost = \"node1\"\nerrno = \"EINVAL\""),
       fault("kind = \"refuse-rtr\"\nhost = \"node1\"\nerrno = \"ETIMEDOUT\"\ntimes = 1"),
-      fault("kind = \"fail-wr\"\nhost = \"node0\"\nnth = 2\nstatus = 12"),
-      fault("kind = \"fail-wr\"\nhost = \"node0\"\nnth = 2\nstatus = 4"),
-      fault("kind = \"fail-call\"\nhost = \"node0\"\nverb = \"ibv_open_device\"\nerrno = \"EIO\""),
+      fault("kind = \"fail-wr\"\nhost = \"node0\"\nnth = 2\nstatus = \"RETRY_EXC_ERR\""),
+      fault("kind = \"fail-wr\"\nhost = \"node0\"\nnth = 2\nstatus = \"LOC_PROT_ERR\""),
+      fault("kind = \"fail-call\"\nhost = \"node0\"\nverb = \"ibv_open_device\"\nerrno = "
+            "\"EIO\"\ntimes = 0"),
       fault("kind = \"fail-call\"\nhost = \"node0\"\nverb = \"ibv_alloc_pd\"\nerrno = \"ENOMEM\""),
       fault("kind = \"fail-call\"\nhost = \"node0\"\nverb = \"ibv_create_cq\"\nerrno = \"ENOMEM\""),
       fault("kind = \"fail-call\"\nhost = \"node1\"\nverb = \"ibv_create_qp\"\nerrno = \"ENOMEM\""),
@@ -78,7 +82,6 @@ TEST_CASE("off and on, every fault ends the same way") {
   CAPTURE(faults);
   const auto off = run(builtin(), two_hosts(faults));
   const auto on = run(shim(), two_hosts(faults));
-  INFO("off: " << off["calls"].dump());
-  INFO("on: " << on["calls"].dump());
+  CHECK(!off["calls"][0].empty());
   CHECK(json::diff(off, on) == json::array());
 }

@@ -57,10 +57,14 @@ TEST_CASE("a refused RTR is told with errno, device and peer") {
   for (const auto& event : failed) {
     CHECK(event["qp"]["to"] == "RTR");
     CHECK(event["errno"] == refusal.error);
-    CHECK(blames(event, refusal.cause));
+    INFO(event.dump());
     CHECK(event["dev"]["name"] == "mlx5_0");
     CHECK(event["peer"]["gid"] == "::ffff:10.0.0.1");
   }
+  // Told once; that NCCL tries the same again is no news.
+  CHECK(failed[0]["sev"] == "warn");
+  CHECK(blames(failed[0], refusal.cause));
+  for (std::size_t i = 1; i < failed.size(); ++i) CHECK(failed[i]["sev"] == "info");
   const auto lost = of_kind(events, "conn.fail");
   REQUIRE(lost.size() == 1);
   CHECK(lost[0]["sev"] == "error");
@@ -81,10 +85,16 @@ TEST_CASE("the same run without a fault warns of nothing") {
 }
 
 TEST_CASE("a failed completion is told with its status") {
-  const int status = GENERATE(12, 4, 5, 10);
-  CAPTURE(status);
-  EmulatedJob job(two_hosts("[[fault]]\nkind = \"fail-wr\"\nhost = \"node0\"\nnth = 3\nstatus = " +
-                            std::to_string(status) + "\n"));
+  struct Status {
+    const char* name;
+    int number;
+  };
+  const auto status = GENERATE(Status{"RETRY_EXC_ERR", 12}, Status{"LOC_PROT_ERR", 4},
+                               Status{"WR_FLUSH_ERR", 5}, Status{"REM_ACCESS_ERR", 10});
+  CAPTURE(status.name);
+  EmulatedJob job(
+      two_hosts("[[fault]]\nkind = \"fail-wr\"\nhost = \"node0\"\nnth = 3\nstatus = \"" +
+                std::string(status.name) + "\"\n"));
   job->setup(shim());
   auto link = job->ring(1).front();
   REQUIRE(job->try_open(link)["connect"]["rc"] == 0);
@@ -97,8 +107,8 @@ TEST_CASE("a failed completion is told with its status") {
 
   const auto events = of_kind(job.log(0), "wc.error");
   REQUIRE(!events.empty());
-  CHECK(events[0]["wc"]["status"] == status);
-  CHECK(blames(events[0], "WC-" + std::to_string(status)));
+  CHECK(events[0]["wc"]["status"] == status.number);
+  CHECK(blames(events[0], "WC-" + std::to_string(status.number)));
   CHECK(events[0]["dev"]["name"] == "mlx5_0");
   CHECK(events[0]["conn"].is_number());
 }
@@ -128,7 +138,7 @@ TEST_CASE("memory that cannot be registered is told") {
   const std::string verb = GENERATE("ibv_reg_mr", "ibv_reg_mr_iova2");
   CAPTURE(verb);
   EmulatedJob job(two_hosts("[[fault]]\nkind = \"fail-call\"\nhost = \"node0\"\nverb = \"" + verb +
-                            "\"\nerrno = \"ENOMEM\"\ntimes = 0\n"));
+                            "\"\nerrno = \"EINVAL\"\ntimes = 0\n"));
   job->setup(shim());
   auto link = job->ring(1).front();
   const auto opened = job->try_open(link, kShortMs);
@@ -136,10 +146,11 @@ TEST_CASE("memory that cannot be registered is told") {
     CHECK(job->rank(0).run({{"op", "register"}, {"conn", link.send_conn}, {"size", 8192}})["rc"] !=
           0);
   end_all(job);
-  const auto failed = of_severity(of_kind(job.log(0), "mr.register"), "error");
+  const auto failed = of_severity(of_kind(job.log(0), "mr.register"), "warn");
+  CAPTURE(opened.dump());
   REQUIRE(!failed.empty());
-  CHECK(blames(failed[0], "LIM-MEMLOCK"));
-  CHECK(failed[0]["errno"] == 12);
+  CHECK(blames(failed[0], "MR-22"));
+  CHECK(failed[0]["errno"] == 22);
   CHECK(failed[0]["mr"]["kind"] == "host");
 }
 
