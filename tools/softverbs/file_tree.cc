@@ -31,7 +31,9 @@ void FileTree::file(const std::string& path, const std::string& content) const {
 void FileTree::link(const std::string& path, const std::string& target) const {
   const fs::path place = root_ / path;
   fs::create_directories(place.parent_path());
-  fs::create_symlink((root_ / target).lexically_relative(place.parent_path()), place);
+  const fs::path relative = (root_ / target).lexically_relative(place.parent_path());
+  if (fs::is_symlink(place) && fs::read_symlink(place) == relative) return;
+  fs::create_symlink(relative, place);
 }
 
 void FileTree::remove(const std::string& path) const { fs::remove_all(root_ / path); }

@@ -2,7 +2,14 @@
 
 namespace softverbs {
 
-// NCCL looks a GPU up by its bus: /sys/class/pci_bus/0000:11/../../0000:11:00.0.
+void link_pci(const FileTree& tree, const std::string& bridge, const std::string& pci) {
+  const std::string dir = bridge + "/" + pci, bus = pci.substr(0, pci.rfind(':'));
+  tree.link("bus/pci/devices/" + pci, dir);
+  for (const std::string& place : {dir, bridge}) tree.link(place + "/subsystem", "bus/pci");
+  tree.directory(bridge + "/pci_bus/" + bus);
+  tree.link("class/pci_bus/" + bus, bridge + "/pci_bus/" + bus);
+}
+
 void write_gpu(const FileTree& tree, const Gpu& gpu) {
   const std::string bridge =
       "devices/pci" + gpu.parent.substr(0, gpu.parent.rfind(':')) + "/" + gpu.parent;
@@ -24,10 +31,7 @@ void write_gpu(const FileTree& tree, const Gpu& gpu) {
     tree.file(place + "/current_link_width", "16");
     tree.file(place + "/max_link_width", "16");
   }
-  tree.link("bus/pci/devices/" + gpu.pci, dir);
-  const std::string bus = gpu.pci.substr(0, gpu.pci.rfind(':'));
-  tree.directory(bridge + "/pci_bus/" + bus);
-  tree.link("class/pci_bus/" + bus, bridge + "/pci_bus/" + bus);
+  link_pci(tree, bridge, gpu.pci);
   if (gpu.numa >= 0) {
     const std::string node = "devices/system/node/node" + std::to_string(gpu.numa);
     tree.file(node + "/cpumap", "ffffffff");

@@ -147,7 +147,7 @@ void write_pci(const FileTree& tree, const Hca& hca) {
     tree.file(place + "/max_link_width", std::to_string(hca.pcie_max_width));
   }
   if (!hca.physfn.empty()) tree.link(dir + "/physfn", bridge + "/" + hca.physfn);
-  tree.link("bus/pci/devices/" + hca.pci, dir);
+  link_pci(tree, bridge, hca.pci);
   if (hca.numa >= 0) {
     const std::string node = "devices/system/node/node" + std::to_string(hca.numa);
     tree.file(node + "/cpumap", "ffffffff");
