@@ -66,6 +66,18 @@ TEST_CASE("all operations and types", "[collectives]") {
   CHECK(failures(run_job(spec)) == "");
 }
 
+TEST_CASE("a transfer is cut over several channels", "[collectives]") {
+  JobSpec spec = socket_job(2, 1);
+  spec.environment["NCCL_MIN_P2P_NCHANNELS"] = "8";
+  spec.environment["NCCL_NCHANNELS_PER_NET_PEER"] = "4";
+  spec.actions.push_back({.kind = Kind::kCreate});
+  for (const std::size_t bytes : {std::size_t{100000}, std::size_t{3000004}})
+    spec.actions.push_back(
+        {.kind = Kind::kCollective, .collective = Collective::kSendRecv, .bytes = bytes});
+  spec.actions.push_back({.kind = Kind::kDestroy});
+  CHECK(failures(run_job(spec)) == "");
+}
+
 TEST_CASE("sixteen ranks", "[many]") {
   JobSpec spec = socket_job(2, 8);
   spec.actions.push_back({.kind = Kind::kCreate});

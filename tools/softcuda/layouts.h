@@ -40,6 +40,10 @@ struct Layout {
     std::uint16_t root, send, recv, count, op_arg;
   } coll;
   WorkStyle style;
+  // Which part of a transfer a channel has: its distance from the first channel, up to 2.27 with
+  // the bits reversed (ncclP2pChannelToPart in src/include/device.h; later releases: by the tests
+  // with several channels per peer).
+  bool p2p_parts_reversed;
   int func_bits;  // width of the function's number in ncclDevWorkBatch or ncclWorkHeader
 };
 

@@ -74,8 +74,10 @@ def row(name, *values):
     return "     .%s = {%s}," % (name, ", ".join(".%s = %s" % pair for pair in values))
 
 
+# p2p_parts_reversed isn't in the debug information: see layouts.h.
 style = "kBatches" if batch else "kParts" if find(element, "workCount")[1] else "kRounds"
-print("    {.first = %d, .last = %d," % ((major * 10000 + minor * 100 + patch,) * 2))
+number = major * 10000 + minor * 100 + patch
+print("    {.first = %d, .last = %d," % (number, number))
 print('     .source = "DWARF of the official %d.%d.%d",' % (major, minor, patch))
 print(row("conn", ("bytes", size(conn)), ("buffer", offset(conn, "buffs") + 8 * simple),
           ("tail", offset(conn, "tail")), ("head", offset(conn, "head")),
@@ -95,4 +97,4 @@ print(row("coll", ("bytes", size(work)), ("refused_flags", mask(work, "redOpArgI
           ("root", offset(work, "root")),
           ("send", offset(work, "sendbuff")), ("recv", offset(work, "recvbuff")),
           ("count", offset(work, "cbd" if coll else "count")), ("op_arg", offset(work, "redOpArg"))))
-print("     .style = WorkStyle::%s, .func_bits = %d}," % (style, width(batch, "funcId") if batch else 16))
+print("     .style = WorkStyle::%s, .p2p_parts_reversed = %s, .func_bits = %d}," % (style, "true" if 22200 <= number < 22800 else "false", width(batch, "funcId") if batch else 16))

@@ -116,7 +116,7 @@ class Reader {
     for (const bool sending : {true, false}) {
       const std::size_t bytes = sending ? work.send_bytes : work.recv_bytes;
       const int parts = sending ? work.send_channels : work.recv_channels;
-      const int part = (channel - work.channel_base) & (work.p2p_channels - 1);
+      const int part = part_of(channel, work);
       if (part >= parts) continue;
       constexpr std::size_t kGrain = 4096;
       const auto count = static_cast<std::size_t>(parts);
@@ -131,6 +131,16 @@ class Reader {
       else if (sending)
         out.copies.push_back({work.send_address + begin, work.recv_address + begin, end - begin});
     }
+  }
+
+  int part_of(int channel, const P2pWork& work) const {
+    unsigned distance =
+        static_cast<unsigned>(channel - work.channel_base) & (work.p2p_channels - 1U);
+    if (!module_.layout().p2p_parts_reversed) return static_cast<int>(distance);
+    unsigned part = 0;
+    for (unsigned bit = 1; bit < work.p2p_channels; bit <<= 1, distance >>= 1)
+      part = part << 1 | (distance & 1);
+    return static_cast<int>(part);
   }
 
   // Continuous-byte distribution: the channels low and high have a share of their own, those
