@@ -1,4 +1,5 @@
 // The main path: two hosts, nine HCAs each, NCCL's own IB transport through the shim.
+#include <cstdio>
 #include <map>
 #include <set>
 
@@ -28,7 +29,7 @@ TEST_CASE("NCCL's own IB transport moves verified data over the emulated fabric"
   job->exit();
 }
 
-TEST_CASE("through the shim every connection is logged with its QPs") {
+TEST_CASE("through the shim, every connection is logged with its QPs") {
   EmulatedJob job(kScenario);
   const auto setup = job->setup(shim());
   REQUIRE(setup[0]["devices"] == 9);
@@ -42,6 +43,14 @@ TEST_CASE("through the shim every connection is logged with its QPs") {
   job->finish();
   job->exit();
   job.check_logs();
+
+  // One line for the table of test/matrix.
+  const auto loaded = of_kind(job.log(0), "plugin.load").at(0);
+  std::string layers;
+  for (const auto& layer : loaded["layers"]) layers += " " + layer.get<std::string>();
+  std::printf("found %s v%d %s%s\n", loaded["nccl_version"].get<std::string>().c_str(),
+              loaded["net_api"].get<int>(), loaded["inner"]["method"].get<std::string>().c_str(),
+              layers.c_str());
 
   for (int rank = 0; rank < 2; ++rank) {
     const auto events = job.log(rank);
