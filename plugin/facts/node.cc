@@ -1,6 +1,7 @@
 #include "facts/node.h"
 
 #include <fmt/format.h>
+#include <strings.h>
 #include <time.h>
 
 #include <algorithm>
@@ -132,6 +133,13 @@ void find_findings(Node& node) {
   }
 }
 
+// NCCL compares the name without regard to case.
+bool rdma_unwanted(const Environment& environment) {
+  const std::string* net = environment.get("NCCL_NET");
+  return environment.number("NCCL_IB_DISABLE", 0) != 0 ||
+         (net && !net->empty() && strcasecmp(net->c_str(), "IB") != 0);
+}
+
 struct Kept {
   Node node;
   Kept* previous;
@@ -182,6 +190,7 @@ Node collect(const std::vector<VerbsDevice>& devices, const Sources& sources) {
   Node node;
   node.nccl_version = sources.nccl_version;
   node.filter = HcaFilter::parse(sources.environment.get("NCCL_IB_HCA"), sources.nccl_version);
+  node.rdma_unwanted = rdma_unwanted(sources.environment);
   node.network = read_network(sources.sysfs);
   const FileTree sysfs(sources.sysfs);
   node.system = read_system({sysfs, sources.root, sources.home, sources.environment});

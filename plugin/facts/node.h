@@ -147,6 +147,8 @@ struct Sources {
 struct Node {
   std::vector<Hca> hcas;                // in the order of ibv_get_device_list
   std::vector<std::string> sysfs_hcas;  // class/infiniband: those that verbs may not show
+  // The user's own wish: NCCL_IB_DISABLE, or NCCL_NET names another transport than IB.
+  bool rdma_unwanted = false;
   Network network;
   System system;
   PeerMemory peer_memory;

@@ -56,9 +56,7 @@ std::string loaded_rdma_core() {
   if (path.empty()) return {};
   std::array<char, PATH_MAX> real;
   if (!realpath(path.c_str(), real.data())) return {};
-  const std::string_view full = real.data();
-  const auto at = full.rfind(".so.");
-  return at == std::string_view::npos ? std::string() : std::string(full.substr(at + 4));
+  return library_version(real.data());
 }
 
 // "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.90.07  Release Build ..."
@@ -121,7 +119,9 @@ void read_environment(const Environment& environment, System& out) {
   for (const auto& [name, value] : environment.values()) {
     if (!name.starts_with("NCCL_") && !name.starts_with("UCX_")) continue;
     out.environment.emplace_back(name, secret(name) ? "<hidden>" : value);
-    out.environment_hash = fnv1a(name + '=' + value + '\n', out.environment_hash);
+    // Our own are often meant to differ from process to process.
+    if (!name.starts_with("NCCL_NET_DIAG_"))
+      out.environment_hash = fnv1a(name + '=' + value + '\n', out.environment_hash);
   }
 }
 
@@ -178,6 +178,15 @@ std::uint64_t fnv1a(std::string_view bytes, std::uint64_t seed) {
     seed *= 0x100000001b3ULL;
   }
   return seed;
+}
+
+std::string library_version(std::string_view path) {
+  const auto at = path.rfind(".so.");
+  if (at == std::string_view::npos) return {};
+  const std::string_view version = path.substr(at + 4);
+  // ".so.1" alone is an interface, not a version.
+  return std::count(version.begin(), version.end(), '.') >= 2 ? std::string(version)
+                                                              : std::string();
 }
 
 System read_system(const SystemSources& sources) {

@@ -41,7 +41,7 @@ struct System {
   Limits limits;
   // NCCL_* and UCX_*, sorted; values of names that look like secrets are hidden.
   std::vector<std::pair<std::string, std::string>> environment;
-  std::uint64_t environment_hash = 0;  // of the names and values
+  std::uint64_t environment_hash = 0;  // of the names and values, but for NCCL_NET_DIAG_*
   // NCCL_* names that process 1 (a container's first) has and this one lacks, where it may be read.
   std::vector<std::string> missing_from_init;
   std::vector<ConfFile> conf_files;  // those that NCCL reads and that are there
@@ -55,6 +55,9 @@ struct SystemSources {
 };
 
 System read_system(const SystemSources& sources);
+
+// "/usr/lib/libibverbs.so.1.14.48.0": "1.14.48.0"; empty where the name has no full version.
+std::string library_version(std::string_view path);
 
 std::uint64_t fnv1a(std::string_view bytes, std::uint64_t seed = 0xcbf29ce484222325ULL);
 

@@ -94,7 +94,7 @@ class NodeJudge {
                     fmt::format("{} usable HCA port{} remain{}, the policy asks for {}.", left,
                                 left == 1 ? "" : "s", left == 1 ? "s" : "", rules_.hca.min_count),
                     "Look at the skipped and refused ports of this node.", Action::kDeny});
-    if (left > 0 || disabled()) return;
+    if (left > 0 || node_.rdma_unwanted) return;
     if (rules_.fallback.socket == Action::kDeny) {
       add(nullptr, {"fallback.socket", "DEV-FALLBACK", "No HCA is left, and NCCL would use TCP.",
                     "Look at the skipped and refused ports of this node.", Action::kDeny});
@@ -111,14 +111,6 @@ class NodeJudge {
                          node_.sysfs_hcas.size());
     return fmt::format("None of the {} HCAs can be used by NCCL, which will run over TCP.",
                        node_.hcas.size());
-  }
-
-  // The user's own wish is no accident.
-  bool disabled() const {
-    return std::any_of(node_.hcas.begin(), node_.hcas.end(), [](const Hca& hca) {
-      return std::any_of(hca.ports.begin(), hca.ports.end(),
-                         [](const Port& port) { return port.skip == Skip::kIbDisabled; });
-    });
   }
 
   void judge_limits() {

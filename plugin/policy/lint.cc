@@ -155,12 +155,14 @@ class Linter {
     const facts::HcaFilter list = facts::HcaFilter::parse(value, node_.nccl_version);
     if (list.exclude) return;
     bool any = false;
-    for (const HcaEntry& entry : list.entries)
+    for (const HcaEntry& entry : list.entries) {
+      any = any || entry.name == "lo";  // everywhere, listed or not
       for (const facts::NetDev& dev : node_.network.devs)
         if (list.exact ? dev.name == entry.name : dev.name.starts_with(entry.name)) {
           any = true;
           lint_interface(dev);
         }
+    }
     // A list may name the interfaces of several kinds of nodes: one that is here is enough.
     if (!any && !list.entries.empty())
       add("NCCL_SOCKET_IFNAME", "DEV-OOB", "None of these interfaces is here.",
@@ -179,10 +181,12 @@ class Linter {
   }
 
   void lint_leftovers() {
-    if (environment_.number("NCCL_IB_DISABLE", 0) != 0 && !node_.hcas.empty())
+    // With NCCL_IB_DISABLE nobody asks verbs; sysfs knows.
+    const std::size_t hcas = std::max(node_.hcas.size(), node_.sysfs_hcas.size());
+    if (environment_.number("NCCL_IB_DISABLE", 0) != 0 && hcas != 0)
       add("NCCL_IB_DISABLE", "DEV-FALLBACK",
-          fmt::format("NCCL runs over TCP although this node has {} HCA{}.", node_.hcas.size(),
-                      node_.hcas.size() == 1 ? "" : "s"),
+          fmt::format("NCCL runs over TCP although this node has {} HCA{}.", hcas,
+                      hcas == 1 ? "" : "s"),
           "Unset it.");
     if (known_version(22803, 22907) && environment_.number("NCCL_NET_PLUGIN_REF_COUNT", 0) < 1)
       add("NCCL_NET_PLUGIN_REF_COUNT", "DEV-PLUGIN",

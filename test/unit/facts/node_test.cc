@@ -146,6 +146,9 @@ TEST_CASE("a user list names what it takes") {
   CHECK(node.find("mlx5_3")->ports[0].reasons.at(0) == "not in NCCL_IB_HCA");
   const Node off = collect(made.devices, sources(made.tree, {{"NCCL_IB_DISABLE", "1"}}));
   for (const Hca& hca : off.hcas) CHECK(hca.ports[0].skip == Skip::kIbDisabled);
+  CHECK(off.rdma_unwanted);
+  CHECK(collect({}, sources(made.tree, {{"NCCL_NET", "Socket"}})).rdma_unwanted);
+  CHECK_FALSE(collect({}, sources(made.tree, {{"NCCL_NET", "ib"}})).rdma_unwanted);
   CHECK(
       hca_summary(off).starts_with("HCAs taken: none; skipped: mlx5_0:1 (NCCL_IB_DISABLE is set)"));
 }

@@ -59,6 +59,13 @@ TEST_CASE("the environment's hash tells two nodes apart") {
   CHECK(hash({{"NCCL_A", "1"}}) == hash({{"NCCL_A", "1"}, {"HOME", "/x"}}));
   CHECK(hash({{"NCCL_A", "1"}}) != hash({{"NCCL_A", "2"}}));
   CHECK(hash({{"NCCL_A", "1"}}) != hash({}));
+  CHECK(hash({{"NCCL_A", "1"}}) == hash({{"NCCL_A", "1"}, {"NCCL_NET_DIAG_FILE", "x"}}));
+}
+
+TEST_CASE("a library's version from its file name") {
+  CHECK(library_version("/usr/lib/libibverbs.so.1.14.48.0") == "1.14.48.0");
+  CHECK(library_version("/usr/lib/libibverbs.so.1").empty());
+  CHECK(library_version("/usr/lib/libibverbs.so").empty());
 }
 
 TEST_CASE("a named configuration file replaces the one at home") {

@@ -76,6 +76,7 @@ TEST_CASE("healthy nodes break nothing") {
        [] {
          MadeNode made = rails();
          for (facts::Hca& hca : made.node.hcas) hca.ports[0].skip = facts::Skip::kIbDisabled;
+         made.node.rdma_unwanted = true;
          return made;
        }},
       {"no RDMA hardware at all", [] { return MadeNode(); }},
@@ -443,6 +444,8 @@ TEST_CASE("too few, and none at all") {
   MadeNode hidden;
   hidden.node.sysfs_hcas = {"mlx5_0"};
   CHECK(rules_of(hidden.judge().verdicts) == Strings{"fallback.socket DEV-FALLBACK"});
+  hidden.node.rdma_unwanted = true;
+  CHECK(hidden.judge().verdicts.empty());
 }
 
 TEST_CASE("overrides by host and device") {

@@ -71,7 +71,7 @@ TEST_CASE("each variable, wrong and nearly wrong") {
       Row{"NCCL_IB_MQP_RETRY_ALL", "1", "QP-110", "refusals too"},
       Row{"NCCL_IB_MQP_RETRY_ALL", "0", "", ""},
       Row{"NCCL_SOCKET_IFNAME", "docker0", "DEV-OOB", "docker0"},
-      Row{"NCCL_SOCKET_IFNAME", "^docker0", "", ""},
+      Row{"NCCL_SOCKET_IFNAME", "^docker0", "", ""}, Row{"NCCL_SOCKET_IFNAME", "lo", "", ""},
       Row{"NCCL_SOCKET_IFNAME", "eth9", "DEV-OOB", "None of these"},
       Row{"NCCL_SOCKET_IFNAME", "eth9,ens", "", ""},
       Row{"NCCL_SOCKET_IFNAME", "=ens", "DEV-OOB", "None"},
