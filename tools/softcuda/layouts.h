@@ -1,7 +1,6 @@
 // Where NCCL's host side leaves what its kernels read: offsets and sizes inside NCCL's own
 // structures, by version. The one place for this knowledge; tools/softcuda/print-layout prints the
-// row of a new libnccl from its debug information, and the test labelled "abi" compares every row
-// with that of each library it is given.
+// row of a new libnccl from its debug information.
 #pragma once
 
 #include <cstdint>
