@@ -54,15 +54,17 @@ const Entry* find(const char* symbol) noexcept {
   return nullptr;
 }
 
-void resolve(void* handle, Real& real) {
+}  // namespace
+
+Real resolve(void* handle) {
+  Real real;
 #define NND_RESOLVE(field, symbol, node, ...) \
   real.field = reinterpret_cast<Real::field##_type*>(::dlvsym(handle, symbol, node));
   NND_VERBS_TABLE(NND_RESOLVE)
   NND_VERBS_HELPERS(NND_RESOLVE)
 #undef NND_RESOLVE
+  return real;
 }
-
-}  // namespace
 
 const Library& library(std::size_t index) noexcept { return g_libraries[index]; }
 
@@ -88,7 +90,7 @@ Wrapped wrap(void* handle, const char* symbol, void* real, Origin origin) {
   if (index == g_used) {
     if (g_used == kMaxLibraries) return {nullptr, true};
     Library& fresh = g_libraries[index];
-    resolve(handle, fresh.real);
+    fresh.real = resolve(handle);
     if (entry->real(fresh.real) != real) {
       fresh.real = Real{};
       return {};

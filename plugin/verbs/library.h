@@ -18,6 +18,9 @@ struct Real {
 #undef NND_DECLARE
 };
 
+// What the library behind a dlopen handle has, by dlvsym; what it lacks is null.
+Real resolve(void* handle);
+
 // How NCCL came to the function.
 enum class Origin : std::uint8_t {
   kVersioned,  // dlvsym: NCCL's own IB transport

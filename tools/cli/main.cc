@@ -1,6 +1,7 @@
 // nccl-net-diag, the tool.
 #include <CLI/CLI.hpp>
 
+#include "cli/check.h"
 #include "cli/demo.h"
 #include "cli/exit_code.h"
 
@@ -9,6 +10,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", NND_VERSION);
   app.require_subcommand(1);
   int exit_code = nnd::cli::kFine;
+  nnd::cli::add_check(app, exit_code);
   nnd::cli::add_demo(app, exit_code);
   try {
     app.parse(argc, argv);

@@ -82,28 +82,22 @@ Scenario build(const toml::table& root, const std::string& file) {
   return scenario;
 }
 
-ScenarioError syntax_error(const toml::parse_error& wrong, const std::string& file) {
+Scenario build_parsed(const toml::parse_result& parsed, const std::string& file) {
+  if (parsed) return build(parsed.table(), file);
+  const toml::parse_error& wrong = parsed.error();
   std::ostringstream out;
   out << file << ":" << wrong.source().begin.line << ": " << wrong.description();
-  return ScenarioError(out.str());
+  throw ScenarioError(out.str());
 }
 
 }  // namespace
 
 Scenario load_scenario(const std::filesystem::path& file) {
-  try {
-    return build(toml::parse_file(file.string()), file.string());
-  } catch (const toml::parse_error& wrong) {
-    throw syntax_error(wrong, file.string());
-  }
+  return build_parsed(toml::parse_file(file.string()), file.string());
 }
 
 Scenario parse_scenario(const std::string& text, const std::string& file_name) {
-  try {
-    return build(toml::parse(text, file_name), file_name);
-  } catch (const toml::parse_error& wrong) {
-    throw syntax_error(wrong, file_name);
-  }
+  return build_parsed(toml::parse(text, file_name), file_name);
 }
 
 void check_scenario(const Scenario& scenario) {

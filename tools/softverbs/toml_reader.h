@@ -10,6 +10,9 @@
 #include <utility>
 #include <vector>
 
+// As in plugin/policy: some of the library's inline functions have one name and two meanings, and
+// the tool has both rooms in it.
+#define TOML_EXCEPTIONS 0
 #define TOML_HEADER_ONLY 1
 #define TOML_ENABLE_WINDOWS_COMPAT 0
 #include <toml++/toml.h>

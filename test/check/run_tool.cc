@@ -1,0 +1,66 @@
+#include "run_tool.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+namespace nnd::check_test {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string quoted(const std::string& word) {
+  std::string out = "'";
+  for (const char letter : word)
+    out += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return out + "'";
+}
+
+std::string content(const fs::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace
+
+Outcome run_tool(const std::vector<std::string>& arguments, const Environment& environment) {
+  const Scratch scratch;
+  std::string command = "env -i TMPDIR=" + quoted(scratch.path().string());
+  for (const auto& [name, value] : environment) command += " " + quoted(name + "=" + value);
+  command += std::string(" ") + quoted(NND_TOOL) + " check";
+  for (const std::string& argument : arguments) command += " " + quoted(argument);
+  const fs::path out = scratch.path() / "out";
+  const fs::path err = scratch.path() / "err";
+  command += " >" + quoted(out.string()) + " 2>" + quoted(err.string());
+  const int status = std::system(command.c_str());
+  Outcome outcome;
+  outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  outcome.out = content(out);
+  outcome.err = content(err);
+  return outcome;
+}
+
+Scratch::Scratch() {
+  auto pattern = (fs::temp_directory_path() / "nnd-check-XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr) std::abort();
+  path_ = pattern;
+}
+
+Scratch::~Scratch() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+std::string Scratch::file(const std::string& name, const std::string& content) const {
+  std::ofstream(path_ / name) << content;
+  return (path_ / name).string();
+}
+
+}  // namespace nnd::check_test

@@ -1,0 +1,231 @@
+#include <algorithm>
+
+#include "run_tool.h"
+#include "support/catch.h"
+
+using namespace nnd::check_test;
+using nlohmann::json;
+
+namespace {
+
+const std::string kScenarios = NND_SCENARIOS;
+const std::string kBond = kScenarios + "/two-nodes-8-hca-bond.toml";
+const std::string kRails = "mlx5_0,mlx5_1,mlx5_2,mlx5_3,mlx5_4,mlx5_5,mlx5_6,mlx5_7";
+
+// The JSON of a call, whose exit code is the one that it says itself.
+json look(std::vector<std::string> arguments, const Environment& environment = {}) {
+  arguments.emplace_back("--json");
+  const Outcome outcome = run_tool(arguments, environment);
+  INFO(outcome.err);
+  json result = outcome.json();
+  CHECK(outcome.exit_code == result["result"]["exit_code"]);
+  return result;
+}
+
+int exit_code(const json& result) { return result["result"]["exit_code"]; }
+
+json hca(const json& result, const std::string& name) {
+  for (const json& one : result["hcas"])
+    if (one["name"] == name) return one;
+  return {};
+}
+
+std::size_t with_verdict(const json& result, const std::string& verdict) {
+  return static_cast<std::size_t>(
+      std::count_if(result["hcas"].begin(), result["hcas"].end(),
+                    [&](const json& one) { return one["verdict"] == verdict; }));
+}
+
+bool proposes(const json& result, const std::string& line) {
+  const json& lines = result["proposal"];
+  return std::find(lines.begin(), lines.end(), line) != lines.end();
+}
+
+// Two rails on one host; what is added goes to its end.
+std::string two_rails(const std::string& more = "") {
+  return "description = \"two rails\"\n[[host]]\nname = \"alpha\"\n"
+         "[[host.hca]]\ncount = 2\naddress = \"10.{i}.0.1/24\"\nspeed_mbps = 200000\n" +
+         more;
+}
+
+}  // namespace
+
+TEST_CASE("a front-end bond beside eight rails, in each mode") {
+  const json warned = look({"--scenario", kBond});
+  CHECK(exit_code(warned) == 0);
+  CHECK(warned["host"] == "node0");
+  CHECK(warned["policy"]["mode"] == "warn");
+  REQUIRE(warned["hcas"].size() == 9);
+  CHECK(with_verdict(warned, "taken") == 9);
+  CHECK(hca(warned, "mlx5_bond_0")["rules"] == json::array({"hca.bond"}));
+  CHECK(hca(warned, "mlx5_0")["rules"].empty());
+  REQUIRE(warned["verdicts"].size() == 1);
+  CHECK(warned["verdicts"][0]["cause"] == "DEV-BOND");
+  CHECK(warned["verdicts"][0]["decision"] == "warn");
+  CHECK(warned["result"]["usable_hcas"] == 8);
+  CHECK(proposes(warned, "export NCCL_IB_HCA==" + kRails));
+
+  const json refused = look({"--scenario", kBond, "--mode", "enforce", "--host", "node1"});
+  CHECK(exit_code(refused) == 1);
+  CHECK(refused["host"] == "node1");
+  CHECK(hca(refused, "mlx5_bond_0")["verdict"] == "refused");
+  CHECK(with_verdict(refused, "taken") == 8);
+  CHECK(refused["verdicts"][0]["decision"] == "refuse");
+  CHECK(refused["verdicts"][0]["remedy"] == "NCCL_IB_HCA==" + kRails);
+
+  const json observed = look({"--scenario", kBond, "--mode", "observe", "--fail-on", "warn"});
+  CHECK(exit_code(observed) == 0);
+  CHECK(observed["verdicts"][0]["decision"] == "info");
+}
+
+TEST_CASE("what gives exit code 1") {
+  CHECK(exit_code(look({"--scenario", kBond, "--fail-on", "warn"})) == 1);
+  CHECK(exit_code(look({"--scenario", kBond, "--fail-on", "refuse"})) == 0);
+  CHECK(exit_code(look({"--scenario", kBond, "--expect-hcas", "8"})) == 0);
+  const json few = look({"--scenario", kBond, "--expect-hcas", "9"});
+  CHECK(exit_code(few) == 1);
+  CHECK(few["result"]["broken"] == json::array({"8 of 9 expected HCAs are usable."}));
+  // The mode that a job would have.
+  CHECK(exit_code(look({"--scenario", kBond}, {{"NCCL_NET_DIAG_MODE", "enforce"}})) == 1);
+  CHECK(exit_code(look({"--scenario", kBond, "--mode", "warn"},
+                       {{"NCCL_NET_DIAG_MODE", "enforce"}})) == 0);
+  // The user's own list leaves the bond out: nothing is wrong in enforce mode either.
+  CHECK(exit_code(look({"--scenario", kBond, "--mode", "enforce", "--fail-on", "warn"},
+                       {{"NCCL_IB_HCA", "^=mlx5_bond_0"}})) == 0);
+  // One that leaves nothing to use breaks the job in any mode.
+  const json none = look({"--scenario", kBond}, {{"NCCL_IB_HCA", "=mlx4_0"}});
+  CHECK(exit_code(none) == 1);
+  CHECK(with_verdict(none, "skipped") == 9);
+  CHECK(exit_code(look({"--scenario", kBond}, {{"NCCL_IB_DISABLE", "1"}})) == 0);
+}
+
+TEST_CASE("healthy fleets have no warning") {
+  for (const char* name : {"all-bond", "ib-8-hca", "rails-routed", "single-hca"}) {
+    INFO(name);
+    const json result =
+        look({"--scenario", kScenarios + "/" + name + ".toml", "--fail-on", "warn"});
+    CHECK(exit_code(result) == 0);
+    CHECK(result["result"]["warnings"] == 0);
+    CHECK(with_verdict(result, "taken") == result["hcas"].size());
+  }
+}
+
+TEST_CASE("a policy file counts, and a wrong one is a wrong call") {
+  const Scratch scratch;
+  const std::string scenario = scratch.file("two.toml", two_rails());
+  const std::string fleet =
+      scratch.file("fleet.toml", "mode = \"enforce\"\n[hca]\nmin_count = 3\n");
+  const json small = look({"--scenario", scenario, "--policy", fleet});
+  CHECK(exit_code(small) == 1);
+  CHECK(small["policy"]["source"] == fleet);
+  CHECK(small["policy"]["mode"] == "enforce");
+  CHECK(small["result"]["broken"] ==
+        json::array({"2 usable HCA ports remain, the policy asks for 3."}));
+  // Overrides are by host.
+  const std::string odd = scratch.file("odd.toml",
+                                       "mode = \"enforce\"\n[hca]\ndeny = [\"mlx5_1\"]\n"
+                                       "[[override]]\nhost = \"alpha\"\nhca.deny = []\n");
+  CHECK(exit_code(look({"--scenario", scenario}, {{"NCCL_NET_DIAG_POLICY", odd}})) == 0);
+
+  const std::string wrong = scratch.file("wrong.toml", "[hca]\nbnod = \"deny\"\n");
+  const Outcome outcome = run_tool({"--scenario", scenario, "--policy", wrong});
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.out.empty());
+  CHECK(outcome.err.find("wrong.toml:2") != std::string::npos);
+  CHECK(outcome.err.find("hca.bond") != std::string::npos);
+  const json told = look({"--scenario", scenario, "--policy", wrong});
+  CHECK(told["error"].get<std::string>().find("wrong.toml:2") != std::string::npos);
+}
+
+TEST_CASE("a wrong call is told from what can't be examined") {
+  const Scratch scratch;
+  const std::string scenario = scratch.file("two.toml", two_rails());
+  const std::vector<std::vector<std::string>> wrong = {
+      {"--mode", "strict"},
+      {"--fail-on", "anything"},
+      {"--nccl", "2.28"},
+      {"--host", "alpha"},  // of which scenario?
+      {"--expect-hcas", "many"},
+      {"--scenario", scratch.path().string() + "/none.toml"},
+      {"--scenario", scenario, "--host", "beta"},
+      {"--policy", scratch.path().string() + "/none.toml"},
+      {"--everything"}};
+  for (const auto& arguments : wrong) {
+    INFO(arguments.front());
+    CHECK(run_tool(arguments).exit_code == 2);
+  }
+  const Outcome no_library = run_tool({}, {{"NCCL_NET_DIAG_VERBS_LIB", "/nowhere/libibverbs.so"}});
+  CHECK(no_library.exit_code == 3);
+  CHECK(no_library.err.find("/nowhere/libibverbs.so") != std::string::npos);
+  const Outcome no_sysfs = run_tool({}, {{"NCCL_NET_DIAG_SYSFS", scratch.path() / "none"}});
+  CHECK(no_sysfs.exit_code == 3);
+  const std::string refusing = scratch.file(
+      "refusing.toml",
+      two_rails(
+          "[[fault]]\nkind = \"fail-call\"\nverb = \"ibv_get_device_list\"\nerrno = \"ENOMEM\"\n"));
+  CHECK(exit_code(look({"--scenario", refusing})) == 3);
+}
+
+TEST_CASE("what NCCL skips is said with its reason") {
+  const Scratch scratch;
+  const std::string scenario = scratch.file(
+      "down.toml", two_rails("[[host.hca]]\nname = \"mlx5_9\"\naddress = \"10.9.0.1/24\"\n"
+                             "state = \"down\"\n"));
+  const json result = look({"--scenario", scenario});
+  CHECK(hca(result, "mlx5_9")["verdict"] == "skipped");
+  CHECK(hca(result, "mlx5_9")["reasons"][0].get<std::string>().starts_with("DOWN"));
+  CHECK_FALSE(proposes(result, "export NCCL_IB_HCA==mlx5_0,mlx5_1,mlx5_9"));
+  CHECK(proposes(result, "export NCCL_IB_HCA==mlx5_0,mlx5_1"));
+}
+
+TEST_CASE("the rules are those of the NCCL that is named") {
+  const json old = look({"--scenario", kBond, "--nccl", "2.20.5"});
+  CHECK(old["nccl"] == "2.20.5");
+  CHECK(hca(old, "mlx5_0")["pick"]["index"] == 0);
+  CHECK(hca(old, "mlx5_0")["pick"]["basis"] == "fixed_default");
+  const json now = look({"--scenario", kBond});
+  CHECK(now["nccl"].is_null());
+  CHECK(hca(now, "mlx5_0")["pick"]["index"] == 3);
+  CHECK(hca(now, "mlx5_0")["pick"]["gid"] == "::ffff:10.200.0.1");
+  CHECK(hca(now, "mlx5_0")["pick"]["why"] == "RoCE v2 IPv4 GID");
+  const json forgets = look({"--scenario", kBond, "--nccl", "2.28.9"});
+  REQUIRE(forgets["lint"].size() == 1);
+  CHECK(forgets["lint"][0]["variable"] == "NCCL_NET_PLUGIN_REF_COUNT");
+  CHECK(proposes(forgets, "export NCCL_NET_PLUGIN_REF_COUNT=1"));
+  CHECK(look({"--scenario", kBond, "--nccl", "2.30.7"})["lint"].empty());
+}
+
+TEST_CASE("misspelt settings of the shim are warnings") {
+  const json result = look({"--scenario", kBond}, {{"NCCL_NET_DIAG_MOD", "enforce"}});
+  REQUIRE(result["lint"].size() == 1);
+  CHECK(result["lint"][0]["fix"] == "Did you mean NCCL_NET_DIAG_MODE?");
+}
+
+TEST_CASE("the page for people says the same, and has no colour in a pipe") {
+  const Outcome page = run_tool({"--scenario", kBond, "--mode", "enforce"}, {{"TERM", "xterm"}});
+  CHECK(page.exit_code == 1);
+  CHECK(page.out.find('\x1b') == std::string::npos);
+  CHECK(page.out.find("mlx5_bond_0     1  bond0     Ethernet      25") != std::string::npos);
+  CHECK(page.out.find("refused  hca.bond") != std::string::npos);
+  CHECK(page.out.find("  export NCCL_IB_HCA==" + kRails + "\n") != std::string::npos);
+  CHECK(page.out.find("not fine: NCCL will use 8 HCA ports, 1 refused.") != std::string::npos);
+}
+
+TEST_CASE("a node without RDMA is examined and said to be one") {
+  const Scratch scratch;
+  const std::string scenario = scratch.file("none.toml", "[[host]]\nname = \"alpha\"\n");
+  const json result = look({"--scenario", scenario});
+  CHECK(exit_code(result) == 0);
+  CHECK(result["result"]["text"] == "There is no RDMA here: NCCL will use TCP.");
+  CHECK(exit_code(look({"--scenario", scenario, "--expect-hcas", "1"})) == 1);
+  const std::string no_tcp =
+      scratch.file("no-tcp.toml", "mode = \"enforce\"\n[fallback]\nsocket = \"deny\"\n");
+  CHECK(exit_code(look({"--scenario", scenario, "--policy", no_tcp})) == 1);
+}
+
+TEST_CASE("16 HCAs with 256 GIDs each are examined in less than a second") {
+  const json result = look({"--scenario", kScenarios + "/sixteen-hca-256-gids.toml"});
+  CHECK(result["hcas"].size() == 16);
+  CHECK(result["hcas"][15]["gid_table"] == 256);
+  CHECK(result["took_ms"].get<double>() < 1000);
+}

@@ -1,0 +1,51 @@
+// Examining this node as the plugin does when a job starts: the same facts, the same rules.
+#pragma once
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+#include "facts/node.h"
+#include "policy/lint.h"
+#include "policy/load.h"
+#include "policy/verdict.h"
+#include "verbs/survey.h"
+
+namespace nnd::cli {
+
+struct CheckInput {
+  std::string policy;                // file; empty: the one that a job would take
+  std::optional<config::Mode> mode;  // none: the one that a job would take
+  int nccl_version = 0;              // NCCL's own code; 0: the newest rules
+  std::string host;                  // the name that the policy's overrides are for
+};
+
+struct Checked {
+  std::string host;
+  config::Settings settings;
+  verbs::Survey survey;
+  policy::Loaded policy;
+  facts::Node node;
+  policy::Judgement judgement;
+  std::vector<policy::Lint> lint;
+  double took_ms = 0;
+};
+
+// The policy file is wrong, or there is none of this name.
+class PolicyError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// It can't be told what a job would find here.
+class NotExaminable : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Reads the process's environment. Throws PolicyError or NotExaminable.
+Checked examine(const CheckInput& input);
+
+}  // namespace nnd::cli
