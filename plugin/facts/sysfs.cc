@@ -31,6 +31,18 @@ void push_components(std::vector<std::string>& todo, std::string_view path) {
   todo.insert(todo.end(), parts.rbegin(), parts.rend());
 }
 
+// Where the kernel finds a path: three calls instead of one for each component and link.
+std::optional<std::string> found_by_kernel(const std::string& path) {
+  const int fd = open(path.c_str(), O_PATH | O_CLOEXEC);
+  if (fd < 0) return std::nullopt;
+  std::array<char, PATH_MAX> target;
+  const ssize_t length =
+      readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), target.data(), target.size());
+  close(fd);
+  if (length <= 0) return std::nullopt;
+  return std::string(target.data(), static_cast<std::size_t>(length));
+}
+
 }  // namespace
 
 std::string FileTree::absolute(std::string_view path) const {
@@ -94,6 +106,9 @@ std::vector<std::string> FileTree::list(std::string_view path) const {
 }
 
 std::optional<std::string> FileTree::resolve(std::string_view path) const {
+  // Where that leads out of the tree, a link in it is absolute, or the root is itself a link.
+  if (const auto found = found_by_kernel(absolute(path)); found && found->starts_with(root_ + '/'))
+    return found->substr(root_.size() + 1);
   std::vector<std::string> todo;
   std::vector<std::string> done;
   push_components(todo, path);

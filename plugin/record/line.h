@@ -15,8 +15,8 @@ class LineWriter {
   LineWriter(std::string_view host, std::uint32_t pid, std::uint64_t proc_id,
              std::uint64_t start_mono_ns, std::uint64_t start_real_ns);
 
-  // `payload` is a MessagePack map; invalid UTF-8 in it is replaced. False when it is no map. The
-  // line has no newline. Throws bad_alloc.
+  // `payload` is a MessagePack map; invalid UTF-8 in it is replaced. False when it is no map; what
+  // is in `line` then is of no use. The line has no newline. Throws bad_alloc.
   bool write(std::string& line, std::uint64_t seq, nccl_net_diag::EventId id,
              nccl_net_diag::Severity severity, std::uint64_t mono_ns,
              std::string_view payload) const;

@@ -5,20 +5,32 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <map>
 #include <mutex>
-#include <tuple>
+#include <vector>
 
 namespace nnd::verbs {
 namespace {
 
 constexpr std::array<std::uint8_t, 12> kIpv4Mapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
-using GidKey = std::tuple<const ibv_context*, unsigned, unsigned>;
+// GIDs by their index, one table per port: a port may have hundreds.
+struct PortGids {
+  const ibv_context* context;
+  unsigned port;
+  std::vector<ibv_gid> gids;  // zero: not known
+};
+constexpr unsigned kMaxIndex = 65536;  // far above every HCA's table
+
 std::mutex g_mutex;
-std::map<GidKey, ibv_gid>& seen() {
-  static auto& map = *new std::map<GidKey, ibv_gid>;  // outlives every thread of NCCL's
-  return map;
+std::vector<PortGids>& seen() {
+  static auto& tables = *new std::vector<PortGids>;  // outlives every thread of NCCL's
+  return tables;
+}
+
+std::vector<ibv_gid>* table_of(const ibv_context* context, unsigned port) {
+  for (PortGids& table : seen())
+    if (table.context == context && table.port == port) return &table.gids;
+  return nullptr;
 }
 
 }  // namespace
@@ -47,21 +59,25 @@ std::string address_text(const ibv_gid& gid) {
 }
 
 void remember_gid(const ibv_context* context, unsigned port, unsigned index, const ibv_gid& gid) {
+  if (index >= kMaxIndex) return;
   const std::lock_guard lock(g_mutex);
-  seen()[{context, port, index}] = gid;
+  std::vector<ibv_gid>* gids = table_of(context, port);
+  if (gids == nullptr) gids = &seen().emplace_back(PortGids{context, port, {}}).gids;
+  if (gids->size() <= index) gids->resize(index + 1);
+  (*gids)[index] = gid;
 }
 
 bool recall_gid(const ibv_context* context, unsigned port, unsigned index, ibv_gid& gid) {
   const std::lock_guard lock(g_mutex);
-  const auto found = seen().find({context, port, index});
-  if (found == seen().end()) return false;
-  gid = found->second;
+  const std::vector<ibv_gid>* gids = table_of(context, port);
+  if (gids == nullptr || index >= gids->size() || is_zero((*gids)[index])) return false;
+  gid = (*gids)[index];
   return true;
 }
 
 void forget_gids(const ibv_context* context) {
   const std::lock_guard lock(g_mutex);
-  std::erase_if(seen(), [&](const auto& entry) { return std::get<0>(entry.first) == context; });
+  std::erase_if(seen(), [&](const PortGids& table) { return table.context == context; });
 }
 
 }  // namespace nnd::verbs

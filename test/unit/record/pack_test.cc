@@ -154,6 +154,46 @@ TEST_CASE("line: common fields, wall time, replaced UTF-8") {
   REQUIRE(lines.write(line, 0, nccl_net_diag::EventId::kSummary, nccl_net_diag::Severity::kInfo, 0,
                       none.finish()));
   CHECK(Json::parse(line).size() == 9);
-  CHECK_FALSE(lines.write(line, 0, nccl_net_diag::EventId::kSummary, nccl_net_diag::Severity::kInfo,
-                          0, "\x93\x01"));
+  for (const std::string_view broken : {"\x93\x01",
+                                        "\x81\xa1"
+                                        "a",
+                                        "\x01",
+                                        "\xa1"
+                                        "a",
+                                        "\x90"}) {
+    CAPTURE(broken);
+    CHECK_FALSE(lines.write(line, 0, nccl_net_diag::EventId::kSummary,
+                            nccl_net_diag::Severity::kInfo, 0, broken));
+  }
+}
+
+TEST_CASE("line: the fields read back as they were packed") {
+  const LineWriter lines("host", 1, 2, 0, 0);
+  Pack p;
+  p.add("text", std::string_view("a \"quoted\\ line\n\x01 \xC3\xA9"));
+  p.add("yes", true);
+  p.add_signed("least", std::numeric_limits<std::int64_t>::min());
+  p.add_unsigned("most", std::numeric_limits<std::uint64_t>::max());
+  p.add("float", 3214.71);
+  p.open("empty", false);
+  p.end();
+  p.open("list", true);
+  p.push("one");
+  p.push_object();
+  p.add_unsigned("n", 1);
+  p.open("none", true);
+  p.end();
+  p.end();
+  p.push_object();
+  p.end();
+  p.push("two");
+  p.end();
+  p.add("last", std::string_view("x"));
+  const Json fields = Json::from_msgpack(p.finish());
+  std::string line;
+  REQUIRE(lines.write(line, 9, nccl_net_diag::EventId::kWcError, nccl_net_diag::Severity::kError, 3,
+                      p.finish()));
+  const Json read = Json::parse(line);
+  CHECK(read.size() == fields.size() + 9);
+  for (const auto& [name, value] : fields.items()) CHECK(read[name] == value);
 }
