@@ -1,7 +1,6 @@
 #include "cli/demo.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -12,7 +11,9 @@
 #include "cli/demo_job.h"
 #include "cli/demo_report.h"
 #include "cli/exit_code.h"
+#include "cli/interrupt.h"
 #include "cli/log_reader.h"
+#include "cli/scratch_dir.h"
 #include "driver/error.h"
 #include "driver/nccl_cache.h"
 #include "softverbs/scenario.h"
@@ -83,10 +84,23 @@ int list_scenarios(bool as_json) {
   return kFine;
 }
 
-fs::path make_log_dir() {
-  auto pattern = (fs::temp_directory_path() / "nccl-net-diag-demo.XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) throw driver::Error("cannot make " + pattern);
-  return pattern;
+void print_result(const Options& options, const DemoJob& demo, nlohmann::json result,
+                  const std::vector<std::string>& failures) {
+  if (options.json) {
+    result["logs"] = demo.log_dir.string();
+    result["scenario"] = demo.scenario.string();
+    result["failure"] = failures.empty()
+                            ? nlohmann::json()
+                            : nlohmann::json(fmt::format("{}", fmt::join(failures, "; ")));
+    fmt::print("{}\n", result.dump(2));
+    return;
+  }
+  fmt::print("Emulated fabric: {}\n{}\n", softverbs::load_scenario(demo.scenario).description,
+             render(result));
+  for (const auto& failure : failures) fmt::print("The job failed: {}\n", failure);
+  if (failures.empty()) fmt::print("Every byte was checked where it arrived.\n");
+  fmt::print("Event logs: {0}/rank*.jsonl ({1} events); NCCL's own: {0}/rank*.out\n",
+             demo.log_dir.string(), result["events"].get<std::size_t>());
 }
 
 int show(const Options& options) {
@@ -94,30 +108,17 @@ int show(const Options& options) {
   demo.nccl = choose_nccl(options.nccl);
   demo.scenario = choose_scenario(options.scenario);
   demo.ranks = options.ranks;
-  const auto description = softverbs::load_scenario(demo.scenario).description;
-  demo.log_dir = make_log_dir();
+  const InterruptGuard guard;
+  ScratchDir logs("demo");
+  demo.log_dir = logs.path();
+  const auto failures = run_demo_job(demo, InterruptGuard::interrupted);
+  if (InterruptGuard::interrupted()) throw driver::Error("interrupted");
   // A job that fails has said why in its logs: they are shown all the same.
-  std::string failure;
-  try {
-    run_demo_job(demo);
-  } catch (const driver::Error& error) {
-    failure = error.what();
-  }
-  auto result = digest(read_logs(demo.log_dir));
-  if (options.json) {
-    result["logs"] = demo.log_dir.string();
-    result["scenario"] = demo.scenario.string();
-    result["failure"] = failure.empty() ? nlohmann::json() : nlohmann::json(failure);
-    fmt::print("{}\n", result.dump(2));
-  } else {
-    fmt::print("Emulated fabric: {}\n{}", description, render(result));
-    fmt::print("\n{}\n", failure.empty() ? "Every byte was checked where it arrived."
-                                         : "The job failed: " + failure);
-    fmt::print("Event logs: {}/rank*.jsonl ({} events)\n", demo.log_dir.string(),
-               result["events"].get<std::size_t>());
-  }
-  if (!failure.empty() && result["events"] == 0) return kNotExamined;
-  return failure.empty() ? kFine : kBroken;
+  logs.keep();
+  const auto result = digest(read_logs(demo.log_dir));
+  print_result(options, demo, result, failures);
+  if (failures.empty()) return kFine;
+  return result["events"] == 0 ? kNotExamined : kBroken;
 }
 
 int run(const Options& options) {
@@ -137,7 +138,7 @@ int run(const Options& options) {
 void add_demo(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<Options>();
   auto* const demo = app.add_subcommand(
-      "demo", "A real NCCL's IB transport on an emulated fabric, and what the shim logs of it");
+      "demo", "A real NCCL job on an emulated fabric, without a GPU, and what the shim logs of it");
   demo->add_option(
       "--nccl", options->nccl,
       "libnccl.so.2 to use: a path, or a version that test/nccl/fetch-nccl has fetched");

@@ -1,8 +1,10 @@
-// The job that `demo` shows: real ranks over a real libnccl on the emulated fabric.
+// The job that `demo` shows: a real NCCL job on the emulated fabric.
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <vector>
 
 namespace nnd::cli {
 
@@ -10,11 +12,13 @@ struct DemoJob {
   std::string nccl;                // libnccl's file, or a name for the loader
   std::filesystem::path scenario;  // TOML
   int ranks = 2;
-  std::filesystem::path log_dir;  // exists; one log per rank is written into it
+  // Exists. Each rank's event log (rank0.jsonl) and what it printed (rank0.out) are written here.
+  std::filesystem::path log_dir;
 };
 
-// Opens one connection per direction, channel and HCA around the ring of ranks and moves verified
-// data over each. Throws driver::Error or softverbs::ScenarioError.
-void run_demo_job(const DemoJob& demo);
+// ncclCommInitRank, all-reduce, all-gather and reduce-scatter with the shim on GPUs that softcuda
+// plays; all data is verified. Gives what went wrong. `stop` is asked several times a second; true
+// ends the job. Throws softverbs::ScenarioError.
+std::vector<std::string> run_demo_job(const DemoJob& demo, const std::function<bool()>& stop);
 
 }  // namespace nnd::cli

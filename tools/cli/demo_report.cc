@@ -91,8 +91,14 @@ json digest(const std::vector<json>& events) {
       add_transition(*connection, event);
     }
   }
+  std::map<std::string, int> ranks;
+  for (const auto& process : out["processes"])
+    if (process.at("rank").is_number()) ranks[process.at("proc")] = process.at("rank");
+  std::map<std::tuple<int, std::string, int>, json> ordered;
   for (auto& [key, connection] : connections)
-    if (connection.contains("dir")) out["connections"].push_back(std::move(connection));
+    if (connection.contains("dir"))
+      ordered[std::tuple_cat(std::tuple(ranks[std::get<0>(key)]), key)] = std::move(connection);
+  for (auto& [key, connection] : ordered) out["connections"].push_back(std::move(connection));
   return out;
 }
 

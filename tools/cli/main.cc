@@ -4,8 +4,10 @@
 #include "cli/check.h"
 #include "cli/demo.h"
 #include "cli/exit_code.h"
+#include "softcuda/job.h"
 
 int main(int argc, char** argv) {
+  if (const auto status = softcuda::run_as_rank()) return *status;
   CLI::App app("Tells why the network of a multi-node NCCL job is slow, stuck or dead.");
   app.set_version_flag("--version", NND_VERSION);
   app.require_subcommand(1);

@@ -4,13 +4,14 @@
 
 namespace softcuda {
 
-void put_on_fabric(JobSpec& spec, const softverbs::Scenario& scenario,
-                   const std::filesystem::path& dir) {
+void put_on_fabric(JobSpec& spec, softverbs::Scenario scenario, const std::filesystem::path& dir) {
   if (scenario.hosts.size() < static_cast<std::size_t>(spec.nodes))
     throw softverbs::ScenarioError(fmt::format("{}: {} hosts for {} nodes", scenario.file.string(),
                                                scenario.hosts.size(), spec.nodes));
   const auto fabric = dir / "fabric";
   std::filesystem::create_directories(fabric);
+  for (softverbs::Host& host : scenario.hosts)
+    if (host.gpus.empty()) softverbs::add_gpus(host, spec.gpus_per_node);
   for (int node = 0; node < spec.nodes; ++node) {
     const softverbs::Host& host = scenario.hosts[static_cast<std::size_t>(node)];
     const auto sysfs = dir / host.name;
@@ -18,7 +19,6 @@ void put_on_fabric(JobSpec& spec, const softverbs::Scenario& scenario,
     spec.sysfs[node] = sysfs.string();
   }
   const auto& gpus = scenario.hosts.front().gpus;  // the job's nodes are alike
-  if (gpus.empty()) return;
   if (gpus.size() < static_cast<std::size_t>(spec.gpus_per_node))
     throw softverbs::ScenarioError(fmt::format("{}: {} GPUs a host for {} ranks a node",
                                                scenario.file.string(), gpus.size(),

@@ -9,11 +9,10 @@
 
 namespace softcuda {
 
-// Node n becomes the scenario's n-th host: its HCAs, its sysfs, and its GPUs where the scenario
-// names any. dir: an empty directory of this job's own, which the caller removes afterwards. Throws
-// softverbs::ScenarioError, also when the scenario has fewer hosts than the job nodes, or a host
-// fewer GPUs than the job wants per node.
-void put_on_fabric(JobSpec& spec, const softverbs::Scenario& scenario,
-                   const std::filesystem::path& dir);
+// Node n becomes the scenario's n-th host: its HCAs, its sysfs and its GPUs (where the scenario
+// names none, each rank has one beside the HCA of the same number). dir: an empty directory of this
+// job's own, which the caller removes afterwards. Throws softverbs::ScenarioError, also when the
+// scenario has fewer hosts than the job nodes, or a host fewer GPUs than the job wants per node.
+void put_on_fabric(JobSpec& spec, softverbs::Scenario scenario, const std::filesystem::path& dir);
 
 }  // namespace softcuda

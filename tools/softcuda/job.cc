@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@ namespace softcuda {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr double kFarewellSec = 3;                           // between SIGTERM and SIGKILL
 constexpr const char* kSpecVariable = "SOFTCUDA_RANK_SPEC";  // number of a file descriptor
 constexpr const char* kLinkVariable = "SOFTCUDA_RANK_LINK";  // likewise: the socket to the parent
 
@@ -44,6 +46,10 @@ class Fd {
  private:
   int fd_;
 };
+
+Clock::duration seconds(double count) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(count));
+}
 
 bool write_all(int fd, std::string_view text) {
   while (!text.empty()) {
@@ -84,15 +90,15 @@ struct Process {
 
 class Job {
  public:
-  Job(const JobSpec& spec, const JobProgress& progress) : spec_(spec), progress_(progress) {}
+  Job(const JobSpec& spec, const JobProgress& progress, const JobStop& stop)
+      : spec_(spec), progress_(progress), stop_(stop) {}
 
   JobResult run() {
     const auto start = Clock::now();
-    const auto deadline = start + std::chrono::duration_cast<Clock::duration>(
-                                      std::chrono::duration<double>(spec_.deadline_sec));
+    const auto deadline = start + seconds(spec_.deadline_sec);
     for (int rank = 0; rank < spec_.ranks() && result_.error.empty(); ++rank) start_rank(rank);
-    while (result_.error.empty() && !all_ended() && Clock::now() < deadline) listen();
-    end_all();
+    while (result_.error.empty() && !all_ended() && Clock::now() < deadline && !to_stop()) listen();
+    end_all(Clock::now() >= deadline);
     result_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     return std::move(result_);
   }
@@ -110,6 +116,7 @@ class Job {
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, link.data()) != 0 ||
         pipe2(output.data(), O_CLOEXEC) != 0) {
       result_.error = fmt::format("a rank's files: {}", std::strerror(errno));
+      process.ended = true;
       return;
     }
     process.link = Fd(link[0]);
@@ -117,6 +124,7 @@ class Job {
     const Fd child_link(link[1]), child_output(output[1]);
     lseek(spec.get(), 0, SEEK_SET);
     process.pid = spawn(rank, spec.get(), child_link.get(), child_output.get());
+    process.ended = process.pid < 0;
   }
 
   pid_t spawn(int rank, int spec, int link, int output) {
@@ -125,9 +133,12 @@ class Job {
     for (const std::string& variable : environment)
       pointers.push_back(const_cast<char*>(variable.c_str()));
     pointers.push_back(nullptr);
-    const pid_t pid = fork();
+    const pid_t parent = getpid(), pid = fork();
     if (pid < 0) result_.error = fmt::format("fork: {}", std::strerror(errno));
     if (pid != 0) return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(127);
+    std::signal(SIGINT, SIG_IGN);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     fcntl(link, F_SETFD, 0);
@@ -141,6 +152,7 @@ class Job {
     std::map<std::string, std::string> all;
     for (char** variable = environ; *variable != nullptr; ++variable) {
       const std::string_view text = *variable;
+      if (!spec_.inherit_nccl_settings && text.starts_with("NCCL_")) continue;
       if (const auto at = text.find('='); at != std::string_view::npos)
         all[std::string(text.substr(0, at))] = text.substr(at + 1);
     }
@@ -234,21 +246,34 @@ class Job {
     process.ended = true;
     while (process.link.get() >= 0) read_link(i);
     while (process.output.get() >= 0) read_output(i);
-    if (WIFSIGNALED(status) && !result_.ranks[i].late) result_.ranks[i].signal = WTERMSIG(status);
+    RankResult& result = result_.ranks[i];
+    if (WIFSIGNALED(status) && !result.late && !result.stopped) result.signal = WTERMSIG(status);
+    if (!result.done && spec_.grace_sec && !grace_end_)
+      grace_end_ = Clock::now() + seconds(*spec_.grace_sec);
   }
 
-  void end_all() {
-    for (std::size_t i = 0; i < processes_.size(); ++i) {
-      if (processes_[i].ended || processes_[i].pid <= 0) continue;
-      result_.ranks[i].late = true;
-      kill(processes_[i].pid, SIGKILL);
-    }
+  bool to_stop() const { return (stop_ && stop_()) || (grace_end_ && Clock::now() >= *grace_end_); }
+
+  void signal_all(int number) const {
+    for (const Process& process : processes_)
+      if (!process.ended && process.pid > 0) kill(process.pid, number);
+  }
+
+  void end_all(bool late) {
+    for (std::size_t i = 0; i < processes_.size(); ++i)
+      if (!processes_[i].ended) (late ? result_.ranks[i].late : result_.ranks[i].stopped) = true;
+    signal_all(SIGTERM);
+    const auto farewell = Clock::now() + seconds(kFarewellSec);
+    while (!all_ended() && Clock::now() < farewell) listen();
+    signal_all(SIGKILL);
     for (std::size_t i = 0; i < processes_.size(); ++i)
       if (processes_[i].pid > 0) reap(i, 0);
   }
 
   const JobSpec& spec_;
   const JobProgress& progress_;
+  const JobStop& stop_;
+  std::optional<Clock::time_point> grace_end_;
   std::vector<Process> processes_;
   JobResult result_;
 };
@@ -267,7 +292,7 @@ std::optional<int> descriptor(const char* variable) {
 bool JobResult::ok() const {
   return error.empty() && !ranks.empty() &&
          std::all_of(ranks.begin(), ranks.end(), [](const RankResult& rank) {
-           return rank.done && rank.error.empty() && !rank.signal && !rank.late;
+           return rank.done && rank.error.empty() && !rank.signal && !rank.late && !rank.stopped;
          });
 }
 
@@ -291,8 +316,8 @@ std::optional<int> run_as_rank() {
   return run_rank(spec, links);
 }
 
-JobResult run_job(const JobSpec& spec, const JobProgress& progress) {
-  return Job(spec, progress).run();
+JobResult run_job(const JobSpec& spec, const JobProgress& progress, const JobStop& stop) {
+  return Job(spec, progress, stop).run();
 }
 
 nlohmann::json to_json(const JobResult& result) {
@@ -304,6 +329,7 @@ nlohmann::json to_json(const JobResult& result) {
     if (!rank.error.empty()) one["error"] = rank.error;
     if (rank.signal) one["signal"] = *rank.signal;
     if (rank.late) one["late"] = true;
+    if (rank.stopped) one["stopped"] = true;
     json["ranks"].push_back(std::move(one));
   }
   return json;

@@ -16,7 +16,8 @@ struct RankResult {
   bool done = false;                   // did all of its actions
   std::string error;                   // what NCCL or softcuda said
   std::optional<int> signal;           // that ended the process
-  bool late = false;                   // killed at the deadline
+  bool late = false;                   // not done at the deadline
+  bool stopped = false;                // not done when the job was stopped
   std::vector<nlohmann::json> events;  // as in rank.h, in order
   std::string output;                  // its stdout and stderr
 };
@@ -30,15 +31,19 @@ struct JobResult {
 
 // Called in the parent for every event of a rank.
 using JobProgress = std::function<void(const nlohmann::json& event)>;
+// Asked in the parent several times a second: true ends the job.
+using JobStop = std::function<bool()>;
 
 // A program that runs jobs calls this first thing in main: in a process that is to be a rank it
 // does a rank's work and gives the exit status; else it gives nothing.
 std::optional<int> run_as_rank();
 
 // Starts the ranks, by executing this program (/proc/self/exe) again, and waits until all have
-// ended or the deadline has passed. No process is left behind. Not to be called from two threads at
-// once.
-JobResult run_job(const JobSpec& spec, const JobProgress& progress = {});
+// ended, the deadline has passed or `stop` wants it. Ranks that are not done then get SIGTERM, on
+// which they leave in good order, and SIGKILL a few seconds later. No process is left behind, also
+// when this one is killed; a terminal's Ctrl-C reaches this one alone. Not to be called from two
+// threads at once.
+JobResult run_job(const JobSpec& spec, const JobProgress& progress = {}, const JobStop& stop = {});
 
 nlohmann::json to_json(const JobResult& result);
 

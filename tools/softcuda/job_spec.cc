@@ -124,10 +124,12 @@ void to_json(nlohmann::json& json, const JobSpec& spec) {
           {"gpus_per_node", spec.gpus_per_node},
           {"deadline_sec", spec.deadline_sec},
           {"environment", spec.environment},
+          {"inherit_nccl_settings", spec.inherit_nccl_settings},
           {"rank_environment", by_text(spec.rank_environment)},
           {"node_environment", by_text(spec.node_environment)},
           {"library_path", spec.library_path},
           {"sysfs", by_text(spec.sysfs)}};
+  if (spec.grace_sec) json["grace_sec"] = *spec.grace_sec;
   json["gpus"] = nlohmann::json::array();
   for (const PciAddress& gpu : spec.gpus) json["gpus"].push_back(to_string(gpu));
   json["actions"] = nlohmann::json::array();
@@ -139,7 +141,9 @@ void from_json(const nlohmann::json& json, JobSpec& spec) {
   spec.nodes = json.at("nodes");
   spec.gpus_per_node = json.at("gpus_per_node");
   spec.deadline_sec = json.at("deadline_sec");
+  if (json.contains("grace_sec")) spec.grace_sec = json.at("grace_sec").get<double>();
   spec.environment = json.at("environment").get<std::map<std::string, std::string>>();
+  spec.inherit_nccl_settings = json.at("inherit_nccl_settings");
   using Variables = std::map<std::string, std::string>;
   spec.rank_environment = by_number<Variables>(json.at("rank_environment"));
   spec.node_environment = by_number<Variables>(json.at("node_environment"));

@@ -47,8 +47,12 @@ struct JobSpec {
   // 0x10, 0x11, ...
   std::vector<PciAddress> gpus;
   std::vector<Action> actions;
-  double deadline_sec = 60;  // for the whole job; then the ranks are killed
+  double deadline_sec = 60;  // for the whole job; then the ranks are ended
+  // How long the others may go on once a rank has failed; by default until the deadline.
+  std::optional<double> grace_sec = std::nullopt;
 
+  // Whether the caller's NCCL_... variables reach the ranks.
+  bool inherit_nccl_settings = true;
   // Each rank's environment: the caller's, required_environment(), an NCCL_HOSTID per node, then
   // these.
   std::map<std::string, std::string> environment;

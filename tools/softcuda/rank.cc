@@ -22,6 +22,21 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+volatile std::sig_atomic_t asked_to_leave = 0;
+struct Leaving {};
+
+// Who is inside NCCL and doesn't see the request in time is ended by SIGALRM.
+void leave(int /*signal*/) {
+  constexpr unsigned kPatienceSec = 2;
+  asked_to_leave = 1;
+  alarm(kPatienceSec);
+}
+
+void leave_on_request() {
+  std::signal(SIGTERM, leave);
+  if (std::signal(SIGINT, leave) == SIG_IGN) std::signal(SIGINT, SIG_IGN);
+}
+
 double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
@@ -130,7 +145,12 @@ class Rank {
         run.leave_buffers();
         return;
       }
-      wait_for(action.comm);
+      try {
+        wait_for(action.comm);
+      } catch (...) {
+        run.leave_buffers();
+        throw;
+      }
       run.finished();
       if (!checked) continue;
       if (const auto wrong = run.check()) throw std::runtime_error(*wrong);
@@ -151,6 +171,7 @@ class Rank {
     constexpr useconds_t kPause = 200;
     const NcclComm comm = comms_.at(name);
     while (query(stream_) == kNotReady) {
+      if (asked_to_leave != 0) throw Leaving();
       int error = kNcclSuccess;
       nccl_.async_error(comm, &error);
       if (error != kNcclSuccess && error != kNcclInProgress)
@@ -179,11 +200,15 @@ class Rank {
 }  // namespace
 
 int run_rank(const RankSpec& spec, const RankLinks& links) {
+  leave_on_request();
   Rank rank(spec, links);
   try {
     rank.load();
     rank.run();
     return 0;
+  } catch (const Leaving&) {
+    rank.report({{"event", "stopped"}});
+    return 1;
   } catch (const std::exception& error) {
     rank.report({{"event", "error"}, {"text", error.what()}});
     return 1;

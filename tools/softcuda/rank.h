@@ -14,7 +14,7 @@ namespace softcuda {
 // How a rank talks to whoever started it.
 struct RankLinks {
   // One line of what happened: {"rank", "event", ...}. Events: loaded, created, split, collective,
-  // destroyed, aborted, error, done.
+  // destroyed, aborted, error, stopped (by SIGTERM), done.
   std::function<void(const nlohmann::json&)> report;
   // The identity of the next communicator: rank 0's is given, the others' is returned. Not called
   // where NCCL_COMM_ID (host:port) is in the environment: NCCL then makes the same identity
@@ -22,7 +22,8 @@ struct RankLinks {
   std::function<NcclUniqueId(std::optional<NcclUniqueId>)> exchange_id;
 };
 
-// Loads and attaches the library and does the job's actions. 0, or 1 after an "error" event. To be
+// Loads and attaches the library and does the job's actions. 0, or 1 after an "error" or "stopped"
+// event; SIGTERM, and SIGINT where it isn't ignored, end it within seconds. To be
 // called in a process that hasn't loaded libnccl; its environment must hold required_environment()
 // (environment.h).
 int run_rank(const RankSpec& spec, const RankLinks& links);

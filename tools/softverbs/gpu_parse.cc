@@ -5,23 +5,46 @@
 
 namespace softverbs {
 
+namespace {
+
+std::string place(const char* pattern, std::size_t number) {
+  char text[16];
+  std::snprintf(text, sizeof text, pattern, static_cast<unsigned>(number));
+  return text;
+}
+
+Gpu next_gpu(const Host& host) {
+  const std::size_t number = host.gpus.size();
+  return {place("0000:%02x:00.0", 0x11 + number * 3), place("0000:%02x:01.0", 0x0f + number * 3),
+          0};
+}
+
+int numa_at(const Host& host, const std::string& parent) {
+  const auto near = std::find_if(host.hcas.begin(), host.hcas.end(),
+                                 [&](const Hca& hca) { return hca.parent == parent; });
+  return near == host.hcas.end() ? 0 : near->numa;
+}
+
+}  // namespace
+
+void add_gpus(Host& host, int count) {
+  for (int i = 0; i < count; ++i) {
+    Gpu gpu = next_gpu(host);
+    gpu.numa = numa_at(host, gpu.parent);
+    host.gpus.push_back(std::move(gpu));
+  }
+}
+
 void parse_gpus(const toml::table& table, Host& host, const ParseState& state) {
   TomlReader outer(table, "[[host.gpu]]", state.file);
   const auto count = outer.number("count", 1, 1, 16);
   for (int i = 0; i < count; ++i) {
-    const int device = static_cast<int>(host.gpus.size());
     TomlReader reader(table, "[[host.gpu]]", state.file, {{'i', i}});
     reader.number("count", 1, 1, 16);
-    Gpu gpu;
-    char place[16];
-    std::snprintf(place, sizeof place, "0000:%02x:00.0", 0x11 + device * 3);
-    gpu.pci = reader.text("pci", place);
-    std::snprintf(place, sizeof place, "0000:%02x:01.0", 0x0f + device * 3);
-    gpu.parent = reader.text("parent", place);
-    const auto near = std::find_if(host.hcas.begin(), host.hcas.end(),
-                                   [&](const Hca& hca) { return hca.parent == gpu.parent; });
-    gpu.numa =
-        static_cast<int>(reader.number("numa", near == host.hcas.end() ? 0 : near->numa, -1, 64));
+    Gpu gpu = next_gpu(host);
+    gpu.pci = reader.text("pci", gpu.pci);
+    gpu.parent = reader.text("parent", gpu.parent);
+    gpu.numa = static_cast<int>(reader.number("numa", numa_at(host, gpu.parent), -1, 64));
     reader.finish();
     host.gpus.push_back(std::move(gpu));
   }

@@ -165,6 +165,10 @@ class ScenarioError : public std::runtime_error {
 Scenario load_scenario(const std::filesystem::path& file);
 Scenario parse_scenario(const std::string& text, const std::string& file_name);
 
+// Gives the host `count` GPUs at the places where [[host.gpu]] puts them by default: the n-th
+// beside the n-th HCA.
+void add_gpus(Host& host, int count);
+
 using Environment = std::map<std::string, std::string>;
 
 // Writes the sysfs that a process on this host would see, and nnd-netlink.json, below dir (created;

@@ -1,0 +1,18 @@
+// Ctrl-C and its like, seen instead of dying at once: a job's processes and files are to go first.
+#pragma once
+
+namespace nnd::cli {
+
+// SIGINT, SIGTERM and SIGHUP are only noted as long as one lives (a second one ends the program at
+// once). One at a time.
+class InterruptGuard {
+ public:
+  InterruptGuard();
+  ~InterruptGuard();
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+  static bool interrupted();  // since the guard was made
+};
+
+}  // namespace nnd::cli
