@@ -12,4 +12,19 @@ if(missing)
   message(FATAL_ERROR "Headers not found: ${missing}. On Debian and Ubuntu: apt-get install libfmt-dev libspdlog-dev "
                       "nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libibverbs-dev")
 endif()
-target_compile_definitions(nnd_flags INTERFACE FMT_HEADER_ONLY=1 SPDLOG_FMT_EXTERNAL=1)
+target_compile_definitions(nnd_flags INTERFACE SPDLOG_FMT_EXTERNAL=1)
+
+# fmt compiled once, where its release allows (saves a third of a build); otherwise in every file that uses it.
+try_compile(NND_FMT_ONCE ${PROJECT_BINARY_DIR}/fmt-probe
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/fmt_probe.cc ${CMAKE_CURRENT_LIST_DIR}/fmt_once.cc
+  CMAKE_FLAGS -DINCLUDE_DIRECTORIES=${NND_CROSS_HEADERS}
+  CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON)
+if(NND_FMT_ONCE)
+  add_library(nnd_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt_once.cc)
+  if(NND_SANITIZE) # the flags of nnd_flags without a circle
+    target_compile_options(nnd_fmt PRIVATE -fsanitize=${NND_SANITIZE} -fno-omit-frame-pointer)
+  endif()
+  target_link_libraries(nnd_flags INTERFACE nnd_fmt)
+else()
+  target_compile_definitions(nnd_flags INTERFACE FMT_HEADER_ONLY=1)
+endif()
