@@ -1,5 +1,6 @@
-// What of fmt is not a template, compiled once; with FMT_HEADER_ONLY every file would compile all of it. CMake tries this
-// with the fmt at hand (NndThirdParty), since the two templates that fmt's headers leave to its library differ by release.
+// What of fmt is not a template, compiled once; with FMT_HEADER_ONLY every file would compile all
+// of it. CMake tries this with the fmt at hand (NndThirdParty), since the two templates that fmt's
+// headers leave to its library differ by release.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

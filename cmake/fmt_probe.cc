@@ -5,7 +5,8 @@
 #include <string>
 
 int main(int argc, char** argv) {
-  std::string text = fmt::format("{} {:.3f} {:x} {:>5} {} {:L}", argv[0], argc * 1.5, argc, "x", 1.5F, argc);
+  std::string text =
+      fmt::format("{} {:.3f} {:x} {:>5} {} {:L}", argv[0], argc * 1.5, argc, "x", 1.5F, argc);
   fmt::format_to(std::back_inserter(text), "{:#x}{}", argc, true);
   fmt::memory_buffer buffer;
   fmt::format_to(std::back_inserter(buffer), "{}", static_cast<const void*>(argv));

@@ -1,0 +1,80 @@
+"""Assertions on parsed events. Each names what it wanted and what there was."""
+import datetime
+import json
+
+
+def of(events, name, **wanted):
+    """Events of a name whose fields have these values; `dev` is a device's name."""
+
+    def fits(event):
+        if event["ev"] != name:
+            return False
+        return all((event.get("dev", {}).get("name") if key == "dev" else event.get(key)) == value
+                   for key, value in wanted.items())
+
+    return [event for event in events if fits(event)]
+
+
+def transitions(events, to, failed=None):
+    found = [event for event in of(events, "qp.transition") if event["qp"]["to"] == to]
+    return [event for event in found if failed is None or (event["rc"] != 0) == failed]
+
+
+def one_line(events):
+    return "\n".join(json.dumps(event) for event in events) or "(none)"
+
+
+def expect(condition, what, events=()):
+    if not condition:
+        raise AssertionError(f"{what}\n{one_line(events)}" if events else what)
+
+
+def silent(rank):
+    """Nothing is wrong and nothing is said to be."""
+    loud = [event for event in rank.events() if event["sev"] != "info"]
+    expect(not loud, f"{rank.name} warns although nothing is wrong", loud)
+
+
+def timed(event):
+    """The time is one of today's, and both clocks are there."""
+    stamp = datetime.datetime.fromisoformat(event["ts"][:26].rstrip("Z") + "+00:00")
+    now = datetime.datetime.now(datetime.timezone.utc)
+    expect(abs((now - stamp).total_seconds()) < 3600 and event["mono_ns"] > 0, "the event's time is wrong", [event])
+
+
+def sentence(event):
+    expect(event.get("cause") and event.get("msg") and event.get("fix"), "no cause, sentence or remedy", [event])
+
+
+def refused_rtr(rank, errno, dev, local, remote, port=1):
+    """The first failed INIT to RTR of a connection: everything that is known of it, and told once. The event."""
+    failed = transitions(rank.events(), "RTR", failed=True)
+    expect(failed, f"{rank.name}: no failed RTR", transitions(rank.events(), "RTR"))
+    first = failed[0]
+    seen = {
+        "errno": first["errno"], "dev": first["dev"]["name"], "port": first["dev"]["port"],
+        "local": first["dev"].get("gid"), "remote": first.get("peer", {}).get("gid"), "attempt": first["qp"]["attempt"],
+        "from": first["qp"]["from"], "conn": "conn" in first,
+    }
+    wanted = {"errno": errno, "dev": dev, "port": port, "local": local, "remote": remote, "attempt": 1, "from": "INIT",
+              "conn": True}
+    expect(seen == wanted, f"{rank.name}: wanted {wanted}, got {seen}", [first])
+    expect(first["sev"] == "warn", "the first failed attempt is no warning", [first])
+    sentence(first)
+    timed(first)
+    expect(all(event["sev"] == "info" for event in failed[1:]), "later attempts are told again", failed)
+    attempts = [event["qp"]["attempt"] for event in failed if event["qp"]["num"] == first["qp"]["num"]]
+    expect(attempts == sorted(set(attempts)), "attempts are not counted", failed)
+    return first
+
+
+def failed_completion(rank, status, dev):
+    """The first failed completion, with this status (or one of these). The event."""
+    found = of(rank.events(), "wc.error")
+    expect(found, f"{rank.name}: no failed completion", rank.events()[-5:])
+    first = found[0]
+    expect(first["wc"]["status"] in (status if isinstance(status, tuple) else (status,)), f"{rank.name}: wanted status {status}", [first])
+    expect(first["dev"]["name"] == dev and "conn" in first, f"{rank.name}: wanted device {dev}", [first])
+    sentence(first)
+    timed(first)
+    return first

@@ -1,0 +1,124 @@
+"""A scenario is a function of a file in scenarios/. Its first line of documentation is its title."""
+import contextlib
+import time
+import traceback
+
+from lab import fabric
+from lab.ranks import Connection, Options, Rank
+from lab.shell import ip, read, run, write
+
+
+class Lab(contextlib.ExitStack):
+    """What one scenario has started and changed; undone at its end, last first."""
+
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+        self.ranks = []
+
+    def rank(self, hca, environment=None, **more):
+        """A rank that uses this HCA, set up."""
+        rank = self.bare_rank(hca, environment, **more)
+        rank.setup()
+        return rank
+
+    def bare_rank(self, hca, environment=None, **more):
+        """The same, before it has loaded anything."""
+        rank = Rank(f"{self.name}.{len(self.ranks)}", hca, environment, **more)
+        self.ranks.append(rank)
+        self.callback(rank.end)
+        return rank
+
+    def pair(self, first, second, environment=None, **more):
+        """Two ranks on two HCAs: the connection from the first to the second, not yet open. environment: for both, or two."""
+        each = environment if isinstance(environment, tuple) else (environment, environment)
+        ranks = [self.bare_rank(hca, own, **more) for hca, own in zip((first, second), each)]
+        for rank in ranks:
+            rank.setup()
+        return Connection(*ranks)
+
+    def connected(self, first, second, environment=None, **more):
+        """An open connection between two HCAs of one subnet."""
+        for own, other in ((first, second), (second, first)):
+            netdev, peer = fabric.HCAS[own][0], fabric.HCAS[other][1].split("/")[0]
+            fabric.greet(netdev, peer)
+        return self.pair(first, second, environment, **more).open()
+
+    def change(self, lines, undo, netns=None):
+        """Lines for ip(8) now, and lines that undo them at the end."""
+        self.callback(lambda: ip(*undo, netns=netns))
+        ip(*lines, netns=netns)
+
+    def setting(self, path, value):
+        """A value in /proc or /sys."""
+        self.callback(write, path, read(path))
+        write(path, value)
+
+    def address(self, netdev, address):
+        """Another address of a netdev, and its subnet's route; without its length."""
+        table = fabric.table_of(netdev)
+        own = fabric.ipaddress.ip_interface(address)
+        more = "nodad" if own.version == 6 else ""
+        self.change([f"addr add {address} dev {netdev} noprefixroute {more}"], [f"addr del {address} dev {netdev}"])
+        ip(f"route replace {own.network} dev {netdev} src {own.ip} table {table}")
+        return str(own.ip)
+
+    def netdev_down(self, netdev):
+        """Takes it down. The kernel drops its routes then; they come back with it."""
+        device, (_, address) = next(item for item in fabric.HCAS.items() if item[1][0] == netdev)
+        self.callback(fabric.wait_state, device, "ACTIVE")
+        self.change([f"link set {netdev} down"], [f"link set {netdev} up", fabric.own_route(netdev, address)])
+        fabric.wait_state(device, "DOWN")
+
+
+_scenarios = []
+
+
+def scenario(function=None, *, must_fail=False):
+    """Marks a function of (lab). must_fail: a negative control, which passes when an assertion in it fails."""
+
+    def mark(function):
+        _scenarios.append((function, must_fail))
+        return function
+
+    return mark(function) if function else mark
+
+
+def run_all(only=()):
+    """Runs what the files imported since the last call hold; the number that failed."""
+    failed = 0
+    scenarios = _scenarios.copy()
+    _scenarios.clear()
+    for function, must_fail in scenarios:
+        name = function.__name__
+        if only and name not in only:
+            continue
+        start = time.monotonic()
+        problem = _run(function, name)
+        if must_fail:
+            asserted = problem is not None and "AssertionError" in problem
+            problem = None if asserted else f"must fail by an assertion, but: {problem or 'it passed'}"
+        verdict = "not ok" if problem else "ok"
+        title = (function.__doc__ or "").strip().split("\n")[0]
+        print(f"{verdict} - {name}: {title} ({time.monotonic() - start:.1f} s)", flush=True)
+        if problem:
+            failed += 1
+            print(problem, flush=True)
+    return failed
+
+
+def _run(function, name):
+    fabric.forget_neighbours()
+    try:
+        with Lab(name) as lab:
+            function(lab)
+    except Exception:  # one scenario's end is not the others'
+        return traceback.format_exc()
+    finally:
+        keep_logs()
+    return None
+
+
+def keep_logs():
+    """To where the machine's end leaves them."""
+    run("cp", "-r", "--no-preserve=all", f"{Options.logs}/.", Options.kept)

@@ -1,0 +1,238 @@
+"""What happens to connections that are up."""
+from lab import fabric
+from lab.events import expect, failed_completion, of, silent, transitions
+from lab.scenario import scenario
+from lab.shell import ip, read, wait_for, write
+
+# rxe never gives up with NCCL's own 7; 14 is 67 ms between the retries.
+GIVES_UP = {"NCCL_IB_RETRY_CNT": "6", "NCCL_IB_TIMEOUT": "14"}
+ACTIVE_SLAVE = "/sys/class/net/bond0/bonding/active_slave"
+ENDLESS = dict(sizes=[1 << 16], repeat=1000000, deadline_ms=600000)
+
+
+def wait_event(rank, what, **wanted):
+    return wait_for(f"{what} {wanted} of {rank.name}", lambda: of(rank.events(), what, **wanted))[0]
+
+
+def wait_sent(device, more):
+    """Waits until the device has sent more packets: traffic is flowing."""
+    counter = f"/sys/class/infiniband/{device}/ports/1/hw_counters/sent_pkts"
+    before = int(read(counter))
+    wait_for(f"packets of {device}", lambda: int(read(counter)) >= before + more)
+
+
+def must_move(connection, messages):
+    replies = connection.finish_traffic()
+    expect(all(reply["rc"] == 0 and reply["messages"] == messages for reply in replies.values()), f"data is missing: {replies}")
+
+
+def gid_change_before(rank, error):
+    changes = of(rank.events(), "port.event", event="GID_CHANGE")
+    expect(changes and changes[0]["mono_ns"] < error["mono_ns"], "no GID change before the end", [*changes, error])
+    expect(changes[0]["dev"]["name"] == error["dev"]["name"], "the change is another device's", changes)
+
+
+def remove_address(device):
+    netdev, address = fabric.HCAS[device]
+    ip(f"addr del {address} dev {netdev}")
+
+
+def add_address(device):
+    netdev, address = fabric.HCAS[device]
+    ip(f"addr add {address} dev {netdev} noprefixroute", fabric.own_route(netdev, address))
+    fabric.gid_index(device, address.split("/")[0])
+
+
+def renew(device):
+    """When nothing uses its GID any more, the address gets its old index again."""
+    remove_address(device)
+    wait_for("the GID to go", lambda: len(fabric.gids(device)) == 1)
+    add_address(device)
+
+
+def jumbo(lab, netdev, switch_port=None):
+    lab.change([f"link set {netdev} mtu 4200"], [f"link set {netdev} mtu 1500"])
+    if switch_port:
+        lab.change([f"link set {switch_port} mtu 4200"], [f"link set {switch_port} mtu 1500"], netns="sw")
+
+
+def path_mtus(connection):
+    """The sender's and the receiver's."""
+    return tuple(transitions(rank.events(), "RTR")[0]["qp"]["path_mtu"] for rank in (connection.sender, connection.receiver))
+
+
+@scenario
+def idle_peer_killed(lab):
+    """the receiver is killed while it waits; the next send ends with status 12"""
+    connection = lab.connected("mlx5_0", "mlx5_2", GIVES_UP)
+    connection.start_traffic(sizes=[4096], repeat=1, only="recv")
+    wait_sent("mlx5_2", 1)  # its "clear to send"
+    connection.receiver.kill()
+    connection.start_traffic(sizes=[4096], repeat=1, only="send")
+    connection.traffic_fails()
+    error = failed_completion(connection.sender, 12, "mlx5_0")
+    expect(error["peer"]["gid"] == "::ffff:10.1.0.2", "wrong peer", [error])
+    expect(not of(connection.receiver.events(), "summary"), "a killed process wrote a summary")
+
+
+@scenario
+def busy_peer_killed(lab):
+    """the receiver is killed in the middle of traffic: status 12, or 10 while the kernel is still taking its memory away"""
+    connection = lab.connected("mlx5_0", "mlx5_2", GIVES_UP)
+    connection.start_traffic(**ENDLESS)
+    wait_sent("mlx5_0", 100)
+    connection.receiver.kill()
+    connection.traffic_fails()
+    error = failed_completion(connection.sender, (10, 12), "mlx5_0")
+    expect(error["wc"]["history"] == "worked, then died", "wrong history", [error])
+
+
+@scenario
+def link_down_and_up(lab):
+    """the cable is pulled and put back under traffic: both told, all data arrives"""
+    connection = lab.connected("mlx5_0", "mlx5_2")
+    connection.start_traffic(sizes=[1 << 16], repeat=200)
+    wait_sent("mlx5_0", 100)
+    ip("link set pa0 down", netns="sw")
+    fabric.wait_state("mlx5_0", "DOWN")
+    down = wait_event(connection.sender, "port.event", event="PORT_ERR")
+    ip("link set pa0 up", netns="sw")
+    fabric.wait_state("mlx5_0", "ACTIVE")
+    up = wait_event(connection.sender, "port.event", event="PORT_ACTIVE")
+    must_move(connection, 200)
+    expect(down["sev"] == "warn" and down["dev"]["name"] == "mlx5_0" and up["sev"] == "info", "wrong port events", [down, up])
+    expect(not of(connection.sender.events(), "wc.error"), "a completion failed", of(connection.sender.events(), "wc.error"))
+
+
+@scenario
+def backup_slave_fails(lab):
+    """a bond's slave that carries nothing loses its link under traffic: no alarm, all data arrives"""
+    connection = lab.connected("mlx5_bond_0", "mlx5_bond_1")
+    connection.start_traffic(sizes=[1 << 16], repeat=200)
+    wait_sent("mlx5_bond_0", 100)
+    backup = "s1" if read(ACTIVE_SLAVE) == "s0" else "s0"
+    lab.change([f"link set p{backup} down"], [f"link set p{backup} up"], netns="sw")
+    wait_for("the bond to see it", lambda: read(f"/sys/class/net/{backup}/bonding_slave/mii_status") == "down")
+    must_move(connection, 200)
+    connection.finish()
+    silent(connection.sender)
+    silent(connection.receiver)
+
+
+@scenario
+def bond_fails_over(lab):
+    """the active slave of a bond loses its link under traffic: rxe makes the bond's GIDs anew, so the QP is lost (status 2), the
+    GID change told before it; a new connection works and is silent"""
+    lab.callback(renew, "mlx5_bond_0")
+    connection = lab.connected("mlx5_bond_0", "mlx5_bond_1")
+    connection.start_traffic(**ENDLESS)
+    wait_sent("mlx5_bond_0", 100)
+    active = read(ACTIVE_SLAVE)
+    lab.change([f"link set p{active} down"], [f"link set p{active} up"], netns="sw")
+    connection.traffic_fails()
+    expect(read(ACTIVE_SLAVE) not in ("", active), "no fail-over")
+    error = failed_completion(connection.sender, 2, "mlx5_bond_0")
+    gid_change_before(connection.sender, error)
+    again = lab.connected("mlx5_bond_0", "mlx5_bond_1")
+    again.move()
+    again.finish()
+    silent(again.sender)
+    silent(again.receiver)
+
+
+@scenario
+def gid_removed_and_added(lab):
+    """an address goes and comes back while connected, at another index: the QP is lost (status 2), the GID changes told before"""
+    lab.callback(renew, "mlx5_0")
+    connection = lab.connected("mlx5_0", "mlx5_2")
+    connection.move()
+    index = fabric.gid_index("mlx5_0", "10.1.0.1")
+    remove_address("mlx5_0")
+    wait_event(connection.sender, "port.event", event="GID_CHANGE")
+    add_address("mlx5_0")
+    expect(fabric.gid_index("mlx5_0", "10.1.0.1") != index, "the index is the same: this is no test of it")
+    connection.start_traffic()
+    connection.traffic_fails()
+    error = failed_completion(connection.sender, 2, "mlx5_0")
+    gid_change_before(connection.sender, error)
+    again = lab.connected("mlx5_0", "mlx5_2")
+    again.move()
+    again.finish()
+    silent(again.sender)
+
+
+@scenario
+def smaller_sender_mtu(lab):
+    """the receiver has jumbo frames, the sender not: both take the smaller MTU, and it works"""
+    jumbo(lab, "b0", "pb0")
+    connection = lab.connected("mlx5_0", "mlx5_2")
+    connection.move()
+    connection.finish()
+    expect(path_mtus(connection) == (1024, 1024), f"path MTUs: {path_mtus(connection)}")
+    silent(connection.sender)
+    silent(connection.receiver)
+
+
+@scenario
+def larger_sender_mtu(lab):
+    """the sender has jumbo frames, the receiver not: NCCL gives the receiver the sender's MTU, the sender the smaller one, and the
+    first message of several packets ends with status 9"""
+    jumbo(lab, "a0", "pa0")
+    connection = lab.connected("mlx5_0", "mlx5_2")
+    connection.start_traffic()
+    connection.traffic_fails()
+    expect(path_mtus(connection) == (1024, 4096), f"path MTUs: {path_mtus(connection)}")
+    port = of(connection.sender.events(), "hca.port", dev="mlx5_0")[0]
+    expect(port["dev"]["mtu"] == 4096, "wrong MTU of the port", [port])
+    failed_completion(connection.sender, 9, "mlx5_0")
+
+
+@scenario
+def mtu_beyond_the_path(lab):
+    """both HCAs have jumbo frames, a link between them has not: small messages pass, large ones end with status 12"""
+    jumbo(lab, "a0", "pa0")
+    jumbo(lab, "b0")
+    connection = lab.connected("mlx5_0", "mlx5_2", GIVES_UP)
+    connection.move(sizes=[64], repeat=4)
+    connection.start_traffic(sizes=[1 << 16], repeat=1)
+    connection.traffic_fails()
+    expect(path_mtus(connection) == (4096, 4096), f"path MTUs: {path_mtus(connection)}")
+    failed_completion(connection.sender, 12, "mlx5_0")
+
+
+@scenario
+def arp_flux(lab):
+    """another NIC of the peer, in the same subnet, answers for its address: RTR passes, then status 12"""
+    fabric.plug("b2", "br0")
+    lab.callback(lambda: ip("link del b2"))
+    ip("link set b2 up", "addr add 10.1.0.3/24 dev b2 noprefixroute")
+    write("/proc/sys/net/ipv4/conf/b2/accept_local", 1)  # and arp_ignore 0, as hosts have it by default
+    lab.change(["link set b0 arp off"], ["link set b0 arp on"])
+    connection = lab.pair("mlx5_0", "mlx5_2", GIVES_UP)
+    # The receiver asks for the sender's address properly; the sender gets the wrong answer.
+    ip("neigh replace 10.1.0.1 lladdr " + read("/sys/class/net/a0/address") + " dev b0")
+    connection.open()
+    expect(not transitions(connection.sender.events(), "RTR", failed=True), "RTR failed")
+    connection.start_traffic(sizes=[4096], repeat=1)
+    connection.traffic_fails()
+    error = failed_completion(connection.sender, 12, "mlx5_0")
+    expect(error["peer"]["gid"] == "::ffff:10.1.0.2", "wrong peer", [error])
+
+
+@scenario
+def slave_of_a_bond(lab):
+    """an RDMA device on a bond's slave has the bond's GID, but gets no data: status 12 at who sends to it first"""
+    fabric.add_hca("mlx5_s0", "s0")
+    lab.callback(fabric.remove_hca, "mlx5_s0")
+    fabric.wait_state("mlx5_s0", "ACTIVE")
+    fabric.gid_index("mlx5_s0", "10.2.0.1")
+    fabric.greet("bond0", "10.2.0.2")
+    fabric.greet("bond1", "10.2.0.1")
+    connection = lab.pair("mlx5_s0", "mlx5_bond_1", GIVES_UP).open()
+    connection.start_traffic(sizes=[4096], repeat=1)
+    connection.traffic_fails(at="receiver")  # its "clear to send" doesn't arrive
+    error = failed_completion(connection.receiver, 12, "mlx5_bond_1")
+    expect(error["peer"]["gid"] == "::ffff:10.2.0.1", "wrong peer", [error])
+    connection.sender.end()
+    port = of(connection.sender.events(), "hca.port", dev="mlx5_s0")[0]
+    expect(port["dev"]["netdev"] == "bond0", "the GID's netdev is not the bond", [port])
