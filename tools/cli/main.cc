@@ -4,6 +4,7 @@
 #include "cli/check.h"
 #include "cli/demo.h"
 #include "cli/exit_code.h"
+#include "cli/rehearse.h"
 #include "softcuda/job.h"
 
 int main(int argc, char** argv) {
@@ -14,6 +15,7 @@ int main(int argc, char** argv) {
   int exit_code = nnd::cli::kFine;
   nnd::cli::add_check(app, exit_code);
   nnd::cli::add_demo(app, exit_code);
+  nnd::cli::add_rehearse(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

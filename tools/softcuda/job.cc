@@ -90,14 +90,20 @@ struct Process {
 
 class Job {
  public:
-  Job(const JobSpec& spec, const JobProgress& progress, const JobStop& stop)
-      : spec_(spec), progress_(progress), stop_(stop) {}
+  // part: null where the whole job runs here.
+  Job(const JobSpec& spec, const JobPart* part, const JobProgress& progress, const JobStop& stop)
+      : spec_(spec), part_(part), progress_(progress), stop_(stop) {}
 
   JobResult run() {
     const auto start = Clock::now();
     const auto deadline = start + seconds(spec_.deadline_sec);
-    for (int rank = 0; rank < spec_.ranks() && result_.error.empty(); ++rank) start_rank(rank);
-    while (result_.error.empty() && !all_ended() && Clock::now() < deadline && !to_stop()) listen();
+    const int first = part_ == nullptr ? 0 : part_->first_rank;
+    const int count = part_ == nullptr ? spec_.ranks() : part_->ranks;
+    for (int rank = first; rank < first + count && result_.error.empty(); ++rank) start_rank(rank);
+    while (result_.error.empty() && !all_ended() && Clock::now() < deadline && !to_stop()) {
+      listen();
+      take_id();
+    }
     end_all(Clock::now() >= deadline);
     result_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     return std::move(result_);
@@ -108,7 +114,9 @@ class Job {
     RankResult& result = result_.ranks.emplace_back();
     result.rank = rank;
     Process& process = processes_.emplace_back();
-    const std::string text = nlohmann::json(RankSpec{spec_, rank}).dump();
+    RankSpec own{spec_, rank};
+    if (part_ != nullptr) own.gpu = part_->first_gpu + rank - part_->first_rank;
+    const std::string text = nlohmann::json(own).dump();
     Fd spec(memfd_create("rank", 0));
     std::array<int, 2> link{-1, -1}, output{-1, -1};
     if (spec.get() < 0 ||
@@ -161,7 +169,7 @@ class Job {
     };
     const int node = rank / spec_.gpus_per_node;
     set(required_environment());
-    if (spec_.nodes > 1) all["NCCL_HOSTID"] = fmt::format("softnode{}", node);
+    if (spec_.nodes > 1 && part_ == nullptr) all["NCCL_HOSTID"] = fmt::format("softnode{}", node);
     set(spec_.environment);
     if (const auto own = spec_.node_environment.find(node); own != spec_.node_environment.end())
       set(own->second);
@@ -217,10 +225,9 @@ class Job {
   void handle(std::size_t i, nlohmann::json event) {
     const std::string name = event.at("event");
     if (name == "id") {  // rank 0's, for all others
-      const std::string line = event.at("id").get<std::string>() + "\n";
-      for (std::size_t other = 0; other < processes_.size(); ++other)
-        if (other != i && processes_[other].link.get() >= 0)
-          write_all(processes_[other].link.get(), line);
+      const std::string id = event.at("id");
+      spread_id(id, i);
+      if (part_ != nullptr) part_->hand_out_id(id);
       return;
     }
     RankResult& result = result_.ranks[i];
@@ -228,6 +235,20 @@ class Job {
     if (name == "error") result.error = event.at("text");
     if (progress_) progress_(event);
     result.events.push_back(std::move(event));
+  }
+
+  void spread_id(const std::string& id, std::optional<std::size_t> its_own) const {
+    for (std::size_t i = 0; i < processes_.size(); ++i)
+      if (i != its_own && processes_[i].link.get() >= 0)
+        write_all(processes_[i].link.get(), id + "\n");
+  }
+
+  // From where rank 0 is.
+  void take_id() {
+    if (part_ == nullptr || part_->first_rank == 0 || id_taken_) return;
+    const auto id = part_->get_id();
+    if (id) spread_id(*id, std::nullopt);
+    id_taken_ = id.has_value();
   }
 
   void read_output(std::size_t i) {
@@ -271,9 +292,11 @@ class Job {
   }
 
   const JobSpec& spec_;
+  const JobPart* const part_;
   const JobProgress& progress_;
   const JobStop& stop_;
   std::optional<Clock::time_point> grace_end_;
+  bool id_taken_ = false;
   std::vector<Process> processes_;
   JobResult result_;
 };
@@ -317,7 +340,12 @@ std::optional<int> run_as_rank() {
 }
 
 JobResult run_job(const JobSpec& spec, const JobProgress& progress, const JobStop& stop) {
-  return Job(spec, progress, stop).run();
+  return Job(spec, nullptr, progress, stop).run();
+}
+
+JobResult run_job_part(const JobSpec& spec, const JobPart& part, const JobProgress& progress,
+                       const JobStop& stop) {
+  return Job(spec, &part, progress, stop).run();
 }
 
 nlohmann::json to_json(const JobResult& result) {

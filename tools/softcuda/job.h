@@ -34,6 +34,16 @@ using JobProgress = std::function<void(const nlohmann::json& event)>;
 // Asked in the parent several times a second: true ends the job.
 using JobStop = std::function<bool()>;
 
+// The ranks that run on this machine, where the job's others run elsewhere.
+struct JobPart {
+  int first_rank = 0, ranks = 1;
+  int first_gpu = 0;  // of the places in JobSpec::gpus; the next rank has the next one
+  // The identity of the job's communicator, as text. Where rank 0 is here it is handed out; else
+  // `get_id` is asked for it several times a second.
+  std::function<void(const std::string&)> hand_out_id;
+  std::function<std::optional<std::string>()> get_id;
+};
+
 // A program that runs jobs calls this first thing in main: in a process that is to be a rank it
 // does a rank's work and gives the exit status; else it gives nothing.
 std::optional<int> run_as_rank();
@@ -44,6 +54,11 @@ std::optional<int> run_as_rank();
 // when this one is killed; a terminal's Ctrl-C reaches this one alone. Not to be called from two
 // threads at once.
 JobResult run_job(const JobSpec& spec, const JobProgress& progress = {}, const JobStop& stop = {});
+
+// The same for a part of a job: it makes one communicator, and NCCL finds out by itself who is on
+// which machine (no NCCL_HOSTID). JobSpec::gpus holds a place for each rank of the part.
+JobResult run_job_part(const JobSpec& spec, const JobPart& part, const JobProgress& progress,
+                       const JobStop& stop);
 
 nlohmann::json to_json(const JobResult& result);
 

@@ -1,0 +1,23 @@
+// What torchrun, mpirun and srun tell a task about itself.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace nnd::cli {
+
+struct LaunchedTask {
+  std::string launcher;  // "torchrun", "mpirun", "srun", "PMI"
+  int task = 0;
+  int tasks = 1;
+  int local_task = 0;  // among those of this host
+  int node = 0;        // number of this host in the job, as far as the launcher says
+  std::string root;    // host:port where task 0 can listen; empty where the launcher names none
+};
+
+// Reads variables with `variable` (the environment's, by name; empty where not set). Empty when
+// this process is no task of a job of more than one.
+std::optional<LaunchedTask> launched_task(const std::function<std::string(const char*)>& variable);
+
+}  // namespace nnd::cli
