@@ -108,11 +108,12 @@ class RootTask {
 
   json finish(json own, Clock::time_point deadline) {
     constexpr auto kPatience = std::chrono::seconds(8);
-    if (!own.at("failures").empty() || trouble() || run_.stop()) {
+    const bool over = !own.at("failures").empty() || trouble() || run_.stop();
+    if (over) {
       place_.call_off();
       deadline = Clock::now() + kPatience;
     }
-    while (!place_.complete() && Clock::now() < deadline) {
+    while (!(over ? place_.all_told() : place_.complete()) && Clock::now() < deadline) {
       place_.attend();
       poll(nullptr, 0, kTickMs);
     }

@@ -125,10 +125,6 @@ std::vector<int> MeetingPlace::lost() const {
   return out;
 }
 
-bool MeetingPlace::complete() const {
-  return arrived() == tasks_ - 1 && reports_.size() + lost().size() == guests_.size();
-}
-
 Visit::Visit(const RootAddress& root, int task, Clock::time_point deadline,
              const std::function<bool()>& stop) {
   std::string why = "nobody said welcome";

@@ -41,8 +41,9 @@ class MeetingPlace {
   std::vector<int> lost() const;
   // What the others reported, by task.
   const std::map<int, nlohmann::json>& reports() const { return reports_; }
-  // Nothing more is to come: all have reported or left.
-  bool complete() const;
+  // All that have come have reported or left; complete: and all have come.
+  bool all_told() const { return reports_.size() + lost().size() == guests_.size(); }
+  bool complete() const { return arrived() == tasks_ - 1 && all_told(); }
 
  private:
   void admit(JsonSocket& socket, const nlohmann::json& hello);
