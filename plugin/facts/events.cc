@@ -100,7 +100,7 @@ void add_hca(Event& event, const Hca& hca) {
     event.object("bond").add("name", hca.bond);
     add_text(event, "mode", hca.bond_mode);
     event.array("slaves");
-    for (const std::string& slave : hca.bond_slaves) event.push(slave);
+    for (const BondSlave& slave : hca.bond_slaves) event.push(slave.name);
     event.end().end();
   }
   if (hca.pcie.current_gts > 0 || hca.pcie.current_width > 0)

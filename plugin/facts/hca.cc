@@ -114,9 +114,12 @@ class PortReader {
     return out;
   }
 
-  // NCCL reads the types from sysfs. Where verbs tells them, the first file shows whether NCCL can.
+  // NCCL reads the types from sysfs. Where verbs tells them, the first file shows whether NCCL can;
+  // but a slot whose interface lives in another network namespace may be unreadable by itself.
   void read_type(Gid& gid) {
-    if (!hca_.sysfs_present || (gid.type != GidType::kUnknown && types_readable_)) return;
+    const bool elsewhere = context_.network.known && !context_.network.find(gid.ifindex);
+    if (!hca_.sysfs_present || (gid.type != GidType::kUnknown && types_readable_ && !elsewhere))
+      return;
     const FileText file =
         context_.sysfs.read(fmt::format("{}/gid_attrs/types/{}", dir_, gid.index), 64);
     types_readable_ = file.ok();
@@ -162,6 +165,20 @@ class PortReader {
   bool types_readable_ = false;
 };
 
+// rtnetlink tells no speed of what has none of its own, sysfs -1.
+BondSlave read_slave(const HcaContext& context, const std::string& name) {
+  BondSlave out{name, {}, 0};
+  if (const NetDev* dev = context.network.find(name)) {
+    out.operstate = dev->operstate;
+    out.speed_mbps = dev->speed_mbps;
+  }
+  const std::string dir = "class/net/" + name;
+  if (out.operstate.empty()) out.operstate = context.sysfs.read(dir + "/operstate", 64).text;
+  if (out.speed_mbps == 0)
+    out.speed_mbps = std::max(0L, context.sysfs.read_number(dir + "/speed").value_or(0));
+  return out;
+}
+
 void find_netdev(const HcaContext& context, Hca& hca) {
   int ifindex = 0;
   const auto use = [&](const Gid* gid) {
@@ -195,14 +212,15 @@ void find_netdev(const HcaContext& context, Hca& hca) {
   hca.bond = bond;
   if (bond.empty()) return;
   hca.bond_mode = context.sysfs.read(net_dir + "mode", 64).text;
+  std::vector<std::string> names;
   for (std::size_t at = 0; at < slaves.size();) {
     const auto end = std::min(slaves.find(' ', at), slaves.size());
-    if (end > at) hca.bond_slaves.push_back(slaves.substr(at, end - at));
+    if (end > at) names.push_back(slaves.substr(at, end - at));
     at = end + 1;
   }
-  if (const NetDev* master = context.network.find(bond); master && hca.bond_slaves.empty())
-    for (const NetDev* slave : context.network.slaves(*master))
-      hca.bond_slaves.push_back(slave->name);
+  if (const NetDev* master = context.network.find(bond); master && names.empty())
+    for (const NetDev* slave : context.network.slaves(*master)) names.push_back(slave->name);
+  for (const std::string& name : names) hca.bond_slaves.push_back(read_slave(context, name));
 }
 
 }  // namespace

@@ -133,6 +133,17 @@ void find_findings(Node& node) {
   }
 }
 
+void find_near_gpus(const std::vector<PciFunction>& gpus, Hca& hca) {
+  if (hca.pci.empty()) return;
+  for (const PciFunction& gpu : gpus) {
+    const PciDistance distance = pci_distance(hca.device_path, hca.numa, gpu.path, gpu.numa);
+    if (distance > hca.gpu_distance) continue;
+    if (distance < hca.gpu_distance) hca.near_gpus.clear();
+    hca.gpu_distance = distance;
+    if (distance != PciDistance::kUnknown) hca.near_gpus.push_back(gpu.address);
+  }
+}
+
 // NCCL compares the name without regard to case.
 bool rdma_unwanted(const Environment& environment) {
   const std::string* net = environment.get("NCCL_NET");
@@ -160,6 +171,23 @@ std::string Port::link_text() const {
   const char* layer = infiniband() ? "IB" : ethernet() ? "RoCE" : "?";
   return speed_mbps == 0 ? std::string(layer)
                          : fmt::format("{} {:g}G", layer, static_cast<double>(speed_mbps) / 1000);
+}
+
+std::string Hca::bond_trouble() const {
+  std::vector<std::string> parts;
+  std::vector<std::string> speeds;
+  bool differ = false;
+  for (const BondSlave& slave : bond_slaves) {
+    if (slave.operstate == "down" || slave.operstate == "lowerlayerdown")
+      parts.push_back(slave.name + " is down");
+    if (slave.speed_mbps == 0) continue;
+    differ = differ || slave.speed_mbps != bond_slaves.front().speed_mbps;
+    speeds.push_back(
+        fmt::format("{} {:g} Gbit/s", slave.name, static_cast<double>(slave.speed_mbps) / 1000));
+  }
+  if (differ && speeds.size() == bond_slaves.size())
+    parts.push_back(fmt::format("{}", fmt::join(speeds, ", ")));
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 const Hca* Node::find(std::string_view device) const {
@@ -192,7 +220,9 @@ Node collect(const std::vector<VerbsDevice>& devices, const Sources& sources) {
   node.filter = HcaFilter::parse(sources.environment.get("NCCL_IB_HCA"), sources.nccl_version);
   node.rdma_unwanted = rdma_unwanted(sources.environment);
   node.network = read_network(sources.sysfs);
+  node.oob = pick_oob(node.network, sources.environment);
   const FileTree sysfs(sources.sysfs);
+  node.pci = read_pci_bus(sysfs);
   node.system = read_system({sysfs, sources.root, sources.home, sources.environment});
   node.peer_memory = read_peer_memory(sysfs);
   node.sysfs_hcas = sysfs.list("class/infiniband");
@@ -211,6 +241,7 @@ Node collect(const std::vector<VerbsDevice>& devices, const Sources& sources) {
     gdr.dmabuf_errno =
         probed == sources.dmabuf_errno.end() ? std::nullopt : std::optional<int>(probed->second);
     hca.gdr = judge_gdr(node.peer_memory, gdr);
+    find_near_gpus(node.pci.gpus, hca);
     node.hcas.push_back(std::move(hca));
   }
   judge_ports(node, sources.environment);

@@ -14,6 +14,8 @@
 #include "facts/gdr.h"
 #include "facts/nccl_rules.h"
 #include "facts/netdev.h"
+#include "facts/oob.h"
+#include "facts/pci.h"
 #include "facts/system.h"
 #include "facts/verbs_device.h"
 
@@ -88,6 +90,13 @@ struct PcieLink {
   }
 };
 
+// A lower device of a bond.
+struct BondSlave {
+  std::string name;
+  std::string operstate;  // empty: not known
+  long speed_mbps = 0;    // 0: not known
+};
+
 enum class UverbsState : std::uint8_t { kNotExamined, kUsable, kMissing, kDenied };
 
 struct Hca {
@@ -111,16 +120,20 @@ struct Hca {
   PcieLink pcie;
   std::string physfn;      // PCI address of the physical function: this one is virtual
   std::string iommu_type;  // "identity", "DMA", ...
-  std::vector<std::string> device_netdevs;  // device/net/*
+  std::vector<std::string> device_netdevs;           // device/net/*
+  PciDistance gpu_distance = PciDistance::kUnknown;  // to the nearest GPU
+  std::vector<std::string> near_gpus;                // addresses of those that are so near
 
   std::string netdev;  // of the picked GID, else of any GID, else of the device
   std::string bond;    // the bond that the netdev is or is enslaved to
   std::string bond_mode;
-  std::vector<std::string> bond_slaves;
+  std::vector<BondSlave> bond_slaves;
   std::vector<Port> ports;
   GdrState gdr;
 
   bool is_virtual() const { return !physfn.empty(); }
+  // "eno1 is down; eno2 25 Gbit/s, eno3 10 Gbit/s": what is odd about the bond's lower devices.
+  std::string bond_trouble() const;
 };
 
 // A fact that breaks NCCL on its own, whatever the policy.
@@ -150,6 +163,8 @@ struct Node {
   // The user's own wish: NCCL_IB_DISABLE, or NCCL_NET names another transport than IB.
   bool rdma_unwanted = false;
   Network network;
+  OobPick oob;
+  PciBus pci;
   System system;
   PeerMemory peer_memory;
   HcaFilter filter;

@@ -98,7 +98,8 @@ class NodeJudge {
     if (rules_.fallback.socket == Action::kDeny) {
       add(nullptr, {"fallback.socket", "DEV-FALLBACK", "No HCA is left, and NCCL would use TCP.",
                     "Look at the skipped and refused ports of this node.", Action::kDeny});
-    } else if (candidates_.empty() && (!node_.hcas.empty() || !node_.sysfs_hcas.empty())) {
+    } else if (candidates_.empty() &&
+               (!node_.hcas.empty() || !node_.sysfs_hcas.empty() || !node_.pci.rdma.empty())) {
       add(nullptr, {"fallback.socket", "DEV-FALLBACK", none_usable(),
                     "Give the container /dev/infiniband and rdma-core, or look at the ports.",
                     Action::kWarn});
@@ -106,6 +107,10 @@ class NodeJudge {
   }
 
   std::string none_usable() const {
+    if (node_.hcas.empty() && node_.sysfs_hcas.empty())
+      return fmt::format(
+          "{} RDMA-capable function{} on the PCI bus and no RDMA device: NCCL will run over TCP.",
+          node_.pci.rdma.size(), node_.pci.rdma.size() == 1 ? " is" : "s are");
     if (node_.hcas.empty())
       return fmt::format("sysfs shows {} HCAs and verbs none: NCCL will run over TCP.",
                          node_.sysfs_hcas.size());

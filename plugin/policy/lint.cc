@@ -1,6 +1,7 @@
 #include "policy/lint.h"
 
 #include <fmt/format.h>
+#include <strings.h>
 
 #include <algorithm>
 #include <array>
@@ -24,7 +25,9 @@ class Linter {
     lint_hca_list();
     lint_gid_index();
     lint_retries();
+    lint_qp_retries();
     lint_socket_interfaces();
+    lint_picked_interface();
     lint_leftovers();
     lint_first_process();
     lint_conf_files();
@@ -104,15 +107,34 @@ class Linter {
 
   void lint_gid_index() {
     if (environment_.number("NCCL_IB_GID_INDEX", -1) < 0) return;
-    std::string bad;
+    std::string empty;
+    std::string unfit;
     for (const Hca& hca : node_.hcas)
-      for (const Port& port : hca.ports)
-        if (port.skip == Skip::kTaken && port.ethernet() && !port.picked())
-          bad += fmt::format("{}{}:{}", bad.empty() ? "" : ", ", hca.name, port.number);
-    if (!bad.empty())
+      for (const Port& port : hca.ports) {
+        if (port.skip != Skip::kTaken || !port.ethernet()) continue;
+        const std::string name = fmt::format("{}:{}", hca.name, port.number);
+        if (!port.picked())
+          empty += (empty.empty() ? "" : ", ") + name;
+        else if (!routable(*port.picked()) && has_routable(port))
+          unfit += (unfit.empty() ? "" : ", ") + name;
+      }
+    if (!empty.empty())
       add("NCCL_IB_GID_INDEX", "GID-WRONG",
-          fmt::format("There is no GID at this index on {}.", bad),
+          fmt::format("There is no GID at this index on {}.", empty),
           "Unset it: NCCL finds a good GID by itself from 2.21 on.");
+    if (!unfit.empty())
+      add("NCCL_IB_GID_INDEX", "GID-WRONG",
+          fmt::format(
+              "At this index {} has a link-local or RoCE v1 GID, and a better one elsewhere.",
+              unfit),
+          "Unset it: NCCL finds a good GID by itself from 2.21 on.");
+  }
+
+  static bool routable(const facts::Gid& gid) {
+    return gid.type == facts::GidType::kRoceV2 && !facts::gid_address(gid.raw).link_local();
+  }
+  static bool has_routable(const Port& port) {
+    return std::any_of(port.gids.begin(), port.gids.end(), routable);
   }
 
   void lint_retries() {
@@ -131,10 +153,27 @@ class Linter {
           "Use 18 to 23; the default is 20.");
     else if (retries >= 0 && retries <= 7)
       lint_budget(timeout, retries);
+  }
+
+  // NCCL 2.24 and newer (src/misc/ibvwrap.cc) repeat a QP's failed move n times, and sleep 1, 2,
+  // ... n times the given while in between.
+  void lint_qp_retries() {
+    const double count = static_cast<double>(environment_.number("NCCL_IB_MQP_RETRY_CNT", 34));
+    const double sleep =
+        static_cast<double>(environment_.number("NCCL_IB_MQP_RETRY_SLEEP_MSEC", 100));
+    const double seconds = count > 0 && sleep > 0 ? sleep * count * (count + 1) / 2000 : 0;
     if (environment_.number("NCCL_IB_MQP_RETRY_ALL", 0) != 0)
       add("NCCL_IB_MQP_RETRY_ALL", "QP-110",
-          "Every failure to connect a QP is retried for about a minute, refusals too.",
+          fmt::format("Every failure to connect a QP is retried for {:.0f} s, refusals too.",
+                      seconds),
           "Unset it.");
+    if (seconds > 120)
+      add(environment_.get("NCCL_IB_MQP_RETRY_CNT") ? "NCCL_IB_MQP_RETRY_CNT"
+                                                    : "NCCL_IB_MQP_RETRY_SLEEP_MSEC",
+          "QP-110",
+          fmt::format("A QP that can't be connected is retried for {:.0f} s before NCCL says so.",
+                      seconds),
+          "Unset it: the default retries for a minute.");
   }
 
   void lint_budget(long timeout, long retries) {
@@ -169,13 +208,28 @@ class Linter {
           "Name the interface that joins the nodes.");
   }
 
+  void lint_picked_interface() {
+    if (environment_.get("NCCL_SOCKET_IFNAME") || !for_containers(node_.oob.netdev)) return;
+    add("NCCL_SOCKET_IFNAME", "DEV-OOB",
+        fmt::format(
+            "Not set, and ranks will meet by {} ({}), a container, bridge or VPN interface: "
+            "peers may not reach it.",
+            node_.oob.netdev, node_.oob.address),
+        "Name the interface that joins the nodes.");
+  }
+
+  static bool for_containers(std::string_view netdev) {
+    static constexpr std::array<std::string_view, 13> kWrong = {
+        "docker", "virbr", "veth", "br-", "cni",       "flannel", "cali",
+        "tun",    "tap",   "wg",   "ppp", "tailscale", "ip6tnl"};
+    return std::any_of(kWrong.begin(), kWrong.end(),
+                       [netdev](std::string_view prefix) { return netdev.starts_with(prefix); });
+  }
+
   void lint_interface(const facts::NetDev& dev) {
-    static constexpr std::array<std::string_view, 8> kWrong = {"docker", "virbr", "veth", "br-",
-                                                               "cni",    "tun",   "tap",  "ip6tnl"};
-    if (std::any_of(kWrong.begin(), kWrong.end(),
-                    [&dev](std::string_view prefix) { return dev.name.starts_with(prefix); }))
+    if (for_containers(dev.name))
       add("NCCL_SOCKET_IFNAME", "DEV-OOB",
-          fmt::format("{} is a container, bridge or tunnel interface: peers may not reach it.",
+          fmt::format("{} is a container, bridge or VPN interface: peers may not reach it.",
                       dev.name),
           "Name the interface that joins the nodes.");
   }
@@ -188,10 +242,35 @@ class Linter {
           fmt::format("NCCL runs over TCP although this node has {} HCA{}.", hcas,
                       hcas == 1 ? "" : "s"),
           "Unset it.");
+    const std::string* net = environment_.get("NCCL_NET");
+    if (net && hcas != 0 && strcasecmp(net->c_str(), "Socket") == 0)
+      add("NCCL_NET", "DEV-FALLBACK",
+          fmt::format("NCCL runs over TCP although this node has {} HCA{}.", hcas,
+                      hcas == 1 ? "" : "s"),
+          "Unset it.");
+    lint_gdr_leftovers();
     if (known_version(22803, 22907) && environment_.number("NCCL_NET_PLUGIN_REF_COUNT", 0) < 1)
       add("NCCL_NET_PLUGIN_REF_COUNT", "DEV-PLUGIN",
           "This NCCL forgets the plugin after its last communicator, and loads another one next.",
           "NCCL_NET_PLUGIN_REF_COUNT=1");
+  }
+
+  // Both were set to get round a fault once, and cost most of the bandwidth.
+  void lint_gdr_leftovers() {
+    const bool possible = std::any_of(node_.hcas.begin(), node_.hcas.end(), [](const Hca& hca) {
+      return hca.gdr.way == facts::GdrWay::kPeermem || hca.gdr.way == facts::GdrWay::kDmabuf;
+    });
+    const std::string* level = environment_.get("NCCL_NET_GDR_LEVEL");
+    if (possible && level && (*level == "LOC" || *level == "0"))
+      add("NCCL_NET_GDR_LEVEL", "GDR-DIST",
+          "GPUDirect RDMA is off, and this node could do it: GPU memory goes through the host.",
+          "Unset it.");
+    const bool dmabuf_only = std::any_of(node_.hcas.begin(), node_.hcas.end(), [](const Hca& hca) {
+      return hca.gdr.way == facts::GdrWay::kDmabuf && !hca.gdr.peermem;
+    });
+    if (dmabuf_only && environment_.number("NCCL_DMABUF_ENABLE", 1) == 0)
+      add("NCCL_DMABUF_ENABLE", "GDR-NOMOD",
+          "DMA-BUF is this node's only way for GPUDirect RDMA, and it is off.", "Unset it.");
   }
 
   void lint_first_process() {

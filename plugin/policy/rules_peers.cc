@@ -90,9 +90,12 @@ std::string unlike(const facts::Node& node, const Candidate& one,
 
 std::string bond_text(const Candidate& one) {
   std::string out = fmt::format("{} is over the bond {}", one.hca->name, one.hca->bond);
-  if (!one.hca->bond_slaves.empty())
-    out += fmt::format(" ({})", fmt::join(one.hca->bond_slaves, ", "));
-  return out;
+  std::vector<std::string> slaves;
+  for (const facts::BondSlave& slave : one.hca->bond_slaves) slaves.push_back(slave.name);
+  if (slaves.empty()) return out;
+  const std::string trouble = one.hca->bond_trouble();
+  return out +
+         fmt::format(" ({}{}{})", fmt::join(slaves, ", "), trouble.empty() ? "" : ": ", trouble);
 }
 
 }  // namespace

@@ -96,7 +96,9 @@ TEST_CASE("a RoCE node with eight rails and a bond") {
   const Hca& bond = *node.find("mlx5_bond_0");
   CHECK(bond.bond == "bond0");
   CHECK(bond.bond_mode == "802.3ad 4");
-  CHECK(bond.bond_slaves == std::vector<std::string>{"eth0", "eth1"});
+  REQUIRE(bond.bond_slaves.size() == 2);
+  CHECK(bond.bond_slaves[1].name == "eth1");
+  CHECK(bond.bond_trouble().empty());
   CHECK(bond.ports[0].speed_mbps == 25000);
   CHECK(bond.ports[0].active_mtu == 1024);
   CHECK(bond.ports[0].pick.index == 1);
@@ -287,4 +289,53 @@ TEST_CASE("units of verbs") {
   CHECK(std::string(port_state_text(4)) == "ACTIVE");
   CHECK(std::string(port_state_text(9)) == "unknown");
   CHECK(std::string(phys_state_text(2)) == "Polling");
+}
+
+TEST_CASE("a bond's lower devices and what is odd about them") {
+  RoceNode made;
+  const auto trouble = [&made](const std::string& eth0, const std::string& eth1,
+                               const std::string& state) {
+    made.tree.write("class/net/eth0/speed", eth0 + "\n").write("class/net/eth1/speed", eth1 + "\n");
+    made.tree.write("class/net/eth1/operstate", state + "\n");
+    made.tree.write("nnd-netlink.json", R"({"links": [{"ifindex": 30, "name": "bond0",
+        "kind": "bond", "addrs": ["10.100.0.2/16"]}]})");
+    return collect(made.devices, sources(made.tree)).find("mlx5_bond_0")->bond_trouble();
+  };
+  CHECK(trouble("25000", "25000", "up").empty());
+  CHECK(trouble("25000", "10000", "up") == "eth0 25 Gbit/s, eth1 10 Gbit/s");
+  CHECK(trouble("25000", "-1", "down") == "eth1 is down");
+}
+
+TEST_CASE("the nearest GPUs of each HCA") {
+  RoceNode made;
+  const auto gpu = [&made](const std::string& above, const std::string& address) {
+    const std::string at = "devices/" + above + "/" + address;
+    made.tree.write(at + "/class", "0x030200\n")
+        .write(at + "/vendor", "0x10de\n")
+        .write(at + "/numa_node", "1\n")
+        .link("bus/pci/devices/" + address, "../../../" + at);
+  };
+  CHECK(collect(made.devices, sources(made.tree)).find("mlx5_0")->gpu_distance ==
+        PciDistance::kUnknown);
+  gpu("pci0000:40", "0000:41:00.0");
+  gpu("pci0000:00/0000:00:01.0", "0000:42:00.0");
+  gpu("pci0000:00/0000:00:01.0", "0000:43:00.0");
+  const Node node = collect(made.devices, sources(made.tree));
+  CHECK(node.pci.gpus.size() == 3);
+  CHECK(node.find("mlx5_0")->gpu_distance == PciDistance::kPix);
+  CHECK(node.find("mlx5_0")->near_gpus == std::vector<std::string>{"0000:42:00.0", "0000:43:00.0"});
+}
+
+TEST_CASE("a GID of another network namespace is read by itself") {
+  RoceNode made;
+  // Index 3 is the one that NCCL would pick; its interface is not in this namespace, and its type
+  // file answers with an error (here: it is a folder).
+  made.devices[0].ports[0].gids[3].ifindex = 99;
+  const std::string types = port_dir("mlx5_0", "0000:10:00.0") + "gid_attrs/types/";
+  std::filesystem::remove(made.tree.root() + "/" + types + "3");
+  made.tree.folder(types + "3");
+  const Node node = collect(made.devices, sources(made.tree));
+  CHECK(node.find("mlx5_0")->ports[0].gid(3)->type_error == EISDIR);
+  CHECK(node.find("mlx5_0")->ports[0].pick.index == -1);
+  CHECK(node.find("mlx5_1")->ports[0].pick.index == 3);
 }

@@ -22,6 +22,9 @@ std::vector<Lint> lint(Values values, int version = 23007,
   docker.ifindex = 50;
   docker.name = "docker0";
   made.node.network.devs.push_back(docker);
+  docker.ifindex = 51;
+  docker.name = "wg0";
+  made.node.network.devs.push_back(docker);
   if (change) change(made);
   const facts::Environment environment(std::move(values));
   made.node.nccl_version = version;
@@ -70,11 +73,18 @@ TEST_CASE("each variable, wrong and nearly wrong") {
       Row{"NCCL_IB_TIMEOUT", "31", "", ""},
       Row{"NCCL_IB_MQP_RETRY_ALL", "1", "QP-110", "refusals too"},
       Row{"NCCL_IB_MQP_RETRY_ALL", "0", "", ""},
+      Row{"NCCL_IB_MQP_RETRY_ALL", "1", "QP-110", "60 s"},
+      Row{"NCCL_IB_MQP_RETRY_CNT", "60", "QP-110", "183 s"},
+      Row{"NCCL_IB_MQP_RETRY_CNT", "48", "", ""},  // 118 s
+      Row{"NCCL_IB_MQP_RETRY_SLEEP_MSEC", "250", "QP-110", "149 s"},
+      Row{"NCCL_IB_MQP_RETRY_SLEEP_MSEC", "200", "", ""}, Row{"NCCL_IB_MQP_RETRY_CNT", "0", "", ""},
       Row{"NCCL_SOCKET_IFNAME", "docker0", "DEV-OOB", "docker0"},
       Row{"NCCL_SOCKET_IFNAME", "^docker0", "", ""}, Row{"NCCL_SOCKET_IFNAME", "lo", "", ""},
       Row{"NCCL_SOCKET_IFNAME", "eth9", "DEV-OOB", "None of these"},
       Row{"NCCL_SOCKET_IFNAME", "eth9,ens", "", ""},
       Row{"NCCL_SOCKET_IFNAME", "=ens", "DEV-OOB", "None"},
+      Row{"NCCL_SOCKET_IFNAME", "wg0", "DEV-OOB", "VPN"}, Row{"NCCL_NET", "IB", "", ""},
+      Row{"NCCL_NET", "socket", "DEV-FALLBACK", "3 HCAs"},
       Row{"NCCL_IB_DISABLE", "1", "DEV-FALLBACK", "3 HCAs"}, Row{"NCCL_IB_DISABLE", "0", "", ""});
   INFO(row.variable << "=" << row.value);
   const auto found = lint({{row.variable, row.value}});
@@ -103,6 +113,60 @@ TEST_CASE("a GID index must fit every device that is taken") {
           forced_on_one(made);
           made.port("mlx5_1").skip = facts::Skip::kNotActive;
         }).empty());
+}
+
+TEST_CASE("a GID index must not be worse than what NCCL would find") {
+  const auto forced = [](facts::GidType type, const char* prefix, bool better) {
+    return [=](MadeNode& made) {
+      facts::Port& port = made.port("mlx5_1");
+      if (!better) port.gids.clear();
+      port.gids.push_back(make_gid(0, prefix, 3, type));
+      port.pick = {0, facts::PickBasis::kForced, "forced"};
+    };
+  };
+  using facts::GidType;
+  const Values at_0 = {{"NCCL_IB_GID_INDEX", "0"}};
+  const auto link_local = lint(at_0, 23007, forced(GidType::kRoceV2, "fe80::2/64", true));
+  REQUIRE(link_local.size() == 1);
+  CHECK(link_local[0].msg.starts_with("At this index mlx5_1:1 has a link-local"));
+  CHECK(lint(at_0, 23007, forced(GidType::kRoceV1, "10.200.1.2/24", true)).size() == 1);
+  CHECK(lint(at_0, 23007, forced(GidType::kRoceV2, "10.200.1.2/24", true)).empty());
+  // Where there is no better one the index is not at fault.
+  CHECK(lint(at_0, 23007, forced(GidType::kRoceV2, "fe80::2/64", false)).empty());
+}
+
+TEST_CASE("the interface that NCCL picks by itself") {
+  const auto picked = [](const char* netdev) {
+    return [=](MadeNode& made) { made.node.oob = {netdev, "172.17.0.1", ""}; };
+  };
+  const auto found = lint({}, 23007, picked("docker0"));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].variable == "NCCL_SOCKET_IFNAME");
+  CHECK(found[0].msg.find("meet by docker0 (172.17.0.1)") != std::string::npos);
+  CHECK(lint({}, 23007, picked("ens2")).empty());
+  CHECK(lint({}, 23007, picked("")).empty());
+  CHECK(lint({{"NCCL_SOCKET_IFNAME", "ens2"}}, 23007, picked("docker0")).empty());
+}
+
+TEST_CASE("leftovers that turn GPUDirect off") {
+  const auto way = [](facts::GdrWay by, bool peermem) {
+    return [=](MadeNode& made) {
+      for (facts::Hca& hca : made.node.hcas) {
+        hca.gdr.way = by;
+        hca.gdr.peermem = peermem;
+      }
+    };
+  };
+  using facts::GdrWay;
+  for (const char* level : {"LOC", "0"}) {
+    CHECK(lint({{"NCCL_NET_GDR_LEVEL", level}}, 23007, way(GdrWay::kPeermem, true)).size() == 1);
+    CHECK(lint({{"NCCL_NET_GDR_LEVEL", level}}, 23007, way(GdrWay::kNone, false)).empty());
+  }
+  CHECK(lint({{"NCCL_NET_GDR_LEVEL", "SYS"}}, 23007, way(GdrWay::kPeermem, true)).empty());
+  const Values off = {{"NCCL_DMABUF_ENABLE", "0"}};
+  CHECK(lint(off, 23007, way(GdrWay::kDmabuf, false)).size() == 1);
+  CHECK(lint(off, 23007, way(GdrWay::kDmabuf, true)).empty());
+  CHECK(lint({{"NCCL_DMABUF_ENABLE", "1"}}, 23007, way(GdrWay::kDmabuf, false)).empty());
 }
 
 TEST_CASE("NCCL 2.28.3 to 2.29.7 need the plugin's reference kept") {

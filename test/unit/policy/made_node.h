@@ -86,7 +86,7 @@ struct MadeNode {
     dev.kind = "bond";
     hca.netdev = hca.bond = dev.name;
     hca.ports[0].gids[0].netdev = dev.name;
-    hca.bond_slaves = {"eth0", "eth1"};
+    hca.bond_slaves = {{"eth0", "up", 0}, {"eth1", "up", 0}};
     return hca;
   }
 

@@ -1,0 +1,88 @@
+#include "facts/pci.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace nnd::facts {
+
+namespace {
+
+constexpr unsigned long kVga = 0x0300;
+constexpr unsigned long k3d = 0x0302;
+constexpr unsigned long kInfiniband = 0x0207;
+constexpr unsigned long kEthernet = 0x0200;
+constexpr unsigned long kNvidia = 0x10de;
+constexpr unsigned long kMellanox = 0x15b3;
+
+unsigned long hex(const FileTree& sysfs, const std::string& path) {  // 0: not read
+  return std::strtoul(sysfs.read(path, 64).text.c_str(), nullptr, 16);
+}
+
+std::vector<std::string_view> components(std::string_view path) {
+  std::vector<std::string_view> out;
+  for (std::size_t at = 0; at < path.size();) {
+    const auto end = std::min(path.find('/', at), path.size());
+    if (end > at) out.push_back(path.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
+bool is_function(std::string_view name) {  // "0000:c1:00.0", not "pci0000:c0"
+  return name.size() >= 12 && name[name.size() - 2] == '.';
+}
+
+}  // namespace
+
+PciBus read_pci_bus(const FileTree& sysfs) {
+  PciBus out;
+  for (const std::string& address : sysfs.list("bus/pci/devices")) {
+    const std::string at = "bus/pci/devices/" + address;
+    const unsigned long kind = hex(sysfs, at + "/class") >> 8;
+    const bool display = kind == kVga || kind == k3d;
+    if (!display && kind != kInfiniband && kind != kEthernet) continue;
+    const unsigned long vendor = hex(sysfs, at + "/vendor");
+    const bool gpu = display && vendor == kNvidia;
+    const bool rdma = kind == kInfiniband || (kind == kEthernet && vendor == kMellanox);
+    if (!gpu && !rdma) continue;
+    PciFunction function{address, sysfs.resolve(at).value_or(""),
+                         static_cast<int>(sysfs.read_number(at + "/numa_node").value_or(-1))};
+    (gpu ? out.gpus : out.rdma).push_back(std::move(function));
+  }
+  return out;
+}
+
+PciDistance pci_distance(std::string_view path_a, int numa_a, std::string_view path_b, int numa_b) {
+  const auto a = components(path_a);
+  const auto b = components(path_b);
+  std::size_t common = 0;
+  while (common < a.size() && common < b.size() && a[common] == b[common]) ++common;
+  if (common == 0 || a.empty() || !is_function(a.back()) || b.empty() || !is_function(b.back()))
+    return PciDistance::kUnknown;
+  if (is_function(a[common - 1])) {
+    // A switch is two bridges, one above the other: what hangs on it is one or two steps below.
+    const std::size_t below = std::max(a.size(), b.size()) - common;
+    return below <= 2 ? PciDistance::kPix : PciDistance::kPxb;
+  }
+  if (numa_a >= 0 && numa_b >= 0) return numa_a == numa_b ? PciDistance::kPhb : PciDistance::kSys;
+  const bool same_root = a[common - 1].starts_with("pci");
+  return same_root ? PciDistance::kPhb : PciDistance::kUnknown;
+}
+
+const char* pci_distance_text(PciDistance distance) {
+  switch (distance) {
+    case PciDistance::kPix:
+      return "PIX";
+    case PciDistance::kPxb:
+      return "PXB";
+    case PciDistance::kPhb:
+      return "PHB";
+    case PciDistance::kSys:
+      return "SYS";
+    case PciDistance::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+}  // namespace nnd::facts

@@ -1,0 +1,43 @@
+// The PCI bus: which GPUs are there, how far an HCA is from them, and RDMA hardware that no RDMA
+// driver has taken.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "facts/sysfs.h"
+
+namespace nnd::facts {
+
+struct PciFunction {
+  std::string address;  // "0000:c1:00.0"
+  std::string path;     // within sysfs, all links followed
+  int numa = -1;        // -1: not known
+};
+
+struct PciBus {
+  std::vector<PciFunction> gpus;  // NVIDIA's, by address
+  // InfiniBand controllers, and Mellanox Ethernet ones: what could do RDMA with a driver.
+  std::vector<PciFunction> rdma;
+};
+
+// One small file per function on the bus, and three more per GPU and RDMA function.
+PciBus read_pci_bus(const FileTree& sysfs);
+
+// As NCCL names them (graph/topo.h, 2.18.3 to 2.30.7), nearest first.
+enum class PciDistance : std::uint8_t {
+  kPix,  // below one PCIe switch
+  kPxb,  // over several switches, not over a CPU
+  kPhb,  // over a CPU
+  kSys,  // over the link between CPUs
+  kUnknown
+};
+
+// From the two functions' places in sysfs; a NUMA node of -1 is not known.
+PciDistance pci_distance(std::string_view path_a, int numa_a, std::string_view path_b, int numa_b);
+
+const char* pci_distance_text(PciDistance distance);  // "PIX", ...; "unknown"
+
+}  // namespace nnd::facts
