@@ -195,6 +195,28 @@ TEST_CASE("the rules are those of the NCCL that is named") {
   CHECK(look({"--scenario", kBond, "--nccl", "2.30.7"})["lint"].empty());
 }
 
+TEST_CASE("values of NCCL's own files count as in a job") {
+  const Scratch home;
+  home.file(".nccl.conf", "NCCL_IB_HCA=^=mlx5_bond_0\nNCCL_NET_DIAG_MODE=enforce\n");
+  const json result = look({"--scenario", kBond}, {{"HOME", home.path()}});
+  CHECK(result["policy"]["mode"] == "enforce");
+  CHECK(hca(result, "mlx5_bond_0")["verdict"] == "skipped");
+  CHECK(exit_code(result) == 0);
+  const json overridden =
+      look({"--scenario", kBond}, {{"HOME", home.path()}, {"NCCL_IB_HCA", "mlx5_"}});
+  CHECK(hca(overridden, "mlx5_bond_0")["verdict"] == "refused");
+  REQUIRE(overridden["lint"].size() == 1);
+  CHECK(overridden["lint"][0]["cause"] == "INC-ENV");
+}
+
+TEST_CASE("GPUs near each HCA, and the interface that ranks meet by") {
+  const json result = look({"--scenario", kBond});
+  CHECK(hca(result, "mlx5_0")["gpus"]["distance"] == "PIX");
+  CHECK(hca(result, "mlx5_0")["gpus"]["nearest"].size() == 1);
+  CHECK(result["system"]["gpus"] == 8);
+  CHECK(result["system"]["oob"]["address"] == "10.1.0.11");
+}
+
 TEST_CASE("misspelt settings of the shim are warnings") {
   const json result = look({"--scenario", kBond}, {{"NCCL_NET_DIAG_MOD", "enforce"}});
   REQUIRE(result["lint"].size() == 1);

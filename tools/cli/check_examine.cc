@@ -1,6 +1,7 @@
 #include "cli/check_examine.h"
 
 #include <fmt/format.h>
+#include <stdlib.h>
 
 #include <cerrno>
 #include <chrono>
@@ -57,12 +58,25 @@ verbs::Survey look(const config::Settings& settings, const facts::Sources& sourc
   return survey;
 }
 
+// NCCL puts its files' values into the environment before it loads a plugin: where there is none
+// yet, the user's file first.
+void take_conf_files() {
+  const facts::Environment environment = facts::Environment::of_process();
+  const std::string* home = environment.get("HOME");
+  const facts::System system =
+      facts::read_system({facts::FileTree("/sys"), "", home ? *home : std::string(), environment});
+  for (const facts::ConfFile& file : system.conf_files)
+    for (const auto& [name, value] : file.values)
+      if (value != "<hidden>") setenv(name.c_str(), value.c_str(), 0);
+}
+
 }  // namespace
 
 Checked examine(const CheckInput& input) {
   const auto start = std::chrono::steady_clock::now();
   Checked out;
   out.host = input.host;
+  take_conf_files();
   out.settings = config::load_settings();
   out.policy = load_policy(input, out.settings);
   auto sources = facts::Sources::of_process(out.settings, input.nccl_version);

@@ -75,20 +75,24 @@ json gid_json(const Port& port) {
 }
 
 json hca_json(const Hca& hca) {
-  json out = {{"name", hca.name},
-              {"port", json()},
-              {"netdev", text_or_null(hca.netdev)},
-              {"bond", text_or_null(hca.bond)},
-              {"pci", text_or_null(hca.pci)},
-              {"vf_of", text_or_null(hca.physfn)},
-              {"numa", hca.numa < 0 ? json() : json(hca.numa)},
-              {"firmware", text_or_null(hca.firmware)},
-              {"uverbs", {{"name", hca.uverbs_name}, {"node", uverbs_text(hca.uverbs)}}},
-              {"gdr",
-               {{"way", facts::gdr_way_text(hca.gdr.way)},
-                {"why", hca.gdr.why},
-                {"peermem", hca.gdr.peermem},
-                {"dmabuf", hca.gdr.dmabuf ? json(*hca.gdr.dmabuf) : json()}}}};
+  json out = {
+      {"name", hca.name},
+      {"port", json()},
+      {"netdev", text_or_null(hca.netdev)},
+      {"bond", text_or_null(hca.bond)},
+      {"bond_trouble", text_or_null(hca.bond_trouble())},
+      {"pci", text_or_null(hca.pci)},
+      {"vf_of", text_or_null(hca.physfn)},
+      {"numa", hca.numa < 0 ? json() : json(hca.numa)},
+      {"firmware", text_or_null(hca.firmware)},
+      {"gpus",
+       {{"distance", facts::pci_distance_text(hca.gpu_distance)}, {"nearest", hca.near_gpus}}},
+      {"uverbs", {{"name", hca.uverbs_name}, {"node", uverbs_text(hca.uverbs)}}},
+      {"gdr",
+       {{"way", facts::gdr_way_text(hca.gdr.way)},
+        {"why", hca.gdr.why},
+        {"peermem", hca.gdr.peermem},
+        {"dmabuf", hca.gdr.dmabuf ? json(*hca.gdr.dmabuf) : json()}}}};
   if (hca.pcie.current_gts > 0 || hca.pcie.current_width > 0)
     out["pcie"] = {{"gts", hca.pcie.current_gts},
                    {"max_gts", hca.pcie.max_gts},
@@ -150,12 +154,15 @@ json gpudirect_json(const facts::Node& node) {
           {"iommu", text_or_null(system.iommu)}};
 }
 
-json limits_json(const facts::Node& node) {
-  const facts::Limits& limits = node.system.limits;
-  return {{"memlock", limit_or_null(limits.memlock_soft)},
-          {"nofile", limit_or_null(limits.nofile_soft)},
-          {"cap_ipc_lock", limits.cap_ipc_lock},
-          {"dev_infiniband", node.system.dev_infiniband}};
+json limits_json(const Checked& checked) {
+  const facts::System& system = checked.node.system;
+  const facts::Limits& limits = system.limits;
+  return {
+      {"memlock", limit_or_null(limits.memlock_soft)},
+      {"nofile", limit_or_null(limits.nofile_soft)},
+      {"cap_ipc_lock", limits.cap_ipc_lock},
+      // Where sysfs is not the machine's own, /dev is not its twin.
+      {"dev_infiniband", checked.settings.sysfs == "/sys" ? json(system.dev_infiniband) : json()}};
 }
 
 json system_json(const facts::Node& node) {
@@ -164,7 +171,13 @@ json system_json(const facts::Node& node) {
           {"rdma_core", text_or_null(system.rdma_core)},
           {"ofed", text_or_null(system.ofed)},
           {"container", system.container},
-          {"network_problem", text_or_null(node.network.error)}};
+          {"gpus", node.pci.gpus.size()},
+          {"rdma_pci_functions", node.pci.rdma.size()},
+          {"network_problem", text_or_null(node.network.error)},
+          {"oob",
+           {{"netdev", text_or_null(node.oob.netdev)},
+            {"address", text_or_null(node.oob.address)},
+            {"why", node.oob.why}}}};
 }
 
 json verdicts_json(const std::vector<policy::Verdict>& verdicts) {

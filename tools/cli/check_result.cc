@@ -32,7 +32,8 @@ Tally count(const Checked& checked) {
     if (verdict.decision == Decision::kRefuse) ++out.refused;
     if (verdict.decision == Decision::kWarn) ++out.warnings;
   }
-  out.warnings += checked.lint.size() + checked.settings.complaints.size();
+  if (checked.judgement.mode != policy::Mode::kObserve)
+    out.warnings += checked.lint.size() + checked.settings.complaints.size();
   for (const facts::Hca& hca : checked.node.hcas)
     for (const facts::Port& port : hca.ports)
       if (port.skip == facts::Skip::kTaken) ++out.taken;
@@ -47,7 +48,7 @@ std::vector<std::string> broken(const Checked& checked, const CheckDemands& dema
   std::vector<std::string> out;
   const facts::Node& node = checked.node;
   if (!checked.judgement.network_refused.empty()) out.push_back(checked.judgement.network_refused);
-  const bool hardware = !node.hcas.empty() || !node.sysfs_hcas.empty();
+  const bool hardware = !node.hcas.empty() || !node.sysfs_hcas.empty() || !node.pci.rdma.empty();
   if (hardware && tally.taken == 0 && !node.rdma_unwanted)
     out.push_back("RDMA hardware is here, and NCCL can use none of it.");
   for (const facts::Finding& finding : node.findings)
@@ -60,7 +61,7 @@ std::vector<std::string> broken(const Checked& checked, const CheckDemands& dema
 
 std::string sentence(const Checked& checked, const Tally& tally) {
   const facts::Node& node = checked.node;
-  if (node.hcas.empty() && node.sysfs_hcas.empty())
+  if (node.hcas.empty() && node.sysfs_hcas.empty() && node.pci.rdma.empty())
     return "There is no RDMA here: NCCL will use TCP.";
   if (node.rdma_unwanted) return "The environment asks NCCL not to use RDMA.";
   const std::size_t refused = checked.judgement.refused.size();
@@ -109,7 +110,7 @@ nlohmann::json check_result(const Checked& checked, const CheckDemands& demands)
           {"verbs", verbs_json(checked.survey)},
           {"hcas", hcas_json(checked)},
           {"gpudirect", gpudirect_json(checked.node)},
-          {"limits", limits_json(checked.node)},
+          {"limits", limits_json(checked)},
           {"system", system_json(checked.node)},
           {"verdicts", verdicts_json(checked.judgement.verdicts)},
           {"lint", lint_json(checked)},

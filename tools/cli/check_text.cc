@@ -24,7 +24,13 @@ class Page {
     grouped("GPUDirect RDMA", [](const json& hca) {
       return hca["gdr"]["way"].get<std::string>() + ": " + hca["gdr"]["why"].get<std::string>();
     });
-    limits();
+    grouped("Nearest GPUs", [](const json& hca) {
+      const json& near = hca["gpus"]["nearest"];
+      std::string out = hca["gpus"]["distance"].get<std::string>() + ":";
+      for (const json& gpu : near) out += " " + gpu.get<std::string>();
+      return near.empty() ? std::string() : out;
+    });
+    system();
     verdicts();
     lint();
     proposal();
@@ -137,8 +143,12 @@ class Page {
     }
     if (order.empty()) return;
     out_ += title(heading);
-    for (const std::string& said : order)
-      out_ += fmt::format("  {}: {}\n", fmt::join(names[said], ", "), said);
+    for (const std::string& said : order) {
+      const auto& own = names[said];
+      const bool all = own.size() == result_["hcas"].size() && own.size() > 2;
+      out_ += fmt::format("  {}: {}\n",
+                          all ? std::string("all") : fmt::format("{}", fmt::join(own, ", ")), said);
+    }
   }
 
   static std::string limit_text(const json& value, double unit, const char* name) {
@@ -146,14 +156,20 @@ class Page {
                            : fmt::format("{:g}{}", value.get<double>() / unit, name);
   }
 
-  void limits() {
+  void system() {
     const json& limits = result_["limits"];
-    out_ += title("Limits");
-    out_ += fmt::format("  locked memory {}{}, open files {}, /dev/infiniband is {}\n",
+    const json& oob = result_["system"]["oob"];
+    out_ += title("This process");
+    out_ += fmt::format("  locked memory {}{}, open files {}",
                         limit_text(limits["memlock"], 1024 * 1024, " MiB"),
-                        limits["cap_ipc_lock"].get<bool>() ? " (CAP_IPC_LOCK: does not apply)" : "",
-                        limit_text(limits["nofile"], 1, ""),
-                        limits["dev_infiniband"].get<bool>() ? "there" : "missing");
+                        limits["cap_ipc_lock"].get<bool>() ? " (not with CAP_IPC_LOCK)" : "",
+                        limit_text(limits["nofile"], 1, ""));
+    if (limits["dev_infiniband"].is_boolean())
+      out_ += limits["dev_infiniband"].get<bool>() ? ", /dev/infiniband is there"
+                                                   : ", /dev/infiniband is missing";
+    out_ += fmt::format("\n  ranks will meet by {}{} ({})\n", text_of(oob["netdev"], "nothing"),
+                        oob["address"].is_string() ? " " + oob["address"].get<std::string>() : "",
+                        oob["why"].get<std::string>());
   }
 
   void told(const std::string& word, Colour colour, const std::string& sentence,
