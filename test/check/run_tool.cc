@@ -28,14 +28,11 @@ std::string content(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-}  // namespace
-
-Outcome run_tool(const std::vector<std::string>& arguments, const Environment& environment) {
+Outcome run(const std::vector<std::string>& words, const Environment& environment) {
   const Scratch scratch;
-  std::string command = "env -i TMPDIR=" + quoted(scratch.path().string());
+  std::string command = "env -i PATH=/usr/bin:/bin TMPDIR=" + quoted(scratch.path().string());
   for (const auto& [name, value] : environment) command += " " + quoted(name + "=" + value);
-  command += std::string(" ") + quoted(NND_TOOL) + " check";
-  for (const std::string& argument : arguments) command += " " + quoted(argument);
+  for (const std::string& word : words) command += " " + quoted(word);
   const fs::path out = scratch.path() / "out";
   const fs::path err = scratch.path() / "err";
   command += " >" + quoted(out.string()) + " 2>" + quoted(err.string());
@@ -45,6 +42,18 @@ Outcome run_tool(const std::vector<std::string>& arguments, const Environment& e
   outcome.out = content(out);
   outcome.err = content(err);
   return outcome;
+}
+
+}  // namespace
+
+Outcome run_tool(const std::vector<std::string>& arguments, const Environment& environment) {
+  std::vector<std::string> command = {NND_TOOL, "check"};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return run(command, environment);
+}
+
+Outcome run_script(const std::string& script, const Environment& environment) {
+  return run({"bash", script}, environment);
 }
 
 Scratch::Scratch() {

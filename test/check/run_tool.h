@@ -21,6 +21,9 @@ struct Outcome {
 
 Outcome run_tool(const std::vector<std::string>& arguments, const Environment& environment = {});
 
+// An example's script, in the same kind of environment, with $NND_TOOL and a log of its own.
+Outcome run_script(const std::string& script, const Environment& environment);
+
 // A folder of its own, removed with everything in it.
 class Scratch {
  public:

@@ -251,3 +251,43 @@ TEST_CASE("16 HCAs with 256 GIDs each are examined in less than a second") {
   CHECK(result["hcas"][15]["gid_table"] == 256);
   CHECK(result["took_ms"].get<double>() < 1000);
 }
+
+TEST_CASE("the examples turn the verdict into what a scheduler reads") {
+  const Scratch scratch;
+  // Their tool looks at an emulated host.
+  const std::string bond =
+      scratch.file("bond.sh", "#!/bin/sh\nexec " NND_TOOL " \"$@\" --scenario '" + kBond + "'\n");
+  const std::string healthy =
+      scratch.file("healthy.sh", "#!/bin/sh\nexec " NND_TOOL " \"$@\" --scenario '" + kScenarios +
+                                     "/rails-routed.toml'\n");
+  for (const std::string& tool : {bond, healthy})
+    std::filesystem::permissions(tool, std::filesystem::perms::owner_all);
+  const std::string examples = NND_EXAMPLES;
+  const auto run = [&](const char* script, const std::string& tool, Environment more) {
+    more["NND_TOOL"] = tool;
+    more["NND_CHECK_LOG"] = scratch.path() / "check.json";
+    return run_script(examples + script, more);
+  };
+  const char* prolog = "/slurm-prolog/prolog.sh";
+  CHECK(run(prolog, bond, {}).exit_code == 0);
+  CHECK(run(prolog, bond, {{"NND_EXPECT_HCAS", "9"}}).exit_code == 1);
+  // A wrong policy file must not drain every node.
+  CHECK(run(prolog, bond, {{"NCCL_NET_DIAG_POLICY", "/nowhere.toml"}}).exit_code == 0);
+  CHECK(run(prolog, "/nowhere", {}).exit_code == 1);
+
+  const Outcome task = run("/slurm-prolog/task-prolog.sh", bond, {});
+  CHECK(task.exit_code == 0);
+  CHECK(task.out.find("print   warn    mlx5_bond_0 is over the bond bond0") != std::string::npos);
+  CHECK(task.out.find("\nexport NCCL_IB_HCA==" + kRails + "\n") != std::string::npos);
+  const Outcome own = run("/slurm-prolog/task-prolog.sh", bond,
+                          {{"NCCL_IB_HCA", "=mlx5_0"}, {"SLURM_LOCALID", "1"}});
+  CHECK(own.out.empty());
+
+  const char* health = "/node-health/check-hcas.sh";
+  CHECK(run(health, healthy, {}).exit_code == 0);
+  const Outcome warned = run(health, bond, {});
+  CHECK(warned.exit_code == 1);
+  CHECK(warned.out.find("mlx5_bond_0 is over the bond bond0") != std::string::npos);
+  CHECK(run(health, bond, {{"NND_EXPECT_HCAS", "9"}}).exit_code == 2);
+  CHECK(run(health, bond, {{"NCCL_NET_DIAG_POLICY", "/nowhere.toml"}}).exit_code == 3);
+}
