@@ -249,6 +249,8 @@ TEST_CASE("16 HCAs with 256 GIDs each are examined in less than a second") {
   const json result = look({"--scenario", kScenarios + "/sixteen-hca-256-gids.toml"});
   CHECK(result["hcas"].size() == 16);
   CHECK(result["hcas"][15]["gid_table"] == 256);
+  CHECK(result["hcas"][15]["gids"].get<int>() > 250);
+  CHECK(result["hcas"][15]["gid_types_unreadable"] == 0);
   CHECK(result["took_ms"].get<double>() < 1000);
 }
 

@@ -107,9 +107,13 @@ void add_port(const Port& port, json& out) {
   out["phys_state"] = facts::phys_state_text(port.phys_state);
   out["link_layer"] = facts::link_layer_text(port.link_layer);
   out["speed_mbps"] = port.speed_mbps;
+  out["width"] = port.width;
   out["mtu"] = port.active_mtu;
   out["gids"] = port.gids.size();
   out["gid_table"] = port.gid_table_length;
+  out["gid_types_unreadable"] =
+      std::count_if(port.gids.begin(), port.gids.end(),
+                    [](const facts::Gid& gid) { return gid.type_error != 0; });
   out["pick"] = gid_json(port);
   if (port.infiniband()) out["lid"] = port.lid;
 }
