@@ -8,9 +8,9 @@
 
 namespace conformance {
 
-namespace {
+std::chrono::milliseconds patience{10000};
 
-constexpr auto kPatience = std::chrono::seconds(10);
+namespace {
 
 bool is_zero(const ibv_gid& gid) {
   return gid.global.interface_id == 0 && gid.global.subnet_prefix == 0;
@@ -189,7 +189,7 @@ int post_receive(ibv_qp* qp, std::uint64_t id, std::vector<ibv_sge> sges) {
 }
 
 std::optional<ibv_wc> next(ibv_cq* cq) {
-  const auto end = std::chrono::steady_clock::now() + kPatience;
+  const auto end = std::chrono::steady_clock::now() + patience;
   ibv_wc wc{};
   while (std::chrono::steady_clock::now() < end) {
     const int got = ibv_poll_cq(cq, 1, &wc);
@@ -202,9 +202,8 @@ std::optional<ibv_wc> next(ibv_cq* cq) {
 
 std::optional<ibv_async_event> next_event(ibv_context* context) {
   pollfd ready{context->async_fd, POLLIN, 0};
-  const int patience = static_cast<int>(std::chrono::milliseconds(kPatience).count());
   ibv_async_event event{};
-  if (::poll(&ready, 1, patience) != 1) return std::nullopt;
+  if (::poll(&ready, 1, static_cast<int>(patience.count())) != 1) return std::nullopt;
   if (verbs().get_async_event(context, &event) != 0) return std::nullopt;
   return event;
 }

@@ -112,7 +112,10 @@ struct Send {
 int post(ibv_qp* qp, Send send);
 int post_receive(ibv_qp* qp, std::uint64_t id, std::vector<ibv_sge> sges);
 
-// The next completion, or nothing after ten seconds.
+// How long a completion or an event is waited for. Set before the first case runs.
+extern std::chrono::milliseconds patience;
+
+// The next completion or event, or nothing when patience ends.
 std::optional<ibv_wc> next(ibv_cq* cq);
 std::optional<ibv_async_event> next_event(ibv_context* context);
 

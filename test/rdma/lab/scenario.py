@@ -75,7 +75,8 @@ _scenarios = []
 
 
 def scenario(function=None, *, must_fail=False):
-    """Marks a function of (lab). must_fail: a negative control, which passes when an assertion in it fails."""
+    """Marks a function of (lab). It returns why it can't run here, or nothing. must_fail: a negative control, which passes when an
+    assertion in it fails."""
 
     def mark(function):
         _scenarios.append((function, must_fail))
@@ -94,13 +95,14 @@ def run_all(only=()):
         if only and name not in only:
             continue
         start = time.monotonic()
-        problem = _run(function, name)
+        problem, skipped = _run(function, name)
         if must_fail:
             asserted = problem is not None and "AssertionError" in problem
             problem = None if asserted else f"must fail by an assertion, but: {problem or 'it passed'}"
         verdict = "not ok" if problem else "ok"
         title = (function.__doc__ or "").strip().split("\n")[0]
-        print(f"{verdict} - {name}: {title} ({time.monotonic() - start:.1f} s)", flush=True)
+        note = f" # SKIPPED: {skipped}" if skipped else ""
+        print(f"{verdict} - {name}: {title} ({time.monotonic() - start:.1f} s){note}", flush=True)
         if problem:
             failed += 1
             print(problem, flush=True)
@@ -108,15 +110,15 @@ def run_all(only=()):
 
 
 def _run(function, name):
+    """The problem, and why it did not run."""
     fabric.forget_neighbours()
     try:
         with Lab(name) as lab:
-            function(lab)
+            return None, function(lab)
     except Exception:  # one scenario's end is not the others'
-        return traceback.format_exc()
+        return traceback.format_exc(), None
     finally:
         keep_logs()
-    return None
 
 
 def keep_logs():
