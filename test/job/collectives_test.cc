@@ -122,12 +122,13 @@ TEST_CASE("a collective that others never join is ended by an abort", "[communic
   spec.actions = {
       {.kind = Kind::kCreate},
       {.kind = Kind::kCollective, .bytes = 4000000},
-      {.kind = Kind::kCollective, .bytes = 4000000, .wait = false, .only_rank = 0},
       {.kind = Kind::kAbort},
       {.kind = Kind::kCreate, .comm = 1},
       {.kind = Kind::kCollective, .comm = 1, .bytes = 4000},
       {.kind = Kind::kDestroy, .comm = 1},
   };
+  if (nnd::test::aborts_under_way())
+    spec.actions.insert(spec.actions.begin() + 2, nnd::test::lone_collective());
   CHECK(failures(run_job(spec)) == "");
 }
 
@@ -172,8 +173,10 @@ TEST_CASE("a deadline ends the ranks", "[refusals]") {
       {.kind = Kind::kCreate, .comm = 1, .only_rank = 1});  // waits for an identity for ever
   const JobResult result = run_job(spec);
   CHECK_FALSE(result.ok());
-  CHECK(result.ranks.at(0).late);
-  CHECK(result.ranks.at(1).late);
+  for (const RankResult& rank : result.ranks) {
+    CHECK(rank.late);
+    CHECK(rank.stacks.find("softcuda::run_rank") != std::string::npos);  // says where it hangs
+  }
 }
 
 TEST_CASE("a rank that kills itself is told by its signal", "[refusals]") {

@@ -12,6 +12,7 @@ FabricJob::FabricJob(int gpus_per_node) {
   spec.nodes = 2;
   spec.gpus_per_node = gpus_per_node;
   spec.deadline_sec = 120;
+  spec.grace_sec = 10;
   spec.environment = {{"NCCL_NET_PLUGIN", "diag"},
                       {"NCCL_DEBUG", "INFO"},
                       {"NCCL_NET_PLUGIN_REF_COUNT", "1"},

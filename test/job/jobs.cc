@@ -19,6 +19,12 @@ std::string wanted_version() {
   return version == nullptr ? "2.28.9" : version;
 }
 
+// The end of a rank's output: Catch2 takes minutes to wrap a text of megabytes.
+std::string tail(const std::string& output) {
+  constexpr std::size_t kMost = 8000;
+  return output.size() <= kMost ? output : "...\n" + output.substr(output.size() - kMost);
+}
+
 }  // namespace
 
 const std::string& nccl_library() {
@@ -47,12 +53,20 @@ softcuda::JobSpec socket_job(int nodes, int gpus_per_node) {
   spec.nodes = nodes;
   spec.gpus_per_node = gpus_per_node;
   spec.deadline_sec = 120;
+  spec.grace_sec = 10;
   spec.environment = {{"NCCL_IB_DISABLE", "1"},
                       {"NCCL_SOCKET_IFNAME", "lo"},
                       {"NCCL_NET_PLUGIN", "none"},
                       {"NCCL_DEBUG", "WARN"}};
   return spec;
 }
+
+softcuda::Action lone_collective() {
+  return {
+      .kind = softcuda::Action::Kind::kCollective, .bytes = 4000000, .wait = false, .only_rank = 0};
+}
+
+bool aborts_under_way() { return nccl_version() < 22300 || nccl_version() >= 22600; }
 
 std::string failures(const softcuda::JobResult& result) {
   std::ostringstream text;
@@ -61,10 +75,12 @@ std::string failures(const softcuda::JobResult& result) {
     if (!rank.error.empty()) text << "rank " << rank.rank << ": " << rank.error << "\n";
     if (rank.signal) text << "rank " << rank.rank << ": signal " << *rank.signal << "\n";
     if (rank.late) text << "rank " << rank.rank << ": not done at the deadline\n";
-    if (!rank.done && !rank.output.empty()) text << rank.output << "\n";
+    if (rank.stopped) text << "rank " << rank.rank << ": stopped after another had failed\n";
+    if (!rank.done) text << tail(rank.output) << rank.stacks;
   }
   if (text.str().empty() && !result.ok()) text << "a rank ended early\n";
-  return text.str();
+  constexpr std::size_t kMost = 40000;
+  return text.str().substr(0, kMost);
 }
 
 TemporaryDirectory::TemporaryDirectory() {

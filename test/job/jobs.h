@@ -17,6 +17,14 @@ int nccl_version();
 // A job over NCCL's own sockets on the loopback: nodes times GPUs, nothing to do yet.
 softcuda::JobSpec socket_job(int nodes, int gpus_per_node);
 
+// A collective that rank 0 starts, and nobody else.
+softcuda::Action lone_collective();
+
+// Whether ncclCommAbort ends while a collective is under way. Not from 2.23 to 2.25: their proxy
+// thread doesn't look at the abort flag while it has something to do (src/proxy.cc,
+// ncclProxyProgress; put right in 2.26), with and without our plugin.
+bool aborts_under_way();
+
 // What went wrong, one line per rank; empty when the job is fine.
 std::string failures(const softcuda::JobResult& result);
 

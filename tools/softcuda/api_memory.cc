@@ -119,13 +119,20 @@ int copy(void* to, const void* from, std::size_t bytes, int /*kind*/) {
   return kSuccess;
 }
 
+void fill(void* to, int value, std::size_t bytes) {
+  if (value == 0)
+    zero(to, bytes);
+  else
+    std::memset(to, value, bytes);
+}
+
 int set_async(void* to, int value, std::size_t bytes, void* stream) {
-  return enqueue(stream, [=] { std::memset(to, value, bytes); });
+  return enqueue(stream, [=] { fill(to, value, bytes); });
 }
 
 int set(void* to, int value, std::size_t bytes) {
   synchronize(nullptr);
-  std::memset(to, value, bytes);
+  fill(to, value, bytes);
   return kSuccess;
 }
 

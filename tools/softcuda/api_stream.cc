@@ -1,13 +1,11 @@
 // Streams and events.
-#include <sched.h>
-#include <unistd.h>
-
 #include <cstdint>
 #include <utility>
 
 #include "api.h"
 #include "cuda_abi.h"
 #include "event.h"
+#include "give_way.h"
 #include "stream.h"
 
 namespace softcuda {
@@ -69,15 +67,14 @@ int write_value(void* stream, T* to, T value, unsigned /*flags*/) {
 
 int wait_value(void* stream, const std::uint32_t* at, std::uint32_t value, unsigned flags) {
   constexpr unsigned kCondition = 3;
-  constexpr useconds_t kPause = 20;
   return enqueue(stream, [=] {
-    for (;;) {
+    for (int looks = 1;; ++looks) {
       const std::uint32_t now = __atomic_load_n(at, __ATOMIC_ACQUIRE);
       const bool there = (flags & kCondition) == kStreamWaitValueEqual
                              ? now == value
                              : static_cast<std::int32_t>(now - value) >= 0;
       if (there) return;
-      usleep(kPause);
+      pause_after(looks);
     }
   });
 }

@@ -16,9 +16,12 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <thread>
 
 #include "environment.h"
 #include "rank.h"
+#include "stacks.h"
 
 namespace softcuda {
 namespace {
@@ -79,6 +82,15 @@ std::string read_line(int fd) {
   std::string line;
   for (char byte = 0; read(fd, &byte, 1) == 1 && byte != '\n';) line += byte;
   return line;
+}
+
+// A proxy thread of NCCL's that can't go on may repeat one warning for ever: of more than this the
+// middle goes.
+void append(std::string& output, std::string_view more) {
+  constexpr std::size_t kHead = 1 << 20, kTail = 1 << 18;
+  output += more;
+  if (output.size() > kHead + 2 * kTail)
+    output.replace(kHead, output.size() - kHead - kTail, "\n...\n");
 }
 
 struct Process {
@@ -170,6 +182,9 @@ class Job {
     const int node = rank / spec_.gpus_per_node;
     set(required_environment());
     if (spec_.nodes > 1 && part_ == nullptr) all["NCCL_HOSTID"] = fmt::format("softnode{}", node);
+    // A rank has three threads that spin: the caller's, the proxy's, a kernel's.
+    if (3U * static_cast<unsigned>(spec_.ranks()) > std::thread::hardware_concurrency())
+      all.emplace("SOFTCUDA_GIVE_WAY", "1");
     set(spec_.environment);
     if (const auto own = spec_.node_environment.find(node); own != spec_.node_environment.end())
       set(own->second);
@@ -231,6 +246,10 @@ class Job {
       return;
     }
     RankResult& result = result_.ranks[i];
+    if (name == "stacks") {
+      result.stacks = event.at("text");
+      return;
+    }
     if (name == "done") result.done = true;
     if (name == "error") result.error = event.at("text");
     if (progress_) progress_(event);
@@ -257,7 +276,7 @@ class Job {
     if (bytes <= 0)
       processes_[i].output.reset();
     else
-      result_.ranks[i].output.append(buffer.data(), static_cast<std::size_t>(bytes));
+      append(result_.ranks[i].output, {buffer.data(), static_cast<std::size_t>(bytes)});
   }
 
   void reap(std::size_t i, int flags) {
@@ -280,9 +299,23 @@ class Job {
       if (!process.ended && process.pid > 0) kill(process.pid, number);
   }
 
+  // Lets those that hang say where they stand.
+  void ask_for_stacks() {
+    constexpr double kPatienceSec = 20;
+    signal_all(SIGQUIT);
+    const auto until = Clock::now() + seconds(kPatienceSec);
+    const auto answered = [](const RankResult& rank) {
+      return (!rank.late && !rank.stopped) || !rank.stacks.empty();
+    };
+    while (!all_ended() && Clock::now() < until &&
+           !std::all_of(result_.ranks.begin(), result_.ranks.end(), answered))
+      listen();
+  }
+
   void end_all(bool late) {
     for (std::size_t i = 0; i < processes_.size(); ++i)
       if (!processes_[i].ended) (late ? result_.ranks[i].late : result_.ranks[i].stopped) = true;
+    if (late || grace_end_) ask_for_stacks();
     signal_all(SIGTERM);
     const auto farewell = Clock::now() + seconds(kFarewellSec);
     while (!all_ended() && Clock::now() < farewell) listen();
@@ -329,13 +362,19 @@ std::optional<int> run_as_rank() {
     text.append(buffer.data(), static_cast<std::size_t>(bytes));
   close(*spec_fd);
   const RankSpec spec = nlohmann::json::parse(text).get<RankSpec>();
-  const RankLinks links{
-      [&](const nlohmann::json& event) { write_all(*link, event.dump() + "\n"); },
-      [&](std::optional<NcclUniqueId> own) {
-        if (!own) return from_hex(read_line(*link));
-        write_all(*link, nlohmann::json{{"event", "id"}, {"id", to_hex(*own)}}.dump() + "\n");
-        return *own;
-      }};
+  static std::mutex writing;  // the stacks come from another thread, also while the process exits
+  const auto write_event = [fd = *link](const nlohmann::json& event) {
+    const std::lock_guard lock(writing);
+    write_all(fd, event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  };
+  tell_stacks_on_sigquit([write_event](const std::string& stacks) {
+    write_event({{"event", "stacks"}, {"text", stacks}});
+  });
+  const RankLinks links{write_event, [&](std::optional<NcclUniqueId> own) {
+                          if (!own) return from_hex(read_line(*link));
+                          write_event({{"event", "id"}, {"id", to_hex(*own)}});
+                          return *own;
+                        }};
   return run_rank(spec, links);
 }
 

@@ -20,6 +20,7 @@ struct RankResult {
   bool stopped = false;                // not done when the job was stopped
   std::vector<nlohmann::json> events;  // as in rank.h, in order
   std::string output;                  // its stdout and stderr
+  std::string stacks;                  // at the deadline: where its threads stood
 };
 
 struct JobResult {

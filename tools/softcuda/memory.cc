@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "gpu.h"
 
@@ -37,7 +39,7 @@ Error allocate(void** out, std::size_t bytes, MemoryKind kind) {
   if (base == MAP_FAILED) return kOutOfMemory;
   auto& all = registry();
   const std::lock_guard lock(all.mutex);
-  all.by_base[key(base)] = {base, bytes, kind, current_gpu()};
+  all.by_base[key(base)] = {base, bytes, kind, current_gpu(), true};
   *out = base;
   return kSuccess;
 }
@@ -52,6 +54,18 @@ Error release(void* base) {
     munmap(base, mapped_bytes(found->second.bytes));
   all.by_base.erase(found);
   return kSuccess;
+}
+
+void zero(void* to, std::size_t bytes) {
+  {
+    auto& all = registry();
+    const std::lock_guard lock(all.mutex);
+    const auto found = all.by_base.find(key(to));
+    if (found != all.by_base.end() && std::exchange(found->second.untouched, false) &&
+        found->second.bytes == bytes && madvise(to, mapped_bytes(bytes), MADV_DONTNEED) == 0)
+      return;
+  }
+  std::memset(to, 0, bytes);
 }
 
 Error register_host(void* base, std::size_t bytes) {

@@ -15,13 +15,17 @@ struct Allocation {
   void* base;
   std::size_t bytes;
   MemoryKind kind;
-  int gpu;  // current device when it was made
+  int gpu;                 // current device when it was made
+  bool untouched = false;  // as allocate() made it, as far as we know
 };
 
 // Zeroed, page-aligned memory. kOutOfMemory when the system has none.
 Error allocate(void** out, std::size_t bytes, MemoryKind kind);
 // Null is fine; kInvalidValue for what was never allocated.
 Error release(void* base);
+// Zeroes a stretch. Where that is all of an allocation for the first time, as NCCL does with each
+// of its buffers, no page is touched: most of them never are.
+void zero(void* to, std::size_t bytes);
 // The caller's own memory, known to CUDA from now on (cudaHostRegister).
 Error register_host(void* base, std::size_t bytes);
 // The allocation that an address lies in.

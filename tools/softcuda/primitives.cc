@@ -1,12 +1,10 @@
 #include "primitives.h"
 
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 
+#include "give_way.h"
 #include "reduce.h"
 
 namespace softcuda {
@@ -46,15 +44,8 @@ Primitives::~Primitives() {
 
 template <typename Ready>
 void Primitives::wait(Ready ready) {
-  constexpr int kYields = 64;
-  constexpr useconds_t kPause = 5;
-  for (int spins = 0; !aborted_ && !ready(); ++spins) {
+  for (int looks = 0; !aborted_ && !ready(); pause_after(++looks))
     if (abort_ != nullptr && *abort_ != 0) aborted_ = true;
-    if (spins < kYields)
-      sched_yield();
-    else
-      usleep(kPause);
-  }
   std::atomic_thread_fence(std::memory_order_acquire);
 }
 

@@ -13,6 +13,7 @@
 
 #include "attach.h"
 #include "collective_run.h"
+#include "give_way.h"
 #include "gpu.h"
 #include "softverbs/sysview.h"
 #include "stream.h"
@@ -59,6 +60,7 @@ class Rank {
     void* handle = dlopen(spec_.job.nccl.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) throw std::runtime_error(dlerror());
     if (const std::string error = attach(handle); !error.empty()) throw std::runtime_error(error);
+    if (const std::string error = give_way(handle); !error.empty()) throw std::runtime_error(error);
     if (const std::string missing = nccl_.load(handle); !missing.empty())
       throw std::runtime_error(fmt::format("{} has no {}", spec_.job.nccl, missing));
     const int node = spec_.rank / spec_.job.gpus_per_node;

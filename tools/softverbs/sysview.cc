@@ -1,13 +1,9 @@
 #include "softverbs/sysview.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
-#include <elf.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <link.h>
 #include <stdarg.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,7 +12,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <string_view>
+
+#include "softverbs/imports.h"
 
 namespace softverbs {
 
@@ -114,105 +113,19 @@ ssize_t own_readlinkat(int dir, const char* path, char* buffer, std::size_t size
   return ::readlinkat(dir, Mapped(path), buffer, size);
 }
 
-struct Replacement {
-  const char* name;
-  void* function;
-};
-
-template <typename Function>
-Replacement replace(const char* name, Function* function) {
-  return {name, reinterpret_cast<void*>(function)};
-}
-
 // What official libraries import for sysfs (readelf -r of 2.18.3 to 2.32.3), and what a build of a
 // newer compiler would.
-const Replacement kReplacements[] = {
-    replace("open", own_open),         replace("open64", own_open),
-    replace("openat", own_openat),     replace("openat64", own_openat),
-    replace("fopen", own_fopen),       replace("fopen64", own_fopen),
-    replace("opendir", own_opendir),   replace("access", own_access),
-    replace("stat", own_stat),         replace("stat64", own_stat),
-    replace("lstat", own_lstat),       replace("lstat64", own_lstat),
-    replace("__xstat", own_xstat),     replace("__xstat64", own_xstat),
-    replace("__lxstat", own_lxstat),   replace("__lxstat64", own_lxstat),
-    replace("realpath", own_realpath), replace("__realpath_chk", own_realpath_chk),
-    replace("readlink", own_readlink), replace("readlinkat", own_readlinkat)};
-
-#if defined(__x86_64__)
-bool is_slot(std::uint64_t type) { return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT; }
-#elif defined(__aarch64__)
-bool is_slot(std::uint64_t type) {
-  return type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT;
-}
-#else
-#error "relocation types of this machine are not known"
-#endif
-
-struct Tables {
-  const ElfW(Sym) * symbols = nullptr;
-  const char* names = nullptr;
-  const ElfW(Rela) * rela = nullptr;
-  std::size_t rela_size = 0;
-  const ElfW(Rela) * plt = nullptr;
-  std::size_t plt_size = 0;
-};
-
-Tables tables_of(const link_map& map) {
-  Tables tables;
-  for (const ElfW(Dyn)* entry = map.l_ld; entry->d_tag != DT_NULL; ++entry) {
-    const auto value = entry->d_un.d_ptr;
-    switch (entry->d_tag) {
-      case DT_SYMTAB:
-        tables.symbols = reinterpret_cast<const ElfW(Sym)*>(value);
-        break;
-      case DT_STRTAB:
-        tables.names = reinterpret_cast<const char*>(value);
-        break;
-      case DT_RELA:
-        tables.rela = reinterpret_cast<const ElfW(Rela)*>(value);
-        break;
-      case DT_RELASZ:
-        tables.rela_size = value / sizeof(ElfW(Rela));
-        break;
-      case DT_JMPREL:
-        tables.plt = reinterpret_cast<const ElfW(Rela)*>(value);
-        break;
-      case DT_PLTRELSZ:
-        tables.plt_size = value / sizeof(ElfW(Rela));
-        break;
-      default:
-        break;
-    }
-  }
-  return tables;
-}
-
-// The page may be read-only by now (RELRO). It stays writable: lazily bound slots may share it.
-bool write_slot(void** slot, void* function) {
-  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  auto* start = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(slot) & ~(page - 1));
-  if (::mprotect(start, page, PROT_READ | PROT_WRITE) != 0) return false;
-  __atomic_store_n(slot, function, __ATOMIC_RELEASE);
-  return true;
-}
-
-std::string patch(const link_map& map, const Tables& tables, const ElfW(Rela) * relocations,
-                  std::size_t count, int& patched) {
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!is_slot(ELF64_R_TYPE(relocations[i].r_info))) continue;
-    const auto& symbol = tables.symbols[ELF64_R_SYM(relocations[i].r_info)];
-    const std::string_view name(tables.names + symbol.st_name);
-    for (const Replacement& replacement : kReplacements) {
-      if (name != replacement.name) continue;
-      auto** slot = reinterpret_cast<void**>(map.l_addr + relocations[i].r_offset);
-      if (!write_slot(slot, replacement.function))
-        return std::string("the slot of ") + replacement.name +
-               " cannot be written: " + std::strerror(errno);
-      ++patched;
-    }
-  }
-  return "";
-}
+const Import kImports[] = {
+    redirected("open", own_open),         redirected("open64", own_open),
+    redirected("openat", own_openat),     redirected("openat64", own_openat),
+    redirected("fopen", own_fopen),       redirected("fopen64", own_fopen),
+    redirected("opendir", own_opendir),   redirected("access", own_access),
+    redirected("stat", own_stat),         redirected("stat64", own_stat),
+    redirected("lstat", own_lstat),       redirected("lstat64", own_lstat),
+    redirected("__xstat", own_xstat),     redirected("__xstat64", own_xstat),
+    redirected("__lxstat", own_lxstat),   redirected("__lxstat64", own_lxstat),
+    redirected("realpath", own_realpath), redirected("__realpath_chk", own_realpath_chk),
+    redirected("readlink", own_readlink), redirected("readlinkat", own_readlinkat)};
 
 }  // namespace
 
@@ -221,15 +134,7 @@ std::string redirect_sysfs(void* module, const std::string& root) {
   const auto real = std::filesystem::canonical(root, error);
   if (error) return root + ": " + error.message();
   sys_root = real.string();
-  link_map* map = nullptr;
-  if (::dlinfo(module, RTLD_DI_LINKMAP, &map) != 0 || !map) return "not a loaded module";
-  const Tables tables = tables_of(*map);
-  if (!tables.symbols || !tables.names) return std::string(map->l_name) + " has no symbol table";
-  int patched = 0;
-  std::string wrong = patch(*map, tables, tables.rela, tables.rela_size, patched);
-  if (wrong.empty()) wrong = patch(*map, tables, tables.plt, tables.plt_size, patched);
-  if (wrong.empty() && patched == 0) wrong = std::string(map->l_name) + " opens no files by itself";
-  return wrong;
+  return redirect_imports(module, kImports, std::size(kImports));
 }
 
 }  // namespace softverbs

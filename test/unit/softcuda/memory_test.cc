@@ -1,5 +1,6 @@
 #include "softcuda/memory.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -59,6 +60,38 @@ TEST_CASE("a stream works in order, and others beside it") {
   CHECK(destroy_stream(first) == kInvalidHandle);
   CHECK(enqueue(first, [] {}) == kInvalidHandle);
   CHECK(destroy_stream(second) == kSuccess);
+}
+
+TEST_CASE("zeroed memory is zero, whoever wrote to it before") {
+  constexpr std::size_t kBytes = 100000;
+  void* memory = nullptr;
+  REQUIRE(allocate(&memory, kBytes, MemoryKind::kDevice) == kSuccess);
+  auto* bytes = static_cast<unsigned char*>(memory);
+  const auto is_zero = [&](std::size_t begin, std::size_t end) {
+    return std::all_of(bytes + begin, bytes + end, [](unsigned char byte) { return byte == 0; });
+  };
+  for (int round = 0; round < 2; ++round) {
+    std::fill(bytes, bytes + kBytes, 0xaa);
+    zero(memory, kBytes);
+    CHECK(is_zero(0, kBytes));
+  }
+  std::fill(bytes, bytes + kBytes, 0xaa);
+  zero(memory, kBytes - 1);
+  CHECK(is_zero(0, kBytes - 1));
+  CHECK(bytes[kBytes - 1] == 0xaa);
+  zero(bytes + kBytes - 1, 1);
+  CHECK(bytes[kBytes - 1] == 0);
+  release(memory);
+}
+
+TEST_CASE("zeroing a part of fresh memory leaves the rest") {
+  void* memory = nullptr;
+  REQUIRE(allocate(&memory, 8192, MemoryKind::kDevice) == kSuccess);
+  auto* bytes = static_cast<char*>(memory);
+  bytes[5000] = 1;
+  zero(memory, 4096);
+  CHECK(bytes[5000] == 1);
+  release(memory);
 }
 
 TEST_CASE("a destroyed stream still does what was queued") {
