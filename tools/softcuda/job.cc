@@ -183,7 +183,8 @@ class Job {
     set(required_environment());
     if (spec_.nodes > 1 && part_ == nullptr) all["NCCL_HOSTID"] = fmt::format("softnode{}", node);
     // A rank has three threads that spin: the caller's, the proxy's, a kernel's.
-    if (3U * static_cast<unsigned>(spec_.ranks()) > std::thread::hardware_concurrency())
+    const int here = part_ == nullptr ? spec_.ranks() : part_->ranks;
+    if (3U * static_cast<unsigned>(here) > std::thread::hardware_concurrency())
       all.emplace("SOFTCUDA_GIVE_WAY", "1");
     set(spec_.environment);
     if (const auto own = spec_.node_environment.find(node); own != spec_.node_environment.end())
