@@ -112,11 +112,15 @@ void add_hca(Event& event, const Hca& hca) {
         .end();
 }
 
-void emit_hca_port(const Hca& hca, const Port* port, const Finding* finding) {
+void emit_hca_port(const Hca& hca, const Port* port, const Finding* finding,
+                   const std::string& refused) {
   Event event(EventId::kHcaPort, finding ? Severity::kWarn : Severity::kInfo);
   add_dev(event, hca, port);
-  event.add("verdict", port && port->skip == Skip::kTaken ? "taken" : "skipped");
+  event.add("verdict", !refused.empty()                     ? "refused"
+                       : port && port->skip == Skip::kTaken ? "taken"
+                                                            : "skipped");
   event.array("reasons");
+  if (!refused.empty()) event.push(refused);
   if (port)
     for (const std::string& reason : port->reasons) event.push(reason);
   else
@@ -218,15 +222,15 @@ void emit_node(const Node& node) {
 
 }  // namespace
 
-void emit_facts(const Node& node) {
+void emit_facts(const Node& node, const RefusedBy& refused) {
   emit_node(node);
   for (const Hca& hca : node.hcas) emit_gdr(node, hca);
   for (const Hca& hca : node.hcas) {
     Finding finding;
     const Finding* first = finding_of(node, hca, &finding) ? &finding : nullptr;
-    if (hca.ports.empty()) emit_hca_port(hca, nullptr, first);
+    if (hca.ports.empty()) emit_hca_port(hca, nullptr, first, {});
     for (const Port& port : hca.ports) {
-      emit_hca_port(hca, &port, first);
+      emit_hca_port(hca, &port, first, refused ? refused(hca.name, port.number) : std::string());
       first = nullptr;
     }
   }

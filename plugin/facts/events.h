@@ -7,6 +7,7 @@ namespace nnd::facts {
 
 // node.facts, then gdr.state per device, then hca.port per device and port (a device that can't be
 // opened: one without a port). A finding makes its device's first hca.port a warning.
-void emit_facts(const Node& node);
+// What `refused` names has the verdict "refused".
+void emit_facts(const Node& node, const RefusedBy& refused = {});
 
 }  // namespace nnd::facts

@@ -250,23 +250,32 @@ Node collect(const std::vector<VerbsDevice>& devices, const Sources& sources) {
   return node;
 }
 
-std::string hca_summary(const Node& node) {
+std::string hca_summary(const Node& node, const RefusedBy& refused) {
   std::string taken;
+  std::string kept;
   std::string skipped;
+  const auto add = [](std::string& list, const std::string& item) {
+    list += (list.empty() ? "" : ", ") + item;
+  };
   for (const Hca& hca : node.hcas) {
     if (hca.ports.empty())
-      skipped += fmt::format("{}{} ({})", skipped.empty() ? "" : ", ", hca.name,
-                             hca.open_errno != 0 ? std::strerror(hca.open_errno) : "no ports");
+      add(skipped, fmt::format("{} ({})", hca.name,
+                               hca.open_errno != 0 ? std::strerror(hca.open_errno) : "no ports"));
     for (const Port& port : hca.ports) {
-      if (port.skip == Skip::kTaken)
-        taken += fmt::format("{}{}:{}/{}", taken.empty() ? "" : ", ", hca.name, port.number,
-                             port.link_text());
+      const std::string name = fmt::format("{}:{}", hca.name, port.number);
+      const std::string why = refused ? refused(hca.name, port.number) : std::string();
+      if (!why.empty())
+        add(kept, fmt::format("{} ({})", name, why));
+      else if (port.skip == Skip::kTaken)
+        add(taken, fmt::format("{}/{}", name, port.link_text()));
       else
-        skipped += fmt::format("{}{}:{} ({})", skipped.empty() ? "" : ", ", hca.name, port.number,
-                               port.reasons.empty() ? skip_text(port.skip) : port.reasons.front());
+        add(skipped,
+            fmt::format("{} ({})", name,
+                        port.reasons.empty() ? skip_text(port.skip) : port.reasons.front()));
     }
   }
-  return fmt::format("HCAs taken: {}{}{}", taken.empty() ? "none" : taken,
+  return fmt::format("HCAs taken: {}{}{}{}{}", taken.empty() ? "none" : taken,
+                     kept.empty() ? "" : "; refused: ", kept,
                      skipped.empty() ? "" : "; skipped: ", skipped);
 }
 

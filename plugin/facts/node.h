@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -178,8 +179,11 @@ struct Node {
 
 Node collect(const std::vector<VerbsDevice>& devices, const Sources& sources);
 
-// "HCAs taken: mlx5_0:1/IB 400G, ...; skipped: mlx5_4:1 (DOWN)".
-std::string hca_summary(const Node& node);
+// What keeps a port from NCCL that NCCL itself would take: a policy's reason, or empty.
+using RefusedBy = std::function<std::string(std::string_view device, unsigned port)>;
+
+// "HCAs taken: mlx5_0:1/IB 400G, ...; refused: mlx5_9:1 (hca.bond); skipped: mlx5_4:1 (DOWN)".
+std::string hca_summary(const Node& node, const RefusedBy& refused = {});
 
 // The node as last set, empty before: for those who need it without collecting again. Never blocks.
 // A node stays alive for the life of the process once it was set, so that references into it do.

@@ -21,6 +21,7 @@ struct Attempt {
   void* ctx = nullptr;
   std::uint64_t began_ns = 0;
   std::uint64_t polls = 0;
+  int qp_state = -1;  // enum ibv_qp_state that its QPs came to; -1: none was made
   std::array<std::byte, nccl_abi::kHandleSize> content{};  // as the last poll left it
 };
 

@@ -58,6 +58,7 @@ std::string errno_text(int number) {
 }
 
 std::string failure_sentence(std::string_view stage, const Outcome& outcome, std::uint64_t age_ns) {
+  if (outcome.refusal != nullptr) return std::string(stage) + ": " + outcome.refusal;
   std::string s = "The transport's ";
   s += stage;
   s += " returned " + std::to_string(static_cast<int>(outcome.rc)) + " after " +
@@ -69,6 +70,7 @@ std::string failure_sentence(std::string_view stage, const Outcome& outcome, std
 
 // The failure catalogue's id for a call that failed.
 std::string_view cause_of(std::string_view stage, const Outcome& outcome) {
+  if (outcome.refusal != nullptr) return "POLICY";
   const std::string_view verb = outcome.verb != nullptr ? outcome.verb : "";
   const auto has = [&](std::string_view part) { return verb.find(part) != verb.npos; };
   if (has("modify_qp")) {
@@ -105,7 +107,7 @@ std::string_view cause_of(std::string_view stage, const Outcome& outcome) {
 
 Outcome Outcome::of(Result rc) noexcept {
   const context::Current& current = context::current();
-  return {rc, current.failed_verb, current.failed_errno};
+  return {rc, current.failed_verb, current.failed_errno, current.refusal};
 }
 
 void tell_listen(int api, const context::Connection& about, bool trailer, std::uint64_t dur_ns) {
@@ -133,10 +135,34 @@ void tell_fail(int api, const context::Connection& about, std::string_view stage
   e.add("stage", stage);
   add_outcome(e, outcome);
   e.add("age_us", to_us(age_ns)).add("polls", polls);
-  e.blame(cause_of(stage, outcome), failure_sentence(stage, outcome, age_ns),
-          "The qp.* and port.* events of this connection tell which step failed; compare with the "
-          "peer's log (same link).");
+  e.blame(
+      cause_of(stage, outcome), failure_sentence(stage, outcome, age_ns),
+      outcome.refusal != nullptr
+          ? "The policy.* events of this process tell the rule and the remedy."
+          : "The qp.* and port.* events of this connection tell which step failed; compare with "
+            "the peer's log (same link).");
   e.emit();
+}
+
+std::string tell_late(int api, const context::Connection& about, std::string_view stage,
+                      int qp_state, double deadline_sec, std::uint64_t age_ns,
+                      std::uint64_t polls) {
+  const char* const where =
+      qp_state < 0   ? "no QP was made yet: the peer has not come or not answered"
+      : qp_state < 2 ? "QPs were made, the peer has not sent its own"
+                     : "QPs are ready, the peer has not said that its own are";
+  const std::string sentence =
+      std::string(stage) + " has not ended after " + std::to_string(age_ns / 1'000'000) +
+      " ms, and the policy's deadline is " +
+      std::to_string(static_cast<long>(deadline_sec * 1000)) + " ms; stage: " + where;
+  Event e(EventId::kConnFail, Severity::kError);
+  add_about(e, api, about);
+  e.add("stage", stage).add("age_us", to_us(age_ns)).add("polls", polls);
+  e.blame("HANG-CONNECT", sentence,
+          "Look for the peer in the logs of the other processes (same link): it never came, or "
+          "failed first. The policy's key is connect.deadline_sec.");
+  e.emit();
+  return sentence;
 }
 
 void tell_reg_fail(const Connection& c, std::string_view stage, const Outcome& outcome) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "nccl_abi/common.h"
@@ -17,6 +18,7 @@ struct Outcome {
   nccl_abi::Result rc = nccl_abi::Result::kSuccess;
   const char* verb = nullptr;
   int verb_errno = 0;
+  const char* refusal = nullptr;  // the policy's sentence, where that is what failed
 
   static Outcome of(nccl_abi::Result rc) noexcept;
 };
@@ -29,6 +31,10 @@ void tell_ready(const Connection& c);
 // stage: the call that failed.
 void tell_fail(int api, const context::Connection& about, std::string_view stage,
                const Outcome& outcome, std::uint64_t age_ns, std::uint64_t polls);
+// A connect or accept that is over the policy's deadline. qp_state: what its QPs came to (enum
+// ibv_qp_state), -1 where it has none. The sentence, for NCCL's logger.
+std::string tell_late(int api, const context::Connection& about, std::string_view stage,
+                      int qp_state, double deadline_sec, std::uint64_t age_ns, std::uint64_t polls);
 // A registration failed, which NCCL may do without.
 void tell_reg_fail(const Connection& c, std::string_view stage, const Outcome& outcome);
 // NCCL gave the attempt up.

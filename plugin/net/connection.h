@@ -53,6 +53,7 @@ struct alignas(64) Connection {
   Connection* prev_open = nullptr;
   std::uint64_t attempt_polls = 0;     // of a listen comm: the accept that is under way
   std::uint64_t attempt_began_ns = 0;  // 0: none under way
+  int attempt_qp_state = -1;           // as Attempt's
   context::Connection attempt;
 
   Request* requests() noexcept;

@@ -32,6 +32,16 @@ bool pending(Result rc, void** comm) noexcept {
   return (rc == Result::kSuccess || rc == Result::kInProgress) && *comm == nullptr;
 }
 
+// The policy's sentence is the last that NCCL's logger gets before the error: ncclGetLastError has
+// it then.
+void say_refusal(Result rc, const Outcome& outcome) noexcept {
+  if (rc != Result::kSuccess && outcome.refusal != nullptr) record::nccl_warn(outcome.refusal);
+}
+
+bool late(std::uint64_t began_ns, double deadline_sec) noexcept {
+  return deadline_sec > 0 && static_cast<double>(mono_ns() - began_ns) > deadline_sec * 1e9;
+}
+
 // Events allocate; running out of memory loses the event, not the job.
 template <class F>
 void quietly(F&& f) noexcept {
@@ -129,11 +139,22 @@ const context::Connection& ConnectPoll::about() const noexcept {
   return attempt_ != nullptr ? attempt_->about : kUnknown;
 }
 
-void ConnectPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcept {
-  if (attempt_ == nullptr) return;
+Result ConnectPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcept {
+  if (attempt_ == nullptr) return rc;
   if (pending(rc, comm)) {
-    attempts().leave(*attempt_, handle_);
-    return;
+    if (const int state = context::current().qp_state; state >= 0) attempt_->qp_state = state;
+    const double deadline_sec = doors().refusal.deadline_sec();
+    if (!late(attempt_->began_ns, deadline_sec)) {
+      attempts().leave(*attempt_, handle_);
+      return rc;
+    }
+    const std::shared_ptr<Attempt> a = attempt_;
+    attempts().drop(handle_, *a);
+    quietly([&] {
+      record::nccl_warn(tell_late(api_, a->about, "connect", a->qp_state, deadline_sec,
+                                  mono_ns() - a->began_ns, a->polls + 1));
+    });
+    return Result::kSystemError;
   }
   const Outcome outcome = Outcome::of(rc);
   const std::shared_ptr<Attempt> a = attempt_;
@@ -151,22 +172,35 @@ void ConnectPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcept 
       tell_ready(*c);
     }
   });
+  say_refusal(rc, outcome);
+  return rc;
 }
 
 AcceptPoll::AcceptPoll(Connection& listener) noexcept : listener_(listener) {
   if (listener.attempt_began_ns != 0) return;
   listener.attempt_began_ns = mono_ns();
   listener.attempt_polls = 0;
+  listener.attempt_qp_state = -1;
   listener.attempt = listener.about;
   listener.attempt.id = next_connection_id();
   listener.attempt.dir = Direction::kRecv;
   quietly([&] { tell_open(listener.api, listener.attempt); });
 }
 
-void AcceptPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcept {
+Result AcceptPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcept {
   Connection& l = listener_;
   ++l.attempt_polls;
-  if (pending(rc, comm)) return;
+  if (pending(rc, comm)) {
+    if (const int state = context::current().qp_state; state >= 0) l.attempt_qp_state = state;
+    const double deadline_sec = doors().refusal.deadline_sec();
+    if (!late(l.attempt_began_ns, deadline_sec)) return rc;
+    quietly([&] {
+      record::nccl_warn(tell_late(l.api, l.attempt, "accept", l.attempt_qp_state, deadline_sec,
+                                  mono_ns() - l.attempt_began_ns, l.attempt_polls));
+    });
+    l.attempt_began_ns = 0;
+    return Result::kSystemError;
+  }
   const Outcome outcome = Outcome::of(rc);
   const std::uint64_t began_ns = l.attempt_began_ns;
   l.attempt_began_ns = 0;
@@ -182,6 +216,8 @@ void AcceptPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcept {
       tell_ready(*c);
     }
   });
+  say_refusal(rc, outcome);
+  return rc;
 }
 
 void closed(Connection& c, Result rc, std::uint64_t began_ns) noexcept {
@@ -232,7 +268,10 @@ void tell_comm_init(int api, void** ctx, std::uint64_t comm, const nccl_abi::Net
       const Outcome outcome = Outcome::of(rc);
       std::string what = "The transport's init returned " + std::to_string(static_cast<int>(rc));
       if (outcome.verb != nullptr) what += std::string(" after ") + outcome.verb + " failed";
-      e.blame("DEV-FALLBACK", what, "NCCL goes on to another transport; NCCL_DEBUG=INFO says why.");
+      e.blame("DEV-FALLBACK", what,
+              doors().refusal.sentence() != nullptr
+                  ? "The policy keeps NCCL from going on to another transport."
+                  : "NCCL goes on to another transport; NCCL_DEBUG=INFO says why.");
     }
     e.emit();
   });

@@ -45,8 +45,9 @@ class ConnectPoll {
  public:
   ConnectPoll(int api, void* ctx, int dev, void* handle) noexcept;
   const context::Connection& about() const noexcept;
-  // awaits_consumed: the transport has irecvConsumed.
-  void finish(nccl_abi::Result rc, void** comm, bool awaits_consumed) noexcept;
+  // awaits_consumed: the transport has irecvConsumed. What NCCL is to get: rc, or an error where
+  // the policy's deadline is over.
+  nccl_abi::Result finish(nccl_abi::Result rc, void** comm, bool awaits_consumed) noexcept;
 
  private:
   int api_;
@@ -59,7 +60,7 @@ class AcceptPoll {
  public:
   explicit AcceptPoll(Connection& listener) noexcept;
   const context::Connection& about() const noexcept { return listener_.attempt; }
-  void finish(nccl_abi::Result rc, void** comm, bool awaits_consumed) noexcept;
+  nccl_abi::Result finish(nccl_abi::Result rc, void** comm, bool awaits_consumed) noexcept;
 
  private:
   Connection& listener_;

@@ -1,16 +1,20 @@
 // The doors as they are in production.
+#include <dlfcn.h>
+
 #include <atomic>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "facts/events.h"
 #include "facts/node.h"
+#include "guard/guard.h"
+#include "guard/pairs.h"
 #include "inner/chain.h"
 #include "net/session.h"
 #include "record/recorder.h"
 #include "verbs/devices.h"
 #include "verbs/install.h"
+#include "verbs/qp_events.h"
 
 namespace nnd::net {
 
@@ -20,21 +24,35 @@ void start(const config::Settings& settings, nccl_abi::DebugLogger logger) {
   record::start(settings);
   // The same function type but for the level, which is an int in the ABI.
   record::set_nccl_logger(reinterpret_cast<record::NcclLogger>(logger));
+  guard::start(settings);
 }
 
 inner::Found find(const void* caller, int api, const config::Settings& settings) {
   return inner::find_inner(settings.inner, caller, api);
 }
 
+bool built_in(const inner::Found& found) {
+  return found.method == inner::Method::kSymtab || found.method == inner::Method::kShape;
+}
+
 // NCCL's image: the transport's table lies in it, unless that is another plugin's.
 const void* nccl_image(const inner::Found& found, const void* caller) {
-  const bool built_in =
-      found.method == inner::Method::kSymtab || found.method == inner::Method::kShape;
-  return built_in ? found.vtable : caller;
+  return built_in(found) ? found.vtable : caller;
 }
 
 std::atomic<int> nccl_version{0};
 std::atomic<bool> node_told{false};
+// What is wrapped is not NCCL's own IB: HCAs are none of NCCL's business then.
+std::atomic<bool> other_transport{false};
+
+// A verbs library is there and NCCL didn't ask it through us: it took its HCAs before we came, and
+// nothing can be said of them.
+bool taken_before() {
+  if (verbs::device_list_seen()) return false;
+  void* const loaded = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (loaded != nullptr) dlclose(loaded);
+  return loaded != nullptr;
+}
 
 void tell_node(const std::vector<facts::VerbsDevice>& devices) noexcept try {
   if (node_told.exchange(true)) return;
@@ -42,18 +60,32 @@ void tell_node(const std::vector<facts::VerbsDevice>& devices) noexcept try {
   for (const facts::VerbsDevice& device : devices)
     if (device.dmabuf_errno >= 0) sources.dmabuf_errno[device.name] = device.dmabuf_errno;
   facts::Node node = facts::collect(devices, sources);
-  facts::emit_facts(node);
-  facts::set_current_node(std::move(node));
+  if (other_transport) node.rdma_unwanted = true;
+  if (devices.empty() && !node.rdma_unwanted && taken_before()) return;
+  guard::judge(std::move(node), sources.environment);
 } catch (...) {  // no memory for the facts: the job goes on
 }
 
 std::string install_verbs(const inner::Found& found, const void* caller,
                           const config::Settings& settings) {
   nccl_version = found.nccl_version;
+  other_transport = found && !(built_in(found) && found.name == "IB");
   verbs::on_devices(tell_node);
+  verbs::set_device_filter(guard::may_see_device);
+  verbs::set_port_filter(guard::may_see_port);
+  verbs::set_pair_policy(guard::may_pair);
   const verbs::InstallResult result = verbs::install(nccl_image(found, caller), settings);
   if (result.ok) return {};
-  return result.problem.empty() ? "it can't be put in place" : result.problem;
+  const std::string problem = result.problem.empty() ? "it can't be put in place" : result.problem;
+  if (!other_transport) guard::cannot_enforce(problem);
+  return problem;
+}
+
+// NCCL that took its verbs before we came has all HCAs.
+void counted(int ndev) noexcept try {
+  if (ndev > 0 && !other_transport && !verbs::device_list_seen())
+    guard::cannot_enforce("NCCL took its HCAs without asking through this library");
+} catch (...) {  // no memory
 }
 
 // Where NCCL didn't ask for the verbs devices (NCCL_IB_DISABLE, another transport, no libibverbs),
@@ -61,7 +93,7 @@ std::string install_verbs(const inner::Found& found, const void* caller,
 std::string hca_summary() {
   tell_node({});
   const verbs::State layer = verbs::state();
-  return facts::hca_summary(facts::current_node()) +
+  return guard::hca_summary() +
          (layer.installed && !layer.first_call_seen
               ? "; NCCL has called no verbs through the shim yet"
               : "") +
@@ -79,8 +111,14 @@ std::array<std::uint8_t, 16> gid(const std::string& name, int port) {
 }  // namespace
 
 Doors& doors() {
-  static Doors* const instance =
-      new Doors{config::load_settings, start, find, install_verbs, hca_summary, gid};
+  static Doors* const instance = new Doors{
+      config::load_settings,
+      start,
+      find,
+      install_verbs,
+      hca_summary,
+      gid,
+      {guard::network_refusal, guard::refuses_at_init, counted, guard::connect_deadline_sec}};
   return *instance;
 }
 

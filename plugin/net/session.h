@@ -13,6 +13,18 @@
 
 namespace nnd::net {
 
+// What the policy keeps from NCCL; by default nothing. Plain functions: asked at every connect.
+struct Refusal {
+  // The sentence with which whoever uses the network is to fail; null: the network may be used.
+  const char* (*sentence)() noexcept = []() noexcept -> const char* { return nullptr; };
+  // Every communicator is to fail, whether or not it uses the network.
+  bool (*at_init)() noexcept = []() noexcept { return false; };
+  // How many devices the transport has: with the sentence asked for afterwards.
+  void (*counted)(int ndev) noexcept = [](int) noexcept {};
+  // Seconds after which a connection that isn't ready is an error; 0: never.
+  double (*deadline_sec)() noexcept = []() noexcept { return 0.0; };
+};
+
 // The doors to the rest of the house; tests put their own in place before the first init.
 struct Doors {
   std::function<config::Settings()> load_settings;
@@ -27,6 +39,7 @@ struct Doors {
   std::function<std::string()> hca_summary;
   // The GID that a device's connections will use; zero where it isn't known.
   std::function<std::array<std::uint8_t, 16>(const std::string& name, int port)> gid;
+  Refusal refusal{};
 };
 Doors& doors();
 

@@ -15,6 +15,7 @@
 #include "net/arena.h"
 #include "net/connector.h"
 #include "net/devices.h"
+#include "net/refusal.h"
 #include "net/requests.h"
 #include "net/session.h"
 #include "record/clock.h"
@@ -79,6 +80,7 @@ class Shim {
 
   static bool bind(nccl_abi::DebugLogger log, const void* caller, bool& disabled) noexcept;
   static void dress(bool disabled) noexcept;
+  static Result stand_in(void** ctx, Result rc) noexcept;
   // comm: 0 where the version doesn't tell. ctx: where the transport puts its context, or null.
   template <class F>
   static Result init_any(const void* caller, nccl_abi::DebugLogger log, void** ctx,
@@ -102,9 +104,9 @@ class Shim {
   // --- devices
 
   static Result devices(int* ndev) noexcept {
-    if (!bound()) return Result::kInternalError;
+    if (!bound()) return admit_devices(Result::kInternalError, ndev);
     const context::Scope scope(Call::kDevices, {});
-    return inner_.devices(ndev);
+    return admit_devices(inner_.devices(ndev), ndev);
   }
   template <class Properties>
   static Result getProperties(int dev, Properties* props) noexcept;
@@ -122,6 +124,7 @@ class Shim {
 
   template <class F>
   static Result listen_any(void* ctx, int dev, void* handle, void** comm, F&& call) noexcept {
+    if (network_refused()) return refuse(kVersion, "listen", dev);
     if (!bound()) return Result::kInternalError;
     ListenCall listen(kVersion, ctx, dev, handle);
     const context::Scope scope(Call::kListen, listen.about());
@@ -139,12 +142,11 @@ class Shim {
 
   template <class F>
   static Result connect_any(void* ctx, int dev, void* handle, void** comm, F&& call) noexcept {
+    if (network_refused()) return refuse(kVersion, "connect", dev);
     if (!bound()) return Result::kInternalError;
     ConnectPoll poll(kVersion, ctx, dev, handle);
     const context::Scope scope(Call::kConnect, poll.about());
-    const Result rc = call();
-    poll.finish(rc, comm, awaits_consumed());
-    return rc;
+    return poll.finish(call(), comm, awaits_consumed());
   }
   static Result connect(int dev, void* handle, void** comm) noexcept {
     return connect_any(nullptr, dev, handle, comm,
@@ -171,9 +173,7 @@ class Shim {
     auto& listener = *static_cast<Connection*>(listen_comm);
     AcceptPoll poll(listener);
     const context::Scope scope(Call::kAccept, poll.about());
-    const Result rc = call(listener.inner);
-    poll.finish(rc, comm, awaits_consumed());
-    return rc;
+    return poll.finish(call(listener.inner), comm, awaits_consumed());
   }
   static Result accept(void* listen_comm, void** comm) noexcept {
     return accept_any(listen_comm, comm, [&](void* inner) { return inner_.accept(inner, comm); });

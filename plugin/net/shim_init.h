@@ -86,13 +86,21 @@ typename Shim<Net>::Result Shim<Net>::init_any(const void* caller, nccl_abi::Deb
                                                const NetCommConfig* config, F&& call) noexcept {
   const std::lock_guard guard(init_lock_);
   bool disabled = false;
-  if (!bind(log, caller, disabled)) return Result::kInternalError;
+  if (!bind(log, caller, disabled)) return stand_in(ctx, Result::kInternalError);
   if (disabled) return call();
   const context::Scope scope(Call::kInit, {});
   const Result rc = call();
+  tell_ready();  // judges the node where NCCL asked no verbs
   tell_comm_init(kVersion, ctx, comm, config, rc);
-  tell_ready();
-  return rc;
+  return rc == Result::kSuccess ? rc : stand_in(ctx, rc);
+}
+
+// A failed init would send NCCL on to another transport; where the network is refused it may not.
+template <class Net>
+typename Shim<Net>::Result Shim<Net>::stand_in(void** ctx, Result rc) noexcept {
+  if (!network_refused()) return rc;
+  if (ctx != nullptr) *ctx = placeholder_context();
+  return Result::kSuccess;
 }
 
 // NCCL 2.28.9 and 2.29.2 call it after a failed init too: of ours, when nothing was found, or of
@@ -100,6 +108,7 @@ typename Shim<Net>::Result Shim<Net>::init_any(const void* caller, nccl_abi::Deb
 template <class Net>
 typename Shim<Net>::Result Shim<Net>::finalize(void* ctx) noexcept {
   const void* const caller = __builtin_return_address(0);
+  if (ctx == placeholder_context()) return Result::kSuccess;
   try {
     if (!bound() || !doors().find(caller, kVersion, settings())) return Result::kSuccess;
   } catch (...) {
@@ -113,9 +122,17 @@ typename Shim<Net>::Result Shim<Net>::finalize(void* ctx) noexcept {
 template <class Net>
 template <class Properties>
 typename Shim<Net>::Result Shim<Net>::getProperties(int dev, Properties* props) noexcept {
+  const Stand stand = stand_of(dev);
+  if (stand == Stand::kMissing) return refuse(kVersion, "getProperties", dev);
+  if (stand == Stand::kPlaceholder) {
+    fill_placeholder(dev, *props);
+    return Result::kSuccess;
+  }
   if (!bound()) return Result::kInternalError;
   const context::Scope scope(Call::kGetProperties, {});
   const Result rc = inner_.getProperties(dev, props);
+  // NCCL may try GPUDirect out with a connection to itself before it knows that it needs a network.
+  if (rc == Result::kSuccess && network_refused()) props->ptrSupport &= nccl_abi::kPtrHost;
   if (rc == Result::kSuccess) {
     try {
       learn_device(kVersion, to_device(dev, *props));

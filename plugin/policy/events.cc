@@ -44,9 +44,10 @@ void emit_verdicts(const std::vector<Verdict>& verdicts) {
   }
 }
 
-void emit_lint(const std::vector<Lint>& lint) {
+void emit_lint(const std::vector<Lint>& lint, Mode mode) {
+  const Severity severity = mode == Mode::kObserve ? Severity::kInfo : Severity::kWarn;
   for (const Lint& one : lint)
-    Event(EventId::kEnvLint, Severity::kWarn)
+    Event(EventId::kEnvLint, severity)
         .add("variable", one.variable)
         .add("value", one.value)
         .blame(one.cause, one.msg, one.fix)

@@ -15,6 +15,7 @@ void emit_loaded(const Loaded& loaded, Mode mode);
 // policy.refuse (error) or policy.warn (warn, in observe mode info).
 void emit_verdicts(const std::vector<Verdict>& verdicts);
 
-void emit_lint(const std::vector<Lint>& lint);  // env.lint
+// env.lint (warn, in observe mode info).
+void emit_lint(const std::vector<Lint>& lint, Mode mode);
 
 }  // namespace nnd::policy

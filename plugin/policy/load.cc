@@ -64,12 +64,27 @@ class Loader {
       read_top(parsed.table());
       look_for_dead_rules(parsed.table());
     }
-    if (!out_.errors.empty()) out_.policy = Policy();
+    if (!out_.errors.empty()) fall_back();
     return std::move(out_);
   }
 
  private:
   using Sink = std::function<void(std::function<void(Policy&)>)>;
+
+  // The built-in rules, in the mode that the file asks for: with a mistake elsewhere in it a file
+  // that enforces must not become one that only warns. Whoever misspells the mode may rely on it.
+  void fall_back() {
+    Policy built_in;
+    built_in.source = file_;
+    built_in.mode_given = out_.policy.mode_given;
+    built_in.mode = out_.policy.mode;
+    if (std::any_of(out_.errors.begin(), out_.errors.end(),
+                    [](const LoadError& error) { return error.key == "mode"; })) {
+      built_in.mode = Mode::kEnforce;
+      built_in.mode_given = true;
+    }
+    out_.policy = std::move(built_in);
+  }
 
   void fail(unsigned line, std::string key, std::string problem, std::string nearest = {}) {
     out_.errors.push_back({file_, line, std::move(key), std::move(problem), std::move(nearest)});

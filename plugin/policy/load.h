@@ -20,7 +20,7 @@ struct LoadError {
 };
 
 struct Loaded {
-  Policy policy;  // the built-in rules where there are errors
+  Policy policy;  // where there are errors the built-in rules, in the mode that the file asks for
   std::vector<LoadError> errors;
 };
 

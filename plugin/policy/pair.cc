@@ -98,8 +98,7 @@ class PairJudge {
     if (rules_.subnet == PairSubnet::kAny) return;
     add("pair.subnet", "SUB-RAIL", std::move(fact),
         "NCCL crosses rails: set NCCL_CROSS_NIC=0, use the same number of GPUs per node, exclude "
-        "the "
-        "odd HCA with NCCL_IB_HCA, or route between the rails.",
+        "the odd HCA with NCCL_IB_HCA, or route between the rails.",
         Action::kDeny);
   }
 
@@ -114,14 +113,19 @@ class PairJudge {
         "Leave NCCL_IB_GID_INDEX unset, and set NCCL_IB_ROCE_VERSION_NUM alike.", rules_.family);
   }
 
-  // NCCL asks for the smaller MTU of the two ends.
+  // NCCL asks for the smaller MTU of the two ends, and keeps what it once lowered (v2.30.7-1
+  // src/transport/net_ib/connect.cc). From 2.19 to 2.29 the receiver asks for the sender's.
   void judge_mtu() {
     if (!port_ || pair_.path_mtu == 0 || port_->active_mtu == 0 ||
-        pair_.path_mtu >= port_->active_mtu)
+        pair_.path_mtu == port_->active_mtu)
       return;
     add("pair.mtu", "MTU-DIFF",
-        fmt::format("{} has an MTU of {}, this connection of {}: the peer's is smaller.", name_,
-                    port_->active_mtu, pair_.path_mtu),
+        fmt::format(
+            "{} has an MTU of {}, this connection of {}: the port of this peer{} has a {} "
+            "one.",
+            name_, port_->active_mtu, pair_.path_mtu,
+            pair_.path_mtu > port_->active_mtu ? "" : ", or of one that NCCL met before it,",
+            pair_.path_mtu > port_->active_mtu ? "larger" : "smaller"),
         "Give every HCA and switch the same MTU.", rules_.mtu);
   }
 

@@ -41,6 +41,7 @@ Book& book() {
 
 std::atomic<DevicesSeen> g_seen{nullptr};
 std::atomic<DeviceFilter> g_filter{nullptr};
+std::atomic<PortFilter> g_port_filter{nullptr};
 std::atomic<bool> g_list_seen{false};
 
 bool first_time(Book& all, const Library& lib) {
@@ -58,17 +59,20 @@ void forget(const ibv_context* context) {
   forget_read_back(context);
 }
 
-// Refused devices go behind the list's end, and NCCL will never open them. free_device_list puts
-// everything back first, since the real one gives up each device that it finds.
-int hide(const Library& lib, ibv_device** list, List& entry,
-         const std::vector<facts::VerbsDevice>& facts) {
+// Refused devices are left out, and NCCL will never open them. free_device_list puts everything
+// back first, since the real one gives up each device that it finds.
+int hide(const Library& lib, ibv_device** list, Book& all,
+         const std::vector<ibv_device*>& devices) {
   const DeviceFilter filter = g_filter.load(std::memory_order_acquire);
   int visible = 0;
-  for (std::size_t i = 0; i < entry.all.size(); ++i) {
-    ibv_device* device = entry.all[i];
-    if (filter == nullptr || filter(facts[i])) {
+  for (ibv_device* device : devices) {
+    if (filter == nullptr || filter(device->name)) {
       list[visible++] = device;
-    } else if (const auto opened = entry.opened.extract(device)) {
+      continue;
+    }
+    List& entry = all.lists[list];
+    entry.all = devices;
+    if (const auto opened = entry.opened.extract(device)) {
       forget(opened.mapped());
       lib.real.close_device(opened.mapped());
     }
@@ -80,18 +84,20 @@ int hide(const Library& lib, ibv_device** list, List& entry,
 void examine(const Library& lib, ibv_device** list, int& count) {
   Book& all = book();
   const std::lock_guard lock(all.mutex);
-  if (!first_time(all, lib)) return;
-  List& entry = all.lists[list];
-  entry.all.assign(list, list + count);
-  std::vector<facts::VerbsDevice> facts;
-  for (ibv_device* device : entry.all) {
-    ibv_context* context = nullptr;
-    facts.push_back(probe(lib.real, device, &context));
-    if (context != nullptr) entry.opened[device] = context;
+  const std::vector<ibv_device*> devices(list, list + count);
+  if (first_time(all, lib)) {
+    List& entry = all.lists[list];
+    entry.all = devices;
+    std::vector<facts::VerbsDevice> facts;
+    for (ibv_device* device : devices) {
+      ibv_context* context = nullptr;
+      facts.push_back(probe(lib.real, device, &context));
+      if (context != nullptr) entry.opened[device] = context;
+    }
+    if (const DevicesSeen seen = g_seen.load(std::memory_order_acquire))
+      quietly([&] { seen(facts); });
   }
-  if (const DevicesSeen seen = g_seen.load(std::memory_order_acquire))
-    quietly([&] { seen(facts); });
-  count = hide(lib, list, entry, facts);
+  count = hide(lib, list, all, devices);
 }
 
 ibv_context* take_opened(ibv_device* device) {
@@ -114,6 +120,15 @@ void on_devices(DevicesSeen seen) noexcept { g_seen.store(seen, std::memory_orde
 
 void set_device_filter(DeviceFilter filter) noexcept {
   g_filter.store(filter, std::memory_order_release);
+}
+
+void set_port_filter(PortFilter filter) noexcept {
+  g_port_filter.store(filter, std::memory_order_release);
+}
+
+bool may_see_port(const ibv_context* context, unsigned port) {
+  const PortFilter filter = g_port_filter.load(std::memory_order_acquire);
+  return filter == nullptr || filter(context->device->name, port);
 }
 
 bool device_list_seen() noexcept { return g_list_seen.load(std::memory_order_relaxed); }

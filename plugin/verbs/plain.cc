@@ -2,6 +2,7 @@
 // fails, and what they tell of GIDs is remembered.
 #include <cerrno>
 
+#include "verbs/devices.h"
 #include "verbs/fields.h"
 #include "verbs/gid.h"
 #include "verbs/handlers.h"
@@ -30,7 +31,14 @@ int query_device(const Library& lib, ibv_context* context, ibv_device_attr* attr
 
 int query_port(const Library& lib, ibv_context* context, std::uint8_t port,
                _compat_ibv_port_attr* attr) {
-  return noted("ibv_query_port", lib.real.query_port(context, port, attr));
+  const int rc = noted("ibv_query_port", lib.real.query_port(context, port, attr));
+  // The first libibverbs' structure, a prefix of today's. NCCL passes over what is not active.
+  if (rc == 0)
+    quietly([&] {
+      if (!may_see_port(context, port))
+        reinterpret_cast<ibv_port_attr*>(attr)->state = IBV_PORT_DOWN;
+    });
+  return rc;
 }
 
 int query_gid(const Library& lib, ibv_context* context, std::uint8_t port, int index,

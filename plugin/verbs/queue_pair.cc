@@ -38,6 +38,7 @@ void created(const Library& lib, const char* verb, const ibv_qp* qp, const ibv_c
     return;
   }
   info.num = qp->qp_num;
+  context::current().qp_state = IBV_QPS_RESET;
   tell_create(info, asked.type, got, 0, dur_us);
   qp_table().add(qp, context, qp->qp_num, std::move(info));
 }
@@ -110,7 +111,10 @@ void end_move(const Library& lib, ibv_qp& qp, const ibv_qp_attr& attr, int mask,
       record.told.store(0, std::memory_order_relaxed);
     copy = record.info;
   }
-  if (move.error != 0) note_failure("ibv_modify_qp", move.error);
+  if (move.error != 0)
+    note_failure("ibv_modify_qp", move.error);
+  else
+    context::current().qp_state = move.to;
   if (move.error == 0 && move.to == IBV_QPS_RTS) read_back(lib, qp, attr, copy, move);
   tell_move(copy, attr, mask, move);
 }

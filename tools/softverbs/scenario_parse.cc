@@ -57,6 +57,19 @@ void parse_hosts(const toml::table& table, Scenario& scenario, ParseState& state
   }
 }
 
+// What a host's own routing table says of a route between networks: it leaves by the interface that
+// is in one of the two.
+void add_host_routes(Scenario& scenario) {
+  for (Host& host : scenario.hosts)
+    for (const Netdev& netdev : host.netdevs)
+      for (const Route& route : scenario.routes)
+        for (const auto& [here, there] :
+             {std::pair{&route.from, &route.to}, std::pair{&route.to, &route.from}})
+          if (std::any_of(netdev.addresses.begin(), netdev.addresses.end(),
+                          [&](const Prefix& prefix) { return here->contains(prefix.address); }))
+            host.routes.push_back({there->text(), "", netdev.name});
+}
+
 Scenario build(const toml::table& root, const std::string& file) {
   Scenario scenario;
   scenario.file = file;
@@ -78,6 +91,7 @@ Scenario build(const toml::table& root, const std::string& file) {
     scenario.faults.push_back(parse_fault(t, scenario, file));
   });
   reader.finish();
+  add_host_routes(scenario);
   check_scenario(scenario);
   return scenario;
 }

@@ -71,8 +71,11 @@ std::string netlink_json(const Host& host) {
     links.push_back(std::move(link));
   }
   nlohmann::ordered_json routes = nlohmann::ordered_json::array();
-  for (const HostRoute& route : host.routes)
-    routes.push_back({{"dst", route.destination}, {"via", route.via}, {"dev", route.dev}});
+  for (const HostRoute& route : host.routes) {
+    nlohmann::ordered_json entry = {{"dst", route.destination}, {"dev", route.dev}};
+    if (!route.via.empty()) entry["via"] = route.via;
+    routes.push_back(std::move(entry));
+  }
   return nlohmann::ordered_json{{"links", links}, {"routes", routes}}.dump(1);
 }
 

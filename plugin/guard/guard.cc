@@ -1,0 +1,180 @@
+#include "guard/guard.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <climits>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "facts/events.h"
+#include "policy/events.h"
+#include "policy/judge.h"
+#include "policy/lint.h"
+#include "policy/load.h"
+#include "record/event.h"
+#include "record/recorder.h"
+
+namespace nnd::guard {
+
+namespace {
+
+constexpr const char* kDefaultFile = "/etc/nccl-net-diag/policy.toml";
+
+struct InEffect {
+  policy::Policy rules;
+  policy::Mode mode = policy::Mode::kWarn;
+};
+
+// Written once each and never freed: readers take no lock.
+std::atomic<const InEffect*> g_in_effect{nullptr};
+std::atomic<const policy::Judgement*> g_judgement{nullptr};
+std::atomic<const char*> g_refusal{nullptr};
+
+std::mutex& lock() {
+  static auto& instance = *new std::mutex;  // NCCL may call while we exit
+  return instance;
+}
+
+const InEffect& in_effect() {
+  static const InEffect kBefore;
+  const InEffect* now = g_in_effect.load(std::memory_order_acquire);
+  return now != nullptr ? *now : kBefore;
+}
+
+std::string host_name() {
+  char name[HOST_NAME_MAX + 1] = "";
+  if (gethostname(name, sizeof name - 1) != 0) return {};
+  return name;
+}
+
+policy::Loaded load(const config::Settings& settings) {
+  if (!settings.policy.empty()) return policy::load_policy_file(settings.policy);
+  if (access(kDefaultFile, F_OK) == 0) return policy::load_policy_file(kDefaultFile);
+  return {};
+}
+
+// The first reason stays: the others may follow from it.
+void refuse_network(const std::string& why) {
+  if (g_refusal.load() != nullptr) return;
+  auto* const sentence = new std::string("the network is refused (mode enforce): " + why);
+  const char* none = nullptr;
+  if (!g_refusal.compare_exchange_strong(none, sentence->c_str())) delete sentence;
+}
+
+bool covers(const policy::Verdict& verdict, const facts::Finding& finding) {
+  return verdict.cause == finding.cause && verdict.device == finding.device;
+}
+
+// What a verdict says is not said a second time with the facts.
+void leave_to_verdicts(facts::Node& node, const std::vector<policy::Verdict>& verdicts) {
+  std::erase_if(node.findings, [&](const facts::Finding& finding) {
+    return std::any_of(verdicts.begin(), verdicts.end(),
+                       [&](const policy::Verdict& verdict) { return covers(verdict, finding); });
+  });
+}
+
+// The rule that keeps a port from NCCL, with the fact that broke it; empty: it is not kept.
+std::string refusal_of(const policy::Judgement& judgement, std::string_view device, unsigned port,
+                       bool with_fact) {
+  if (!judgement.refuses(device, port)) return {};
+  for (const policy::Verdict& verdict : judgement.verdicts)
+    if (verdict.device == device && verdict.port == port &&
+        verdict.decision == policy::Decision::kRefuse)
+      return with_fact ? verdict.rule + ": " + verdict.fact : verdict.rule;
+  return "the policy";
+}
+
+// plugin.load tells this one itself.
+bool told_at_load(const policy::Lint& lint) { return lint.variable == "NCCL_NET_PLUGIN_REF_COUNT"; }
+
+}  // namespace
+
+void start(const config::Settings& settings) {
+  const std::lock_guard guard(lock());
+  if (g_in_effect.load() != nullptr) return;
+  policy::Loaded loaded = load(settings);
+  auto* const now = new InEffect;
+  now->mode = policy::effective_mode(loaded.policy, settings);
+  now->rules = loaded.policy.for_host(host_name());
+  g_in_effect.store(now, std::memory_order_release);
+  policy::emit_loaded(loaded, now->mode);
+  if (now->mode == policy::Mode::kEnforce && !loaded.errors.empty())
+    refuse_network("the policy file is wrong: " + loaded.errors.front().text());
+}
+
+const policy::Policy& rules() { return in_effect().rules; }
+policy::Mode mode() { return in_effect().mode; }
+
+void judge(facts::Node node, const facts::Environment& environment) {
+  const std::lock_guard guard(lock());
+  if (g_judgement.load() != nullptr) return;
+  const auto* const judgement = new policy::Judgement(
+      policy::judge_node(node, in_effect().rules, in_effect().mode, host_name()));
+  // A file that is wrong or a redirection that is not in place was told when it was found.
+  if (!judgement->network_refused.empty()) refuse_network(judgement->network_refused);
+  std::vector<policy::Lint> lint = policy::lint_environment(node, environment);
+  std::erase_if(lint, told_at_load);
+  leave_to_verdicts(node, judgement->verdicts);
+  facts::emit_facts(node, [judgement](std::string_view device, unsigned port) {
+    return refusal_of(*judgement, device, port, true);
+  });
+  policy::emit_verdicts(judgement->verdicts);
+  policy::emit_lint(lint, in_effect().mode);
+  // The node first: whoever sees the judgement may ask for it.
+  facts::set_current_node(std::move(node));
+  g_judgement.store(judgement, std::memory_order_release);
+}
+
+void cannot_enforce(const std::string& why) {
+  if (mode() != policy::Mode::kEnforce || g_refusal.load() != nullptr) return;
+  refuse_network("the policy can't be enforced: " + why);
+  record::Event(record::EventId::kPolicyRefuse, record::Severity::kError)
+      .add("rule", "mode")
+      .add("fact", why)
+      .blame("POLICY", "The policy can't be enforced: " + why,
+             "Where the job may run without it, set NCCL_NET_DIAG_MODE=warn.")
+      .emit();
+}
+
+const char* network_refusal() noexcept { return g_refusal.load(std::memory_order_acquire); }
+
+bool refuses_at_init() noexcept {
+  return network_refusal() != nullptr &&
+         in_effect().rules.fallback.when == policy::FallbackWhen::kInit;
+}
+
+bool may_see_device(std::string_view device) noexcept {
+  const policy::Judgement* judgement = g_judgement.load(std::memory_order_acquire);
+  if (judgement == nullptr || judgement->refused.empty()) return true;
+  const facts::Hca* hca = facts::current_node().find(device);
+  if (hca == nullptr) return true;
+  // What NCCL would not take by itself needs no hiding, and is no reason to show the device. Ports
+  // beyond NCCL's limit were not judged: they must not move up into the places of the refused.
+  bool refused = false;
+  for (const facts::Port& port : hca->ports) {
+    if (port.skip == facts::Skip::kTaken && !judgement->refuses(device, port.number)) return true;
+    refused = refused || port.skip == facts::Skip::kTaken || port.skip == facts::Skip::kOverLimit;
+  }
+  return !refused;
+}
+
+bool may_see_port(std::string_view device, unsigned port) noexcept {
+  const policy::Judgement* judgement = g_judgement.load(std::memory_order_acquire);
+  return judgement == nullptr || !judgement->refuses(device, port);
+}
+
+std::string hca_summary() {
+  const policy::Judgement* judgement = g_judgement.load(std::memory_order_acquire);
+  return facts::hca_summary(
+      facts::current_node(), [judgement](std::string_view device, unsigned port) {
+        return judgement == nullptr ? std::string() : refusal_of(*judgement, device, port, false);
+      });
+}
+
+double connect_deadline_sec() noexcept { return in_effect().rules.connect_deadline_sec; }
+
+}  // namespace nnd::guard

@@ -1,0 +1,47 @@
+// Where the rules meet the running process: the policy in effect, what it says of this node, and
+// what may therefore not be used. State of the process, set once; all functions are thread-safe and
+// do nothing before start().
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "config/settings.h"
+#include "facts/node.h"
+#include "policy/policy.h"
+
+namespace nnd::guard {
+
+// Reads the policy file (NCCL_NET_DIAG_POLICY, else /etc/nccl-net-diag/policy.toml where there is
+// one) and tells what came of it: policy.loaded. Later calls do nothing.
+void start(const config::Settings& settings);
+
+// The policy for this host and the mode in effect; built-in rules and `warn` before start().
+const policy::Policy& rules();
+policy::Mode mode();
+
+// Judges this node, tells facts, verdicts and lint, and keeps the node as the current one. Later
+// calls do nothing.
+void judge(facts::Node node, const facts::Environment& environment);
+
+// What makes enforcement impossible, as one clause. In the modes observe and warn nothing.
+void cannot_enforce(const std::string& why);
+
+// Null, or the sentence with which whoever uses the network is to fail (enforce only). It lives as
+// long as the process.
+const char* network_refusal() noexcept;
+
+// Not only who uses the network fails then, but every communicator: [fallback] when = "init".
+bool refuses_at_init() noexcept;
+
+// For the verbs layer: false for what the policy keeps from NCCL (enforce only). No lock.
+bool may_see_device(std::string_view device) noexcept;
+bool may_see_port(std::string_view device, unsigned port) noexcept;
+
+// "taken: mlx5_0:1/RoCE 400G; refused: mlx5_bond_0:1 (hca.bond)", for one line of NCCL's log.
+std::string hca_summary();
+
+// [connect] deadline_sec; 0: none.
+double connect_deadline_sec() noexcept;
+
+}  // namespace nnd::guard

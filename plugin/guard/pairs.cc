@@ -1,0 +1,157 @@
+#include "guard/pairs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "context/current.h"
+#include "guard/guard.h"
+#include "policy/pair.h"
+#include "verbs/fields.h"
+#include "verbs/gid.h"
+
+namespace nnd::guard {
+
+namespace {
+
+constexpr int kInfiniband = 1;  // as enum ibv link layers
+constexpr int kEthernet = 2;
+
+facts::GidRaw raw_of(const ibv_gid& gid) {
+  facts::GidRaw raw{};
+  std::copy(std::begin(gid.raw), std::end(gid.raw), raw.begin());
+  return raw;
+}
+
+// The rail of a port: what NCCL_IB_HCA says, else its place among the ports that NCCL takes.
+int rail_of(const facts::Node& node, const facts::Port* port) {
+  if (port->nccl_rail >= 0) return port->nccl_rail;
+  int place = 0;
+  for (const facts::Hca& hca : node.hcas)
+    for (const facts::Port& other : hca.ports) {
+      if (&other == port) return place;
+      if (other.skip == facts::Skip::kTaken) ++place;
+    }
+  return -1;
+}
+
+// The port of this node in whose subnet the address is: the same rail. Null where there is none or
+// more than one, since one subnet for all rails tells nothing.
+const facts::Port* port_beside(const facts::Node& node, const facts::GidRaw& remote) {
+  const facts::IpAddress there = facts::gid_address(remote);
+  if (there.link_local()) return nullptr;
+  const facts::Port* found = nullptr;
+  for (const facts::Hca& hca : node.hcas)
+    for (const facts::Port& port : hca.ports) {
+      const facts::Gid* gid = port.picked();
+      if (port.skip != facts::Skip::kTaken || !port.ethernet() || gid == nullptr || !gid->address ||
+          !gid->address->contains(there))
+        continue;
+      if (found != nullptr) return nullptr;
+      found = &port;
+    }
+  return found;
+}
+
+// NCCL gives an Ethernet port's GID with a global route, and an InfiniBand peer's LID without one.
+int remote_link_layer(const facts::Port& port, const verbs::QpInfo& qp) {
+  if (port.ethernet() && qp.gid_index < 0) return kInfiniband;
+  if (port.infiniband() && qp.gid_index >= 0 && verbs::is_ipv4(qp.remote_gid)) return kEthernet;
+  return 0;
+}
+
+policy::Pair pair_of(const facts::Node& node, const facts::Port& port, const verbs::QpInfo& qp) {
+  policy::Pair pair;
+  pair.device = qp.device;
+  pair.port = qp.port;
+  pair.path_mtu = facts::verbs_mtu(qp.path_mtu);
+  pair.remote_link_layer = remote_link_layer(port, qp);
+  // Only as far as the facts are still true of this GID.
+  const facts::Gid* local = port.gid(qp.gid_index);
+  if (local == nullptr || local->raw != raw_of(qp.local_gid)) return pair;
+  pair.gid_index = qp.gid_index;
+  pair.remote = raw_of(qp.remote_gid);
+  if (const facts::Port* beside = port_beside(node, pair.remote)) {
+    pair.local_rail = rail_of(node, &port);
+    pair.remote_rail = rail_of(node, beside);
+  }
+  return pair;
+}
+
+// The way of a QP to itself or to the same port, as NCCL's flush has it.
+bool to_itself(const verbs::QpInfo& qp) {
+  return qp.gid_index >= 0 && !verbs::is_zero(qp.remote_gid) &&
+         raw_of(qp.local_gid) == raw_of(qp.remote_gid);
+}
+
+struct Told {
+  std::mutex mutex;
+  std::set<std::string> once;      // broken pairs, by connection
+  std::set<std::string> refusals;  // sentences, which callers point to
+};
+
+Told& told() {
+  static Told& instance = *new Told;  // NCCL may call while we exit
+  return instance;
+}
+
+std::string key_of(const verbs::QpInfo& qp) {
+  return fmt::format("{} {} {} {} {}", qp.conn.id, qp.device, qp.port, qp.gid_index,
+                     verbs::gid_text(qp.remote_gid));
+}
+
+void emit(const verbs::QpInfo& qp, const policy::Verdict& verdict) {
+  using record::Severity;
+  const bool refuse = verdict.decision == policy::Decision::kRefuse;
+  record::Event event(refuse ? record::EventId::kPolicyRefuse : record::EventId::kPolicyWarn,
+                      refuse                                        ? Severity::kError
+                      : verdict.decision == policy::Decision::kWarn ? Severity::kWarn
+                                                                    : Severity::kInfo);
+  verbs::add_connection(event, qp.conn, qp.owner);
+  verbs::add_device(event, {qp.device, qp.port, qp.gid_index, &qp.local_gid});
+  if (qp.conn.peer_proc != 0 || !verbs::is_zero(qp.remote_gid)) {
+    event.object("peer");
+    if (qp.conn.peer_proc != 0) event.hex("proc", qp.conn.peer_proc);
+    if (!verbs::is_zero(qp.remote_gid)) event.add("gid", verbs::gid_text(qp.remote_gid));
+    event.end();
+  }
+  event.add("rule", verdict.rule)
+      .add("fact", verdict.fact)
+      .blame(verdict.cause, verdict.fact, verdict.remedy)
+      .emit();
+}
+
+bool refuse(const std::string& sentence) {
+  Told& all = told();
+  const std::lock_guard lock(all.mutex);
+  context::current().refusal = all.refusals.insert(sentence).first->c_str();
+  return false;
+}
+
+}  // namespace
+
+bool may_pair(const verbs::QpInfo& qp) {
+  // The path of those whom the placeholder doesn't reach: GIN, a communicator without us.
+  if (const char* refusal = network_refusal()) return refuse(refusal);
+  const facts::Node& node = facts::current_node();
+  const facts::Port* port = node.find(qp.device, qp.port);
+  if (port == nullptr || to_itself(qp)) return true;
+  const policy::PairJudgement judged =
+      policy::judge_pair(node, rules(), mode(), pair_of(node, *port, qp));
+  if (judged.verdicts.empty()) return true;
+  bool first = false;
+  {
+    const std::lock_guard lock(told().mutex);
+    first = told().once.insert(key_of(qp)).second;
+  }
+  if (first)
+    for (const policy::Verdict& verdict : judged.verdicts) emit(qp, verdict);
+  return judged.refused.empty() || refuse(judged.refused);
+}
+
+}  // namespace nnd::guard

@@ -1,0 +1,62 @@
+#include "net/refusal.h"
+
+#include <atomic>
+
+#include "net/conn_events.h"
+#include "net/session.h"
+#include "record/recorder.h"
+
+namespace nnd::net {
+
+using nccl_abi::Result;
+
+namespace {
+
+std::atomic<int> g_own{0};    // devices of the transport, while the network is refused
+std::atomic<int> g_told{-1};  // devices that NCCL was told of; -1: none of ours
+
+}  // namespace
+
+bool network_refused() noexcept { return doors().refusal.sentence() != nullptr; }
+
+Result admit_devices(Result rc, int* ndev) noexcept {
+  if (rc == Result::kSuccess) doors().refusal.counted(*ndev);
+  if (!network_refused()) {
+    g_told = -1;
+    return rc;
+  }
+  const int own = rc == Result::kSuccess && *ndev > 0 ? *ndev : 0;
+  *ndev = (own > 0 ? own : 1) + (doors().refusal.at_init() ? 1 : 0);
+  g_own = own;
+  g_told = *ndev;
+  return Result::kSuccess;
+}
+
+Stand stand_of(int dev) noexcept {
+  const int told = g_told;
+  if (told < 0) return Stand::kTransport;
+  if (dev >= told - 1 && doors().refusal.at_init()) return Stand::kMissing;
+  return g_own > 0 ? Stand::kTransport : Stand::kPlaceholder;  // beyond `told`: fused ones
+}
+
+Result refuse(int api, const char* stage, int dev) noexcept {
+  const char* const sentence = doors().refusal.sentence();
+  try {
+    context::Connection about;
+    about.dev = dev;
+    Outcome outcome;
+    outcome.rc = Result::kSystemError;
+    outcome.refusal = sentence;
+    tell_fail(api, about, stage, outcome, 0, 1);
+  } catch (...) {  // no memory for the event: NCCL's logger needs none
+  }
+  record::nccl_warn(sentence);
+  return Result::kSystemError;
+}
+
+void* placeholder_context() noexcept {
+  static char context;
+  return &context;
+}
+
+}  // namespace nnd::net
