@@ -7,9 +7,9 @@
 
 namespace nnd::test {
 
-FabricJob::FabricJob(int gpus_per_node) {
+FabricJob::FabricJob(int gpus_per_node, int nodes) {
   spec.nccl = nccl_library();
-  spec.nodes = 2;
+  spec.nodes = nodes;
   spec.gpus_per_node = gpus_per_node;
   spec.deadline_sec = 120;
   spec.grace_sec = 10;

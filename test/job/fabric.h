@@ -11,10 +11,11 @@
 
 namespace nnd::test {
 
-// A job on two-nodes.toml with NCCL_NET_PLUGIN=diag, each rank logging to a file of its own.
+// A job on the nodes of two-nodes.toml with NCCL_NET_PLUGIN=diag, each rank logging to a file of
+// its own.
 class FabricJob {
  public:
-  explicit FabricJob(int gpus_per_node);
+  explicit FabricJob(int gpus_per_node, int nodes = 2);
 
   softcuda::JobSpec spec;  // to be changed before run()
   softcuda::JobResult run();

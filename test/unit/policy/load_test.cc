@@ -1,6 +1,7 @@
 #include "policy/load.h"
 
 #include <fstream>
+#include <iterator>
 #include <limits>
 
 #include "support/catch.h"
@@ -154,11 +155,9 @@ TEST_CASE("errors name file, line, key and the nearest right word") {
   CHECK(errors_of(row.text) == std::vector<std::string>{row.error});
 }
 
-TEST_CASE("a file with an error changes nothing") {
+TEST_CASE("a file with an error changes no rule") {
   const Loaded loaded = load_policy_text("mode = \"enforce\"\n[hca]\nbond = 3\nslow = 4", "p.toml");
   CHECK(loaded.errors.size() == 2);
-  CHECK(loaded.policy.mode == Mode::kWarn);
-  CHECK_FALSE(loaded.policy.mode_given);
 }
 
 TEST_CASE("what is no TOML names its line") {
@@ -191,4 +190,30 @@ TEST_CASE("names match as globs") {
   CHECK(glob_match("mlx5_?", "mlx5_1"));
   CHECK_FALSE(glob_match("mlx5_?", "mlx5_10"));
   CHECK_FALSE(glob_match("mlx5_1", "mlx5_10"));
+}
+
+TEST_CASE("a mistake leaves the built-in rules, in the mode that the file asks for") {
+  const Loaded loaded = load_policy_text("mode = \"enforce\"\n[hca]\nbond = \"deny\"\nx = 1", "p");
+  REQUIRE(loaded.errors.size() == 1);
+  CHECK(loaded.policy.mode == Mode::kEnforce);
+  CHECK(loaded.policy.mode_given);
+  CHECK(loaded.policy.hca.bond == BondRule::kUnlikePeers);
+  CHECK(load_policy_text("mode = \"enfroce\"", "p").policy.mode == Mode::kEnforce);
+  CHECK(load_policy_text("[hca]\nx = 1", "p").policy.mode == Mode::kWarn);
+}
+
+TEST_CASE("every key is in the documentation, and the examples are right") {
+  std::ifstream in(NND_SOURCE_DIR "/docs/policy.md");
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  for (const KeyDoc& doc : key_docs()) {
+    INFO(doc.key);
+    CHECK(text.find("| `" + std::string(doc.key) + "` | ") != std::string::npos);
+    CHECK(text.find(" | " + std::string(doc.meaning) + " |") != std::string::npos);
+  }
+  for (const char* name : {"rails", "bonds", "infiniband"}) {
+    INFO(name);
+    const Loaded loaded =
+        load_policy_file(NND_SOURCE_DIR "/examples/policy/" + std::string(name) + ".toml");
+    for (const LoadError& error : loaded.errors) FAIL_CHECK(error.text());
+  }
 }

@@ -37,6 +37,7 @@ struct Fresh {
   ~Fresh() {
     nnd::verbs::on_devices(nullptr);
     nnd::verbs::set_device_filter(nullptr);
+    nnd::verbs::set_port_filter(nullptr);
   }
   Fresh(const Fresh&) = delete;
   Fresh& operator=(const Fresh&) = delete;
@@ -112,7 +113,7 @@ TEST_CASE(
 
 TEST_CASE("A filtered device is invisible, and given up with the list all the same") {
   const Fresh w(NND_FILTERED_VERBS);
-  nnd::verbs::set_device_filter([](const VerbsDevice& d) { return d.name != "filtered_0"; });
+  nnd::verbs::set_device_filter([](std::string_view name) { return name != "filtered_0"; });
   int count = 0;
   ibv_device** list = w.verbs.get_device_list(&count);
   REQUIRE(count == 1);
@@ -122,4 +123,29 @@ TEST_CASE("A filtered device is invisible, and given up with the list all the sa
   w.verbs.free_device_list(list);
   CHECK(w.verbs.control->devices_put == 2);
   CHECK(w.verbs.control->closed == 2);
+
+  // A later list, which is not probed, leaves it out as well.
+  list = w.verbs.get_device_list(&count);
+  CHECK(g_times == 1);
+  REQUIRE(count == 1);
+  CHECK(std::string(list[0]->name) == "filtered_1");
+  w.verbs.free_device_list(list);
+  CHECK(w.verbs.control->devices_put == 4);
+}
+
+TEST_CASE("A port that may not be seen is down for NCCL") {
+  const Fresh w(NND_FILTERED_VERBS);
+  ibv_device** list = w.verbs.get_device_list(nullptr);
+  ibv_context* context = w.verbs.open_device(list[0]);
+  REQUIRE(context != nullptr);
+  ibv_port_attr attr{};
+  auto* const old = reinterpret_cast<_compat_ibv_port_attr*>(&attr);
+  CHECK(w.verbs.query_port(context, 1, old) == 0);
+  CHECK(attr.state == IBV_PORT_ACTIVE);
+  nnd::verbs::set_port_filter(
+      [](std::string_view name, unsigned port) { return name != "filtered_0" || port != 1; });
+  CHECK(w.verbs.query_port(context, 1, old) == 0);
+  CHECK(attr.state == IBV_PORT_DOWN);
+  CHECK(w.verbs.close_device(context) == 0);
+  w.verbs.free_device_list(list);
 }

@@ -1,0 +1,79 @@
+#include "policy/judged.h"
+
+#include <fstream>
+
+#include "cli/log_reader.h"
+
+namespace nnd::integration {
+
+namespace {
+
+softverbs::Scenario scenario_of(const std::string& text, const std::filesystem::path& dir) {
+  const auto file = dir / "scenario.toml";  // the ranks read it too
+  std::ofstream(file) << text;
+  return softverbs::load_scenario(file);
+}
+
+JudgedRank judge(driver::RankProcess& rank, const std::string& mode) {
+  JudgedRank out;
+  out.mode = mode;
+  rank.run(shim().request());
+  out.init_rc = rank.run({{"op", "init"}})["rc"];
+  const auto devices = rank.run({{"op", "devices"}});
+  out.devices_rc = devices["rc"];
+  for (int dev = 0; dev < devices["count"].get<int>(); ++dev) {
+    const auto reply = rank.run({{"op", "properties"}, {"dev", dev}});
+    if (reply["rc"] != 0) continue;
+    const auto& properties = reply["properties"];
+    out.devices.insert(properties["name"].get<std::string>() + ":" +
+                       std::to_string(properties["port"].get<int>()));
+  }
+  return out;
+}
+
+}  // namespace
+
+Judged::Judged(const std::string& scenario, const std::string& policy,
+               const Environment& environment, const std::vector<std::string>& modes) {
+  fabric_ = std::make_unique<emulated::Fabric>(scenario_of(scenario, scratch_.path()),
+                                               scratch_.path() / "fabric");
+  const auto file = scratch_.path() / "policy.toml";
+  if (!policy.empty()) std::ofstream(file) << policy;
+  std::vector<driver::RankOptions> options;
+  for (const auto& mode : modes) {
+    options.push_back(fabric_->rank(0, mode));
+    auto& variables = options.back().environment;
+    variables["NCCL_NET_DIAG_FILE"] = scratch_.path() / (mode + ".jsonl");
+    if (mode != "file") variables["NCCL_NET_DIAG_MODE"] = mode;
+    if (!policy.empty()) variables["NCCL_NET_DIAG_POLICY"] = file;
+    for (const auto& [name, value] : environment) variables[name] = value;
+  }
+  job_ = std::make_unique<driver::Job>(std::move(options));
+  for (std::size_t i = 0; i < modes.size(); ++i) judged_.push_back(judge(rank(i), modes[i]));
+}
+
+void Judged::end() {
+  job_->all({{"op", "exit"}});
+  for (std::size_t i = 0; i < judged_.size(); ++i) CHECK(rank(i).wait_exit() == 0);
+}
+
+std::vector<json> Judged::log(std::size_t index) const {
+  return cli::read_log(scratch_.path() / (judged_.at(index).mode + ".jsonl"));
+}
+
+std::vector<std::string> Judged::said(std::size_t index) const {
+  std::vector<std::string> out;
+  for (const auto& event : log(index)) {
+    const std::string kind = event["ev"];
+    const bool verdict = kind == "policy.warn" || kind == "policy.refuse" || kind == "env.lint";
+    if (!verdict && event["sev"] == "info") continue;
+    std::string text = kind + " " + event["sev"].get<std::string>();
+    if (event.contains("rule")) text += " " + event["rule"].get<std::string>();
+    text += " " + event.value("cause", "") + " ";
+    text += event.contains("dev") ? event["dev"].value("name", "") : event.value("variable", "");
+    out.push_back(text);
+  }
+  return out;
+}
+
+}  // namespace nnd::integration

@@ -1,0 +1,285 @@
+// Every rule about a node: a scenario that breaks it and one that nearly does, in the three modes,
+// as NCCL meets it and as it is told.
+#include "policy/judged.h"
+
+using namespace nnd;
+using namespace nnd::integration;
+
+namespace {
+
+// Three HCAs that are alike, and what comes with them.
+std::string with(const std::string& odd,
+                 const std::string& keys = "address = \"10.200.{i}.1/24\"") {
+  return "[[host]]\n[[host.hca]]\ncount = 3\n" + keys + "\n" + odd;
+}
+
+// A fourth one.
+std::string hca(const std::string& keys, const std::string& name = "mlx5_3") {
+  return "[[host.hca]]\nname = \"" + name + "\"\n" + keys + "\n";
+}
+std::string rail(const std::string& keys = "") {
+  return hca("address = \"10.200.3.1/24\"\n" + keys);
+}
+std::string gid(const std::string& address, const std::string& type) {
+  return "[[host.hca.gids]]\nindex = 0\ngid = \"" + address + "\"\ntype = \"" + type + "\"\n";
+}
+// On the bridge of the first HCA, whose virtual function it is.
+const std::string kVfOfFirst = "physfn = \"0000:10:00.0\"\nparent = \"0000:0f:01.0\"";
+const std::string kNoGid = gid("::", "v2");
+std::string bond(const std::string& mbps) {
+  return "[[host.netdev]]\nname = \"bond0\"\nkind = \"bond\"\nslaves = [\"e0\", \"e1\"]\n"
+         "speed_mbps = " +
+         mbps + "\naddress = \"10.200.9.1/24\"\n" +
+         hca("netdev = \"bond0\"\nspeed_mbps = " + mbps, "mlx5_bond_0");
+}
+std::string uplink(const std::string& netdev, const std::string& address) {
+  return "[[host.netdev]]\nname = \"front\"\naddress = \"" + address +
+         "\"\ngateway = \"10.200.3.254\"\n" +
+         hca("netdev = \"" + netdev + "\"" +
+             (netdev == "front" ? "" : "\naddress = \"10.200.3.1/24\""));
+}
+std::string ib(const std::string& keys) {
+  return with(hca("link_layer = \"infiniband\"\n" + keys), "link_layer = \"infiniband\"");
+}
+std::string gpu_node(const std::string& odd) {
+  return with(odd) + "[host.sysfs]\n\"module/nvidia/version\" = \"570.10\"\n";
+}
+
+struct Side {
+  std::string scenario;
+  std::string policy = {};
+  Environment environment = {};
+};
+
+enum class Effect { kWarned, kHcaRefused, kNetworkRefused };
+
+struct Rule {
+  std::string verdict;  // "rule CAUSE device"
+  Effect effect;
+  Side broken;
+  Side near;
+  std::string lint = {};  // "CAUSE VARIABLE", where the environment is to blame as well
+};
+
+const std::vector<Rule>& rules() {
+  using enum Effect;
+  static const std::vector<Rule> all = {
+      {"hca.bond DEV-BOND mlx5_bond_0", kHcaRefused, {with(bond("25000"))}, {with(bond("400000"))}},
+      {"hca.bond DEV-BOND mlx5_bond_0",
+       kHcaRefused,
+       {with(bond("400000")), "[hca]\nbond = \"deny\""},
+       {with(bond("25000")),
+        "[[override]]\ndevice = \"mlx5_bond_*\"\nhca.bond = \"allow\"\n"
+        "hca.slow = \"allow\""}},
+      {"hca.default_route DEV-MGMT mlx5_3",
+       kWarned,
+       {with(uplink("front", "10.200.3.1/24"))},
+       {with(uplink("other", "10.200.8.1/24"))}},
+      {"hca.default_route DEV-MGMT mlx5_3",
+       kHcaRefused,
+       {with(uplink("front", "10.200.3.1/24")), "[hca]\ndefault_route = \"deny\""},
+       {with(uplink("front", "10.200.3.1/24")), "[hca]\ndefault_route = \"allow\""}},
+      {"hca.slow DEV-SLOW mlx5_3",
+       kWarned,
+       {with(rail("speed_mbps = 100000"))},
+       {with(rail("speed_mbps = 200000"))}},
+      {"hca.min_speed_mbps DEV-SLOW mlx5_3",
+       kHcaRefused,
+       {with(rail("speed_mbps = 200000")), "[hca]\nmin_speed_mbps = 400000"},
+       {with(rail("speed_mbps = 200000")), "[hca]\nmin_speed_mbps = 200000"}},
+      {"hca.pcie DEV-SLOW mlx5_3",
+       kWarned,
+       {with(rail("pcie_width = 8"))},
+       {with(rail("pcie_width = 8\npcie_max_width = 8"))}},
+      {"hca.mtu MTU-DIFF mlx5_3",
+       kWarned,
+       {with(rail("mtu = 1024"))},
+       {with(rail("mtu = 1024"), "address = \"10.200.{i}.1/24\"\nmtu = 1024")}},
+      {"hca.vf_with_pf DEV-MERGE mlx5_3",
+       kWarned,
+       {with(rail(kVfOfFirst))},
+       {with(rail(kVfOfFirst)), "", {{"NCCL_IB_HCA", "^=mlx5_0"}}}},
+      {"hca.link_layer DEV-MIXLL mlx5_3",
+       kHcaRefused,
+       {with(hca("link_layer = \"infiniband\""))},
+       {with(hca("link_layer = \"infiniband\"\nstate = \"init\""))}},
+      {"hca.pkey PKEY mlx5_3",
+       kHcaRefused,
+       {ib("pkeys = [\"0x7fff\"]")},
+       {ib("pkeys = [\"0x8001\", \"0x7fff\"]")}},
+      {"hca.lid IB-NOSM mlx5_3", kHcaRefused, {ib("lid = 0")}, {ib("lid = 9")}},
+      {"hca.unusable DEV-UNUSABLE mlx5_3",
+       kWarned,
+       {with(rail("open_errno = \"EACCES\""))},
+       {with(rail("open_errno = \"EACCES\"")), "", {{"NCCL_IB_HCA", "^=mlx5_3"}}}},
+      {"hca.deny DEV-MGMT mlx5_3",
+       kHcaRefused,
+       {with(rail()), "[hca]\ndeny = [\"mlx5_3\"]"},
+       {with(rail()), "[hca]\ndeny = [\"mlx5_33\"]"}},
+      {"hca.allow DEV-MGMT mlx5_3",
+       kHcaRefused,
+       {with(rail()), "[hca]\nallow = [\"mlx5_[0-2]\"]"},
+       {with(rail()), "[hca]\nallow = [\"mlx5_[0-3]\"]"}},
+      {"hca.min_count INC-NDEVS ",
+       kNetworkRefused,
+       {with(""), "[hca]\nmin_count = 4"},
+       {with(""), "[hca]\nmin_count = 3"}},
+      {"roce.empty_gid GID-CONT mlx5_3",
+       kHcaRefused,
+       {with(rail(kNoGid))},
+       {with(rail(gid("10.200.3.1", "v2")))}},
+      {"roce.link_local GID-LINKLOCAL mlx5_3", kWarned, {with(hca(""))}, {with(rail())}},
+      {"roce.v1 GID-V1 mlx5_3",
+       kWarned,
+       {with(rail(gid("10.200.3.1", "v1")))},
+       {with(rail(gid("10.200.3.1", "v2")))}},
+      {"roce.forced_gid GID-WRONG mlx5_3",
+       kHcaRefused,
+       {with(rail(), "address = [\"10.200.{i}.1/24\", \"10.201.{i}.1/24\"]"),
+        "",
+        {{"NCCL_IB_GID_INDEX", "5"}}},
+       {with(rail(), "address = [\"10.200.{i}.1/24\", \"10.201.{i}.1/24\"]"),
+        "",
+        {{"NCCL_IB_GID_INDEX", "3"}}},
+       "GID-WRONG NCCL_IB_GID_INDEX"},
+      {"roce.subnets SUB-RAIL mlx5_3",
+       kHcaRefused,
+       {with(hca("address = \"10.201.3.1/24\"")), "[roce]\nsubnets = [\"10.200.0.0/16\"]"},
+       {with(rail()), "[roce]\nsubnets = [\"10.200.0.0/16\"]"}},
+      {"gdr.missing GDR-NOMOD mlx5_3",
+       kWarned,
+       {gpu_node(rail("dmabuf_errno = \"EOPNOTSUPP\""))},
+       {gpu_node(rail())}},
+      {"gdr.require GDR-NOMOD mlx5_3",
+       kHcaRefused,
+       {gpu_node(rail("dmabuf_errno = \"EOPNOTSUPP\"")), "[gdr]\nrequire = \"dmabuf\""},
+       {gpu_node(rail()), "[gdr]\nrequire = \"dmabuf\""}},
+      {"limits.nofile LIM-NOFILE ",
+       kWarned,
+       {with(""), "[limits]\nnofile = 2000000000"},
+       {with(""), "[limits]\nnofile = 16"}},
+      {"fallback.socket DEV-FALLBACK ",
+       kWarned,
+       {with("", "state = \"down\"")},
+       {with(rail(), "state = \"down\"")}},
+      {"fallback.socket DEV-FALLBACK ",
+       kNetworkRefused,
+       {with("", "state = \"down\""), "[fallback]\nsocket = \"deny\""},
+       {with(rail(), "state = \"down\""), "[fallback]\nsocket = \"deny\""}},
+      {"",
+       kWarned,
+       {with(hca("address = \"10.200.3.1/24\"", "mlx5_10")), "", {{"NCCL_IB_HCA", "mlx5_1"}}},
+       {with(hca("address = \"10.200.3.1/24\"", "mlx5_10")), "", {{"NCCL_IB_HCA", "=mlx5_1"}}},
+       "DEV-PREFIX NCCL_IB_HCA"},
+      {"",
+       kWarned,
+       {with(""), "", {{"NCCL_IB_HCA", "mlx5_0,^mlx5_1"}}},
+       {with(""), "", {{"NCCL_IB_HCA", "^mlx5_1"}}},
+       "DEV-PREFIX NCCL_IB_HCA"},
+      {"",
+       kWarned,
+       {with(""), "", {{"NCCL_IB_HCA", "mlx5_0,mlx5_8"}}},
+       {with(""), "", {{"NCCL_IB_HCA", "mlx5_0,mlx5_2"}}},
+       "DEV-PREFIX NCCL_IB_HCA"},
+      {"",
+       kWarned,
+       {with(""), "", {{"NCCL_IB_RETRY_CNT", "8"}}},
+       {with(""), "", {{"NCCL_IB_RETRY_CNT", "7"}}},
+       "LINK-FLAP NCCL_IB_RETRY_CNT"},
+      {"",
+       kWarned,
+       {with(""), "", {{"NCCL_IB_TIMEOUT", "0"}}},
+       {with(""), "", {{"NCCL_IB_TIMEOUT", "19"}}},
+       "LINK-FLAP NCCL_IB_TIMEOUT"},
+      {"",
+       kWarned,
+       {with(""), "", {{"NCCL_IB_MQP_RETRY_ALL", "1"}}},
+       {with(""), "", {{"NCCL_IB_MQP_RETRY_ALL", "0"}}},
+       "QP-110 NCCL_IB_MQP_RETRY_ALL"},
+      {"",
+       kWarned,
+       {with(""), "", {{"NCCL_IB_DISABLE", "1"}}},
+       {with(""), "", {{"NCCL_IB_DISABLE", "0"}}},
+       "DEV-FALLBACK NCCL_IB_DISABLE"},
+  };
+  return all;
+}
+
+std::string device_of(const Rule& rule) { return rule.verdict.substr(rule.verdict.rfind(' ') + 1); }
+
+std::vector<std::string> expected(const Rule& rule, const std::string& mode) {
+  std::vector<std::string> out;
+  const std::string severity = mode == "observe" ? "info" : "warn";
+  if (!rule.verdict.empty())
+    out.push_back((mode == "enforce" && rule.effect != Effect::kWarned
+                       ? "policy.refuse error "
+                       : "policy.warn " + severity + " ") +
+                  rule.verdict);
+  if (!rule.lint.empty()) out.push_back("env.lint " + severity + " " + rule.lint);
+  return out;
+}
+
+// The sentence as ncclGetLastError would have it: the last line at WARN.
+std::string last_warning(driver::RankProcess& rank) {
+  std::string text;
+  const auto logs = rank.run({{"op", "logs"}});
+  for (const auto& line : logs["lines"])
+    if (line["level"] == 2) text = line["text"];
+  return text;
+}
+
+// Whoever uses the network fails, with the sentence; the device is only there for init.
+void check_network_refused(Judged& judged, std::size_t i) {
+  const auto reply = judged.rank(i).run({{"op", "listen"}, {"dev", 0}});
+  CHECK(reply["rc"] == 2);
+  CHECK_THAT(last_warning(judged.rank(i)), contains("NET/DIAG the network is refused"));
+}
+
+void check_broken(const Rule& rule) {
+  Judged judged(rule.broken.scenario, rule.broken.policy, rule.broken.environment);
+  for (std::size_t i = 0; i < judged.ranks().size(); ++i) {
+    const JudgedRank& rank = judged.ranks()[i];
+    INFO(rank.mode);
+    CHECK(rank.init_rc == 0);
+    const bool refused = rank.mode == "enforce" && rule.effect == Effect::kHcaRefused;
+    if (rule.effect == Effect::kHcaRefused)
+      CHECK(rank.devices.contains(device_of(rule) + ":1") == !refused);
+    if (rank.mode == "enforce" && rule.effect == Effect::kNetworkRefused)
+      check_network_refused(judged, i);
+  }
+  judged.end();
+  for (std::size_t i = 0; i < judged.ranks().size(); ++i) {
+    const std::string& mode = judged.ranks()[i].mode;
+    INFO(mode);
+    auto said = judged.said(i);
+    // The call that failed is told as well.
+    std::erase_if(said, [](const std::string& line) { return line.starts_with("conn.fail"); });
+    CHECK(said == expected(rule, mode));
+    for (const auto& event : of_kind(judged.log(i), "hca.port"))
+      if (event["dev"]["name"] == device_of(rule) && rule.effect == Effect::kHcaRefused)
+        CHECK(event["verdict"] == (mode == "enforce" ? "refused" : "taken"));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every rule that is broken is told, and refused where that is asked for") {
+  for (const Rule& rule : rules()) {
+    INFO(rule.verdict << " " << rule.lint << "\n" << rule.broken.scenario << rule.broken.policy);
+    check_broken(rule);
+  }
+}
+
+TEST_CASE("every rule that is nearly broken is silent") {
+  for (const Rule& rule : rules()) {
+    INFO(rule.verdict << " " << rule.lint << "\n" << rule.near.scenario << rule.near.policy);
+    Judged judged(rule.near.scenario, rule.near.policy, rule.near.environment, {"enforce"});
+    CHECK(judged.ranks()[0].init_rc == 0);
+    CHECK(judged.ranks()[0].devices_rc == 0);
+    CHECK_FALSE(judged.ranks()[0].devices.empty());
+    judged.end();
+    CHECK(judged.said(0) == std::vector<std::string>{});
+    for (const auto& event : of_kind(judged.log(0), "hca.port"))
+      CHECK(event["verdict"] != "refused");
+  }
+}
