@@ -78,10 +78,11 @@ def own_rules(netdev):
             f"rule add pref {200 + table} oif {netdev} unreachable"]
 
 
-def own_route(netdev, address):
-    """The line for the subnet of an address in the netdev's own table. The kernel drops it with the address or the link."""
+def own_routes(netdev, address):
+    """Lines for an address and its subnet in the netdev's own table. The kernel drops them with the address or the link."""
     own = ipaddress.ip_interface(address)
-    return f"route replace {own.network} dev {netdev} src {own.ip} table {table_of(netdev)}"
+    where = f"dev {netdev} table {table_of(netdev)}"
+    return [f"route replace {own.network} src {own.ip} {where}", f"route replace local {own.ip} {where}"]
 
 
 def strict(netdev):
@@ -144,9 +145,19 @@ def greet(netdev, address):
         wait_for(f"{address} by {netdev}", known)
 
 
+def add_hcas():
+    """The devices of HCAS, each with its PCI place, ready for use."""
+    os.mkdir(PLACES)
+    for device, (netdev, _) in HCAS.items():
+        add_hca(device, netdev)
+    run("mount", "--bind", PLACES, SYSFS)
+    for device, (_, address) in HCAS.items():
+        wait_state(device, "ACTIVE")
+        gid_index(device, address.split("/")[0])
+
+
 def build():
     """All of it, once."""
-    os.mkdir(PLACES)
     run("ip", "netns", "add", "sw")
     bridges = sorted(set(BRIDGES.values()))
     ip("link set lo up", *(f"link add {name} type bridge" for name in bridges),
@@ -163,13 +174,8 @@ def build():
     for netdev, address in HCAS.values():
         strict(netdev)
         lines += [f"link set {netdev} up", f"addr add {address} dev {netdev} noprefixroute"]
-        lines += [*own_rules(netdev), own_route(netdev, address)]
+        lines += [*own_rules(netdev), *own_routes(netdev, address)]
     ip(*lines)
-    for device, (netdev, _) in HCAS.items():
-        add_hca(device, netdev)
-    run("mount", "--bind", PLACES, SYSFS)
     six = ["rule add pref 1000 lookup local", "rule del pref 0"]
     run("ip", "-6", "-batch", "-", text="\n".join(six + [line for name, _ in HCAS.values() for line in own_rules(name)]) + "\n")
-    for device, (_, address) in HCAS.items():
-        wait_state(device, "ACTIVE")
-        gid_index(device, address.split("/")[0])
+    add_hcas()

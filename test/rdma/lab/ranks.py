@@ -17,6 +17,7 @@ class Options:
     nccl = None
     logs = "/tmp/logs"
     kept = None
+    interface = "lo"  # of NCCL's own sockets
 
 
 def environment_of(log, hca, environment):
@@ -25,7 +26,7 @@ def environment_of(log, hca, environment):
         LD_LIBRARY_PATH=f"{Options.build}/plugin",
         NCCL_NET_PLUGIN="diag",
         NCCL_NET_PLUGIN_REF_COUNT="1",
-        NCCL_SOCKET_IFNAME="lo",
+        NCCL_SOCKET_IFNAME=Options.interface,
         NCCL_IB_HCA=f"={hca}",
         NCCL_IB_MQP_RETRY_CNT="1",
         NCCL_IB_MQP_RETRY_SLEEP_MSEC="10",
@@ -54,7 +55,10 @@ class Rank:
             command[0], command, environment_of(self.log_file, hca, environment),
             file_actions=[(os.POSIX_SPAWN_DUP2, theirs.fileno(), 3), output, (os.POSIX_SPAWN_DUP2, 1, 2)])
         theirs.close()
-        self.socket, self._buffer, self._next, self._replies = ours, b"", 0, {}
+        self._begin(ours, plugin, nccl)
+
+    def _begin(self, channel, plugin="diag", nccl=None):
+        self.socket, self._buffer, self._next, self._replies = channel, b"", 0, {}
         source = {"plugin": plugin} if plugin else {"builtin": "IB"}
         self._load = self.start("load", nccl=nccl or Options.nccl, **source)
 

@@ -67,7 +67,7 @@ class Lab(contextlib.ExitStack):
         """Takes it down. The kernel drops its routes then; they come back with it."""
         device, (_, address) = next(item for item in fabric.HCAS.items() if item[1][0] == netdev)
         self.callback(fabric.wait_state, device, "ACTIVE")
-        self.change([f"link set {netdev} down"], [f"link set {netdev} up", fabric.own_route(netdev, address)])
+        self.change([f"link set {netdev} down"], [f"link set {netdev} up", *fabric.own_routes(netdev, address)])
         fabric.wait_state(device, "DOWN")
 
 

@@ -39,7 +39,7 @@ def remove_address(device):
 
 def add_address(device):
     netdev, address = fabric.HCAS[device]
-    ip(f"addr add {address} dev {netdev} noprefixroute", fabric.own_route(netdev, address))
+    ip(f"addr add {address} dev {netdev} noprefixroute", *fabric.own_routes(netdev, address))
     fabric.gid_index(device, address.split("/")[0])
 
 

@@ -1,0 +1,66 @@
+"""Two machines, each with its own kernel, addresses and routes, and HCAs of the same names."""
+from lab import fabric
+from lab.agent import Peer, RemoteRank
+from lab.events import expect, failed_completion, of, refused_rtr, silent
+from lab.health import check_transitions
+from lab.ranks import Connection
+from lab.scenario import scenario
+from lab.shell import wait_for
+
+
+def remote(lab, hca, environment=None):
+    rank = RemoteRank(f"{lab.name}.B", hca, environment)
+    lab.callback(rank.end)
+    return rank
+
+
+def connected(lab, hca, environment=None):
+    """From here to there, both ends on the HCA of this name."""
+    netdev, address = fabric.HCAS[hca]
+    here = address.split("/")[0]
+    there = here[:-1] + "2"
+    fabric.greet(netdev, there)
+    Peer.current.greet(netdev, here)
+    receiver = remote(lab, hca, environment)
+    sender = lab.rank(hca, environment)
+    receiver.setup()
+    return Connection(sender, receiver).open(), here, there
+
+
+@scenario
+def same_names(lab):
+    """mlx5_0 here and mlx5_0 there: verified data, every QP INIT RTR RTS, no warning on either machine"""
+    connection, here, there = connected(lab, "mlx5_0")
+    connection.move(sizes=[1 << 20, 100], repeat=4)
+    connection.finish()
+    check_transitions(connection.sender, "mlx5_0", here, there, "10.1.0.0/24")
+    check_transitions(connection.receiver, "mlx5_0", there, here, "10.1.0.0/24")
+    silent(connection.sender)
+    silent(connection.receiver)
+
+
+@scenario
+def rail_to_bond(lab):
+    """the field's case between two machines: 110, and the cause is that rail and bond are in different subnets"""
+    sender = remote(lab, "mlx5_bond_0")
+    receiver = lab.rank("mlx5_0")
+    sender.setup()
+    connection = Connection(sender, receiver)
+    connection.refused()
+    first = refused_rtr(receiver, 110, "mlx5_0", "::ffff:10.1.0.1", "::ffff:10.2.0.2")
+    expect(first["cause"] == "SUB-RAIL", "another cause", [first])
+    lost, = of(sender.events(), "conn.fail")
+    expect(lost["link"] == first["link"], "the ends don't tell the same link", [first, lost])
+
+
+@scenario
+def powered_off(lab):
+    """the other machine loses its power under traffic: status 12, with what had worked before"""
+    connection, _, _ = connected(lab, "mlx5_0", {"NCCL_IB_RETRY_CNT": "6", "NCCL_IB_TIMEOUT": "14"})
+    connection.start_traffic(sizes=[1 << 16], repeat=1000000, deadline_ms=600000)
+    sent = "/sys/class/infiniband/mlx5_0/ports/1/hw_counters/sent_pkts"
+    wait_for("traffic", lambda: int(open(sent).read()) > 200)
+    Peer.current.power_off()
+    connection.traffic_fails()
+    error = failed_completion(connection.sender, 12, "mlx5_0")
+    expect(error["peer"]["gid"] == "::ffff:10.1.0.2" and error["wc"]["history"] == "worked, then died", "wrong history", [error])
