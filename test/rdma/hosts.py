@@ -14,7 +14,7 @@ sys.path.insert(0, here)
 sys.dont_write_bytecode = True
 
 from lab import agent, fabric, scenario  # noqa: E402
-from lab.ranks import Options  # noqa: E402
+from lab.ranks import Options, prepare_logs  # noqa: E402
 from lab.shell import ip, write  # noqa: E402
 
 
@@ -34,8 +34,7 @@ def build(number):
 
 def main(build_dir, nccl, kept, role):
     Options.build, Options.nccl, Options.kept, Options.interface = build_dir, nccl, kept, "eth0"
-    os.makedirs(kept, exist_ok=True)
-    os.mkdir(Options.logs)
+    prepare_logs()
     build(1 if role == "A" else 2)
     if role == "B":
         return agent.serve("172.16.0.2")

@@ -8,14 +8,13 @@ sys.path.insert(0, here)
 sys.dont_write_bytecode = True
 
 from lab import fabric, scenario  # noqa: E402
-from lab.ranks import Options  # noqa: E402
+from lab.ranks import Options, prepare_logs  # noqa: E402
 from lab.shell import read  # noqa: E402
 
 
 def main(build, nccl, kept, *files):
     Options.build, Options.nccl, Options.kept = build, nccl, kept
-    os.makedirs(kept, exist_ok=True)
-    os.mkdir(Options.logs)
+    prepare_logs()
     fabric.build()
     failed = 0
     for name in files:

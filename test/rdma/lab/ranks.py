@@ -20,6 +20,14 @@ class Options:
     interface = "lo"  # of NCCL's own sockets
 
 
+def prepare_logs():
+    """The directory for what ranks leave, and a policy file that changes nothing: this machine's own must not count."""
+    os.makedirs(Options.kept, exist_ok=True)
+    os.mkdir(Options.logs)
+    with open(f"{Options.logs}/default.toml", "w"):
+        pass
+
+
 def environment_of(log, hca, environment):
     out = {key: value for key, value in os.environ.items() if not key.startswith("NCCL_")}
     out.update(
@@ -31,7 +39,7 @@ def environment_of(log, hca, environment):
         NCCL_IB_MQP_RETRY_CNT="1",
         NCCL_IB_MQP_RETRY_SLEEP_MSEC="10",
         NCCL_NET_DIAG_FILE=log,
-        NCCL_NET_DIAG_POLICY="/dev/null",
+        NCCL_NET_DIAG_POLICY=f"{Options.logs}/default.toml",
     )
     out.update(environment or {})
     return {key: value for key, value in out.items() if value is not None}

@@ -1,11 +1,13 @@
 """Two machines, each with its own kernel, addresses and routes, and HCAs of the same names."""
 from lab import fabric
 from lab.agent import Peer, RemoteRank
-from lab.events import expect, failed_completion, of, refused_rtr, silent
+from lab.events import expect, failed_completion, of, refused_rtr, silent, transitions
 from lab.health import check_transitions
 from lab.ranks import Connection
 from lab.scenario import scenario
 from lab.shell import wait_for
+
+EHOSTUNREACH = 113  # NCCL neither repeats it nor blames the GID index for it
 
 
 def remote(lab, hca, environment=None):
@@ -51,6 +53,20 @@ def rail_to_bond(lab):
     expect(first["cause"] == "SUB-RAIL", "another cause", [first])
     lost, = of(sender.events(), "conn.fail")
     expect(lost["link"] == first["link"], "the ends don't tell the same link", [first, lost])
+
+
+@scenario
+def rail_to_bond_refused(lab):
+    """the same where the receiver enforces: refused before the kernel looks for the peer, and not tried again"""
+    sender = remote(lab, "mlx5_bond_0")
+    receiver = lab.rank("mlx5_0", {"NCCL_NET_DIAG_MODE": "enforce", "NCCL_IB_MQP_RETRY_CNT": "3"})
+    sender.setup()
+    Connection(sender, receiver).refused()
+    moves = transitions(receiver.events(), "RTR")
+    expect(len(moves) == 1 and moves[0]["errno"] == EHOSTUNREACH, "not one refusal", moves)
+    expect(moves[0]["peer"]["gid"] == "::ffff:10.2.0.2" and moves[0]["dev"]["name"] == "mlx5_0", "another pair", moves)
+    refusals = of(receiver.events(), "policy.refuse")
+    expect(len(refusals) == 1 and refusals[0]["rule"] == "pair.subnet" and refusals[0]["sev"] == "error", "not its rule", refusals)
 
 
 @scenario
