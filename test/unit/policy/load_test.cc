@@ -217,3 +217,14 @@ TEST_CASE("every key is in the documentation, and the examples are right") {
     for (const LoadError& error : loaded.errors) FAIL_CHECK(error.text());
   }
 }
+
+TEST_CASE("what the TOML library only asserts is an error as well") {
+  for (const char* text : {"[!]\n",
+                           "[\x1f"
+                           "hca]\n",
+                           "[[\xc3\xa9]]\n"}) {
+    const auto loaded = load_policy_text(text, "policy.toml");
+    REQUIRE(loaded.errors.size() == 1);
+    CHECK(loaded.errors[0].line == 1);
+  }
+}
