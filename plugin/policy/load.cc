@@ -15,6 +15,7 @@
 #include <iterator>
 
 #include "config/nearest.h"
+#include "policy/file_text.h"
 #include "policy/keys.h"
 
 namespace nnd::policy {
@@ -60,6 +61,11 @@ class Loader {
   explicit Loader(std::string file) : file_(std::move(file)) { out_.policy.source = file_; }
 
   Loaded load(std::string_view text) {
+    if (const unsigned line = line_of_foreign_character(text); line != 0) {
+      fail(line, "", "a character that is not ASCII, outside of a one-line string or comment");
+      fall_back();
+      return std::move(out_);
+    }
     const toml::parse_result parsed = toml::parse(text);
     if (!parsed) {
       const toml::parse_error& error = parsed.error();

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 
+#include "policy/file_text.h"
 #include "support/catch.h"
 
 using namespace nnd::policy;
@@ -226,5 +227,21 @@ TEST_CASE("what the TOML library only asserts is an error as well") {
     const auto loaded = load_policy_text(text, "policy.toml");
     REQUIRE(loaded.errors.size() == 1);
     CHECK(loaded.errors[0].line == 1);
+  }
+}
+
+TEST_CASE("characters beyond ASCII stand in one-line strings and comments only") {
+  const auto errors = [](const char* text) { return load_policy_text(text, "p").errors.size(); };
+  CHECK(errors("# n\u00e9\nmode = \"warn\" # \u00e9\n") == 0);
+  CHECK(errors("[hca]\ndeny = [\"\u00e9\", '\u00e9', \"a\\\"\u00e9\"]\n") == 0);
+  CHECK(errors("[hca]\ndeny = [\"\"\"mlx5_8\"\"\", '''mlx5_9'''] # \u00e9\n") == 0);
+  CHECK(line_of_foreign_character("a = \"\"\"b \"\" \\\"\"\"\" # \u00e9") == 0);
+  CHECK(line_of_foreign_character("a = \"b\n\u00e9") == 2);  // a string ends with its line
+  for (const char* text : {"\nmode = \u00e9\n", "# x\n[hca]\u3000\n",
+                           "[hca]\ndeny = [\"\"\"a\u00e9\"\"\"]\n", "\nmode = \"warn\"\u00a0\n"}) {
+    const auto loaded = load_policy_text(text, "p");
+    REQUIRE(loaded.errors.size() == 1);
+    CHECK(loaded.errors[0].line == 2);
+    CHECK(loaded.errors[0].problem.starts_with("a character that is not ASCII"));
   }
 }
