@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <set>
@@ -165,6 +166,16 @@ void free_device_list(const Library& lib, ibv_device** list) {
   lib.real.free_device_list(list);
 }
 
+// NCCL 2.27 and newer ask the context's own query_port first, and ibv_query_port, where we are,
+// when there is none (v2.28.9-1 src/misc/ibvwrap.cc). libibverbs itself has another way to the
+// driver's.
+static void lead_to_filter(ibv_context& context) {
+  verbs_context* const own = verbs_get_ctx_op(&context, query_port);
+  if (own == nullptr) return;
+  for (unsigned port = 1; port <= UINT8_MAX; ++port)
+    if (!may_see_port(&context, port)) own->query_port = nullptr;
+}
+
 ibv_context* open_device(const Library& lib, ibv_device* device) {
   ibv_context* context = nullptr;
   quietly([&] { context = take_opened(device); });
@@ -172,7 +183,10 @@ ibv_context* open_device(const Library& lib, ibv_device* device) {
   if (context == nullptr)
     note_failure("ibv_open_device", errno);
   else
-    quietly([&] { patch_ops(*context); });
+    quietly([&] {
+      patch_ops(*context);
+      lead_to_filter(*context);
+    });
   return context;
 }
 

@@ -37,15 +37,15 @@ struct Cluster {
 };
 
 const std::vector<Cluster>& clusters() {
+  static const std::string kVfAlone = "physfn = \"0000:99:00.0\"\nparent = \"0000:0f:01.0\"";
   // Their physical functions are on the same bridge, and no HCAs here.
-  static const std::string kVf =
-      "physfn = \"0000:99:00.0\"\nparent = \"0000:0f:01.0\"\naddress = \"10.0.{i}.{h+1}/24\"";
+  static const std::string kVf = kVfAlone + "\naddress = \"10.0.{i}.{h+1}/24\"";
   static const std::string kPhysical =
       "[host.sysfs]\n\"devices/pci0000:0f/0000:0f:01.0/0000:99:00.0/vendor\" = \"0x15b3\"\n";
   static const std::string kTwoPorts = "count = 2\nports = 2\naddress = \"10.{p}.{i}.{h+1}/24\"\n";
-  static const std::string kOthers =
-      "[host.sysfs]\n\"class/infiniband/mlx5_8/node_type\" = \"1: CA\"\n"
-      "\"class/infiniband/mlx5_9/node_type\" = \"1: CA\"\n";
+  static const std::string kOthers = kPhysical +
+                                     "\"class/infiniband/mlx5_8/node_type\" = \"1: CA\"\n"
+                                     "\"class/infiniband/mlx5_9/node_type\" = \"1: CA\"\n";
   static const std::vector<Cluster> all = {
       {"every HCA is a bond", nodes(bonds(4, "200000", 0)),
        nodes(bonds(3, "200000", 0) + bonds(1, "25000", 3)), "DEV-SLOW"},
@@ -88,7 +88,7 @@ const std::vector<Cluster>& clusters() {
            "address = \"10.0.1.{h+1}/24\"\n",
        "DEV-MERGE"},
       {"one virtual function in a container that sees all of sysfs", hcas(1, kVf) + kOthers,
-       hcas(1, kVf + "\n[[host.hca.gids]]\nindex = 0\ngid = \"::\"") + kOthers, "GID-CONT"},
+       hcas(1, kVfAlone) + kOthers, "GID-LINKLOCAL"},
       {"two ports of an HCA made one device",
        nodes("[[host.hca]]\n" + kTwoPorts),
        nodes("[[host.hca]]\n" + kTwoPorts + "[[host.hca.port]]\nnumber = 2\nspeed_mbps = 100000\n"),
