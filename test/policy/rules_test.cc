@@ -196,11 +196,6 @@ const std::vector<Rule>& rules() {
        {with(""), "", {{"NCCL_IB_MQP_RETRY_ALL", "1"}}},
        {with(""), "", {{"NCCL_IB_MQP_RETRY_ALL", "0"}}},
        "QP-110 NCCL_IB_MQP_RETRY_ALL"},
-      {"",
-       kWarned,
-       {with(""), "", {{"NCCL_IB_DISABLE", "1"}}},
-       {with(""), "", {{"NCCL_IB_DISABLE", "0"}}},
-       "DEV-FALLBACK NCCL_IB_DISABLE"},
   };
   return all;
 }
