@@ -138,3 +138,22 @@ TEST_CASE("after a rank was killed the survivor's log names its process", "[diag
       named = true;
   CHECK(named);
 }
+
+TEST_CASE("sixteen ranks over eight HCAs a node", "[many]") {
+  FabricJob job(8);
+  nnd::test::avoid_lost_segments(job.spec);
+  job.spec.actions = {{.kind = Kind::kCreate}};
+  for (const Collective collective :
+       {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
+        Collective::kBroadcast, Collective::kReduce, Collective::kSendRecv})
+    job.spec.actions.push_back(
+        {.kind = Kind::kCollective, .collective = collective, .bytes = 300000});
+  job.spec.actions.push_back({.kind = Kind::kDestroy});
+  CHECK(failures(job.run()) == "");
+  std::set<std::string> hcas;
+  for (int rank = 0; rank < 16; ++rank) {
+    CHECK_FALSE(job.events(rank, "plugin.load").empty());
+    hcas.merge(used_hcas(job, rank));
+  }
+  CHECK(hcas.size() > 1);  // NCCL chooses how many rails its rings take
+}

@@ -18,7 +18,11 @@ FabricJob::FabricJob(int gpus_per_node, int nodes) {
                       {"NCCL_NET_PLUGIN_REF_COUNT", "1"},
                       {"NCCL_NET_DIAG_BLACKBOX", "off"}};
   spec.library_path = {NND_PLUGIN_DIR};
-  softcuda::put_on_fabric(spec, softverbs::load_scenario(NND_TEST_SCENARIO), directory_.path());
+  softcuda::put_on_fabric(
+      spec,
+      softverbs::load_scenario(std::filesystem::path(NND_TEST_SCENARIOS) /
+                               (gpus_per_node > 2 ? "two-big-nodes.toml" : "two-nodes.toml")),
+      directory_.path());
   for (int rank = 0; rank < spec.ranks(); ++rank) {
     auto& own = spec.rank_environment[rank];
     own["NCCL_NET_DIAG_FILE"] = (dir() / ("rank" + std::to_string(rank) + ".jsonl")).string();

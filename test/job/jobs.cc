@@ -68,6 +68,10 @@ softcuda::Action lone_collective() {
 
 bool aborts_under_way() { return nccl_version() < 22300 || nccl_version() >= 22600; }
 
+void avoid_lost_segments(softcuda::JobSpec& spec) {
+  if (nccl_version() < 21900) spec.environment["NCCL_SHM_DISABLE"] = "1";
+}
+
 std::string failures(const softcuda::JobResult& result) {
   std::ostringstream text;
   text << result.error;

@@ -25,6 +25,11 @@ softcuda::Action lone_collective();
 // ncclProxyProgress; put right in 2.26), with and without our plugin.
 bool aborts_under_way();
 
+// For jobs of sixteen ranks. 2.18.3: a rank finds the shared memory of a neighbour on its node gone
+// (ncclShmOpen, ENOENT) in most such jobs that send and receive, also without our plugin and over
+// sockets; its node's ranks therefore talk over the network.
+void avoid_lost_segments(softcuda::JobSpec& spec);
+
 // What went wrong, one line per rank; empty when the job is fine.
 std::string failures(const softcuda::JobResult& result);
 
