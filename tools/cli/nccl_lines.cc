@@ -30,7 +30,7 @@ std::vector<std::string> device_names(const std::string& text) {
   std::istringstream words(text.substr(0, text.find(';')));
   for (std::string word; words >> word;) {
     const auto bracket = word.find(']');
-    const auto slash = word.rfind('/');
+    const auto slash = word.find('/');
     if (word.front() == '[' && bracket != std::string::npos && slash != std::string::npos &&
         slash > bracket)
       out.push_back(word.substr(bracket + 1, slash - bracket - 1));

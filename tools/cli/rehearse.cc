@@ -36,7 +36,7 @@ constexpr const char* kWhat =
     "connect and that the data arrives, how fast it does from host memory, what NCCL and the shim\n"
     "say. It doesn't show: GPU memory and GPUDirect RDMA, NVLink, a GPU's bandwidth, trees, NVLS\n"
     "and the LL protocols (rings with the Simple protocol are played), relaying through another\n"
-    "GPU (PXN). NVLinks shape NCCL's choice of HCAs: give a real job's topology with --topo.";
+    "GPU (PXN)..";
 
 constexpr const char* kNotShown[] = {"GPU memory",     "GPUDirect RDMA", "NVLink", "GPU bandwidth",
                                      "trees and NVLS", "LL and LL128",   "PXN"};

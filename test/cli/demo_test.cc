@@ -1,0 +1,75 @@
+// `nccl-net-diag demo` as a user calls it.
+#include <poll.h>
+
+#include <set>
+
+#include "cli/tool.h"
+#include "support/catch.h"
+
+using namespace nnd::cli_test;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+TEST_CASE("the demo is a job of a real NCCL over nine HCAs a node", "[demo]") {
+  Tool tool({"demo", "--nccl", NND_CLI_NCCL, "--json"});
+  const Outcome outcome = tool.wait();
+  INFO(outcome.err << outcome.out);
+  REQUIRE(outcome.exit_code == 0);
+  const json result = outcome.json();
+  CHECK(result["failure"].is_null());
+  REQUIRE(result["processes"].size() == 2);
+  for (const auto& process : result["processes"]) CHECK(process["wraps"] == "IB");
+  std::map<std::string, int> taken;
+  for (const auto& hca : result["hcas"])
+    if (hca["verdict"] == "taken") ++taken[hca["proc"]];
+  REQUIRE(taken.size() == 2);
+  for (const auto& [process, count] : taken) CHECK(count == 9);
+  CHECK(result["troubles"].empty());
+
+  std::set<std::pair<std::string, std::string>> ways;
+  for (const auto& connection : result["connections"]) {
+    ways.emplace(connection["proc"].get<std::string>(), connection["dir"].get<std::string>());
+    CHECK(connection["bytes"] > 0);
+    CHECK(connection["failed"] == 0);
+    REQUIRE_FALSE(connection["qps"].empty());
+    for (const auto& states : connection["qps"]) CHECK(states == json{"INIT", "RTR", "RTS"});
+  }
+  CHECK(ways.size() == 4);  // both ranks, both directions
+
+  const fs::path logs = result["logs"].get<std::string>();
+  std::set<std::string> files;
+  for (const auto& entry : fs::directory_iterator(logs)) files.insert(entry.path().filename());
+  CHECK(files == std::set<std::string>{"rank0.jsonl", "rank0.out", "rank1.jsonl", "rank1.out"});
+  CHECK(tool.processes() == 0);
+}
+
+TEST_CASE("the demo's own errors", "[demo]") {
+  CHECK(run_tool({"demo", "--scenario", "no-such-fabric"}).exit_code == 2);
+  CHECK(run_tool({"demo", "--ranks", "1"}).exit_code == 2);
+  const TemporaryDir dir;
+  const Outcome unreadable =
+      run_tool({"demo", "--nccl", dir.file("libnccl.so.2", "no library"), "--json"});
+  CHECK(unreadable.exit_code == 3);
+  CHECK(unreadable.json()["failure"].get<std::string>().find(dir.path()) != std::string::npos);
+  // More ranks than the fabric's nodes have GPUs for.
+  CHECK(run_tool({"demo", "--nccl", NND_CLI_NCCL, "--ranks", "20"}).exit_code == 2);
+}
+
+TEST_CASE("the list of scenarios", "[demo]") {
+  const json list = run_tool({"demo", "--list", "--json"}).json();
+  std::set<std::string> names;
+  for (const auto& one : list) {
+    names.insert(one["name"]);
+    CHECK_FALSE(one["description"].get<std::string>().empty());
+  }
+  CHECK(names.count("two-nodes-8-hca-bond") == 1);
+}
+
+TEST_CASE("Ctrl-C leaves no process and no file", "[demo]") {
+  Tool tool({"demo", "--nccl", NND_CLI_NCCL});
+  while (tool.processes() < 3) poll(nullptr, 0, 20);  // the tool and its two ranks
+  tool.interrupt();
+  CHECK(tool.wait().exit_code == 3);
+  CHECK(tool.left_nothing());
+  CHECK(tool.processes() == 0);
+}

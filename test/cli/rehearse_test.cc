@@ -1,0 +1,184 @@
+// `nccl-net-diag rehearse` as a user calls it, on the emulated fabric.
+#include <poll.h>
+
+#include <memory>
+#include <set>
+
+#include "cli/tool.h"
+#include "support/catch.h"
+
+using namespace nnd::cli_test;
+using nlohmann::json;
+
+namespace {
+
+const std::string kRails = NND_SCENARIOS "/two-nodes-8-hca-bond.toml";
+
+std::vector<std::string> call(std::vector<std::string> more) {
+  std::vector<std::string> arguments{"rehearse", "--nccl", NND_CLI_NCCL, "--json", "--quiet"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+// Every rank sends to another and receives from one, over an HCA whose peer is known.
+void check_paths(const json& result, std::size_t ranks) {
+  std::set<std::pair<int, std::string>> carrying;
+  for (const auto& path : result["paths"]) {
+    CHECK_FALSE(path["hca"].get<std::string>().empty());
+    CHECK_FALSE(path["channels"].empty());
+    CHECK(path["connections"] == path["channels"].size());
+    CHECK(path["peer"]["hca"].is_string());
+    CHECK(path["peer"]["rank"] != path["rank"]);
+    if (path["bytes"] > 0)
+      carrying.emplace(path["rank"].get<int>(), path["dir"].get<std::string>());
+  }
+  CHECK(carrying.size() == 2 * ranks);
+}
+
+}  // namespace
+
+TEST_CASE("two nodes played by hand", "[rehearse]") {
+  Tool tool(call({"--scenario", kRails, "--collective", "all_reduce,reduce_scatter", "--size",
+                  "64K,1M", "--iterations", "3"}));
+  const Outcome outcome = tool.wait();
+  INFO(outcome.err << outcome.out);
+  REQUIRE(outcome.exit_code == 0);
+  const json result = outcome.json();
+  CHECK(result["ok"] == true);
+  CHECK(result["networks"] == json{"IB"});
+  CHECK(result["failures"].empty());
+  CHECK(result["troubles"].empty());
+  CHECK(result["hcas"].size() == 18);
+  CHECK_FALSE(result["not_shown"].empty());
+  check_paths(result, 2);
+  std::vector<std::pair<std::string, int>> done;
+  for (const auto& row : result["collectives"]) {
+    done.emplace_back(row["collective"].get<std::string>(), row["bytes"].get<int>());
+    CHECK(row["iterations"] == 3);
+    CHECK(row["algorithm_gb_per_s"] > 0);
+  }
+  CHECK(done == std::vector<std::pair<std::string, int>>{{"all_reduce", 65536},
+                                                         {"all_reduce", 1048576},
+                                                         {"reduce_scatter", 65536},
+                                                         {"reduce_scatter", 1048576}});
+  CHECK(tool.left_nothing());
+}
+
+TEST_CASE("what is wrong with a call", "[rehearse]") {
+  struct Case {
+    std::vector<std::string> arguments;
+    int exit_code;
+    std::string kind, nearest;
+  };
+  const TemporaryDir empty;
+  for (const Case& one : {
+           Case{{"--collective", "all_reduec"}, 2, "unknown-collective", "all_reduce"},
+           Case{{"--collective", "barrier"}, 2, "unknown-collective", ""},
+           Case{{"--size", "4X"}, 2, "size", ""},
+           Case{{"--size", "0"}, 2, "size", ""},
+           Case{{"--size", "1000G"}, 2, "size", ""},
+           Case{{"--topo", "/no/such/file"}, 2, "topology", ""},
+           Case{{"--scenario", "/no/such/file"}, 2, "scenario", ""},
+           Case{{"--scenario", kRails, "--nodes", "3"}, 2, "scenario", ""},
+           Case{{}, 3, "no-hca", ""},
+       }) {
+    Tool tool(call(one.arguments), {{"NCCL_NET_DIAG_SYSFS", empty.path()}});
+    const Outcome outcome = tool.wait();
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.exit_code == one.exit_code);
+    const json result = outcome.json();
+    CHECK(result["ok"] == false);
+    CHECK(result["error"]["kind"] == one.kind);
+    CHECK(result["error"].value("nearest", "") == one.nearest);
+    CHECK(tool.left_nothing());
+  }
+  const Outcome missing = run_tool({"rehearse", "--json", "--nccl", "/no/such/libnccl.so.2"});
+  CHECK(missing.exit_code == 2);
+  CHECK(missing.json()["error"]["kind"] == "no-nccl");
+  CHECK(run_tool(call({"--nodes", "1"})).exit_code == 2);
+  CHECK(run_tool(call({"--no-such-option"})).exit_code == 2);
+}
+
+TEST_CASE("a pair that cannot connect is named, and the job fails", "[rehearse]") {
+  const TemporaryDir dir;
+  const auto apart = dir.file("apart.toml", R"(
+description = "two hosts in networks that nothing joins"
+resolve_timeout_ms = 50
+[[host]]
+count = 2
+[[host.hca]]
+address = "10.{h}.0.1/24"
+)");
+  const Outcome outcome = run_tool(call({"--scenario", apart, "--deadline", "20"}));
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.exit_code == 1);
+  const json result = outcome.json();
+  CHECK_FALSE(result["failures"].empty());
+  std::set<std::string> causes;
+  for (const auto& trouble : result["troubles"]) causes.insert(trouble["cause"]);
+  CHECK(causes.count("SUB-RAIL") == 1);
+}
+
+TEST_CASE("Ctrl-C ends all ranks", "[rehearse]") {
+  Tool tool(call({"--scenario", kRails, "--iterations", "1000000"}));
+  while (tool.processes() < 3) poll(nullptr, 0, 20);
+  tool.interrupt();
+  const Outcome outcome = tool.wait();
+  CHECK(outcome.exit_code == 3);
+  CHECK(outcome.json()["error"]["kind"] == "interrupted");
+  CHECK(tool.processes() == 0);
+  CHECK(tool.left_nothing());
+}
+
+TEST_CASE("four tasks of a launcher on two nodes", "[launched]") {
+  constexpr int kTasks = 4, kPerNode = 2;
+  const auto port = std::to_string(free_port());
+  std::vector<std::unique_ptr<Tool>> tasks;
+  for (int i = 0; i < kTasks; ++i)
+    tasks.push_back(
+        std::make_unique<Tool>(call({"--scenario", kRails, "--size", "256K", "--iterations", "2"}),
+                               Variables{{"RANK", std::to_string(i)},
+                                         {"WORLD_SIZE", std::to_string(kTasks)},
+                                         {"LOCAL_RANK", std::to_string(i % kPerNode)},
+                                         {"LOCAL_WORLD_SIZE", std::to_string(kPerNode)},
+                                         {"MASTER_ADDR", "127.0.0.1"},
+                                         {"MASTER_PORT", port}}));
+  for (int i = kTasks - 1; i >= 0; --i) {
+    const Outcome outcome = tasks[static_cast<std::size_t>(i)]->wait();
+    INFO("task " << i << outcome.err << outcome.out);
+    CHECK(outcome.exit_code == 0);
+    CHECK(tasks[static_cast<std::size_t>(i)]->left_nothing());
+    if (i != 0) {
+      CHECK(outcome.out.empty());
+      continue;
+    }
+    const json result = outcome.json();
+    CHECK(result["ranks"].size() == kTasks);
+    std::map<std::string, int> hosts;
+    for (const auto& rank : result["ranks"]) ++hosts[rank["host"]];
+    CHECK(hosts == std::map<std::string, int>{{"node0", 2}, {"node1", 2}});
+    CHECK(result["collectives"].size() == 1);
+    CHECK(result["hcas"].size() == 18 * 2);  // each task reports its host's
+  }
+}
+
+TEST_CASE("a launcher's tasks that don't find each other", "[launched]") {
+  const auto port = std::to_string(free_port());
+  const Variables first{{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"}};
+  const Variables second{{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}};
+  const auto told = run_tool(call({"--scenario", kRails}), first);
+  CHECK(told.exit_code == 2);
+  CHECK(told.json()["error"]["kind"] == "root");
+
+  const auto alone = run_tool(
+      call({"--scenario", kRails, "--root", "127.0.0.1:" + port, "--deadline", "2"}), second);
+  CHECK(alone.exit_code == 3);
+  CHECK(alone.json()["error"]["kind"] == "root");
+
+  const auto waiting = run_tool(
+      call({"--scenario", kRails, "--root", "127.0.0.1:" + port, "--deadline", "2"}), first);
+  INFO(waiting.out);
+  CHECK(waiting.exit_code != 0);
+  std::set<std::string> failures = waiting.json()["failures"];
+  CHECK(failures.count("only 1 of 2 tasks came") == 1);
+}

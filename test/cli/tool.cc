@@ -1,0 +1,113 @@
+#include "cli/tool.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+namespace nnd::cli_test {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string content(const fs::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (auto& text : texts) out.push_back(text.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+void redirect(const fs::path& file, int fd) {
+  const int opened = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (opened < 0 || dup2(opened, fd) < 0) _exit(126);
+}
+
+}  // namespace
+
+TemporaryDir::TemporaryDir() {
+  auto pattern = (fs::temp_directory_path() / "nnd-cli-XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr) std::abort();
+  path_ = pattern;
+}
+
+TemporaryDir::~TemporaryDir() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+std::string TemporaryDir::file(const std::string& name, const std::string& text) const {
+  std::ofstream(path_ / name) << text;
+  return (path_ / name).string();
+}
+
+Tool::Tool(std::vector<std::string> arguments, const Variables& variables)
+    : temporary_(dir_.path() / "tmp") {
+  fs::create_directory(temporary_);
+  arguments.insert(arguments.begin(), NND_TOOL);
+  std::vector<std::string> environment{"TMPDIR=" + temporary_.string()};
+  for (const char* kept : {"HOME", "PATH", "XDG_CACHE_HOME", "NND_NCCL_DIR"})
+    if (const char* value = std::getenv(kept))
+      environment.push_back(std::string(kept) + "=" + value);
+  for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
+  const auto argument_list = pointers(arguments), variable_list = pointers(environment);
+  pid_ = fork();
+  if (pid_ != 0) return;
+  setpgid(0, 0);
+  redirect(dir_.path() / "out", STDOUT_FILENO);
+  redirect(dir_.path() / "err", STDERR_FILENO);
+  execve(NND_TOOL, argument_list.data(), variable_list.data());
+  _exit(126);
+}
+
+Tool::~Tool() {
+  if (pid_ <= 0) return;
+  kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+}
+
+// As a terminal does it: to all of its processes.
+void Tool::interrupt() const { kill(-pid_, SIGINT); }
+
+Outcome Tool::wait() {
+  int status = 0;
+  waitpid(pid_, &status, 0);
+  pid_ = -1;
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+          content(dir_.path() / "out"), content(dir_.path() / "err")};
+}
+
+int Tool::processes() const {
+  int found = 0;
+  for (const auto& entry : fs::directory_iterator("/proc"))
+    if (content(entry.path() / "environ").find(temporary_.string()) != std::string::npos) ++found;
+  return found;
+}
+
+int free_port() {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  const bool bound = bind(fd, generic, size) == 0 && getsockname(fd, generic, &size) == 0;
+  close(fd);
+  if (!bound) std::abort();
+  return ntohs(address.sin_port);
+}
+
+}  // namespace nnd::cli_test

@@ -1,0 +1,67 @@
+// The tool as a process of its own, in an environment that holds nothing of the caller's NCCL
+// settings, with a temporary directory that must be empty again afterwards.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace nnd::cli_test {
+
+using Variables = std::map<std::string, std::string>;
+
+struct Outcome {
+  int exit_code = -1;  // 128 + signal where one ended it
+  std::string out, err;
+
+  nlohmann::json json() const { return nlohmann::json::parse(out); }
+};
+
+// A directory that goes with the object.
+class TemporaryDir {
+ public:
+  TemporaryDir();
+  ~TemporaryDir();
+  TemporaryDir(const TemporaryDir&) = delete;
+  TemporaryDir& operator=(const TemporaryDir&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+  std::string file(const std::string& name, const std::string& content) const;  // its path
+
+ private:
+  std::filesystem::path path_;
+};
+
+class Tool {
+ public:
+  Tool(std::vector<std::string> arguments, const Variables& variables = {});
+  ~Tool();  // kills it if it still runs
+  Tool(const Tool&) = delete;
+  Tool& operator=(const Tool&) = delete;
+
+  void interrupt() const;  // Ctrl-C
+  Outcome wait();
+  // Where it keeps its temporary files: nothing is left there by a call that keeps nothing.
+  const std::filesystem::path& temporary() const { return temporary_; }
+  bool left_nothing() const { return std::filesystem::is_empty(temporary_); }
+  // How many processes still have its temporary directory in their environment.
+  int processes() const;
+
+ private:
+  TemporaryDir dir_;
+  std::filesystem::path temporary_;
+  pid_t pid_ = -1;
+};
+
+inline Outcome run_tool(const std::vector<std::string>& arguments,
+                        const Variables& variables = {}) {
+  return Tool(arguments, variables).wait();
+}
+
+// A TCP port of the loopback interface that nobody listens on now.
+int free_port();
+
+}  // namespace nnd::cli_test
