@@ -47,7 +47,12 @@ TEST_CASE("two nodes played by hand", "[rehearse]") {
   CHECK(result["ok"] == true);
   CHECK(result["networks"] == json{"IB"});
   CHECK(result["failures"].empty());
-  CHECK(result["troubles"].empty());
+  // The front-end bond, of which the built-in rules warn each rank.
+  CHECK(result["troubles"].size() == 2);
+  for (const auto& trouble : result["troubles"]) {
+    CHECK(trouble["cause"] == "DEV-BOND");
+    CHECK(trouble["dev"]["name"] == "mlx5_bond_0");
+  }
   CHECK(result["hcas"].size() == 18);
   CHECK_FALSE(result["not_shown"].empty());
   check_paths(result, 2);
