@@ -7,4 +7,9 @@ Current& current() noexcept {
   return instance;
 }
 
+FailedCompletion& failed_completion() noexcept {
+  static thread_local FailedCompletion instance;
+  return instance;
+}
+
 }  // namespace nnd::context

@@ -20,6 +20,7 @@ enum class Call : std::uint8_t {
   kDeregMr,
   kClose,
   kFinalize,
+  kGin,  // GIN's connect and context, which make QPs past the net API
   kOther
 };
 
@@ -50,6 +51,14 @@ struct Current {
 };
 
 Current& current() noexcept;
+
+// The last failed completion that this thread has polled: whoever gets an error from the
+// transport's test on it finds the reason. conn 0: none.
+struct FailedCompletion {
+  std::uint32_t conn = 0;
+  int status = 0;  // enum ibv_wc_status
+};
+FailedCompletion& failed_completion() noexcept;
 
 // Makes a call current for the life of the object, and restores what was there before.
 class Scope {

@@ -149,17 +149,6 @@ bool finding_of(const Node& node, const Hca& hca, Finding* out) {
   return any;
 }
 
-void emit_gdr(const Node& node, const Hca& hca) {
-  Event event(EventId::kGdrState);
-  add_dev(event, hca, nullptr);
-  event.add("way", gdr_way_text(hca.gdr.way)).add("why", hca.gdr.why);
-  event.add("peermem", hca.gdr.peermem).add("half_loaded", node.peer_memory.half_loaded);
-  if (hca.gdr.dmabuf) event.add("dmabuf", *hca.gdr.dmabuf);
-  if (hca.gdr.dmabuf_errno != 0) event.add("dmabuf_errno", hca.gdr.dmabuf_errno);
-  add_text(event, "iommu", hca.iommu_type);
-  event.emit();
-}
-
 void add_environment(Event& event, const System& system) {
   event.hex("env_hash", system.environment_hash).object("env");
   for (std::size_t i = 0; i < std::min(system.environment.size(), kMaxVariables); ++i) {
@@ -222,9 +211,27 @@ void emit_node(const Node& node) {
 
 }  // namespace
 
+bool gdr_to_come(const Node& node, const Hca& hca) {
+  const bool taken = std::any_of(hca.ports.begin(), hca.ports.end(),
+                                 [](const Port& port) { return port.skip == Skip::kTaken; });
+  return taken && node.system.gpu_driver_loaded && !hca.gdr.dmabuf;
+}
+
+void emit_gdr(const Node& node, const Hca& hca, const GdrState& gdr) {
+  Event event(EventId::kGdrState);
+  add_dev(event, hca, nullptr);
+  event.add("way", gdr_way_text(gdr.way)).add("why", gdr.why);
+  event.add("peermem", gdr.peermem).add("half_loaded", node.peer_memory.half_loaded);
+  if (gdr.dmabuf) event.add("dmabuf", *gdr.dmabuf);
+  if (gdr.dmabuf_errno != 0) event.add("dmabuf_errno", gdr.dmabuf_errno);
+  add_text(event, "iommu", hca.iommu_type);
+  event.emit();
+}
+
 void emit_facts(const Node& node, const RefusedBy& refused) {
   emit_node(node);
-  for (const Hca& hca : node.hcas) emit_gdr(node, hca);
+  for (const Hca& hca : node.hcas)
+    if (!gdr_to_come(node, hca)) emit_gdr(node, hca, hca.gdr);
   for (const Hca& hca : node.hcas) {
     Finding finding;
     const Finding* first = finding_of(node, hca, &finding) ? &finding : nullptr;

@@ -5,9 +5,16 @@
 
 namespace nnd::facts {
 
-// node.facts, then gdr.state per device, then hca.port per device and port (a device that can't be
+// node.facts, then gdr.state per device whose state is known (a device that NCCL takes is asked for
+// DMA-BUF by NCCL, later), then hca.port per device and port (a device that can't be
 // opened: one without a port). A finding makes its device's first hca.port a warning.
 // What `refused` names has the verdict "refused".
 void emit_facts(const Node& node, const RefusedBy& refused = {});
+
+// Whether emit_facts() leaves a device's gdr.state to when NCCL has asked.
+bool gdr_to_come(const Node& node, const Hca& hca);
+
+// gdr.state of one device, whose state is known now.
+void emit_gdr(const Node& node, const Hca& hca, const GdrState& gdr);
 
 }  // namespace nnd::facts

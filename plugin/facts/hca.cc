@@ -11,6 +11,8 @@ namespace nnd::facts {
 
 namespace {
 
+constexpr long kUsualPkeys = 16;  // the subnet manager fills the table from its beginning
+
 bool looks_like_pci(std::string_view name) {  // 0000:c1:00.0
   return name.size() >= 12 && name[name.size() - 2] == '.' && name[name.size() - 5] == ':' &&
          name[name.size() - 8] == ':';
@@ -90,6 +92,7 @@ class PortReader {
     // The plain active_speed field ends at NDR: XDR ports say more in sysfs.
     out.speed_mbps =
         std::max(verbs_speed_mbps(verbs_.active_speed, verbs_.active_width), out.sysfs_speed_mbps);
+    if (out.pkeys.empty() && out.infiniband() && hca_.sysfs_present) read_pkeys(out);
     for (const VerbsGid& gid : verbs_.gids)
       if (!gid_zero(gid.raw)) out.gids.push_back(read_gid(gid));
     if (out.query_errno == 0)
@@ -98,6 +101,18 @@ class PortReader {
   }
 
  private:
+  // From where libibverbs has them too. The table's beginning, and as far as NCCL's own index.
+  void read_pkeys(Port& port) {
+    const long used = std::clamp(port.pkey_index + 1, kUsualPkeys, 65536L);
+    for (long i = 0; i < std::min<long>(verbs_.pkey_table_length, used); ++i) {
+      const FileText file = context_.sysfs.read(fmt::format("{}/pkeys/{}", dir_, i), 32);
+      if (!file.ok()) break;
+      port.pkeys.push_back(
+          static_cast<std::uint16_t>(std::strtoul(file.text.c_str(), nullptr, 16)));
+    }
+    while (!port.pkeys.empty() && port.pkeys.back() == 0) port.pkeys.pop_back();
+  }
+
   Gid read_gid(const VerbsGid& verbs) {
     Gid out;
     out.index = verbs.index;

@@ -213,6 +213,16 @@ Sources Sources::of_process(const config::Settings& settings, int nccl_version) 
   return out;
 }
 
+GdrState judge_gdr(const Node& node, std::optional<int> dmabuf_errno) {
+  GdrInput input;
+  input.nvidia_driver = node.system.gpu_driver_loaded;
+  input.open_driver = node.system.gpu_driver_open;
+  input.kernel_major = node.system.kernel_major;
+  input.kernel_minor = node.system.kernel_minor;
+  input.dmabuf_errno = dmabuf_errno;
+  return judge_gdr(node.peer_memory, input);
+}
+
 Node collect(const std::vector<VerbsDevice>& devices, const Sources& sources) {
   const std::uint64_t start = now_ns();
   Node node;
@@ -230,17 +240,12 @@ Node collect(const std::vector<VerbsDevice>& devices, const Sources& sources) {
   const HcaContext context{
       sysfs,        FileTree(sources.root), sources.sysfs == "/sys" || !sources.root.empty(),
       node.network, sources.environment,    sources.nccl_version};
-  GdrInput gdr;
-  gdr.nvidia_driver = node.system.gpu_driver_loaded;
-  gdr.open_driver = node.system.gpu_driver_open;
-  gdr.kernel_major = node.system.kernel_major;
-  gdr.kernel_minor = node.system.kernel_minor;
   for (const VerbsDevice& device : devices) {
     Hca hca = read_hca(device, context);
     const auto probed = sources.dmabuf_errno.find(device.name);
-    gdr.dmabuf_errno =
-        probed == sources.dmabuf_errno.end() ? std::nullopt : std::optional<int>(probed->second);
-    hca.gdr = judge_gdr(node.peer_memory, gdr);
+    hca.gdr =
+        judge_gdr(node, probed == sources.dmabuf_errno.end() ? std::nullopt
+                                                             : std::optional<int>(probed->second));
     find_near_gpus(node.pci.gpus, hca);
     node.hcas.push_back(std::move(hca));
   }

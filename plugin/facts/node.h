@@ -177,6 +177,9 @@ struct Node {
   const Port* find(std::string_view device, unsigned port) const;
 };
 
+// GPUDirect of one of its HCAs, for one answer about DMA-BUF (see Sources), or none.
+GdrState judge_gdr(const Node& node, std::optional<int> dmabuf_errno);
+
 Node collect(const std::vector<VerbsDevice>& devices, const Sources& sources);
 
 // What keeps a port from NCCL that NCCL itself would take: a policy's reason, or empty.

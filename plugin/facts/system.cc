@@ -172,6 +172,13 @@ void read_conf_files(const SystemSources& sources, System& out) {
 
 }  // namespace
 
+const char* out_of_memory_cause(const Limits& limits) noexcept {
+  const bool known =
+      limits.memlock_soft != 0 || limits.memlock_hard != 0 || limits.nofile_soft != 0;
+  const bool unlimited = limits.memlock_soft == std::numeric_limits<std::uint64_t>::max();
+  return known && !unlimited && !limits.cap_ipc_lock ? "LIM-MEMLOCK" : "LIM-MEMLOCK2";
+}
+
 std::uint64_t fnv1a(std::string_view bytes, std::uint64_t seed) {
   for (const char byte : bytes) {
     seed ^= static_cast<unsigned char>(byte);

@@ -20,6 +20,11 @@ struct Limits {
   bool cap_ipc_lock = false;  // effective: memlock does not apply
 };
 
+// The failure catalogue's id for a verb (a QP, a CQ, a registration) that found no memory:
+// LIM-MEMLOCK where the limit on locked memory binds, else LIM-MEMLOCK2, the device's or the host's
+// own limits.
+const char* out_of_memory_cause(const Limits& limits) noexcept;
+
 struct ConfFile {
   std::string path;
   std::uint64_t hash = 0;                                   // FNV-1a of its bytes

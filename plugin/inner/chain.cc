@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "context/fork_mutex.h"
 #include "inner/module.h"
 #include "inner/nccl.h"
 #include "inner/owner.h"
@@ -133,7 +134,7 @@ Plugin load(const std::string& name, int net_version) {
 
 // Loads once: neither the handle count nor the choice changes afterwards.
 Plugin load_once(const std::string& name, int net_version) {
-  static auto& mutex = *new std::mutex;
+  static auto& mutex = *new context::ForkMutex;
   static auto& known = *new std::map<std::pair<std::string, int>, Plugin>;
   const std::lock_guard lock(mutex);
   const auto [place, is_new] = known.try_emplace({name, net_version});
@@ -171,7 +172,7 @@ Found choose(std::string_view setting, const void* caller, int net_version) {
 }
 
 struct Last {
-  std::mutex mutex;
+  context::ForkMutex mutex;
   Found found;
 };
 Last& last() {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "context/fork_mutex.h"
 #include "inner/nccl.h"
 #include "inner/owner.h"
 #include "inner/search.h"
@@ -32,7 +33,7 @@ struct Known {
   Found found;
 };
 struct Cache {
-  std::mutex mutex;
+  context::ForkMutex mutex;
   std::vector<Known> known;
 };
 Cache& cache() {

@@ -1,10 +1,13 @@
 #include "inner/gin.h"
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <mutex>
 #include <optional>
 
+#include "context/current.h"
+#include "context/fork_mutex.h"
 #include "inner/chain.h"
 #include "inner/module.h"
 #include "inner/search.h"
@@ -78,13 +81,30 @@ const GinV11* choose(const Module& nccl, std::uint64_t comm_id, nccl_abi::DebugL
 
 // Made once per NCCL, like its own.
 struct Choice {
-  std::mutex mutex;
+  context::ForkMutex mutex{/*held_long=*/true};
   std::optional<Module> nccl;
   const GinV11* backend = nullptr;
 };
 Choice& choice() {
   static auto& c = *new Choice;  // never destroyed: NCCL may call while the process exits
   return c;
+}
+
+// The slots in which GIN makes its QPs, behind the name of who makes them.
+std::atomic<const GinV11*> g_backend{nullptr};
+
+Result connect(void* ctx, void* handles[], int nranks, int rank, void* listen_comm,
+               void** coll_comm) {
+  const context::Scope scope(context::Call::kGin, {});
+  return g_backend.load(std::memory_order_acquire)
+      ->connect(ctx, handles, nranks, rank, listen_comm, coll_comm);
+}
+
+Result create_context(void* coll_comm, int nsignals, int ncounters, void** gin_ctx,
+                      nccl_abi::NetDeviceHandle** dev_handle) {
+  const context::Scope scope(context::Call::kGin, {});
+  return g_backend.load(std::memory_order_acquire)
+      ->createContext(coll_comm, nsignals, ncounters, gin_ctx, dev_handle);
 }
 
 }  // namespace
@@ -102,8 +122,12 @@ Result init_gin(GinV11& exported, void** ctx, std::uint64_t comm_id, nccl_abi::D
     c.backend = backend;
     GinV11 filled = *backend;
     filled.init = exported.init;
+    g_backend.store(backend, std::memory_order_release);
+    if (filled.connect != nullptr) filled.connect = connect;
+    if (filled.createContext != nullptr) filled.createContext = create_context;
     exported = filled;
   }
+  const context::Scope scope(context::Call::kGin, {});
   return c.backend->init(ctx, comm_id, log);
 }
 

@@ -11,7 +11,8 @@ namespace nnd::inner {
 // The init of the exported ncclGinPlugin_v11. Chooses the backend that NCCL would have chosen (by
 // NCCL_GIN_TYPE, else GDAKI where it has devices, else the proxy), fills `exported` with its slots
 // but for init, and calls its init. NCCL reads the slots after init only (v2.28.9-1
-// src/plugin/net.cc), so calls go straight to the backend and null slots stay null.
+// src/plugin/net.cc), so calls go straight to the backend and null slots stay null; connect and
+// createContext pass through here, so that the QPs made in them are known to be GIN's.
 //
 // Where a plugin is wrapped, its ncclGinPlugin_v11. An error, with nothing changed, where NCCL is
 // to use its own: other versions of NCCL (2.29.7 and 2.30.3 choose after our init has failed),

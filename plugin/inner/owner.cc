@@ -4,11 +4,13 @@
 #include <mutex>
 #include <vector>
 
+#include "context/fork_mutex.h"
+
 namespace nnd::inner {
 namespace {
 
 struct Owner {
-  std::mutex mutex;
+  context::ForkMutex mutex;
   std::optional<Module> module;
 };
 Owner& owner() {

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <new>
 
+#include "context/fork_mutex.h"
+
 namespace nnd::net {
 
 namespace {
@@ -14,7 +16,7 @@ namespace {
 constexpr std::size_t kSlotsPerStep = 64;
 
 struct Arena {
-  std::mutex lock;
+  context::ForkMutex lock;
   std::size_t used = 0;        // slots that were handed out at least once
   std::size_t accessible = 0;  // slots that may be touched
   Connection* free = nullptr;  // chained by next_open

@@ -1,6 +1,7 @@
 #include "net/attempts.h"
 
 #include <cstring>
+#include <mutex>
 
 namespace nnd::net {
 

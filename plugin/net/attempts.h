@@ -7,11 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "context/current.h"
+#include "context/fork_mutex.h"
 #include "nccl_abi/common.h"
 
 namespace nnd::net {
@@ -43,7 +43,7 @@ class Attempts {
   std::size_t size();
 
  private:
-  std::mutex lock_;
+  context::ForkMutex lock_;
   std::unordered_map<void*, std::shared_ptr<Attempt>> by_handle_;
 };
 

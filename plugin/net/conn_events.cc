@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "facts/node.h"
 #include "net/devices.h"
 #include "net/requests.h"
 #include "record/clock.h"
@@ -50,6 +51,7 @@ void add_about(Event& e, int api, const context::Connection& about, const Gid& p
 void add_outcome(Event& e, const Outcome& outcome) {
   e.add("rc", static_cast<int>(outcome.rc));
   if (outcome.verb != nullptr) e.add("verb", outcome.verb).add("errno", outcome.verb_errno);
+  if (outcome.wc_status != 0) e.object("wc").add("status", outcome.wc_status).end();
 }
 
 std::string errno_text(int number) {
@@ -65,49 +67,36 @@ std::string failure_sentence(std::string_view stage, const Outcome& outcome, std
        std::to_string(age_ns / 1'000'000) + " ms";
   if (outcome.verb != nullptr)
     s += std::string("; ") + outcome.verb + " failed with errno " + errno_text(outcome.verb_errno);
+  else if (outcome.wc_status != 0)
+    s += "; a work request failed with completion status " + std::to_string(outcome.wc_status);
   return s;
 }
 
-// The failure catalogue's id for a call that failed.
-std::string_view cause_of(std::string_view stage, const Outcome& outcome) {
+// The failure catalogue's id for a call that failed. Where the catalogue knows none: what is known,
+// the verb's kind and errno, or NCCL's own result (RC-2 is ncclSystemError). Nobody is accused.
+std::string cause_of(const Outcome& outcome) {
   if (outcome.refusal != nullptr) return "POLICY";
-  const std::string_view verb = outcome.verb != nullptr ? outcome.verb : "";
+  if (outcome.wc_status != 0) return "WC-" + std::to_string(outcome.wc_status);
+  if (outcome.verb == nullptr) return "RC-" + std::to_string(static_cast<int>(outcome.rc));
+  const std::string_view verb = outcome.verb;
   const auto has = [&](std::string_view part) { return verb.find(part) != verb.npos; };
-  if (has("modify_qp")) {
-    switch (outcome.verb_errno) {
-      case ETIMEDOUT:
-        return "QP-110";
-      case EINVAL:
-        return "QP-22";
-      case ENODEV:
-        return "QP-19";
-      case ENODATA:
-        return "QP-61";
-      case ENETUNREACH:
-      case EHOSTUNREACH:
-        return "QP-101/113";
-      case EPERM:
-      case EACCES:
-        return "QP-1/13";
-      default:
-        break;
-    }
-  }
-  if (outcome.verb_errno == ENOMEM) {
-    if (has("create_cq")) return "CQ-12";
-    if (has("create_qp")) return "QP-12";
-    if (has("reg_")) return "MR-12";
-  }
-  if (stage == "isend" || stage == "irecv" || stage == "iflush" || stage == "test")
-    return "HANG-DATA";
-  return "HANG-CONNECT";
+  const std::string number = std::to_string(outcome.verb_errno);
+  const bool holds_memory = has("create_cq") || has("create_qp") || has("reg_");
+  if (outcome.verb_errno == ENOMEM && holds_memory)
+    return facts::out_of_memory_cause(facts::current_node().system.limits);
+  return (has("_qp")     ? "QP-"
+          : has("cq")    ? "CQ-"
+          : has("reg_")  ? "MR-"
+          : has("post_") ? "POST-"
+                         : "VERBS-") +
+         number;
 }
 
 }  // namespace
 
 Outcome Outcome::of(Result rc) noexcept {
   const context::Current& current = context::current();
-  return {rc, current.failed_verb, current.failed_errno, current.refusal};
+  return {rc, current.failed_verb, current.failed_errno, current.refusal, 0};
 }
 
 void tell_listen(int api, const context::Connection& about, bool trailer, std::uint64_t dur_ns) {
@@ -136,7 +125,7 @@ void tell_fail(int api, const context::Connection& about, std::string_view stage
   add_outcome(e, outcome);
   e.add("age_us", to_us(age_ns)).add("polls", polls);
   e.blame(
-      cause_of(stage, outcome), failure_sentence(stage, outcome, age_ns),
+      cause_of(outcome), failure_sentence(stage, outcome, age_ns),
       outcome.refusal != nullptr
           ? "The policy.* events of this process tell the rule and the remedy."
           : "The qp.* and port.* events of this connection tell which step failed; compare with "
@@ -170,7 +159,7 @@ void tell_reg_fail(const Connection& c, std::string_view stage, const Outcome& o
   add_about(e, c.api, c.about);
   e.add("stage", stage);
   add_outcome(e, outcome);
-  e.blame(outcome.verb_errno == ENOMEM ? "MR-12" : "GDR-REGFAIL",
+  e.blame(outcome.verb != nullptr ? cause_of(outcome) : "GDR-REGFAIL",
           failure_sentence(stage, outcome, record::mono_ns() - c.ready_ns),
           "NCCL goes on without this registration where it can: through host memory, slower. The "
           "mr.register events tell the memory's kind.");

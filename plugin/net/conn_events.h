@@ -19,6 +19,7 @@ struct Outcome {
   const char* verb = nullptr;
   int verb_errno = 0;
   const char* refusal = nullptr;  // the policy's sentence, where that is what failed
+  int wc_status = 0;  // of the completion that made the transport's test fail; 0: none was seen
 
   static Outcome of(nccl_abi::Result rc) noexcept;
 };

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <string>
 
+#include "context/fork_mutex.h"
 #include "net/devices.h"
 #include "net/session.h"
 #include "record/clock.h"
@@ -19,7 +20,7 @@ using record::mono_ns;
 namespace {
 
 struct Comms {
-  std::mutex lock;
+  context::ForkMutex lock;
   std::map<void*, std::uint64_t> by_ctx;
 };
 
@@ -234,8 +235,12 @@ void closed(Connection& c, Result rc, std::uint64_t began_ns) noexcept {
 void failed(Connection& c, const char* stage, Result rc) noexcept {
   if (c.fail_told) return;
   c.fail_told = true;
-  quietly(
-      [&] { tell_fail(c.api, c.about, stage, Outcome::of(rc), mono_ns() - c.opened_ns, c.polls); });
+  Outcome outcome = Outcome::of(rc);
+  context::current().failed_verb = nullptr;  // no Scope of this call's own does it
+  context::FailedCompletion& completion = context::failed_completion();
+  if (completion.conn == c.about.id) outcome.wc_status = completion.status;
+  completion = {};
+  quietly([&] { tell_fail(c.api, c.about, stage, outcome, mono_ns() - c.opened_ns, c.polls); });
 }
 
 void reg_failed(void* comm, const char* stage, Result rc) noexcept {

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "context/fork_mutex.h"
 #include "net/session.h"
 
 namespace nnd::net {
@@ -11,7 +12,7 @@ namespace nnd::net {
 namespace {
 
 struct Table {
-  std::mutex lock;
+  context::ForkMutex lock;
   std::map<std::pair<int, int>, Device> devices;  // by API version and index
 };
 

@@ -1,12 +1,16 @@
 // The doors as they are in production.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <atomic>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "facts/events.h"
 #include "facts/node.h"
+#include "facts/sysfs.h"
 #include "guard/guard.h"
 #include "guard/pairs.h"
 #include "inner/chain.h"
@@ -21,9 +25,10 @@ namespace nnd::net {
 namespace {
 
 void start(const config::Settings& settings, nccl_abi::DebugLogger logger) {
-  record::start(settings);
-  // The same function type but for the level, which is an int in the ABI.
+  // First, so that a log that can't be written is told. The same function type but for the level,
+  // which is an int in the ABI.
   record::set_nccl_logger(reinterpret_cast<record::NcclLogger>(logger));
+  record::start(settings);
   guard::start(settings);
 }
 
@@ -66,11 +71,32 @@ void tell_node(const std::vector<facts::VerbsDevice>& devices) noexcept try {
 } catch (...) {  // no memory for the facts: the job goes on
 }
 
+void tell_gdr(std::string_view device, int dmabuf_errno) noexcept try {
+  const facts::Node& node = facts::current_node();
+  const facts::Hca* const hca = node.find(device);
+  if (hca != nullptr && facts::gdr_to_come(node, *hca))
+    facts::emit_gdr(node, *hca, facts::judge_gdr(node, dmabuf_errno));
+} catch (...) {  // no memory for the event
+}
+
+// What is refused must be known before NCCL sees it. And 2.20 to 2.23 crash on a device that sysfs
+// doesn't know: said before that happens.
+bool facts_first(const std::vector<std::string>& devices) {
+  if (guard::mode() == policy::Mode::kEnforce) return true;
+  if (!facts::crashes_without_pci_path(nccl_version)) return false;
+  const facts::FileTree sysfs(settings().sysfs);
+  return !std::all_of(devices.begin(), devices.end(), [&](const std::string& name) {
+    return sysfs.resolve("class/infiniband/" + name + "/device").has_value();
+  });
+}
+
 std::string install_verbs(const inner::Found& found, const void* caller,
                           const config::Settings& settings) {
   nccl_version = found.nccl_version;
   other_transport = found && !(built_in(found) && found.name == "IB");
   verbs::on_devices(tell_node);
+  verbs::on_dmabuf(tell_gdr);
+  verbs::facts_first(facts_first);
   verbs::set_device_filter(guard::may_see_device);
   verbs::set_port_filter(guard::may_see_port);
   verbs::set_pair_policy(guard::may_pair);
@@ -91,6 +117,7 @@ void counted(int ndev) noexcept try {
 // Where NCCL didn't ask for the verbs devices (NCCL_IB_DISABLE, another transport, no libibverbs),
 // the facts are told without them.
 std::string hca_summary() {
+  verbs::end_device_list();
   tell_node({});
   const verbs::State layer = verbs::state();
   return guard::hca_summary() +

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 
+#include "context/fork_mutex.h"
 #include "inner/nccl.h"
 #include "net/launch.h"
 #include "net/requests.h"
@@ -55,7 +56,7 @@ void tell_complaints() {
 }
 
 // The line that NCCL's logger gets after the transport's init; empty: said already.
-std::mutex line_lock;
+context::ForkMutex line_lock;
 std::string line;  // under line_lock
 
 }  // namespace

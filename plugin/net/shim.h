@@ -8,9 +8,9 @@
 #pragma once
 
 #include <cstring>
-#include <mutex>
 
 #include "context/current.h"
+#include "context/fork_mutex.h"
 #include "nccl_abi/net.h"
 #include "net/arena.h"
 #include "net/connector.h"
@@ -66,7 +66,7 @@ class Shim {
   static inline Net inner_{};
   static inline const Net* inner_table_ = nullptr;
   static inline Net* exported_ = nullptr;
-  static inline std::mutex init_lock_;
+  static inline context::ForkMutex init_lock_{/*held_long=*/true};
 
   static bool bound() noexcept { return inner_table_ != nullptr; }
   static bool awaits_consumed() noexcept {

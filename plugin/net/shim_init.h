@@ -1,6 +1,8 @@
 // The rest of Shim: which slots it has, and how it is put before the transport.
 #pragma once
 
+#include <mutex>
+
 #include "net/shim.h"
 
 namespace nnd::net {

@@ -62,7 +62,7 @@ void Files::open_log(const config::Settings& settings, const PathFields& fields)
   place_ = "event log " + log_.path;
   struct stat s {};
   regular_ = ::fstat(log_.fd, &s) == 0 && S_ISREG(s.st_mode);
-  if (settings.file == config::Settings{}.file) remove_old_files(log_.dir_fd, kDaysKept);
+  if (settings.file == config::Settings{}.file) remove_old_boxes(log_.dir_fd, kDaysKept);
 }
 
 void Files::open_box(const config::Settings& settings, const PathFields& fields, Box& box) {

@@ -101,8 +101,9 @@ void RingCursor::next() noexcept {
 }
 
 void RingCursor::commit(Mark mark) noexcept {
+  // Unused rings' pages of the mapped file are never touched.
+  if (mark.at != committed_.at) ring_->free_to(mark.at);
   committed_ = mark;
-  ring_->free_to(mark.at);
 }
 
 void RingCursor::rewind() noexcept {

@@ -163,7 +163,7 @@ void SafeFile::close() noexcept {
   fd = dir_fd = -1;
 }
 
-void remove_old_files(int dir_fd, int days) noexcept {
+void remove_old_boxes(int dir_fd, int days) noexcept {
   const int fd = ::openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
   DIR* dir = ::fdopendir(fd);
@@ -176,7 +176,7 @@ void remove_old_files(int dir_fd, int days) noexcept {
     const dirent* entry = ::readdir(dir);
     if (entry == nullptr) break;
     const std::string_view name = entry->d_name;
-    if (name.find(".jsonl") == name.npos && name.find(".nndbox") == name.npos) continue;
+    if (name.find(".nndbox") == name.npos) continue;  // a taken name got a suffix
     struct stat s {};
     if (::fstatat(dir_fd, entry->d_name, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(s.st_mode) &&
         s.st_uid == ::geteuid() && s.st_mtime < oldest)

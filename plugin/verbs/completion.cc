@@ -107,6 +107,19 @@ bool first_of_its_kind(QpRecord& record, int status) noexcept {
   return record.told.fetch_or(QpRecord::kFlushTold, std::memory_order_relaxed) == 0;
 }
 
+// For the net layer, which gets an error from the transport's test next, on this thread.
+void note_completion(QpRecord& record, int status) {
+  std::uint32_t conn = 0;
+  quietly([&] {
+    const std::lock_guard lock(record.mutex);
+    conn = record.info.conn.id;
+  });
+  context::FailedCompletion& failed = context::failed_completion();
+  // The first error is the cause, flushes follow from it.
+  if (conn != 0 && (failed.conn != conn || failed.status == IBV_WC_WR_FLUSH_ERR))
+    failed = {conn, status};
+}
+
 constexpr unsigned kMaxStrangers = 16;  // failures told of QPs whose creation wasn't seen
 std::atomic<unsigned> g_strangers{0};
 
@@ -124,6 +137,7 @@ void completion_failed(const ibv_cq* cq, QpRecord* record, const ibv_wc& wc) noe
     return;
   }
   bump(record->failed);
+  note_completion(*record, wc.status);
   if (!first_of_its_kind(*record, wc.status)) return;
   quietly([&] {
     {

@@ -11,12 +11,14 @@
 #include <set>
 #include <utility>
 
+#include "context/fork_mutex.h"
 #include "verbs/fields.h"
 #include "verbs/gid.h"
 #include "verbs/handlers.h"
 #include "verbs/ops.h"
 #include "verbs/qp_events.h"
 #include "verbs/quiet.h"
+#include "verbs/watch.h"
 
 namespace nnd::verbs {
 namespace {
@@ -26,10 +28,11 @@ struct List {
   std::vector<ibv_device*> all;  // as verbs returned it
   // Opened by the probe: handed to NCCL when it opens the device, so that each is opened once.
   std::map<ibv_device*, ibv_context*> opened;
+  std::map<ibv_device*, int> failed;  // or not: NCCL then gets that errno, once
 };
 
 struct Book {
-  std::mutex mutex;
+  context::ForkMutex mutex;
   pid_t pid = 0;  // a forked child probes anew
   std::set<const Library*> probed;
   std::map<ibv_device**, List> lists;
@@ -43,6 +46,7 @@ Book& book() {
 std::atomic<DevicesSeen> g_seen{nullptr};
 std::atomic<DeviceFilter> g_filter{nullptr};
 std::atomic<PortFilter> g_port_filter{nullptr};
+std::atomic<FactsFirst> g_first{nullptr};
 std::atomic<bool> g_list_seen{false};
 
 bool first_time(Book& all, const Library& lib) {
@@ -82,18 +86,31 @@ int hide(const Library& lib, ibv_device** list, Book& all,
   return visible;
 }
 
+bool wants_facts_first(ibv_device** list, int count) {
+  const FactsFirst first = g_first.load(std::memory_order_acquire);
+  if (first == nullptr) return false;
+  std::vector<std::string> names;
+  for (int i = 0; i < count; ++i) names.emplace_back(list[i]->name);
+  return first(names);
+}
+
 void examine(const Library& lib, ibv_device** list, int& count) {
   Book& all = book();
   const std::lock_guard lock(all.mutex);
   const std::vector<ibv_device*> devices(list, list + count);
   if (first_time(all, lib)) {
+    // An empty list is not freed by every NCCL.
+    if (count > 0 && !wants_facts_first(list, count)) return watch_list(lib, list, count);
     List& entry = all.lists[list];
     entry.all = devices;
     std::vector<facts::VerbsDevice> facts;
     for (ibv_device* device : devices) {
       ibv_context* context = nullptr;
       facts.push_back(probe(lib.real, device, &context));
-      if (context != nullptr) entry.opened[device] = context;
+      if (context != nullptr)
+        entry.opened[device] = context;
+      else
+        entry.failed[device] = facts.back().open_errno;
     }
     if (const DevicesSeen seen = g_seen.load(std::memory_order_acquire))
       quietly([&] { seen(facts); });
@@ -101,23 +118,38 @@ void examine(const Library& lib, ibv_device** list, int& count) {
   count = hide(lib, list, all, devices);
 }
 
-ibv_context* take_opened(ibv_device* device) {
+// What came of our own attempt to open the device, once: a context, or null and an errno.
+bool take_opened(ibv_device* device, ibv_context*& context, int& error) {
   Book& all = book();
   const std::lock_guard lock(all.mutex);
-  if (all.pid != ::getpid()) return nullptr;
+  if (all.pid != ::getpid()) return false;
   for (auto& [list, entry] : all.lists) {
-    const auto found = entry.opened.find(device);
-    if (found == entry.opened.end()) continue;
-    ibv_context* context = found->second;
-    entry.opened.erase(found);
-    return context;
+    if (const auto opened = entry.opened.extract(device)) {
+      context = opened.mapped();
+      return true;
+    }
+    if (const auto failed = entry.failed.extract(device)) {
+      error = failed.mapped();
+      return true;
+    }
   }
-  return nullptr;
+  return false;
+}
+
+void tell(const std::optional<std::vector<facts::VerbsDevice>>& facts) {
+  const DevicesSeen seen = g_seen.load(std::memory_order_acquire);
+  if (facts && seen != nullptr) seen(*facts);
 }
 
 }  // namespace
 
 void on_devices(DevicesSeen seen) noexcept { g_seen.store(seen, std::memory_order_release); }
+
+void facts_first(FactsFirst first) noexcept { g_first.store(first, std::memory_order_release); }
+
+void end_device_list() noexcept {
+  quietly([] { tell(end_watch(nullptr)); });
+}
 
 void set_device_filter(DeviceFilter filter) noexcept {
   g_filter.store(filter, std::memory_order_release);
@@ -149,6 +181,7 @@ ibv_device** get_device_list(const Library& lib, int* count) {
 }
 
 void free_device_list(const Library& lib, ibv_device** list) {
+  quietly([&] { tell(end_watch(list)); });
   quietly([&] {
     Book& all = book();
     const std::lock_guard lock(all.mutex);
@@ -178,21 +211,32 @@ static void lead_to_filter(ibv_context& context) {
 
 ibv_context* open_device(const Library& lib, ibv_device* device) {
   ibv_context* context = nullptr;
-  quietly([&] { context = take_opened(device); });
-  if (context == nullptr) context = lib.real.open_device(device);
-  if (context == nullptr)
-    note_failure("ibv_open_device", errno);
-  else
+  int error = 0;
+  bool taken = false;
+  quietly([&] { taken = take_opened(device, context, error); });
+  if (!taken) {
+    context = lib.real.open_device(device);
+    error = context == nullptr ? errno : 0;
+  }
+  if (context != nullptr)
     quietly([&] {
       patch_ops(*context);
       lead_to_filter(*context);
     });
+  quietly([&] { watched_open(device, context, error); });
+  if (context == nullptr) {
+    note_failure("ibv_open_device", error);
+    errno = error;
+  }
   return context;
 }
 
 int close_device(const Library& lib, ibv_context* context) {
   // Before the real call: afterwards the address may belong to a new context at once.
-  quietly([&] { forget(context); });
+  quietly([&] {
+    watched_close(context);
+    forget(context);
+  });
   const int rc = lib.real.close_device(context);
   if (rc != 0) note_failure("ibv_close_device", rc == -1 ? errno : rc);
   return rc;

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <vector>
 
+#include "context/fork_mutex.h"
+
 namespace nnd::verbs {
 namespace {
 
@@ -21,7 +23,7 @@ struct PortGids {
 };
 constexpr unsigned kMaxIndex = 65536;  // far above every HCA's table
 
-std::mutex g_mutex;
+context::ForkMutex g_mutex;
 std::vector<PortGids>& seen() {
   static auto& tables = *new std::vector<PortGids>;  // outlives every thread of NCCL's
   return tables;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "context/fork_mutex.h"
 #include "inner/find.h"
 #include "inner/module.h"
 #include "record/event.h"
@@ -18,7 +19,7 @@
 namespace nnd::verbs {
 namespace {
 
-std::mutex g_mutex;
+context::ForkMutex g_mutex;
 std::atomic<bool> g_installed{false};
 
 // The functions of a directly linked libibverbs, found as the loader binds them: first in the
@@ -98,8 +99,12 @@ InstallResult install_locked(const void* address, const config::Settings& settin
   else if (!result.ok)
     result.problem = "NCCL has no import slot for dlvsym or ibv_*";
   if (!result.problem.empty())
-    // NCCL 2.30.3 and newer take another verbs library by name, but setting that variable here
-    // would race with getenv and leak into child processes.
+    // NCCL 2.30.3 and newer also take a verbs library by name, NCCL_IBVERBS_LIB (v2.30.7-1
+    // src/misc/ibvsymbols.cc). Setting it here is no way out: by now the process has threads, and
+    // setenv beside their getenv can crash it (glibc before 2.41); a child that is started
+    // meanwhile would inherit it, without us; the library named there would have to find by itself
+    // the libibverbs that NCCL finds by its own RPATH; and libmlx5 has no such variable. The user
+    // may set it to any library: the slots lead here whatever its name is.
     result.problem += "; QPs, completions and port events are not seen";
   return result;
 }

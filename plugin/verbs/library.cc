@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "context/fork_mutex.h"
 #include "verbs/handlers.h"
 
 namespace nnd::verbs {
@@ -15,7 +16,7 @@ namespace {
 
 std::array<Library, kMaxLibraries> g_libraries;
 std::size_t g_used = 0;
-std::mutex g_mutex;
+context::ForkMutex g_mutex;
 
 // The function that NCCL gets: binds a handler to library number L.
 template <std::size_t L, auto Handler>

@@ -9,6 +9,7 @@
 #include "verbs/fields.h"
 #include "verbs/handlers.h"
 #include "verbs/quiet.h"
+#include "verbs/watch.h"
 
 namespace nnd::verbs::handlers {
 namespace {
@@ -129,7 +130,11 @@ ibv_mr* reg_dmabuf_mr(const Library& lib, ibv_pd* pd, std::uint64_t offset, std:
                       std::uint64_t iova, int fd, int access) {
   const auto verb = [&] { return lib.real.reg_dmabuf_mr(pd, offset, length, iova, fd, access); };
   // NCCL's question whether the HCA knows DMA-BUF: fd -1, and the errno is the answer.
-  if (fd == -1) return verb();
+  if (fd == -1) {
+    ibv_mr* mr = verb();
+    quietly([&, error = mr == nullptr ? errno : 0] { heard_dmabuf(pd->context, error); });
+    return mr;
+  }
   return registered({"ibv_reg_dmabuf_mr", Kind::kDmabuf, pd, length, access}, verb);
 }
 

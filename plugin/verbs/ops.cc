@@ -6,8 +6,10 @@
 #include <mutex>
 #include <utility>
 
+#include "context/fork_mutex.h"
 #include "verbs/clock.h"
 #include "verbs/completion.h"
+#include "verbs/fields.h"
 #include "verbs/qp_table.h"
 
 namespace nnd::verbs {
@@ -55,6 +57,8 @@ std::uint64_t length_until(const Wr* wr, const Wr* bad) noexcept {
 template <std::size_t N>
 int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad) {
   const int rc = g_real<PostSend>[N].load(std::memory_order_relaxed)(qp, wr, bad);
+  if (rc != 0) [[unlikely]]
+    note_failure("post_send", rc);
   if (QpRecord* record = qp_table().by_pointer(qp))
     bump(record->sends, length_until(wr, rc == 0 ? nullptr : *bad));
   return rc;
@@ -63,6 +67,8 @@ int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad) {
 template <std::size_t N>
 int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad) {
   const int rc = g_real<PostRecv>[N].load(std::memory_order_relaxed)(qp, wr, bad);
+  if (rc != 0) [[unlikely]]
+    note_failure("post_recv", rc);
   if (QpRecord* record = qp_table().by_pointer(qp))
     bump(record->recvs, length_until(wr, rc == 0 ? nullptr : *bad));
   return rc;
@@ -94,7 +100,7 @@ bool patch(F& slot) {
   return false;
 }
 
-std::mutex g_mutex;
+context::ForkMutex g_mutex;
 
 }  // namespace
 

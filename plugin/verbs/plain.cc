@@ -1,19 +1,24 @@
 // Verbs that have no event of their own: passed on, a failure is noted for the connection that it
 // fails, and what they tell of GIDs is remembered.
 #include <cerrno>
+#include <cstddef>
+#include <cstring>
 
 #include "verbs/devices.h"
 #include "verbs/fields.h"
 #include "verbs/gid.h"
 #include "verbs/handlers.h"
 #include "verbs/quiet.h"
+#include "verbs/watch.h"
 
 namespace nnd::verbs::handlers {
 namespace {
 
 // Verbs return an errno, or -1 and set errno.
+int error_of(int rc) noexcept { return rc == -1 ? errno : rc; }
+
 int noted(const char* verb, int rc) noexcept {
-  if (rc != 0) note_failure(verb, rc == -1 ? errno : rc);
+  if (rc != 0) note_failure(verb, error_of(rc));
   return rc;
 }
 
@@ -26,12 +31,20 @@ T* noted(const char* verb, T* object) noexcept {
 }  // namespace
 
 int query_device(const Library& lib, ibv_context* context, ibv_device_attr* attr) {
-  return noted("ibv_query_device", lib.real.query_device(context, attr));
+  const int rc = noted("ibv_query_device", lib.real.query_device(context, attr));
+  quietly([&, error = error_of(rc)] { watched_device(context, error, *attr); });
+  return rc;
 }
 
 int query_port(const Library& lib, ibv_context* context, std::uint8_t port,
                _compat_ibv_port_attr* attr) {
   const int rc = noted("ibv_query_port", lib.real.query_port(context, port, attr));
+  quietly([&, error = error_of(rc)] {
+    // At IBVERBS_1.1 it fills what the first libibverbs had, and nothing behind that.
+    ibv_port_attr prefix{};
+    if (error == 0) std::memcpy(&prefix, attr, offsetof(ibv_port_attr, flags));
+    watched_port(context, port, error, prefix);
+  });
   // The first libibverbs' structure, a prefix of today's. NCCL passes over what is not active.
   if (rc == 0)
     quietly([&] {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
+#include <utility>
 
 #include "verbs/devices.h"
 #include "verbs/gid.h"
@@ -75,16 +76,22 @@ void read_pkeys(const Real& real, ibv_context* context, facts::VerbsPort& port) 
   while (!port.pkeys.empty() && port.pkeys.back() == 0) port.pkeys.pop_back();
 }
 
-facts::VerbsPort read_port(const Real& real, ibv_context* context, std::uint8_t number) {
+std::pair<int, ibv_port_attr> ask_port(const Real& real, ibv_context* context,
+                                       std::uint8_t number) {
+  std::pair<int, ibv_port_attr> answer{};
+  // At IBVERBS_1.1 it fills what the first libibverbs had: a prefix of today's structure.
+  const int rc =
+      real.query_port(context, number, reinterpret_cast<_compat_ibv_port_attr*>(&answer.second));
+  answer.first = rc == -1 ? errno : rc;
+  return answer;
+}
+
+facts::VerbsPort as_fact(std::uint8_t number, const std::pair<int, ibv_port_attr>& answer) {
   facts::VerbsPort port;
   port.number = number;
-  ibv_port_attr attr{};
-  // At IBVERBS_1.1 it fills what the first libibverbs had: a prefix of today's structure.
-  const int rc = real.query_port(context, number, reinterpret_cast<_compat_ibv_port_attr*>(&attr));
-  if (rc != 0) {
-    port.query_errno = rc == -1 ? errno : rc;
-    return port;
-  }
+  port.query_errno = answer.first;
+  if (answer.first != 0) return port;
+  const ibv_port_attr& attr = answer.second;
   port.state = attr.state;
   port.phys_state = attr.phys_state;
   port.link_layer = attr.link_layer;
@@ -116,6 +123,39 @@ int ask_dmabuf(const Real& real, ibv_context* context) {
 
 }  // namespace
 
+void read_device(const Real& real, ibv_context* context, const Answers& known,
+                 facts::VerbsDevice& fact) {
+  ibv_device_attr attr{};
+  if (known.device)
+    attr = known.device->second;
+  else if (real.query_device == nullptr || real.query_device(context, &attr) != 0)
+    return;
+  if (real.query_port == nullptr || (known.device && known.device->first != 0)) return;
+  fact.node_guid = be64toh(attr.node_guid);
+  fact.vendor_id = attr.vendor_id;
+  fact.vendor_part_id = attr.vendor_part_id;
+  fact.firmware = attr.fw_ver;
+  fact.max_qp = attr.max_qp;
+  fact.max_cq = attr.max_cq;
+  fact.max_mr = attr.max_mr;
+  if (real.reg_dmabuf_mr == nullptr) fact.dmabuf_errno = EOPNOTSUPP;
+  for (unsigned i = 1; i <= attr.phys_port_cnt; ++i) {
+    const auto number = static_cast<std::uint8_t>(i);
+    const auto told = known.ports.find(i);
+    fact.ports.push_back(as_fact(
+        number, told != known.ports.end() ? told->second : ask_port(real, context, number)));
+  }
+  const bool table = read_gid_table(real, context, fact);
+  for (auto& port : fact.ports) {
+    if (!table) read_gids_singly(real, context, port);
+    for (const auto& gid : port.gids) {
+      ibv_gid raw{};
+      std::copy(gid.raw.begin(), gid.raw.end(), std::begin(raw.raw));
+      remember_gid(context, port.number, gid.index, raw);
+    }
+  }
+}
+
 facts::VerbsDevice probe(const Real& real, ibv_device* device, ibv_context** context) {
   facts::VerbsDevice fact;
   fact.name = device->name;
@@ -125,30 +165,10 @@ facts::VerbsDevice probe(const Real& real, ibv_device* device, ibv_context** con
     fact.open_errno = errno != 0 ? errno : EIO;
     return fact;
   }
-  ibv_device_attr attr{};
-  if (real.query_device == nullptr || real.query_port == nullptr ||
-      real.query_device(*context, &attr) != 0)
-    return fact;
-  fact.node_guid = be64toh(attr.node_guid);
-  fact.vendor_id = attr.vendor_id;
-  fact.vendor_part_id = attr.vendor_part_id;
-  fact.firmware = attr.fw_ver;
-  fact.max_qp = attr.max_qp;
-  fact.max_cq = attr.max_cq;
-  fact.max_mr = attr.max_mr;
-  for (unsigned number = 1; number <= attr.phys_port_cnt; ++number)
-    fact.ports.push_back(read_port(real, *context, static_cast<std::uint8_t>(number)));
+  read_device(real, *context, {}, fact);
+  if (fact.ports.empty()) return fact;
   fact.dmabuf_errno = ask_dmabuf(real, *context);
-  const bool table = read_gid_table(real, *context, fact);
-  for (auto& port : fact.ports) {
-    if (!table) read_gids_singly(real, *context, port);
-    read_pkeys(real, *context, port);
-    for (const auto& gid : port.gids) {
-      ibv_gid raw{};
-      std::copy(gid.raw.begin(), gid.raw.end(), std::begin(raw.raw));
-      remember_gid(*context, port.number, gid.index, raw);
-    }
-  }
+  for (auto& port : fact.ports) read_pkeys(real, *context, port);
   return fact;
 }
 

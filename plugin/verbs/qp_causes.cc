@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "facts/node.h"
 #include "verbs/fields.h"
 #include "verbs/gid.h"
 #include "verbs/names.h"
@@ -16,16 +17,24 @@ std::atomic<int> g_nccl_version{0};
 
 // NCCL before 2.24 calls ibv_modify_qp once; from 2.24 it repeats a failed call, by default on
 // ETIMEDOUT only, NCCL_IB_MQP_RETRY_CNT (34) times with growing sleeps (src/misc/ibvwrap.cc).
-std::string what_nccl_does(int error) {
+bool repeats(int error) noexcept {
   const int version = g_nccl_version.load(std::memory_order_relaxed);
-  if (version != 0 && version < 22400) return "NCCL gives up now";
+  if (version != 0 && version < 22400) return false;
   const char* all = std::getenv("NCCL_IB_MQP_RETRY_ALL");
-  const bool repeats = error == ETIMEDOUT || (all != nullptr && std::strcmp(all, "0") != 0);
-  if (!repeats) return "NCCL gives up now";
+  return error == ETIMEDOUT || (all != nullptr && std::strcmp(all, "0") != 0);
+}
+
+long repetitions() noexcept {
   const char* count = std::getenv("NCCL_IB_MQP_RETRY_CNT");
-  const bool usual = count == nullptr && std::getenv("NCCL_IB_MQP_RETRY_SLEEP_MSEC") == nullptr;
-  const std::string next = "NCCL will try again " + std::string(count == nullptr ? "34" : count) +
-                           " times" + (usual ? ", which takes a minute or more" : "");
+  return count == nullptr || *count == '\0' ? 34 : std::strtol(count, nullptr, 0);
+}
+
+std::string what_nccl_does(int error) {
+  if (!repeats(error)) return "NCCL gives up now";
+  const int version = g_nccl_version.load(std::memory_order_relaxed);
+  const bool usual = repetitions() == 34 && std::getenv("NCCL_IB_MQP_RETRY_SLEEP_MSEC") == nullptr;
+  const std::string next = "NCCL will try again " + std::to_string(repetitions()) + " times" +
+                           (usual ? ", which takes a minute or more" : "");
   return version == 0 ? next + " (versions before 2.24 give up now)" : next;
 }
 
@@ -137,6 +146,10 @@ void set_nccl_version(int version) noexcept {
   g_nccl_version.store(version, std::memory_order_relaxed);
 }
 
+bool is_last_attempt(int error, unsigned attempt) noexcept {
+  return !repeats(error) || static_cast<long>(attempt) > repetitions();
+}
+
 Blame blame_move(const QpInfo& qp, const FailedMove& move) {
   Blame blame;
   const Remedy common = remedy_common(move.error);
@@ -159,7 +172,10 @@ Blame blame_move(const QpInfo& qp, const FailedMove& move) {
 Blame blame_create(const std::string& device, int error) {
   const Remedy common = remedy_common(error);
   Blame blame;
-  blame.cause = common.cause != nullptr ? common.cause : "QP-" + std::to_string(error);
+  if (error == ENOMEM)
+    blame.cause = facts::out_of_memory_cause(facts::current_node().system.limits);
+  else
+    blame.cause = common.cause != nullptr ? common.cause : "QP-" + std::to_string(error);
   blame.fix = common.fix != nullptr ? common.fix : remedy_rtr(0).fix;
   blame.msg = device + ": a QP could not be created: errno " + errno_text(error) + ".";
   return blame;

@@ -27,6 +27,9 @@ struct FailedMove {
 Blame blame_move(const QpInfo& qp, const FailedMove& move);
 Blame blame_create(const std::string& device, int error);
 
+// Whether NCCL won't repeat a call of ibv_modify_qp that failed like this, the attempt-th in a row.
+bool is_last_attempt(int error, unsigned attempt) noexcept;
+
 // NCCL's version as ncclGetVersion codes it (22809), 0: unknown. Decides what NCCL does next.
 void set_nccl_version(int version) noexcept;
 

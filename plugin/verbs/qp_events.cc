@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "context/fork_mutex.h"
 #include "facts/node.h"
 #include "facts/subnet.h"
 #include "verbs/clock.h"
@@ -133,7 +134,9 @@ void tell_create(const QpInfo& qp, int type, const ibv_qp_cap& cap, int error,
 void tell_move(const QpInfo& qp, const ibv_qp_attr& attr, int mask, const Move& move) {
   const bool failed = move.error != 0;
   const bool news = move.attempt == 1 || move.error != move.last_errno;
-  if (failed && !news && !std::has_single_bit(move.attempt)) return;
+  if (failed && !news && !std::has_single_bit(move.attempt) &&
+      !is_last_attempt(move.error, move.attempt))
+    return;
   Event event(EventId::kQpTransition,
               failed && news && !move.refused ? Severity::kWarn : Severity::kInfo);
   if (!event.enabled()) return;
@@ -163,7 +166,7 @@ namespace {
 // Device, port and what was asked of it.
 using AttributeSet = std::tuple<const ibv_context*, unsigned, int, int, int, int, int>;
 
-std::mutex g_read_back_mutex;
+context::ForkMutex g_read_back_mutex;
 std::vector<AttributeSet>& read_back_sets() {
   static auto& sets = *new std::vector<AttributeSet>;  // outlives every thread of NCCL's
   return sets;

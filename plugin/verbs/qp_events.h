@@ -31,7 +31,8 @@ void set_pair_policy(PairPolicy policy) noexcept;
 
 void tell_create(const QpInfo& qp, int type, const ibv_qp_cap& cap, int error, std::int64_t dur_us);
 
-// A repeated attempt is told at 1, 2, 4, 8 ..., when its errno changes, and when it succeeds.
+// A repeated attempt is told at 1, 2, 4, 8 ..., when its errno changes, when it succeeds, and when
+// it is the last that NCCL makes.
 void tell_move(const QpInfo& qp, const ibv_qp_attr& attr, int mask, const Move& move);
 
 // The effective timeout, retry counts, MTU and traffic class of a QP that is in RTS now: asked of

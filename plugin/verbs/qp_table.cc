@@ -1,5 +1,6 @@
 #include "verbs/qp_table.h"
 
+#include <new>
 #include <utility>
 
 namespace nnd::verbs {
@@ -169,8 +170,15 @@ void QpTable::forget(const ibv_context* context) {
   }
 }
 
+void QpTable::unlock_all() noexcept {
+  for (QpRecord& record : records_) new (&record.mutex) std::mutex;
+}
+
 QpTable& qp_table() {
-  static QpTable& table = *new QpTable;  // outlives every thread of NCCL's
+  static QpTable& table = []() -> QpTable& {
+    context::in_forked_child([] { qp_table().unlock_all(); });
+    return *new QpTable;  // outlives every thread of NCCL's
+  }();
   return table;
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "context/current.h"
+#include "context/fork_mutex.h"
 #include "verbs/verbs_abi.h"
 
 namespace nnd::verbs {
@@ -78,6 +79,8 @@ class QpTable {
   // Data path: no lock. A record is never freed, so a stale pointer is harmless.
   QpRecord* by_pointer(const ibv_qp* qp) const noexcept;
   QpRecord* by_number(const ibv_context* context, std::uint32_t num) const noexcept;
+  // In the child of a fork: no thread is left that could hold a record's lock.
+  void unlock_all() noexcept;
 
  private:
   struct Index {
@@ -97,7 +100,7 @@ class QpTable {
   static void erase(const Published& index, std::size_t hash, const QpRecord* record);
   void rebuild(Published& index, bool numbers);
 
-  mutable std::mutex mutex_;
+  mutable context::ForkMutex mutex_;
   std::deque<QpRecord> records_;
   std::deque<QpRecord*> free_;
   std::vector<QpRecord*> live_;

@@ -17,6 +17,7 @@ namespace {
 // Who made a QP outside of a connection of ours.
 std::string_view owner_of(const Library& lib, const context::Current& now) {
   if (now.conn.id != 0) return {};
+  if (now.call == context::Call::kGin) return "gin";
   return lib.origin == Origin::kPlain ? "gdaki" : "unknown";
 }
 
@@ -84,8 +85,8 @@ Move begin_move(const Library& lib, const ibv_qp& qp, const ibv_qp_attr& attr, i
   const context::Current& now = context::current();
   const std::lock_guard lock(record.mutex);
   QpInfo& info = record.info;
-  // Only NCCL's port recovery (2.30) moves a connection's QP from a thread outside of any net call.
-  move.by_recovery = info.conn.id != 0 && now.call == context::Call::kNone;
+  // Only NCCL's port recovery (2.30) moves the QP of a live connection, from a thread of its own.
+  move.by_recovery = info.conn.id != 0 && info.was_ready && now.call == context::Call::kNone;
   if (info.from != move.from || info.to != move.to || info.last_errno == 0) {
     info.from = move.from;
     info.to = move.to;

@@ -74,7 +74,14 @@ TEST_CASE("off and on, every fault ends the same way") {
       fault("kind = \"fail-wr\"\nhost = \"node0\"\nnth = 2\nstatus = \"LOC_PROT_ERR\""),
       fault("kind = \"fail-call\"\nhost = \"node0\"\nverb = \"ibv_open_device\"\nerrno = "
             "\"EIO\"\ntimes = 0"),
+      fault("kind = \"fail-call\"\nhost = \"node0\"\nverb = \"ibv_open_device\"\nerrno = \"EIO\""),
+      fault("kind = \"fail-call\"\nhost = \"node0\"\nverb = \"ibv_query_device\"\nerrno = "
+            "\"EIO\""),
+      fault("kind = \"fail-call\"\nhost = \"node0\"\nverb = \"ibv_query_port\"\nerrno = \"EIO\""),
+      fault("kind = \"fail-call\"\nhost = \"node0\"\nverb = \"ibv_query_gid\"\nerrno = \"EIO\""),
       fault("kind = \"fail-call\"\nhost = \"node0\"\nverb = \"ibv_alloc_pd\"\nerrno = \"ENOMEM\""),
+      fault("kind = \"fail-call\"\nhost = \"node0\"\nverb = \"ibv_alloc_pd\"\nnth = 2\nerrno = "
+            "\"ENOMEM\""),
       fault("kind = \"fail-call\"\nhost = \"node0\"\nverb = \"ibv_create_cq\"\nerrno = \"ENOMEM\""),
       fault("kind = \"fail-call\"\nhost = \"node1\"\nverb = \"ibv_create_qp\"\nerrno = \"ENOMEM\""),
       fault("kind = \"fail-call\"\nhost = \"node0\"\nverb = \"ibv_reg_mr\"\nerrno = \"ENOMEM\""),

@@ -1,9 +1,12 @@
 // What goes wrong on the fabric is in the log with its cause, device and peer; and the same run
 // without the fault has nothing to say.
 #include <csignal>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "integration/harness.h"
+#include "record/box_reader.h"
 #include "softverbs/control.h"
 
 using namespace nnd;
@@ -12,8 +15,11 @@ using namespace nnd::integration;
 namespace {
 
 // A refused transition is tried again by NCCL 2.24 and newer: here only once, and at once.
-const std::map<std::string, std::string> kOneRetry = {{"NCCL_IB_MQP_RETRY_CNT", "1"},
-                                                      {"NCCL_IB_MQP_RETRY_SLEEP_MSEC", "1"}};
+const std::map<std::string, std::string> kOneRetry = {
+    {"NCCL_IB_MQP_RETRY_CNT", "1"},
+    {"NCCL_IB_MQP_RETRY_SLEEP_MSEC", "1"},
+    // NCCL before 2.21 takes index 0 unless told otherwise, a link-local GID.
+    {"NCCL_IB_GID_INDEX", "3"}};
 constexpr int kShortMs = 3000;
 
 void end_all(EmulatedJob& job) {
@@ -182,4 +188,15 @@ TEST_CASE("a peer that is killed in the middle of traffic") {
   CHECK(std::filesystem::exists(job.log_dir() / "rank1.nndbox"));
   CHECK(!std::filesystem::exists(job.log_dir() / "rank0.nndbox"));
   CHECK(of_kind(job.log(0), "summary").size() == 1);
+  // And tells what the connection was doing.
+  std::ifstream file(job.log_dir() / "rank1.nndbox", std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  const auto box = record::read_box(bytes);
+  CHECK(box.problem.empty());
+  CHECK(job.log(1).front()["pid"] == box.header.pid);
+  CHECK(box.damaged_rings + box.damaged_records + box.damaged_conns == 0);
+  CHECK(box.conns.size() == 2);
+  CHECK(std::any_of(box.conns.begin(), box.conns.end(), [](const auto& conn) {
+    return conn.dir == 2 && conn.started > 0 && conn.bytes > 0;
+  }));
 }

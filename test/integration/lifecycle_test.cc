@@ -1,7 +1,9 @@
 // Communicators, handles and processes that come and go in every order.
+#include <cstdlib>
 #include <set>
 
 #include "integration/harness.h"
+#include "softverbs/control.h"
 
 using namespace nnd;
 using namespace nnd::integration;
@@ -174,4 +176,39 @@ TEST_CASE("without anything to wrap NCCL's own transport runs, seen by the verbs
            event["msg"].get<std::string>().find("no-such-plugin") != std::string::npos;
   });
   CHECK(complaints.size() == 1);
+}
+
+TEST_CASE("without a usable HCA the shim has no device either, and the log says why") {
+  EmulatedJob job(two_hosts());
+  softverbs::Control control(job.fabric().meeting_place());
+  control.set_link("node0", "mlx5_0", 1, false);
+  CHECK_THROWS_WITH(job->setup(shim()), contains("rank 0"));
+  job->exit();
+  job.check_logs();
+  const auto ports = of_kind(job.log(0), "hca.port");
+  REQUIRE(ports.size() == 1);
+  CHECK(ports[0]["verdict"] == "skipped");
+  CHECK(!ports[0]["reasons"].empty());
+}
+
+TEST_CASE("where the log can't be written the job goes on, and NCCL's log says so") {
+  const bool full = GENERATE(true, false);
+  CAPTURE(full);
+  if (full && !emulated::emulator().empty()) return;  // set for other machines' programs
+  // A limit on the size of files: the disk is full at once, for the log and the black box.
+  if (full) setenv("NND_EMULATOR", "prlimit --fsize=4096 --", 1);
+  std::map<std::string, std::string> variables;
+  if (!full) variables["NCCL_NET_DIAG_FILE"] = "/proc/nowhere/log.jsonl";
+  EmulatedJob job(two_hosts(), 2, variables);
+  if (full) unsetenv("NND_EMULATOR");
+  job->setup(shim());
+  auto links = job->ring(2);
+  job->open(links);
+  for (const auto bytes : job->move(links, {})) CHECK(bytes == 1 << 20);
+  job->close(links);
+  job->finish();
+  const std::string lines = job->rank(0).run({{"op", "logs"}})["lines"].dump();
+  CHECK_THAT(lines, contains(full ? "File too large" : "no event log"));
+  job->exit();
+  CHECK(std::filesystem::exists(job.log_dir() / "rank0.jsonl") == full);
 }

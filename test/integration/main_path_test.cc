@@ -71,3 +71,28 @@ TEST_CASE("through the shim, every connection is logged with its QPs") {
     CHECK(select(events, [](const json& e) { return e["sev"] == "error"; }).empty());
   }
 }
+
+TEST_CASE("a virtual device made of two carries a connection with the QPs of both") {
+  EmulatedJob job(kScenario);
+  job->setup(shim());
+  const auto made = job->all({{"op", "make_vdevice"}, {"members", {2, 5}}});
+  if (made[0].value("missing", false)) return;  // net v8 and older have no virtual devices
+  for (const auto& reply : made) REQUIRE(reply["rc"] == 0);
+  const auto properties = job->rank(0).run({{"op", "properties"}, {"dev", made[0]["dev"]}});
+  CHECK(properties["properties"]["virtual_devices"] == json({2, 5}));
+  driver::Link link;
+  link.to = 1;
+  link.from_dev = made[0]["dev"];
+  link.to_dev = made[1]["dev"];
+  std::vector<driver::Link> links{link};
+  job->open(links);
+  job->move(links, {});
+  job->close(links);
+  job->finish();
+  job->exit();
+  job.check_logs();
+  std::set<std::string> used;
+  for (const auto& event : of_kind(job.log(0), "qp.transition"))
+    if (event.contains("conn") && event["qp"]["to"] == "RTS") used.insert(event["dev"]["name"]);
+  CHECK(used == std::set<std::string>{"mlx5_2", "mlx5_5"});
+}

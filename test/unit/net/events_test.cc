@@ -155,6 +155,58 @@ TEST_CASE("a failed connect tells the verb that failed") {
   CHECK(find(log, "conn.ready") == nullptr);
 }
 
+TEST_CASE("a failure has the catalogue's cause, or only what is known of it") {
+  struct Row {
+    const char* verb;
+    int error;
+    const char* cause;
+  };
+  static Row row;
+  row = GENERATE(Row{"ibv_modify_qp", 22, "QP-22"}, Row{"ibv_modify_qp", 113, "QP-113"},
+                 Row{"ibv_create_qp", 22, "QP-22"}, Row{"ibv_create_qp", 12, "LIM-MEMLOCK2"},
+                 Row{"ibv_create_cq", 12, "LIM-MEMLOCK2"}, Row{"ibv_reg_mr", 12, "LIM-MEMLOCK2"},
+                 Row{"ibv_reg_mr_iova2", 22, "MR-22"}, Row{"ibv_alloc_pd", 12, "VERBS-12"},
+                 Row{"ibv_query_gid", 5, "VERBS-5"}, Row{nullptr, 0, "RC-2"});
+  CAPTURE(row.verb, row.error);
+  static nccl_abi::NetV12 table;
+  table = *fake::transport<nccl_abi::NetV12>();
+  table.connect = [](void*, int, void*, void**, nccl_abi::NetDeviceHandle**) {
+    nnd::context::current().failed_verb = row.verb;
+    nnd::context::current().failed_errno = row.error;
+    return Result::kSystemError;
+  };
+  AsNccl<nccl_abi::NetV12> n(&table);
+  const auto log = log_of([&] {
+    n.init();
+    AsNccl<nccl_abi::NetV12>::Handle handle{};
+    void* send = nullptr;
+    n.connect(0, handle, &send);
+  });
+  CHECK(the(log, "conn.fail")["cause"] == row.cause);
+}
+
+TEST_CASE("a failed test has the status of its own connection's completion as its cause") {
+  const auto cause = [](std::uint32_t of_conn) {
+    AsNccl<nccl_abi::NetV12> n;
+    const auto log = log_of([&] {
+      n.init();
+      void* recv = n.recv_comm();
+      void* request = nullptr;
+      n.irecv(recv, 1, &request);
+      state().answer["test"] = Result::kRemoteError;
+      const auto* own = static_cast<const nnd::net::Connection*>(recv);
+      nnd::context::failed_completion() = {of_conn == 0 ? own->about.id : of_conn, 12};
+      int done = 0;
+      n.net.test(request, &done, nullptr);
+      n.net.closeRecv(recv);
+    });
+    return the(log, "conn.fail")["cause"].get<std::string>();
+  };
+  CHECK(cause(0) == "WC-12");
+  CHECK(cause(0xffff) == "RC-6");
+  CHECK(nnd::context::failed_completion().conn == 0);
+}
+
 TEST_CASE("a failed registration is a warning, once per connection, and hides no later failure") {
   AsNccl<nccl_abi::NetV12> n;
   const auto log = log_of([&] {

@@ -181,7 +181,7 @@ TEST_CASE("A context that was not opened by NCCL keeps its own functions") {
 
 TEST_CASE("The table finds thousands of QPs while they come and go") {
   using nnd::verbs::QpRecord;
-  nnd::verbs::QpTable table;
+  static auto& table = *new nnd::verbs::QpTable;  // fork() visits its lock
   constexpr std::uintptr_t kCount = 5000;
   const auto qp_at = [](std::uintptr_t i) { return reinterpret_cast<const ibv_qp*>(i * 64 + 64); };
   const auto* context = reinterpret_cast<const ibv_context*>(std::uintptr_t{0x1000});

@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "support/catch.h"
 #include "world.h"
@@ -36,6 +40,8 @@ struct Fresh {
   }
   ~Fresh() {
     nnd::verbs::on_devices(nullptr);
+    nnd::verbs::on_dmabuf(nullptr);
+    nnd::verbs::facts_first(nullptr);
     nnd::verbs::set_device_filter(nullptr);
     nnd::verbs::set_port_filter(nullptr);
   }
@@ -43,10 +49,88 @@ struct Fresh {
   Fresh& operator=(const Fresh&) = delete;
 };
 
+bool always(const std::vector<std::string>&) { return true; }
+
+std::vector<std::pair<std::string, int>> g_answers;
+void hear(std::string_view device, int error) { g_answers.emplace_back(device, error); }
+
 }  // namespace
 
-TEST_CASE("Every device is opened once, by the probe, and that context goes to NCCL") {
+TEST_CASE("No verb is called before NCCL has called it, and its answers become the facts") {
+  const Fresh w(NND_WATCHED_VERBS);
+  nnd::verbs::on_dmabuf(hear);
+  g_answers.clear();
+  FakeControl& control = *w.verbs.control;
+  control.open_errno = EIO;  // the first time
+  control.query_port_error = EBUSY;
+  ibv_device** list = w.verbs.get_device_list(nullptr);
+  CHECK(control.opened == 0);
+  errno = 0;
+  CHECK(w.verbs.open_device(list[0]) == nullptr);
+  CHECK(errno == EIO);
+  ibv_context* context = w.verbs.open_device(list[1]);
+  ibv_device_attr device_attr;
+  CHECK(w.verbs.query_device(context, &device_attr) == 0);
+  ibv_port_attr attr;
+  CHECK(w.verbs.query_port(context, 1, reinterpret_cast<_compat_ibv_port_attr*>(&attr)) == EBUSY);
+  ibv_pd* pd = w.verbs.alloc_pd(context);
+  CHECK(w.verbs.reg_dmabuf_mr(pd, 0, 0, 0, -1, 0) == nullptr);
+  CHECK(g_times == 0);
+  w.verbs.free_device_list(list);
+
+  // NCCL's calls and no others; what failed for NCCL is told so.
+  CHECK(control.opened == 1);
+  CHECK(control.query_device_calls == 1);
+  CHECK(control.query_port_calls == 1);
+  CHECK(control.alloc_pd_calls == 1);
+  CHECK(g_times == 1);
+  REQUIRE(g_seen.size() == 2);
+  CHECK(g_seen[0].open_errno == EIO);
+  CHECK(g_seen[0].ports.empty());
+  CHECK(g_seen[1].open_errno == 0);
+  CHECK(g_seen[1].firmware == "28.1");
+  CHECK(g_seen[1].dmabuf_errno == EBADF);
+  REQUIRE(g_seen[1].ports.size() == 1);
+  CHECK(g_seen[1].ports[0].query_errno == EBUSY);
+  CHECK(g_answers.empty());
+
+  // An answer that comes later is told then, and once.
+  CHECK(w.verbs.reg_dmabuf_mr(pd, 0, 0, 0, -1, 0) == nullptr);
+  CHECK(g_answers.empty());
+  control.dmabuf_errno = EOPNOTSUPP;
+  CHECK(w.verbs.reg_dmabuf_mr(pd, 0, 0, 0, -1, 0) == nullptr);
+  CHECK(g_answers == std::vector<std::pair<std::string, int>>{{"watched_1", EOPNOTSUPP}});
+  w.verbs.dealloc_pd(pd);
+  w.verbs.close_device(context);
+}
+
+TEST_CASE("What NCCL did not ask of a device is read when it is done with the list") {
+  const bool freed = GENERATE(true, false);
+  CAPTURE(freed);
+  const Fresh w(freed ? NND_UNASKED_VERBS : NND_LEFT_VERBS);
+  FakeControl& control = *w.verbs.control;
+  ibv_device** list = w.verbs.get_device_list(nullptr);
+  ibv_context* context = w.verbs.open_device(list[0]);  // and closes it; the other one never
+  CHECK(w.verbs.close_device(context) == 0);
+  if (freed)
+    w.verbs.free_device_list(list);
+  else
+    nnd::verbs::end_device_list();  // an init that gave up
+  CHECK(g_times == 1);
+  REQUIRE(g_seen.size() == 2);
+  for (const VerbsDevice& device : g_seen) {
+    CHECK(device.open_errno == 0);
+    REQUIRE(device.ports.size() == 1);
+    CHECK(device.ports[0].state == IBV_PORT_ACTIVE);
+    CHECK(device.ports[0].gids.size() == 2);
+    CHECK(device.dmabuf_errno == -1);
+  }
+  CHECK(control.opened == control.closed);
+}
+
+TEST_CASE("Where the facts come first, each device is opened once, and that context goes to NCCL") {
   const Fresh w(NND_PROBED_VERBS);
+  nnd::verbs::facts_first(always);
   FakeControl& control = *w.verbs.control;
   int count = 0;
   ibv_device** list = w.verbs.get_device_list(&count);
@@ -92,6 +176,7 @@ TEST_CASE(
     "Without the one-call GID table each index is asked, and a device that can't be opened is "
     "told") {
   const Fresh w(NND_POOR_VERBS);
+  nnd::verbs::facts_first(always);
   FakeControl& control = *w.verbs.control;
   control.gid_table_missing = 1;
   control.open_errno = EACCES;
@@ -103,16 +188,19 @@ TEST_CASE(
   CHECK(g_seen[1].ports[0].gids[1].index == 3);
   CHECK(g_seen[1].ports[0].gids[1].type == nnd::facts::GidType::kUnknown);
   CHECK(control.query_gid_calls == 4);
-  // NCCL's own attempt is a real one.
-  control.open_errno = EPERM;
+  // NCCL's own attempt ends as ours did, and a second one is real.
   errno = 0;
   CHECK(w.verbs.open_device(list[0]) == nullptr);
-  CHECK(errno == EPERM);
+  CHECK(errno == EACCES);
+  ibv_context* context = w.verbs.open_device(list[0]);
+  CHECK(context != nullptr);
+  CHECK(w.verbs.close_device(context) == 0);
   w.verbs.free_device_list(list);
 }
 
 TEST_CASE("A filtered device is invisible, and given up with the list all the same") {
   const Fresh w(NND_FILTERED_VERBS);
+  nnd::verbs::facts_first(always);
   nnd::verbs::set_device_filter([](std::string_view name) { return name != "filtered_0"; });
   int count = 0;
   ibv_device** list = w.verbs.get_device_list(&count);

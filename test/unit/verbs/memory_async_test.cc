@@ -47,6 +47,18 @@ TEST_CASE("The kind of a registration is known by function and by what NCCL regi
   CHECK(last("mr.register")["mr"]["kind"] == "dmabuf");
   CHECK(verbs.dereg_mr(mr) == 0);
   CHECK(take_events("mr.register").empty());  // deregistering is not told
+  REQUIRE(verbs.mlx5_reg_dmabuf_mr != nullptr);
+  mr = verbs.mlx5_reg_dmabuf_mr(device.pd, 0, 8192, 0, 5, 0, 3);
+  REQUIRE(mr != nullptr);
+  event = last("mr.register");
+  CHECK(event["mr"]["kind"] == "dmabuf");
+  CHECK(event["mr"]["verb"] == "mlx5dv_reg_dmabuf_mr");
+  CHECK(event["mr"]["bytes"] == 8192);
+  CHECK(verbs.control->mlx5_access == 3);
+  CHECK(verbs.dereg_mr(mr) == 0);
+  CHECK(verbs.mlx5_reg_dmabuf_mr(device.pd, 0, 0, 0, -1, 0, 0) == nullptr);  // only a question
+  CHECK(errno == EBADF);
+  CHECK(take_events("mr.register").empty());
 }
 
 TEST_CASE("A failed registration has its cause, and NCCL gets the errno") {

@@ -1,10 +1,13 @@
 // QPs: whose they are, and every move as an event.
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "context/current.h"
 #include "facts/node.h"
 #include "support/catch.h"
+#include "verbs/qp_causes.h"
 #include "verbs/qp_events.h"
 #include "world.h"
 
@@ -149,10 +152,20 @@ TEST_CASE("A QP made outside of every connection says who made it") {
   const auto plain = reinterpret_cast<ibv_qp* (*)(ibv_pd*, ibv_qp_init_attr*)>(
       device.w.nccl.dlsym(device.w.library, "ibv_create_qp"));
   ibv_qp* gdaki = plain(device.pd, &attr);
+  ibv_qp* gin = nullptr;
+  {
+    const context::Scope scope(context::Call::kGin, {});
+    gin = device.qp();
+    to_init(device.w, gin);
+  }
   const auto events = take_events("qp.create");
-  REQUIRE(events.size() >= 2);
-  CHECK(events[events.size() - 2]["owner"] == "unknown");
-  CHECK(events.back()["owner"] == "gdaki");
+  REQUIRE(events.size() >= 3);
+  CHECK(events[events.size() - 3]["owner"] == "unknown");
+  CHECK(events[events.size() - 2]["owner"] == "gdaki");
+  CHECK(events.back()["owner"] == "gin");
+  CHECK_FALSE(events.back().contains("conn"));
+  CHECK(of_qp("qp.transition", gin->qp_num).at(0)["owner"] == "gin");
+  CHECK(device.w.verbs.destroy_qp(gin) == 0);
   CHECK(device.w.verbs.destroy_qp(qp) == 0);
   CHECK(device.w.verbs.destroy_qp(gdaki) == 0);
 }
@@ -185,6 +198,63 @@ TEST_CASE("Repeated attempts are told at 1, 2, 4, 8 and at the end, the first as
   CHECK_FALSE(moves[0]["fix"].get<std::string>().empty());
   CHECK(moves[1]["sev"] == "info");
   CHECK(moves[4]["rc"] == 0);
+  CHECK(device.w.verbs.destroy_qp(qp) == 0);
+}
+
+TEST_CASE("The last attempt that NCCL makes is told too") {
+  const Opened device;
+  const auto told = [&](int attempts, int error) {
+    ibv_qp* qp = device.qp();
+    to_init(device.w, qp);
+    take_events("qp.transition");
+    device.w.verbs.control->modify_failures = attempts;
+    device.w.verbs.control->modify_error = error;
+    ibv_qp_attr attr = rtr();
+    for (int i = 0; i < attempts; ++i)
+      CHECK(device.w.verbs.modify_qp(qp, &attr, kRtrMask) == error);
+    std::vector<int> out;
+    for (const json& move : of_qp("qp.transition", qp->qp_num))
+      out.push_back(move["qp"]["attempt"].get<int>());
+    CHECK(device.w.verbs.destroy_qp(qp) == 0);
+    return out;
+  };
+  nnd::verbs::set_nccl_version(22809);
+  CHECK(told(35, ETIMEDOUT) == std::vector<int>{1, 2, 4, 8, 16, 32, 35});
+  setenv("NCCL_IB_MQP_RETRY_CNT", "5", 1);
+  CHECK(told(6, ETIMEDOUT) == std::vector<int>{1, 2, 4, 6});
+  unsetenv("NCCL_IB_MQP_RETRY_CNT");
+  nnd::verbs::set_nccl_version(0);
+}
+
+TEST_CASE("Port recovery is told as what moves the QPs of a live connection") {
+  const Opened device;
+  ibv_qp* qp = nullptr;
+  ibv_qp_attr attr = rtr();
+  {
+    const context::Scope scope(context::Call::kConnect, connection(12));
+    qp = device.qp();
+    to_init(device.w, qp);
+    CHECK(device.w.verbs.modify_qp(qp, &attr, kRtrMask) == 0);
+    CHECK(to_rts(device.w, qp) == 0);
+  }
+  std::thread([&] {  // NCCL 2.30.3: net_ib/p2p_resiliency_recovery.cc
+    ibv_qp_attr reset{};
+    reset.qp_state = IBV_QPS_RESET;
+    CHECK(device.w.verbs.modify_qp(qp, &reset, IBV_QP_STATE) == 0);
+    to_init(device.w, qp);
+    ibv_qp_attr again = rtr();
+    CHECK(device.w.verbs.modify_qp(qp, &again, kRtrMask) == 0);
+    CHECK(to_rts(device.w, qp) == 0);
+  })
+      .join();
+  const auto moves = of_qp("qp.transition", qp->qp_num);
+  REQUIRE(moves.size() == 7);
+  for (std::size_t i = 0; i < 7; ++i) {
+    CHECK(moves[i]["conn"] == 12);
+    CHECK(moves[i].contains("owner") == (i >= 3));
+    if (i >= 3) CHECK(moves[i]["owner"] == "recovery");
+  }
+  CHECK(moves[3]["qp"]["to"] == "RESET");
   CHECK(device.w.verbs.destroy_qp(qp) == 0);
 }
 
@@ -306,7 +376,7 @@ TEST_CASE("A QP that can't be made is told with its errno, which reaches the cal
   CHECK(std::strcmp(context::current().failed_verb, "ibv_create_qp") == 0);
   const auto events = take_events("qp.create");
   REQUIRE_FALSE(events.empty());
-  CHECK(events.back()["cause"] == "QP-12");
+  CHECK(events.back()["cause"] == "LIM-MEMLOCK2");
   CHECK(events.back()["errno"] == ENOMEM);
   CHECK(events.back()["conn"] == 9);
 }
@@ -324,4 +394,34 @@ TEST_CASE("A QP whose destruction fails is still known") {
   REQUIRE(moves.size() == 1);
   CHECK(moves[0]["conn"] == 10);
   CHECK(device.w.verbs.destroy_qp(qp) == 0);
+}
+
+TEST_CASE("QPs that mlx5dv_create_qp makes are QPs like others") {
+  const Opened device;
+  REQUIRE(device.w.verbs.mlx5_create_qp != nullptr);
+  ibv_qp_init_attr_ex attr{};
+  attr.qp_type = IBV_QPT_RC;
+  attr.cap.max_send_wr = 32;
+  mlx5dv_qp_init_attr mlx5{};
+  mlx5.create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE;
+  const context::Scope scope(context::Call::kConnect, connection(14));
+  ibv_qp* qp = device.w.verbs.mlx5_create_qp(device.context, &attr, &mlx5);
+  REQUIRE(qp != nullptr);
+  CHECK(device.w.verbs.control->mlx5_create_flags == MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE);
+  const auto created = of_qp("qp.create", qp->qp_num);
+  REQUIRE(created.size() == 1);
+  CHECK(created[0]["conn"] == 14);
+  CHECK(created[0]["qp"]["max_send_wr"] == 32);
+  CHECK(created[0]["qp"]["max_inline"] == 64);
+  to_init(device.w, qp);
+  CHECK(of_qp("qp.transition", qp->qp_num).at(0)["conn"] == 14);
+  CHECK(device.w.verbs.destroy_qp(qp) == 0);
+
+  device.w.verbs.control->create_qp_errno = EINVAL;
+  errno = 0;
+  CHECK(device.w.verbs.mlx5_create_qp(device.context, &attr, &mlx5) == nullptr);
+  CHECK(errno == EINVAL);
+  device.w.verbs.control->create_qp_errno = 0;
+  CHECK(std::strcmp(context::current().failed_verb, "mlx5dv_create_qp") == 0);
+  CHECK(take_events("qp.create").back()["errno"] == EINVAL);
 }

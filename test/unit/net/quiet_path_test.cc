@@ -1,0 +1,83 @@
+// The data path takes no lock and makes no system call.
+#include "support/quiet_path.h"
+
+#ifdef NND_QUIET_PATH
+
+#include <mutex>
+
+#include "as_nccl.h"
+
+using fake::AsNccl;
+using fake::Result;
+using nnd::test::watched;
+
+namespace {
+
+bool g_done = false;
+
+// Neither does this transport.
+const nccl_abi::NetV12* silent_transport() {
+  static nccl_abi::NetV12 table;
+  table = *fake::transport<nccl_abi::NetV12>();
+  static int object;
+  table.isend = [](void*, void*, std::size_t, int, void*, void*, void** request) {
+    *request = &object;
+    return Result::kSuccess;
+  };
+  table.irecv = [](void*, int, void**, std::size_t*, int*, void**, void**, void** request) {
+    *request = &object;
+    return Result::kSuccess;
+  };
+  table.iflush = [](void*, int, void**, int*, void**, void** request) {
+    *request = &object;
+    return Result::kSuccess;
+  };
+  table.test = [](void*, int* done, int*) {
+    *done = g_done ? 1 : 0;
+    return Result::kSuccess;
+  };
+  return &table;
+}
+
+}  // namespace
+
+TEST_CASE("what watches the data path sees locks and system calls") {
+  static std::mutex mutex;
+  CHECK(watched([] { return true; }) == "quiet");
+  CHECK(watched([] { return false; }) == "failed");
+  CHECK(watched([] {
+          const std::lock_guard lock(mutex);
+          return true;
+        }) == "lock");
+  if (watched([] { return true; }) == "not possible") return;
+  CHECK(watched([] { return ::syscall(SYS_getppid) > 0; }) == "system call");
+}
+
+TEST_CASE("isend, irecv, iflush and test take no lock and make no system call") {
+  AsNccl<nccl_abi::NetV12> n(silent_transport());
+  REQUIRE(n.init() == Result::kSuccess);
+  void* send = n.send_comm();
+  void* recv = n.recv_comm();
+  const auto traffic = [&] {
+    bool fine = true;
+    for (std::size_t i = 0; i < 2 * nnd::net::kRequestsPerConnection; ++i) {
+      void* requests[3] = {};
+      int done = 0;
+      fine = fine && n.isend(send, 8, &requests[0]) == Result::kSuccess &&
+             n.irecv(recv, 1, &requests[1]) == Result::kSuccess &&
+             n.iflush(recv, &requests[2]) == Result::kSuccess;
+      g_done = false;
+      for (void* request : requests) n.net.test(request, &done, nullptr);
+      fine = fine && done == 0;
+      g_done = true;
+      for (void* request : requests) n.net.test(request, &done, nullptr);
+      fine = fine && done == 1;
+    }
+    return fine;
+  };
+  const std::string outcome = watched(traffic);
+  CAPTURE(outcome);
+  CHECK((outcome == "quiet" || outcome == "not possible"));
+}
+
+#endif
