@@ -31,6 +31,7 @@ struct Options {
   std::string nccl;
   std::string scenario = kDefaultScenario;
   int ranks = 2;
+  std::string mode = "warn";
   bool list = false;
   bool json = false;
 };
@@ -108,6 +109,7 @@ int show(const Options& options) {
   demo.nccl = choose_nccl(options.nccl);
   demo.scenario = choose_scenario(options.scenario);
   demo.ranks = options.ranks;
+  demo.mode = options.mode;
   const InterruptGuard guard;
   ScratchDir logs("demo");
   demo.log_dir = logs.path();
@@ -147,6 +149,9 @@ void add_demo(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   demo->add_option("--ranks", options->ranks, "processes, one per host in turn")
       ->check(CLI::Range(2, 64))
+      ->capture_default_str();
+  demo->add_option("--mode", options->mode, "what the shim does about a broken rule")
+      ->check(CLI::IsMember({"observe", "warn", "enforce"}))
       ->capture_default_str();
   demo->add_flag("--list", options->list, "show the scenarios there are");
   demo->add_flag("--json", options->json, "the same as JSON");

@@ -64,6 +64,7 @@ softcuda::JobSpec job_spec(const DemoJob& demo, std::size_t hosts) {
   spec.inherit_nccl_settings = false;
   spec.environment = {{"NCCL_NET_PLUGIN", "diag"},
                       {"NCCL_NET_PLUGIN_REF_COUNT", "1"},
+                      {"NCCL_NET_DIAG_MODE", demo.mode},
                       {"NCCL_DEBUG", "INFO"},
                       {"WORLD_SIZE", std::to_string(demo.ranks)}};
   if (spec.nodes == 1) spec.environment["NCCL_SHM_DISABLE"] = "1";  // all over the network
