@@ -129,6 +129,18 @@ void judge(facts::Node node, const facts::Environment& environment) {
   g_judgement.store(judgement, std::memory_order_release);
 }
 
+void judge_gdr(std::string_view device, const facts::GdrState& state) {
+  facts::Node node = facts::current_node();
+  for (facts::Hca& hca : node.hcas)
+    if (hca.name == device) hca.gdr = state;
+  auto verdicts =
+      policy::judge_node(node, in_effect().rules, in_effect().mode, host_name()).verdicts;
+  std::erase_if(verdicts, [device](const policy::Verdict& verdict) {
+    return verdict.device != device || !verdict.rule.starts_with("gdr.");
+  });
+  policy::emit_verdicts(verdicts);
+}
+
 void cannot_enforce(const std::string& why) {
   if (mode() != policy::Mode::kEnforce || g_refusal.load() != nullptr) return;
   refuse_network("the policy can't be enforced: " + why);

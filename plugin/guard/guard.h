@@ -24,6 +24,10 @@ policy::Mode mode();
 // calls do nothing.
 void judge(facts::Node node, const facts::Environment& environment);
 
+// What NCCL's own DMA-BUF test said of a device after the node was judged (observe and warn: in
+// enforce the facts come first): the rules on GPUDirect then speak of it.
+void judge_gdr(std::string_view device, const facts::GdrState& state);
+
 // What makes enforcement impossible, as one clause. In the modes observe and warn nothing.
 void cannot_enforce(const std::string& why);
 

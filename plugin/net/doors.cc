@@ -74,8 +74,10 @@ void tell_node(const std::vector<facts::VerbsDevice>& devices) noexcept try {
 void tell_gdr(std::string_view device, int dmabuf_errno) noexcept try {
   const facts::Node& node = facts::current_node();
   const facts::Hca* const hca = node.find(device);
-  if (hca != nullptr && facts::gdr_to_come(node, *hca))
-    facts::emit_gdr(node, *hca, facts::judge_gdr(node, dmabuf_errno));
+  if (hca == nullptr || !facts::gdr_to_come(node, *hca)) return;
+  const auto state = facts::judge_gdr(node, dmabuf_errno);
+  facts::emit_gdr(node, *hca, state);
+  guard::judge_gdr(device, state);
 } catch (...) {  // no memory for the event
 }
 
