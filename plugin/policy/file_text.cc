@@ -9,18 +9,19 @@ namespace {
 
 bool foreign(char character) { return static_cast<unsigned char>(character) >= 0x80; }
 
-// Behind a string that starts at `at` with its quote. A one-line string ends with its line at the
-// latest: what follows is an error that the parser finds.
+// Behind a string that starts at `at` with its quote, or at the first foreign character. A one-line
+// string ends with its line at the latest: what follows is an error that the parser finds.
 std::size_t skip_line_string(std::string_view text, std::size_t at) {
   const char quote = text[at];
   for (++at; at < text.size() && text[at] != '\n'; ++at) {
+    if (foreign(text[at])) return at;
     if (text[at] == quote) return at + 1;
-    if (quote == '"' && text[at] == '\\') ++at;
+    if (quote == '"' && text[at] == '\\' && at + 1 < text.size() && !foreign(text[at + 1])) ++at;
   }
   return std::min(at, text.size());
 }
 
-// Behind the three closing quotes, or at the first foreign character.
+// The same for three quotes.
 std::size_t skip_long_string(std::string_view text, std::size_t at) {
   const std::string quotes(3, text[at]);
   for (at += 3; at < text.size(); ++at) {

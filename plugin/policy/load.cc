@@ -62,7 +62,7 @@ class Loader {
 
   Loaded load(std::string_view text) {
     if (const unsigned line = line_of_foreign_character(text); line != 0) {
-      fail(line, "", "a character that is not ASCII, outside of a one-line string or comment");
+      fail(line, "", "a character that is not ASCII, outside of a comment");
       fall_back();
       return std::move(out_);
     }
