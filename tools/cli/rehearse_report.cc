@@ -64,6 +64,7 @@ json paths(const json& ranks, const json& connections) {
     const json peer = row.value("peer", json::object());
     const PathKey key{row.at("rank"), row.at("dir"), row.at("hca"), peer.value("rank", -1)};
     auto& path = found[key];
+    if (path.is_null()) path = json::object();  // no channel of NCCL's lines: it failed before
     path["connections"] = path.value("connections", 0) + 1;
     path["bytes"] = path.value("bytes", std::size_t{0}) + row.value("bytes", std::size_t{0});
     path["failed"] = path.value("failed", 0) + row.value("failed", 0);

@@ -227,6 +227,13 @@ class Connection:
         rank.exit()
         other.end()
 
+    def traffic_fails_somewhere(self):
+        """The same where either end may be the first to fail: that one."""
+        waiting = {self.sender: self._sending, self.receiver: self._receiving}
+        first = self._first_answer(waiting)
+        self.traffic_fails(at="sender" if first is self.sender else "receiver")
+        return first
+
     def move(self, **traffic):
         """Moves verified data; the bytes that arrived."""
         self.start_traffic(**traffic)
