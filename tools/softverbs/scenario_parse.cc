@@ -66,7 +66,9 @@ void add_host_routes(Scenario& scenario) {
         for (const auto& [here, there] :
              {std::pair{&route.from, &route.to}, std::pair{&route.to, &route.from}})
           if (std::any_of(netdev.addresses.begin(), netdev.addresses.end(),
-                          [&](const Prefix& prefix) { return here->contains(prefix.address); }))
+                          [network = here](const Prefix& prefix) {
+                            return network->contains(prefix.address);
+                          }))
             host.routes.push_back({there->text(), "", netdev.name});
 }
 

@@ -6,7 +6,7 @@ import socket
 
 from lab import fabric
 from lab.ranks import Options, Rank, environment_of
-from lab.shell import wait_for, write
+from lab.shell import wait_for
 
 PORT = 7000
 
@@ -55,11 +55,7 @@ def _greet(connection, request):
     connection.sendall(b"done\n")
 
 
-def _power_off(_connection, _request):
-    write("/proc/sysrq-trigger", "o")
-
-
-_DO = {"rank": _rank, "log": _log, "greet": _greet, "power off": _power_off}
+_DO = {"rank": _rank, "log": _log, "greet": _greet}
 
 
 class Peer:
@@ -89,15 +85,9 @@ class Peer:
     def greet(self, netdev, address):
         self.answer("greet", netdev=netdev, address=address)
 
-    def power_off(self):
-        self.ask("power off").close()
-
     def end(self):
         if self._control:
-            try:
-                self.ask("end").close()
-            except OSError:
-                pass  # powered off
+            self.ask("end").close()
             self._control.close()
             self._control = None
 

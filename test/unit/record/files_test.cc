@@ -70,7 +70,7 @@ TEST_CASE("a symbolic link is not followed") {
 
 TEST_CASE("a directory that others can write to is refused, unless it is sticky") {
   const TempDir dir;
-  for (const mode_t mode : {0770, 0707, 0777}) {
+  for (const mode_t mode : {0770U, 0707U, 0777U}) {
     REQUIRE(::chmod(dir.path().c_str(), mode) == 0);
     const SafeFile file = create_file(dir / "log.jsonl", false);
     CHECK(file.fd < 0);
