@@ -73,7 +73,7 @@ void Pack::text(std::string_view value) {
     byte(0xDA);
     big_endian(n, 2);
   }
-  std::memcpy(data_ + size_, value.data(), n);
+  if (n > 0) std::memcpy(data_ + size_, value.data(), n);  // an empty view may have no address
   size_ += n;
 }
 

@@ -80,7 +80,7 @@ TEST_CASE("a named configuration file replaces the one at home") {
 
 TEST_CASE("what the first process has and this one lacks") {
   Tree tree;
-  tree.write("proc/1/environ", std::string("PATH=/bin\0NCCL_DEBUG=INFO\0NCCL_IB_HCA=mlx5\0", 46));
+  tree.write("proc/1/environ", std::string("PATH=/bin\0NCCL_DEBUG=INFO\0NCCL_IB_HCA=mlx5\0", 43));
   CHECK(read(tree, Environment(Values{{"NCCL_DEBUG", "WARN"}})).missing_from_init ==
         std::vector<std::string>{"NCCL_IB_HCA"});
 }
