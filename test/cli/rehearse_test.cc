@@ -6,6 +6,7 @@
 
 #include "cli/tool.h"
 #include "support/catch.h"
+#include "support/free_port.h"
 
 using namespace nnd::cli_test;
 using nlohmann::json;
@@ -137,7 +138,7 @@ TEST_CASE("Ctrl-C ends all ranks", "[rehearse]") {
 
 TEST_CASE("four tasks of a launcher on two nodes", "[launched]") {
   constexpr int kTasks = 4, kPerNode = 2;
-  const auto port = std::to_string(free_port());
+  const auto port = std::to_string(nnd::test::free_port());
   std::vector<std::unique_ptr<Tool>> tasks;
   for (int i = 0; i < kTasks; ++i)
     tasks.push_back(
@@ -168,7 +169,7 @@ TEST_CASE("four tasks of a launcher on two nodes", "[launched]") {
 }
 
 TEST_CASE("a launcher's tasks that don't find each other", "[launched]") {
-  const auto port = std::to_string(free_port());
+  const auto port = std::to_string(nnd::test::free_port());
   const Variables first{{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"}};
   const Variables second{{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}};
   const auto told = run_tool(call({"--scenario", kRails}), first);

@@ -1,10 +1,7 @@
 #include "cli/tool.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -95,19 +92,6 @@ int Tool::processes() const {
   for (const auto& entry : fs::directory_iterator("/proc"))
     if (content(entry.path() / "environ").find(temporary_.string()) != std::string::npos) ++found;
   return found;
-}
-
-int free_port() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* const generic = reinterpret_cast<sockaddr*>(&address);
-  const bool bound = bind(fd, generic, size) == 0 && getsockname(fd, generic, &size) == 0;
-  close(fd);
-  if (!bound) std::abort();
-  return ntohs(address.sin_port);
 }
 
 }  // namespace nnd::cli_test

@@ -61,7 +61,4 @@ inline Outcome run_tool(const std::vector<std::string>& arguments,
   return Tool(arguments, variables).wait();
 }
 
-// A TCP port of the loopback interface that nobody listens on now.
-int free_port();
-
 }  // namespace nnd::cli_test

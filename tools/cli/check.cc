@@ -15,6 +15,7 @@
 #include "cli/check_examine.h"
 #include "cli/check_result.h"
 #include "cli/exit_code.h"
+#include "cli/scratch_dir.h"
 #include "softverbs/scenario.h"
 
 namespace nnd::cli {
@@ -57,31 +58,23 @@ int version_code(const std::string& text) {
 // A host of a scenario, laid out in a folder of its own and put into this process's environment.
 class EmulatedHost {
  public:
-  EmulatedHost(const std::string& file, const std::string& wanted) {
+  EmulatedHost(const std::string& file, const std::string& wanted) : dir_("check") {
     const softverbs::Scenario scenario = softverbs::load_scenario(file);
     name_ = wanted.empty() ? scenario.hosts.front().name : wanted;
-    auto pattern = (fs::temp_directory_path() / "nccl-net-diag-check.XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw NotExaminable("cannot make " + pattern);
-    dir_ = pattern;
-    fs::create_directories(dir_ / "fabric");
-    const auto environment = softverbs::materialize(scenario, name_, dir_ / "sys", dir_ / "fabric");
+    const fs::path& dir = dir_.path();
+    fs::create_directories(dir / "fabric");
+    const auto environment = softverbs::materialize(scenario, name_, dir / "sys", dir / "fabric");
     for (const char* variable :
          {"SOFTVERBS_SCENARIO", "SOFTVERBS_HOST", "SOFTVERBS_DIR", "NCCL_NET_DIAG_SYSFS"})
       setenv(variable, environment.at(variable).c_str(), 1);
     setenv("NCCL_NET_DIAG_VERBS_LIB", (softverbs::library_dir() / "libibverbs.so.1").c_str(), 1);
   }
-  ~EmulatedHost() {
-    std::error_code ignored;
-    fs::remove_all(dir_, ignored);
-  }
-  EmulatedHost(const EmulatedHost&) = delete;
-  EmulatedHost& operator=(const EmulatedHost&) = delete;
 
   const std::string& name() const { return name_; }
 
  private:
+  ScratchDir dir_;
   std::string name_;
-  fs::path dir_;
 };
 
 bool coloured() {

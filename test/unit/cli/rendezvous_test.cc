@@ -1,33 +1,19 @@
 #include "cli/rendezvous.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <thread>
 
 #include "cli/call_error.h"
 #include "support/catch.h"
+#include "support/free_port.h"
 
 using namespace nnd::cli;
 using nlohmann::json;
 
 namespace {
 
-RootAddress free_root() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* const generic = reinterpret_cast<sockaddr*>(&address);
-  const bool bound = bind(fd, generic, size) == 0 && getsockname(fd, generic, &size) == 0;
-  close(fd);
-  REQUIRE(bound);
-  return {"127.0.0.1", std::to_string(ntohs(address.sin_port))};
-}
+RootAddress free_root() { return {"127.0.0.1", std::to_string(nnd::test::free_port())}; }
 
 const auto kLater = std::chrono::seconds(60);
 

@@ -11,36 +11,6 @@ using fake::AsNccl;
 using fake::Result;
 using nnd::test::watched;
 
-namespace {
-
-bool g_done = false;
-
-// Neither does this transport.
-const nccl_abi::NetV12* silent_transport() {
-  static nccl_abi::NetV12 table;
-  table = *fake::transport<nccl_abi::NetV12>();
-  static int object;
-  table.isend = [](void*, void*, std::size_t, int, void*, void*, void** request) {
-    *request = &object;
-    return Result::kSuccess;
-  };
-  table.irecv = [](void*, int, void**, std::size_t*, int*, void**, void**, void** request) {
-    *request = &object;
-    return Result::kSuccess;
-  };
-  table.iflush = [](void*, int, void**, int*, void**, void** request) {
-    *request = &object;
-    return Result::kSuccess;
-  };
-  table.test = [](void*, int* done, int*) {
-    *done = g_done ? 1 : 0;
-    return Result::kSuccess;
-  };
-  return &table;
-}
-
-}  // namespace
-
 TEST_CASE("what watches the data path sees locks and system calls") {
   static std::mutex mutex;
   CHECK(watched([] { return true; }) == "quiet");
@@ -54,7 +24,7 @@ TEST_CASE("what watches the data path sees locks and system calls") {
 }
 
 TEST_CASE("isend, irecv, iflush and test take no lock and make no system call") {
-  AsNccl<nccl_abi::NetV12> n(silent_transport());
+  AsNccl<nccl_abi::NetV12> n(fake::quiet_transport<nccl_abi::NetV12>());
   REQUIRE(n.init() == Result::kSuccess);
   void* send = n.send_comm();
   void* recv = n.recv_comm();
@@ -66,10 +36,10 @@ TEST_CASE("isend, irecv, iflush and test take no lock and make no system call") 
       fine = fine && n.isend(send, 8, &requests[0]) == Result::kSuccess &&
              n.irecv(recv, 1, &requests[1]) == Result::kSuccess &&
              n.iflush(recv, &requests[2]) == Result::kSuccess;
-      g_done = false;
+      fake::state().done = false;
       for (void* request : requests) n.net.test(request, &done, nullptr);
       fine = fine && done == 0;
-      g_done = true;
+      fake::state().done = true;
       for (void* request : requests) n.net.test(request, &done, nullptr);
       fine = fine && done == 1;
     }
