@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "context/fork_mutex.h"
 #include "facts/events.h"
 #include "policy/events.h"
 #include "policy/judge.h"
@@ -34,8 +35,8 @@ std::atomic<const InEffect*> g_in_effect{nullptr};
 std::atomic<const policy::Judgement*> g_judgement{nullptr};
 std::atomic<const char*> g_refusal{nullptr};
 
-std::mutex& lock() {
-  static auto& instance = *new std::mutex;  // NCCL may call while we exit
+context::ForkMutex& lock() {
+  static auto& instance = *new context::ForkMutex;  // NCCL may call while we exit
   return instance;
 }
 

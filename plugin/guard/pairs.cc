@@ -10,6 +10,7 @@
 #include <string>
 
 #include "context/current.h"
+#include "context/fork_mutex.h"
 #include "guard/guard.h"
 #include "policy/pair.h"
 #include "verbs/fields.h"
@@ -90,7 +91,7 @@ bool to_itself(const verbs::QpInfo& qp) {
 }
 
 struct Told {
-  std::mutex mutex;
+  context::ForkMutex mutex;
   std::set<std::string> once;      // broken pairs, by connection
   std::set<std::string> refusals;  // sentences, which callers point to
 };
