@@ -32,7 +32,7 @@ struct Traffic {
   std::vector<std::size_t> sizes = {1 << 20};
   std::size_t repeat = 1;
   std::size_t group = 1;   // receives per irecv; at most the device's max_recvs
-  std::size_t window = 8;  // requests in flight
+  std::size_t window = 8;  // receives in flight
   std::size_t offset = 0;  // bytes past a page
   bool optional = false;   // the receiver does without the completion
   bool flush = false;      // as for data that a GPU will read

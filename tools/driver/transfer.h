@@ -3,8 +3,10 @@
 //
 // Both take {"conn", "sizes": [bytes...], "repeat", "seed", "window", "offset", "tag", "type",
 // "deadline_ms"}. Messages are the sizes, `repeat` times over; each lies `offset` bytes past a
-// page. recv also takes "group" (receives per irecv), "capacity" (bytes offered per message; the
-// largest size if absent) and "optional" (the completion is not needed, from net v9).
+// page. "group" of them make one irecv, each with a tag of its own; "window" counts such groups.
+// recv also takes "capacity" (bytes offered per message; the largest size if absent), "flush" (what
+// came is flushed before it is read) and "optional" (the completion is not needed, said from net
+// v9).
 //
 // Result: {"rc", "bytes", "messages", "ns", "retries"}, with "stage" and "message" where the
 // transport failed, "timeout" where the deadline came first, "corrupt": sentence where data is
