@@ -112,7 +112,32 @@ void add_hca(Event& event, const Hca& hca) {
         .end();
 }
 
-void emit_hca_port(const Hca& hca, const Port* port, const Finding* finding,
+void add_gpus(Event& event, const Hca& hca) {
+  if (hca.near_gpus.empty()) return;
+  event.object("gpus").add("distance", pci_distance_text(hca.gpu_distance));
+  event.array("nearest");
+  for (const std::string& gpu : hca.near_gpus) event.push(gpu);
+  event.end().end();
+}
+
+// What carries the port's address, where it is more than a plain interface.
+void add_interface(Event& event, const Network& network, const Hca& hca, const Port& port) {
+  const Gid* gid = port.picked();
+  const NetDev* dev = gid ? network.find(gid->owner_ifindex) : nullptr;
+  if (!dev) dev = network.find(hca.netdev);
+  if (!dev || !port.ethernet()) return;
+  const auto routes =
+      std::count_if(network.routes.begin(), network.routes.end(),
+                    [dev](const Route& route) { return route.ifindex == dev->ifindex; });
+  event.object("interface").add("name", dev->name).add("operstate", dev->operstate);
+  add_text(event, "kind", dev->kind);
+  if (dev->vlan_id != 0) event.add("vlan", dev->vlan_id);
+  add_text(event, "parent", dev->parent);
+  if (dev->mtu != 0) event.add("mtu", dev->mtu);
+  event.add("default_route", dev->default_route).add("routes", routes).end();
+}
+
+void emit_hca_port(const Network& network, const Hca& hca, const Port* port, const Finding* finding,
                    const std::string& refused) {
   Event event(EventId::kHcaPort, finding ? Severity::kWarn : Severity::kInfo);
   add_dev(event, hca, port);
@@ -126,9 +151,13 @@ void emit_hca_port(const Hca& hca, const Port* port, const Finding* finding,
   else
     event.push(fmt::format("can't be opened, errno {}", hca.open_errno));
   event.end();
-  if (port) add_port(event, *port);
+  if (port) {
+    add_port(event, *port);
+    add_interface(event, network, hca, *port);
+  }
   if (hca.open_errno != 0) event.add("errno", hca.open_errno);
   add_hca(event, hca);
+  add_gpus(event, hca);
   if (finding) event.blame(finding->cause, finding->msg, finding->fix);
   event.emit();
 }
@@ -235,9 +264,10 @@ void emit_facts(const Node& node, const RefusedBy& refused) {
   for (const Hca& hca : node.hcas) {
     Finding finding;
     const Finding* first = finding_of(node, hca, &finding) ? &finding : nullptr;
-    if (hca.ports.empty()) emit_hca_port(hca, nullptr, first, {});
+    if (hca.ports.empty()) emit_hca_port(node.network, hca, nullptr, first, {});
     for (const Port& port : hca.ports) {
-      emit_hca_port(hca, &port, first, refused ? refused(hca.name, port.number) : std::string());
+      emit_hca_port(node.network, hca, &port, first,
+                    refused ? refused(hca.name, port.number) : std::string());
       first = nullptr;
     }
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 
 #include "facts/hca.h"
@@ -78,8 +79,20 @@ void judge_ports(Node& node, const Environment& environment) {
   }
 }
 
-// Containers that were given some of the node's HCAs still list the others: that is no fault.
-bool kept_from_us(const Hca& hca) { return hca.uverbs == UverbsState::kMissing; }
+// Containers that were given some of the node's HCAs still list the others: that is no fault. What
+// libibverbs fails with is its open() of the device node.
+bool kept_from_us(const Hca& hca) {
+  return hca.uverbs == UverbsState::kMissing ||
+         (hca.uverbs == UverbsState::kNotExamined && hca.open_errno == ENOENT);
+}
+
+std::string why_not_opened(const Hca& hca) {
+  if (kept_from_us(hca)) return "; its device node is missing here";
+  if (hca.uverbs != UverbsState::kDenied) return {};
+  return hca.uverbs_errno == EPERM ? "; the device cgroup keeps its device node from this process"
+                                   : "; the permissions of its device node, or a mount with "
+                                     "nodev, keep it from this process";
+}
 
 void find_unusable(Node& node) {
   const bool some_usable = std::any_of(node.hcas.begin(), node.hcas.end(),
@@ -90,10 +103,7 @@ void find_unusable(Node& node) {
     node.findings.push_back(
         {"DEV-UNUSABLE", hca.name,
          fmt::format("{} is listed but can't be opened ({}){}.", hca.name,
-                     std::strerror(hca.open_errno),
-                     hca.uverbs == UverbsState::kDenied ? "; its device node may not be used"
-                     : kept_from_us(hca)                ? "; its device node is missing here"
-                                                        : ""),
+                     std::strerror(hca.open_errno), why_not_opened(hca)),
          fmt::format("Give the container /dev/infiniband/{}, or exclude the device with "
                      "NCCL_IB_HCA=^={}.",
                      hca.uverbs_name.empty() ? "uverbs*" : hca.uverbs_name, hca.name)});

@@ -30,6 +30,12 @@ bool is_local(const Node& node, const GidRaw& remote) {
   return false;
 }
 
+std::string neighbour_state(const Network& network, const IpAddress& hop, int ifindex) {
+  for (const Neighbour& one : network.neighbours)
+    if (one.ifindex == ifindex && one.dst == hop) return one.state;
+  return {};
+}
+
 SubnetVerdict compare_roce(const Node& node, const Gid& local, const GidRaw& remote) {
   SubnetVerdict out;
   const IpAddress here = gid_address(local.raw);
@@ -55,6 +61,7 @@ SubnetVerdict compare_roce(const Node& node, const Gid& local, const GidRaw& rem
   if (local.address->contains(there)) {
     out.reach = Reach::kSame;
     out.why = fmt::format("{} is in {}", out.remote, local.subnet());
+    out.neighbour = neighbour_state(node.network, there, local.owner_ifindex);
     return out;
   }
   const NetDev* dev = node.network.find(local.owner_ifindex);
@@ -67,6 +74,8 @@ SubnetVerdict compare_roce(const Node& node, const Gid& local, const GidRaw& rem
     }
     out.reach = Reach::kRouted;
     out.gateway = route->via.text();
+    out.neighbour = neighbour_state(
+        node.network, route->via.family == Family::kNone ? there : route->via, dev->ifindex);
     out.why = fmt::format("{} is outside {}; a route{} leaves by {}", out.remote, local.subnet(),
                           out.gateway.empty() ? "" : " via " + out.gateway, dev->name);
     return out;

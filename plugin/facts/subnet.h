@@ -21,6 +21,8 @@ struct SubnetVerdict {
   Reach reach = Reach::kUnknown;
   std::string netdev;   // the interface that the kernel would use
   std::string gateway;  // kRouted; empty: on link
+  // State of the next hop's entry when the facts were read ("reachable", "failed"); empty: none.
+  std::string neighbour;
   std::string local;    // "10.0.1.2/24"; InfiniBand: the GID's prefix
   std::string remote;   // "10.0.4.9"
   std::string why;      // one clause for people, also for kUnknown

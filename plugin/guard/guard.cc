@@ -67,7 +67,8 @@ void refuse_network(const std::string& why) {
 }
 
 bool covers(const policy::Verdict& verdict, const facts::Finding& finding) {
-  return verdict.cause == finding.cause && verdict.device == finding.device;
+  return verdict.cause == finding.cause &&
+         (verdict.device.empty() || verdict.device == finding.device);
 }
 
 // What a verdict says is not said a second time with the facts.

@@ -106,7 +106,23 @@ std::string key_of(const verbs::QpInfo& qp) {
                      verbs::gid_text(qp.remote_gid));
 }
 
-void emit(const verbs::QpInfo& qp, const policy::Verdict& verdict) {
+// How the kernel would send to the peer, as far as it was looked at.
+void add_route(record::Event& event, const facts::SubnetVerdict& subnet) {
+  if (subnet.local.empty()) return;
+  const auto add = [&event](const char* key, const std::string& value) {
+    if (!value.empty()) event.add(key, value);
+  };
+  event.object("route").add("reach", facts::reach_text(subnet.reach));
+  event.add("local", subnet.local).add("remote", subnet.remote);
+  add("netdev", subnet.netdev);
+  add("gateway", subnet.gateway);
+  add("neighbour", subnet.neighbour);
+  add("why", subnet.why);
+  event.end();
+}
+
+void emit(const verbs::QpInfo& qp, const policy::Verdict& verdict,
+          const facts::SubnetVerdict& subnet) {
   using record::Severity;
   const bool refuse = verdict.decision == policy::Decision::kRefuse;
   record::Event event(refuse ? record::EventId::kPolicyRefuse : record::EventId::kPolicyWarn,
@@ -121,6 +137,7 @@ void emit(const verbs::QpInfo& qp, const policy::Verdict& verdict) {
     if (!verbs::is_zero(qp.remote_gid)) event.add("gid", verbs::gid_text(qp.remote_gid));
     event.end();
   }
+  add_route(event, subnet);
   event.add("rule", verdict.rule)
       .add("fact", verdict.fact)
       .blame(verdict.cause, verdict.fact, verdict.remedy)
@@ -151,7 +168,7 @@ bool may_pair(const verbs::QpInfo& qp) {
     first = told().once.insert(key_of(qp)).second;
   }
   if (first)
-    for (const policy::Verdict& verdict : judged.verdicts) emit(qp, verdict);
+    for (const policy::Verdict& verdict : judged.verdicts) emit(qp, verdict, judged.subnet);
   return judged.refused.empty() || refuse(judged.refused);
 }
 

@@ -20,7 +20,7 @@ using facts::Skip;
 class NodeJudge {
  public:
   NodeJudge(const Node& node, const Policy& policy, Mode mode, std::string_view host)
-      : node_(node), rules_(policy.for_host(host)) {
+      : node_(node), host_(host), rules_(policy.for_host(host)) {
     out_.mode = mode;
     for (const Hca& hca : node.hcas)
       for (const Port& port : hca.ports)
@@ -78,13 +78,26 @@ class NodeJudge {
     out_.verdicts.push_back(std::move(verdict));
   }
 
-  // Those that NCCL can't take anyhow: there is nothing to refuse.
+  // Those that NCCL can't take anyhow: there is nothing to refuse. Where none can be opened it is
+  // one fault and not as many as there are HCAs: a single sentence for all of them.
   void judge_unusable() {
+    std::vector<const facts::Finding*> unusable;
     for (const facts::Finding& finding : node_.findings)
-      if (finding.cause == "DEV-UNUSABLE" && rules_.hca.unusable != Action::kAllow) {
-        add(nullptr, {"hca.unusable", finding.cause, finding.msg, finding.fix, Action::kWarn});
-        out_.verdicts.back().device = finding.device;
-      }
+      if (finding.cause == "DEV-UNUSABLE" &&
+          rules_.for_device(host_, finding.device).hca.unusable != Action::kAllow)
+        unusable.push_back(&finding);
+    if (unusable.size() > 1 && unusable.size() == node_.hcas.size()) {
+      const facts::Finding& first = *unusable.front();
+      return add(nullptr, {"hca.unusable", first.cause,
+                           fmt::format("None of the {} HCAs can be opened: {} It is the same with "
+                                       "the others.",
+                                       unusable.size(), first.msg),
+                           "Give the container /dev/infiniband.", Action::kWarn});
+    }
+    for (const facts::Finding* finding : unusable) {
+      add(nullptr, {"hca.unusable", finding->cause, finding->msg, finding->fix, Action::kWarn});
+      out_.verdicts.back().device = finding->device;
+    }
   }
 
   void judge_whole() {
@@ -98,7 +111,7 @@ class NodeJudge {
     if (rules_.fallback.socket == Action::kDeny) {
       add(nullptr, {"fallback.socket", "DEV-FALLBACK", "No HCA is left, and NCCL would use TCP.",
                     "Look at the skipped and refused ports of this node.", Action::kDeny});
-    } else if (candidates_.empty() &&
+    } else if (rules_.fallback.socket == Action::kWarn && candidates_.empty() &&
                (!node_.hcas.empty() || !node_.sysfs_hcas.empty() || !node_.pci.rdma.empty())) {
       add(nullptr, {"fallback.socket", "DEV-FALLBACK", none_usable(),
                     "Give the container /dev/infiniband and rdma-core, or look at the ports.",
@@ -164,6 +177,7 @@ class NodeJudge {
   }
 
   const Node& node_;
+  std::string_view host_;
   Policy rules_;
   Candidates candidates_;
   Judgement out_;

@@ -206,6 +206,8 @@ const std::vector<Key>& keys() {
        choice<kHca, &HcaRules::pkey>},
       {"hca.lid", kActions, "an active InfiniBand port without a LID", true,
        choice<kHca, &HcaRules::lid>},
+      {"hca.phys_state", kActions, "an active port whose link is not up", true,
+       choice<kHca, &HcaRules::phys_state>},
       {"hca.unusable", kActions, "an HCA that can't be opened, or that crashes this NCCL", true,
        choice<kHca, &HcaRules::unusable>},
       {"hca.min_count", "number of ports", "fewer that remain are an error", false,

@@ -39,6 +39,7 @@ struct HcaRules {
   long min_mtu = 0;            // bytes
   Action pkey = Action::kDeny;
   Action lid = Action::kDeny;
+  Action phys_state = Action::kWarn;  // active, and the link is not up
   Action unusable = Action::kDeny;
   long min_count = 0;  // HCA ports that must remain
 };
@@ -68,7 +69,7 @@ struct LimitRules {
 };
 
 struct FallbackRules {
-  Action socket = Action::kAllow;
+  Action socket = Action::kWarn;  // warns only where RDMA hardware is here
   FallbackWhen when = FallbackWhen::kUse;
 };
 

@@ -15,6 +15,7 @@ using facts::PickBasis;
 using facts::Port;
 
 constexpr std::uint16_t kFullMember = 0x8000;
+constexpr int kLinkUp = 5;  // physical state
 
 bool listed(const std::vector<std::string>& globs, const std::string& name) {
   return std::any_of(globs.begin(), globs.end(),
@@ -101,6 +102,11 @@ void judge_own_state(const facts::Node& node, const Candidates&, const Candidate
   if (rules.lid != Action::kAllow && port.infiniband() && port.lid == 0)
     broken.push_back({"hca.lid", "IB-NOSM", fmt::format("{} is active and has no LID.", one.name()),
                       "Look for the subnet manager (sminfo).", rules.lid});
+  if (rules.phys_state != Action::kAllow && port.phys_state != 0 && port.phys_state != kLinkUp)
+    broken.push_back({"hca.phys_state", "DEV-DOWN",
+                      fmt::format("{} is ACTIVE, and its physical state is {}: NCCL takes it.",
+                                  one.name(), facts::phys_state_text(port.phys_state)),
+                      "Look at the cable and the switch port, or exclude it.", rules.phys_state});
   if (rules.min_speed_mbps > 0 && port.speed_mbps > 0 && port.speed_mbps < rules.min_speed_mbps)
     broken.push_back({"hca.min_speed_mbps", "DEV-SLOW",
                       fmt::format("{} runs at {} Mbit/s, the policy asks for {}.", one.name(),

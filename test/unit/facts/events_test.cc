@@ -30,7 +30,12 @@ TEST_CASE("facts become events") {
   Tree tree;
   test::add_hca(tree, "mlx5_0", "0000:c1:00.0", "ens1");
   tree.write("nnd-netlink.json",
-             R"({"links": [{"ifindex": 2, "name": "ens1", "addrs": ["10.0.1.2/24"]}]})")
+             R"({"links": [{"ifindex": 2, "name": "ens1.7", "operstate": "up", "kind": "vlan",
+                 "vlan_id": 7, "parent": "ens1", "mtu": 9000, "addrs": ["10.0.1.2/24"]}],
+                 "routes": [{"dst": "default", "via": "10.0.1.1", "dev": "ens1.7"}]})")
+      .write("devices/pci0000:00/0000:00:01.0/0000:c2:00.0/class", "0x030200")
+      .write("devices/pci0000:00/0000:00:01.0/0000:c2:00.0/vendor", "0x10de")
+      .link("bus/pci/devices/0000:c2:00.0", "../../../devices/pci0000:00/0000:00:01.0/0000:c2:00.0")
       .write("dev/infiniband/uverbs0", "");
   std::vector<VerbsGid> gids;
   for (unsigned i = 0; i < 40; ++i) {
@@ -74,10 +79,21 @@ TEST_CASE("facts become events") {
   CHECK(ports[0]["dev"]["pci"] == "0000:c1:00.0");
   CHECK(ports[0]["gids"].size() == 16);
   CHECK(ports[0]["gids_total"] == 40);
+  CHECK(ports[0]["gpus"] == json{{"distance", "PIX"}, {"nearest", {"0000:c2:00.0"}}});
+  CHECK(ports[0]["interface"] == json{{"name", "ens1.7"},
+                                      {"operstate", "up"},
+                                      {"kind", "vlan"},
+                                      {"vlan", 7},
+                                      {"parent", "ens1"},
+                                      {"mtu", 9000},
+                                      {"default_route", true},
+                                      {"routes", 1}});
+  CHECK(ports[0]["uverbs_node"] == "usable");
   CHECK(ports[1]["verdict"] == "skipped");
   CHECK(ports[1]["dev"]["port"] == 2);
   CHECK(ports[1]["reasons"][0] == "DOWN");
   CHECK(ports[2]["sev"] == "warn");
   CHECK(ports[2]["cause"] == "DEV-UNUSABLE");
   CHECK(ports[2]["errno"] == EPERM);
+  CHECK_FALSE(ports[2].contains("interface"));
 }

@@ -242,6 +242,43 @@ TEST_CASE("a container that was given one of the node's HCAs is healthy") {
   CHECK(collect({other}, sources(tree)).findings.size() == 1);
 }
 
+TEST_CASE("whether a device node may be used is known from opening it") {
+  // A folder in its place: access() grants it, open() fails, as behind a device cgroup.
+  Tree tree;
+  tree.folder("dev/infiniband/uverbs0").write("dev/infiniband/uverbs1", "");
+  tree.write("nnd-netlink.json", "{}");
+  VerbsDevice closed = device("mlx5_0", {});
+  closed.open_errno = EPERM;
+  VerbsDevice odd = device("mlx5_1", {});  // its node can be opened, the driver says no
+  odd.open_errno = ENOMEM;
+  odd.uverbs_name = "uverbs1";
+  VerbsDevice opened = device("mlx5_2", {ib_port()});
+  opened.uverbs_name = "uverbs2";  // in another place than the usual one
+  const Node node = collect({closed, odd, opened}, sources(tree));
+  CHECK(node.find("mlx5_0")->uverbs == UverbsState::kDenied);
+  CHECK(node.find("mlx5_0")->uverbs_errno == EISDIR);
+  CHECK(node.find("mlx5_1")->uverbs == UverbsState::kUsable);
+  CHECK(node.find("mlx5_2")->uverbs == UverbsState::kUsable);
+  REQUIRE(node.findings.size() == 2);
+  CHECK(node.findings[0].msg.find("mount with nodev") != std::string::npos);
+  CHECK(node.findings[1].msg == "mlx5_1 is listed but can't be opened (Cannot allocate memory).");
+}
+
+TEST_CASE("where /dev is not the sysfs's twin, what libibverbs failed with tells") {
+  Tree tree;
+  tree.write("nnd-netlink.json", "{}");
+  Sources emulated = sources(tree);
+  emulated.root.clear();
+  VerbsDevice other = device("mlx5_0", {});
+  other.open_errno = ENOENT;
+  const VerbsDevice given = device("mlx5_1", {ib_port()});
+  CHECK(collect({other, given}, emulated).findings.empty());
+  CHECK(collect({other}, emulated).findings.size() == 1);
+  other.open_errno = EACCES;
+  CHECK(collect({other, given}, emulated).findings.size() == 1);
+  CHECK(collect({other, given}, emulated).hcas[0].uverbs == UverbsState::kNotExamined);
+}
+
 TEST_CASE("nothing at all") {
   Tree tree;
   const Node node = collect({}, sources(tree));

@@ -19,7 +19,11 @@ constexpr const char* kNetwork = R"({
     {"dst": "10.2.0.0/16", "via": "10.0.1.1", "dev": "ens1"},
     {"dst": "10.2.9.0/24", "dev": "ens1"},
     {"dst": "10.3.0.0/16", "via": "10.0.1.9", "dev": "ens1", "metric": 200},
-    {"dst": "10.3.0.0/16", "via": "10.0.1.8", "dev": "ens1", "metric": 100}]})";
+    {"dst": "10.3.0.0/16", "via": "10.0.1.8", "dev": "ens1", "metric": 100}],
+  "neighbours": [
+    {"dst": "10.0.1.9", "dev": "ens1", "state": "failed"},
+    {"dst": "10.0.1.1", "dev": "ens1", "state": "reachable"},
+    {"dst": "10.0.1.7", "dev": "ens2", "state": "stale"}]})";
 
 Node make_node(Tree& tree, const char* network = kNetwork) {
   tree.write("nnd-netlink.json", network);
@@ -84,6 +88,18 @@ TEST_CASE("the sentence names both sides") {
   CHECK(verdict.remote == "10.0.4.9");
   CHECK(verdict.netdev == "ens1");
   CHECK(verdict.why == "10.0.4.9 is outside 10.0.1.0/24 and no route leaves by ens1");
+}
+
+TEST_CASE("the entry of the next hop among the neighbours") {
+  Tree tree;
+  const Node node = make_node(tree);
+  const auto neighbour = [&node](const char* remote) {
+    return compare(node, "mlx5_1", 1, 3, gid(remote)).neighbour;
+  };
+  CHECK(neighbour("10.0.1.9") == "failed");
+  CHECK(neighbour("10.2.1.1") == "reachable");  // the gateway's
+  CHECK(neighbour("10.0.1.7").empty());         // by another interface
+  CHECK(neighbour("10.0.1.8").empty());
 }
 
 TEST_CASE("what is not known is not judged") {

@@ -226,6 +226,10 @@ const std::vector<RuleRow>& roce_rows() {
        [](MadeNode& made) { made.node.system.limits.nofile_soft = 256; }},
       {"1024 open files", "", false, "",
        [](MadeNode& made) { made.node.system.limits.nofile_soft = 1024; }},
+      {"active, and its link is not up", "hca.phys_state DEV-DOWN", false, "mlx5_1",
+       [](MadeNode& made) { made.port("mlx5_1").phys_state = 3; }},
+      {"a physical state that the driver doesn't tell", "", false, "",
+       [](MadeNode& made) { made.port("mlx5_1").phys_state = 0; }},
       {"an HCA that can't be opened", "hca.unusable DEV-UNUSABLE", false, "mlx5_9",
        [](MadeNode& made) {
          made.node.findings.push_back(
@@ -446,6 +450,42 @@ TEST_CASE("too few, and none at all") {
   CHECK(rules_of(hidden.judge().verdicts) == Strings{"fallback.socket DEV-FALLBACK"});
   hidden.node.rdma_unwanted = true;
   CHECK(hidden.judge().verdicts.empty());
+}
+
+TEST_CASE("HCAs that can't be opened: one sentence each, or one for all") {
+  MadeNode made = rails(3);
+  const auto close = [&made](const char* name) {
+    made.hca(name).open_errno = 13;
+    made.hca(name).ports.clear();
+    made.node.findings.push_back({"DEV-UNUSABLE", name, std::string(name) + " is closed.", "Fix."});
+  };
+  close("mlx5_0");
+  close("mlx5_1");
+  const auto some = made.judge().verdicts;
+  REQUIRE(some.size() == 2);
+  CHECK(some[0].device == "mlx5_0");
+  CHECK(some[1].device == "mlx5_1");
+  close("mlx5_2");
+  CHECK(rules_of(made.judge().verdicts) ==
+        Strings{"hca.unusable DEV-UNUSABLE", "fallback.socket DEV-FALLBACK"});
+  CHECK(made.judge().verdicts[0].device.empty());
+  CHECK(made.judge().verdicts[0].fact ==
+        "None of the 3 HCAs can be opened: mlx5_0 is closed. It is the same with the others.");
+  Policy policy;
+  policy.overrides = {
+      {"", "mlx5_[01]", {[](Policy& rules) { rules.hca.unusable = Action::kAllow; }}}};
+  CHECK(made.judge(Mode::kWarn, policy).verdicts[0].device == "mlx5_2");
+}
+
+TEST_CASE("who wants TCP says so in the file") {
+  MadeNode down = rails(2);
+  for (facts::Hca& hca : down.node.hcas) hca.ports[0].skip = facts::Skip::kNotActive;
+  Policy policy;
+  policy.fallback.socket = Action::kAllow;
+  CHECK(down.judge(Mode::kWarn, policy).verdicts.empty());
+  policy.fallback.socket = Action::kWarn;
+  CHECK(rules_of(down.judge(Mode::kWarn, policy).verdicts) ==
+        Strings{"fallback.socket DEV-FALLBACK"});
 }
 
 TEST_CASE("overrides by host and device") {
