@@ -50,10 +50,10 @@ std::atomic<bool> node_told{false};
 // What is wrapped is not NCCL's own IB: HCAs are none of NCCL's business then.
 std::atomic<bool> other_transport{false};
 
-// A verbs library is there and NCCL didn't ask it through us: it took its HCAs before we came, and
-// nothing can be said of them.
+// A verbs library is there and NCCL didn't resolve it through us: it took its HCAs before we came,
+// and nothing can be said of them.
 bool taken_before() {
-  if (verbs::device_list_seen()) return false;
+  if (verbs::state().first_call_seen) return false;
   void* const loaded = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_NOLOAD);
   if (loaded != nullptr) dlclose(loaded);
   return loaded != nullptr;

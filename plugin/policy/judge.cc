@@ -125,7 +125,7 @@ class NodeJudge {
           "{} RDMA-capable function{} on the PCI bus and no RDMA device: NCCL will run over TCP.",
           node_.pci.rdma.size(), node_.pci.rdma.size() == 1 ? " is" : "s are");
     if (node_.hcas.empty())
-      return fmt::format("sysfs shows {} HCAs and verbs none: NCCL will run over TCP.",
+      return fmt::format("sysfs shows {} HCAs and NCCL has none of them: it will run over TCP.",
                          node_.sysfs_hcas.size());
     return fmt::format("None of the {} HCAs can be used by NCCL, which will run over TCP.",
                        node_.hcas.size());

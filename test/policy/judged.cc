@@ -34,15 +34,21 @@ JudgedRank judge(driver::RankProcess& rank, const std::string& mode) {
 }  // namespace
 
 Judged::Judged(const std::string& scenario, const std::string& policy,
-               const Environment& environment, const std::vector<std::string>& modes) {
+               const Environment& environment, const std::vector<std::string>& modes,
+               const Surroundings& surroundings) {
   fabric_ = std::make_unique<emulated::Fabric>(scenario_of(scenario, scratch_.path()),
                                                scratch_.path() / "fabric");
   const auto file = scratch_.path() / "policy.toml";
   if (!policy.empty()) std::ofstream(file) << policy;
+  // Nothing of the caller's own home.
+  std::ofstream(scratch_.path() / ".nccl.conf") << surroundings.conf;
   std::vector<driver::RankOptions> options;
   for (const auto& mode : modes) {
     options.push_back(fabric_->rank(0, mode));
+    auto& command = options.back().command;
+    command.insert(command.begin(), surroundings.wrapper.begin(), surroundings.wrapper.end());
     auto& variables = options.back().environment;
+    variables["HOME"] = scratch_.path();
     variables["NCCL_NET_DIAG_FILE"] = scratch_.path() / (mode + ".jsonl");
     if (mode != "file") variables["NCCL_NET_DIAG_MODE"] = mode;
     if (!policy.empty()) variables["NCCL_NET_DIAG_POLICY"] = file;

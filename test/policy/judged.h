@@ -14,6 +14,12 @@ namespace nnd::integration {
 
 using Environment = std::map<std::string, std::string>;
 
+// What the ranks run in, beside their environment.
+struct Surroundings {
+  std::vector<std::string> wrapper = {};  // a command that starts the rank
+  std::string conf = {};                  // ~/.nccl.conf; empty: none
+};
+
 // One rank, from start to the devices; it is still there for more.
 struct JudgedRank {
   std::string mode;
@@ -27,7 +33,8 @@ class Judged {
   // `policy`: the file's text; empty: none.
   Judged(const std::string& scenario, const std::string& policy,
          const Environment& environment = {},
-         const std::vector<std::string>& modes = {"observe", "warn", "enforce"});
+         const std::vector<std::string>& modes = {"observe", "warn", "enforce"},
+         const Surroundings& surroundings = {});
 
   const std::vector<JudgedRank>& ranks() const { return judged_; }
   driver::RankProcess& rank(std::size_t index) { return job_->rank(static_cast<int>(index)); }

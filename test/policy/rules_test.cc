@@ -1,5 +1,7 @@
 // Every rule about a node: a scenario that breaks it and one that nearly does, in the three modes,
 // as NCCL meets it and as it is told.
+#include <unistd.h>
+
 #include "policy/judged.h"
 
 using namespace nnd;
@@ -49,7 +51,26 @@ struct Side {
   std::string scenario;
   std::string policy = {};
   Environment environment = {};
+  Surroundings surroundings = {};
 };
+
+// A process whose memory can't be locked beyond 64 KiB. Who may take a capability away has it.
+Surroundings little_memory() {
+  Surroundings out;
+  if (geteuid() == 0) out.wrapper = {"setpriv", "--bounding-set=-ipc_lock"};
+  out.wrapper.insert(out.wrapper.end(), {"prlimit", "--memlock=65536:65536"});
+  return out;
+}
+
+// A ConnectX or another function on the bus, which no driver has taken.
+std::string on_the_bus(const std::string& vendor) {
+  return "[host.sysfs]\n\"bus/pci/devices/0000:99:00.0/class\" = \"0x020000\"\n"
+         "\"bus/pci/devices/0000:99:00.0/vendor\" = \"" +
+         vendor + "\"\n";
+}
+std::string netdev(const std::string& name) {
+  return "[[host.netdev]]\nname = \"" + name + "\"\naddress = \"10.9.0.1/24\"\n";
+}
 
 enum class Effect { kWarned, kHcaRefused, kNetworkRefused };
 
@@ -95,6 +116,16 @@ const std::vector<Rule>& rules() {
        kWarned,
        {with(rail("mtu = 1024"))},
        {with(rail("mtu = 1024"), "address = \"10.200.{i}.1/24\"\nmtu = 1024")}},
+      {"hca.mtu MTU-DIFF mlx5_3",
+       kHcaRefused,
+       {with(rail("mtu = 2048"), "address = \"10.200.{i}.1/24\"\nmtu = 4096"),
+        "[hca]\nmin_mtu = 4096\nmtu = \"deny\""},
+       {with(rail("mtu = 4096"), "address = \"10.200.{i}.1/24\"\nmtu = 4096"),
+        "[hca]\nmin_mtu = 4096\nmtu = \"deny\""}},
+      {"hca.phys_state DEV-DOWN mlx5_3",
+       kWarned,
+       {with(rail("phys_state = \"disabled\""))},
+       {with(rail("phys_state = \"up\""))}},
       {"hca.vf_with_pf DEV-MERGE mlx5_3",
        kWarned,
        {with(rail(kVfOfFirst))},
@@ -112,6 +143,11 @@ const std::vector<Rule>& rules() {
        kWarned,
        {with(rail("open_errno = \"EACCES\""))},
        {with(rail("open_errno = \"EACCES\"")), "", {{"NCCL_IB_HCA", "^=mlx5_3"}}}},
+      // A container that was given the others: their nodes are not there, and that is meant.
+      {"hca.unusable DEV-UNUSABLE mlx5_3",
+       kWarned,
+       {with(rail("open_errno = \"EPERM\""))},
+       {with(rail("open_errno = \"ENOENT\""))}},
       {"hca.deny DEV-MGMT mlx5_3",
        kHcaRefused,
        {with(rail()), "[hca]\ndeny = [\"mlx5_3\"]"},
@@ -154,6 +190,10 @@ const std::vector<Rule>& rules() {
        kHcaRefused,
        {gpu_node(rail("dmabuf_errno = \"EOPNOTSUPP\"")), "[gdr]\nrequire = \"dmabuf\""},
        {gpu_node(rail()), "[gdr]\nrequire = \"dmabuf\""}},
+      {"limits.memlock LIM-MEMLOCK ",
+       kNetworkRefused,
+       {with(""), "[limits]\nmemlock = 65537", {}, little_memory()},
+       {with(""), "[limits]\nmemlock = 65536", {}, little_memory()}},
       {"limits.nofile LIM-NOFILE ",
        kWarned,
        {with(""), "[limits]\nnofile = 2000000000"},
@@ -166,6 +206,14 @@ const std::vector<Rule>& rules() {
        kNetworkRefused,
        {with("", "state = \"down\""), "[fallback]\nsocket = \"deny\""},
        {with(rail(), "state = \"down\""), "[fallback]\nsocket = \"deny\""}},
+      {"fallback.socket DEV-FALLBACK ",
+       kWarned,
+       {"[[host]]\n" + on_the_bus("0x15b3")},
+       {with(on_the_bus("0x15b3"))}},
+      {"fallback.socket DEV-FALLBACK ",
+       kNetworkRefused,
+       {"[[host]]\n", "[fallback]\nsocket = \"deny\""},
+       {with(""), "[fallback]\nsocket = \"deny\""}},
       {"",
        kWarned,
        {with(hca("address = \"10.200.3.1/24\"", "mlx5_10")), "", {{"NCCL_IB_HCA", "mlx5_1"}}},
@@ -191,6 +239,55 @@ const std::vector<Rule>& rules() {
        {with(""), "", {{"NCCL_IB_TIMEOUT", "0"}}},
        {with(""), "", {{"NCCL_IB_TIMEOUT", "19"}}},
        "LINK-FLAP NCCL_IB_TIMEOUT"},
+      {"",
+       kWarned,
+       {with(""), "", {{"NCCL_IB_HCA", "=mlx5_0,=mlx5_1"}}},
+       {with(""), "", {{"NCCL_IB_HCA", "=mlx5_0,mlx5_1"}}},
+       "DEV-PREFIX NCCL_IB_HCA"},
+      {"",
+       kWarned,
+       {with(""), "", {{"NCCL_IB_TIMEOUT", "17"}}},
+       {with(""), "", {{"NCCL_IB_TIMEOUT", "19"}}},
+       "LINK-FLAP NCCL_IB_TIMEOUT"},
+      {"",
+       kWarned,
+       {with(""), "", {{"NCCL_IB_MQP_RETRY_CNT", "60"}}},
+       {with(""), "", {{"NCCL_IB_MQP_RETRY_CNT", "34"}}},
+       "QP-110 NCCL_IB_MQP_RETRY_CNT"},
+      {"",
+       kWarned,
+       {with(""), "", {{"NCCL_IB_MQP_RETRY_SLEEP_MSEC", "1000"}}},
+       {with(""), "", {{"NCCL_IB_MQP_RETRY_SLEEP_MSEC", "100"}}},
+       "QP-110 NCCL_IB_MQP_RETRY_SLEEP_MSEC"},
+      // NCCL itself runs over lo, which stands in for the interface that is meant.
+      {"",
+       kWarned,
+       {with(netdev("docker0")), "", {{"NCCL_SOCKET_IFNAME", "lo,docker0"}}},
+       {with(netdev("dock1")), "", {{"NCCL_SOCKET_IFNAME", "lo,dock1"}}},
+       "DEV-OOB NCCL_SOCKET_IFNAME"},
+      {"",
+       kWarned,
+       {with(netdev("wg0")), "", {{"NCCL_SOCKET_IFNAME", "lo,wg"}}},
+       {with(netdev("wg0")), "", {{"NCCL_SOCKET_IFNAME", "=lo,wg"}}},
+       "DEV-OOB NCCL_SOCKET_IFNAME"},
+      {"",
+       kWarned,
+       {with(""),
+        "",
+        {{"NCCL_IB_QPS_PER_CONNECTION", "2"}},
+        {{}, "NCCL_IB_QPS_PER_CONNECTION=4\n"}},
+       {with(""),
+        "",
+        {{"NCCL_IB_QPS_PER_CONNECTION", "4"}},
+        {{}, "NCCL_IB_QPS_PER_CONNECTION=4\n"}},
+       "INC-ENV NCCL_IB_QPS_PER_CONNECTION"},
+      {"",
+       kWarned,
+       {gpu_node("") + "\"module/nvidia_peermem/version\" = \"570.10\"\n",
+        "",
+        {{"NCCL_NET_GDR_LEVEL", "LOC"}}},
+       {with(""), "", {{"NCCL_NET_GDR_LEVEL", "LOC"}}},
+       "GDR-DIST NCCL_NET_GDR_LEVEL"},
       {"",
        kWarned,
        {with(""), "", {{"NCCL_IB_MQP_RETRY_ALL", "1"}}},
@@ -231,7 +328,9 @@ void check_network_refused(Judged& judged, std::size_t i) {
 }
 
 void check_broken(const Rule& rule) {
-  Judged judged(rule.broken.scenario, rule.broken.policy, rule.broken.environment);
+  const Side& side = rule.broken;
+  Judged judged(side.scenario, side.policy, side.environment, {"observe", "warn", "enforce"},
+                side.surroundings);
   for (std::size_t i = 0; i < judged.ranks().size(); ++i) {
     const JudgedRank& rank = judged.ranks()[i];
     INFO(rank.mode);
@@ -268,7 +367,8 @@ TEST_CASE("every rule that is broken is told, and refused where that is asked fo
 TEST_CASE("every rule that is nearly broken is silent") {
   for (const Rule& rule : rules()) {
     INFO(rule.verdict << " " << rule.lint << "\n" << rule.near.scenario << rule.near.policy);
-    Judged judged(rule.near.scenario, rule.near.policy, rule.near.environment, {"enforce"});
+    const Side& side = rule.near;
+    Judged judged(side.scenario, side.policy, side.environment, {"enforce"}, side.surroundings);
     CHECK(judged.ranks()[0].init_rc == 0);
     CHECK(judged.ranks()[0].devices_rc == 0);
     CHECK_FALSE(judged.ranks()[0].devices.empty());
