@@ -23,9 +23,9 @@ struct SubnetVerdict {
   std::string gateway;  // kRouted; empty: on link
   // State of the next hop's entry when the facts were read ("reachable", "failed"); empty: none.
   std::string neighbour;
-  std::string local;    // "10.0.1.2/24"; InfiniBand: the GID's prefix
-  std::string remote;   // "10.0.4.9"
-  std::string why;      // one clause for people, also for kUnknown
+  std::string local;   // "10.0.1.2/24"; InfiniBand: the GID's prefix
+  std::string remote;  // "10.0.4.9"
+  std::string why;     // one clause for people, also for kUnknown
 };
 
 // Conservative: kNoRoute only where the interface, its prefix and all routes of all tables are
