@@ -119,6 +119,20 @@ json RankProcess::wait(int id, std::chrono::milliseconds patience) {
     const int answered = reply->at("id");
     replies_[answered] = std::move(*reply);
   }
+  return take(id);
+}
+
+std::optional<json> RankProcess::poll(int id) {
+  while (auto reply = channel_->receive(Clock::now())) {
+    const int answered = reply->at("id");
+    replies_[answered] = std::move(*reply);
+  }
+  if (replies_.contains(id)) return take(id);
+  if (!channel_->open()) throw Error(what(id) + ": the process is gone");
+  return std::nullopt;
+}
+
+json RankProcess::take(int id) {
   auto reply = std::move(replies_.extract(id).mapped());
   if (reply.contains("error")) throw Error(what(id) + ": " + reply.at("error").get<std::string>());
   asked_.erase(id);

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,9 @@ class RankProcess {
   // error, is gone, or has not answered after `patience`.
   nlohmann::json wait(int id, std::chrono::milliseconds patience = kPatience);
 
+  // The reply if it is there already. Throws Error as wait() does.
+  std::optional<nlohmann::json> poll(int id);
+
   nlohmann::json run(nlohmann::json request, std::chrono::milliseconds patience = kPatience);
 
   void kill(int signal);
@@ -49,6 +53,7 @@ class RankProcess {
 
  private:
   std::string what(int id) const;
+  nlohmann::json take(int id);
 
   std::string name_;
   pid_t pid_ = -1;

@@ -5,6 +5,7 @@
 #include "driver/connect.h"
 #include "driver/error.h"
 #include "driver/logger.h"
+#include "driver/measure.h"
 #include "driver/transfer.h"
 
 namespace nnd::driver {
@@ -84,6 +85,8 @@ std::unique_ptr<Task> Session::begin(const std::string& op, const json& request)
   if (op == "accept") return begin_accept(*this, request, listeners_.at(request.at("listener")));
   if (op == "send") return begin_send(*this, request);
   if (op == "recv") return begin_recv(*this, request);
+  if (op == "pingpong") return begin_pingpong(*this, request);
+  if (op == "stream") return begin_stream(*this, request);
   throw Error("no such request: " + op);
 }
 

@@ -1,7 +1,5 @@
 #include "driver/transfer.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -9,6 +7,7 @@
 #include <span>
 
 #include "driver/error.h"
+#include "driver/memory.h"
 #include "driver/pattern.h"
 
 namespace nnd::driver {
@@ -17,7 +16,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t kPage = 4096;
 constexpr std::size_t kMaxGroup = 8;
 
 struct Plan {
@@ -54,24 +52,6 @@ struct Plan {
   bool flush;
   int deadline_ms;
   std::size_t capacity = 0;
-};
-
-// Page-aligned memory, gone with the object.
-class Memory {
- public:
-  explicit Memory(std::size_t size) : size_(size) {
-    data_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (data_ == MAP_FAILED) throw Error("no memory for a transfer");
-  }
-  ~Memory() { munmap(data_, size_); }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-  std::byte* data() const { return static_cast<std::byte*>(data_); }
-  std::size_t size() const { return size_; }
-
- private:
-  void* data_;
-  std::size_t size_;
 };
 
 class TransferTask : public Task {
