@@ -33,6 +33,9 @@ void take_text(Settings& s, const std::string& value, Complaint&) {
   s.*field = value;
 }
 
+// The tool's, which the shim has no use for.
+void take_nothing(Settings&, const std::string&, Complaint&) {}
+
 template <std::string Settings::*field>
 void take_pattern(Settings& s, const std::string& value, Complaint& complaint) {
   s.*field = value;
@@ -142,6 +145,8 @@ const Row kRows[] = {
      take_text<&Settings::verbs_lib>},
     {{"NCCL_NET_DIAG_SYSFS", "/sys", "root of the sysfs that facts are read from"},
      take_text<&Settings::sysfs>},
+    {{"NCCL_NET_DIAG_TOKEN", "", "the tool's: what both sides of nccl-net-diag ping know"},
+     take_nothing},
 };
 
 void take_variable(Settings& settings, const std::string& name, const std::string& value) {

@@ -4,6 +4,9 @@
 #include "cli/check.h"
 #include "cli/demo.h"
 #include "cli/exit_code.h"
+#ifdef NND_PING
+#include "cli/ping.h"
+#endif
 #include "cli/rehearse.h"
 #include "softcuda/job.h"
 
@@ -15,6 +18,9 @@ int main(int argc, char** argv) {
   int exit_code = nnd::cli::kFine;
   nnd::cli::add_check(app, exit_code);
   nnd::cli::add_demo(app, exit_code);
+#ifdef NND_PING
+  nnd::cli::add_ping(app, exit_code);
+#endif
   nnd::cli::add_rehearse(app, exit_code);
   try {
     app.parse(argc, argv);

@@ -47,7 +47,8 @@ TEST_CASE("every variable of the table is taken over") {
                            {"NCCL_NET_DIAG_STALL_SEC", "2.5"},
                            {"NCCL_NET_DIAG_CONNECT_SEC", "1e1"},
                            {"NCCL_NET_DIAG_VERBS_LIB", "/v.so"},
-                           {"NCCL_NET_DIAG_SYSFS", "/s"}});
+                           {"NCCL_NET_DIAG_SYSFS", "/s"},
+                           {"NCCL_NET_DIAG_TOKEN", "a secret"}});
   CHECK(s.disable);
   CHECK(s.inner == "Socket");
   CHECK(s.file == "/x/%h.%p.%u.%j.%t.100%%");
@@ -62,7 +63,7 @@ TEST_CASE("every variable of the table is taken over") {
   CHECK(s.verbs_lib == "/v.so");
   CHECK(s.sysfs == "/s");
   CHECK(s.complaints.empty());
-  CHECK(variable_docs().size() == 12);
+  CHECK(variable_docs().size() == 13);
 }
 
 TEST_CASE("an empty value is as good as none") {

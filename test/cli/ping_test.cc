@@ -1,0 +1,424 @@
+// `nccl-net-diag ping` as a user calls it: one process on each of two emulated hosts.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <set>
+#include <sstream>
+
+#include "cli/tool.h"
+#include "softverbs/scenario.h"
+#include "support/catch.h"
+#include "support/free_port.h"
+
+using namespace nnd::cli_test;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kToken = "a token of the test";
+
+// Rail k meets rail k; nothing joins the rails, or rails and bond.
+const std::string kRails = R"(
+description = "two hosts, two rails and a bond each"
+resolve_timeout_ms = 20
+[[host]]
+count = 2
+name = "node{h}"
+[[host.netdev]]
+name = "bond0"
+kind = "bond"
+slaves = ["eno1", "eno2"]
+speed_mbps = 50000
+address = "10.1.0.{h+11}/16"
+gateway = "10.1.0.1"
+[[host.hca]]
+count = 2
+name = "mlx5_{i}"
+address = "10.200.{i}.{h+1}/24"
+speed_mbps = 400000
+[[host.hca]]
+name = "mlx5_bond_0"
+netdev = "bond0"
+speed_mbps = 25000
+)";
+
+// One subnet for all.
+const std::string kFlat = R"(
+resolve_timeout_ms = 20
+[[host]]
+count = 2
+name = "node{h}"
+[[host.hca]]
+count = 2
+name = "mlx5_{i}"
+address = "10.200.{i}.{h+1}/16"
+)";
+
+// The second host's only HCA is in another subnet.
+const std::string kApart = R"(
+resolve_timeout_ms = 20
+[[host]]
+count = 2
+name = "node{h}"
+[[host.hca]]
+address = "10.{h}.0.1/24"
+)";
+
+// Two hosts, and where they meet.
+class Hosts {
+ public:
+  explicit Hosts(const std::string& scenario) {
+    scenario_ = softverbs::load_scenario(dir_.file("scenario.toml", scenario));
+    fs::create_directories(dir_.path() / "fabric");
+    for (const auto& host : scenario_.hosts) {
+      auto variables = softverbs::materialize(scenario_, host.name, dir_.path() / host.name,
+                                              dir_.path() / "fabric");
+      variables["NCCL_NET_DIAG_TOKEN"] = kToken;
+      variables["NCCL_NET_DIAG_POLICY"] = dir_.file("policy.toml", "");
+      variables_.push_back(variables);
+    }
+    port_ = std::to_string(nnd::test::free_port());
+  }
+
+  std::unique_ptr<Tool> listen(Variables more = {}) const {
+    return start(1, {"ping", "--listen", address()}, std::move(more));
+  }
+  std::unique_ptr<Tool> call(std::vector<std::string> arguments, Variables more = {}) const {
+    arguments.insert(arguments.begin(), {"ping", address(), "--json"});
+    if (std::find(arguments.begin(), arguments.end(), "--duration") == arguments.end())
+      arguments.insert(arguments.end(), {"--duration", "0.02"});
+    return start(0, arguments, std::move(more));
+  }
+  std::string address() const { return "127.0.0.1:" + port_; }
+  std::string port() const { return port_; }
+  std::string file(const std::string& name, const std::string& content) const {
+    return dir_.file(name, content);
+  }
+
+  std::unique_ptr<Tool> start(std::size_t host, std::vector<std::string> arguments,
+                              Variables more) const {
+    arguments.insert(arguments.end(), {"--nccl", NND_CLI_NCCL});
+    for (const auto& [name, value] : variables_[host]) more.emplace(name, value);
+    return std::make_unique<Tool>(arguments, more);
+  }
+
+ private:
+  TemporaryDir dir_;
+  softverbs::Scenario scenario_;
+  std::vector<Variables> variables_;
+  std::string port_;
+};
+
+// Within a patience that only bounds a failure.
+bool has_processes(const Tool& tool, int wanted) {
+  for (int tries = 0; tries < 3000; ++tries) {
+    if (tool.processes() >= wanted) return true;
+    poll(nullptr, 0, 20);
+  }
+  return false;
+}
+
+std::string port_of(const json& end) {
+  return end["hca"].get<std::string>() + ":" + end["port"].dump();
+}
+
+std::string subnet_of(const std::string& hca) {
+  return hca == "mlx5_bond_0" ? "10.1.0.0/16" : "10.200." + hca.substr(5) + ".0/24";
+}
+
+void check_reachable(const json& pair) {
+  INFO(pair.dump(2));
+  CHECK(pair["state"] == "reachable");
+  CHECK(pair["connect_ms"] > 0);
+  CHECK(pair["latency_us"]["p50"] > 0);
+  CHECK(pair["latency_us"]["p99"] >= pair["latency_us"]["p50"]);
+  CHECK(pair["latency_us"]["bytes"] == 8);
+  for (const auto& row : pair["bandwidth"]) {
+    CHECK(row["there_gb_per_s"] > 0);
+    CHECK(row["back_gb_per_s"] > 0);
+  }
+  CHECK(pair["verified_bytes"] == 2 * (1 + 4097 + 65536 + (1 << 20)));
+}
+
+}  // namespace
+
+TEST_CASE("each HCA with the one of its name: healthy, silent, complete", "[ping]") {
+  const Hosts hosts(kFlat);
+  const auto listener = hosts.listen();
+  const auto caller = hosts.call({"--sizes", "64K,1M"});
+  const Outcome outcome = caller->wait();
+  INFO(outcome.out << outcome.err);
+  REQUIRE(outcome.exit_code == 0);
+  const json result = outcome.json();
+  CHECK(result["ok"] == true);
+  CHECK(result["ended"].is_null());
+  CHECK(result["result"]["broken"].empty());
+  REQUIRE(result["pairs"].size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto& pair = result["pairs"][i];
+    check_reachable(pair);
+    const auto number = std::to_string(i);
+    CHECK(port_of(pair["from"]) == "mlx5_" + number + ":1");
+    CHECK(port_of(pair["to"]) == "mlx5_" + number + ":1");
+    CHECK(pair["from"]["host"] == "node0");
+    CHECK(pair["to"]["host"] == "node1");
+    CHECK(pair["from"]["gid"] == "::ffff:10.200." + number + ".1");
+    CHECK(pair["to"]["gid"] == "::ffff:10.200." + number + ".2");
+    CHECK(pair["from"]["subnet"] == "10.200.0.0/16");
+    CHECK(pair["from"]["gid_index"] == 3);
+    CHECK(pair["policy"] == "fine");
+    CHECK(pair["troubles"].empty());
+    CHECK(pair["bandwidth"].size() == 2);
+  }
+  for (const auto& host : result["hosts"]) {
+    CHECK(host["nccl"] == NND_CLI_NCCL);
+    CHECK(host["check"]["proposal"].size() >= 2);
+    CHECK(host["check"]["hcas"].size() == 2);
+  }
+  const Outcome other = listener->wait();
+  INFO(other.out << other.err);
+  CHECK(other.exit_code == 0);
+  CHECK(other.out.find("nccl-net-diag ping " + hosts.address()) != std::string::npos);
+  CHECK(other.out.find(kToken) == std::string::npos);  // what the user gave is not shown again
+  for (const auto* tool : {caller.get(), listener.get()}) {
+    CHECK(tool->left_nothing());
+    CHECK(tool->processes() == 0);
+  }
+}
+
+TEST_CASE("the matrix shows exactly the pairs that can talk, and why the others can't", "[ping]") {
+  const Hosts hosts(kRails);
+  const auto listener = hosts.listen();
+  const auto page = hosts.file("page.html", "");
+  const auto caller = hosts.call({"--matrix", "--sizes", "64K", "--html", page});
+  const Outcome outcome = caller->wait();
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.exit_code == 0);  // rails that don't meet are none that are broken
+  CHECK(listener->wait().exit_code == 0);
+  const json result = outcome.json();
+  REQUIRE(result["pairs"].size() == 9);
+  CHECK(result["counts"]["reachable"] == 3);
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const auto& pair : result["pairs"]) {
+    INFO(pair.dump(2));
+    const std::string from = pair["from"]["hca"], to = pair["to"]["hca"];
+    seen.emplace(from, to);
+    CHECK(pair["from"]["subnet"] == subnet_of(from));
+    CHECK(pair["to"]["subnet"] == subnet_of(to));
+    if (from == to) {
+      check_reachable(pair);
+      continue;
+    }
+    CHECK(pair["state"] == "unreachable");
+    CHECK(pair["apart"] == true);
+    CHECK(pair["errno"] == 110);
+    CHECK(pair["errno_name"] == "ETIMEDOUT");
+    CHECK(pair["cause"] == "SUB-RAIL");
+    CHECK(pair["transition"] == "RTR");
+    CHECK_FALSE(pair["msg"].get<std::string>().empty());
+    CHECK_FALSE(pair["fix"].get<std::string>().empty());
+    CHECK(pair["policy"] == "warned");
+    CHECK(pair["rules"][0]["rule"] == "pair.subnet");
+    CHECK_FALSE(pair.contains("bandwidth"));
+  }
+  CHECK(seen.size() == 9);
+  std::ifstream in(page);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  CHECK(text.starts_with("<!DOCTYPE html>"));
+  CHECK(text.find("http") == std::string::npos);  // it needs no other file
+  std::size_t green = 0;
+  for (auto at = text.find("class=\"reachable\""); at != text.npos;
+       at = text.find("class=\"reachable\"", at + 1))
+    ++green;
+  CHECK(green == 3);
+}
+
+TEST_CASE("where the policy enforces, the pair is refused and the bond is not pinged", "[ping]") {
+  const Hosts hosts(kRails);
+  const Variables enforce{
+      {"NCCL_NET_DIAG_MODE", "enforce"},
+      {"NCCL_NET_DIAG_POLICY", hosts.file("strict.toml", "[hca]\nbond = \"deny\"\n")}};
+  const auto listener = hosts.listen(enforce);
+  const auto caller = hosts.call({"--matrix", "--sizes", "64K"}, enforce);
+  const Outcome outcome = caller->wait();
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.exit_code == 1);  // HCAs are refused
+  CHECK(listener->wait().exit_code == 0);
+  const json result = outcome.json();
+  REQUIRE(result["pairs"].size() == 4);
+  for (const auto& pair : result["pairs"]) {
+    INFO(pair.dump(2));
+    if (pair["from"]["hca"] == pair["to"]["hca"]) {
+      check_reachable(pair);
+      continue;
+    }
+    CHECK(pair["state"] == "refused");
+    CHECK(pair["policy"] == "refused");
+    CHECK(pair["errno"] == 113);
+    CHECK(pair["cause"] == "SUB-RAIL");
+    CHECK(pair["rules"][0]["rule"] == "pair.subnet");
+  }
+  for (const auto& host : result["hosts"])
+    for (const auto& hca : host["check"]["hcas"])
+      CHECK(hca["verdict"] == (hca["name"] == "mlx5_bond_0" ? "refused" : "taken"));
+}
+
+TEST_CASE("a host that meets nothing over there is broken", "[ping]") {
+  const Hosts hosts(kApart);
+  const auto listener = hosts.listen();
+  const auto caller = hosts.call({"--sizes", "64K"});
+  const Outcome outcome = caller->wait();
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.exit_code == 1);
+  CHECK(listener->wait().exit_code == 0);
+  const json result = outcome.json();
+  REQUIRE(result["pairs"].size() == 1);
+  CHECK(result["pairs"][0]["errno"] == 110);
+  CHECK(result["result"]["broken"].size() == 2);
+}
+
+TEST_CASE("who doesn't know the token gets nothing, and disturbs nobody", "[ping]") {
+  const Hosts hosts(kFlat);
+  const auto listener = hosts.listen();
+  const auto stranger = hosts.call({}, {{"NCCL_NET_DIAG_TOKEN", "another token, wrong"}});
+  const Outcome refused = stranger->wait();
+  INFO(refused.out << refused.err);
+  CHECK(refused.exit_code == 3);
+  CHECK(refused.json()["error"]["kind"] == "refused");
+  CHECK(refused.json()["error"]["message"].get<std::string>().find("token") != std::string::npos);
+
+  // Somebody else's program, one that says too much, and one that says nothing.
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(hosts.port())));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  std::vector<int> sockets;
+  for (const std::string& said :
+       {std::string("GET / HTTP/1.1\r\n\r\n"), std::string(100000, 'x'), std::string()}) {
+    sockets.push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    REQUIRE(connect(sockets.back(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+    send(sockets.back(), said.data(), said.size(), MSG_NOSIGNAL);
+  }
+
+  const auto caller = hosts.call({"--hca", "mlx5_0", "--sizes", "64K"});
+  const Outcome outcome = caller->wait();
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.json()["pairs"].size() == 1);
+  for (const int fd : sockets) close(fd);
+  const Outcome other = listener->wait();
+  INFO(other.err);
+  CHECK(other.exit_code == 0);
+  CHECK(other.err.find("the token is another one") != std::string::npos);
+  CHECK(other.err.find("is not nccl-net-diag ping") != std::string::npos);
+  CHECK(other.err.find("said too much") != std::string::npos);
+}
+
+TEST_CASE("Ctrl-C on either side ends both, with what was found so far", "[ping]") {
+  for (const bool callers : {true, false}) {
+    INFO((callers ? "at the caller" : "at the listener"));
+    const Hosts hosts(kFlat);
+    const auto listener = hosts.listen();
+    const auto caller = hosts.call({"--duration", "5", "--pair-deadline", "60"});
+    // The caller, its own side, and that one's rank.
+    REQUIRE(has_processes(*caller, 3));
+    (callers ? caller : listener)->interrupt();
+    const Outcome outcome = caller->wait();
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.exit_code == 3);
+    const json result = outcome.json();
+    CHECK(result["ok"] == false);
+    const auto ended = result["ended"].get<std::string>();
+    CHECK(ended.find("interrupted") != std::string::npos);
+    if (!callers) CHECK(ended.find("left") != std::string::npos);
+    const Outcome other = listener->wait();
+    INFO(other.err);
+    CHECK(other.exit_code == 3);
+    CHECK(other.err.find("interrupted") != std::string::npos);
+    for (const auto* tool : {caller.get(), listener.get()}) {
+      CHECK(tool->processes() == 0);
+      CHECK(tool->left_nothing());
+    }
+  }
+}
+
+TEST_CASE("when the other side is killed the partial result is shown", "[ping]") {
+  const Hosts hosts(kFlat);
+  auto listener = hosts.listen();
+  const auto caller = hosts.call({"--duration", "5", "--pair-deadline", "60"});
+  REQUIRE(has_processes(*caller, 3));
+  REQUIRE(has_processes(*listener, 2));
+  listener.reset();
+  const Outcome outcome = caller->wait();
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.exit_code == 3);
+  const json result = outcome.json();
+  CHECK(result["ended"].get<std::string>().find("gone") != std::string::npos);
+  CHECK(caller->processes() == 0);
+  CHECK(caller->left_nothing());
+}
+
+TEST_CASE("what is wrong with a call is named, with what is nearest", "[ping]") {
+  struct Case {
+    std::vector<std::string> arguments;
+    int exit_code;
+    std::string kind, nearest;
+  };
+  const Variables no_token{{"NCCL_NET_DIAG_TOKEN", ""}};
+  for (const Case& one : {
+           Case{{"ping"}, 2, "call", ""},
+           Case{{"ping", "127.0.0.1"}, 2, "token", ""},
+           Case{{"ping", "127.0.0.1", "--token", "short"}, 2, "token", ""},
+           Case{{"ping", "127.0.0.1", "--token-file", "/no/such/file"}, 2, "token", ""},
+           Case{{"ping", "127.0.0.1:x", "--token", kToken}, 2, "address", ""},
+           Case{{"ping", "127.0.0.1", "--token", kToken, "--sizes", "1X"}, 2, "size", ""},
+           Case{{"ping", "127.0.0.1", "--token", kToken, "--sizes", "4"}, 2, "size", ""},
+           Case{{"ping", "127.0.0.1", "--token", kToken, "--duration", "30"}, 2, "deadline", ""},
+           Case{{"ping", "--listen", "--matrix"}, 2, "call", ""},
+           Case{{"ping", "--hosts", "/no/such/file"}, 2, "launcher", ""},
+           Case{{"ping", "127.0.0.1:1", "--token", kToken, "--deadline", "1"}, 3, "address", ""},
+       }) {
+    auto arguments = one.arguments;
+    arguments.insert(arguments.end(), {"--json", "--nccl", NND_CLI_NCCL});
+    const Outcome outcome = run_tool(arguments, no_token);
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.exit_code == one.exit_code);
+    CHECK(outcome.json()["error"]["kind"] == one.kind);
+    CHECK(outcome.json()["error"].value("nearest", "") == one.nearest);
+  }
+  const Hosts hosts(kFlat);
+  const auto listener = hosts.listen();
+  const Outcome outcome = hosts.call({"--hca", "mlx5_2"})->wait();
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.json()["error"]["nearest"] == "mlx5_0");
+  CHECK(listener->wait().exit_code == 3);
+}
+
+TEST_CASE("tasks of a launcher ping each other", "[ping]") {
+  const Hosts hosts(kFlat);
+  const auto file = hosts.file("hosts", "127.0.0.1:" + hosts.port() + "  # node0\n127.0.0.1\n");
+  std::vector<std::unique_ptr<Tool>> tasks;
+  for (const std::size_t i : {0U, 1U})
+    tasks.push_back(
+        hosts.start(i, {"ping", "--hosts", file, "--json", "--duration", "0.02", "--sizes", "64K"},
+                    {{"OMPI_COMM_WORLD_RANK", std::to_string(i)}, {"OMPI_COMM_WORLD_SIZE", "2"}}));
+  const Outcome outcome = tasks[0]->wait();
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.exit_code == 0);
+  const json result = outcome.json();
+  REQUIRE(result["pairs"].size() == 2);
+  for (const auto& pair : result["pairs"]) check_reachable(pair);
+  const Outcome other = tasks[1]->wait();
+  INFO(other.err);
+  CHECK(other.exit_code == 0);
+  CHECK(other.out.empty());
+}

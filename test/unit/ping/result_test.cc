@@ -1,0 +1,232 @@
+#include "cli/call_error.h"
+#include "cli/ping_events.h"
+#include "cli/ping_result.h"
+#include "cli/ping_text.h"
+#include "support/catch.h"
+
+using namespace nnd::cli;
+using nlohmann::json;
+
+namespace {
+
+json hca(const std::string& name, const std::string& gid, const std::string& subnet,
+         const char* verdict = "taken") {
+  return {{"name", name},
+          {"port", 1},
+          {"netdev", "eth0"},
+          {"mtu", 4096},
+          {"speed_mbps", 100000},
+          {"verdict", verdict},
+          {"reasons", std::string(verdict) == "taken" ? json::array() : json{"state DOWN"}},
+          {"rules", json::array()},
+          {"pick", {{"index", 3}, {"gid", gid}, {"subnet", subnet}}}};
+}
+
+json host(const std::string& name, int number) {
+  const auto gid = [&](int rail) {
+    return "::ffff:10." + std::to_string(rail) + ".0." + std::to_string(number);
+  };
+  return {{"host", name},
+          {"nccl", "2.28.9"},
+          {"net_version", 11},
+          {"devices", {"mlx5_0:1", "mlx5_1:1"}},
+          {"check",
+           {{"hcas",
+             {hca("mlx5_0", gid(0), "10.0.0.0/24"), hca("mlx5_1", gid(1), "10.1.0.0/24"),
+              hca("mlx5_2", gid(2), "10.2.0.0/24", "skipped")}},
+            {"proposal", {"export NCCL_NET_PLUGIN=diag"}},
+            {"result", {{"broken", json::array()}, {"refused", 0}}}}}};
+}
+
+const std::vector<json> kHosts{host("a", 1), host("b", 2)};
+
+json done() {
+  return {{"done", true},
+          {"connect_ms", 1.5},
+          {"verified_bytes", 100},
+          {"latency", {{"bytes", 8}, {"samples", 10}, {"p50", 2.0}, {"p99", 3.0}}},
+          {"streams", {{{"size", 65536}, {"gb_per_s", 1.25}}}},
+          {"events", digest_attempt({})}};
+}
+
+json transition(int errno_or_0, const char* gid, const char* subnet) {
+  json out{{"ev", "qp.transition"},
+           {"sev", errno_or_0 != 0 ? "warn" : "info"},
+           {"conn", 1},
+           {"dev",
+            {{"name", "mlx5_0"}, {"port", 1}, {"gid", gid}, {"subnet", subnet}, {"gid_index", 5}}},
+           {"qp", {{"from", "INIT"}, {"to", "RTR"}, {"path_mtu", 1024}}},
+           {"rc", errno_or_0}};
+  if (errno_or_0 != 0)
+    out.update(
+        {{"errno", errno_or_0}, {"cause", "SUB-RAIL"}, {"msg", "It can't."}, {"fix", "Do."}});
+  return out;
+}
+
+json failed(const std::vector<json>& events, bool late = false) {
+  return {{"done", false},
+          {"stage", "connect"},
+          {"why", "the transport's accept returned 2"},
+          {"late", late},
+          {"events", digest_attempt(events)}};
+}
+
+const json kCancelled{
+    {"done", false}, {"stage", "connect"}, {"why", "cancelled"}, {"events", digest_attempt({})}};
+
+PingPair pair(const std::string& from, const std::string& to) { return {0, 1, from, to}; }
+
+json reachable(const std::string& from, const std::string& to) {
+  return pair_result(pair(from, to), kHosts, {done(), done(), 1});
+}
+
+json apart() {
+  return pair_result(pair("mlx5_0:1", "mlx5_1:1"), kHosts,
+                     {failed({transition(110, "::ffff:10.0.0.1", "10.0.0.0/24")}), kCancelled, 1});
+}
+
+}  // namespace
+
+TEST_CASE("ports are selected by name, glob and port") {
+  const auto& host = kHosts[0];
+  using Ports = std::vector<std::string>;
+  CHECK(select_ports(host, {}) == Ports{"mlx5_0:1", "mlx5_1:1"});
+  CHECK(select_ports(host, {"mlx5_1"}) == Ports{"mlx5_1:1"});
+  CHECK(select_ports(host, {"mlx5_1:1", "mlx5_*"}) == Ports{"mlx5_1:1", "mlx5_0:1"});
+  try {
+    select_ports(host, {"mlx5_9"});
+    FAIL("it is there");
+  } catch (const CallError& error) {
+    CHECK(error.exit_code() == 2);
+    CHECK(error.to_json()["nearest"] == "mlx5_0");
+  }
+  try {
+    select_ports(host, {"mlx5_2"});
+    FAIL("it is taken");
+  } catch (const CallError& error) {
+    CHECK(error.exit_code() == 3);
+    CHECK(std::string(error.what()).find("skipped, state DOWN") != std::string::npos);
+  }
+}
+
+TEST_CASE("each with the one of its name, or of its place; or each with each") {
+  const std::vector<std::string> here{"mlx5_0:1", "mlx5_1:1"}, there{"mlx5_1:1", "roce0:1"};
+  const auto names = [](const std::vector<PingPair>& pairs) {
+    std::string out;
+    for (const auto& one : pairs) out += one.from + "-" + one.to + " ";
+    return out;
+  };
+  CHECK(names(plan_pairs(0, here, 1, here, false)) == "mlx5_0:1-mlx5_0:1 mlx5_1:1-mlx5_1:1 ");
+  CHECK(names(plan_pairs(0, here, 1, {"ib0:1", "ib1:1"}, false)) ==
+        "mlx5_0:1-ib0:1 mlx5_1:1-ib1:1 ");
+  CHECK(plan_pairs(0, here, 1, there, true).size() == 4);
+  CHECK(plan_pairs(0, here, 1, {}, true).empty());
+}
+
+TEST_CASE("a pair that talks") {
+  const auto result = reachable("mlx5_0:1", "mlx5_0:1");
+  CHECK(result["state"] == "reachable");
+  CHECK(result["apart"] == false);
+  CHECK(result["connect_ms"] == 1.5);
+  CHECK(result["verified_bytes"] == 200);
+  CHECK(result["bandwidth"][0]["there_gb_per_s"] == 1.25);
+  CHECK(result["from"]["gid"] == "::ffff:10.0.0.1");
+  CHECK(result["to"]["host"] == "b");
+  CHECK(ping_cell(result) == "ok");
+}
+
+TEST_CASE("the end that knows more tells why a pair doesn't talk") {
+  const json lost{{"ev", "conn.fail"}, {"sev", "error"}, {"conn", 1}, {"rc", 6}, {"cause", "RC-6"}};
+  for (const bool at_from : {true, false}) {
+    const auto event = at_from ? transition(110, "::ffff:10.0.0.1", "10.0.0.0/24")
+                               : transition(110, "::ffff:10.1.0.2", "10.1.0.0/24");
+    const auto knows = failed({event, lost}), doesnt = failed({lost});
+    const auto result = pair_result(pair("mlx5_0:1", "mlx5_1:1"), kHosts,
+                                    {at_from ? knows : doesnt, at_from ? doesnt : knows, 1});
+    CHECK(result["state"] == "unreachable");
+    CHECK(result["end"] == (at_from ? "from" : "to"));
+    CHECK(result["errno"] == 110);
+    CHECK(result["errno_name"] == "ETIMEDOUT");
+    CHECK(result["cause"] == "SUB-RAIL");
+    CHECK(result["transition"] == "RTR");
+    CHECK(result["apart"] == true);
+    CHECK(ping_cell(result) == "110");
+    // The GID that the QP had goes before the one that was expected.
+    if (at_from) CHECK(result["from"]["gid_index"] == 5);
+  }
+}
+
+TEST_CASE("a refusal of the policy is told as one") {
+  const auto refused = transition(113, "::ffff:10.1.0.2", "10.1.0.0/24");
+  json rule{{"ev", "policy.refuse"}, {"sev", "error"},      {"conn", 1},
+            {"rule", "pair.subnet"}, {"cause", "SUB-RAIL"}, {"msg", "Another subnet."},
+            {"fix", "Route."}};
+  const auto result = pair_result(pair("mlx5_0:1", "mlx5_1:1"), kHosts,
+                                  {kCancelled, failed({rule, refused, rule}), 1});
+  CHECK(result["state"] == "refused");
+  CHECK(result["policy"] == "refused");
+  CHECK(result["errno"] == 113);
+  CHECK(result["msg"] == "Another subnet.");
+  CHECK(result["rules"].size() == 1);
+  CHECK(result["apart"] == true);
+}
+
+TEST_CASE("silence, lost packets and broken data are no matter of subnets") {
+  const json wc{{"ev", "wc.error"},
+                {"sev", "error"},
+                {"conn", 1},
+                {"cause", "WC-12"},
+                {"wc", {{"status", 12}, {"status_name", "RETRY_EXC_ERR"}}}};
+  struct Case {
+    json from;
+    std::string state;
+  };
+  for (const Case& one : {Case{failed({}, true), "silent"}, Case{failed({}), "failed"},
+                          Case{failed({wc}, true), "failed"}}) {
+    const auto result = pair_result(pair("mlx5_0:1", "mlx5_1:1"), kHosts, {one.from, done(), 1});
+    CHECK(result["state"] == one.state);
+    CHECK(result["apart"] == false);
+    const auto all = ping_result(kHosts, true, {result}, 1, "");
+    CHECK(all["result"]["exit_code"] == 1);
+  }
+}
+
+TEST_CASE("rails that don't meet are fine as long as each meets its own") {
+  const auto fine = ping_result(
+      kHosts, true, {reachable("mlx5_0:1", "mlx5_0:1"), apart(), reachable("mlx5_1:1", "mlx5_1:1")},
+      3, "");
+  CHECK(fine["ok"] == true);
+  CHECK(fine["result"]["exit_code"] == 0);
+  CHECK(fine["counts"]["unreachable"] == 1);
+  const auto lonely =
+      ping_result(kHosts, true, {reachable("mlx5_0:1", "mlx5_0:1"), apart()}, 2, "");
+  CHECK(lonely["result"]["exit_code"] == 1);
+  REQUIRE(lonely["result"]["broken"].size() == 1);
+  CHECK(lonely["result"]["broken"][0] == "b mlx5_1:1 meets no port over there");
+}
+
+TEST_CASE("what ended early is not examined, and shows what there is") {
+  const auto ended =
+      ping_result(kHosts, true, {reachable("mlx5_0:1", "mlx5_0:1")}, 4, "interrupted");
+  CHECK(ended["result"]["exit_code"] == 3);
+  CHECK(ended["pairs"].size() == 1);
+  CHECK(ended["result"]["text"].get<std::string>().find("1 of 4 pairs: interrupted") !=
+        std::string::npos);
+  CHECK(ping_result({}, false, {}, 0, "b: it is gone")["result"]["exit_code"] == 3);
+}
+
+TEST_CASE("text and page show every pair, and nothing that a host says becomes markup") {
+  auto hosts = kHosts;
+  hosts[1]["problem"] = "<script>alert(1)</script>";
+  const auto result = ping_result(
+      hosts, true, {reachable("mlx5_0:1", "mlx5_0:1"), apart(), reachable("mlx5_1:1", "mlx5_1:1")},
+      3, "");
+  const auto text = render_ping(result);
+  for (const char* part : {"Rows: a, columns: b", "ETIMEDOUT (110) SUB-RAIL: 1 pair", "It can't.",
+                           "export NCCL_NET_PLUGIN=diag", "2 of 3 pairs can talk"})
+    CHECK(text.find(part) != std::string::npos);
+  const auto page = render_ping_html(result);
+  CHECK(page.find("<script>") == std::string::npos);
+  CHECK(page.find("&lt;script&gt;") != std::string::npos);
+  CHECK(page.find("class=\"unreachable\"") != std::string::npos);
+}
