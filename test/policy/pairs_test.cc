@@ -128,6 +128,9 @@ TEST_CASE("every rule of pairs that is broken is told before the kernel is asked
       });
       REQUIRE(moves.size() == 1);  // NCCL doesn't try it again
       CHECK(moves[0]["errno"] == 113);
+      CHECK(moves[0]["qp"]["attempt"] == 1);
+      // A promise of the product: the call fails in less than 50 ms.
+      CHECK(moves[0]["dur_us"].get<double>() < 50000);
       CHECK(of_kind(opened.events[1], "conn.fail").at(0)["cause"] == "POLICY");
     }
 }
@@ -142,6 +145,42 @@ TEST_CASE("every rule of pairs that is nearly broken is silent") {
     for (int rank : {0, 1})
       for (const auto& event : opened.events[rank])
         if (event["sev"] != "info") FAIL_CHECK(event.dump());
+  }
+}
+
+TEST_CASE("the verdict on a pair has the way that the kernel would take") {
+  const auto routed = open_link(hosts(kRails, kRouter), 0, 1, "[pair]\nsubnet = \"same\"\n", {});
+  const auto told = verdicts(routed, 1);
+  REQUIRE_FALSE(told.empty());
+  CHECK(told[0]["route"]["reach"] == "routed");
+  CHECK(told[0]["route"]["local"] == "10.200.1.2/24");
+  CHECK(told[0]["route"]["remote"] == "10.200.0.1");
+  CHECK_FALSE(told[0]["route"]["netdev"].get<std::string>().empty());
+  const auto cut_off = verdicts(open_link(hosts(kRails), 0, 1, "", {}), 1);
+  REQUIRE_FALSE(cut_off.empty());
+  CHECK(cut_off[0]["route"]["reach"] == "no_route");
+  CHECK_FALSE(cut_off[0]["route"].contains("gateway"));
+}
+
+TEST_CASE("InfiniBand against RoCE", "[versions]") {
+  // The first releases of NCCL go on to RTR, where the policy judges; the others look by
+  // themselves.
+  const bool judged = nccl_version() == "2.18.3";
+  for (const std::string mode : {"observe", "warn", "enforce"}) {
+    if (!judged && mode != "enforce") continue;  // NCCL's own word, in every mode
+    INFO(mode);
+    const auto opened =
+        open_link(unlike("address = \"10.0.0.1/24\"", "link_layer = \"infiniband\""), 0, 0, "",
+                  {{"NCCL_NET_DIAG_MODE", mode}, {"NCCL_IB_GID_INDEX", "3"}});
+    CHECK((opened.replies["accept"]["rc"] != 0 || opened.replies["connect"]["rc"] != 0));
+    const auto told = verdicts(opened, 1);
+    CHECK(told.empty() != judged);
+    for (const auto& event : told) {
+      CHECK(event["rule"] == "pair.link_layer");
+      CHECK(event["cause"] == "DEV-MIXLL");
+      CHECK(event["ev"] == (mode == "enforce" ? "policy.refuse" : "policy.warn"));
+    }
+    if (mode == "enforce") CHECK_FALSE(of_kind(opened.events[1], "conn.fail").empty());
   }
 }
 
