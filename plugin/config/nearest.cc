@@ -36,8 +36,8 @@ std::string nearest(std::string_view word, const std::vector<std::string_view>& 
   unsigned best_distance = static_cast<unsigned>(word.size()) / 3 + 1;  // a third may be wrong
   for (const std::string_view candidate : known) {
     // At least as many edits as the lengths differ by: a file may hold very long words.
-    const auto [shorter, longer] = std::minmax(word.size(), candidate.size());
-    if (longer - shorter > best_distance) continue;
+    const std::size_t longer = std::max(word.size(), candidate.size());
+    if (longer - std::min(word.size(), candidate.size()) > best_distance) continue;
     const unsigned distance = edit_distance(word, candidate);
     if (distance > best_distance || (distance == best_distance && !best.empty())) continue;
     best = candidate;
