@@ -4,5 +4,16 @@ target_compile_options(nnd_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow -
 if(NND_SANITIZE)
   target_compile_options(nnd_flags INTERFACE -fsanitize=${NND_SANITIZE} -fno-omit-frame-pointer
                                              -fno-sanitize-recover=all)
+  # NCCL and libibverbs call each other, and us, through types of their own.
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang AND NND_SANITIZE MATCHES undefined)
+    target_compile_options(nnd_flags INTERFACE -fno-sanitize=function)
+  endif()
+  # For tests that a sanitizer's own runtime would fail: test/support/sanitizers.h.
+  foreach(kind address thread)
+    if(NND_SANITIZE MATCHES ${kind})
+      string(TOUPPER NND_${kind}_SANITIZER definition)
+      target_compile_definitions(nnd_flags INTERFACE ${definition})
+    endif()
+  endforeach()
   target_link_options(nnd_flags INTERFACE -fsanitize=${NND_SANITIZE})
 endif()

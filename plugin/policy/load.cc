@@ -15,7 +15,7 @@
 #include <iterator>
 
 #include "config/nearest.h"
-#include "policy/file_text.h"
+#include "config/toml_text.h"
 #include "policy/keys.h"
 
 namespace nnd::policy {
@@ -61,7 +61,7 @@ class Loader {
   explicit Loader(std::string file) : file_(std::move(file)) { out_.policy.source = file_; }
 
   Loaded load(std::string_view text) {
-    if (const unsigned line = line_of_foreign_character(text); line != 0) {
+    if (const unsigned line = config::line_of_foreign_character(text); line != 0) {
       fail(line, "", "a character that is not ASCII, outside of a comment");
       fall_back();
       return std::move(out_);

@@ -18,9 +18,11 @@ namespace {
 #if defined(__x86_64__)
 constexpr std::uint32_t kJumpSlot = R_X86_64_JUMP_SLOT;
 constexpr std::uint32_t kGlobDat = R_X86_64_GLOB_DAT;
+constexpr std::uint32_t kAbsolute = R_X86_64_64;
 #elif defined(__aarch64__)
 constexpr std::uint32_t kJumpSlot = R_AARCH64_JUMP_SLOT;
 constexpr std::uint32_t kGlobDat = R_AARCH64_GLOB_DAT;
+constexpr std::uint32_t kAbsolute = R_AARCH64_ABS64;
 #endif
 
 struct Tables {
@@ -109,7 +111,9 @@ void redirect_table(const inner::Module& module, const Tables& t, const ElfW(Rel
                     SlotResult& result) {
   for (std::size_t i = 0; i < bytes / sizeof(ElfW(Rela)); ++i) {
     const auto type = static_cast<std::uint32_t>(ELF64_R_TYPE(table[i].r_info));
-    if (type != kJumpSlot && type != kGlobDat) continue;
+    // A compiler may also put the address of a function into a table of constants.
+    const bool constant = type == kAbsolute && table[i].r_addend == 0;
+    if (type != kJumpSlot && type != kGlobDat && !constant) continue;
     const std::size_t index = ELF64_R_SYM(table[i].r_info);
     const ElfW(Sym)& symbol = t.symbols[index];
     if (symbol.st_shndx != SHN_UNDEF) continue;  // the module's own

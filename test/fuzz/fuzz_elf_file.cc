@@ -12,7 +12,9 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   if (fd < 0 || ftruncate(fd, 0) != 0 || pwrite(fd, data, size, 0) != static_cast<ssize_t>(size))
     return 0;
   std::string why;
-  const auto file = nnd::inner::ElfFile::open("/proc/self/fd/" + std::to_string(fd), &why);
+  nnd::inner::Module module;
+  module.path = "/proc/self/fd/" + std::to_string(fd);
+  const auto file = nnd::inner::ElfFile::open(module, &why);
   if (!file) return 0;
   file->sections_with(2);
   file->section(".symtab");

@@ -1,6 +1,7 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "config/nearest.h"
 #include "softverbs/scenario_parse.h"
 #include "softverbs/words.h"
 
@@ -41,7 +42,7 @@ void require_names(TomlReader& reader, const Fault& fault, const Scenario& scena
     if (name.empty()) return;
     for (const auto& known : names)
       if (known == name) return;
-    const std::string near = nearest(name, names);
+    const std::string near = nnd::config::nearest(name, {names.begin(), names.end()});
     reader.fail(key, "there is no \"" + name + "\"" +
                          (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
   };

@@ -1,8 +1,11 @@
 #include "softverbs/scenario_parse.h"
 
 #include <algorithm>
+#include <fstream>
 #include <set>
 #include <sstream>
+
+#include "config/toml_text.h"
 
 namespace softverbs {
 
@@ -98,22 +101,28 @@ Scenario build(const toml::table& root, const std::string& file) {
   return scenario;
 }
 
-Scenario build_parsed(const toml::parse_result& parsed, const std::string& file) {
-  if (parsed) return build(parsed.table(), file);
-  const toml::parse_error& wrong = parsed.error();
+[[noreturn]] void fail_in_line(const std::string& file, unsigned line, std::string_view what) {
   std::ostringstream out;
-  out << file << ":" << wrong.source().begin.line << ": " << wrong.description();
+  out << file << ":" << line << ": " << what;
   throw ScenarioError(out.str());
 }
 
 }  // namespace
 
 Scenario load_scenario(const std::filesystem::path& file) {
-  return build_parsed(toml::parse_file(file.string()), file.string());
+  std::ifstream in(file);
+  std::ostringstream text;
+  if (!in || !(text << in.rdbuf())) throw ScenarioError(file.string() + ": can't be read");
+  return parse_scenario(text.str(), file.string());
 }
 
 Scenario parse_scenario(const std::string& text, const std::string& file_name) {
-  return build_parsed(toml::parse(text, file_name), file_name);
+  if (const unsigned line = nnd::config::line_of_foreign_character(text); line != 0)
+    fail_in_line(file_name, line, "a character that is not ASCII, outside of a comment");
+  const toml::parse_result parsed = toml::parse(text, file_name);
+  if (parsed) return build(parsed.table(), file_name);
+  const toml::parse_error& wrong = parsed.error();
+  fail_in_line(file_name, wrong.source().begin.line, wrong.description());
 }
 
 void check_scenario(const Scenario& scenario) {

@@ -1,32 +1,17 @@
 #include "softverbs/toml_reader.h"
 
 #include <algorithm>
-#include <numeric>
 #include <sstream>
 
+#include "config/nearest.h"
 #include "softverbs/scenario.h"
 
 namespace softverbs {
 
 namespace {
 
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U)});
-      diagonal = above;
-    }
-  }
-  return row.back();
-}
-
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
-  const std::string near = nearest(word, candidates);
+  const std::string near = nnd::config::nearest(word, {candidates.begin(), candidates.end()});
   if (!near.empty()) return "; did you mean \"" + near + "\"?";
   std::string all;
   for (const auto& candidate : candidates) all += (all.empty() ? "" : ", ") + candidate;
@@ -34,19 +19,6 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 }
 
 }  // namespace
-
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  std::string best;
-  std::size_t least = word.size() / 2 + 1;  // further away than this is another word
-  for (const auto& candidate : candidates) {
-    const std::size_t d = distance(word, candidate);
-    if (d < least) {
-      least = d;
-      best = candidate;
-    }
-  }
-  return best;
-}
 
 TomlReader::TomlReader(const toml::table& table, std::string where, const std::string& file,
                        Counters counters)

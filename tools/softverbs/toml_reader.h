@@ -23,9 +23,6 @@
 
 namespace softverbs {
 
-// The candidate that differs least from word, or empty where none is near.
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
-
 class TomlReader {
  public:
   // where: how the table is called in messages, such as "[[host.hca]]". Keeps references.

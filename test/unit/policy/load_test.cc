@@ -4,7 +4,7 @@
 #include <iterator>
 #include <limits>
 
-#include "policy/file_text.h"
+#include "config/toml_text.h"
 #include "support/catch.h"
 
 using namespace nnd::policy;
@@ -235,8 +235,9 @@ TEST_CASE("characters beyond ASCII stand in comments only") {
   CHECK(errors("# n\u00e9\nmode = \"warn\" # \u00e9\n") == 0);
   CHECK(errors("[hca]\ndeny = [\"a\\\"#\", 'b#']\n") == 0);
   CHECK(errors("[hca]\ndeny = [\"\"\"mlx5_8\"\"\", '''mlx5_9'''] # \u00e9\n") == 0);
-  CHECK(line_of_foreign_character("a = \"\"\"b \"\" \\\"\"\"\" # \u00e9") == 0);
-  CHECK(line_of_foreign_character("a = \"b\n\u00e9") == 2);  // a string ends with its line
+  CHECK(nnd::config::line_of_foreign_character("a = \"\"\"b \"\" \\\"\"\"\" # \u00e9") == 0);
+  CHECK(nnd::config::line_of_foreign_character("a = \"b\n\u00e9") ==
+        2);  // a string ends with its line
   for (const char* text :
        {"\nmode = \u00e9\n", "# x\n[hca]\u3000\n", "[hca]\ndeny = [\"\"\"a\u00e9\"\"\"]\n",
         "[hca]\ndeny = [\"\u00e9\"]\n", "\nmode = \"warn\"\u00a0\n"}) {

@@ -75,6 +75,8 @@ TEST_CASE("an error names file, line, key and what may be meant") {
 
   CHECK(error_of("[[host]]\ncount = \"two\"\n").find("x.toml:2: count of [[host]]: must be") == 0);
   CHECK(error_of("[[host]\n").find("x.toml:1: ") == 0);
+  CHECK(error_of("[[host]]\nname = \"n\xc3\xb6\"\n")
+            .find("x.toml:2: a character that is not ASCII") == 0);
   CHECK(error_of("name = \"nothing\"\n").find("needs at least one [[host]]") != std::string::npos);
   CHECK(error_of("[[host]]\n[[host.hca]]\nname = \"x{q}\"\n").find("no such counter") !=
         std::string::npos);

@@ -126,6 +126,7 @@ TEST_CASE("What NCCL did not ask of a device is read when it is done with the li
     CHECK(device.dmabuf_errno == -1);
   }
   CHECK(control.opened == control.closed);
+  if (!freed) w.verbs.free_device_list(list);
 }
 
 TEST_CASE("Where the facts come first, each device is opened once, and that context goes to NCCL") {

@@ -1,9 +1,9 @@
-#include "policy/file_text.h"
+#include "config/toml_text.h"
 
 #include <algorithm>
 #include <string>
 
-namespace nnd::policy {
+namespace nnd::config {
 
 namespace {
 
@@ -57,4 +57,4 @@ unsigned line_of_foreign_character(std::string_view text) {
   return 0;
 }
 
-}  // namespace nnd::policy
+}  // namespace nnd::config
