@@ -1,4 +1,5 @@
-"""Two machines with HCAs of the same names: hosts.py BUILD NCCL KEPT A|B. A runs scenarios/two_hosts.py; B does what A tells it.
+"""Two machines with HCAs of the same names: hosts.py BUILD NCCL KEPT A|B. A runs scenarios/ping.py and
+two_hosts.py; B does what A tells it.
 
     eth0  172.16.0.1, .2   what NCCL's sockets and this program use
     eth1  10.1.0.1, .2     mlx5_0
@@ -39,8 +40,10 @@ def main(build_dir, nccl, kept, role):
     if role == "B":
         return agent.serve("172.16.0.2")
     agent.Peer.current = agent.Peer("172.16.0.2")
-    importlib.import_module("scenarios.two_hosts")
-    failed = scenario.run_all()
+    failed = 0
+    for name in ("ping", "two_hosts"):
+        importlib.import_module(f"scenarios.{name}")
+        failed += scenario.run_all()
     agent.Peer.current.end()
     print(f"# {failed} failed", flush=True)
     return 1 if failed else 0

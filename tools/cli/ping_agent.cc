@@ -102,7 +102,7 @@ class Agent {
       attempt_ = request->attempt;
       ++served_.attempts;
       half_.emplace(host_, attempt_, tick);
-      auto prepared = half_->prepare(request->hca);
+      auto prepared = half_->prepare(request->hca, request->dev);
       if (!prepared.contains("handle")) half_.reset();
       reply(attempt_, std::move(prepared));
     } else if (half_ && request->attempt == attempt_) {

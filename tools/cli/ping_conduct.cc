@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <optional>
 
 namespace nnd::cli {
@@ -19,6 +20,12 @@ constexpr milliseconds kReportPatience{60000};
 // When one end has failed the other soon knows more than that it was cancelled.
 constexpr milliseconds kGrace{3000};
 constexpr int kTickMs = 5;
+
+// NCCL's, of a port that the host has described.
+int device_number(const json& host, const std::string& port) {
+  const auto devices = host.value("devices", std::vector<std::string>());
+  return static_cast<int>(std::find(devices.begin(), devices.end(), port) - devices.begin());
+}
 
 bool failed(const json& report) { return report.is_object() && !report.value("done", false); }
 
@@ -118,7 +125,10 @@ PingConductor::Outcome PingConductor::attempt(const PingPair& pair) {
   const std::string* const hcas[2] = {&pair.from, &pair.to};
   ++attempts_;
   for (int i = 0; i < 2; ++i)
-    ask(hosts[i], {{"do", "prepare"}, {"attempt", attempts_}, {"hca", *hcas[i]}});
+    ask(hosts[i], {{"do", "prepare"},
+                   {"attempt", attempts_},
+                   {"hca", *hcas[i]},
+                   {"dev", device_number(described_[hosts[i]], *hcas[i])}});
   json prepared[2];
   json reports[2];
   if (all_reports(hosts[0], hosts[1], prepared, kLoadPatience)) {

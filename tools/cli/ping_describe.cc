@@ -5,6 +5,9 @@
 
 #include <array>
 #include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "cli/check_examine.h"
 #include "cli/check_result.h"
@@ -32,6 +35,25 @@ int version_code(const std::string& text) {
   return major * 10000 + minor * 100 + patch;
 }
 
+// "mlx5_0:1" by NCCL's number. The port that NCCL tells has something added to it where several
+// devices seem to share a PCI place (realPort in v2.28.9-1 src/transport/net_ib.cc); but the n-th
+// device of a name is the n-th port of that HCA that is taken.
+std::vector<std::string> port_names(const json& devices, const json& check) {
+  std::map<std::string, std::vector<int>> ports;
+  for (const auto& hca : check.value("hcas", json::array()))
+    if (hca.at("verdict") == "taken") ports[hca.at("name")].push_back(hca.at("port"));
+  std::map<std::string, std::size_t> seen;
+  std::vector<std::string> out;
+  for (const auto& device : devices) {
+    const auto name = device.value("name", "");
+    const auto& own = ports[name];
+    const auto number = seen[name]++;
+    out.push_back(
+        fmt::format("{}:{}", name, number < own.size() ? own[number] : device.value("port", 0)));
+  }
+  return out;
+}
+
 json check_of(const std::string& nccl, const std::string& host) {
   CheckInput input;
   input.nccl_version = version_code(nccl);
@@ -53,12 +75,10 @@ json describe_ping_host(const PingHost& host, const PingTick& tick) {
                                    words.empty() ? "" : ": ", words);
     }
     rank.end();
-    for (const auto& device : loaded.at("devices"))
-      out["devices"].push_back(
-          fmt::format("{}:{}", device.value("name", ""), device.value("port", 0)));
     for (const char* key : {"nccl", "nccl_path", "net_version", "plugin"})
       out[key] = loaded.at(key);
     out["check"] = check_of(out["nccl"], out["host"]);
+    out["devices"] = port_names(loaded.at("devices"), out["check"]);
   } catch (const PingStopped& stopped) {
     out["problem"] = stopped.what();
   } catch (const std::exception& error) {

@@ -50,17 +50,18 @@ milliseconds PingHalf::left() const {
                   std::chrono::duration_cast<milliseconds>(deadline_ - Clock::now()));
 }
 
-json PingHalf::prepare(const std::string& hca) {
+json PingHalf::prepare(const std::string& hca, int dev) {
   json report{{"done", false}, {"stage", "load"}};
   try {
     const auto loaded = rank_.load();
     if (loaded.at("init_rc") != 0)
       throw Failed{"init", "the transport's init failed", loaded.at("init_rc"), false};
     const auto& devices = loaded.at("devices");
-    for (std::size_t i = 0; i < devices.size() && dev_ < 0; ++i)
-      if (fmt::format("{}:{}", devices[i].value("name", ""), devices[i].value("port", 0)) == hca)
-        dev_ = static_cast<int>(i);
-    if (dev_ < 0) throw Failed{"devices", hca + " is not among the transport's devices", 0, false};
+    const auto wanted = static_cast<std::size_t>(dev);
+    if (wanted >= devices.size() ||
+        devices[wanted].value("name", "") != hca.substr(0, hca.rfind(':')))
+      throw Failed{"devices", hca + " is not among the transport's devices", 0, false};
+    dev_ = dev;
     context_ = loaded.at("context");
     constexpr milliseconds kPatience{20000};
     const auto listening =

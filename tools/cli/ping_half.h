@@ -66,7 +66,7 @@ class PingHalf {
   PingHalf(const PingHost& host, int attempt, PingTick tick);
 
   // {"handle"}, or a report where it came no further.
-  nlohmann::json prepare(const std::string& hca);
+  nlohmann::json prepare(const std::string& hca, int dev);
   // The report: {"done", "stage", "rc", "late", "why", "connect_ms", "verified_bytes", "latency",
   // "streams": [...], "events": digest_attempt's}. Members that were not reached are missing.
   nlohmann::json go(const PingRequest& request);

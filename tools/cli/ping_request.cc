@@ -78,7 +78,7 @@ json PingTraffic::to_json() const {
 }
 
 PingRequest parse_ping_request(const json& message) {
-  constexpr int kMostAttempts = 1 << 30;
+  constexpr int kMostAttempts = 1 << 30, kMostDevices = 1024;
   PingRequest out;
   if (!message.is_object()) throw BadRequest("it is no object");
   const auto what = text(message, "do");
@@ -96,6 +96,7 @@ PingRequest parse_ping_request(const json& message) {
   } else if (what == "prepare") {
     out.what = PingRequest::What::kPrepare;
     out.hca = text(message, "hca");
+    out.dev = small_number(message, "dev", 0, kMostDevices);
   } else if (what == "go") {
     out.what = PingRequest::What::kGo;
     out.handle = handle_of(message);

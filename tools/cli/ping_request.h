@@ -2,7 +2,9 @@
 // a request is read: the limits hold whatever the other side says.
 //
 //   {"do": "describe"}                       this host's HCAs, verdicts, NCCL
-//   {"do": "prepare", "attempt", "hca"}      a rank that listens on the HCA: {"handle", ...}
+//   {"do": "prepare", "attempt", "hca", "dev"}
+//                                            a rank that listens on NCCL's device of that number,
+//                                            which is this HCA's: {"handle"}
 //   {"do": "go", "attempt", "handle", "first", "traffic"}
 //                                            connects both ways, moves data: the half's report
 //   {"do": "cancel", "attempt"}              ends an attempt; answered by its report
@@ -34,6 +36,7 @@ struct PingRequest {
   What what = What::kEnd;
   int attempt = 0;
   std::string hca;  // "mlx5_0:1"
+  int dev = 0;
   std::string handle;
   bool first = false;
   PingTraffic traffic;

@@ -138,8 +138,10 @@ void add_failure(const json& from, const json& to, json& out) {
                                                   : "failed";
   out["end"] = end;
   json told = event;
-  for (const auto& rule : out.at("rules"))
-    if (out["state"] == "refused" && rule.value("ev", "") == "policy.refuse") told = rule;
+  if (out["state"] == "refused")
+    for (const auto& rule : out.at("rules"))
+      if (rule.value("ev", "") == "policy.refuse" && (rule.at("end") == end || !told.is_object()))
+        told = rule;
   const auto& blamed = failed_half(from, to);
   out["stage"] = blamed.value("stage", json());
   out["why"] = blamed.value("why", json());

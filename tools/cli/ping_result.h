@@ -29,9 +29,17 @@ std::vector<PingPair> plan_pairs(std::size_t from_host, const std::vector<std::s
 nlohmann::json pair_result(const PingPair& pair, const std::vector<nlohmann::json>& hosts,
                            const PingConductor::Outcome& outcome);
 
-// All of it. planned: how many pairs there were to be. ended: why it ended early, or empty.
-nlohmann::json ping_result(const std::vector<nlohmann::json>& hosts, bool matrix,
-                           const std::vector<nlohmann::json>& pairs, std::size_t planned,
-                           const std::string& ended);
+struct PingScope {
+  bool matrix = false;
+  std::size_t planned = 0;  // how many pairs there were to be
+  std::string ended;        // why it ended early, or empty
+  // Whether a port of that end that meets no other is a fault: not where only some of those that it
+  // could meet were asked for.
+  bool judge_from = true, judge_to = true;
+};
+
+// All of it.
+nlohmann::json ping_result(const std::vector<nlohmann::json>& hosts,
+                           const std::vector<nlohmann::json>& pairs, const PingScope& scope);
 
 }  // namespace nnd::cli

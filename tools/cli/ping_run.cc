@@ -82,26 +82,28 @@ std::vector<PingPair> all_pairs(const PingRun& run, const std::vector<json>& hos
 json conduct(const PingRun& run, std::vector<Wire> wires) {
   PingConductor conductor(std::move(wires), run.traffic, run.deadline, run.stop);
   std::vector<json> hosts, results;
-  std::size_t planned = 0;
-  std::string ended;
+  PingScope scope;
+  scope.matrix = run.matrix;
+  scope.judge_from = !run.hcas.empty() || run.peer_hcas.empty();
+  scope.judge_to = !run.peer_hcas.empty() || run.hcas.empty();
   try {
     hosts = conductor.describe();
     const auto pairs = all_pairs(run, hosts);
-    planned = pairs.size();
+    scope.planned = pairs.size();
     for (const auto& pair : pairs) {
       auto result = pair_result(pair, hosts, conductor.attempt(pair));
-      run.tell(fmt::format("[{}/{}] {}", results.size() + 1, planned, ping_line(result)));
+      run.tell(fmt::format("[{}/{}] {}", results.size() + 1, scope.planned, ping_line(result)));
       results.push_back(std::move(result));
     }
     conductor.end("finished");
   } catch (const PingEnded& end) {
-    ended = end.what();
-    conductor.end(ended);
+    scope.ended = end.what();
+    conductor.end(scope.ended);
   } catch (const json::exception&) {
-    ended = "a host answered what makes no sense";
-    conductor.end(ended);
+    scope.ended = "a host answered what makes no sense";
+    conductor.end(scope.ended);
   }
-  return ping_result(hosts, run.matrix, results, planned, ended);
+  return ping_result(hosts, results, scope);
 }
 
 json about(const char* role, int task) { return {{"role", role}, {"task", task}}; }

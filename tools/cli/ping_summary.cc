@@ -2,6 +2,7 @@
 
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "cli/exit_code.h"
 #include "cli/ping_result.h"
@@ -27,13 +28,14 @@ std::map<std::string, int> count_states(const json& pairs) {
 }
 
 // Ports that took part and met no other.
-std::vector<std::string> lonely_ports(const json& pairs) {
+std::vector<std::string> lonely_ports(const json& pairs, const PingScope& scope) {
   std::vector<std::string> order;
   std::set<std::string> seen, met;
   for (const auto& pair : pairs)
     for (const char* end : {"from", "to"}) {
+      const bool judged = std::string_view(end) == "from" ? scope.judge_from : scope.judge_to;
       const auto name = name_of(pair.at(end));
-      if (seen.insert(name).second) order.push_back(name);
+      if (judged && seen.insert(name).second) order.push_back(name);
       if (reachable(pair)) met.insert(name);
     }
   std::erase_if(order, [&](const std::string& name) { return met.contains(name); });
@@ -42,7 +44,7 @@ std::vector<std::string> lonely_ports(const json& pairs) {
 
 // What is wrong, in sentences. Pairs of ends in different subnets that nothing joins are not wrong
 // as long as each port meets another.
-json broken(const std::vector<json>& hosts, const json& pairs, const std::string& ended) {
+json broken(const std::vector<json>& hosts, const json& pairs, const PingScope& scope) {
   json out = json::array();
   for (const auto& host : hosts) {
     const std::string name = host.value("host", "?");
@@ -52,8 +54,7 @@ json broken(const std::vector<json>& hosts, const json& pairs, const std::string
     for (const auto& fault : result.value("broken", json::array()))
       out.push_back(fmt::format("{}: {}", name, fault.get<std::string>()));
     if (const auto refused = result.value("refused", 0); refused != 0)
-      out.push_back(fmt::format("{}: {} rule{} refuse{} HCAs", name, refused,
-                                refused == 1 ? "" : "s", refused == 1 ? "s" : ""));
+      out.push_back(fmt::format("{}: the policy refuses {} of its HCAs", name, refused));
   }
   for (const auto& pair : pairs)
     if (!reachable(pair) && !pair.at("apart").get<bool>())
@@ -64,21 +65,23 @@ json broken(const std::vector<json>& hosts, const json& pairs, const std::string
                             pair.at("errno").get<int>())
           : pair.value("why", json()).is_string() ? pair.at("why").get<std::string>()
                                                   : pair.at("state").get<std::string>()));
-  if (ended.empty())
-    for (const auto& name : lonely_ports(pairs)) out.push_back(name + " meets no port over there");
+  if (scope.ended.empty())
+    for (const auto& name : lonely_ports(pairs, scope))
+      out.push_back(name + " meets no port over there");
   return out;
 }
 
 }  // namespace
 
-json ping_result(const std::vector<json>& hosts, bool matrix, const std::vector<json>& pairs,
-                 std::size_t planned, const std::string& ended) {
-  json out{{"v", 1}, {"matrix", matrix}, {"hosts", hosts}, {"pairs", pairs}};
+json ping_result(const std::vector<json>& hosts, const std::vector<json>& pairs,
+                 const PingScope& scope) {
+  const auto& ended = scope.ended;
+  json out{{"v", 1}, {"matrix", scope.matrix}, {"hosts", hosts}, {"pairs", pairs}};
   const auto states = count_states(out["pairs"]);
   out["counts"] = states;
-  out["planned"] = planned;
+  out["planned"] = scope.planned;
   out["ended"] = ended.empty() ? json() : json(ended);
-  const auto faults = broken(hosts, out["pairs"], ended);
+  const auto faults = broken(hosts, out["pairs"], scope);
   const int code = !ended.empty() || (pairs.empty() && faults.empty()) ? kNotExamined
                    : faults.empty()                                    ? kFine
                                                                        : kBroken;
@@ -90,7 +93,7 @@ json ping_result(const std::vector<json>& hosts, bool matrix, const std::vector<
                         apart == 1 ? "is" : "are");
   text += ".";
   if (!ended.empty())
-    text += fmt::format(" Ended after {} of {} pairs: {}.", pairs.size(), planned, ended);
+    text += fmt::format(" Ended after {} of {} pairs: {}.", pairs.size(), scope.planned, ended);
   out["result"] = {{"exit_code", code}, {"text", text}, {"broken", faults}};
   out["ok"] = code == kFine;
   return out;

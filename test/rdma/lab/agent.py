@@ -7,6 +7,7 @@ import socket
 from lab import fabric
 from lab.ranks import Options, Rank, environment_of
 from lab.shell import wait_for
+from lab.tool import split_exit, start_tool
 
 PORT = 7000
 
@@ -55,7 +56,12 @@ def _greet(connection, request):
     connection.sendall(b"done\n")
 
 
-_DO = {"rank": _rank, "log": _log, "greet": _greet}
+def _tool(connection, request):
+    """Runs the tool; what it prints goes to the other side, with its exit code in the last line."""
+    start_tool(request["name"], request["arguments"], request["environment"], connection.fileno())
+
+
+_DO = {"rank": _rank, "log": _log, "greet": _greet, "tool": _tool}
 
 
 class Peer:
@@ -109,3 +115,18 @@ class RemoteRank(Rank):
 
     def events(self):
         return [json.loads(line) for line in self._peer.answer("log", name=self.name).splitlines()]
+
+
+class RemoteTool:
+    """nccl-net-diag on the other machine."""
+
+    def __init__(self, name, arguments, environment):
+        self._connection = Peer.current.ask("tool", name=name, arguments=arguments, environment=environment)
+
+    def wait(self):
+        """The exit code, and what it printed."""
+        with self._connection.makefile() as out:
+            return split_exit(out.read())
+
+    def end(self):
+        self._connection.close()

@@ -27,8 +27,8 @@ TEST_CASE("requests are read as they are written") {
   CHECK(request.traffic.latency_ms == 20);
   CHECK(request.traffic.deadline_ms == 30);
   CHECK(parse_ping_request({{"do", "describe"}}).what == PingRequest::What::kDescribe);
-  CHECK(parse_ping_request({{"do", "prepare"}, {"attempt", 1}, {"hca", "mlx5_0:1"}}).hca ==
-        "mlx5_0:1");
+  CHECK(parse_ping_request({{"do", "prepare"}, {"attempt", 1}, {"hca", "mlx5_0:1"}, {"dev", 2}})
+            .hca == "mlx5_0:1");
   CHECK(parse_ping_request({{"do", "cancel"}, {"attempt", 3}}).attempt == 3);
   CHECK(parse_ping_request({{"do", "end"}, {"why", "finished"}}).why == "finished");
 }
@@ -47,7 +47,8 @@ TEST_CASE("no request goes beyond the limits, whoever asks") {
         json{{"do", "exec"}, {"attempt", 1}},
         json{{"do", "prepare"}, {"attempt", 1}},
         json{{"do", "end"}},
-        json{{"do", "prepare"}, {"attempt", 1}, {"hca", std::string(5000, 'x')}},
+        json{{"do", "prepare"}, {"attempt", 1}, {"hca", std::string(5000, 'x')}, {"dev", 0}},
+        json{{"do", "prepare"}, {"attempt", 1}, {"hca", "mlx5_0:1"}, {"dev", -1}},
         with("/attempt", 0),
         with("/attempt", -1),
         with("/attempt", 1.5),

@@ -38,6 +38,14 @@ json host(const std::string& name, int number) {
             {"result", {{"broken", json::array()}, {"refused", 0}}}}}};
 }
 
+PingScope matrix(std::size_t planned, const std::string& ended = "") {
+  PingScope scope;
+  scope.matrix = true;
+  scope.planned = planned;
+  scope.ended = ended;
+  return scope;
+}
+
 const std::vector<json> kHosts{host("a", 1), host("b", 2)};
 
 json done() {
@@ -186,41 +194,44 @@ TEST_CASE("silence, lost packets and broken data are no matter of subnets") {
     const auto result = pair_result(pair("mlx5_0:1", "mlx5_1:1"), kHosts, {one.from, done(), 1});
     CHECK(result["state"] == one.state);
     CHECK(result["apart"] == false);
-    const auto all = ping_result(kHosts, true, {result}, 1, "");
+    const auto all = ping_result(kHosts, {result}, matrix(1));
     CHECK(all["result"]["exit_code"] == 1);
   }
 }
 
 TEST_CASE("rails that don't meet are fine as long as each meets its own") {
   const auto fine = ping_result(
-      kHosts, true, {reachable("mlx5_0:1", "mlx5_0:1"), apart(), reachable("mlx5_1:1", "mlx5_1:1")},
-      3, "");
+      kHosts, {reachable("mlx5_0:1", "mlx5_0:1"), apart(), reachable("mlx5_1:1", "mlx5_1:1")},
+      matrix(3, ""));
   CHECK(fine["ok"] == true);
   CHECK(fine["result"]["exit_code"] == 0);
   CHECK(fine["counts"]["unreachable"] == 1);
   const auto lonely =
-      ping_result(kHosts, true, {reachable("mlx5_0:1", "mlx5_0:1"), apart()}, 2, "");
+      ping_result(kHosts, {reachable("mlx5_0:1", "mlx5_0:1"), apart()}, matrix(2, ""));
   CHECK(lonely["result"]["exit_code"] == 1);
   REQUIRE(lonely["result"]["broken"].size() == 1);
   CHECK(lonely["result"]["broken"][0] == "b mlx5_1:1 meets no port over there");
+  auto some = matrix(2);
+  some.judge_to = false;  // only mlx5_0 of the one side was asked for
+  CHECK(ping_result(kHosts, {reachable("mlx5_0:1", "mlx5_0:1"), apart()}, some)["ok"] == true);
 }
 
 TEST_CASE("what ended early is not examined, and shows what there is") {
   const auto ended =
-      ping_result(kHosts, true, {reachable("mlx5_0:1", "mlx5_0:1")}, 4, "interrupted");
+      ping_result(kHosts, {reachable("mlx5_0:1", "mlx5_0:1")}, matrix(4, "interrupted"));
   CHECK(ended["result"]["exit_code"] == 3);
   CHECK(ended["pairs"].size() == 1);
   CHECK(ended["result"]["text"].get<std::string>().find("1 of 4 pairs: interrupted") !=
         std::string::npos);
-  CHECK(ping_result({}, false, {}, 0, "b: it is gone")["result"]["exit_code"] == 3);
+  CHECK(ping_result({}, {}, matrix(0, "b: it is gone"))["result"]["exit_code"] == 3);
 }
 
 TEST_CASE("text and page show every pair, and nothing that a host says becomes markup") {
   auto hosts = kHosts;
   hosts[1]["problem"] = "<script>alert(1)</script>";
   const auto result = ping_result(
-      hosts, true, {reachable("mlx5_0:1", "mlx5_0:1"), apart(), reachable("mlx5_1:1", "mlx5_1:1")},
-      3, "");
+      hosts, {reachable("mlx5_0:1", "mlx5_0:1"), apart(), reachable("mlx5_1:1", "mlx5_1:1")},
+      matrix(3, ""));
   const auto text = render_ping(result);
   for (const char* part : {"Rows: a, columns: b", "ETIMEDOUT (110) SUB-RAIL: 1 pair", "It can't.",
                            "export NCCL_NET_PLUGIN=diag", "2 of 3 pairs can talk"})
