@@ -36,6 +36,7 @@ def build(number):
 def main(build_dir, nccl, kept, role):
     Options.build, Options.nccl, Options.kept, Options.interface = build_dir, nccl, kept, "eth0"
     prepare_logs()
+    write("/proc/sys/kernel/hostname", f"machine-{role}")
     build(1 if role == "A" else 2)
     if role == "B":
         return agent.serve("172.16.0.2")
