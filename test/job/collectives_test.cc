@@ -6,30 +6,15 @@
 #include "support/catch.h"
 
 using namespace softcuda;
+using nnd::test::add_all_collectives;
 using nnd::test::failures;
 using nnd::test::socket_job;
 using Kind = Action::Kind;
 
 namespace {
 
-constexpr Collective kAll[] = {Collective::kAllReduce,     Collective::kAllGather,
-                               Collective::kReduceScatter, Collective::kBroadcast,
-                               Collective::kReduce,        Collective::kSendRecv};
-
-// Sizes: a few elements, an odd size in the middle, more than the connections' buffers.
-void add_all_collectives(JobSpec& spec) {
-  spec.actions.push_back({.kind = Kind::kCreate});
-  for (const Collective collective : kAll)
-    for (const std::size_t bytes : {std::size_t{40}, std::size_t{100008}, std::size_t{5000008}})
-      for (const bool in_place : {false, true})
-        spec.actions.push_back({.kind = Kind::kCollective,
-                                .collective = collective,
-                                .bytes = bytes,
-                                .iterations = 2,
-                                .root = spec.ranks() - 1,
-                                .in_place = in_place});
-  spec.actions.push_back({.kind = Kind::kDestroy});
-}
+// A few elements, an odd size in the middle, more than the connections' buffers.
+constexpr std::initializer_list<std::size_t> kSizes = {40, 100008, 5000008};
 
 void add_all_types(JobSpec& spec) {
   spec.actions.push_back({.kind = Kind::kCreate});
@@ -50,13 +35,13 @@ void add_all_types(JobSpec& spec) {
 
 TEST_CASE("all collectives on two nodes", "[collectives]") {
   JobSpec spec = socket_job(2, 1);
-  add_all_collectives(spec);
+  add_all_collectives(spec, kSizes);
   CHECK(failures(run_job(spec)) == "");
 }
 
 TEST_CASE("all collectives on two nodes of two GPUs", "[collectives]") {
   JobSpec spec = socket_job(2, 2);
-  add_all_collectives(spec);
+  add_all_collectives(spec, kSizes);
   CHECK(failures(run_job(spec)) == "");
 }
 
@@ -81,10 +66,7 @@ TEST_CASE("a transfer is cut over several channels", "[collectives]") {
 TEST_CASE("sixteen ranks", "[many]") {
   JobSpec spec = socket_job(2, 8);
   nnd::test::avoid_lost_segments(spec);
-  spec.actions.push_back({.kind = Kind::kCreate});
-  for (const Collective collective : kAll)
-    spec.actions.push_back({.kind = Kind::kCollective, .collective = collective, .bytes = 300000});
-  spec.actions.push_back({.kind = Kind::kDestroy});
+  add_all_collectives(spec, {300000});
   CHECK(failures(run_job(spec)) == "");
 }
 
@@ -120,16 +102,7 @@ TEST_CASE("two communicators, one of them split, destroyed and made anew", "[com
 
 TEST_CASE("a collective that others never join is ended by an abort", "[communicators]") {
   JobSpec spec = socket_job(2, 1);
-  spec.actions = {
-      {.kind = Kind::kCreate},
-      {.kind = Kind::kCollective, .bytes = 4000000},
-      {.kind = Kind::kAbort},
-      {.kind = Kind::kCreate, .comm = 1},
-      {.kind = Kind::kCollective, .comm = 1, .bytes = 4000},
-      {.kind = Kind::kDestroy, .comm = 1},
-  };
-  if (nnd::test::aborts_under_way())
-    spec.actions.insert(spec.actions.begin() + 2, nnd::test::lone_collective());
+  nnd::test::add_abort(spec);
   CHECK(failures(run_job(spec)) == "");
 }
 

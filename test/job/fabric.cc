@@ -4,6 +4,7 @@
 
 #include "softcuda/fabric_job.h"
 #include "softverbs/scenario.h"
+#include "support/catch.h"
 
 namespace nnd::test {
 
@@ -11,6 +12,7 @@ FabricJob::FabricJob(int gpus_per_node, int nodes) {
   spec.nccl = nccl_library();
   spec.nodes = nodes;
   spec.gpus_per_node = gpus_per_node;
+  spec.inherit_nccl_settings = false;
   spec.deadline_sec = 120;
   spec.grace_sec = 10;
   spec.environment = {{"NCCL_NET_PLUGIN", "diag"},
@@ -31,7 +33,9 @@ FabricJob::FabricJob(int gpus_per_node, int nodes) {
   }
 }
 
-softcuda::JobResult FabricJob::run() { return softcuda::run_job(spec); }
+softcuda::JobResult FabricJob::run(const softcuda::JobStop& stop) {
+  return softcuda::run_job(spec, {}, stop);
+}
 
 std::vector<nlohmann::json> FabricJob::events(int rank) const {
   std::vector<nlohmann::json> found;
@@ -46,6 +50,16 @@ std::vector<nlohmann::json> FabricJob::events(int rank, const std::string& name)
   for (auto& event : events(rank))
     if (event.at("ev") == name) found.push_back(std::move(event));
   return found;
+}
+
+void FabricJob::check_carried() const {
+  for (int rank = 0; rank < spec.ranks(); ++rank) {
+    INFO("rank " << rank);
+    CHECK_FALSE(events(rank, "plugin.load").empty());
+    CHECK_FALSE(events(rank, "hca.port").empty());
+    CHECK_FALSE(events(rank, "conn.ready").empty());
+    CHECK_FALSE(events(rank, "qp.transition").empty());
+  }
 }
 
 }  // namespace nnd::test

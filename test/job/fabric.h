@@ -18,11 +18,13 @@ class FabricJob {
   explicit FabricJob(int gpus_per_node, int nodes = 2);
 
   softcuda::JobSpec spec;  // to be changed before run()
-  softcuda::JobResult run();
+  softcuda::JobResult run(const softcuda::JobStop& stop = {});
 
   // The events of a rank, in its order.
   std::vector<nlohmann::json> events(int rank) const;
   std::vector<nlohmann::json> events(int rank, const std::string& name) const;
+  // Every rank has loaded the plugin, which saw its HCAs, connections and QPs. Catch2 assertions.
+  void check_carried() const;
   const std::filesystem::path& dir() const { return directory_.path(); }
 
  private:

@@ -14,9 +14,20 @@ namespace nnd::test {
 
 namespace {
 
-std::string wanted_version() {
-  const char* version = std::getenv("NND_TEST_NCCL");
-  return version == nullptr ? "2.28.9" : version;
+std::string wanted_version(const char* variable, const char* fallback) {
+  const char* version = std::getenv(variable);
+  return version == nullptr ? fallback : version;
+}
+
+std::string wanted_version() { return wanted_version("NND_TEST_NCCL", "2.28.9"); }
+
+std::string cached_library(const std::string& version) {
+  const auto found = driver::cached_nccl(version);
+  if (!found) {
+    fmt::print("SKIPPED: NCCL {} is not in {}\n", version, driver::nccl_cache().string());
+    std::exit(77);
+  }
+  return found->string();
 }
 
 // The end of a rank's output: Catch2 takes minutes to wrap a text of megabytes.
@@ -28,16 +39,12 @@ std::string tail(const std::string& output) {
 }  // namespace
 
 const std::string& nccl_library() {
-  static const std::string path = [] {
-    const auto found = driver::cached_nccl(wanted_version());
-    if (!found) {
-      fmt::print("SKIPPED: NCCL {} is not in {}\n", wanted_version(),
-                 driver::nccl_cache().string());
-      std::exit(77);
-    }
-    return found->string();
-  }();
+  static const std::string path = cached_library(wanted_version());
   return path;
+}
+
+std::string other_nccl_library() {
+  return cached_library(wanted_version("NND_TEST_OTHER_NCCL", "2.18.3"));
 }
 
 int nccl_version() {
@@ -61,12 +68,41 @@ softcuda::JobSpec socket_job(int nodes, int gpus_per_node) {
   return spec;
 }
 
-softcuda::Action lone_collective() {
-  return {
-      .kind = softcuda::Action::Kind::kCollective, .bytes = 4000000, .wait = false, .only_rank = 0};
+void add_all_collectives(softcuda::JobSpec& spec, std::initializer_list<std::size_t> sizes) {
+  using softcuda::Action;
+  using softcuda::Collective;
+  constexpr Collective kAll[] = {Collective::kAllReduce,     Collective::kAllGather,
+                                 Collective::kReduceScatter, Collective::kBroadcast,
+                                 Collective::kReduce,        Collective::kSendRecv};
+  spec.actions.push_back({.kind = Action::Kind::kCreate});
+  for (const Collective collective : kAll)
+    for (const std::size_t bytes : sizes)
+      for (const bool in_place : {false, true})
+        spec.actions.push_back({.kind = Action::Kind::kCollective,
+                                .collective = collective,
+                                .bytes = bytes,
+                                .root = spec.ranks() - 1,
+                                .in_place = in_place});
+  spec.actions.push_back({.kind = Action::Kind::kDestroy});
 }
 
-bool aborts_under_way() { return nccl_version() < 22300 || nccl_version() >= 22600; }
+void add_abort(softcuda::JobSpec& spec) {
+  using Kind = softcuda::Action::Kind;
+  spec.actions = {
+      {.kind = Kind::kCreate},
+      {.kind = Kind::kCollective, .bytes = 4000000},
+      {.kind = Kind::kMeet},  // else an abort could break off what the other still waits for
+      {.kind = Kind::kAbort},
+      {.kind = Kind::kCreate, .comm = 1},
+      {.kind = Kind::kCollective, .comm = 1, .bytes = 4000},
+      {.kind = Kind::kDestroy, .comm = 1},
+  };
+  const bool aborts_under_way = nccl_version() < 22300 || nccl_version() >= 22600;
+  if (aborts_under_way)
+    spec.actions.insert(
+        spec.actions.begin() + 3,
+        {.kind = Kind::kCollective, .bytes = 4000000, .wait = false, .only_rank = 0});
+}
 
 void avoid_lost_segments(softcuda::JobSpec& spec) {
   if (nccl_version() < 21900) spec.environment["NCCL_SHM_DISABLE"] = "1";

@@ -9,21 +9,26 @@
 
 namespace nnd::test {
 
-// The library under test: $NND_TEST_NCCL, a version in the cache. Its number as NCCL gives it, such
-// as 22809.
+// The library under test: $NND_TEST_NCCL, a version in the cache; the test is skipped where it is
+// not there. Its number as NCCL gives it, such as 22809.
 const std::string& nccl_library();
+// The library of $NND_TEST_OTHER_NCCL, likewise.
+std::string other_nccl_library();
 int nccl_version();
 
 // A job over NCCL's own sockets on the loopback: nodes times GPUs, nothing to do yet.
 softcuda::JobSpec socket_job(int nodes, int gpus_per_node);
 
-// A collective that rank 0 starts, and nobody else.
-softcuda::Action lone_collective();
+// All that softcuda plays, on one communicator: each collective with each size, in place and not.
+void add_all_collectives(softcuda::JobSpec& spec, std::initializer_list<std::size_t> sizes);
 
-// Whether ncclCommAbort ends while a collective is under way. Not from 2.23 to 2.25: their proxy
-// thread doesn't look at the abort flag while it has something to do (src/proxy.cc,
-// ncclProxyProgress; put right in 2.26), with and without our plugin.
-bool aborts_under_way();
+// For two ranks: both abort a communicator, rank 0 with a collective under way that rank 1 never
+// joins where NCCL can; then they go on with another.
+//
+// NCCL can't from 2.23 to 2.25: their proxy thread doesn't look at the abort flag while it has
+// something to do (src/proxy.cc, ncclProxyProgress; put right in 2.26), with and without our
+// plugin.
+void add_abort(softcuda::JobSpec& spec);
 
 // For jobs of sixteen ranks. 2.18.3: a rank finds the shared memory of a neighbour on its node gone
 // (ncclShmOpen, ENOENT) in most such jobs that send and receive, also without our plugin and over

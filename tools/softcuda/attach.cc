@@ -72,14 +72,16 @@ int version_of(void* handle) {
 
 }  // namespace
 
-std::string attach(void* handle) {
+std::string attach(void* handle, const std::string& symbols) {
   link_map* map = nullptr;
   if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0) return "not a handle of dlopen's";
   if (modules().count(map) != 0) return {};
   const std::string path = map->l_name;
   const int version = version_of(handle);
   if (version == 0) return fmt::format("{} has no ncclGetVersion: not a libnccl", path);
-  const SymbolTable table = read_symbols(path);
+  if (!symbols.empty() && !same_build(path, symbols))
+    return fmt::format("{} is not the same build as {}: its symbols don't fit", symbols, path);
+  const SymbolTable table = read_symbols(symbols.empty() ? path : symbols);
   if (!table.error.empty()) return table.error;
   auto made = Module::make(path, version, map->l_addr, table);
   if (made.module == nullptr) return made.error;

@@ -16,8 +16,9 @@ namespace softcuda {
 
 // handle: from dlopen, before anything is called in the library. Empty, or a sentence that says why
 // this library can't be used; then nothing was changed that matters, but NCCL must not be called.
-// Not thread-safe. Repeated calls do nothing.
-std::string attach(void* handle);
+// symbols: a file of the same build that has the symbol table, for a stripped library; empty where
+// the library has its own. Not thread-safe. Repeated calls do nothing.
+std::string attach(void* handle, const std::string& symbols = {});
 
 // The library that a kernel's host stub belongs to; null when it is none that we are attached to.
 const Module* module_of(const void* kernel_stub);

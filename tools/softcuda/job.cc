@@ -98,6 +98,7 @@ struct Process {
   Fd link, output;
   std::string pending;  // of the link, not yet a line
   bool ended = false;
+  bool waits = false;  // for the others, to meet
 };
 
 class Job {
@@ -246,6 +247,11 @@ class Job {
       if (part_ != nullptr) part_->hand_out_id(id);
       return;
     }
+    if (name == "meet") {
+      processes_[i].waits = true;
+      let_meet();
+      return;
+    }
     RankResult& result = result_.ranks[i];
     if (name == "stacks") {
       result.stacks = event.at("text");
@@ -261,6 +267,14 @@ class Job {
     for (std::size_t i = 0; i < processes_.size(); ++i)
       if (i != its_own && processes_[i].link.get() >= 0)
         write_all(processes_[i].link.get(), id + "\n");
+  }
+
+  void let_meet() {
+    if (!std::all_of(processes_.begin(), processes_.end(),
+                     [](const Process& p) { return p.ended || p.waits; }))
+      return;
+    for (Process& process : processes_)
+      if (std::exchange(process.waits, false)) write_all(process.link.get(), "met\n");
   }
 
   // From where rank 0 is.
@@ -291,6 +305,7 @@ class Job {
     if (WIFSIGNALED(status) && !result.late && !result.stopped) result.signal = WTERMSIG(status);
     if (!result.done && spec_.grace_sec && !grace_end_)
       grace_end_ = Clock::now() + seconds(*spec_.grace_sec);
+    let_meet();
   }
 
   bool to_stop() const { return (stop_ && stop_()) || (grace_end_ && Clock::now() >= *grace_end_); }
@@ -371,10 +386,15 @@ std::optional<int> run_as_rank() {
   tell_stacks_on_sigquit([write_event](const std::string& stacks) {
     write_event({{"event", "stacks"}, {"text", stacks}});
   });
-  const RankLinks links{write_event, [&](std::optional<NcclUniqueId> own) {
+  const RankLinks links{write_event,
+                        [&](std::optional<NcclUniqueId> own) {
                           if (!own) return from_hex(read_line(*link));
                           write_event({{"event", "id"}, {"id", to_hex(*own)}});
                           return *own;
+                        },
+                        [&] {
+                          write_event({{"event", "meet"}});
+                          read_line(*link);
                         }};
   return run_rank(spec, links);
 }

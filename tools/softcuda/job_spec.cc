@@ -35,6 +35,7 @@ constexpr std::array kKinds{
     Names<Action::Kind>{Action::Kind::kSplit, "split"},
     Names<Action::Kind>{Action::Kind::kCollective, "collective"},
     Names<Action::Kind>{Action::Kind::kWait, "wait"},
+    Names<Action::Kind>{Action::Kind::kMeet, "meet"},
     Names<Action::Kind>{Action::Kind::kDestroy, "destroy"},
     Names<Action::Kind>{Action::Kind::kAbort, "abort"},
     Names<Action::Kind>{Action::Kind::kDie, "die"},
@@ -72,6 +73,7 @@ std::map<int, T> by_number(const nlohmann::json& json) {
 nlohmann::json action_json(const Action& action) {
   nlohmann::json json{{"kind", name_of(action.kind)},
                       {"comm", action.comm},
+                      {"other_nccl", action.other_nccl},
                       {"made", action.made},
                       {"parts", action.parts},
                       {"collective", name_of(action.collective)},
@@ -90,6 +92,7 @@ Action parse_action(const nlohmann::json& json) {
   Action action;
   action.kind = find_value(kKinds, json.at("kind").get<std::string>()).value();
   action.comm = json.at("comm");
+  action.other_nccl = json.at("other_nccl");
   action.made = json.at("made");
   action.parts = json.at("parts");
   action.collective = collective_named(json.at("collective")).value();
@@ -120,6 +123,8 @@ std::optional<Type> type_named(const std::string& name) { return find_value(kTyp
 
 void to_json(nlohmann::json& json, const JobSpec& spec) {
   json = {{"nccl", spec.nccl},
+          {"nccl_symbols", spec.nccl_symbols},
+          {"other_nccl", spec.other_nccl},
           {"nodes", spec.nodes},
           {"gpus_per_node", spec.gpus_per_node},
           {"deadline_sec", spec.deadline_sec},
@@ -138,6 +143,8 @@ void to_json(nlohmann::json& json, const JobSpec& spec) {
 
 void from_json(const nlohmann::json& json, JobSpec& spec) {
   spec.nccl = json.at("nccl");
+  spec.nccl_symbols = json.at("nccl_symbols");
+  spec.other_nccl = json.at("other_nccl");
   spec.nodes = json.at("nodes");
   spec.gpus_per_node = json.at("gpus_per_node");
   spec.deadline_sec = json.at("deadline_sec");

@@ -20,12 +20,14 @@ struct Action {
     kSplit,       // ncclCommSplit of `comm` by rank modulo `parts`, as communicator `made`
     kCollective,  // `iterations` times, the data of the first and the last checked
     kWait,        // for what was started without waiting
+    kMeet,        // until every rank of this machine that still lives has come here
     kDestroy,
     kAbort,
     kDie,  // SIGKILL to itself
   };
   Kind kind = Kind::kCreate;
   int comm = 0;
+  bool other_nccl = false;  // kCreate: in JobSpec::other_nccl
   int made = 1, parts = 2;
   Collective collective = Collective::kAllReduce;
   Operation operation = Operation::kSum;
@@ -40,7 +42,9 @@ struct Action {
 };
 
 struct JobSpec {
-  std::string nccl;  // libnccl.so.2
+  std::string nccl;          // libnccl.so.2
+  std::string nccl_symbols;  // a file of the same build with its symbol table, where it is stripped
+  std::string other_nccl;    // a second libnccl.so.2 for the same processes, or empty
   int nodes = 2;
   int gpus_per_node = 1;
   // Places of a node's GPUs, the same on every node; as many as gpus_per_node, or empty for buses

@@ -57,17 +57,8 @@ class Rank {
   void load() {
     set_node_gpus(spec_.job);
     set_current_gpu(spec_.gpu.value_or(spec_.rank % spec_.job.gpus_per_node));
-    void* handle = dlopen(spec_.job.nccl.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) throw std::runtime_error(dlerror());
-    if (const std::string error = attach(handle); !error.empty()) throw std::runtime_error(error);
-    if (const std::string error = give_way(handle); !error.empty()) throw std::runtime_error(error);
-    if (const std::string missing = nccl_.load(handle); !missing.empty())
-      throw std::runtime_error(fmt::format("{} has no {}", spec_.job.nccl, missing));
-    const int node = spec_.rank / spec_.job.gpus_per_node;
-    if (const auto sysfs = spec_.job.sysfs.find(node); sysfs != spec_.job.sysfs.end())
-      if (const std::string error = softverbs::redirect_sysfs(handle, sysfs->second);
-          !error.empty())
-        throw std::runtime_error(error);
+    load_library(spec_.job.nccl, spec_.job.nccl_symbols, nccl_);
+    if (!spec_.job.other_nccl.empty()) load_library(spec_.job.other_nccl, {}, other_nccl_);
     int version = 0;
     nccl_.get_version(&version);
     report({{"event", "loaded"}, {"nccl", version}});
@@ -85,11 +76,31 @@ class Rank {
   }
 
  private:
+  struct Communicator {
+    const NcclApi* nccl;
+    NcclComm comm;
+  };
+
+  void load_library(const std::string& path, const std::string& symbols, NcclApi& nccl) const {
+    void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) throw std::runtime_error(dlerror());
+    if (const std::string error = attach(handle, symbols); !error.empty())
+      throw std::runtime_error(error);
+    if (const std::string error = give_way(handle); !error.empty()) throw std::runtime_error(error);
+    if (const std::string missing = nccl.load(handle); !missing.empty())
+      throw std::runtime_error(fmt::format("{} has no {}", path, missing));
+    const int node = spec_.rank / spec_.job.gpus_per_node;
+    if (const auto sysfs = spec_.job.sysfs.find(node); sysfs != spec_.job.sysfs.end())
+      if (const std::string error = softverbs::redirect_sysfs(handle, sysfs->second);
+          !error.empty())
+        throw std::runtime_error(error);
+  }
+
   void perform(const Action& action) {
     const auto start = Clock::now();
     switch (action.kind) {
       case Action::Kind::kCreate:
-        create(action.comm);
+        create(action);
         report({{"event", "created"}, {"comm", action.comm}, {"ms", ms_since(start)}});
         break;
       case Action::Kind::kSplit:
@@ -102,14 +113,15 @@ class Rank {
       case Action::Kind::kWait:
         wait_for(action.comm);
         break;
+      case Action::Kind::kMeet:
+        links_.meet();
+        break;
       case Action::Kind::kDestroy:
-        check(nccl_.comm_destroy(comms_.at(action.comm)), "ncclCommDestroy");
-        comms_.erase(action.comm);
+        end(action.comm, &NcclApi::comm_destroy, "ncclCommDestroy");
         report({{"event", "destroyed"}, {"comm", action.comm}, {"ms", ms_since(start)}});
         break;
       case Action::Kind::kAbort:
-        check(nccl_.comm_abort(comms_.at(action.comm)), "ncclCommAbort");
-        comms_.erase(action.comm);
+        end(action.comm, &NcclApi::comm_abort, "ncclCommAbort");
         report({{"event", "aborted"}, {"comm", action.comm}, {"ms", ms_since(start)}});
         break;
       case Action::Kind::kDie:
@@ -118,31 +130,38 @@ class Rank {
     }
   }
 
-  void create(int name) {
+  void create(const Action& action) {
+    const NcclApi& nccl = action.other_nccl ? other_nccl_ : nccl_;
     NcclUniqueId id{};
     const bool known = std::getenv("NCCL_COMM_ID") != nullptr;  // the same for all, without us
-    if (known || spec_.rank == 0) check(nccl_.get_unique_id(&id), "ncclGetUniqueId");
+    if (known || spec_.rank == 0) check(nccl, nccl.get_unique_id(&id), "ncclGetUniqueId");
     if (!known) id = links_.exchange_id(spec_.rank == 0 ? std::optional(id) : std::nullopt);
     NcclComm comm = nullptr;
-    check(nccl_.comm_init_rank(&comm, spec_.job.ranks(), id, spec_.rank), "ncclCommInitRank");
-    comms_[name] = comm;
+    check(nccl, nccl.comm_init_rank(&comm, spec_.job.ranks(), id, spec_.rank), "ncclCommInitRank");
+    comms_[action.comm] = {&nccl, comm};
   }
 
   void split(const Action& action) {
+    const auto [nccl, comm] = comms_.at(action.comm);
     NcclComm made = nullptr;
-    check(nccl_.comm_split(comms_.at(action.comm), spec_.rank % action.parts, spec_.rank, &made,
-                           nullptr),
+    check(*nccl, nccl->comm_split(comm, spec_.rank % action.parts, spec_.rank, &made, nullptr),
           "ncclCommSplit");
-    comms_[action.made] = made;
+    comms_[action.made] = {nccl, made};
+  }
+
+  void end(int name, int (*NcclApi::*how)(NcclComm), const char* call) {
+    const auto [nccl, comm] = comms_.at(name);
+    check(*nccl, (nccl->*how)(comm), call);
+    comms_.erase(name);
   }
 
   void collective(const Action& action) {
-    const NcclComm comm = comms_.at(action.comm);
-    CollectiveRun run(nccl_, comm, action);
+    const Communicator in = comms_.at(action.comm);
+    CollectiveRun run(*in.nccl, in.comm, action);
     for (int iteration = 0; iteration < action.iterations; ++iteration) {
       const bool checked = iteration == 0 || iteration == action.iterations - 1;
       if (checked) run.fill(iteration);
-      if (const auto failure = run.start(stream_)) fail(failure->call, failure->result, comm);
+      if (const auto failure = run.start(stream_)) fail(in, failure->call, failure->result);
       if (!action.wait) {
         run.leave_buffers();
         return;
@@ -171,32 +190,32 @@ class Rank {
   // Until the stream is idle or NCCL says that the communicator is broken.
   void wait_for(int name) {
     constexpr useconds_t kPause = 200;
-    const NcclComm comm = comms_.at(name);
+    const Communicator in = comms_.at(name);
     while (query(stream_) == kNotReady) {
       if (asked_to_leave != 0) throw Leaving();
       int error = kNcclSuccess;
-      nccl_.async_error(comm, &error);
+      in.nccl->async_error(in.comm, &error);
       if (error != kNcclSuccess && error != kNcclInProgress)
-        fail("ncclCommGetAsyncError", error, comm);
+        fail(in, "ncclCommGetAsyncError", error);
       usleep(kPause);
     }
   }
 
-  void check(int result, const char* call) {
-    if (result != kNcclSuccess && result != kNcclInProgress) fail(call, result, nullptr);
+  static void check(const NcclApi& nccl, int result, const char* call) {
+    if (result != kNcclSuccess && result != kNcclInProgress) fail({&nccl, nullptr}, call, result);
   }
 
-  [[noreturn]] void fail(const char* call, int result, NcclComm comm) {
-    throw std::runtime_error(fmt::format("{}: {}{}{}", call, nccl_.error_string(result),
-                                         *nccl_.last_error(comm) == '\0' ? "" : ": ",
-                                         nccl_.last_error(comm)));
+  [[noreturn]] static void fail(const Communicator& in, const char* call, int result) {
+    const char* last = in.nccl->last_error(in.comm);
+    throw std::runtime_error(fmt::format("{}: {}{}{}", call, in.nccl->error_string(result),
+                                         *last == '\0' ? "" : ": ", last));
   }
 
   const RankSpec& spec_;
   const RankLinks& links_;
-  NcclApi nccl_{};
+  NcclApi nccl_{}, other_nccl_{};
   StreamHandle stream_ = create_stream();
-  std::map<int, NcclComm> comms_;
+  std::map<int, Communicator> comms_;
 };
 
 }  // namespace

@@ -20,6 +20,8 @@ struct RankLinks {
   // where NCCL_COMM_ID (host:port) is in the environment: NCCL then makes the same identity
   // everywhere, for one communicator at a time.
   std::function<NcclUniqueId(std::optional<NcclUniqueId>)> exchange_id;
+  // Returns when all have called it.
+  std::function<void()> meet;
 };
 
 // Loads and attaches the library and does the job's actions. 0, or 1 after an "error" or "stopped"

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 namespace softcuda {
 namespace {
@@ -46,7 +47,37 @@ class MappedFile {
   int error_ = 0;
 };
 
+// The descriptor of the note NT_GNU_BUILD_ID; empty where there is none.
+std::string build_id(const MappedFile& file) {
+  if (!file.ok()) return {};
+  const auto* header = file.at<Elf64_Ehdr>(0);
+  if (header == nullptr || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return {};
+  const auto* segments = file.at<Elf64_Phdr>(header->e_phoff, header->e_phnum);
+  for (unsigned i = 0; segments != nullptr && i < header->e_phnum; ++i) {
+    const Elf64_Phdr& segment = segments[i];
+    if (segment.p_type != PT_NOTE) continue;
+    const auto padded = [](std::size_t bytes) { return (bytes + 3) / 4 * 4; };
+    for (std::size_t at = segment.p_offset; at < segment.p_offset + segment.p_filesz;) {
+      const auto* note = file.at<Elf64_Nhdr>(at);
+      if (note == nullptr) break;
+      const std::size_t name = at + sizeof(*note), text = name + padded(note->n_namesz);
+      const auto* owner = file.at<char>(name, note->n_namesz);
+      const auto* id = file.at<char>(text, note->n_descsz);
+      if (note->n_type == NT_GNU_BUILD_ID && owner != nullptr && id != nullptr &&
+          std::string_view(owner, note->n_namesz) == std::string_view("GNU", 4))
+        return {id, note->n_descsz};
+      at = text + padded(note->n_descsz);
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+bool same_build(const std::string& a, const std::string& b) {
+  const std::string id = build_id(MappedFile(a));
+  return !id.empty() && id == build_id(MappedFile(b));
+}
 
 SymbolTable read_symbols(const std::string& path) {
   const MappedFile file(path);
@@ -77,7 +108,7 @@ SymbolTable read_symbols(const std::string& path) {
   }
   return {{},
           fmt::format("{} has no symbol table (.symtab): softcuda needs the official, "
-                      "unstripped library",
+                      "unstripped library, or beside it for its symbols",
                       path)};
 }
 

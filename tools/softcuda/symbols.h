@@ -23,4 +23,7 @@ struct SymbolTable {
 
 SymbolTable read_symbols(const std::string& path);
 
+// Whether both files are of one build, stripped or not: they have the same GNU build ID.
+bool same_build(const std::string& a, const std::string& b);
+
 }  // namespace softcuda
