@@ -85,7 +85,7 @@ int CollectiveRun::call(StreamHandle stream) {
 }
 
 std::optional<CollectiveRun::Failure> CollectiveRun::start(StreamHandle stream) {
-  started_ = Clock::now();
+  if (!started_) started_ = Clock::now();
   const int result = call(stream);
   if (result == kNcclSuccess || result == kNcclInProgress) return std::nullopt;
   static constexpr const char* kCalls[] = {"ncclSend/ncclRecv", "ncclBroadcast",
@@ -95,7 +95,8 @@ std::optional<CollectiveRun::Failure> CollectiveRun::start(StreamHandle stream) 
 }
 
 void CollectiveRun::finished() {
-  busy_ms_ += std::chrono::duration<double, std::milli>(Clock::now() - started_).count();
+  busy_ms_ += std::chrono::duration<double, std::milli>(Clock::now() - started_.value()).count();
+  started_.reset();
 }
 
 std::optional<std::string> CollectiveRun::check() {

@@ -27,6 +27,7 @@ class CollectiveRun {
 
   // Writes what this rank sends, and garbage where something is to arrive.
   void fill(int iteration);
+  // May be called several times in a row, for the same data.
   std::optional<Failure> start(StreamHandle stream);
   // To be called once the stream is idle again.
   void finished();
@@ -54,7 +55,7 @@ class CollectiveRun {
   void *send_block_ = nullptr, *recv_block_ = nullptr;  // what is to be released
   bool owned_ = true;
   Pattern pattern_;
-  Clock::time_point started_;
+  std::optional<Clock::time_point> started_;
   double busy_ms_ = 0;
 };
 

@@ -83,7 +83,8 @@ nlohmann::json action_json(const Action& action) {
                       {"iterations", action.iterations},
                       {"root", action.root},
                       {"in_place", action.in_place},
-                      {"wait", action.wait}};
+                      {"wait", action.wait},
+                      {"in_a_row", action.in_a_row}};
   if (action.only_rank) json["only_rank"] = *action.only_rank;
   return json;
 }
@@ -103,6 +104,7 @@ Action parse_action(const nlohmann::json& json) {
   action.root = json.at("root");
   action.in_place = json.at("in_place");
   action.wait = json.at("wait");
+  action.in_a_row = json.at("in_a_row");
   if (json.contains("only_rank")) action.only_rank = json.at("only_rank").get<int>();
   return action;
 }

@@ -21,7 +21,7 @@ struct Action {
     kCollective,  // `iterations` times, the data of the first and the last checked
     kWait,        // for what was started without waiting
     kMeet,        // until every rank of this machine that still lives has come here
-    kDestroy,
+    kDestroy,     // after a meeting
     kAbort,
     kDie,  // SIGKILL to itself
   };
@@ -37,7 +37,8 @@ struct Action {
   int iterations = 1;
   int root = 0;
   bool in_place = false;
-  bool wait = true;                             // false: start it and go on
+  bool wait = true;       // false: start it and go on
+  bool in_a_row = false;  // the iterations are started without waiting in between, for measurements
   std::optional<int> only_rank = std::nullopt;  // others leave it out
 };
 

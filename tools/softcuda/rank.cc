@@ -117,6 +117,8 @@ class Rank {
         links_.meet();
         break;
       case Action::Kind::kDestroy:
+        // NCCL 2.18 doesn't wait for the others, and breaks off what they have yet to receive.
+        links_.meet();
         end(action.comm, &NcclApi::comm_destroy, "ncclCommDestroy");
         report({{"event", "destroyed"}, {"comm", action.comm}, {"ms", ms_since(start)}});
         break;
@@ -158,10 +160,12 @@ class Rank {
   void collective(const Action& action) {
     const Communicator in = comms_.at(action.comm);
     CollectiveRun run(*in.nccl, in.comm, action);
-    for (int iteration = 0; iteration < action.iterations; ++iteration) {
+    const int starts = action.in_a_row ? action.iterations : 1;
+    for (int iteration = 0; iteration < action.iterations; iteration += starts) {
       const bool checked = iteration == 0 || iteration == action.iterations - 1;
       if (checked) run.fill(iteration);
-      if (const auto failure = run.start(stream_)) fail(in, failure->call, failure->result);
+      for (int i = 0; i < starts; ++i)
+        if (const auto failure = run.start(stream_)) fail(in, failure->call, failure->result);
       if (!action.wait) {
         run.leave_buffers();
         return;
