@@ -21,14 +21,14 @@ using softcuda::Action;
 using softcuda::Collective;
 using Kind = Action::Kind;
 
-constexpr int kRepetitions = 7;
+constexpr int kRepetitions = 5;
 constexpr std::array<const char*, 3> kModes = {"off", "on", "all"};
 
 struct Case {
   std::size_t bytes;
   int in_a_row;
 };
-constexpr std::array kCases = {Case{8, 200}, Case{8 << 20, 6}};
+constexpr std::array kCases = {Case{8, 50}, Case{8 << 20, 4}};
 
 softcuda::JobSpec job(const bench::Arguments& arguments, const std::string& mode,
                       const std::filesystem::path& dir) {
