@@ -30,7 +30,7 @@ long repetitions() noexcept {
 }
 
 std::string what_nccl_does(int error) {
-  if (!repeats(error)) return "NCCL gives up now";
+  if (!repeats(error) || repetitions() <= 0) return "NCCL gives up now";
   const int version = g_nccl_version.load(std::memory_order_relaxed);
   const bool usual = repetitions() == 34 && std::getenv("NCCL_IB_MQP_RETRY_SLEEP_MSEC") == nullptr;
   const std::string next = "NCCL will try again " + std::to_string(repetitions()) + " times" +

@@ -404,21 +404,31 @@ TEST_CASE("what is wrong with a call is named, with what is nearest", "[ping]") 
 }
 
 TEST_CASE("tasks of a launcher ping each other", "[ping]") {
-  const Hosts hosts(kFlat);
-  const auto file = hosts.file("hosts", "127.0.0.1:" + hosts.port() + "  # node0\n127.0.0.1\n");
+  auto scenario = kFlat;
+  scenario.replace(scenario.find("count = 2"), 9, "count = 3");
+  const Hosts hosts(scenario);
+  const auto file =
+      hosts.file("hosts", "127.0.0.1:" + hosts.port() + "  # node0\n127.0.0.1\nlocalhost\n");
   std::vector<std::unique_ptr<Tool>> tasks;
-  for (const std::size_t i : {0U, 1U})
+  for (const std::size_t i : {0U, 1U, 2U})
     tasks.push_back(
         hosts.start(i, {"ping", "--hosts", file, "--json", "--duration", "0.02", "--sizes", "64K"},
-                    {{"OMPI_COMM_WORLD_RANK", std::to_string(i)}, {"OMPI_COMM_WORLD_SIZE", "2"}}));
+                    {{"OMPI_COMM_WORLD_RANK", std::to_string(i)}, {"OMPI_COMM_WORLD_SIZE", "3"}}));
   const Outcome outcome = tasks[0]->wait();
   INFO(outcome.out << outcome.err);
   CHECK(outcome.exit_code == 0);
   const json result = outcome.json();
-  REQUIRE(result["pairs"].size() == 2);
-  for (const auto& pair : result["pairs"]) check_reachable(pair);
-  const Outcome other = tasks[1]->wait();
-  INFO(other.err);
-  CHECK(other.exit_code == 0);
-  CHECK(other.out.empty());
+  REQUIRE(result["pairs"].size() == 6);  // two HCAs, three pairs of hosts
+  std::set<std::string> seen;
+  for (const auto& pair : result["pairs"]) {
+    check_reachable(pair);
+    seen.insert(pair["from"]["host"].get<std::string>() + pair["to"]["host"].get<std::string>());
+  }
+  CHECK(seen == std::set<std::string>{"node0node1", "node0node2", "node1node2"});
+  for (const std::size_t i : {1U, 2U}) {
+    const Outcome other = tasks[i]->wait();
+    INFO(other.err);
+    CHECK(other.exit_code == 0);
+    CHECK(other.out.empty());
+  }
 }

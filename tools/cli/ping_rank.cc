@@ -48,10 +48,11 @@ driver::RankOptions options_of(const PingHost& host, const std::string& name, co
 }  // namespace
 
 std::map<std::string, std::string> ping_settings() {
-  std::map<std::string, std::string> out{
-      {"NCCL_NET_PLUGIN", "diag"},    {"NCCL_NET_PLUGIN_REF_COUNT", "1"},
-      {"NCCL_NET_DIAG_INNER", "IB"},  {"NCCL_IB_MERGE_NICS", "0"},
-      {"NCCL_IB_MQP_RETRY_CNT", "1"}, {"NCCL_IB_MQP_RETRY_SLEEP_MSEC", "1"}};
+  std::map<std::string, std::string> out{{"NCCL_NET_PLUGIN", "diag"},
+                                         {"NCCL_NET_PLUGIN_REF_COUNT", "1"},
+                                         {"NCCL_NET_DIAG_INNER", "IB"},
+                                         {"NCCL_IB_MERGE_NICS", "0"},
+                                         {"NCCL_IB_MQP_RETRY_CNT", "0"}};
   if (variable("NCCL_IB_TIMEOUT").empty()) out["NCCL_IB_TIMEOUT"] = "16";
   return out;
 }

@@ -128,6 +128,34 @@ const json& failed_half(const json& from, const json& to) {
   return own ? from : to;
 }
 
+// What NCCL's own TCP sockets are bound to.
+std::string sockets_of(const json& host) {
+  const auto oob = host.value("check", json::object())
+                       .value("system", json::object())
+                       .value("oob", json::object());
+  const auto text = [&](const char* key) {
+    const auto value = oob.value(key, json());
+    return value.is_string() ? value.get<std::string>() : std::string("?");
+  };
+  return fmt::format("{}: {} {}", host.value("host", "?"), text("netdev"), text("address"));
+}
+
+// No verb failed, and nothing came.
+void add_silence(const json& from_host, const json& to_host, json& out) {
+  out["msg"] = fmt::format(
+      "Neither a connection nor a failed verb before the deadline: NCCL's own TCP sockets may not "
+      "reach each other ({}; {}).",
+      sockets_of(from_host), sockets_of(to_host));
+  out["fix"] =
+      "Set NCCL_SOCKET_IFNAME to the interface by which these hosts reach each other, and look for "
+      "a firewall between them.";
+}
+
+// GIDs of one link say nothing about another link's.
+bool link_local(const json& subnet) {
+  return subnet.is_string() && subnet.get_ref<const std::string&>().starts_with("fe80:");
+}
+
 void add_failure(const json& from, const json& to, json& out) {
   const auto [event, end] = told_by(from, to);
   const bool late = from.value("late", false) || to.value("late", false);
@@ -145,6 +173,8 @@ void add_failure(const json& from, const json& to, json& out) {
   const auto& blamed = failed_half(from, to);
   out["stage"] = blamed.value("stage", json());
   out["why"] = blamed.value("why", json());
+  if (const auto words = blamed.value("nccl_warning", json()); words.is_string())
+    out["nccl_warning"] = words;
   if (!told.is_object()) return;
   for (const char* key : {"cause", "msg", "fix"}) out[key] = told.value(key, json());
   for (const char* key : {"errno", "status", "status_name", "to"})
@@ -197,7 +227,8 @@ json pair_result(const PingPair& pair, const std::vector<json>& hosts,
            {"rules", rules_of(from, to)},
            {"seconds", outcome.seconds}};
   const auto &own = out["from"]["subnet"], &other = out["to"]["subnet"];
-  const bool other_subnet = own.is_string() && other.is_string() && own != other;
+  const bool other_subnet =
+      own.is_string() && other.is_string() && (own != other || link_local(own));
   out["path_mtu"] = from.value("events", json::object()).value("path_mtu", json());
   if (from.contains("connect_ms")) out["connect_ms"] = from.at("connect_ms");
   if (from.value("done", false) && to.value("done", false)) {
@@ -213,6 +244,8 @@ json pair_result(const PingPair& pair, const std::vector<json>& hosts,
                                   {"back_gb_per_s", back.at(i).at("gb_per_s")}});
   } else {
     add_failure(from, to, out);
+    if (out["state"] == "silent" && out["stage"] == "connect" && !out.contains("msg"))
+      add_silence(hosts[pair.from_host], hosts[pair.to_host], out);
   }
   const auto state = out["state"];
   out["apart"] = other_subnet && (state == "unreachable" || state == "refused");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <vector>
 
 #include "cli/ping_grid.h"
@@ -140,9 +141,10 @@ void others_part(const json& pairs, std::string& out) {
     out += fmt::format("{}: {} pair{} ({})\n", what, group.size(), group.size() == 1 ? "" : "s",
                        names);
     const auto& first = *group.front();
-    for (const char* key : {"msg", "fix"})
+    for (const char* key : {"msg", "fix", "nccl_warning"})
       if (const auto text = first.value(key, json()); text.is_string())
-        out += fmt::format("  {}\n", text.get<std::string>());
+        out += fmt::format("  {}{}\n", std::string_view(key) == "nccl_warning" ? "NCCL: " : "",
+                           text.get<std::string>());
   }
   if (!order.empty()) out += "\n";
 }

@@ -194,9 +194,18 @@ TEST_CASE("silence, lost packets and broken data are no matter of subnets") {
     const auto result = pair_result(pair("mlx5_0:1", "mlx5_1:1"), kHosts, {one.from, done(), 1});
     CHECK(result["state"] == one.state);
     CHECK(result["apart"] == false);
+    CHECK(result.contains("msg") == (one.state == "silent" || result.contains("status")));
     const auto all = ping_result(kHosts, {result}, matrix(1));
     CHECK(all["result"]["exit_code"] == 1);
   }
+}
+
+TEST_CASE("link-local GIDs of two links have one prefix, and are apart all the same") {
+  const auto gid = [](const char* end) { return failed({transition(101, end, "fe80::/64")}); };
+  const auto result =
+      pair_result(pair("mlx5_0:1", "mlx5_1:1"), kHosts, {gid("fe80::1"), gid("fe80::2"), 1});
+  CHECK(result["state"] == "unreachable");
+  CHECK(result["apart"] == true);
 }
 
 TEST_CASE("rails that don't meet are fine as long as each meets its own") {
