@@ -56,20 +56,4 @@ Outcome run_script(const std::string& script, const Environment& environment) {
   return run({"bash", script}, environment);
 }
 
-Scratch::Scratch() {
-  auto pattern = (fs::temp_directory_path() / "nnd-check-XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) std::abort();
-  path_ = pattern;
-}
-
-Scratch::~Scratch() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
-std::string Scratch::file(const std::string& name, const std::string& content) const {
-  std::ofstream(path_ / name) << content;
-  return (path_ / name).string();
-}
-
 }  // namespace nnd::check_test

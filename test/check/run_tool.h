@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "support/temp_dir.h"
+
 namespace nnd::check_test {
 
 using Environment = std::map<std::string, std::string>;
@@ -24,20 +26,6 @@ Outcome run_tool(const std::vector<std::string>& arguments, const Environment& e
 // An example's script, in the same kind of environment, with $NND_TOOL and a log of its own.
 Outcome run_script(const std::string& script, const Environment& environment);
 
-// A folder of its own, removed with everything in it.
-class Scratch {
- public:
-  Scratch();
-  ~Scratch();
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  // The path of a file with this content.
-  std::string file(const std::string& name, const std::string& content) const;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+using Scratch = test::TempDir;
 
 }  // namespace nnd::check_test

@@ -7,17 +7,18 @@
 #include "job/jobs.h"
 #include "softcuda/fabric_job.h"
 #include "support/catch.h"
+#include "support/temp_dir.h"
 
 using namespace softcuda;
 using nlohmann::json;
 using nnd::test::failures;
 using nnd::test::nccl_library;
-using nnd::test::TemporaryDirectory;
+using nnd::test::TempDir;
 using Kind = Action::Kind;
 
 namespace {
 
-JobSpec shim_job(const TemporaryDirectory& dir, const char* scenario, int nodes, int gpus) {
+JobSpec shim_job(const TempDir& dir, const char* scenario, int nodes, int gpus) {
   JobSpec spec;
   spec.nccl = nccl_library();
   spec.nodes = nodes;
@@ -34,7 +35,7 @@ JobSpec shim_job(const TemporaryDirectory& dir, const char* scenario, int nodes,
   return spec;
 }
 
-std::vector<json> closed(const TemporaryDirectory& dir, int rank) {
+std::vector<json> closed(const TempDir& dir, int rank) {
   std::vector<json> found;
   for (auto& event : nnd::cli::read_log(dir.path() / ("rank" + std::to_string(rank) + ".jsonl")))
     if (event.at("ev") == "conn.close") found.push_back(std::move(event));
@@ -45,7 +46,7 @@ std::vector<json> closed(const TemporaryDirectory& dir, int rank) {
 
 // As a data-parallel group has it: one rank a node, always the same GPU.
 TEST_CASE("in groups of the same GPU of both nodes, each GPU has an HCA to itself", "[affinity]") {
-  const TemporaryDirectory dir;
+  const TempDir dir;
   constexpr int kGpus = 8;
   JobSpec spec = shim_job(dir, NND_SCENARIOS "/two-nodes-8-hca-bond.toml", 2, kGpus);
   spec.deadline_sec = 500;

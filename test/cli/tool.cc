@@ -35,22 +35,6 @@ void redirect(const fs::path& file, int fd) {
 
 }  // namespace
 
-TemporaryDir::TemporaryDir() {
-  auto pattern = (fs::temp_directory_path() / "nnd-cli-XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) std::abort();
-  path_ = pattern;
-}
-
-TemporaryDir::~TemporaryDir() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
-std::string TemporaryDir::file(const std::string& name, const std::string& text) const {
-  std::ofstream(path_ / name) << text;
-  return (path_ / name).string();
-}
-
 Tool::Tool(std::vector<std::string> arguments, const Variables& variables)
     : temporary_(dir_.path() / "tmp") {
   fs::create_directory(temporary_);

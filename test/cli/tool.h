@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "support/temp_dir.h"
+
 namespace nnd::cli_test {
 
 using Variables = std::map<std::string, std::string>;
@@ -21,19 +23,7 @@ struct Outcome {
   nlohmann::json json() const { return nlohmann::json::parse(out); }
 };
 
-// A directory that goes with the object.
-class TemporaryDir {
- public:
-  TemporaryDir();
-  ~TemporaryDir();
-  TemporaryDir(const TemporaryDir&) = delete;
-  TemporaryDir& operator=(const TemporaryDir&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-  std::string file(const std::string& name, const std::string& content) const;  // its path
-
- private:
-  std::filesystem::path path_;
-};
+using TemporaryDir = test::TempDir;
 
 class Tool {
  public:

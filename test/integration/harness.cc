@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 
 #include "cli/log_reader.h"
 #include "driver/nccl_cache.h"
@@ -39,17 +40,6 @@ std::string nccl() {
 
 std::string nccl_version() { return wanted_nccl(); }
 
-ScratchDir::ScratchDir() {
-  auto pattern = (fs::temp_directory_path() / "nnd-test.XXXXXX").string();
-  REQUIRE(mkdtemp(pattern.data()) != nullptr);
-  path_ = pattern;
-}
-
-ScratchDir::~ScratchDir() {
-  std::error_code error;  // ranks that are being killed may still write
-  fs::remove_all(path_, error);
-}
-
 driver::RankOptions plain_rank(const ScratchDir& scratch) {
   driver::RankOptions out;
   out.command = emulated::emulator();
@@ -84,8 +74,8 @@ std::vector<json> EmulatedJob::log(int rank) const {
 
 std::vector<json> EmulatedJob::logs() const { return cli::read_logs(log_dir()); }
 
-void EmulatedJob::check_logs() const {
-  const std::string command = "python3 " NND_VALIDATE_LOG " " + log_dir().string() + "/*.jsonl >&2";
+void check_logs(const fs::path& dir) {
+  const std::string command = "python3 " NND_VALIDATE_LOG " " + dir.string() + "/*.jsonl >&2";
   CHECK(std::system(command.c_str()) == 0);
 }
 
@@ -109,6 +99,16 @@ name = "node{h}"
 name = "mlx5_0"
 address = "10.0.0.{h+1}/24"
 )" + faults;
+}
+
+void check_lives(const std::vector<json>& events, std::size_t connections) {
+  for (const char* kind : {"conn.open", "conn.ready", "conn.close"}) {
+    CAPTURE(kind);
+    std::multiset<int> ids;
+    for (const auto& event : of_kind(events, kind)) ids.insert(event["conn"].get<int>());
+    CHECK(ids.size() == connections);
+    CHECK(std::set<int>(ids.begin(), ids.end()).size() == connections);
+  }
 }
 
 std::vector<json> select(const std::vector<json>& events,

@@ -10,6 +10,7 @@
 #include "driver/job.h"
 #include "emulated/fabric.h"
 #include "support/catch.h"
+#include "support/temp_dir.h"
 
 namespace nnd::integration {
 
@@ -31,18 +32,7 @@ inline auto contains(const std::string& part) {
 #endif
 }
 
-// A directory of its own, removed with everything in it.
-class ScratchDir {
- public:
-  ScratchDir();
-  ~ScratchDir();
-  ScratchDir(const ScratchDir&) = delete;
-  ScratchDir& operator=(const ScratchDir&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+using ScratchDir = test::TempDir;
 
 // A rank whose environment has none of the caller's NCCL variables, on the loopback interface, with
 // its output in the scratch directory.
@@ -51,6 +41,9 @@ driver::RankOptions plain_rank(const ScratchDir& scratch);
 // The plugin by its name, as a user has it; and NCCL's own transport with nothing in between.
 driver::Transport shim();
 driver::Transport builtin(const std::string& name = "IB");
+
+// Every line of the logs in a directory valid against the schema, seq without gaps.
+void check_logs(const std::filesystem::path& dir);
 
 // A job on the emulated fabric, one rank per host in turn, and the logs that it leaves.
 class EmulatedJob {
@@ -75,7 +68,7 @@ class EmulatedJob {
                const driver::Traffic& traffic = {});
 
   // Every line valid against the schema, seq without gaps.
-  void check_logs() const;
+  void check_logs() const { integration::check_logs(log_dir()); }
 
  private:
   ScratchDir scratch_;
@@ -85,6 +78,9 @@ class EmulatedJob {
 
 // Two hosts with one RoCE HCA each, and what goes wrong there ([[fault]] tables).
 std::string two_hosts(const std::string& faults = "");
+
+// Every connection was opened, became ready and was closed, once each.
+void check_lives(const std::vector<json>& events, std::size_t connections);
 
 // The events for which `wanted` holds.
 std::vector<json> select(const std::vector<json>& events,

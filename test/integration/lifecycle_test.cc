@@ -8,38 +8,6 @@
 using namespace nnd;
 using namespace nnd::integration;
 
-namespace {
-
-// Every connection that was opened became ready and was closed, once each.
-void check_lives(const std::vector<json>& events, std::size_t connections) {
-  for (const char* kind : {"conn.open", "conn.ready", "conn.close"}) {
-    CAPTURE(kind);
-    std::multiset<int> ids;
-    for (const auto& event : of_kind(events, kind)) ids.insert(event["conn"].get<int>());
-    CHECK(ids.size() == connections);
-    CHECK(std::set<int>(ids.begin(), ids.end()).size() == connections);
-  }
-}
-
-}  // namespace
-
-TEST_CASE("64 connections in 8 processes, every event once and in order") {
-  EmulatedJob job("two-nodes-8-hca-bond.toml", 8);
-  job.run_all(shim(), 8);
-  job.check_logs();
-  for (int rank = 0; rank < 8; ++rank) {
-    check_lives(job.log(rank), 16);
-    CHECK(!std::filesystem::exists(job.log_dir() / ("rank" + std::to_string(rank) + ".nndbox")));
-  }
-  // Both ends of a connection name the same link.
-  std::map<std::string, std::multiset<std::string>> ends;
-  for (const auto& event : of_kind(job.logs(), "conn.close"))
-    ends[event["link"].dump()].insert(event["dir"]);
-  CHECK(ends.size() == 64);
-  for (const auto& [link, directions] : ends)
-    CHECK(directions == std::multiset<std::string>{"recv", "send"});
-}
-
 TEST_CASE("several communicators, a handle used twice, everything closed in the wrong order") {
   EmulatedJob job(two_hosts());
   job->setup(shim());

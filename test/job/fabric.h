@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "job/jobs.h"
+#include "support/temp_dir.h"
 
 namespace nnd::test {
 
@@ -28,7 +29,7 @@ class FabricJob {
   const std::filesystem::path& dir() const { return directory_.path(); }
 
  private:
-  TemporaryDirectory directory_;
+  TempDir directory_;
 };
 
 }  // namespace nnd::test

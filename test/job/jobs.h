@@ -38,17 +38,4 @@ void avoid_lost_segments(softcuda::JobSpec& spec);
 // What went wrong, one line per rank; empty when the job is fine.
 std::string failures(const softcuda::JobResult& result);
 
-// A directory that goes with the object.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();
-  ~TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
 }  // namespace nnd::test

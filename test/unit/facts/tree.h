@@ -2,7 +2,6 @@
 // with it.
 #pragma once
 
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -11,23 +10,12 @@
 #include <vector>
 
 #include "facts/node.h"
+#include "support/temp_dir.h"
 
 namespace nnd::facts::test {
 
 class Tree {
  public:
-  Tree() {
-    std::string name = (std::filesystem::temp_directory_path() / "nnd-facts-XXXXXX").string();
-    if (!mkdtemp(name.data())) std::abort();
-    root_ = name;
-  }
-  ~Tree() {
-    std::error_code ignored;
-    std::filesystem::remove_all(root_, ignored);
-  }
-  Tree(const Tree&) = delete;
-  Tree& operator=(const Tree&) = delete;
-
   const std::string& root() const { return root_; }
 
   Tree& write(const std::string& path, const std::string& text) {
@@ -48,7 +36,8 @@ class Tree {
   }
 
  private:
-  std::string root_;
+  const nnd::test::TempDir dir_;
+  const std::string root_ = dir_.path();
 };
 
 inline GidRaw gid(const std::string& text) {

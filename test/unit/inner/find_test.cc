@@ -113,11 +113,11 @@ TEST_CASE("a file that is not the one loaded is turned down") {
       GENERATE(std::pair<const char*, const char*>("nccl", "nccl_other"),
                std::pair<const char*, const char*>("nccl_no_id", "nccl_no_id_other"));
   const TempDir dir;
-  copy_fixture(before, dir.file("libnccl.so.2"));
-  const Fixture nccl(dir.file("libnccl.so.2"));
+  copy_fixture(before, dir / "libnccl.so.2");
+  const Fixture nccl(dir / "libnccl.so.2");
   SECTION("replaced") {
-    copy_fixture(after, dir.file("new"));
-    std::filesystem::rename(dir.file("new"), nccl.path());
+    copy_fixture(after, dir / "new");
+    std::filesystem::rename(dir / "new", nccl.path());
     require_refused(find_ib(nccl.caller(), 11), Trouble::kFileReplaced, "was replaced");
   }
   SECTION("cut short") {
@@ -139,7 +139,7 @@ TEST_CASE("a file that is not the one loaded is turned down") {
 
 TEST_CASE("a file that was loaded by a relative path, from another folder") {
   const TempDir dir;
-  copy_fixture("nccl", dir.file("libnccl.so.2"));
+  copy_fixture("nccl", dir / "libnccl.so.2");
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(dir.path());
   const Fixture nccl("./libnccl.so.2");

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "support/catch.h"
+#include "support/temp_dir.h"
 
 // Unloaded at the end, so that it stops owning the plugin.
 class Fixture {
@@ -48,23 +49,7 @@ class Fixture {
   const void* caller_ = nullptr;
 };
 
-class TempDir {
- public:
-  TempDir() {
-    std::string name = (std::filesystem::temp_directory_path() / "nnd-inner-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~TempDir() { std::filesystem::remove_all(path_); }
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-  std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
+using nnd::test::TempDir;
 
 inline void copy_fixture(const std::string& name, const std::string& to) {
   std::filesystem::copy_file(FIXTURES + name + ".so", to);

@@ -11,6 +11,7 @@
 
 #include "as_nccl.h"
 #include "record/recorder.h"
+#include "support/temp_dir.h"
 
 using fake::AsNccl;
 using fake::Result;
@@ -21,9 +22,8 @@ namespace {
 
 // Runs f in a process of its own with the recorder on, and returns the log.
 std::vector<Json> log_of(const std::function<void()>& f) {
-  char directory[] = "/tmp/nnd-net-XXXXXX";
-  REQUIRE(mkdtemp(directory) != nullptr);
-  const std::string file = std::string(directory) + "/log.jsonl";
+  const nnd::test::TempDir directory;
+  const std::string file = directory / "log.jsonl";
   const pid_t child = fork();
   if (child == 0) {
     nnd::config::Settings settings;
@@ -40,7 +40,6 @@ std::vector<Json> log_of(const std::function<void()>& f) {
   std::vector<Json> lines;
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) lines.push_back(Json::parse(line));
-  std::filesystem::remove_all(directory);
   REQUIRE(status == 0);
   return lines;
 }

@@ -1,9 +1,7 @@
 // What goes wrong with files while the job runs.
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +13,7 @@
 #include "record/box.h"
 #include "record/sigbus.h"
 #include "support/catch.h"
+#include "support/own_mounts.h"
 
 using namespace nnd::record;
 using namespace nnd::record::testing;
@@ -34,16 +33,8 @@ void limit_file_size(rlim_t bytes) {
   ::setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-// In namespaces of our own, where we are root: a tmpfs of that size at `path`.
 bool own_tmpfs(const std::string& path, const char* size) {
-  const std::string uid_map = "0 " + std::to_string(::geteuid()) + " 1";
-  const std::string gid_map = "0 " + std::to_string(::getegid()) + " 1";
-  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
-  std::ofstream("/proc/self/setgroups") << "deny";
-  std::ofstream("/proc/self/uid_map") << uid_map;
-  std::ofstream("/proc/self/gid_map") << gid_map;
-  return ::mount("tmpfs", path.c_str(), "tmpfs", 0,
-                 (std::string("mode=0700,size=") + size).c_str()) == 0;
+  return nnd::test::enter_own_mounts() && nnd::test::mount_tmpfs(path, size);
 }
 
 constexpr int kSkipped = 77;

@@ -22,31 +22,14 @@
 #include "record/event.h"
 #include "record/recorder.h"
 #include "support/sanitizers.h"
+#include "support/temp_dir.h"
 
 namespace nnd::record::testing {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-class TempDir {
- public:
-  TempDir() {
-    char name[] = "/tmp/nnd-record-XXXXXX";
-    if (::mkdtemp(name) == nullptr) std::abort();
-    path_ = name;
-  }
-  ~TempDir() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+using test::TempDir;
 
 inline config::Settings log_to(const std::string& path) {
   config::Settings settings;

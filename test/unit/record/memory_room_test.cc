@@ -1,6 +1,5 @@
 #include "record/memory_room.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <limits>
@@ -9,6 +8,7 @@
 #include "fixture.h"
 #include "record/box.h"
 #include "support/catch.h"
+#include "support/memory_cgroup.h"
 
 using namespace nnd::record;
 using namespace nnd::record::testing;
@@ -50,42 +50,22 @@ TEST_CASE("memory room: cgroups of the first generation, in a container that see
 }
 
 TEST_CASE("a memory cgroup at its limit: no black box on a tmpfs, and nobody is killed") {
-  struct Group {
-    std::string dir;
-    ~Group() {
-      if (!dir.empty()) ::rmdir(dir.c_str());
-    }
-  };
-  char name[] = "/dev/shm/nnd-record-XXXXXX";
-  const int shm = ::mkdtemp(name) == nullptr ? -1 : 0;
-  const std::string log = std::string(name) + "/log.jsonl";
-  Group group;
-  std::string limit;
-  for (const auto& [mount, file] : {std::pair{"/sys/fs/cgroup/memory", "memory.limit_in_bytes"},
-                                    std::pair{"/sys/fs/cgroup", "memory.max"}}) {
-    const std::string dir = std::string(mount) + "/nnd-test-" + std::to_string(::getpid());
-    if (!group.dir.empty() || ::mkdir(dir.c_str(), 0755) != 0) continue;
-    group.dir = dir;
-    limit = dir + "/" + file;
-  }
-  if (exists(limit)) std::ofstream(limit) << Box::bytes() - 1024 * 1024;
-  const bool limited = shm == 0 && !group.dir.empty() && exists(limit) && !kSanitized &&
-                       read_file(limit).find("max") == std::string::npos;
-  if (!limited) {
+  const nnd::test::MemoryCgroup group;
+  if (kSanitized || !group.made() || !group.limit(Box::bytes() - 1024 * 1024)) {
     WARN("SKIPPED: no memory cgroup can be made here, or a sanitizer needs more than its limit");
-  } else {
-    const int status = in_child([&] {
-      std::ofstream(group.dir + "/cgroup.procs") << ::getpid();
-      const CapturedAdvice told;
-      start(log_to(log));
-      emit_numbered(1, 1);
-      stop();
-      const auto& lines = CapturedAdvice::lines();
-      if (lines.size() != 1 || lines[0].find("no black box") == std::string::npos) return 1;
-      return read_log(log).size() == 2 ? 0 : 2;
-    });
-    CHECK(ended_with(status, 0));
+    return;
   }
-  std::error_code ignored;
-  if (shm == 0) fs::remove_all(name, ignored);
+  const TempDir dir("/dev/shm");
+  const std::string log = dir / "log.jsonl";
+  const int status = in_child([&] {
+    group.add(::getpid());
+    const CapturedAdvice told;
+    start(log_to(log));
+    emit_numbered(1, 1);
+    stop();
+    const auto& lines = CapturedAdvice::lines();
+    if (lines.size() != 1 || lines[0].find("no black box") == std::string::npos) return 1;
+    return read_log(log).size() == 2 ? 0 : 2;
+  });
+  CHECK(ended_with(status, 0));
 }

@@ -30,7 +30,7 @@ TEST_CASE("a forked child records nothing until it starts, and then as a process
       return 2;
     for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
       std::error_code gone;
-      if (fs::read_symlink(entry, gone).string().starts_with(dir.path())) return 3;
+      if (fs::read_symlink(entry, gone).string().starts_with(dir.path().string())) return 3;
     }
     if (proc_id() == parent) return 4;
     if constexpr (kThreadSanitizer) return 0;  // it allows no threads here

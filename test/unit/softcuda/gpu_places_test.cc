@@ -1,37 +1,24 @@
 #include "softcuda/gpu_places.h"
 
-#include <stdlib.h>
-
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
 #include "support/catch.h"
+#include "support/temp_dir.h"
 
 using namespace softcuda;
 namespace fs = std::filesystem;
 
 namespace {
 
-class Directory {
+class Directory : public nnd::test::TempDir {
  public:
-  Directory() {
-    std::string name = (fs::temp_directory_path() / "nnd-gpus-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~Directory() { fs::remove_all(path_); }
-  Directory(const Directory&) = delete;
-  Directory& operator=(const Directory&) = delete;
   fs::path write(const std::string& file, const std::string& text) const {
-    fs::create_directories((path_ / file).parent_path());
-    std::ofstream(path_ / file) << text;
-    return path_ / file;
+    fs::create_directories((path() / file).parent_path());
+    std::ofstream(path() / file) << text;
+    return path() / file;
   }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
 };
 
 }  // namespace

@@ -10,20 +10,11 @@
 #include <vector>
 
 #include "softverbs/scenario.h"
+#include "support/temp_dir.h"
 
 namespace stage {
 
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();
-  ~TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+using TemporaryDirectory = nnd::test::TempDir;
 
 // Commands in, answers out (see peer/main.cc). Killed at the end of its life.
 class Process {

@@ -1,0 +1,30 @@
+// A file system of a test's own, without privileges: in a user and a mount namespace.
+#pragma once
+
+#include <sched.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+namespace nnd::test {
+
+// This process is root of namespaces of its own from now on; its threads must not have begun.
+// False: not possible here.
+inline bool enter_own_mounts() {
+  const std::string uid_map = "0 " + std::to_string(::geteuid()) + " 1";
+  const std::string gid_map = "0 " + std::to_string(::getegid()) + " 1";
+  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+  std::ofstream("/proc/self/setgroups") << "deny";
+  std::ofstream("/proc/self/uid_map") << uid_map;
+  std::ofstream("/proc/self/gid_map") << gid_map;
+  return true;
+}
+
+// A tmpfs of that size ("10m") on the directory.
+inline bool mount_tmpfs(const std::string& path, const std::string& size) {
+  return ::mount("tmpfs", path.c_str(), "tmpfs", 0, ("mode=0700,size=" + size).c_str()) == 0;
+}
+
+}  // namespace nnd::test
