@@ -94,8 +94,11 @@ bool facts_first(const std::vector<std::string>& devices) {
 
 std::string install_verbs(const inner::Found& found, const void* caller,
                           const config::Settings& settings) {
-  nccl_version = found.nccl_version;
-  other_transport = found && !(built_in(found) && found.name == "IB");
+  // What was said of the first NCCL in the process stays so.
+  if (found.trouble != inner::Trouble::kSecondNccl) {
+    nccl_version = found.nccl_version;
+    other_transport = found && !(built_in(found) && found.name == "IB");
+  }
   verbs::on_devices(tell_node);
   verbs::on_dmabuf(tell_gdr);
   verbs::facts_first(facts_first);

@@ -92,7 +92,8 @@ InstallResult install_locked(const void* address, const config::Settings& settin
   ::dlerror();  // ours, not NCCL's
   result.slots = slots.slots;
   result.ok = slots.error.empty() && (lookups > 0 || result.linked);
-  set_nccl_version(inner::nccl_version(*module));
+  // Of the first NCCL in the process: a second one is not wrapped.
+  if (!g_installed.load(std::memory_order_relaxed)) set_nccl_version(inner::nccl_version(*module));
   if (result.ok) g_installed.store(true, std::memory_order_relaxed);
   if (!slots.error.empty())
     result.problem = "the import slots of NCCL could not be written (" + slots.error + ")";

@@ -48,6 +48,7 @@ json Transport::request() const {
     out["builtin"] = builtin;
   else
     out["plugin"] = plugin;
+  if (!symbols.empty()) out["symbols"] = symbols;
   return out;
 }
 
@@ -69,12 +70,23 @@ void expect_success(const RankProcess& rank, const json& reply) {
 Job::Job(std::vector<RankOptions> ranks) {
   for (const auto& options : ranks)
     ranks_.push_back(
-        std::make_unique<RankProcess>("rank " + std::to_string(ranks_.size()), options));
+        std::make_shared<RankProcess>("rank " + std::to_string(ranks_.size()), options));
+}
+
+Job Job::beside() const { return {ranks_, session_ + 1}; }
+
+int Job::start(int index, json request) {
+  request["session"] = session_;
+  return rank(index).start(std::move(request));
+}
+
+json Job::run(int index, json request) {
+  return rank(index).wait(start(index, std::move(request)));
 }
 
 std::vector<json> Job::all(const json& request) {
   std::vector<int> ids;
-  for (auto& rank : ranks_) ids.push_back(rank->start(request));
+  for (int i = 0; i < static_cast<int>(ranks_.size()); ++i) ids.push_back(start(i, request));
   std::vector<json> out;
   for (std::size_t i = 0; i < ranks_.size(); ++i) out.push_back(ranks_[i]->wait(ids[i]));
   return out;
@@ -95,7 +107,7 @@ std::vector<json> Job::setup(const Transport& transport, std::uint64_t comm_id) 
     if (devices_.back() <= 0) throw Error(ranks_[i]->name() + ": the transport has no device");
     auto properties = json::array();
     for (int dev = 0; dev < devices_.back(); ++dev) {
-      const auto reply = ranks_[i]->run({{"op", "properties"}, {"dev", dev}});
+      const auto reply = run(static_cast<int>(i), {{"op", "properties"}, {"dev", dev}});
       expect_success(*ranks_[i], reply);
       properties.push_back(reply.at("properties"));
     }
@@ -127,12 +139,12 @@ void Job::open(std::vector<Link>& links, int deadline_ms) {
   std::vector<std::pair<int, int>> asked;  // ids of connect and accept
   for (auto& link : links) {
     auto listening =
-        rank(link.to).run({{"op", "listen"}, {"context", context(link.to)}, {"dev", link.to_dev}});
+        run(link.to, {{"op", "listen"}, {"context", context(link.to)}, {"dev", link.to_dev}});
     expect_success(rank(link.to), listening);
     link.listener = listening.at("listener");
-    const int accept = rank(link.to).start(accept_request(link, context(link.to), deadline_ms));
-    const int connect = rank(link.from).start(
-        connect_request(link, context(link.from), listening.at("handle"), deadline_ms));
+    const int accept = start(link.to, accept_request(link, context(link.to), deadline_ms));
+    const int connect = start(
+        link.from, connect_request(link, context(link.from), listening.at("handle"), deadline_ms));
     asked.emplace_back(connect, accept);
   }
   for (std::size_t i = 0; i < links.size(); ++i) {
@@ -149,12 +161,12 @@ void Job::open(std::vector<Link>& links, int deadline_ms) {
 json Job::try_open(Link& link, int deadline_ms) {
   json out;
   out["listen"] =
-      rank(link.to).run({{"op", "listen"}, {"context", context(link.to)}, {"dev", link.to_dev}});
+      run(link.to, {{"op", "listen"}, {"context", context(link.to)}, {"dev", link.to_dev}});
   if (out["listen"].at("rc") != 0) return out;
   link.listener = out["listen"].at("listener");
-  const int accept = rank(link.to).start(accept_request(link, context(link.to), deadline_ms));
-  const int connect = rank(link.from).start(
-      connect_request(link, context(link.from), out["listen"].at("handle"), deadline_ms));
+  const int accept = start(link.to, accept_request(link, context(link.to), deadline_ms));
+  const int connect = start(link.from, connect_request(link, context(link.from),
+                                                       out["listen"].at("handle"), deadline_ms));
   out["connect"] = rank(link.from).wait(connect, patience_for(deadline_ms));
   out["accept"] = rank(link.to).wait(accept, patience_for(deadline_ms));
   link.send_conn = out["connect"].value("conn", 0);
@@ -166,9 +178,9 @@ std::vector<std::uint64_t> Job::move(const std::vector<Link>& links, const Traff
   std::vector<std::pair<int, int>> asked;
   for (const auto& link : links) {
     const int recv =
-        rank(link.to).start(transfer_request("recv", link.recv_conn, traffic, kTransferDeadlineMs));
-    const int send = rank(link.from).start(
-        transfer_request("send", link.send_conn, traffic, kTransferDeadlineMs));
+        start(link.to, transfer_request("recv", link.recv_conn, traffic, kTransferDeadlineMs));
+    const int send =
+        start(link.from, transfer_request("send", link.send_conn, traffic, kTransferDeadlineMs));
     asked.emplace_back(send, recv);
   }
   std::vector<std::uint64_t> out;
@@ -186,10 +198,8 @@ std::vector<std::uint64_t> Job::move(const std::vector<Link>& links, const Traff
 }
 
 json Job::try_move(const Link& link, const Traffic& traffic, int deadline_ms) {
-  const int recv =
-      rank(link.to).start(transfer_request("recv", link.recv_conn, traffic, deadline_ms));
-  const int send =
-      rank(link.from).start(transfer_request("send", link.send_conn, traffic, deadline_ms));
+  const int recv = start(link.to, transfer_request("recv", link.recv_conn, traffic, deadline_ms));
+  const int send = start(link.from, transfer_request("send", link.send_conn, traffic, deadline_ms));
   json out;
   out["send"] = rank(link.from).wait(send, patience_for(deadline_ms));
   out["recv"] = rank(link.to).wait(recv, patience_for(deadline_ms));
@@ -199,7 +209,7 @@ json Job::try_move(const Link& link, const Traffic& traffic, int deadline_ms) {
 void Job::close(std::vector<Link>& links) {
   const auto close_one = [this](int rank_index, const char* kind, int& id) {
     if (id == 0) return;
-    expect_success(rank(rank_index), rank(rank_index).run({{"op", "close"}, {kind, id}}));
+    expect_success(rank(rank_index), run(rank_index, {{"op", "close"}, {kind, id}}));
     id = 0;
   };
   for (auto& link : links) {
@@ -211,7 +221,8 @@ void Job::close(std::vector<Link>& links) {
 
 void Job::finish() {
   for (std::size_t i = 0; i < ranks_.size(); ++i)
-    expect_success(*ranks_[i], ranks_[i]->run({{"op", "finalize"}, {"context", contexts_[i]}}));
+    expect_success(*ranks_[i],
+                   run(static_cast<int>(i), {{"op", "finalize"}, {"context", contexts_[i]}}));
   all({{"op", "unload"}});
 }
 

@@ -25,6 +25,7 @@ struct Transport {
   std::string plugin;        // by NCCL's naming rules; empty: built-in
   std::string builtin;       // "IB" or "Socket", when there is no plugin
   bool cuda_device = false;  // make NCCL believe in a GPU: its socket transport asks which one
+  std::string symbols = "";  // where libnccl is stripped: a file that has its symbols
   nlohmann::json request() const;
 };
 
@@ -44,8 +45,15 @@ class Job {
   // Starts the ranks. Throws Error.
   explicit Job(std::vector<RankOptions> ranks);
 
+  // The same processes with another libnccl, beside the first: with connections of its own. Only
+  // one of them is to end the ranks.
+  Job beside() const;
+
   std::size_t size() const { return ranks_.size(); }
   RankProcess& rank(int index) { return *ranks_.at(static_cast<std::size_t>(index)); }
+
+  // A request to one rank, and its reply.
+  nlohmann::json run(int index, nlohmann::json request);
 
   // The same request to every rank at once; the replies in rank order.
   std::vector<nlohmann::json> all(const nlohmann::json& request);
@@ -86,7 +94,12 @@ class Job {
   int device_count(int index) const { return devices_.at(static_cast<std::size_t>(index)); }
 
  private:
-  std::vector<std::unique_ptr<RankProcess>> ranks_;
+  Job(std::vector<std::shared_ptr<RankProcess>> ranks, int session)
+      : ranks_(std::move(ranks)), session_(session) {}
+  int start(int index, nlohmann::json request);
+
+  std::vector<std::shared_ptr<RankProcess>> ranks_;
+  int session_ = 0;  // which libnccl of the processes
   std::vector<int> contexts_, devices_;
 };
 

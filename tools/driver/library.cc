@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <utility>
 
 #include "driver/elf_symbols.h"
 #include "driver/error.h"
@@ -33,10 +34,12 @@ std::vector<std::string> plugin_names(const std::string& name) {
 
 }  // namespace
 
-NcclLibrary::NcclLibrary(const std::string& file) {
+NcclLibrary::NcclLibrary(const std::string& file, std::string symbols)
+    : symbols_(std::move(symbols)) {
   handle_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) throw Error("cannot load libnccl: " + std::string(dlerror()));
   path_ = path_of(handle_);
+  if (symbols_.empty()) symbols_ = path_;
   using GetVersion = int (*)(int*);
   const auto get_version = reinterpret_cast<GetVersion>(dlsym(handle_, "ncclGetVersion"));
   if (get_version == nullptr || get_version(&version_code_) != 0)
@@ -59,8 +62,8 @@ Caller NcclLibrary::caller() const {
 }
 
 const void* NcclLibrary::local_symbol(const std::string& name) const {
-  const auto value = find_local_symbol(path_, name);
-  if (!value) throw Error(path_ + " has no symbol " + name + " (stripped?)");
+  const auto value = find_local_symbol(symbols_, name);
+  if (!value) throw Error(symbols_ + " has no symbol " + name + " (stripped?)");
   link_map* map = nullptr;
   if (dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0) throw Error("no link map of " + path_);
   return reinterpret_cast<const void*>(map->l_addr + *value);

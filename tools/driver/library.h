@@ -12,8 +12,9 @@ namespace nnd::driver {
 // A libnccl in this process. It is never unloaded: NCCL does not support that.
 class NcclLibrary {
  public:
-  // `file`: path or name, as for dlopen. Throws Error where it cannot be loaded or is no NCCL.
-  explicit NcclLibrary(const std::string& file);
+  // `file`: path or name, as for dlopen. `symbols`: a file with the same addresses that has the
+  // symbols, where `file` is stripped. Throws Error where it cannot be loaded or is no NCCL.
+  explicit NcclLibrary(const std::string& file, std::string symbols = "");
 
   void* handle() const { return handle_; }
   const std::string& path() const { return path_; }   // of the file that was loaded
@@ -34,6 +35,7 @@ class NcclLibrary {
 
   void* handle_ = nullptr;
   std::string path_;
+  std::string symbols_;  // the file to look them up in
   int version_code_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <map>
 #include <thread>
 #include <vector>
 
@@ -36,7 +37,7 @@ json fork_child() {
 class Server {
  public:
   Server(Channel& channel, std::function<void(void*)> prepare)
-      : channel_(channel), session_(std::make_unique<Session>(std::move(prepare))) {}
+      : channel_(channel), prepare_(std::move(prepare)) {}
 
   int run() {
     while (!exit_) {
@@ -45,7 +46,7 @@ class Server {
       step_tasks();
     }
     // As a job does that never closes anything: what is loaded stays loaded.
-    static_cast<void>(session_.release());
+    for (auto& [number, session] : sessions_) static_cast<void>(session.release());
     return 0;
   }
 
@@ -82,7 +83,14 @@ class Server {
       exit_ = true;
       return {{"rc", 0}};
     }
-    return session_->handle(request, task);
+    return session(request.value("session", 0)).handle(request, task);
+  }
+
+  // Each has a libnccl of its own.
+  Session& session(int number) {
+    auto& found = sessions_[number];
+    if (!found) found = std::make_unique<Session>(prepare_);
+    return *found;
   }
 
   void step_tasks() {
@@ -106,7 +114,8 @@ class Server {
   }
 
   Channel& channel_;
-  std::unique_ptr<Session> session_;
+  std::function<void(void*)> prepare_;
+  std::map<int, std::unique_ptr<Session>> sessions_;
   std::vector<Running> running_;
   bool exit_ = false;
 };

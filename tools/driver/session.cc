@@ -90,11 +90,11 @@ std::unique_ptr<Task> Session::begin(const std::string& op, const json& request)
   throw Error("no such request: " + op);
 }
 
-// {"nccl": file, and "plugin": name or "builtin": "IB" or "Socket", "cuda_device": pretend that
-// there is one}; nccl is loaded once.
+// {"nccl": file, "symbols": another one with its symbols, and "plugin": name or "builtin": "IB" or
+// "Socket", "cuda_device": pretend that there is one}; nccl is loaded once.
 json Session::load(const json& request) {
   if (!nccl_) {
-    nccl_ = std::make_unique<NcclLibrary>(request.at("nccl"));
+    nccl_ = std::make_unique<NcclLibrary>(request.at("nccl"), request.value("symbols", ""));
     if (prepare_) prepare_(nccl_->handle());
     if (request.value("cuda_device", false)) nccl_->pretend_cuda_device();
   }
