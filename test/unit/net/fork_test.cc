@@ -1,35 +1,21 @@
 // A process that is forked while other threads are inside the shim: the child has one thread, and
 // must get through what NCCL or an exit handler may still call.
-#include <sys/wait.h>
-#include <unistd.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <cstddef>
+#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "as_nccl.h"
 #include "context/fork_mutex.h"
 #include "support/catch.h"
+#include "support/forked.h"
 
 using fake::AsNccl;
 using nccl_abi::Result;
-
-namespace {
-
-// 0: the child got through. A child that hangs is ended by its alarm.
-template <class F>
-int in_child(F&& f) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(60);
-    ::_exit(f() ? 0 : 1);
-  }
-  int status = -1;
-  return ::waitpid(child, &status, 0) == child ? status : -1;
-}
-
-}  // namespace
+using nnd::test::holds_in_child;
 
 TEST_CASE("a lock that another thread holds at the fork is free in the child") {
   static nnd::context::ForkMutex held{/*held_long=*/true};
@@ -42,15 +28,41 @@ TEST_CASE("a lock that another thread holds at the fork is free in the child") {
     held.unlock();
   });
   while (!locked) std::this_thread::yield();
-  CHECK(in_child([] {
-          held.lock();
-          held.unlock();
-          return true;
-        }) == 0);
+  CHECK(holds_in_child([] {
+    held.lock();
+    held.unlock();
+    return true;
+  }));
   end = true;
   holder.join();
   held.lock();  // and still the parent's own
   held.unlock();
+}
+
+TEST_CASE("fork waits for what a lock guards, also where its holder waits for another lock") {
+  // Registered later, run earlier: fork has begun, and our locks come next.
+  static std::atomic<bool> forking{false};
+  static nnd::context::ForkMutex first;
+  static nnd::context::ForkMutex second;
+  static std::atomic<int> written{0};
+  REQUIRE(::pthread_atfork([] { forking = true; }, nullptr, nullptr) == 0);
+  for (nnd::context::ForkMutex* outer : {&first, &second}) {
+    nnd::context::ForkMutex* const inner = outer == &first ? &second : &first;
+    forking = false;
+    written = 0;
+    std::atomic<bool> locked{false};
+    std::thread holder([&] {
+      const std::lock_guard guard(*outer);
+      locked = true;
+      while (!forking) std::this_thread::yield();
+      for (int i = 0; i < 100; ++i) std::this_thread::yield();
+      const std::lock_guard both(*inner);
+      written = 1;
+    });
+    while (!locked) std::this_thread::yield();
+    CHECK(holds_in_child([] { return written == 1; }));
+    holder.join();
+  }
 }
 
 TEST_CASE("a child that is forked while connections are made can finalize") {
@@ -84,7 +96,7 @@ TEST_CASE("a child that is forked while connections are made can finalize") {
       }
     });
   for (int i = 0; i < 100; ++i) {
-    const int status = in_child([&] {
+    REQUIRE(holds_in_child([&] {
       AsNccl<nccl_abi::NetV12>::Handle handle{};
       void* listener = nullptr;
       void* send = nullptr;
@@ -93,8 +105,7 @@ TEST_CASE("a child that is forked while connections are made can finalize") {
       if (send != nullptr) n.net.closeSend(send);
       n.net.closeListen(listener);
       return n.net.finalize(n.ctx) == Result::kSuccess;
-    });
-    REQUIRE(status == 0);
+    }));
   }
   end = true;
   for (auto& thread : threads) thread.join();
