@@ -20,6 +20,7 @@ Faults::Faults(const Scenario& scenario, Time::time_point fabric_start,
   for (const Fault& fault : scenario.faults) {
     Counted counted;
     counted.fault = &fault;
+    fails_posts_ |= fault.kind == FaultKind::kFailCall && fault.verb.starts_with("ibv_post_");
     if (fault.at_ms >= 0) {
       counted.begin = fabric_start + std::chrono::milliseconds(fault.at_ms);
       if (fault.up_after_ms >= 0)

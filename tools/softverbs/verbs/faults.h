@@ -32,6 +32,8 @@ class Faults {
 
   // A call of a verb on a device of this process's host (hca may be empty: the device list).
   std::optional<Refusal> call(std::string_view verb, std::string_view host, std::string_view hca);
+  // Whether a post may be one of these. No lock: it is asked at each.
+  bool fails_posts() const { return fails_posts_; }
   std::optional<Refusal> to_rtr(const Endpoint& local, const Endpoint& peer);
   std::optional<InjectedCompletion> work_request(const Endpoint& local);
 
@@ -55,6 +57,7 @@ class Faults {
 
   mutable std::mutex mutex_;
   std::vector<Counted> counted_;
+  bool fails_posts_ = false;
   std::function<void(const Fault&, bool)> trigger_;
 };
 

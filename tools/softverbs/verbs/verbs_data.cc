@@ -86,12 +86,21 @@ int take_receive(Qp& qp, const ibv_recv_wr& wr) {
   return 0;
 }
 
+int injected_post(const char* verb, const ibv_qp* handle) {
+  if (!Engine::get().faults().fails_posts()) return 0;
+  return injected(verb, *context_of(handle->context)->device->hca);
+}
+
 }  // namespace
 
 int post_send(ibv_qp* handle, ibv_send_wr* wr, ibv_send_wr** bad) {
   Qp& qp = *qp_of(handle);
   Engine& engine = Engine::get();
-  int error = 0;
+  int error = injected_post("ibv_post_send", handle);
+  if (error) {
+    *bad = wr;
+    return error;
+  }
   {
     const std::scoped_lock lock(qp.sq.lock);
     for (; wr && error == 0; wr = error ? wr : wr->next) error = take_send(qp, *wr);
@@ -103,7 +112,11 @@ int post_send(ibv_qp* handle, ibv_send_wr* wr, ibv_send_wr** bad) {
 
 int post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad) {
   Qp& qp = *qp_of(handle);
-  int error = 0;
+  int error = injected_post("ibv_post_recv", handle);
+  if (error) {
+    *bad = wr;
+    return error;
+  }
   {
     const std::scoped_lock lock(qp.rq.lock);
     for (; wr && error == 0; wr = error ? wr : wr->next) error = take_receive(qp, *wr);
