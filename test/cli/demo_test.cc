@@ -60,6 +60,30 @@ TEST_CASE("the demo's own errors", "[demo]") {
   CHECK(run_tool({"demo", "--nccl", NND_CLI_NCCL, "--ranks", "20"}).exit_code == 2);
 }
 
+TEST_CASE("the field's most common report: enforced, the job runs on the rails", "[demo]") {
+  const Outcome outcome = run_tool({"demo", "--nccl", NND_CLI_NCCL, "--scenario", "front-end-bond",
+                                    "--mode", "enforce", "--json"});
+  INFO(outcome.err << outcome.out);
+  REQUIRE(outcome.exit_code == 0);
+  const json result = outcome.json();
+  for (const auto& hca : result["hcas"])
+    CHECK(hca["verdict"] == (hca["name"] == "mlx5_bond_0" ? "refused" : "taken"));
+  REQUIRE_FALSE(result["connections"].empty());
+  for (const auto& connection : result["connections"]) {
+    CHECK(connection["hca"] != "mlx5_bond_0");
+    CHECK(connection["bytes"] > 0);
+  }
+}
+
+TEST_CASE("the demo without the shim", "[demo]") {
+  const Outcome outcome = run_tool({"demo", "--nccl", NND_CLI_NCCL, "--mode", "off", "--json"});
+  INFO(outcome.err << outcome.out);
+  REQUIRE(outcome.exit_code == 0);
+  const json result = outcome.json();
+  CHECK(result["failure"].is_null());
+  CHECK(result["events"] == 0);
+}
+
 TEST_CASE("the list of scenarios", "[demo]") {
   const json list = run_tool({"demo", "--list", "--json"}).json();
   std::set<std::string> names;

@@ -8,7 +8,8 @@
 
 namespace nnd::test {
 
-FabricJob::FabricJob(int gpus_per_node, int nodes) {
+FabricJob::FabricJob(int gpus_per_node, int nodes, std::filesystem::path scenario) {
+  if (scenario.empty()) scenario = gpus_per_node > 2 ? "two-big-nodes.toml" : "two-nodes.toml";
   spec.nccl = nccl_library();
   spec.nodes = nodes;
   spec.gpus_per_node = gpus_per_node;
@@ -21,9 +22,7 @@ FabricJob::FabricJob(int gpus_per_node, int nodes) {
                       {"NCCL_NET_DIAG_BLACKBOX", "off"}};
   spec.library_path = {NND_PLUGIN_DIR};
   softcuda::put_on_fabric(
-      spec,
-      softverbs::load_scenario(std::filesystem::path(NND_TEST_SCENARIOS) /
-                               (gpus_per_node > 2 ? "two-big-nodes.toml" : "two-nodes.toml")),
+      spec, softverbs::load_scenario(std::filesystem::path(NND_TEST_SCENARIOS) / scenario),
       directory_.path());
   for (int rank = 0; rank < spec.ranks(); ++rank) {
     auto& own = spec.rank_environment[rank];

@@ -12,11 +12,11 @@
 
 namespace nnd::test {
 
-// A job on the nodes of two-nodes.toml with NCCL_NET_PLUGIN=diag, each rank logging to a file of
-// its own.
+// A job on the nodes of two-nodes.toml (or another scenario) with NCCL_NET_PLUGIN=diag, each rank
+// logging to a file of its own.
 class FabricJob {
  public:
-  explicit FabricJob(int gpus_per_node, int nodes = 2);
+  explicit FabricJob(int gpus_per_node, int nodes = 2, std::filesystem::path scenario = {});
 
   softcuda::JobSpec spec;  // to be changed before run()
   softcuda::JobResult run(const softcuda::JobStop& stop = {});

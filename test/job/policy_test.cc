@@ -32,6 +32,16 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+constexpr const char* kDenyTcp = "[fallback]\nsocket = \"deny\"\n";
+
+// The sentence, where ncclGetLastError has it. NCCL 2.18 says more at WARN after a failed call:
+// there it is in the output only.
+bool told(const JobResult& result, const std::string& sentence) {
+  return std::any_of(result.ranks.begin(), result.ranks.end(), [&](const RankResult& rank) {
+    return has(nnd::test::nccl_version() < 21900 ? rank.output : rank.error, sentence);
+  });
+}
+
 // No rank has come so far as to carry the job by another transport.
 void check_no_way_around(const FabricJob& job, const JobResult& result) {
   for (const RankResult& rank : result.ranks) {
@@ -50,13 +60,8 @@ TEST_CASE("no HCA is left: the job fails with the sentence, and not over TCP", "
   enforce(job, kDenyAll);
   const JobResult result = job.run();
   check_no_way_around(job, result);
-  const bool told = std::any_of(result.ranks.begin(), result.ranks.end(), [](const auto& rank) {
-    // NCCL 2.18 says more at WARN after a failed call: there the sentence is in the output only.
-    const std::string& where = nnd::test::nccl_version() < 21900 ? rank.output : rank.error;
-    return has(where, "The policy refuses every HCA of this node");
-  });
   INFO(failures(result));
-  CHECK(told);  // ncclGetLastError
+  CHECK(told(result, "The policy refuses every HCA of this node"));
 }
 
 TEST_CASE("no HCA is left: jobs that need no network run", "[policy]") {
@@ -91,5 +96,87 @@ TEST_CASE("one HCA is refused: every communicator runs on the other", "[policy]"
     CHECK_FALSE(job.events(rank, "conn.ready").empty());
     for (const auto& event : job.events(rank, "qp.create"))
       CHECK(event.at("dev").at("name") == "mlx5_0");
+  }
+}
+
+TEST_CASE("TCP is denied and there is no HCA: the job fails with the sentence", "[policy]") {
+  FabricJob job(1, 2, "no-hcas.toml");
+  enforce(job, kDenyTcp);
+  const JobResult result = job.run();
+  check_no_way_around(job, result);
+  INFO(failures(result));
+  CHECK(told(result, "No HCA is left, and NCCL would use TCP."));
+}
+
+TEST_CASE("TCP is denied and there is no HCA: jobs that need no network run", "[policy]") {
+  FabricJob job(2, 1, "no-hcas.toml");
+  enforce(job, kDenyTcp);
+  CHECK(failures(job.run()) == "");
+}
+
+TEST_CASE("TCP is not denied and there is no HCA: the job runs over TCP", "[policy]") {
+  FabricJob job(1, 2, "no-hcas.toml");
+  enforce(job, "");
+  const JobResult result = job.run();
+  CHECK(failures(result) == "");
+  for (int rank = 0; rank < 2; ++rank) CHECK(job.events(rank, "policy.refuse").empty());
+}
+
+TEST_CASE("fewer HCAs than the policy asks for", "[policy]") {
+  FabricJob job(1);
+  enforce(job, "[hca]\nmin_count = 3\n");
+  const JobResult result = job.run();
+  check_no_way_around(job, result);
+  INFO(failures(result));
+  CHECK(told(result, "2 usable HCA ports remain, the policy asks for 3."));
+  FabricJob enough(1);
+  enforce(enough, "[hca]\nmin_count = 2\n");
+  CHECK(failures(enough.run()) == "");
+  FabricJob alone(2, 1);
+  enforce(alone, "[hca]\nmin_count = 3\n");
+  CHECK(failures(alone.run()) == "");
+}
+
+TEST_CASE("the field's most common report, without the shim and in each mode", "[story]") {
+  for (const std::string mode : {"off", "observe", "warn", "enforce"}) {
+    INFO(mode);
+    FabricJob job(1, 2, NND_EXAMPLE_SCENARIOS "/front-end-bond.toml");
+    one_collective(job.spec);
+    auto& variables = job.spec.environment;
+    // NCCL retries for a minute by default.
+    variables.insert({{"NCCL_IB_MQP_RETRY_CNT", "2"}, {"NCCL_IB_MQP_RETRY_SLEEP_MSEC", "100"}});
+    if (mode == "off")
+      variables["NCCL_NET_PLUGIN"] = "none";
+    else
+      variables["NCCL_NET_DIAG_MODE"] = mode;
+    const JobResult result = job.run();
+    if (mode == "enforce") {
+      CHECK(failures(result) == "");
+      for (int rank = 0; rank < 2; ++rank) {
+        REQUIRE_FALSE(job.events(rank, "qp.create").empty());
+        for (const auto& event : job.events(rank, "qp.create"))
+          CHECK(event.at("dev").at("name") != "mlx5_bond_0");
+      }
+      continue;
+    }
+    CHECK(std::any_of(result.ranks.begin(), result.ranks.end(), [](const RankResult& rank) {
+      return has(rank.output, "Connection timed out");
+    }));
+    if (mode == "off") continue;
+    std::size_t timed_out = 0;
+    for (int rank = 0; rank < 2; ++rank) {
+      const auto warned = job.events(rank, "policy.warn");
+      REQUIRE_FALSE(warned.empty());
+      CHECK(warned[0].at("cause") == "DEV-BOND");
+      for (const auto& move : job.events(rank, "qp.transition")) {
+        if (move.value("errno", 0) != 110) continue;
+        ++timed_out;
+        REQUIRE(warned.size() == 2);  // the pair as well, before the kernel looked for the peer
+        CHECK(warned[1].at("cause") == "SUB-RAIL");
+        CHECK(warned[1].at("seq") < move.at("seq"));
+        CHECK(warned[1].at("sev") == (mode == "observe" ? "info" : "warn"));
+      }
+    }
+    CHECK(timed_out > 0);
   }
 }

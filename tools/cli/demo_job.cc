@@ -67,6 +67,10 @@ softcuda::JobSpec job_spec(const DemoJob& demo, std::size_t hosts) {
                       {"NCCL_NET_DIAG_MODE", demo.mode},
                       {"NCCL_DEBUG", "INFO"},
                       {"WORLD_SIZE", std::to_string(demo.ranks)}};
+  if (demo.mode == "off") {
+    spec.environment["NCCL_NET_PLUGIN"] = "none";
+    spec.environment.erase("NCCL_NET_DIAG_MODE");
+  }
   if (spec.nodes == 1) spec.environment["NCCL_SHM_DISABLE"] = "1";  // all over the network
   spec.library_path = {emulated::plugin_file().parent_path().string()};
   for (int rank = 0; rank < demo.ranks; ++rank)

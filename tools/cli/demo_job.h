@@ -12,7 +12,7 @@ struct DemoJob {
   std::string nccl;                // libnccl's file, or a name for the loader
   std::filesystem::path scenario;  // TOML
   int ranks = 2;
-  std::string mode = "warn";  // NCCL_NET_DIAG_MODE
+  std::string mode = "warn";  // NCCL_NET_DIAG_MODE, or "off": NCCL alone, without the shim
   // Exists. Each rank's event log (rank0.jsonl) and what it printed (rank0.out) are written here.
   std::filesystem::path log_dir;
 };
