@@ -67,10 +67,10 @@ TEST_CASE("the field's most common report: enforced, the job runs on the rails",
   REQUIRE(outcome.exit_code == 0);
   const json result = outcome.json();
   for (const auto& hca : result["hcas"])
-    CHECK(hca["verdict"] == (hca["name"] == "mlx5_bond_0" ? "refused" : "taken"));
+    CHECK(hca["verdict"] == (hca["dev"]["name"] == "mlx5_bond_0" ? "refused" : "taken"));
   REQUIRE_FALSE(result["connections"].empty());
   for (const auto& connection : result["connections"]) {
-    CHECK(connection["hca"] != "mlx5_bond_0");
+    CHECK(connection["dev"] != "mlx5_bond_0");
     CHECK(connection["bytes"] > 0);
   }
 }

@@ -11,7 +11,24 @@ using namespace nnd::integration;
 namespace {
 
 // Rails of two nodes, and on both a slow bond on a network of its own.
-const char* const kField = "front-end-bond.toml";
+const char* const kField = R"(
+[[host]]
+count = 2
+name = "node{h}"
+[[host.netdev]]
+name = "bond0"
+kind = "bond"
+slaves = ["eno1", "eno2"]
+speed_mbps = 25000
+address = "10.1.{h}.11/24"
+[[host.hca]]
+count = 3
+address = "10.200.{i}.{h+1}/24"
+[[host.hca]]
+name = "mlx5_bond_0"
+netdev = "bond0"
+speed_mbps = 25000
+)";
 
 // A policy file as long as the test runs.
 class PolicyFile {
