@@ -154,6 +154,8 @@ struct Sources {
   // errno of ibv_reg_dmabuf_mr(fd -1) by device name, where somebody asked: EOPNOTSUPP and
   // EPROTONOSUPPORT say that it can't be, EBADF that it can.
   std::map<std::string, int, std::less<>> dmabuf_errno;
+  // Also where HCAs are shown: not in every process of a job.
+  bool whole_pci_bus = false;
 
   static Sources of_process(const config::Settings& settings, int nccl_version);
 };
@@ -165,7 +167,7 @@ struct Node {
   bool rdma_unwanted = false;
   Network network;
   OobPick oob;
-  PciBus pci;
+  PciBus pci;  // its RDMA functions only where the whole bus was read
   System system;
   PeerMemory peer_memory;
   HcaFilter filter;

@@ -34,9 +34,13 @@ bool is_function(std::string_view name) {  // "0000:c1:00.0", not "pci0000:c0"
 
 }  // namespace
 
-PciBus read_pci_bus(const FileTree& sysfs) {
+PciBus read_pci_bus(const FileTree& sysfs, bool whole) {
   PciBus out;
-  for (const std::string& address : sysfs.list("bus/pci/devices")) {
+  std::vector<std::string> looked_at;
+  if (!whole) looked_at = sysfs.list("bus/pci/drivers/nvidia");
+  std::erase_if(looked_at, [](const std::string& name) { return !is_function(name); });
+  if (looked_at.empty()) looked_at = sysfs.list("bus/pci/devices");
+  for (const std::string& address : looked_at) {
     const std::string at = "bus/pci/devices/" + address;
     const unsigned long kind = hex(sysfs, at + "/class") >> 8;
     const bool display = kind == kVga || kind == k3d;

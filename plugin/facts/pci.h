@@ -23,8 +23,10 @@ struct PciBus {
   std::vector<PciFunction> rdma;
 };
 
-// One small file per function on the bus, and three more per GPU and RDMA function.
-PciBus read_pci_bus(const FileTree& sysfs);
+// One small file per function on the bus, and three more per GPU and RDMA function. A big node has
+// hundreds: unless the whole bus is wanted, only the GPUs that NVIDIA's driver has are looked at,
+// where it is loaded.
+PciBus read_pci_bus(const FileTree& sysfs, bool whole);
 
 // As NCCL names them (graph/topo.h, 2.18.3 to 2.30.7), nearest first.
 enum class PciDistance : std::uint8_t {

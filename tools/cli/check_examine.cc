@@ -80,6 +80,7 @@ Checked examine(const CheckInput& input) {
   out.settings = config::load_settings();
   out.policy = load_policy(input, out.settings);
   auto sources = facts::Sources::of_process(out.settings, input.nccl_version);
+  sources.whole_pci_bus = true;
   out.survey = look(out.settings, sources);
   for (const facts::VerbsDevice& device : out.survey.devices)
     if (device.dmabuf_errno >= 0) sources.dmabuf_errno[device.name] = device.dmabuf_errno;

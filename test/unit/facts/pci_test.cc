@@ -27,7 +27,7 @@ TEST_CASE("GPUs and RDMA hardware on the bus") {
   add_function(tree, "pci0000:80", "0000:82:00.0", "0x020700", "0x15b3", "1");
   add_function(tree, "pci0000:80", "0000:83:00.0", "0x020000", "0x8086", "1");  // plain Ethernet
   add_function(tree, "pci0000:80", "0000:84:00.0", "0x010802", "0x15b3", "1");  // storage
-  const PciBus bus = read_pci_bus(FileTree(tree.root()));
+  const PciBus bus = read_pci_bus(FileTree(tree.root()), true);
   REQUIRE(bus.gpus.size() == 1);
   CHECK(bus.gpus[0].address == "0000:01:00.0");
   CHECK(bus.gpus[0].path == "devices/pci0000:00/0000:00:01.0/0000:01:00.0");
@@ -35,7 +35,26 @@ TEST_CASE("GPUs and RDMA hardware on the bus") {
   REQUIRE(bus.rdma.size() == 2);
   CHECK(bus.rdma[0].address == "0000:81:00.0");
   CHECK(bus.rdma[1].numa == 1);
-  CHECK(read_pci_bus(FileTree(tree.root() + "/none")).gpus.empty());
+  CHECK(read_pci_bus(FileTree(tree.root() + "/none"), true).gpus.empty());
+}
+
+TEST_CASE("the GPUs alone are those that NVIDIA's driver has") {
+  Tree tree;
+  const std::string root = "devices/pci0000:00/";
+  add_function(tree, "pci0000:00", "0000:01:00.0", "0x030200", "0x10de", "0");
+  add_function(tree, "pci0000:00", "0000:02:00.0", "0x020700", "0x15b3", "1");
+  add_function(tree, "pci0000:00", "0000:03:00.0", "0x030200", "0x10de", "0");
+  const FileTree sysfs(tree.root());
+  CHECK(read_pci_bus(sysfs, false).gpus.size() == 2);  // without the driver they are looked for
+  tree.write("bus/pci/drivers/nvidia/bind", "")
+      .link("bus/pci/drivers/nvidia/module", "../../../../module/nvidia");
+  CHECK(read_pci_bus(sysfs, false).gpus.size() == 2);
+  tree.link("bus/pci/drivers/nvidia/0000:03:00.0", "../../../../" + root + "0000:03:00.0");
+  const PciBus bus = read_pci_bus(sysfs, false);
+  REQUIRE(bus.gpus.size() == 1);
+  CHECK(bus.gpus[0].path == root + "0000:03:00.0");
+  CHECK(bus.rdma.empty());
+  CHECK(read_pci_bus(sysfs, true).rdma.size() == 1);
 }
 
 TEST_CASE("how far two functions are from each other") {
