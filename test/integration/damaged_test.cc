@@ -97,3 +97,29 @@ TEST_CASE("a file that was replaced after it was loaded") {
   damaged.run_without();
   CHECK_THAT(damaged.complaint(), contains("its file was replaced: it has build id"));
 }
+
+TEST_CASE(
+    "an init that found nothing to wrap, and one that does after the plugin was loaded anew") {
+  Damaged damaged;
+  damaged.job->all(damaged.shim().request());
+  std::filesystem::rename(damaged.file, damaged.dir / "kept");
+  const auto inits = damaged.job->all({{"op", "init"}});
+  for (int rank = 0; rank < 2; ++rank) {
+    const auto& init = inits[static_cast<std::size_t>(rank)];
+    CHECK(init["rc"] != 0);
+    // 2.28.9 does so after a failed init too.
+    const json finalize{{"op", "finalize"}, {"context", init["context"]}};
+    CHECK(damaged.job->run(rank, finalize)["rc"] == 0);
+  }
+  damaged.job->all({{"op", "unload"}});
+  std::filesystem::rename(damaged.dir / "kept", damaged.file);
+  damaged.job.run_all(damaged.shim(), 2);
+  damaged.job.check_logs();
+  const auto events = damaged.job.log(0);
+  const auto loads = of_kind(events, "plugin.load");
+  REQUIRE(loads.size() == 2);
+  CHECK(loads[0]["sev"] == "warn");
+  CHECK_THAT(loads[0]["msg"].get<std::string>(), contains("No transport is wrapped"));
+  CHECK(loads[1]["inner"]["method"] == "shape");
+  check_lives(events, 4);
+}
