@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <fstream>
 
 #include "run_tool.h"
 #include "support/catch.h"
@@ -252,6 +253,32 @@ TEST_CASE("16 HCAs with 256 GIDs each are examined in less than a second") {
   CHECK(result["hcas"][15]["gids"].get<int>() > 250);
   CHECK(result["hcas"][15]["gid_types_unreadable"] == 0);
   CHECK(result["took_ms"].get<double>() < 1000);
+}
+
+TEST_CASE("the Kubernetes init container's command and its policy") {
+  std::ifstream file(std::string(NND_EXAMPLES) + "/kubernetes-init/pod.yaml");
+  std::vector<std::string> command;
+  std::string policy;
+  bool inside = false;
+  for (std::string line; std::getline(file, line);) {
+    const auto at = line.find("command: [");
+    if (at != std::string::npos) command = json::parse(line.substr(at + 9));
+    if (inside) policy += line + '\n';
+    inside = inside || line.find("policy.toml: |") != std::string::npos;
+  }
+  REQUIRE(command.size() > 2);
+  CHECK(command[0] == "nccl-net-diag");
+  CHECK(command[1] == "check");
+  const Scratch scratch;
+  const std::string mounted = scratch.file("policy.toml", policy);
+  const auto run = [&](const std::string& scenario) {
+    std::vector<std::string> arguments(command.begin() + 2, command.end());
+    std::replace(arguments.begin(), arguments.end(), std::string("/policy/policy.toml"), mounted);
+    arguments.insert(arguments.end(), {"--scenario", kScenarios + "/" + scenario + ".toml"});
+    return run_tool(arguments).exit_code;
+  };
+  CHECK(run("ib-8-hca") == 0);
+  CHECK(run("single-hca") == 1);
 }
 
 TEST_CASE("the examples turn the verdict into what a scheduler reads") {

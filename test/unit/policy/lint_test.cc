@@ -59,6 +59,7 @@ TEST_CASE("each variable, wrong and nearly wrong") {
       Row{"NCCL_IB_HCA", "^mlx5_1", "DEV-PREFIX", "also matches mlx5_10"},
       Row{"NCCL_IB_HCA", "^=mlx5_1", "", ""},
       Row{"NCCL_IB_HCA", "^mlx5_0,^mlx5_10", "DEV-PREFIX", "\"^mlx5_10\""},
+      Row{"NCCL_IB_HCA", "=mlx5_0,=mlx5_1", "DEV-PREFIX", "\"=mlx5_1\""},
       Row{"NCCL_IB_HCA", "=^mlx5_0", "DEV-PREFIX", "^ first"},
       Row{"NCCL_IB_HCA", "mlx5_0,mlx4_0", "DEV-PREFIX", "\"mlx4_0\" matches no HCA"},
       Row{"NCCL_IB_HCA", "mlx5_0:2", "DEV-PREFIX", "matches no HCA"},
@@ -174,7 +175,7 @@ TEST_CASE("NCCL 2.28.3 to 2.29.7 need the plugin's reference kept") {
     CHECK(lint({}, version).size() == 1);
     CHECK(lint({{"NCCL_NET_PLUGIN_REF_COUNT", "1"}}, version).empty());
   }
-  for (const int version : {0, 22707, 23003}) CHECK(lint({}, version).empty());
+  for (const int version : {0, 22707, 22802, 22908, 23003}) CHECK(lint({}, version).empty());
 }
 
 TEST_CASE("values that files and other processes have") {
