@@ -285,6 +285,28 @@ TEST_CASE("a host that meets nothing over there is broken", "[ping]") {
   CHECK(result["result"]["broken"].size() == 2);
 }
 
+TEST_CASE("where nothing may be used, or there is nothing, no pair is pinged", "[ping]") {
+  const Hosts refused(kFlat);
+  const Variables strict{
+      {"NCCL_NET_DIAG_MODE", "enforce"},
+      {"NCCL_NET_DIAG_POLICY", refused.file("strict.toml", "[hca]\ndeny = [\"mlx5_*\"]\n")}};
+  const auto listener = refused.listen(strict);
+  const Outcome outcome = refused.call({}, strict)->wait();
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.exit_code == 1);
+  CHECK(outcome.json()["pairs"].empty());
+  CHECK_FALSE(outcome.json()["result"]["broken"].empty());
+  CHECK(listener->wait().exit_code == 0);
+
+  const Hosts bare("[[host]]\ncount = 2\nname = \"node{h}\"\n");
+  const auto other = bare.listen();
+  const Outcome nothing = bare.call({})->wait();
+  INFO(nothing.out << nothing.err);
+  CHECK(nothing.exit_code == 3);
+  CHECK(nothing.json()["pairs"].empty());
+  CHECK(other->wait().exit_code == 0);
+}
+
 TEST_CASE("who doesn't know the token gets nothing, and disturbs nobody", "[ping]") {
   const Hosts hosts(kFlat);
   const auto listener = hosts.listen();

@@ -37,7 +37,8 @@ int version_code(const std::string& text) {
 
 // "mlx5_0:1" by NCCL's number. The port that NCCL tells has something added to it where several
 // devices seem to share a PCI place (realPort in v2.28.9-1 src/transport/net_ib.cc); but the n-th
-// device of a name is the n-th port of that HCA that is taken.
+// device of a name is the n-th port of that HCA that is taken. Empty: it is none, as where the
+// policy has left nothing.
 std::vector<std::string> port_names(const json& devices, const json& check) {
   std::map<std::string, std::vector<int>> ports;
   for (const auto& hca : check.value("hcas", json::array()))
@@ -48,8 +49,7 @@ std::vector<std::string> port_names(const json& devices, const json& check) {
     const auto name = device.value("name", "");
     const auto& own = ports[name];
     const auto number = seen[name]++;
-    out.push_back(
-        fmt::format("{}:{}", name, number < own.size() ? own[number] : device.value("port", 0)));
+    out.push_back(number < own.size() ? fmt::format("{}:{}", name, own[number]) : "");
   }
   return out;
 }

@@ -188,7 +188,8 @@ void add_failure(const json& from, const json& to, json& out) {
 }  // namespace
 
 std::vector<std::string> select_ports(const json& host, const std::vector<std::string>& patterns) {
-  const auto ports = host.value("devices", std::vector<std::string>());
+  auto ports = host.value("devices", std::vector<std::string>());
+  std::erase(ports, "");
   if (patterns.empty()) return ports;
   std::vector<std::string> out;
   for (const auto& pattern : patterns) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string_view>
@@ -42,6 +43,16 @@ std::vector<std::string> lonely_ports(const json& pairs, const PingScope& scope)
   return order;
 }
 
+json check_result_of(const json& host) {
+  return host.value("check", json::object()).value("result", json::object());
+}
+
+bool refuses(const std::vector<json>& hosts) {
+  return std::any_of(hosts.begin(), hosts.end(), [](const json& host) {
+    return check_result_of(host).value("refused", 0) != 0;
+  });
+}
+
 // What is wrong, in sentences. Pairs of ends in different subnets that nothing joins are not wrong
 // as long as each port meets another.
 json broken(const std::vector<json>& hosts, const json& pairs, const PingScope& scope) {
@@ -50,7 +61,7 @@ json broken(const std::vector<json>& hosts, const json& pairs, const PingScope& 
     const std::string name = host.value("host", "?");
     if (host.contains("problem"))
       out.push_back(fmt::format("{}: {}", name, host.at("problem").get<std::string>()));
-    const auto result = host.value("check", json::object()).value("result", json::object());
+    const auto result = check_result_of(host);
     for (const auto& fault : result.value("broken", json::array()))
       out.push_back(fmt::format("{}: {}", name, fault.get<std::string>()));
     if (const auto refused = result.value("refused", 0); refused != 0)
@@ -82,9 +93,9 @@ json ping_result(const std::vector<json>& hosts, const std::vector<json>& pairs,
   out["planned"] = scope.planned;
   out["ended"] = ended.empty() ? json() : json(ended);
   const auto faults = broken(hosts, out["pairs"], scope);
-  const int code = !ended.empty() || (pairs.empty() && faults.empty()) ? kNotExamined
-                   : faults.empty()                                    ? kFine
-                                                                       : kBroken;
+  const int code = !ended.empty() || (pairs.empty() && !refuses(hosts)) ? kNotExamined
+                   : faults.empty()                                     ? kFine
+                                                                        : kBroken;
   std::string text = fmt::format("{} of {} pairs can talk", states.at("reachable"), pairs.size());
   std::size_t apart = 0;
   for (const auto& pair : pairs) apart += pair.at("apart").get<bool>() ? 1 : 0;
