@@ -13,7 +13,7 @@ namespace {
 
 // None of these locks is held for as long, but its holder may have to wait for a processor.
 constexpr long kPatienceNs = 1'000'000'000;
-constexpr long kAtOnceNs = 20'000'000;  // for one lock while others are held
+constexpr long kAtOnceNs = 250'000'000;  // for one lock while others are held
 
 timespec from_now(long ns) {
   timespec time{};
