@@ -110,7 +110,7 @@ json rules_of(const json& from, const json& to) {
     for (auto rule : report.value("events", json::object()).value("rules", json::array())) {
       rule["end"] = end;
       const auto same = [&](const json& other) {
-        return other.value("rule", "") == rule.value("rule", "") && other.at("end") == end;
+        return other.value("rule", "") == rule.value("rule", "") && other.at("end") == rule["end"];
       };
       if (std::none_of(out.begin(), out.end(), same)) out.push_back(std::move(rule));
     }
