@@ -31,7 +31,7 @@ void parse_with_rails(std::string_view entry, std::vector<HcaEntry>& entries) {
   HcaEntry out;
   const auto next = [&entry] {
     const auto colon = entry.find(':');
-    const std::string part(entry.substr(0, colon));
+    std::string part(entry.substr(0, colon));
     entry = colon == std::string_view::npos ? std::string_view() : entry.substr(colon + 1);
     return part;
   };

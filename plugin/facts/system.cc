@@ -120,8 +120,10 @@ void read_environment(const Environment& environment, System& out) {
     if (!name.starts_with("NCCL_") && !name.starts_with("UCX_")) continue;
     out.environment.emplace_back(name, secret(name) ? "<hidden>" : value);
     // Our own are often meant to differ from process to process.
-    if (!name.starts_with("NCCL_NET_DIAG_"))
-      out.environment_hash = fnv1a(name + '=' + value + '\n', out.environment_hash);
+    if (name.starts_with("NCCL_NET_DIAG_")) continue;
+    for (const std::string_view part : {std::string_view(name), std::string_view("="),
+                                        std::string_view(value), std::string_view("\n")})
+      out.environment_hash = fnv1a(part, out.environment_hash);
   }
 }
 

@@ -140,10 +140,10 @@ std::string tell_late(int api, const context::Connection& about, std::string_vie
       qp_state < 0   ? "no QP was made yet: the peer has not come or not answered"
       : qp_state < 2 ? "QPs were made, the peer has not sent its own"
                      : "QPs are ready, the peer has not said that its own are";
-  const std::string sentence =
-      std::string(stage) + " has not ended after " + std::to_string(age_ns / 1'000'000) +
-      " ms, and the policy's deadline is " +
-      std::to_string(static_cast<long>(deadline_sec * 1000)) + " ms; stage: " + where;
+  std::string sentence = std::string(stage) + " has not ended after " +
+                         std::to_string(age_ns / 1'000'000) + " ms, and the policy's deadline is " +
+                         std::to_string(static_cast<long>(deadline_sec * 1000)) +
+                         " ms; stage: " + where;
   Event e(EventId::kConnFail, Severity::kError);
   add_about(e, api, about);
   e.add("stage", stage).add("age_us", to_us(age_ns)).add("polls", polls);

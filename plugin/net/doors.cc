@@ -107,7 +107,7 @@ std::string install_verbs(const inner::Found& found, const void* caller,
   verbs::set_pair_policy(guard::may_pair);
   const verbs::InstallResult result = verbs::install(nccl_image(found, caller), settings);
   if (result.ok) return {};
-  const std::string problem = result.problem.empty() ? "it can't be put in place" : result.problem;
+  std::string problem = result.problem.empty() ? "it can't be put in place" : result.problem;
   if (!other_transport) guard::cannot_enforce(problem);
   return problem;
 }

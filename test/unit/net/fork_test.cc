@@ -59,7 +59,7 @@ TEST_CASE("fork waits for what a lock guards, also where its holder waits for an
       const std::lock_guard guard(*outer);
       locked = true;
       while (!forking) std::this_thread::yield();
-      for (int i = 0; i < 100; ++i) std::this_thread::yield();
+      for (int i = 0; i < 3; ++i) std::this_thread::yield();
       const std::lock_guard both(*inner);
       written = 1;
     });
