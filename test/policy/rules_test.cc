@@ -357,14 +357,14 @@ void check_broken(const Rule& rule) {
 
 }  // namespace
 
-TEST_CASE("every rule that is broken is told, and refused where that is asked for") {
+TEST_CASE("every rule that is broken is told, and refused where that is asked for", "[rules]") {
   for (const Rule& rule : rules()) {
     INFO(rule.verdict << " " << rule.lint << "\n" << rule.broken.scenario << rule.broken.policy);
     check_broken(rule);
   }
 }
 
-TEST_CASE("every rule that is nearly broken is silent") {
+TEST_CASE("every rule that is nearly broken is silent", "[rules]") {
   for (const Rule& rule : rules()) {
     INFO(rule.verdict << " " << rule.lint << "\n" << rule.near.scenario << rule.near.policy);
     const Side& side = rule.near;
