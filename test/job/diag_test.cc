@@ -46,3 +46,20 @@ TEST_CASE("every collective on sixteen ranks", "[many]") {
   for (int rank = 0; rank < 16; ++rank) CHECK_FALSE(job.events(rank, "plugin.load").empty());
   CHECK(used_hcas(job).size() > 1);  // NCCL chooses how many rails its rings take
 }
+
+TEST_CASE("sixty-four ranks on eight nodes", "[.][very-many]") {
+  FabricJob job(8, 8);
+  job.spec.environment["NCCL_MAX_NCHANNELS"] = "2";
+  job.spec.environment["NCCL_DEBUG"] = "WARN";
+  job.spec.deadline_sec = 1700;
+  job.spec.actions = {{.kind = Kind::kCreate},
+                      {.kind = Kind::kCollective, .bytes = 100000},
+                      {.kind = Kind::kDestroy}};
+  CHECK(failures(job.run()) == "");
+  int connected = 0;
+  for (int rank = 0; rank < 64; ++rank) {
+    CHECK_FALSE(job.events(rank, "plugin.load").empty());
+    connected += job.events(rank, "conn.ready").empty() ? 0 : 1;
+  }
+  CHECK(connected >= 8);  // each node's way in and out
+}

@@ -8,8 +8,17 @@
 
 namespace nnd::test {
 
+namespace {
+
+const char* scenario_for(int gpus_per_node, int nodes) {
+  if (nodes > 2) return "eight-big-nodes.toml";
+  return gpus_per_node > 2 ? "two-big-nodes.toml" : "two-nodes.toml";
+}
+
+}  // namespace
+
 FabricJob::FabricJob(int gpus_per_node, int nodes, std::filesystem::path scenario) {
-  if (scenario.empty()) scenario = gpus_per_node > 2 ? "two-big-nodes.toml" : "two-nodes.toml";
+  if (scenario.empty()) scenario = scenario_for(gpus_per_node, nodes);
   spec.nccl = nccl_library();
   spec.nodes = nodes;
   spec.gpus_per_node = gpus_per_node;

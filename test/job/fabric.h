@@ -12,8 +12,8 @@
 
 namespace nnd::test {
 
-// A job on the nodes of two-nodes.toml (or another scenario) with NCCL_NET_PLUGIN=diag, each rank
-// logging to a file of its own.
+// A job on the smallest of this directory's scenarios that has room for it (or on another one),
+// with NCCL_NET_PLUGIN=diag, each rank logging to a file of its own.
 class FabricJob {
  public:
   explicit FabricJob(int gpus_per_node, int nodes = 2, std::filesystem::path scenario = {});
