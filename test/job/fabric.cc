@@ -23,7 +23,7 @@ FabricJob::FabricJob(int gpus_per_node, int nodes, std::filesystem::path scenari
   spec.nodes = nodes;
   spec.gpus_per_node = gpus_per_node;
   spec.inherit_nccl_settings = false;
-  spec.deadline_sec = 120;
+  spec.deadline_sec = kDeadlineSec;
   spec.grace_sec = 10;
   spec.environment = {{"NCCL_NET_PLUGIN", "diag"},
                       {"NCCL_DEBUG", "INFO"},

@@ -59,7 +59,7 @@ softcuda::JobSpec socket_job(int nodes, int gpus_per_node) {
   spec.nccl = nccl_library();
   spec.nodes = nodes;
   spec.gpus_per_node = gpus_per_node;
-  spec.deadline_sec = 120;
+  spec.deadline_sec = kDeadlineSec;
   spec.grace_sec = 10;
   spec.environment = {{"NCCL_IB_DISABLE", "1"},
                       {"NCCL_SOCKET_IFNAME", "lo"},
@@ -116,7 +116,7 @@ std::string failures(const softcuda::JobResult& result) {
     if (rank.signal) text << "rank " << rank.rank << ": signal " << *rank.signal << "\n";
     if (rank.late) text << "rank " << rank.rank << ": not done at the deadline\n";
     if (rank.stopped) text << "rank " << rank.rank << ": stopped after another had failed\n";
-    if (!rank.done) text << tail(rank.output) << rank.stacks;
+    if (!rank.done || rank.signal) text << tail(rank.output) << rank.stacks;
   }
   if (text.str().empty() && !result.ok()) text << "a rank ended early\n";
   constexpr std::size_t kMost = 40000;

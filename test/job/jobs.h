@@ -9,6 +9,13 @@
 
 namespace nnd::test {
 
+// For a job of the tests; sanitizers slow a rank down tenfold.
+#if defined(NND_ADDRESS_SANITIZER) || defined(NND_THREAD_SANITIZER)
+inline constexpr double kDeadlineSec = 500;
+#else
+inline constexpr double kDeadlineSec = 120;
+#endif
+
 // The library under test: $NND_TEST_NCCL, a version in the cache; the test is skipped where it is
 // not there. Its number as NCCL gives it, such as 22809.
 const std::string& nccl_library();

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <link.h>
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <string_view>
@@ -29,6 +30,12 @@ int answer_unknown(const char* name) {
   return kNotSupported;
 }
 
+// Their names, for as long as NCCL may call them.
+std::deque<std::string>& unplayed() {
+  static auto& names = *new std::deque<std::string>;
+  return names;
+}
+
 // cudaMalloc, but not cudart::... nor cuda_helper.
 bool is_runtime_entry(std::string_view name) {
   return name.size() > 4 && name.starts_with("cuda") && name[4] >= 'A' && name[4] <= 'Z';
@@ -52,7 +59,7 @@ std::string plan_patches(std::uintptr_t base, const SymbolTable& table,
     }
     const void* target = find_api(symbol.name);
     if (target == nullptr)
-      target = make_thunk((new std::string(symbol.name))->c_str(), answer_unknown);  // lives on
+      target = make_thunk(unplayed().emplace_back(symbol.name).c_str(), answer_unknown);
     if (target == nullptr) return "no memory for a thunk";
     patches.push_back({at, target});
   }

@@ -303,6 +303,9 @@ class Job {
     while (process.output.get() >= 0) read_output(i);
     RankResult& result = result_.ranks[i];
     if (WIFSIGNALED(status) && !result.late && !result.stopped) result.signal = WTERMSIG(status);
+    // A sanitizer's verdict, for instance, comes last of all.
+    if (result.done && WIFEXITED(status) && WEXITSTATUS(status) != 0)
+      result.error = fmt::format("exit status {}", WEXITSTATUS(status));
     if (!result.done && spec_.grace_sec && !grace_end_)
       grace_end_ = Clock::now() + seconds(*spec_.grace_sec);
     let_meet();

@@ -59,7 +59,7 @@ std::string load_nvml() {
       "libnvidia-ml.so.1",
       {softcuda_nvml_begin, static_cast<std::size_t>(softcuda_nvml_end - softcuda_nvml_begin)});
   if (nvml.handle == nullptr) return nvml.error;
-  auto& list = *new std::vector<StubGpu>;  // the library keeps a pointer to it
+  static auto& list = *new std::vector<StubGpu>;  // the library keeps a pointer to it
   for (const PciAddress& gpu : gpus())
     list.push_back({gpu.domain, gpu.bus, gpu.device, gpu.function});
   const StubGpus given{list.data(), list.size(), kComputeMajor, kComputeMinor};
