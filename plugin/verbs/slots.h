@@ -21,10 +21,11 @@ struct SlotResult {
   std::string error;      // why a slot could not be written
 };
 
-// Asks `replace` for every imported function of the module, and writes what
-// it returns (null: leave) into that function's JUMP_SLOT and GLOB_DAT slots. Pages that the loader
-// made read-only (RELRO, -z now) are read-only again afterwards. The module must stay loaded
-// meanwhile. Safe while other threads call through the slots.
+// Asks `replace` for every imported function of the module, and writes what it returns (null:
+// leave) into that function's JUMP_SLOT and GLOB_DAT slots, and into the module's constants that
+// hold its address (R_*_64). Pages that the loader made read-only (RELRO, -z now) are read-only
+// again afterwards. The module must stay loaded meanwhile. Safe while other threads call through
+// the slots.
 SlotResult redirect(const inner::Module& module,
                     const std::function<void*(const Import&)>& replace);
 

@@ -1,10 +1,10 @@
 #include "compare.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+
+#include "support/temp_dir.h"
 
 namespace bench {
 
@@ -13,17 +13,14 @@ int compare(int argc, char** argv, nlohmann::json (*measure)(const Arguments& ar
     std::fprintf(stderr, "%s LIBNCCL SCENARIO ROUNDS\n", argv[0]);
     return 2;
   }
-  std::string directory = (std::filesystem::temp_directory_path() / "nnd-bench.XXXXXX").string();
-  if (!mkdtemp(directory.data())) return 2;
-  int result = 0;
   try {
-    std::puts(measure({argv[1], argv[2], std::atoi(argv[3]), directory}).dump().c_str());
+    const nnd::test::TempDir directory;
+    std::puts(measure({argv[1], argv[2], std::atoi(argv[3]), directory.path()}).dump().c_str());
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%s: %s\n", argv[0], e.what());
-    result = 1;
+    return 1;
   }
-  std::filesystem::remove_all(directory);
-  return result;
+  return 0;
 }
 
 nnd::driver::RankOptions rank_on(nnd::emulated::Fabric& fabric, std::size_t host,

@@ -22,10 +22,7 @@ void move_and_count(const driver::Traffic& traffic, std::uint64_t bytes) {
   EmulatedJob job(two_hosts());
   const auto setup = job->setup(shim());
   REQUIRE(setup[0]["properties"][0]["max_recvs"] >= traffic.group);
-  std::vector<driver::Link> links{job->ring(1).front()};
-  job->open(links);
-  CHECK(job->move(links, traffic) == std::vector<std::uint64_t>{bytes});
-  job->close(links);
+  CHECK(job->carry({job->ring(1).front()}, traffic) == std::vector<std::uint64_t>{bytes});
   job->finish();
   job->exit();
   job.check_logs();

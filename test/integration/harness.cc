@@ -82,10 +82,7 @@ void check_logs(const fs::path& dir) {
 void EmulatedJob::run_all(const driver::Transport& transport, int channels,
                           const driver::Traffic& traffic) {
   job_->setup(transport);
-  auto links = job_->ring(channels);
-  job_->open(links);
-  job_->move(links, traffic);
-  job_->close(links);
+  job_->carry(job_->ring(channels), traffic);
   job_->finish();
   job_->exit();
 }

@@ -57,10 +57,7 @@ TEST_CASE("the plugin is loaded again after it was closed") {
   EmulatedJob job(two_hosts());
   for (int round = 0; round < 3; ++round) {
     job->setup(shim());
-    auto links = job->ring(2);
-    job->open(links);
-    job->move(links, {});
-    job->close(links);
+    job->carry(job->ring(2));
     job->finish();
   }
   job->exit();
@@ -170,10 +167,7 @@ TEST_CASE("where the log can't be written the job goes on, and NCCL's log says s
   EmulatedJob job(two_hosts(), 2, variables);
   if (full) unsetenv("NND_EMULATOR");
   job->setup(shim());
-  auto links = job->ring(2);
-  job->open(links);
-  for (const auto bytes : job->move(links, {})) CHECK(bytes == 1 << 20);
-  job->close(links);
+  for (const auto bytes : job->carry(job->ring(2))) CHECK(bytes == 1 << 20);
   job->finish();
   const std::string lines = job->rank(0).run({{"op", "logs"}})["lines"].dump();
   CHECK_THAT(lines, contains(full ? "File too large" : "no event log"));

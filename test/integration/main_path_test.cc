@@ -19,12 +19,9 @@ TEST_CASE("NCCL's own IB transport moves verified data over the emulated fabric"
   const auto setup = job->setup(builtin());
   REQUIRE(setup[0]["devices"] == 9);
   CHECK(setup[0]["properties"][8]["name"] == "mlx5_bond_0");
-  auto links = job->ring(9);
-  job->open(links);
   driver::Traffic traffic;
   traffic.sizes = {0, 1, 4097, 1 << 20};
-  for (const auto bytes : job->move(links, traffic)) CHECK(bytes == 1 + 4097 + (1 << 20));
-  job->close(links);
+  for (const auto bytes : job->carry(job->ring(9), traffic)) CHECK(bytes == 1 + 4097 + (1 << 20));
   job->finish();
   job->exit();
 }
@@ -33,13 +30,10 @@ TEST_CASE("through the shim, every connection is logged with its QPs") {
   EmulatedJob job(kScenario);
   const auto setup = job->setup(shim());
   REQUIRE(setup[0]["devices"] == 9);
-  auto links = job->ring(9);
-  job->open(links);
   driver::Traffic traffic;
   traffic.sizes = {0, 1, 4097, 1 << 20};
   traffic.offset = 3;
-  const auto moved = job->move(links, traffic);
-  job->close(links);
+  const auto moved = job->carry(job->ring(9), traffic);
   job->finish();
   job->exit();
   job.check_logs();
@@ -84,10 +78,7 @@ TEST_CASE("a virtual device made of two carries a connection with the QPs of bot
   link.to = 1;
   link.from_dev = made[0]["dev"];
   link.to_dev = made[1]["dev"];
-  std::vector<driver::Link> links{link};
-  job->open(links);
-  job->move(links, {});
-  job->close(links);
+  job->carry({link});
   job->finish();
   job->exit();
   job.check_logs();

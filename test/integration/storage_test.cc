@@ -64,12 +64,7 @@ class JobOnTmpfs {
   JobOnTmpfs& operator=(const JobOnTmpfs&) = delete;
 
   EmulatedJob& job() { return job_; }
-  void work() {
-    auto links = job_->ring(2);
-    job_->open(links);
-    job_->move(links, {});
-    job_->close(links);
-  }
+  void work() { job_->carry(job_->ring(2)); }
   // Nothing more can be written there.
   void fill() {
     std::ofstream ballast(ballast_file(), std::ios::binary);
@@ -201,12 +196,7 @@ TEST_CASE("a black box that is truncated in the middle of traffic") {
   CHECK(job->rank(0).wait(send)["bytes"] == 400 * 262144);
   CHECK(job->rank(1).wait(recv)["bytes"] == 400 * 262144);
   job->close(links);
-  for (int i = 0; i < 5; ++i) {
-    auto more = job->ring(2);
-    job->open(more);
-    job->move(more, {});
-    job->close(more);
-  }
+  for (int i = 0; i < 5; ++i) job->carry(job->ring(2));
   job->finish();
   job->exit();
   job.check_logs();
@@ -240,13 +230,10 @@ TEST_CASE("a memory cgroup at its limit: no black box on a tmpfs, and nobody is 
     return;
   }
   job->setup(shim());
-  auto links = job->ring(2);
-  job->open(links);
   driver::Traffic traffic;
   traffic.sizes = {65536};
   traffic.repeat = 50;
-  job->move(links, traffic);
-  job->close(links);
+  job->carry(job->ring(2), traffic);
   job->finish();
   const auto lines = job->rank(0).run({{"op", "logs"}})["lines"].dump();
   CHECK_THAT(lines, contains("no black box: can't allocate"));

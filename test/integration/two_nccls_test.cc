@@ -45,10 +45,7 @@ TEST_CASE("of two NCCLs in a process the first is wrapped and the second runs wi
   second.close(plain);
   second.finish();
   // The first one goes on, also with what it asks for anew.
-  auto more = job->ring(1);
-  job->open(more);
-  job->move(more, {});
-  job->close(more);
+  job->carry(job->ring(1));
   job->close(wrapped);
   job->finish();
   const auto lines = job->rank(0).run({{"op", "logs"}})["lines"];

@@ -63,10 +63,10 @@ std::string host_name() {
   return name.data();
 }
 
-std::vector<PingAddress> read_hosts(const std::string& file, int tasks) {
+std::vector<TcpAddress> read_hosts(const std::string& file, int tasks) {
   std::ifstream in(file);
   if (!in) throw CallError(kWrongCall, "hosts", fmt::format("{} can't be read", file), file);
-  std::vector<PingAddress> out;
+  std::vector<TcpAddress> out;
   for (std::string line; std::getline(in, line);) {
     line = line.substr(0, line.find_first_of("# \t\r"));
     if (!line.empty()) out.push_back(parse_ping_address(line));
@@ -119,11 +119,11 @@ int listen(Options& options) {
   auto& run = options.run;
   const bool made = run.token.empty();
   if (made) run.token = new_token();
-  const PingAddress address =
-      options.listen.empty() ? PingAddress{"", kPingPort} : parse_ping_address(options.listen);
+  const TcpAddress address =
+      options.listen.empty() ? TcpAddress{"", kPingPort} : parse_ping_address(options.listen);
   return listen_for_ping(run, address, [&](const std::string& port) {
     const auto name = address.host.empty() ? host_name() : address.host;
-    const auto target = PingAddress{name, port}.text();
+    const auto target = TcpAddress{name, port}.text();
     if (options.json)
       fmt::print("{}\n", json{{"listening", {{"address", name}, {"port", std::stoi(port)}}},
                               {"token", made ? json(run.token) : json()}}

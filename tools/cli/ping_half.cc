@@ -40,6 +40,20 @@ void expect(const json& reply, const char* stage) {
     throw Failed{stage, fmt::format("{} did not end in time", stage), 0, true};
 }
 
+// What the exception that is being handled says. One that is none of the transport's goes on.
+void tell_failure(json& report) {
+  try {
+    throw;
+  } catch (const Failed& failed) {
+    report.update(
+        {{"stage", failed.stage}, {"why", failed.why}, {"rc", failed.rc}, {"late", failed.late}});
+  } catch (const PingStopped& stopped) {
+    report.update({{"why", stopped.what()}, {"late", stopped.late()}});
+  } catch (const driver::Error& error) {
+    report["why"] = error.what();
+  }
+}
+
 }  // namespace
 
 PingHalf::PingHalf(const PingHost& host, int attempt, PingTick tick)
@@ -69,13 +83,8 @@ json PingHalf::prepare(const std::string& hca, int dev) {
     expect(listening, "listen");
     listener_ = listening.at("listener");
     return {{"handle", listening.at("handle")}};
-  } catch (const Failed& failed) {
-    report.update({{"stage", failed.stage}, {"why", failed.why}, {"rc", failed.rc}});
-  } catch (const PingStopped& stopped) {
-    report["why"] = stopped.what();
-    report["late"] = stopped.late();
-  } catch (const driver::Error& error) {
-    report["why"] = error.what();
+  } catch (...) {
+    tell_failure(report);
   }
   return finish(std::move(report));
 }
@@ -92,14 +101,8 @@ json PingHalf::go(const PingRequest& request) {
     expect(rank_.ask({{"op", "close"}, {"listener", listener_}}, left()), "close");
     expect(rank_.ask({{"op", "finalize"}, {"context", context_}}, left()), "finalize");
     report["done"] = true;
-  } catch (const Failed& failed) {
-    report.update(
-        {{"stage", failed.stage}, {"why", failed.why}, {"rc", failed.rc}, {"late", failed.late}});
-  } catch (const PingStopped& stopped) {
-    report["why"] = stopped.what();
-    report["late"] = stopped.late();
-  } catch (const driver::Error& error) {
-    report["why"] = error.what();
+  } catch (...) {
+    tell_failure(report);
   }
   return finish(std::move(report));
 }

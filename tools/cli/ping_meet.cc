@@ -10,7 +10,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <memory>
 
 #include "cli/call_error.h"
 #include "cli/exit_code.h"
@@ -26,21 +25,13 @@ constexpr int kTickMs = 50;
 constexpr auto kHandshakePatience = std::chrono::seconds(5);
 constexpr std::size_t kMostStrangers = 32;
 
-struct FreeAddresses {
-  void operator()(addrinfo* list) const { freeaddrinfo(list); }
-};
-using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
-
-Addresses resolve(const PingAddress& address, int flags) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = flags;
-  addrinfo* list = nullptr;
-  const char* const host = address.host.empty() ? nullptr : address.host.c_str();
-  if (const int error = getaddrinfo(host, address.port.c_str(), &hints, &list))
-    throw CallError(kWrongCall, "address",
-                    fmt::format("{}: {}", address.text(), gai_strerror(error)), address.text());
-  return Addresses(list);
+Addresses addresses_of(const TcpAddress& address, int flags) {
+  std::string why;
+  Addresses out = find_addresses(address, flags, why);
+  if (!out)
+    throw CallError(kWrongCall, "address", fmt::format("{}: {}", address.text(), why),
+                    address.text());
+  return out;
 }
 
 std::string text_of(const sockaddr_storage& address, socklen_t size) {
@@ -103,34 +94,15 @@ std::optional<Wire> prove(int fd, const std::string& token, const json& about,
 
 }  // namespace
 
-std::string PingAddress::text() const {
-  return host.find(':') == std::string::npos ? host + ":" + port : "[" + host + "]:" + port;
+TcpAddress parse_ping_address(const std::string& text) {
+  if (auto address = parse_tcp_address(text, kPingPort)) return *address;
+  throw CallError(kWrongCall, "address", fmt::format("\"{}\" is no HOST or HOST:PORT", text), text);
 }
 
-PingAddress parse_ping_address(const std::string& text) {
-  PingAddress out{text, kPingPort};
-  const auto bracket = text.starts_with('[') ? text.find(']') : std::string::npos;
-  const auto colon = text.rfind(':');
-  if (bracket != std::string::npos) {
-    out.host = text.substr(1, bracket - 1);
-    if (bracket + 1 < text.size()) {
-      out.port = text[bracket + 1] == ':' ? text.substr(bracket + 2) : "";
-    }
-  } else if (colon != std::string::npos && text.find(':') == colon) {
-    out = {text.substr(0, colon), text.substr(colon + 1)};
-  }
-  const bool number =
-      !out.port.empty() && out.port.find_first_not_of("0123456789") == std::string::npos;
-  if (out.host.empty() || !number || out.port.size() > 5 || std::stoi(out.port) > 65535)
-    throw CallError(kWrongCall, "address", fmt::format("\"{}\" is no HOST or HOST:PORT", text),
-                    text);
-  return out;
-}
-
-Wire call_listener(const PingAddress& address, const std::string& token, const json& about,
+Wire call_listener(const TcpAddress& address, const std::string& token, const json& about,
                    PingClock::time_point deadline, const std::function<bool()>& stop) {
   std::string why = "no answer";
-  const Addresses addresses = resolve(address, 0);
+  const Addresses addresses = addresses_of(address, 0);
   for (;;) {
     for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
       const int fd = connect_in_time(*one, why);
@@ -153,19 +125,9 @@ Wire call_listener(const PingAddress& address, const std::string& token, const j
   }
 }
 
-Doorway::Doorway(const PingAddress& address, std::string token) : token_(std::move(token)) {
+Doorway::Doorway(const TcpAddress& address, std::string token) : token_(std::move(token)) {
   std::string why;
-  const Addresses addresses = resolve(address, AI_PASSIVE);
-  for (const addrinfo* one = addresses.get(); one != nullptr && fd_ < 0; one = one->ai_next) {
-    const int fd = socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (fd >= 0 && bind(fd, one->ai_addr, one->ai_addrlen) == 0 && ::listen(fd, SOMAXCONN) == 0) {
-      fd_ = fd;
-    } else {
-      why = std::strerror(errno);
-      if (fd >= 0) close(fd);
-    }
-  }
+  fd_ = listen_on(addresses_of(address, AI_PASSIVE), why);
   if (fd_ < 0)
     throw CallError(kNotExamined, "listen",
                     fmt::format("cannot listen on {}: {}", address.text(), why), address.text());

@@ -9,33 +9,28 @@
 #include <vector>
 
 #include "cli/ping_wire.h"
+#include "cli/tcp.h"
 
 namespace nnd::cli {
 
 using PingClock = std::chrono::steady_clock;
 
-struct PingAddress {
-  std::string host, port;
-  std::string text() const;  // "host:port", "[::1]:port"
-};
-
 inline constexpr const char* kPingPort = "18515";  // where --listen listens and HOST is called
 
 // "host", "host:port", "[::1]", "[::1]:port". Throws CallError.
-PingAddress parse_ping_address(const std::string& text);
+TcpAddress parse_ping_address(const std::string& text);
 
 // Tries until the listener is there and both have proven that they know the token. Throws CallError
 // at the deadline, when `stop` is true, and at once when the listener refuses.
-Wire call_listener(const PingAddress& address, const std::string& token,
-                   const nlohmann::json& about, PingClock::time_point deadline,
-                   const std::function<bool()>& stop);
+Wire call_listener(const TcpAddress& address, const std::string& token, const nlohmann::json& about,
+                   PingClock::time_point deadline, const std::function<bool()>& stop);
 
 // Where callers come in.
 class Doorway {
  public:
   // Listens on this host's address of that name, or on all where it is empty. port "0": any.
   // Throws CallError.
-  Doorway(const PingAddress& address, std::string token);
+  Doorway(const TcpAddress& address, std::string token);
   ~Doorway();
   Doorway(const Doorway&) = delete;
   Doorway& operator=(const Doorway&) = delete;

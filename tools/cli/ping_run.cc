@@ -121,7 +121,7 @@ json about(const char* role, int task) { return {{"role", role}, {"task", task}}
 
 }  // namespace
 
-int listen_for_ping(const PingRun& run, const PingAddress& address,
+int listen_for_ping(const PingRun& run, const TcpAddress& address,
                     const std::function<void(const std::string&)>& told_port) {
   Doorway doorway(address, run.token);
   told_port(doorway.port());
@@ -152,7 +152,7 @@ int listen_for_ping(const PingRun& run, const PingAddress& address,
   }
 }
 
-json ping_listener(const PingRun& run, const PingAddress& address) {
+json ping_listener(const PingRun& run, const TcpAddress& address) {
   auto listener = call_listener(address, run.token, about("conductor", 0), run.deadline, run.stop);
   const LocalAgent own(run.host);
   std::vector<Wire> wires;
@@ -162,7 +162,7 @@ json ping_listener(const PingRun& run, const PingAddress& address) {
 }
 
 json ping_as_task(const PingRun& run, const LaunchedTask& task,
-                  const std::vector<PingAddress>& hosts) {
+                  const std::vector<TcpAddress>& hosts) {
   if (task.task != 0) {
     auto wire =
         call_listener(hosts.front(), run.token, about("agent", task.task), run.deadline, run.stop);

@@ -25,15 +25,15 @@ struct PingRun {
 
 // Listens, serves one ping. told_port: called with the port once there is one. The exit code.
 // Throws CallError.
-int listen_for_ping(const PingRun& run, const PingAddress& address,
+int listen_for_ping(const PingRun& run, const TcpAddress& address,
                     const std::function<void(const std::string& port)>& told_port);
 
 // Pings the listener at that address: ping_result(). Throws CallError.
-nlohmann::json ping_listener(const PingRun& run, const PingAddress& address);
+nlohmann::json ping_listener(const PingRun& run, const TcpAddress& address);
 
 // As a launcher's task, one a host: task 0 conducts between all hosts and returns the result, the
 // others serve and return null. hosts: by task; port: where task 0 listens. Throws CallError.
 nlohmann::json ping_as_task(const PingRun& run, const LaunchedTask& task,
-                            const std::vector<PingAddress>& hosts);
+                            const std::vector<TcpAddress>& hosts);
 
 }  // namespace nnd::cli

@@ -1,14 +1,12 @@
 #include "cli/rendezvous.h"
 
 #include <fmt/format.h>
-#include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <memory>
 
 #include "cli/call_error.h"
 #include "cli/exit_code.h"
@@ -22,59 +20,28 @@ namespace {
 constexpr const char* kGreeting = "nccl-net-diag rehearse 1";
 constexpr int kTickMs = 100;
 
-struct FreeAddresses {
-  void operator()(addrinfo* list) const { freeaddrinfo(list); }
-};
-using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
-
-Addresses resolve(const RootAddress& root) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* list = nullptr;
-  if (const int error = getaddrinfo(root.host.c_str(), root.port.c_str(), &hints, &list))
-    throw CallError(kWrongCall, "root",
-                    fmt::format("{}:{}: {}", root.host, root.port, gai_strerror(error)),
-                    root.host + ":" + root.port);
-  return Addresses(list);
-}
-
-int open_socket(const addrinfo& address) {
-  return socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+Addresses addresses_of(const TcpAddress& root) {
+  std::string why;
+  Addresses out = find_addresses(root, 0, why);
+  if (!out)
+    throw CallError(kWrongCall, "root", fmt::format("{}: {}", root.text(), why), root.text());
+  return out;
 }
 
 }  // namespace
 
-RootAddress parse_root(const std::string& text) {
-  const auto colon = text.rfind(':');
-  RootAddress root;
-  if (colon != std::string::npos) root = {text.substr(0, colon), text.substr(colon + 1)};
-  if (root.host.size() > 2 && root.host.front() == '[' && root.host.back() == ']')
-    root.host = root.host.substr(1, root.host.size() - 2);
-  const bool number =
-      !root.port.empty() && root.port.find_first_not_of("0123456789") == std::string::npos;
-  if (root.host.empty() || !number || root.port.size() > 5 || std::stoi(root.port) > 65535)
-    throw CallError(kWrongCall, "root", fmt::format("\"{}\" is no HOST:PORT", text), text);
-  return root;
+TcpAddress parse_root(const std::string& text) {
+  if (auto root = parse_tcp_address(text, "")) return *root;
+  throw CallError(kWrongCall, "root", fmt::format("\"{}\" is no HOST:PORT", text), text);
 }
 
-MeetingPlace::MeetingPlace(const RootAddress& root, int tasks, json welcome)
+MeetingPlace::MeetingPlace(const TcpAddress& root, int tasks, json welcome)
     : tasks_(tasks), welcome_(std::move(welcome)) {
   std::string why;
-  const Addresses addresses = resolve(root);
-  for (const addrinfo* one = addresses.get(); one != nullptr && fd_ < 0; one = one->ai_next) {
-    const int fd = open_socket(*one), on = 1;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (fd >= 0 && bind(fd, one->ai_addr, one->ai_addrlen) == 0 && ::listen(fd, SOMAXCONN) == 0) {
-      fd_ = fd;
-    } else {
-      why = std::strerror(errno);
-      if (fd >= 0) close(fd);
-    }
-  }
+  fd_ = listen_on(addresses_of(root), why);
   if (fd_ < 0)
     throw CallError(kNotExamined, "root",
-                    fmt::format("task 0 cannot listen on {}:{}: {}", root.host, root.port, why),
-                    root.host + ":" + root.port);
+                    fmt::format("task 0 cannot listen on {}: {}", root.text(), why), root.text());
 }
 
 MeetingPlace::~MeetingPlace() { close(fd_); }
@@ -125,16 +92,16 @@ std::vector<int> MeetingPlace::lost() const {
   return out;
 }
 
-Visit::Visit(const RootAddress& root, int task, Clock::time_point deadline,
+Visit::Visit(const TcpAddress& root, int task, Clock::time_point deadline,
              const std::function<bool()>& stop) {
   std::string why = "nobody said welcome";
-  const Addresses addresses = resolve(root);
+  const Addresses addresses = addresses_of(root);
   while (!welcome_.is_object()) {
     if (stop()) throw CallError(kNotExamined, "interrupted", "interrupted");
     if (Clock::now() >= deadline)
       throw CallError(kNotExamined, "root",
-                      fmt::format("task 0 was not reached at {}:{}: {}", root.host, root.port, why),
-                      root.host + ":" + root.port);
+                      fmt::format("task 0 was not reached at {}: {}", root.text(), why),
+                      root.text());
     if (socket_ && !socket_->closed()) {
       if (const auto said = socket_->receive()) welcome_ = said->value("welcome", json());
       poll(nullptr, 0, kTickMs);
@@ -142,7 +109,7 @@ Visit::Visit(const RootAddress& root, int task, Clock::time_point deadline,
     }
     socket_.reset();
     for (const addrinfo* one = addresses.get(); one != nullptr && !socket_; one = one->ai_next) {
-      const int fd = open_socket(*one);
+      const int fd = socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
       if (fd >= 0 && connect(fd, one->ai_addr, one->ai_addrlen) == 0) {
         socket_.emplace(fd);
         socket_->send({{"hello", kGreeting}, {"task", task}});

@@ -11,22 +11,19 @@
 #include <vector>
 
 #include "cli/json_socket.h"
+#include "cli/tcp.h"
 
 namespace nnd::cli {
 
-struct RootAddress {
-  std::string host, port;
-};
-
 // "host:port" or "[::1]:port". Throws CallError.
-RootAddress parse_root(const std::string& text);
+TcpAddress parse_root(const std::string& text);
 
 // Task 0's side.
 class MeetingPlace {
  public:
   // Listens on this host's address of that name. welcome: told to each task that comes. Throws
   // CallError.
-  MeetingPlace(const RootAddress& root, int tasks, nlohmann::json welcome);
+  MeetingPlace(const TcpAddress& root, int tasks, nlohmann::json welcome);
   ~MeetingPlace();
   MeetingPlace(const MeetingPlace&) = delete;
   MeetingPlace& operator=(const MeetingPlace&) = delete;
@@ -64,7 +61,7 @@ class Visit {
 
   // Tries until task 0 is there and has said welcome. Throws CallError at the deadline or when
   // `stop` is true.
-  Visit(const RootAddress& root, int task, Clock::time_point deadline,
+  Visit(const TcpAddress& root, int task, Clock::time_point deadline,
         const std::function<bool()>& stop);
 
   const nlohmann::json& welcome() const { return welcome_; }

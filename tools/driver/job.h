@@ -81,6 +81,9 @@ class Job {
   // The same for one link, with the replies instead of an exception: {"send", "recv"}.
   nlohmann::json try_move(const Link& link, const Traffic& traffic, int deadline_ms = 20000);
 
+  // Opens the links, moves the traffic over them, and closes them; throws and returns as these do.
+  std::vector<std::uint64_t> carry(std::vector<Link> links, const Traffic& traffic = {});
+
   // Closes what is open, in the order of the links: sender, receiver, listener.
   void close(std::vector<Link>& links);
 

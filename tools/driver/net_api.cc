@@ -137,11 +137,6 @@ class NetApiOf final : public NetApi {
       return result(table_.regMr(comm, data, size, type, mhandle));
   }
 
-  int reg_mr_dmabuf(void* comm, void* data, std::size_t size, int type, std::uint64_t offset,
-                    int fd, void** mhandle) override {
-    return result(table_.regMrDmaBuf(comm, data, size, type, offset, fd, mhandle));
-  }
-
   int dereg_mr(void* comm, void* mhandle) override { return result(table_.deregMr(comm, mhandle)); }
 
   int isend(void* comm, void* data, std::size_t size, int tag, void* mhandle,

@@ -56,8 +56,6 @@ class NetApi {
   virtual int connect(void* ctx, int dev, void* handle, void** send_comm) = 0;
   virtual int accept(void* listen_comm, void** recv_comm) = 0;
   virtual int reg_mr(void* comm, void* data, std::size_t size, int type, void** mhandle) = 0;
-  virtual int reg_mr_dmabuf(void* comm, void* data, std::size_t size, int type,
-                            std::uint64_t offset, int fd, void** mhandle) = 0;
   virtual int dereg_mr(void* comm, void* mhandle) = 0;
   virtual int isend(void* comm, void* data, std::size_t size, int tag, void* mhandle,
                     void** request) = 0;

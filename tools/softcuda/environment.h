@@ -13,7 +13,4 @@ namespace softcuda {
 // settings NCCL chooses kernels that softcuda refuses with an error.
 std::vector<std::pair<std::string, std::string>> required_environment();
 
-// Overwrites what the environment has under these names.
-void set_required_environment();
-
 }  // namespace softcuda

@@ -13,7 +13,7 @@ using nlohmann::json;
 
 namespace {
 
-RootAddress free_root() { return {"127.0.0.1", std::to_string(nnd::test::free_port())}; }
+TcpAddress free_root() { return {"127.0.0.1", std::to_string(nnd::test::free_port())}; }
 
 const auto kLater = std::chrono::seconds(60);
 

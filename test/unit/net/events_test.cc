@@ -57,6 +57,28 @@ const Json& the(const std::vector<Json>& log, const char* event) {
   return *found;
 }
 
+// The log of a connect that fails when a verb, or none, failed in it.
+std::vector<Json> log_of_failed_connect(const char* failed_verb, int failed_errno) {
+  static const char* verb;
+  static int error;
+  verb = failed_verb;
+  error = failed_errno;
+  static nccl_abi::NetV12 table;
+  table = *fake::transport<nccl_abi::NetV12>();
+  table.connect = [](void*, int, void*, void**, nccl_abi::NetDeviceHandle**) {
+    nnd::context::current().failed_verb = verb;
+    nnd::context::current().failed_errno = error;
+    return Result::kSystemError;
+  };
+  AsNccl<nccl_abi::NetV12> n(&table);
+  return log_of([&] {
+    n.init();
+    AsNccl<nccl_abi::NetV12>::Handle handle{};
+    void* send = nullptr;
+    n.connect(0, handle, &send);
+  });
+}
+
 }  // namespace
 
 TEST_CASE("a connection's life is told") {
@@ -129,20 +151,7 @@ TEST_CASE("a connection's life is told") {
 }
 
 TEST_CASE("a failed connect tells the verb that failed") {
-  static nccl_abi::NetV12 table;
-  table = *fake::transport<nccl_abi::NetV12>();
-  table.connect = [](void*, int, void*, void**, nccl_abi::NetDeviceHandle**) {
-    nnd::context::current().failed_verb = "ibv_modify_qp";
-    nnd::context::current().failed_errno = 110;
-    return Result::kSystemError;
-  };
-  AsNccl<nccl_abi::NetV12> n(&table);
-  const auto log = log_of([&] {
-    n.init();
-    AsNccl<nccl_abi::NetV12>::Handle handle{};
-    void* send = nullptr;
-    n.connect(0, handle, &send);
-  });
+  const auto log = log_of_failed_connect("ibv_modify_qp", 110);
   const Json& fail = the(log, "conn.fail");
   CHECK(fail["rc"] == 2);
   CHECK(fail["stage"] == "connect");
@@ -160,28 +169,14 @@ TEST_CASE("a failure has the catalogue's cause, or only what is known of it") {
     int error;
     const char* cause;
   };
-  static Row row;
-  row = GENERATE(Row{"ibv_modify_qp", 22, "QP-22"}, Row{"ibv_modify_qp", 113, "QP-113"},
-                 Row{"ibv_create_qp", 22, "QP-22"}, Row{"ibv_create_qp", 12, "LIM-MEMLOCK2"},
-                 Row{"ibv_create_cq", 12, "LIM-MEMLOCK2"}, Row{"ibv_reg_mr", 12, "LIM-MEMLOCK2"},
-                 Row{"ibv_reg_mr_iova2", 22, "MR-22"}, Row{"ibv_alloc_pd", 12, "VERBS-12"},
-                 Row{"ibv_query_gid", 5, "VERBS-5"}, Row{nullptr, 0, "RC-2"});
+  const auto row =
+      GENERATE(Row{"ibv_modify_qp", 22, "QP-22"}, Row{"ibv_modify_qp", 113, "QP-113"},
+               Row{"ibv_create_qp", 22, "QP-22"}, Row{"ibv_create_qp", 12, "LIM-MEMLOCK2"},
+               Row{"ibv_create_cq", 12, "LIM-MEMLOCK2"}, Row{"ibv_reg_mr", 12, "LIM-MEMLOCK2"},
+               Row{"ibv_reg_mr_iova2", 22, "MR-22"}, Row{"ibv_alloc_pd", 12, "VERBS-12"},
+               Row{"ibv_query_gid", 5, "VERBS-5"}, Row{nullptr, 0, "RC-2"});
   CAPTURE(row.verb, row.error);
-  static nccl_abi::NetV12 table;
-  table = *fake::transport<nccl_abi::NetV12>();
-  table.connect = [](void*, int, void*, void**, nccl_abi::NetDeviceHandle**) {
-    nnd::context::current().failed_verb = row.verb;
-    nnd::context::current().failed_errno = row.error;
-    return Result::kSystemError;
-  };
-  AsNccl<nccl_abi::NetV12> n(&table);
-  const auto log = log_of([&] {
-    n.init();
-    AsNccl<nccl_abi::NetV12>::Handle handle{};
-    void* send = nullptr;
-    n.connect(0, handle, &send);
-  });
-  CHECK(the(log, "conn.fail")["cause"] == row.cause);
+  CHECK(the(log_of_failed_connect(row.verb, row.error), "conn.fail")["cause"] == row.cause);
 }
 
 TEST_CASE("a failed test has the status of its own connection's completion as its cause") {

@@ -85,29 +85,24 @@ TEST_CASE("a child that is forked while connections are made can finalize") {
   table.closeSend = table.closeListen = table.finalize = [](void*) { return Result::kSuccess; };
   AsNccl<nccl_abi::NetV12> n(&table);
   n.init();
+  const auto one_connection = [&n] {
+    AsNccl<nccl_abi::NetV12>::Handle handle{};
+    void* listener = nullptr;
+    void* send = nullptr;
+    n.listen(0, handle, &listener);
+    n.connect(0, handle, &send);
+    if (send != nullptr) n.net.closeSend(send);
+    n.net.closeListen(listener);
+  };
   std::atomic<bool> end{false};
   std::vector<std::thread> threads;
   for (int i = 0; i < 3; ++i)
     threads.emplace_back([&] {
-      while (!end) {
-        AsNccl<nccl_abi::NetV12>::Handle handle{};
-        void* listener = nullptr;
-        void* send = nullptr;
-        n.listen(0, handle, &listener);
-        n.connect(0, handle, &send);
-        if (send != nullptr) n.net.closeSend(send);
-        n.net.closeListen(listener);
-      }
+      while (!end) one_connection();
     });
   for (int i = 0; i < 100; ++i) {
     REQUIRE(holds_in_child([&] {
-      AsNccl<nccl_abi::NetV12>::Handle handle{};
-      void* listener = nullptr;
-      void* send = nullptr;
-      n.listen(0, handle, &listener);
-      n.connect(0, handle, &send);
-      if (send != nullptr) n.net.closeSend(send);
-      n.net.closeListen(listener);
+      one_connection();
       return n.net.finalize(n.ctx) == Result::kSuccess;
     }));
   }

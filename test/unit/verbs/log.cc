@@ -1,15 +1,13 @@
 #include "log.h"
 
-#include <unistd.h>
-
 #include <chrono>
-#include <cstdlib>
 #include <fstream>
 #include <stdexcept>
 #include <thread>
 
 #include "record/event.h"
 #include "record/recorder.h"
+#include "support/temp_dir.h"
 
 namespace {
 
@@ -19,16 +17,11 @@ using nlohmann::json;
 class Log {
  public:
   Log() {
-    if (::mkdtemp(directory_) == nullptr) throw std::runtime_error("mkdtemp");
     nnd::config::Settings settings;
-    settings.file = file_ = std::string(directory_) + "/log.jsonl";
+    settings.file = file_ = directory_ / "log.jsonl";
     nnd::record::start(settings);
   }
-  ~Log() {
-    nnd::record::stop();
-    ::unlink(file_.c_str());
-    ::rmdir(directory_);
-  }
+  ~Log() { nnd::record::stop(); }
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
@@ -55,7 +48,7 @@ class Log {
   std::vector<json> events;
 
  private:
-  char directory_[32] = "/tmp/nnd-verbs-XXXXXX";
+  nnd::test::TempDir directory_;
   std::string file_;
   std::streamoff offset_ = 0;
   int marks_ = 0;
