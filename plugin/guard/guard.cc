@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "context/fork_mutex.h"
+#include "context/immortal.h"
 #include "facts/events.h"
 #include "policy/events.h"
 #include "policy/judge.h"
@@ -36,8 +37,8 @@ std::atomic<const policy::Judgement*> g_judgement{nullptr};
 std::atomic<const char*> g_refusal{nullptr};
 
 context::ForkMutex& lock() {
-  static auto& instance = *new context::ForkMutex;  // NCCL may call while we exit
-  return instance;
+  static context::Immortal<context::ForkMutex> instance;
+  return *instance;
 }
 
 const InEffect& in_effect() {

@@ -11,6 +11,7 @@
 
 #include "context/current.h"
 #include "context/fork_mutex.h"
+#include "context/immortal.h"
 #include "guard/guard.h"
 #include "policy/pair.h"
 #include "verbs/fields.h"
@@ -97,8 +98,8 @@ struct Told {
 };
 
 Told& told() {
-  static Told& instance = *new Told;  // NCCL may call while we exit
-  return instance;
+  static context::Immortal<Told> instance;
+  return *instance;
 }
 
 std::string key_of(const verbs::QpInfo& qp) {

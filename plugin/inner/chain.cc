@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "context/fork_mutex.h"
+#include "context/immortal.h"
 #include "inner/module.h"
 #include "inner/nccl.h"
 #include "inner/owner.h"
@@ -134,10 +135,10 @@ Plugin load(const std::string& name, int net_version) {
 
 // Loads once: neither the handle count nor the choice changes afterwards.
 Plugin load_once(const std::string& name, int net_version) {
-  static auto& mutex = *new context::ForkMutex;
-  static auto& known = *new std::map<std::pair<std::string, int>, Plugin>;
-  const std::lock_guard lock(mutex);
-  const auto [place, is_new] = known.try_emplace({name, net_version});
+  static context::Immortal<context::ForkMutex> mutex;
+  static context::Immortal<std::map<std::pair<std::string, int>, Plugin>> known;
+  const std::lock_guard lock(*mutex);
+  const auto [place, is_new] = known->try_emplace({name, net_version});
   if (is_new) place->second = load(name, net_version);
   return place->second;
 }
@@ -176,8 +177,8 @@ struct Last {
   Found found;
 };
 Last& last() {
-  static auto& l = *new Last;  // never destroyed: NCCL may call while the process exits
-  return l;
+  static context::Immortal<Last> instance;
+  return *instance;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "context/fork_mutex.h"
+#include "context/immortal.h"
 #include "inner/nccl.h"
 #include "inner/owner.h"
 #include "inner/search.h"
@@ -37,8 +38,8 @@ struct Cache {
   std::vector<Known> known;
 };
 Cache& cache() {
-  static auto& c = *new Cache;  // never destroyed: NCCL may call while the process exits
-  return c;
+  static context::Immortal<Cache> instance;
+  return *instance;
 }
 
 std::string api(int version) { return "net API v" + std::to_string(version); }

@@ -8,6 +8,7 @@
 
 #include "context/current.h"
 #include "context/fork_mutex.h"
+#include "context/immortal.h"
 #include "inner/chain.h"
 #include "inner/module.h"
 #include "inner/search.h"
@@ -86,8 +87,8 @@ struct Choice {
   const GinV11* backend = nullptr;
 };
 Choice& choice() {
-  static auto& c = *new Choice;  // never destroyed: NCCL may call while the process exits
-  return c;
+  static context::Immortal<Choice> instance;
+  return *instance;
 }
 
 // The slots in which GIN makes its QPs, behind the name of who makes them.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "context/immortal.h"
+
 namespace nnd::inner {
 namespace {
 
@@ -144,8 +146,8 @@ std::optional<Module> module_of(const void* address) {
 
 const Module& own_module() {
   static const char here = 0;
-  static const auto& own = *new Module(module_of(&here).value_or(Module{}));
-  return own;
+  static context::Immortal<Module> own(module_of(&here).value_or(Module{}));
+  return *own;
 }
 
 const void* exported_symbol(const Module& module, const char* name) {

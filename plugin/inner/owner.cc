@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "context/fork_mutex.h"
+#include "context/immortal.h"
 
 namespace nnd::inner {
 namespace {
@@ -14,8 +15,8 @@ struct Owner {
   std::optional<Module> module;
 };
 Owner& owner() {
-  static auto& o = *new Owner;  // never destroyed: NCCL may call while the process exits
-  return o;
+  static context::Immortal<Owner> instance;
+  return *instance;
 }
 
 bool still_loaded(const Module& module) {

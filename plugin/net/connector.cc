@@ -5,6 +5,7 @@
 #include <string>
 
 #include "context/fork_mutex.h"
+#include "context/immortal.h"
 #include "net/devices.h"
 #include "net/session.h"
 #include "record/clock.h"
@@ -25,7 +26,7 @@ struct Comms {
 };
 
 Comms& comms() {
-  static Comms* const instance = new Comms;  // never destroyed: NCCL may call while we exit
+  static context::Immortal<Comms> instance;
   return *instance;
 }
 
@@ -85,7 +86,7 @@ std::uint64_t comm_of(void* ctx) noexcept {
 }  // namespace
 
 Attempts& attempts() noexcept {
-  static Attempts* const instance = new Attempts;
+  static context::Immortal<Attempts> instance;
   return *instance;
 }
 
@@ -137,7 +138,8 @@ ConnectPoll::ConnectPoll(int api, void* ctx, int dev, void* handle) noexcept
 
 const context::Connection& ConnectPoll::about() const noexcept {
   static constexpr context::Connection kUnknown{};
-  return attempt_ != nullptr ? attempt_->about : kUnknown;
+  if (attempt_ == nullptr) return kUnknown;
+  return attempt_->about;
 }
 
 Result ConnectPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcept {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "context/fork_mutex.h"
+#include "context/immortal.h"
 #include "net/session.h"
 
 namespace nnd::net {
@@ -17,7 +18,7 @@ struct Table {
 };
 
 Table& table() {
-  static Table* const instance = new Table;  // never destroyed: NCCL may call while we exit
+  static context::Immortal<Table> instance;
   return *instance;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "context/immortal.h"
 #include "facts/events.h"
 #include "facts/node.h"
 #include "facts/sysfs.h"
@@ -143,14 +144,14 @@ std::array<std::uint8_t, 16> gid(const std::string& name, int port) {
 }  // namespace
 
 Doors& doors() {
-  static Doors* const instance = new Doors{
+  static context::Immortal<Doors> instance(Doors{
       config::load_settings,
       start,
       find,
       install_verbs,
       hca_summary,
       gid,
-      {guard::network_refusal, guard::refuses_at_init, counted, guard::connect_deadline_sec}};
+      {guard::network_refusal, guard::refuses_at_init, counted, guard::connect_deadline_sec}});
   return *instance;
 }
 

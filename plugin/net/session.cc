@@ -6,6 +6,7 @@
 #include <string>
 
 #include "context/fork_mutex.h"
+#include "context/immortal.h"
 #include "inner/nccl.h"
 #include "net/launch.h"
 #include "net/requests.h"
@@ -62,7 +63,7 @@ std::string line;  // under line_lock
 }  // namespace
 
 const config::Settings& settings() {
-  static const config::Settings* const instance = new config::Settings(doors().load_settings());
+  static context::Immortal<config::Settings> instance(doors().load_settings());
   return *instance;
 }
 

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "context/fork_mutex.h"
+#include "context/immortal.h"
 #include "verbs/fields.h"
 #include "verbs/gid.h"
 #include "verbs/handlers.h"
@@ -39,8 +41,8 @@ struct Book {
 };
 
 Book& book() {
-  static Book& instance = *new Book;  // outlives every thread of NCCL's
-  return instance;
+  static context::Immortal<Book> instance;
+  return *instance;
 }
 
 std::atomic<DevicesSeen> g_seen{nullptr};
@@ -89,8 +91,9 @@ int hide(const Library& lib, ibv_device** list, Book& all,
 bool wants_facts_first(ibv_device** list, int count) {
   const FactsFirst first = g_first.load(std::memory_order_acquire);
   if (first == nullptr) return false;
-  std::vector<std::string> names;
-  for (int i = 0; i < count; ++i) names.emplace_back(list[i]->name);
+  std::vector<std::string> names(static_cast<std::size_t>(count));
+  std::transform(list, list + count, names.begin(),
+                 [](const ibv_device* one) { return one->name; });
   return first(names);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "context/fork_mutex.h"
+#include "context/immortal.h"
 
 namespace nnd::verbs {
 namespace {
@@ -25,8 +26,8 @@ constexpr unsigned kMaxIndex = 65536;  // far above every HCA's table
 
 context::ForkMutex g_mutex;
 std::vector<PortGids>& seen() {
-  static auto& tables = *new std::vector<PortGids>;  // outlives every thread of NCCL's
-  return tables;
+  static context::Immortal<std::vector<PortGids>> tables;
+  return *tables;
 }
 
 std::vector<ibv_gid>* table_of(const ibv_context* context, unsigned port) {

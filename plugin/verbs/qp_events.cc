@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "context/fork_mutex.h"
+#include "context/immortal.h"
 #include "facts/node.h"
 #include "facts/subnet.h"
 #include "verbs/clock.h"
@@ -168,8 +169,8 @@ using AttributeSet = std::tuple<const ibv_context*, unsigned, int, int, int, int
 
 context::ForkMutex g_read_back_mutex;
 std::vector<AttributeSet>& read_back_sets() {
-  static auto& sets = *new std::vector<AttributeSet>;  // outlives every thread of NCCL's
-  return sets;
+  static context::Immortal<std::vector<AttributeSet>> sets;
+  return *sets;
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <new>
 #include <utility>
 
+#include "context/immortal.h"
+
 namespace nnd::verbs {
 namespace {
 
@@ -176,8 +178,9 @@ void QpTable::unlock_all() noexcept {
 
 QpTable& qp_table() {
   static QpTable& table = []() -> QpTable& {
+    static context::Immortal<QpTable> instance;
     context::in_forked_child([] { qp_table().unlock_all(); });
-    return *new QpTable;  // outlives every thread of NCCL's
+    return *instance;
   }();
   return table;
 }
