@@ -47,6 +47,34 @@ TEST_CASE("every collective on sixteen ranks", "[many]") {
   CHECK(used_hcas(job).size() > 1);  // NCCL chooses how many rails its rings take
 }
 
+// As on a real node of eight GPUs and eight HCAs with GPUDirect: NCCL takes the HCA on the GPU's
+// own PCI switch. Without NVLink, between the nodes' rings, that needs NCCL_CROSS_NIC.
+TEST_CASE("the data of rank i of sixteen goes over HCA i", "[many]") {
+  FabricJob job(8);
+  nnd::test::avoid_lost_segments(job.spec);
+  job.spec.environment["NCCL_CROSS_NIC"] = "1";
+  constexpr std::size_t kBytes = 100008;
+  job.spec.actions = {
+      {.kind = Kind::kCreate},
+      {.kind = Kind::kCollective, .bytes = kBytes},
+      {.kind = Kind::kCollective, .collective = Collective::kSendRecv, .bytes = kBytes},
+      {.kind = Kind::kSplit, .made = 1, .parts = 8},  // a communicator of each rail
+      {.kind = Kind::kCollective, .comm = 1, .bytes = kBytes},
+      {.kind = Kind::kDestroy, .comm = 1},
+      {.kind = Kind::kDestroy}};
+  CHECK(failures(job.run()) == "");
+  for (int rank = 0; rank < 16; ++rank) {
+    INFO("rank " << rank);
+    int used = 0;
+    for (const auto& event : job.events(rank, "conn.close")) {
+      if (event.at("bytes") == 0) continue;  // 2.18 connects trees too
+      CHECK(event.at("dev").at("name") == "mlx5_" + std::to_string(rank % 8));
+      ++used;
+    }
+    CHECK(used >= 2);
+  }
+}
+
 TEST_CASE("sixty-four ranks on eight nodes", "[.][very-many]") {
   FabricJob job(8, 8);
   job.spec.environment["NCCL_MAX_NCHANNELS"] = "2";

@@ -15,13 +15,17 @@ std::string place(const char* pattern, std::size_t number) {
 
 Gpu next_gpu(const Host& host) {
   const std::size_t number = host.gpus.size();
-  return {place("0000:%02x:00.0", 0x11 + number * 3), place("0000:%02x:01.0", 0x0f + number * 3),
-          0};
+  const std::string parent = number < host.hcas.size() ? host.hcas[number].parent
+                                                       : place("0000:%02x:01.0", 0x0f + number * 3);
+  return {place("0000:%02x:00.0", 0x11 + number * 3), parent, 0};
 }
 
+// That of an HCA below the same root port.
 int numa_at(const Host& host, const std::string& parent) {
-  const auto near = std::find_if(host.hcas.begin(), host.hcas.end(),
-                                 [&](const Hca& hca) { return hca.parent == parent; });
+  const auto root_port = [](const std::string& chain) { return chain.substr(0, chain.find('/')); };
+  const auto near = std::find_if(host.hcas.begin(), host.hcas.end(), [&](const Hca& hca) {
+    return root_port(hca.parent) == root_port(parent);
+  });
   return near == host.hcas.end() ? 0 : near->numa;
 }
 
@@ -42,8 +46,8 @@ void parse_gpus(const toml::table& table, Host& host, const ParseState& state) {
     TomlReader reader(table, "[[host.gpu]]", state.file, {{'i', i}});
     reader.number("count", 1, 1, 16);
     Gpu gpu = next_gpu(host);
-    gpu.pci = reader.text("pci", gpu.pci);
-    gpu.parent = reader.text("parent", gpu.parent);
+    read_place(reader, gpu.pci, gpu.parent);
+    if (gpu.pci.empty()) reader.fail("pci", "a GPU has a PCI address");
     gpu.numa = static_cast<int>(reader.number("numa", numa_at(host, gpu.parent), -1, 64));
     reader.finish();
     host.gpus.push_back(std::move(gpu));

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "softverbs/pci.h"
 #include "softverbs/scenario_parse.h"
 #include "softverbs/words.h"
 
@@ -157,6 +158,17 @@ void make_ports(const toml::table& table, const Counters& counters, int host_num
 
 }  // namespace
 
+void read_place(TomlReader& reader, std::string& pci, std::string& parent) {
+  pci = reader.text("pci", pci);
+  if (!pci.empty() && !is_pci_address(pci))
+    reader.fail("pci", "\"" + pci + "\" is no PCI address such as 0000:17:00.0");
+  parent = reader.text("parent", parent);
+  if (bridges(parent).empty())
+    reader.fail("parent", "\"" + parent +
+                              "\" is no PCI address such as 0000:0f:01.0, nor several, "
+                              "from the root port down, with / between them");
+}
+
 std::string mac_address(int host_number, int device_number, int port) {
   char text[18];
   std::snprintf(text, sizeof text, "02:5e:%02x:%02x:%02x:%02x", (host_number >> 8) & 0xff,
@@ -181,9 +193,10 @@ void parse_hcas(const toml::table& table, int host_number, Host& host, ParseStat
     hca.sys_image_guid = hca.node_guid;
     char place[16];
     std::snprintf(place, sizeof place, "0000:%02x:00.0", 0x10 + device * 3);
-    hca.pci = hca.look == Look::kRxe ? "" : reader.text("pci", place);
+    if (hca.look != Look::kRxe) hca.pci = place;
     std::snprintf(place, sizeof place, "0000:%02x:01.0", 0x0f + device * 3);
-    hca.parent = reader.text("parent", place);
+    hca.parent = place;
+    read_place(reader, hca.pci, hca.parent);
     hca.physfn = reader.text("physfn", "");
     hca.numa = static_cast<int>(reader.number("numa", count > 1 && i >= count / 2 ? 1 : 0, -1, 64));
     hca.pcie_max_width = static_cast<int>(reader.number("pcie_max_width", 16, 1, 16));

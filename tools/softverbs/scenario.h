@@ -51,7 +51,8 @@ struct Hca {
   std::uint64_t node_guid = 0;
   std::uint64_t sys_image_guid = 0;
   std::string pci;     // "0000:17:00.0", empty: no device path in sysfs
-  std::string parent;  // the bridge above it, under the host bridge
+  std::string parent;  // the bridges above it, the root port first: "0000:0f:01.0", or with a
+                       // switch's two, "0000:0f:01.0/0000:40:00.0/0000:41:00.0"
   std::string physfn;  // PCI address of the physical function that this is a virtual one of
   int numa = 0;
   int pcie_width = 16;
@@ -69,7 +70,7 @@ struct Hca {
 // A GPU is a place on the PCI bus, for NCCL to choose HCAs by (tools/softcuda plays it).
 struct Gpu {
   std::string pci;     // "0000:11:00.0"
-  std::string parent;  // the bridge above it; by default that of the HCA with the same number
+  std::string parent;  // as an HCA's; by default that of the HCA with the same number
   int numa = 0;        // by default that HCA's
 };
 

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "config/toml_text.h"
+#include "softverbs/pci.h"
 
 namespace softverbs {
 
@@ -152,6 +153,8 @@ void check_scenario(const Scenario& scenario) {
         }
       }
     }
+    if (const std::string problem = twice_on_pci(host); !problem.empty())
+      fail("host \"" + host.name + "\": " + problem);
     for (const Netdev& netdev : host.netdevs)
       for (const std::string& other : {netdev.master, netdev.parent})
         if (!other.empty() && !host.find_netdev(other))

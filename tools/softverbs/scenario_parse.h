@@ -21,6 +21,8 @@ void parse_hcas(const toml::table& table, int host_number, Host& host, ParseStat
 void parse_gpus(const toml::table& table, Host& host, const ParseState& state);
 // One [[host.netdev]] table.
 void parse_netdevs(const toml::table& table, int host_number, Host& host, ParseState& state);
+// The keys pci and parent of an HCA or a GPU; what is there already is the default.
+void read_place(TomlReader& reader, std::string& pci, std::string& parent);
 Fault parse_fault(const toml::table& table, const Scenario& scenario, const std::string& file);
 
 // The GID table that the look's driver would make of the port's netdev.

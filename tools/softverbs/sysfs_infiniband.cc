@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "softverbs/pci.h"
 #include "softverbs/sysfs_tree.h"
 
 namespace softverbs {
@@ -118,41 +119,26 @@ PciIdentity identity_of(Look look) {
 
 }  // namespace
 
-std::string pci_path(const Hca& hca) {
-  const std::string root = "devices/pci" + hca.parent.substr(0, hca.parent.rfind(':'));
-  return root + "/" + hca.parent + "/" + hca.pci;
-}
+std::string pci_path(const Hca& hca) { return pci_path(hca.parent, hca.pci); }
 
 void write_pci(const FileTree& tree, const Hca& hca) {
   if (hca.pci.empty()) return;
-  const std::string dir = pci_path(hca);
-  const std::string bridge = dir.substr(0, dir.rfind('/'));
   const bool infiniband = hca.ports.front().link_layer == LinkLayer::kInfiniBand;
   const PciIdentity identity = identity_of(hca.look);
-  tree.file(dir + "/class", infiniband ? "0x020700" : "0x020000");
-  tree.file(dir + "/vendor", identity.vendor);
-  tree.file(dir + "/device", identity.device);
-  tree.file(dir + "/subsystem_vendor", identity.vendor);
-  tree.file(dir + "/subsystem_device", "0x0001");
-  tree.file(bridge + "/class", "0x060400");
-  tree.file(bridge + "/vendor", "0x8086");
-  tree.file(bridge + "/device", "0x352a");
-  for (const std::string& place : {dir, bridge}) {
-    tree.file(place + "/numa_node", std::to_string(hca.numa));
-    tree.file(place + "/local_cpus", "ffffffff");
-    tree.file(place + "/local_cpulist", "0-31");
-    tree.file(place + "/current_link_speed", hca.pcie_speed);
-    tree.file(place + "/max_link_speed", hca.pcie_max_speed);
-    tree.file(place + "/current_link_width", std::to_string(hca.pcie_width));
-    tree.file(place + "/max_link_width", std::to_string(hca.pcie_max_width));
-  }
-  if (!hca.physfn.empty()) tree.link(dir + "/physfn", bridge + "/" + hca.physfn);
-  link_pci(tree, bridge, hca.pci);
-  if (hca.numa >= 0) {
-    const std::string node = "devices/system/node/node" + std::to_string(hca.numa);
-    tree.file(node + "/cpumap", "ffffffff");
-    tree.file(node + "/cpulist", "0-31");
-  }
+  write_function(tree, {.pci = hca.pci,
+                        .parent = hca.parent,
+                        .device_class = infiniband ? "0x020700" : "0x020000",
+                        .vendor = identity.vendor,
+                        .device = identity.device,
+                        .subsystem_device = "0x0001",
+                        .numa = hca.numa,
+                        .speed = hca.pcie_speed,
+                        .max_speed = hca.pcie_max_speed,
+                        .width = hca.pcie_width,
+                        .max_width = hca.pcie_max_width});
+  const std::string dir = pci_path(hca);
+  if (!hca.physfn.empty())
+    tree.link(dir + "/physfn", dir.substr(0, dir.rfind('/')) + "/" + hca.physfn);
 }
 
 void write_infiniband(const FileTree& tree, const Hca& hca) {

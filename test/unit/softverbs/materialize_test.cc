@@ -63,6 +63,31 @@ TEST_CASE("the tree reads as a node's sysfs") {
   CHECK(content(hca / "fw_ver") == "missing");
 }
 
+TEST_CASE("an HCA and a GPU on a PCI switch") {
+  stage::Stage stage(R"(
+[[host]]
+[[host.hca]]
+parent = "0000:0f:01.0/0000:40:00.0/0000:41:00.0"
+pcie_width = 8
+[[host.gpu]]
+parent = "0000:0f:01.0/0000:40:00.0/0000:41:01.0"
+)");
+  const fs::path root = fs::canonical(stage.sysfs("node0"));
+  const fs::path upstream = root / "devices/pci0000:0f/0000:0f:01.0/0000:40:00.0";
+  const fs::path port = upstream / "0000:41:00.0";
+  CHECK(fs::canonical(root / "class/infiniband/mlx5_0/device") == port / "0000:10:00.0");
+  CHECK(fs::canonical(root / "bus/pci/devices/0000:11:00.0") ==
+        upstream / "0000:41:01.0/0000:11:00.0");
+  // As NCCL looks for it.
+  CHECK(fs::canonical(root / "class/pci_bus/0000:40" / "../.." / "0000:40:00.0") == upstream);
+  CHECK(fs::canonical(root / "class/pci_bus/0000:41" / "../.." / "0000:41:01.0") ==
+        upstream / "0000:41:01.0");
+  CHECK(content(upstream / "class") == "0x060400");
+  CHECK(content(port / "0000:10:00.0/current_link_width") == "8");
+  CHECK(content(port / "current_link_width") == "8");
+  CHECK(content(upstream / "current_link_width") == "16");
+}
+
 TEST_CASE("nnd-netlink.json tells links, addresses and routes") {
   stage::Stage stage(kBonded);
   const std::string json = content(stage.sysfs("node0") / "nnd-netlink.json");

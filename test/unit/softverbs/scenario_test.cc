@@ -102,6 +102,40 @@ TEST_CASE("things that only the whole can tell") {
         std::string::npos);
 }
 
+TEST_CASE("places on the PCI bus") {
+  const std::string hca = "[[host]]\n[[host.hca]]\n", gpu = hca + "[[host.gpu]]\n";
+  const auto told = [](const std::string& toml, const char* what) {
+    const std::string error = error_of(toml);
+    INFO(error);
+    CHECK(error.find(what) != std::string::npos);
+  };
+  told(hca + "pci = \"10:00.0\"\n", "x.toml:3: pci of [[host.hca]]: \"10:00.0\" is no PCI address");
+  told(hca + "parent = \"0000:0f:01.0/\"\n", "x.toml:3: parent of [[host.hca]]");
+  told(gpu + "parent = \"0000:0f:01.0/switch\"\n", "x.toml:4: parent of [[host.gpu]]");
+  told(gpu + "pci = \"\"\n", "a GPU has a PCI address");
+  told(gpu + "pci = \"0000:10:00.0\"\n",
+       "host \"node0\": the GPU at 0000:10:00.0 is where another device is");
+  told(gpu + "parent = \"0000:0f:02.0\"\npci = \"0000:10:01.0\"\n",
+       "the PCI bus 0000:10 is below 0000:0f:01.0 and below 0000:0f:02.0");
+
+  const Scenario scenario = parse_scenario(R"(
+[[host]]
+[[host.hca]]
+[[host.hca]]
+name = "mlx5_1"
+parent = "0000:0f:02.0/0000:40:00.0/0000:41:00.0"
+numa = 1
+[[host.gpu]]
+count = 2
+)",
+                                           "x.toml");
+  const auto& gpus = scenario.hosts.at(0).gpus;
+  REQUIRE(gpus.size() == 2);
+  CHECK(gpus[0].parent == "0000:0f:01.0");
+  CHECK(gpus[1].parent == "0000:0f:02.0/0000:40:00.0/0000:41:00.0");
+  CHECK(gpus[1].numa == 1);
+}
+
 TEST_CASE("the examples load") {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(NND_EXAMPLE_SCENARIOS)) {
