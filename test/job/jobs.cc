@@ -43,9 +43,9 @@ const std::string& nccl_library() {
   return path;
 }
 
-std::string other_nccl_library() {
-  return cached_library(wanted_version("NND_TEST_OTHER_NCCL", "2.18.3"));
-}
+std::string other_nccl_version() { return wanted_version("NND_TEST_OTHER_NCCL", "2.18.3"); }
+
+std::string other_nccl_library() { return cached_library(other_nccl_version()); }
 
 int nccl_version() {
   int major = 0, minor = 0, patch = 0;

@@ -19,7 +19,8 @@ inline constexpr double kDeadlineSec = 120;
 // The library under test: $NND_TEST_NCCL, a version in the cache; the test is skipped where it is
 // not there. Its number as NCCL gives it, such as 22809.
 const std::string& nccl_library();
-// The library of $NND_TEST_OTHER_NCCL, likewise.
+// $NND_TEST_OTHER_NCCL and its library, likewise.
+std::string other_nccl_version();
 std::string other_nccl_library();
 int nccl_version();
 

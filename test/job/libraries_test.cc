@@ -49,21 +49,58 @@ TEST_CASE("softcuda refuses what it has no symbols for", "[stripped]") {
   CHECK(refusal().find("is not the same build as") != std::string::npos);
 }
 
+namespace {
+
+using nlohmann::json;
+
+// The communicators of a job whose second library is the other one, if it has any of it.
+std::vector<Action> two_lives(bool other) {
+  std::vector<Action> actions = {
+      {.kind = Kind::kCreate, .comm = 0},
+      {.kind = Kind::kCollective, .comm = 0, .bytes = 100008},
+  };
+  if (other)
+    actions.insert(actions.end(), {{.kind = Kind::kCreate, .comm = 1, .other_nccl = true},
+                                   {.kind = Kind::kCollective, .comm = 1, .bytes = 100008},
+                                   {.kind = Kind::kCollective, .comm = 0, .bytes = 100008},
+                                   {.kind = Kind::kDestroy, .comm = 1}});
+  actions.push_back({.kind = Kind::kDestroy, .comm = 0});
+  return actions;
+}
+
+bool is_second(const json& event) {
+  return event.value("msg", "").find("this is the second NCCL in the process (") !=
+         std::string::npos;
+}
+
+}  // namespace
+
 // The net API's calls without a context can't tell them apart, so the second isn't wrapped.
 TEST_CASE("two versions of NCCL in one process: the first is carried, the second runs",
           "[two-nccls]") {
-  FabricJob job(1);
-  job.spec.other_nccl = nnd::test::other_nccl_library();
-  job.spec.actions = {
-      {.kind = Kind::kCreate, .comm = 0},
-      {.kind = Kind::kCollective, .comm = 0, .bytes = 100008},
-      {.kind = Kind::kCreate, .comm = 1, .other_nccl = true},
-      {.kind = Kind::kCollective, .comm = 1, .bytes = 100008},
-      {.kind = Kind::kCollective, .comm = 0, .bytes = 100008},
-      {.kind = Kind::kDestroy, .comm = 1},
-      {.kind = Kind::kDestroy, .comm = 0},
-  };
-  const JobResult result = job.run();
-  CHECK(failures(result) == "");
-  job.check_carried();
+  for (const bool second : {true, false}) {
+    INFO((second ? "a communicator of each" : "the other is loaded and not used"));
+    FabricJob job(1);
+    job.spec.other_nccl = nnd::test::other_nccl_library();
+    job.spec.actions = two_lives(second);
+    CHECK(failures(job.run()) == "");
+    job.check_carried();
+    for (int rank = 0; rank < 2; ++rank) {
+      const auto loads = job.events(rank, "plugin.load");
+      REQUIRE(loads.size() == (second ? 2 : 1));
+      const json& first = loads[0];
+      CHECK(first.at("sev") == "info");
+      CHECK(first.at("layers") == json({"net", "verbs"}));
+      CHECK(first.at("inner").at("module") == job.spec.nccl);
+      if (!second) continue;
+      const json& told = loads[1];
+      CHECK(told.at("sev") == "warn");
+      CHECK(told.at("cause") == "DEV-PLUGIN");
+      CHECK(is_second(told));
+      CHECK(told.at("nccl_version") == nnd::test::other_nccl_version());
+      CHECK(told.at("nccl_version") != first.at("nccl_version"));
+      CHECK(told.at("layers") == json({"verbs"}));
+      CHECK_FALSE(told.contains("inner"));
+    }
+  }
 }
