@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "context/immortal.h"
+#include "facts/counters.h"
 #include "facts/events.h"
 #include "facts/node.h"
 #include "facts/sysfs.h"
@@ -31,6 +32,7 @@ void start(const config::Settings& settings, nccl_abi::DebugLogger logger) {
   record::set_nccl_logger(reinterpret_cast<record::NcclLogger>(logger));
   record::start(settings);
   guard::start(settings);
+  facts::watch_counters(settings.sysfs);
 }
 
 inner::Found find(const void* caller, int api, const config::Settings& settings) {

@@ -32,7 +32,10 @@ constexpr std::uint64_t kRetrySleep = 250 * kMs;
 constexpr std::uint64_t kMirrorEvery = 100 * kMs;
 constexpr std::uint64_t kReportEvery = 1000 * kMs;
 constexpr std::size_t kBatchBytes = 64 * 1024;
-constexpr std::size_t kOwnLines = 4096;  // kept free of the size limit for log.dropped and summary
+constexpr std::size_t kOwnLines =
+    16 * 1024;  // kept free of the size limit for log.dropped and summary
+
+constinit std::atomic<SummaryPart> g_summary_part{nullptr};
 
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value, std::uint64_t ns) noexcept {
   timespec timeout{};
@@ -46,6 +49,8 @@ void futex_wake(std::atomic<std::uint32_t>& word) noexcept {
 }
 
 }  // namespace
+
+void set_summary_part(SummaryPart part) noexcept { g_summary_part.store(part); }
 
 Drain::Drain(Box& box, Ring* rings, std::uint32_t count, LineWriter lines, DrainTarget target)
     : box_(box),
@@ -258,6 +263,7 @@ bool Drain::write_summary() {
   fields.add_unsigned("dur_us", (mono_ns() - started_ns_) / 1000);
   add_causes(fields);
   add_traffic(fields);
+  if (const SummaryPart part = g_summary_part.load()) part(fields);
   return write_own(EventId::kSummary, Severity::kInfo, fields);
 }
 

@@ -9,6 +9,8 @@
 
 namespace nnd::record {
 
+class Pack;
+
 // Starts rings, drain thread and files. Called from the plugin's first init in this process; later
 // calls do nothing. After a fork the child starts anew when it calls this, and has neither thread
 // nor file before. Never fails the caller.
@@ -19,6 +21,10 @@ void start(const config::Settings& settings);
 void stop();
 
 bool running() noexcept;
+
+// What another room adds to the summary: called as it is written, on the drain's thread.
+using SummaryPart = void (*)(Pack& fields);
+void set_summary_part(SummaryPart part) noexcept;
 
 // This process's random identity (event field "proc"), the same for the life of the process; new in
 // a forked child.

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+#include "facts/counters.h"
 #include "verbs/clock.h"
 #include "verbs/fields.h"
 #include "verbs/gid.h"
@@ -74,6 +75,16 @@ std::string sentence(const Story& story, const ibv_wc& wc) {
          " work requests completed, the last " + std::to_string(story.age_us / 1000) + " ms ago.";
 }
 
+// What the port has counted since this process began to use it.
+void add_counters(Event& event, const QpInfo& qp) {
+  const facts::Counts counts = facts::counted(qp.device, qp.port);
+  if (counts.empty()) return;
+  event.array("counters").push_object().add("name", qp.device).add("port", qp.port);
+  event.object("grown");
+  for (const auto& [name, by] : counts) event.add(name, by);
+  event.end().end().end();
+}
+
 void tell(const Story& story, const ibv_wc& wc) {
   Event event(EventId::kWcError, Severity::kError);
   if (!event.enabled()) return;
@@ -94,6 +105,7 @@ void tell(const Story& story, const ibv_wc& wc) {
       .add("completed", story.completed);
   if (worked) event.add("last_success_age_us", story.age_us);
   event.add("history", worked ? "worked, then died" : "never worked").end();
+  add_counters(event, qp);
   event.blame("WC-" + std::to_string(static_cast<int>(wc.status)), sentence(story, wc),
               fix_of(wc.status, worked));
   event.emit();

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "facts/counters.h"
 #include "verbs/clock.h"
 #include "verbs/fields.h"
 #include "verbs/gid.h"
@@ -116,6 +117,7 @@ void end_move(const Library& lib, ibv_qp& qp, const ibv_qp_attr& attr, int mask,
     note_failure("ibv_modify_qp", move.error);
   else
     context::current().qp_state = move.to;
+  if (move.error == 0 && move.to == IBV_QPS_INIT) facts::count_port(copy.device, copy.port);
   if (move.error == 0 && move.to == IBV_QPS_RTS) read_back(lib, qp, attr, copy, move);
   tell_move(copy, attr, mask, move);
 }

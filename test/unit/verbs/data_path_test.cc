@@ -2,11 +2,15 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <new>
 #include <thread>
 
 #include "context/current.h"
+#include "facts/counters.h"
 #include "support/catch.h"
+#include "support/temp_dir.h"
 #include "verbs/qp_table.h"
 #include "world.h"
 
@@ -124,6 +128,28 @@ TEST_CASE("The first failed completion of a QP is told, the rest are counted") {
   CHECK(event["wc"]["history"] == "never worked");
   CHECK(event["msg"].get<std::string>().find("129 (0x81)") != std::string::npos);
   CHECK(t.destroyed()["qp"]["failed"] == 4);
+}
+
+TEST_CASE("A failed completion tells what its port has counted") {
+  const nnd::test::TempDir sysfs;
+  const Traffic t(37);
+  const std::string device = t.context->device->name;
+  const std::string hw = sysfs / ("class/infiniband/" + device + "/ports/1/hw_counters");
+  std::filesystem::create_directories(hw);
+  std::ofstream(hw + "/local_ack_timeout_err") << "3\n";
+  std::ofstream(hw + "/sent_pkts") << "5\n";
+  nnd::facts::watch_counters(sysfs.path());
+  ibv_qp_attr attr{};
+  attr.qp_state = IBV_QPS_INIT;
+  attr.port_num = 1;
+  CHECK(t.w.verbs.modify_qp(t.made, &attr, IBV_QP_STATE | IBV_QP_PORT) == 0);
+  std::ofstream(hw + "/local_ack_timeout_err") << "10\n";
+  CHECK(t.complete(IBV_WC_RETRY_EXC_ERR, 129) == 1);
+  nnd::facts::watch_counters("");
+  const auto events = take_events("wc.error");
+  REQUIRE(events.size() == 1);
+  const json grown = {{"local_ack_timeout_err", 7}};
+  CHECK(events[0]["counters"] == json{{{"name", device}, {"port", 1}, {"grown", grown}}});
 }
 
 TEST_CASE("A QP that worked before it failed says so") {
