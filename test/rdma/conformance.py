@@ -32,6 +32,17 @@ def results(*command):
     return found["ok"], found["FAIL"]
 
 
+def wrong(alike, known, of_alike, of_known):
+    """What is not as the list and the known differences say; each pair is what results() gave."""
+    passed, failed = of_alike
+    gone, seen = of_known
+    found = [f"{case}: differs, and that is not known" for case in failed]
+    found += [f"{case}: did not run" for case in alike if case not in passed and case not in failed]
+    found += [f"{case}: is as on the list now" for case in gone]
+    found += [f"{case}: differs in another way than '{text}'" for case, text in known.items() if text not in seen.get(case, text)]
+    return found + [f"{case}: no such case" for case in known if case not in gone and case not in seen]
+
+
 def main(build, _nccl, _kept):
     ip("link add a0 type veth peer name b0", "link set b0 up", "link set a0 up", "addr add 10.1.0.1/24 dev a0")
     run("rdma", "link", "add", "rxe0", "type", "rxe", "netdev", "a0")
@@ -39,16 +50,13 @@ def main(build, _nccl, _kept):
     gid_index("rxe0", "10.1.0.1")
     program, known = f"{build}/test/conformance/nnd-verbs-conformance", known_differences()
     alike = [line.split()[0] for line in run(program, "--list").splitlines() if line.split()[0] not in known]
-    passed, failed = results(program, "rxe0", *alike)
+    of_alike = results(program, "rxe0", *alike)
     # What is known never to come need not be waited for long.
-    gone, seen = results(program, "--patience", "1000", "rxe0", *known)
-    wrong = [f"{case}: differs, and that is not known" for case in failed]
-    wrong += [f"{case}: did not run" for case in alike if case not in passed and case not in failed]
-    wrong += [f"{case}: is as on the list now" for case in gone]
-    wrong += [f"{case}: differs in another way than '{text}'" for case, text in known.items() if text not in seen.get(case, text)]
-    wrong += [f"{case}: no such case" for case in known if case not in gone and case not in seen]
-    print("\n".join(f"not ok - {text}" for text in wrong), f"# {len(passed)} alike, {len(seen)} different")
-    return 1 if wrong else 0
+    of_known = results(program, "--patience", "1000", "rxe0", *known)
+    found = wrong(alike, known, of_alike, of_known)
+    print("\n".join(f"not ok - {text}" for text in found), f"# {len(of_alike[0])} alike, {len(of_known[1])} different")
+    return 1 if found else 0
 
 
-sys.exit(main(*sys.argv[1:]))
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -5,8 +5,8 @@ import signal
 import socket
 
 from lab import fabric
-from lab.ranks import Options, Rank, environment_of
-from lab.shell import wait_for
+from lab.ranks import Options, Rank, environment_of, keep_logs
+from lab.shell import ip, wait_for, write
 from lab.tool import split_exit, start_tool
 
 PORT = 7000
@@ -61,7 +61,23 @@ def _tool(connection, request):
     start_tool(request["name"], request["arguments"], request["environment"], connection.fileno())
 
 
-_DO = {"rank": _rank, "log": _log, "greet": _greet, "tool": _tool}
+def _ip(connection, request):
+    ip(*request["lines"])
+    connection.sendall(b"done\n")
+
+
+def _keep(connection, _request):
+    keep_logs()
+    connection.sendall(b"done\n")
+
+
+def _power_off(_connection, _request):
+    """At once, as when the power goes. The answer of this machine is given before: it did all that it was to."""
+    write(f"{os.path.dirname(Options.kept)}/rc", "0\n")
+    write("/proc/sysrq-trigger", "b")
+
+
+_DO = {"rank": _rank, "log": _log, "greet": _greet, "tool": _tool, "ip": _ip, "keep": _keep, "power_off": _power_off}
 
 
 class Peer:
@@ -90,6 +106,17 @@ class Peer:
 
     def greet(self, netdev, address):
         self.answer("greet", netdev=netdev, address=address)
+
+    def ip(self, *lines):
+        self.answer("ip", lines=lines)
+
+    def keep_logs(self):
+        self.answer("keep")
+
+    def power_off(self):
+        self.ask("power_off").close()
+        self._control.close()
+        self._control = None
 
     def end(self):
         if self._control:

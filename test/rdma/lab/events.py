@@ -68,6 +68,13 @@ def refused_rtr(rank, errno, dev, local, remote, port=1):
     return first
 
 
+def grown(event, dev):
+    """By how much the counters of the device's port have grown: {name: by}."""
+    found = [port["grown"] for port in event.get("counters", []) if (port["name"], port["port"]) == (dev, 1)]
+    expect(len(found) == 1, f"no counters of {dev}", [event])
+    return found[0]
+
+
 def failed_completion(rank, status, dev):
     """The first failed completion, with this status (or one of these). The event."""
     found = of(rank.events(), "wc.error")
@@ -75,6 +82,8 @@ def failed_completion(rank, status, dev):
     first = found[0]
     expect(first["wc"]["status"] in (status if isinstance(status, tuple) else (status,)), f"{rank.name}: wanted status {status}", [first])
     expect(first["dev"]["name"] == dev and "conn" in first, f"{rank.name}: wanted device {dev}", [first])
+    if first["wc"]["status"] == 12:
+        expect(grown(first, dev).get("retry_exceeded_err", 0) > 0, "the port's counter of exceeded retries has not grown", [first])
     sentence(first)
     timed(first)
     return first

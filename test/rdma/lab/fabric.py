@@ -104,6 +104,31 @@ def plug(netdev, bridge):
     ip(f"link set p{netdev} master {bridge}", f"link set p{netdev} up", netns="sw")
 
 
+def add_switch(*bridges):
+    """The namespace sw, with these bridges."""
+    run("ip", "netns", "add", "sw")
+    ip("link set lo up", *(f"link add {name} type bridge" for name in bridges),
+       *(f"link set {name} up" for name in bridges), netns="sw")
+
+
+def put_behind(netdev, bridge):
+    """The netdev becomes a port of the bridge, and a veth that is plugged in there too takes its name."""
+    ip(f"link set {netdev} netns sw name w{netdev}")
+    ip(f"link set w{netdev} master {bridge}", f"link set w{netdev} up", netns="sw")
+    plug(netdev, bridge)
+
+
+def add_router(addresses):
+    """A namespace that forwards between bridges, with an address in each ({bridge: address}). Who has no route by it doesn't use it."""
+    run("ip", "netns", "add", "router")
+    for bridge in addresses:
+        ip(f"link add {bridge} netns router type veth peer name r{bridge} netns sw")
+        ip(f"link set r{bridge} master {bridge}", f"link set r{bridge} up", netns="sw")
+    ip(*(f"addr add {address} dev {bridge}" for bridge, address in addresses.items()),
+       *(f"link set {bridge} up" for bridge in addresses), netns="router")
+    run("ip", "netns", "exec", "router", "sh", "-c", "echo 1 >/proc/sys/net/ipv4/ip_forward")
+
+
 def add_hca(device, netdev):
     run("rdma", "link", "add", device, "type", "rxe", "netdev", netdev)
     place(device)
@@ -158,10 +183,7 @@ def add_hcas():
 
 def build():
     """All of it, once."""
-    run("ip", "netns", "add", "sw")
-    bridges = sorted(set(BRIDGES.values()))
-    ip("link set lo up", *(f"link add {name} type bridge" for name in bridges),
-       *(f"link set {name} up" for name in bridges), netns="sw")
+    add_switch(*sorted(set(BRIDGES.values())))
     write("/proc/sys/net/ipv4/conf/all/rp_filter", 0)
     # Neighbours stay known until a scenario forgets them: healthy runs must not wait for ARP now and then.
     write("/proc/sys/net/ipv4/neigh/default/base_reachable_time_ms", 3600000)

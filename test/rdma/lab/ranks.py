@@ -6,6 +6,8 @@ import signal
 import socket
 import time
 
+from lab.shell import run
+
 # The rank's own deadlines come first: its answer says more than silence.
 PATIENCE = 240.0
 
@@ -26,6 +28,11 @@ def prepare_logs():
     os.mkdir(Options.logs)
     with open(f"{Options.logs}/default.toml", "w"):
         pass
+
+
+def keep_logs():
+    """To where the machine's end leaves them."""
+    run("cp", "-r", "--no-preserve=all", f"{Options.logs}/.", Options.kept)
 
 
 def environment_of(log, hca, environment):

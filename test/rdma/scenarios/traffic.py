@@ -1,24 +1,11 @@
 """What happens to connections that are up."""
 from lab import fabric
-from lab.events import expect, failed_completion, of, silent, transitions
+from lab.events import expect, failed_completion, grown, of, silent, transitions
 from lab.scenario import scenario
 from lab.shell import ip, read, wait_for, write
+from lab.traffic import ENDLESS, GIVES_UP, wait_event, wait_sent
 
-# rxe never gives up with NCCL's own 7; 14 is 67 ms between the retries.
-GIVES_UP = {"NCCL_IB_RETRY_CNT": "6", "NCCL_IB_TIMEOUT": "14"}
 ACTIVE_SLAVE = "/sys/class/net/bond0/bonding/active_slave"
-ENDLESS = dict(sizes=[1 << 16], repeat=1000000, deadline_ms=600000)
-
-
-def wait_event(rank, what, **wanted):
-    return wait_for(f"{what} {wanted} of {rank.name}", lambda: of(rank.events(), what, **wanted))[0]
-
-
-def wait_sent(device, more):
-    """Waits until the device has sent more packets: traffic is flowing."""
-    counter = f"/sys/class/infiniband/{device}/ports/1/hw_counters/sent_pkts"
-    before = int(read(counter))
-    wait_for(f"packets of {device}", lambda: int(read(counter)) >= before + more)
 
 
 def must_move(connection, messages):
@@ -89,7 +76,7 @@ def busy_peer_killed(lab):
 
 @scenario
 def link_down_and_up(lab):
-    """the cable is pulled and put back under traffic: both told, all data arrives"""
+    """the cable is pulled and put back under traffic: both told, and counted by the port; all data arrives"""
     connection = lab.connected("mlx5_0", "mlx5_2")
     connection.start_traffic(sizes=[1 << 16], repeat=200)
     wait_sent("mlx5_0", 100)
@@ -100,6 +87,9 @@ def link_down_and_up(lab):
     fabric.wait_state("mlx5_0", "ACTIVE")
     up = wait_event(connection.sender, "port.event", event="PORT_ACTIVE")
     must_move(connection, 200)
+    connection.finish()
+    summary, = of(connection.sender.events(), "summary")
+    expect(grown(summary, "mlx5_0").get("link_downed") == 1, "the port did not count it", [summary])
     expect(down["sev"] == "warn" and down["dev"]["name"] == "mlx5_0" and up["sev"] == "info", "wrong port events", [down, up])
     expect(not of(connection.sender.events(), "wc.error"), "a completion failed", of(connection.sender.events(), "wc.error"))
 

@@ -1,31 +1,13 @@
 """Two machines, each with its own kernel, addresses and routes, and HCAs of the same names."""
 from lab import fabric
-from lab.agent import Peer, RemoteRank
+from lab.agent import Peer
 from lab.events import expect, of, refused_rtr, silent, transitions
 from lab.health import check_transitions
 from lab.ranks import Connection
 from lab.scenario import scenario
+from lab.two import connected, remote
 
 EHOSTUNREACH = 113  # NCCL neither repeats it nor blames the GID index for it
-
-
-def remote(lab, hca, environment=None):
-    rank = RemoteRank(f"{lab.name}.B", hca, environment)
-    lab.callback(rank.end)
-    return rank
-
-
-def connected(lab, hca, environment=None):
-    """From here to there, both ends on the HCA of this name."""
-    netdev, address = fabric.HCAS[hca]
-    here = address.split("/")[0]
-    there = here[:-1] + "2"
-    fabric.greet(netdev, there)
-    Peer.current.greet(netdev, here)
-    receiver = remote(lab, hca, environment)
-    sender = lab.rank(hca, environment)
-    receiver.setup()
-    return Connection(sender, receiver).open(), here, there
 
 
 @scenario
@@ -52,6 +34,61 @@ def rail_to_bond(lab):
     expect(first["cause"] == "SUB-RAIL", "another cause", [first])
     lost, = of(sender.events(), "conn.fail")
     expect(lost["link"] == first["link"], "the ends don't tell the same link", [first, lost])
+
+
+def crossing(lab, route=None):
+    """From the other machine's rail 1 to this one's rail 0; route: how this one gets there."""
+    if route:
+        lab.change([f"route add {route}"], [f"route del {route}"])
+    sender, receiver = remote(lab, "mlx5_1"), lab.rank("mlx5_0")
+    sender.setup()
+    return Connection(sender, receiver)
+
+
+@scenario
+def rail_to_rail(lab):
+    """rail 1 to rail 0 without a route between them: 110, and the same cause"""
+    connection = crossing(lab)
+    connection.refused()
+    first = refused_rtr(connection.receiver, 110, "mlx5_0", "::ffff:10.1.0.1", "::ffff:10.1.1.2")
+    expect(first["cause"] == "SUB-RAIL", "another cause", [first])
+
+
+@scenario
+def rail_to_rail_by_a_router(lab):
+    """the same with a router between the rails and routes by it: verified data, no warning on either machine"""
+    near, far = lab.router()
+    back = f"10.1.0.0/24 via {far} dev eth2 metric 100"
+    lab.callback(Peer.current.ip, f"route del {back}")
+    Peer.current.ip(f"route add {back}")
+    Peer.current.greet("eth2", far)
+    fabric.greet("eth1", near)
+    connection = crossing(lab, f"10.1.1.0/24 via {near} dev eth1 metric 100").open()
+    connection.move(sizes=[1 << 20, 100], repeat=4)
+    connection.finish()
+    silent(connection.sender)
+    silent(connection.receiver)
+
+
+@scenario
+def rail_to_rail_by_a_dead_gateway(lab):
+    """the same with a route by a router that is not there: 110, and the route is named"""
+    connection = crossing(lab, "10.1.1.0/24 via 10.1.0.253 dev eth1 metric 100")
+    connection.refused()
+    first = refused_rtr(connection.receiver, 110, "mlx5_0", "::ffff:10.1.0.1", "::ffff:10.1.1.2")
+    expect(first["cause"] == "SUB-RAIL" and "a route via 10.1.0.253 leaves by eth1" in first["msg"], "another cause", [first])
+
+
+@scenario
+def nobody_at_the_address(lab):
+    """the same subnet, but the wire is cut: 110, and no word of subnets"""
+    lab.change(["link set weth1 nomaster"], ["link set weth1 master br0"], netns="sw")
+    sender, receiver = remote(lab, "mlx5_0"), lab.rank("mlx5_0")
+    sender.setup()
+    connection = Connection(sender, receiver)
+    connection.refused()
+    first = refused_rtr(receiver, 110, "mlx5_0", "::ffff:10.1.0.1", "::ffff:10.1.0.2")
+    expect(first["cause"] == "QP-110", "another cause", [first])
 
 
 @scenario
