@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "context/fork_mutex.h"
+#include "context/immortal.h"
 #include "facts/sysfs.h"
 #include "record/clock.h"
 #include "record/pack.h"
@@ -58,8 +59,8 @@ struct Watch {
 };
 
 Watch& watch() {
-  static Watch& instance = *new Watch;  // the summary is written late
-  return instance;
+  static context::Immortal<Watch> instance;  // the summary is written late
+  return *instance;
 }
 
 const Counts& refresh(const Watch& now, const std::pair<std::string, unsigned>& port,
