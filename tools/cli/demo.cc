@@ -59,7 +59,7 @@ std::string choose_nccl(const std::string& wanted) {
 
 fs::path choose_scenario(const std::string& wanted) {
   if (fs::exists(wanted)) return wanted;
-  const auto named = scenario_dir() / (wanted + ".toml");
+  auto named = scenario_dir() / (wanted + ".toml");
   if (fs::exists(named)) return named;
   throw softverbs::ScenarioError("there is no file and no scenario \"" + wanted +
                                  "\"; --list shows the scenarios");

@@ -70,9 +70,10 @@ std::optional<fs::path> detected(const Lookup& variable) {
     if (is_file(dir / kName)) return dir / kName;
   for (const auto& prefix : python_prefixes(variable))
     if (auto file = in_python(prefix)) return file;
-  for (const char* dir : {"/usr/lib/" NND_LIBRARY_ARCHITECTURE, "/usr/local/lib", "/usr/lib64",
-                          "/usr/lib", "/usr/local/cuda/lib64"})
-    if (is_file(fs::path(dir) / kName)) return fs::path(dir) / kName;
+  constexpr const char* kMultiarch = "/usr/lib/" NND_LIBRARY_ARCHITECTURE;
+  for (const fs::path dir :
+       {kMultiarch, "/usr/local/lib", "/usr/lib64", "/usr/lib", "/usr/local/cuda/lib64"})
+    if (is_file(dir / kName)) return dir / kName;
   const auto versions = driver::cached_versions();
   return versions.empty() ? std::nullopt : driver::cached_nccl(versions.back());
 }

@@ -1,5 +1,7 @@
 // nccl-net-diag, the tool.
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
 
 #include "cli/check.h"
 #include "cli/demo.h"
@@ -10,7 +12,9 @@
 #include "cli/rehearse.h"
 #include "softcuda/job.h"
 
-int main(int argc, char** argv) {
+namespace {
+
+int run(int argc, char** argv) {
   if (const auto status = softcuda::run_as_rank()) return *status;
   CLI::App app("Tells why the network of a multi-node NCCL job is slow, stuck or dead.");
   app.set_version_flag("--version", NND_VERSION);
@@ -28,4 +32,15 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? nnd::cli::kFine : nnd::cli::kWrongCall;
   }
   return exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {  // no subcommand foresaw it: no memory, no directory
+    std::fprintf(stderr, "nccl-net-diag: %s\n", error.what());
+    return nnd::cli::kNotExamined;
+  }
 }
