@@ -26,9 +26,9 @@ using Values = std::map<std::string, long, std::less<>>;
 Values read_values(const FileTree& sysfs, const std::string& device, unsigned port) {
   Values out;
   for (const char* group : {"counters", "hw_counters"}) {
-    const std::string dir = fmt::format("class/infiniband/{}/ports/{}/{}", device, port, group);
+    const std::string dir = fmt::format("class/infiniband/{}/ports/{}/{}/", device, port, group);
     for (const std::string& name : sysfs.list(dir))
-      if (const auto value = sysfs.read_number(dir + '/' + name); value && name != "lifespan")
+      if (const auto value = sysfs.read_number(dir + name); value && name != "lifespan")
         out.emplace(name, *value);
   }
   return out;
