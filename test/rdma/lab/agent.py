@@ -66,6 +66,10 @@ def _ip(connection, request):
     connection.sendall(b"done\n")
 
 
+def _gid_index(connection, request):
+    connection.sendall(str(fabric.gid_index(request["device"], request["address"])).encode())
+
+
 def _keep(connection, _request):
     keep_logs()
     connection.sendall(b"done\n")
@@ -77,7 +81,7 @@ def _power_off(_connection, _request):
     write("/proc/sysrq-trigger", "b")
 
 
-_DO = {"rank": _rank, "log": _log, "greet": _greet, "tool": _tool, "ip": _ip, "keep": _keep, "power_off": _power_off}
+_DO = {"rank": _rank, "log": _log, "greet": _greet, "tool": _tool, "ip": _ip, "gid_index": _gid_index, "keep": _keep, "power_off": _power_off}
 
 
 class Peer:
@@ -109,6 +113,9 @@ class Peer:
 
     def ip(self, *lines):
         self.answer("ip", lines=lines)
+
+    def gid_index(self, device, address):
+        return int(self.answer("gid_index", device=device, address=address))
 
     def keep_logs(self):
         self.answer("keep")

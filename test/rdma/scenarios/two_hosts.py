@@ -4,7 +4,7 @@ from lab.agent import Peer
 from lab.events import expect, of, refused_rtr, silent, transitions
 from lab.health import check_transitions
 from lab.ranks import Connection
-from lab.scenario import scenario
+from lab.scenario import Lab, scenario
 from lab.two import connected, remote
 
 EHOSTUNREACH = 113  # NCCL neither repeats it nor blames the GID index for it
@@ -89,6 +89,35 @@ def nobody_at_the_address(lab):
     connection.refused()
     first = refused_rtr(receiver, 110, "mlx5_0", "::ffff:10.1.0.1", "::ffff:10.1.0.2")
     expect(first["cause"] == "QP-110", "another cause", [first])
+
+
+def from_six(lab, there, here=None):
+    """From an IPv6 address of the other machine's rail 0 to this one's: from one GID index to another, forced where one is given."""
+    Peer.current.ip(f"addr add {there} dev eth1 noprefixroute nodad")
+    lab.callback(Peer.current.ip, f"addr del {there} dev eth1")
+    own = lab.address("eth1", here) if here else "10.1.0.1"
+    indexes = [Peer.current.gid_index("mlx5_0", there.split("/")[0]), fabric.gid_index("mlx5_0", own)]
+    sender, receiver = (make(lab, "mlx5_0", {"NCCL_IB_GID_INDEX": str(index)}) for make, index in zip((remote, Lab.rank), indexes))
+    sender.setup()
+    connection = Connection(sender, receiver)
+    connection.refused()
+    return receiver
+
+
+@scenario
+def mixed_families(lab):
+    """an IPv6 GID there, an IPv4 one here: 22, and that the families differ"""
+    receiver = from_six(lab, "2001:db8:1::2/64")
+    first = refused_rtr(receiver, 22, "mlx5_0", "::ffff:10.1.0.1", "2001:db8:1::2")
+    expect(first["cause"] == "GID-DIFF", "another cause", [first])
+
+
+@scenario
+def ipv6_other_prefix(lab):
+    """IPv6 GIDs of two prefixes: 101, and that they are in two subnets"""
+    receiver = from_six(lab, "2001:db8:2::2/64", "2001:db8:1::1/64")
+    first = refused_rtr(receiver, 101, "mlx5_0", "2001:db8:1::1", "2001:db8:2::2")
+    expect(first["cause"] == "SUB-RAIL", "another cause", [first])
 
 
 @scenario
