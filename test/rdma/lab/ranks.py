@@ -85,7 +85,10 @@ class Rank:
     def wait(self, number):
         self.socket.settimeout(PATIENCE)
         while number not in self._replies:
-            chunk = self.socket.recv(1 << 16)
+            try:
+                chunk = self.socket.recv(1 << 16)
+            except ConnectionResetError:  # it died before it had read all that it was told
+                chunk = b""
             if not chunk:
                 raise Failed(f"{self.name} is gone")
             *lines, self._buffer = (self._buffer + chunk).split(b"\n")
