@@ -1,13 +1,17 @@
 // A whole NCCL job (softcuda: no GPU) on the emulated fabric: without the shim, with it, and with
-// it and every event logged, by turns.
-//   bench_job LIBNCCL SCENARIO ROUNDS    prints JSON: {"all_reduce": {"8388608": {"off": [ns...],
-//   "on": [ns...], "all": [ns...]}, "8": ...}, "sendrecv": ...}
-// A time is that of one operation of many in a row, the median of a job's repetitions; one job a
-// round.
+// it and every event logged. The three jobs live at the same time and take turns, a few
+// milliseconds each, so that a round compares what the machine did at nearly the same moment.
+//   bench_job LIBNCCL SCENARIO ROUNDS    prints JSON: {"all_reduce": {"8388608": {"off": {"ns":
+//   [...], "cpu_ns": [...]}, "on": ..., "all": ...}, "8": ...}, "sendrecv": ...}
+// Each figure is one round's, for one operation of many in a row: the time, and the processors'
+// time of both ranks with all their threads.
 #include <algorithm>
 #include <array>
-#include <map>
+#include <condition_variable>
+#include <mutex>
+#include <numeric>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "compare.h"
@@ -21,14 +25,55 @@ using softcuda::Action;
 using softcuda::Collective;
 using Kind = Action::Kind;
 
-constexpr int kRepetitions = 5;
 constexpr std::array<const char*, 3> kModes = {"off", "on", "all"};
+constexpr std::size_t kRanks = 2;
 
-struct Case {
+struct Batch {
+  Collective collective;
   std::size_t bytes;
   int in_a_row;
 };
-constexpr std::array kCases = {Case{8, 50}, Case{8 << 20, 4}};
+constexpr std::array kBatches = {
+    Batch{Collective::kAllReduce, 8, 100}, Batch{Collective::kAllReduce, 8 << 20, 4},
+    Batch{Collective::kSendRecv, 8, 100}, Batch{Collective::kSendRecv, 8 << 20, 4}};
+
+// Whose turn it is. In each round every batch is done by the three jobs one after the other, in
+// another order each time: what one leaves behind for its neighbour hits all alike.
+class Turns {
+ public:
+  explicit Turns(int rounds) {
+    std::array<std::size_t, kModes.size()> order{};
+    std::iota(order.begin(), order.end(), 0);
+    for (int round = 0; round < rounds; ++round)
+      for (std::size_t batch = 0; batch < kBatches.size(); ++batch) {
+        order_.insert(order_.end(), order.begin(), order.end());
+        std::next_permutation(order.begin(), order.end());
+      }
+  }
+
+  // Blocks until it is this job's turn, or the jobs are over.
+  void wait(std::size_t mode) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return next_ >= order_.size() || order_[next_] == mode; });
+  }
+  void done() {
+    const std::lock_guard lock(mutex_);
+    ++next_;
+    changed_.notify_all();
+  }
+  // A job failed, or is at its end: nobody has to wait any more.
+  void end() {
+    const std::lock_guard lock(mutex_);
+    next_ = order_.size();
+    changed_.notify_all();
+  }
+
+ private:
+  std::vector<std::size_t> order_;  // indices of kModes
+  std::size_t next_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+};
 
 softcuda::JobSpec job(const bench::Arguments& arguments, const std::string& mode,
                       const std::filesystem::path& dir) {
@@ -45,52 +90,72 @@ softcuda::JobSpec job(const bench::Arguments& arguments, const std::string& mode
   }
   if (mode == "all") spec.environment["NCCL_NET_DIAG_EVENTS"] = "*";
   spec.actions.push_back({.kind = Kind::kCreate});
-  for (const Collective collective : {Collective::kAllReduce, Collective::kSendRecv})
-    for (const Case& c : kCases)
-      for (int i = 0; i < 1 + kRepetitions; ++i)  // the first connects
-        spec.actions.push_back({.kind = Kind::kCollective,
-                                .collective = collective,
-                                .bytes = c.bytes,
-                                .iterations = c.in_a_row,
-                                .in_a_row = true});
+  for (int round = 0; round < 1 + arguments.rounds; ++round)  // the first connects
+    for (const Batch& batch : kBatches) {
+      spec.actions.push_back({.kind = Kind::kCollective,
+                              .collective = batch.collective,
+                              .bytes = batch.bytes,
+                              .iterations = batch.in_a_row,
+                              .in_a_row = true});
+      spec.actions.push_back({.kind = Kind::kMeet});
+    }
   spec.actions.push_back({.kind = Kind::kDestroy});
   return spec;
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.at(values.size() / 2);
-}
-
-void run(const bench::Arguments& arguments, const std::string& mode,
-         const std::filesystem::path& dir, json& out) {
+// A job's own thread. run_job lets the ranks go on from their meeting after this has returned for
+// what they reported before it: whose turn it is not is kept there.
+void run(const bench::Arguments& arguments, std::size_t mode, Turns& turns, json& measured) {
+  const std::string name = kModes[mode];
+  const auto dir = arguments.dir / name;
   std::filesystem::create_directories(dir);
-  const auto result = softcuda::run_job(job(arguments, mode, dir));
-  if (!result.ok()) throw std::runtime_error(mode + ": " + to_json(result).dump());
+  std::size_t reports = 0;
+  double cpu_ms = 0;
+  const auto keep = [&](const json& event) {
+    if (event.at("event") != "collective") return;
+    cpu_ms += event.at("cpu_ms").get<double>();
+    json& to = measured[event.at("collective").get<std::string>()]
+                       [std::to_string(event.at("bytes").get<int>())][name];
+    const double operations = event.at("iterations"), ns = 1e6 / operations;
+    const bool counts = reports >= kRanks * kBatches.size();
+    if (counts && event.at("rank") == 0) to["ns"].push_back(event.at("ms").get<double>() * ns);
+    if (++reports % kRanks != 0) return;
+    if (counts) {
+      to["cpu_ns"].push_back(cpu_ms * ns);
+      turns.done();
+    }
+    cpu_ms = 0;
+    if (reports >= kRanks * kBatches.size()) turns.wait(mode);
+  };
+  const auto result = softcuda::run_job(job(arguments, name, dir), keep);
+  if (!result.ok()) throw std::runtime_error(name + ": " + to_json(result).dump());
   const auto logs =
       std::count_if(std::filesystem::directory_iterator(dir), std::filesystem::directory_iterator(),
                     [](const auto& entry) { return entry.path().extension() == ".jsonl"; });
-  if (logs != (mode == "off" ? 0 : 2)) throw std::runtime_error(mode + ": not carried as meant");
-  std::map<std::pair<std::string, std::string>, std::vector<double>> times;
-  for (const json& event : result.ranks.front().events)
-    if (event.at("event") == "collective")
-      times[{event.at("collective"), std::to_string(event.at("bytes").get<int>())}].push_back(
-          event.at("ms").get<double>() * 1e6 / event.at("iterations").get<double>());
-  for (auto& [key, of] : times) {
-    of.erase(of.begin());
-    out[key.first][key.second][mode].push_back(median(of));
-  }
-  std::filesystem::remove_all(dir);
+  if (logs != (name == "off" ? 0 : static_cast<long>(kRanks)))
+    throw std::runtime_error(name + ": not carried as meant");
 }
 
 json measure(const bench::Arguments& arguments) {
-  json out;
-  for (int round = 0; round < arguments.rounds; ++round)
-    for (std::size_t turn = 0; turn < kModes.size(); ++turn) {
-      const std::string mode = kModes[(turn + static_cast<std::size_t>(round)) % kModes.size()];
-      run(arguments, mode, arguments.dir / (std::to_string(round) + mode), out);
-    }
-  return out;
+  Turns turns(arguments.rounds);
+  std::array<json, kModes.size()> measured;
+  std::array<std::exception_ptr, kModes.size()> failed;
+  std::vector<std::thread> jobs;
+  for (std::size_t mode = 0; mode < kModes.size(); ++mode)
+    jobs.emplace_back([&, mode] {
+      try {
+        run(arguments, mode, turns, measured[mode]);
+      } catch (...) {
+        failed[mode] = std::current_exception();
+        turns.end();
+      }
+    });
+  for (std::thread& thread : jobs) thread.join();
+  for (const auto& failure : failed)
+    if (failure) std::rethrow_exception(failure);
+  json all;
+  for (const json& of : measured) all.merge_patch(of);
+  return all;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "collective_run.h"
 
 #include <fmt/format.h>
+#include <time.h>
 
 #include <cstring>
 #include <new>
@@ -14,6 +15,12 @@ void* device_memory(std::size_t bytes) {
   void* memory = nullptr;
   if (allocate(&memory, bytes, MemoryKind::kDevice) != kSuccess) throw std::bad_alloc();
   return memory;
+}
+
+double process_cpu_ms() {
+  timespec used{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) * 1e3 + static_cast<double>(used.tv_nsec) / 1e6;
 }
 
 char* offset(void* base, std::size_t bytes) { return static_cast<char*>(base) + bytes; }
@@ -85,7 +92,10 @@ int CollectiveRun::call(StreamHandle stream) {
 }
 
 std::optional<CollectiveRun::Failure> CollectiveRun::start(StreamHandle stream) {
-  if (!started_) started_ = Clock::now();
+  if (!started_) {
+    started_ = Clock::now();
+    cpu_started_ms_ = process_cpu_ms();
+  }
   const int result = call(stream);
   if (result == kNcclSuccess || result == kNcclInProgress) return std::nullopt;
   static constexpr const char* kCalls[] = {"ncclSend/ncclRecv", "ncclBroadcast",
@@ -96,6 +106,7 @@ std::optional<CollectiveRun::Failure> CollectiveRun::start(StreamHandle stream) 
 
 void CollectiveRun::finished() {
   busy_ms_ += std::chrono::duration<double, std::milli>(Clock::now() - started_.value()).count();
+  cpu_ms_ += process_cpu_ms() - cpu_started_ms_;
   started_.reset();
 }
 

@@ -35,6 +35,8 @@ class CollectiveRun {
   std::optional<std::string> check();
   // From start to finish, all iterations.
   double busy_ms() const { return busy_ms_; }
+  // Of the process's threads together in that time.
+  double cpu_ms() const { return cpu_ms_; }
   // A collective that is still running keeps its memory.
   void leave_buffers() { owned_ = false; }
 
@@ -56,7 +58,7 @@ class CollectiveRun {
   bool owned_ = true;
   Pattern pattern_;
   std::optional<Clock::time_point> started_;
-  double busy_ms_ = 0;
+  double cpu_started_ms_ = 0, busy_ms_ = 0, cpu_ms_ = 0;
 };
 
 }  // namespace softcuda

@@ -188,7 +188,8 @@ class Rank {
             {"iterations", action.iterations},
             {"in_place", action.in_place},
             {"comm", action.comm},
-            {"ms", run.busy_ms()}});
+            {"ms", run.busy_ms()},
+            {"cpu_ms", run.cpu_ms()}});
   }
 
   // Until the stream is idle or NCCL says that the communicator is broken.
