@@ -204,7 +204,7 @@ void tell_close(Connection& c, Result rc, std::uint64_t dur_ns) {
   e.emit();
 }
 
-bool trace_requests = false;
+std::atomic<bool> trace_requests{false};
 
 namespace {
 

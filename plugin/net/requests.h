@@ -3,6 +3,7 @@
 // is done.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "net/connection.h"
@@ -11,7 +12,7 @@
 namespace nnd::net {
 
 // Whether req.* events are wanted: read once at init, off by default.
-extern bool trace_requests;
+extern std::atomic<bool> trace_requests;
 
 // The cold halves.
 void trace_posted(const Connection& c, const Request& r) noexcept;
@@ -37,7 +38,7 @@ inline void posted(Connection& c, void** request, RequestKind kind, std::uint64_
   c.counters->count_post(now);
   if (kind == RequestKind::kFlush) record::ConnCounters::add(c.flushes, 1);
   *request = r;
-  if (trace_requests) [[unlikely]]
+  if (trace_requests.load(std::memory_order_relaxed)) [[unlikely]]
     trace_posted(c, *r);
 }
 
@@ -60,7 +61,7 @@ inline void done(Request& r, const int* sizes) noexcept {
   const std::uint64_t began = r.posted.load(std::memory_order_relaxed);
   c.counters->count_done(began, now, bytes);
   r.posted.store(0, std::memory_order_relaxed);
-  if (trace_requests) [[unlikely]]
+  if (trace_requests.load(std::memory_order_relaxed)) [[unlikely]]
     trace_done(c, r, now - began);
   if (r.kind == RequestKind::kRecv && c.awaits_consumed) [[unlikely]]
     r.state = RequestState::kAwaitsConsumed;

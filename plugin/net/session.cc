@@ -70,7 +70,8 @@ const config::Settings& settings() {
 void begin_session(nccl_abi::DebugLogger logger) {
   doors().start(settings(), logger);
   record::raw_clock::calibrate();
-  trace_requests = Event(EventId::kReqPost).enabled() || Event(EventId::kReqDone).enabled();
+  trace_requests.store(Event(EventId::kReqPost).enabled() || Event(EventId::kReqDone).enabled(),
+                       std::memory_order_relaxed);
 }
 
 void tell_loaded(const inner::Found& found, int api, const void* caller) {

@@ -6,6 +6,7 @@
 
 #include "give_way.h"
 #include "reduce.h"
+#include "softverbs/verbs/dma.h"
 
 namespace softcuda {
 namespace {
@@ -50,6 +51,7 @@ void Primitives::wait(Ready ready) {
 }
 
 void Primitives::move(const char* own, char* to, bool receiving, bool sending, ssize_t count) {
+  const softverbs::Dma dma;
   const ssize_t size = size_of(function_.type);
   const auto steps = static_cast<std::uint64_t>(slicing_.steps);
   count = std::max<ssize_t>(count, 0);

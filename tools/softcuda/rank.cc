@@ -15,6 +15,7 @@
 #include "collective_run.h"
 #include "give_way.h"
 #include "gpu.h"
+#include "sanitized.h"
 #include "softverbs/sysview.h"
 #include "stream.h"
 
@@ -87,6 +88,8 @@ class Rank {
     if (const std::string error = attach(handle, symbols); !error.empty())
       throw std::runtime_error(error);
     if (const std::string error = give_way(handle); !error.empty()) throw std::runtime_error(error);
+    if (const std::string error = tell_sanitizer_of(handle); !error.empty())
+      throw std::runtime_error(error);
     if (const std::string missing = nccl.load(handle); !missing.empty())
       throw std::runtime_error(fmt::format("{} has no {}", path, missing));
     const int node = spec_.rank / spec_.job.gpus_per_node;

@@ -1,5 +1,6 @@
-// While one of these lives, this thread plays the HCA: it touches the memory of callers as DMA
-// does, which no lock of theirs orders and which ThreadSanitizer must not take for a data race.
+// While one of these lives, this thread plays the HCA (or softcuda's GPU): it touches the memory of
+// callers as DMA does, which no lock of theirs orders and which ThreadSanitizer must not take for a
+// data race.
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)
