@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <csignal>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include "job/fabric.h"
@@ -104,6 +105,48 @@ TEST_CASE("one HCA is refused: every communicator runs on the other", "[policy]"
     CHECK_FALSE(job.events(rank, "conn.ready").empty());
     for (const auto& event : job.events(rank, "qp.create"))
       CHECK(event.at("dev").at("name") == "mlx5_0");
+  }
+}
+
+TEST_CASE("an HCA that is refused is none of GIN's either", "[gin]") {
+  // 2.28.7 to 2.29.3 take GIN from us, and its QPs are known; the others' lie past the net API.
+  const bool forwarded = nnd::test::nccl_version() >= 22807 && nnd::test::nccl_version() < 22907;
+  for (const bool refuse : {false, true}) {
+    INFO((refuse ? "refused" : "not refused"));
+    FabricJob job(1, 2, "peermem.toml");
+    enforce(job, refuse ? "[hca]\ndeny = [\"mlx5_0\"]\n" : "");
+    // A device communicator is what connects GIN. It wants memory of cuMemCreate's.
+    job.spec.environment.insert({{"NCCL_CUMEM_ENABLE", "1"},
+                                 {"NCCL_CUMEM_HOST_ENABLE", "0"},
+                                 {"NCCL_DMABUF_ENABLE", "0"},
+                                 {"NCCL_GIN_TYPE", "2"}});  // the proxy: GDAKI is the GPU's own
+    job.spec.actions = {
+        {.kind = Kind::kCreate}, {.kind = Kind::kDeviceApi}, {.kind = Kind::kDestroy}};
+    const JobResult result = job.run();
+    CHECK(failures(result) == "");
+    // The GPU's neighbour, or what is left.
+    const std::string expected = refuse ? "mlx5_1" : "mlx5_0";
+    for (const RankResult& rank : result.ranks) {
+      INFO("rank " << rank.rank);
+      const auto made = job.events(rank.rank, "qp.create");
+      CHECK_FALSE(made.empty());
+      for (const auto& event : made) {
+        CHECK(event.at("owner") == (forwarded ? "gin" : "unknown"));
+        CHECK(event.at("dev").at("name") == expected);
+      }
+      for (const auto& event : job.events(rank.rank, "qp.transition"))
+        CHECK(event.at("dev").at("name") == expected);
+      for (const auto& port : job.events(rank.rank, "hca.port"))
+        CHECK(port.at("verdict") ==
+              (refuse && port.at("dev").at("name") == "mlx5_0" ? "refused" : "taken"));
+      // NCCL itself has never heard of it.
+      std::istringstream output(rank.output);
+      bool names_refused = false;
+      for (std::string line; std::getline(output, line);)
+        names_refused = names_refused || (has(line, "mlx5_0") && !has(line, "NET/DIAG"));
+      CHECK(names_refused == !refuse);
+      CHECK(has(rank.output, "GIN"));
+    }
   }
 }
 

@@ -39,8 +39,9 @@ int set_device(int device) {
   return kSuccess;
 }
 
-// What isn't named is 0: no virtual memory management (cuMem*), dma-buf, multicast, fabric handles,
-// managed memory, ordered GPUDirect writes. NCCL then takes its oldest and plainest paths.
+// What isn't named is 0: no virtual memory management (cuMem*; it is played, and
+// NCCL_CUMEM_ENABLE=1 makes NCCL use it), dma-buf, multicast, fabric handles, managed memory,
+// ordered GPUDirect writes. NCCL then takes its oldest and plainest paths.
 int get_attribute(int* value, int attribute, int device) {
   const PciAddress* gpu = gpu_at(device);
   if (gpu == nullptr) return kInvalidDevice;
@@ -80,6 +81,7 @@ int get_attribute(int* value, int attribute, int device) {
     case kCanUseHostPointerForRegisteredMem:
     case kHostRegisterSupported:
     case kMemoryPoolsSupported:
+    case kGpuDirectRdmaWithVmmSupported:
     case kGpuDirectRdmaSupported:
       *value = 1;
       break;

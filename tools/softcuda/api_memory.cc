@@ -34,7 +34,7 @@ int host_alloc(void** out, std::size_t bytes, unsigned /*flags*/) {
 }
 int free_host(void* memory) { return release(memory); }
 int host_register(void* memory, std::size_t bytes, unsigned /*flags*/) {
-  return register_host(memory, bytes);
+  return register_memory(memory, bytes, MemoryKind::kRegistered);
 }
 int host_unregister(void* memory) { return release(memory); }
 int host_device_pointer(void** device, void* host, unsigned /*flags*/) {
@@ -55,7 +55,9 @@ int pool_set_attribute(void* /*pool*/, int /*attribute*/, void* /*value*/) { ret
 
 int memory_type(const std::optional<Allocation>& allocation) {
   if (!allocation) return kMemoryUnknown;
-  return allocation->kind == MemoryKind::kDevice ? kMemoryDevice : kMemoryHost;
+  const bool device =
+      allocation->kind == MemoryKind::kDevice || allocation->kind == MemoryKind::kMapped;
+  return device ? kMemoryDevice : kMemoryHost;
 }
 
 int pointer_attributes(PointerAttributes* out, const void* pointer) {
@@ -92,12 +94,6 @@ int driver_address_range(void** base, std::size_t* bytes, void* pointer) {
   if (!allocation) return kNotFound;
   if (base != nullptr) *base = allocation->base;
   if (bytes != nullptr) *bytes = allocation->bytes;
-  return kSuccess;
-}
-
-// 2.30 asks for it, and calls it unchecked, even where the device has no virtual memory management.
-int driver_granularity(std::size_t* bytes, const void* /*properties*/, int /*option*/) {
-  *bytes = std::size_t{2} << 20;
   return kSuccess;
 }
 
@@ -161,7 +157,6 @@ std::vector<ApiEntry> memory_api() {
       api_entry("cudaMemset", set),
       api_entry("cuPointerGetAttribute", driver_pointer_attribute),
       api_entry("cuMemGetAddressRange", driver_address_range),
-      api_entry("cuMemGetAllocationGranularity", driver_granularity),
   };
 }
 

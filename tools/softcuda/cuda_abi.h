@@ -38,6 +38,7 @@ enum DeviceAttribute : int {
   kCanUseHostPointerForRegisteredMem = 91,
   kMaxSharedMemoryPerBlockOptin = 97,
   kHostRegisterSupported = 99,
+  kGpuDirectRdmaWithVmmSupported = 110,
   kMemoryPoolsSupported = 115,
   kGpuDirectRdmaSupported = 116,
 };
@@ -58,6 +59,14 @@ inline constexpr std::uintptr_t kLaunchParamBuffer = 1;
 inline constexpr std::uintptr_t kLaunchParamBufferSize = 2;
 
 inline constexpr unsigned kStreamWaitValueEqual = 1;  // CU_STREAM_WAIT_VALUE_EQ
+
+struct AllocationProperties {  // CUmemAllocationProp
+  int type, handle_types, location_type, location_id;
+  void* windows_meta_data;
+  unsigned char compression, gpu_direct_rdma_capable;
+  unsigned short usage;
+  unsigned char reserved[4];
+};
 
 struct Dim3 {
   unsigned x, y, z;

@@ -18,6 +18,7 @@ struct Action {
   enum class Kind {
     kCreate,      // ncclCommInitRank of all ranks, as communicator `comm`
     kSplit,       // ncclCommSplit of `comm` by rank modulo `parts`, as communicator `made`
+    kDeviceApi,   // ncclDevCommCreate on `comm` with GIN, and ncclDevCommDestroy (2.28 and newer)
     kCollective,  // `iterations` times, the data of the first and the last checked
     kWait,        // for what was started without waiting
     kMeet,        // until every rank of this machine that still lives has come here

@@ -50,7 +50,7 @@ Error release(void* base) {
   const std::lock_guard lock(all.mutex);
   const auto found = all.by_base.find(key(base));
   if (found == all.by_base.end()) return kInvalidValue;
-  if (found->second.kind != MemoryKind::kRegistered)
+  if (found->second.kind == MemoryKind::kDevice || found->second.kind == MemoryKind::kPinned)
     munmap(base, mapped_bytes(found->second.bytes));
   all.by_base.erase(found);
   return kSuccess;
@@ -68,10 +68,10 @@ void zero(void* to, std::size_t bytes) {
   std::memset(to, 0, bytes);
 }
 
-Error register_host(void* base, std::size_t bytes) {
+Error register_memory(void* base, std::size_t bytes, MemoryKind kind) {
   auto& all = registry();
   const std::lock_guard lock(all.mutex);
-  all.by_base[key(base)] = {base, bytes, MemoryKind::kRegistered, current_gpu()};
+  all.by_base[key(base)] = {base, bytes, kind, current_gpu()};
   return kSuccess;
 }
 

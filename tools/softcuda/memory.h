@@ -9,7 +9,12 @@
 
 namespace softcuda {
 
-enum class MemoryKind { kDevice, kPinned, kRegistered };
+enum class MemoryKind {
+  kDevice,
+  kPinned,
+  kRegistered,  // the caller's own (cudaHostRegister)
+  kMapped,      // device memory that was mapped by cuMemMap
+};
 
 struct Allocation {
   void* base;
@@ -26,8 +31,8 @@ Error release(void* base);
 // Zeroes a stretch. Where that is all of an allocation for the first time, as NCCL does with each
 // of its buffers, no page is touched: most of them never are.
 void zero(void* to, std::size_t bytes);
-// The caller's own memory, known to CUDA from now on (cudaHostRegister).
-Error register_host(void* base, std::size_t bytes);
+// What was not made by allocate() is known to CUDA from now on, until it is released.
+Error register_memory(void* base, std::size_t bytes, MemoryKind kind);
 // The allocation that an address lies in.
 std::optional<Allocation> find_allocation(const void* address);
 

@@ -58,7 +58,10 @@ std::string NcclApi::load(void* handle) {
   find(reduce_scatter, "ncclReduceScatter");
   find(broadcast, "ncclBroadcast");
   find(reduce, "ncclReduce");
-  return missing;
+  const std::string needed = missing;
+  find(dev_comm_create, "ncclDevCommCreate");
+  find(dev_comm_destroy, "ncclDevCommDestroy");
+  return needed;
 }
 
 }  // namespace softcuda

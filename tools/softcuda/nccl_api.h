@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <climits>
 #include <cstddef>
 #include <string>
 
@@ -19,6 +20,28 @@ enum NcclResult : int { kNcclSuccess = 0, kNcclInProgress = 7 };
 
 int nccl_type(Type type);            // ncclDataType_t
 int nccl_operation(Operation what);  // ncclRedOp_t; kSum for those that have none
+
+// ncclDevCommRequirements (v2.28.9-1 src/include/nccl_device/core.h): GIN, and nothing of it, since
+// later releases take that from a program of an older one.
+struct DevCommRequirements {
+  void *resources = nullptr, *teams = nullptr;
+  bool multimem = false;
+  int barriers = 0, lsa_barriers = 0, gin_barriers = 0;
+  int ll_a2a_blocks = 0, ll_a2a_slots = 0;
+  bool force_gin = true;
+  int gin_contexts = 4, gin_signals = 0, gin_counters = 0;
+};
+// The same from 2.29.2 on, with what 2.29.7 and 2.30.3 added (v2.30.3-1, the same file).
+struct SizedDevCommRequirements {
+  std::size_t size = sizeof(SizedDevCommRequirements);
+  unsigned magic = 0xcafebeef, version;
+  DevCommRequirements requirements{};
+  int gin_connection = 0;
+  bool gin_exclusive = false;
+  int gin_queue_depth = 0;
+  int gin_traffic_class = INT_MIN;  // NCCL's own
+  int world_gin_barriers = 0;
+};
 
 struct NcclApi {
   int (*get_version)(int* version);
@@ -46,6 +69,10 @@ struct NcclApi {
                    void* stream);
   int (*reduce)(const void* from, void* to, std::size_t count, int type, int op, int root,
                 NcclComm comm, void* stream);
+
+  // 2.28 and newer; null before.
+  int (*dev_comm_create)(NcclComm comm, const void* requirements, void* made);
+  int (*dev_comm_destroy)(NcclComm comm, const void* made);
 
   // handle: from dlopen. Returns the name of the first function that is missing, or an empty text.
   std::string load(void* handle);

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -110,6 +112,10 @@ class Rank {
         split(action);
         report({{"event", "split"}, {"comm", action.made}, {"ms", ms_since(start)}});
         break;
+      case Action::Kind::kDeviceApi:
+        device_api(action);
+        report({{"event", "device_api"}, {"comm", action.comm}, {"ms", ms_since(start)}});
+        break;
       case Action::Kind::kCollective:
         collective(action);
         break;
@@ -152,6 +158,24 @@ class Rank {
     check(*nccl, nccl->comm_split(comm, spec_.rank % action.parts, spec_.rank, &made, nullptr),
           "ncclCommSplit");
     comms_[action.made] = {nccl, made};
+  }
+
+  void device_api(const Action& action) {
+    const Communicator in = comms_.at(action.comm);
+    if (in.nccl->dev_comm_create == nullptr)
+      throw std::runtime_error("this NCCL has no ncclDevCommCreate");
+    int version = 0;
+    in.nccl->get_version(&version);
+    // The release that the program claims to be made for: a newer NCCL says what it can't do any
+    // more.
+    const SizedDevCommRequirements sized{.version = version < 22907   ? 22902u
+                                                    : version < 23003 ? 22907u
+                                                                      : 23003u};
+    const void* const asked =
+        version < 22902 ? static_cast<const void*>(&sized.requirements) : &sized;
+    alignas(16) std::array<std::byte, 4096> made{};  // some hundred bytes, more in newer releases
+    check(in, in.nccl->dev_comm_create(in.comm, asked, made.data()), "ncclDevCommCreate");
+    check(in, in.nccl->dev_comm_destroy(in.comm, made.data()), "ncclDevCommDestroy");
   }
 
   void end(int name, int (*NcclApi::*how)(NcclComm), const char* call) {
@@ -210,7 +234,10 @@ class Rank {
   }
 
   static void check(const NcclApi& nccl, int result, const char* call) {
-    if (result != kNcclSuccess && result != kNcclInProgress) fail({&nccl, nullptr}, call, result);
+    check({&nccl, nullptr}, result, call);
+  }
+  static void check(const Communicator& in, int result, const char* call) {
+    if (result != kNcclSuccess && result != kNcclInProgress) fail(in, call, result);
   }
 
   [[noreturn]] static void fail(const Communicator& in, const char* call, int result) {

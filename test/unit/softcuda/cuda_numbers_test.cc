@@ -47,6 +47,8 @@ TEST_CASE("constants are those of cuda.h") {
        kCanUseHostPointerForRegisteredMem},
       {"CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", kMaxSharedMemoryPerBlockOptin},
       {"CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED", kHostRegisterSupported},
+      {"CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED",
+       kGpuDirectRdmaWithVmmSupported},
       {"CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED", kMemoryPoolsSupported},
       {"CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED", kGpuDirectRdmaSupported},
       {"CU_POINTER_ATTRIBUTE_MEMORY_TYPE", kPointerMemoryType},

@@ -1,5 +1,7 @@
 #include "softcuda/memory.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -32,10 +34,53 @@ TEST_CASE("an address is known by the allocation that it lies in") {
 
 TEST_CASE("registered memory stays the caller's") {
   std::vector<char> own(100, 'x');
-  REQUIRE(register_host(own.data(), own.size()) == kSuccess);
+  REQUIRE(register_memory(own.data(), own.size(), MemoryKind::kRegistered) == kSuccess);
   CHECK(find_allocation(own.data() + 99)->kind == MemoryKind::kRegistered);
   CHECK(release(own.data()) == kSuccess);
   CHECK(own[99] == 'x');
+}
+
+TEST_CASE("physical memory is shared by its mappings, and by who imports it") {
+  using Handle = unsigned long long;
+  const auto function = [](const char* name) { return const_cast<void*>(find_api(name)); };
+  auto* create =
+      reinterpret_cast<int (*)(Handle*, std::size_t, const AllocationProperties*, Handle)>(
+          function("cuMemCreate"));
+  auto* reserve = reinterpret_cast<int (*)(char**, std::size_t, std::size_t, void*, Handle)>(
+      function("cuMemAddressReserve"));
+  auto* map = reinterpret_cast<int (*)(char*, std::size_t, std::size_t, Handle, Handle)>(
+      function("cuMemMap"));
+  auto* unmap = reinterpret_cast<int (*)(char*, std::size_t)>(function("cuMemUnmap"));
+  auto* release_handle = reinterpret_cast<int (*)(Handle)>(function("cuMemRelease"));
+  auto* retain = reinterpret_cast<int (*)(Handle*, char*)>(function("cuMemRetainAllocationHandle"));
+  auto* hand_out = reinterpret_cast<int (*)(int*, Handle, int, Handle)>(
+      function("cuMemExportToShareableHandle"));
+  auto* take =
+      reinterpret_cast<int (*)(Handle*, void*, int)>(function("cuMemImportFromShareableHandle"));
+  constexpr std::size_t kBytes = std::size_t{2} << 20;
+  const AllocationProperties properties{};
+  Handle memory = 0, imported = 0, again = 0;
+  char* range = nullptr;
+  int fd = -1;
+  REQUIRE(create(&memory, kBytes, &properties, 0) == kSuccess);
+  REQUIRE(reserve(&range, 2 * kBytes, std::size_t{512} << 20, nullptr, 0) == kSuccess);
+  CHECK(reinterpret_cast<std::uintptr_t>(range) % (std::size_t{512} << 20) == 0);
+  REQUIRE(hand_out(&fd, memory, 1, 0) == kSuccess);
+  REQUIRE(take(&imported, reinterpret_cast<void*>(static_cast<std::uintptr_t>(fd)), 1) == kSuccess);
+  close(fd);
+  REQUIRE(map(range, kBytes, 0, memory, 0) == kSuccess);
+  REQUIRE(map(range + kBytes, kBytes, 0, imported, 0) == kSuccess);
+  range[5] = 'x';
+  CHECK(range[kBytes + 5] == 'x');
+  CHECK(find_allocation(range + 5)->kind == MemoryKind::kMapped);
+  CHECK(retain(&again, range + 5) == kSuccess);
+  CHECK(again == memory);
+  for (const Handle handle : {memory, imported, again}) CHECK(release_handle(handle) == kSuccess);
+  CHECK(range[kBytes + 5] == 'x');  // the mappings hold it
+  CHECK(unmap(range, 2 * kBytes) == kSuccess);
+  CHECK_FALSE(find_allocation(range));
+  CHECK(unmap(range, 2 * kBytes) == kInvalidValue);
+  CHECK(release_handle(memory) == kInvalidValue);
 }
 
 TEST_CASE("a stream works in order, and others beside it") {
