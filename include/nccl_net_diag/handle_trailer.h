@@ -3,7 +3,9 @@
 // up to 2.30.3 and the first 96 from 2.30.7 (struct ncclIbHandle). The trailer only informs.
 //
 //   96  magic     1 byte, 0xD9
-//   97  version   1 byte, 1
+//   97  version   low 4 bits, 1; then 2 bits link layer and 2 bits RoCE version of the listener's
+//   port
+//                 (1 InfiniBand, 2 Ethernet; 1 v1, 2 v2; 0 where it isn't known)
 //   98  checksum  2 bytes, over the other 30
 //  100  process   8 bytes, the listener's random identity (event field "proc"), never 0
 //  108  listen    4 bytes, number of the listener within that process, never 0
@@ -32,6 +34,8 @@ struct Trailer {
   std::uint64_t proc = 0;
   std::uint32_t listen = 0;
   std::array<std::uint8_t, 16> gid{};
+  std::uint8_t link_layer = 0;  // as enum ibv link layers
+  std::uint8_t roce = 0;        // the version that goes with the GID
 
   friend bool operator==(const Trailer&, const Trailer&) = default;
 };
@@ -66,7 +70,7 @@ constexpr std::uint16_t checksum(std::span<const std::uint8_t, kSize> in) {
 constexpr Bytes encode(const Trailer& t) {
   Bytes out{};
   out[0] = kMagic;
-  out[1] = kVersion;
+  out[1] = static_cast<std::uint8_t>(kVersion | (t.link_layer & 3u) << 4 | (t.roce & 3u) << 6);
   detail::put(out, 4, t.proc, 8);
   detail::put(out, 12, t.listen, 4);
   for (std::size_t i = 0; i < t.gid.size(); ++i) out[16 + i] = t.gid[i];
@@ -76,13 +80,16 @@ constexpr Bytes encode(const Trailer& t) {
 
 // Nothing for bytes that are no trailer of a known version.
 constexpr std::optional<Trailer> decode(std::span<const std::uint8_t, kSize> in) {
-  if (in[0] != kMagic || in[1] != kVersion) return std::nullopt;
+  if (in[0] != kMagic || (in[1] & 15u) != kVersion) return std::nullopt;
   if (detail::get(in, 2, 2) != detail::checksum(in)) return std::nullopt;
   Trailer t;
   t.proc = detail::get(in, 4, 8);
   t.listen = static_cast<std::uint32_t>(detail::get(in, 12, 4));
   if (t.proc == 0 || t.listen == 0) return std::nullopt;
   for (std::size_t i = 0; i < t.gid.size(); ++i) t.gid[i] = in[16 + i];
+  t.link_layer = in[1] >> 4 & 3u;
+  t.roce = in[1] >> 6;
+  if (t.link_layer == 3 || t.roce == 3) return std::nullopt;
   return t;
 }
 

@@ -3,6 +3,7 @@
 // this gives every QP its connection. One instance per thread; no locking.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace nnd::context {
@@ -26,6 +27,8 @@ enum class Call : std::uint8_t {
 
 enum class Direction : std::uint8_t { kNone, kSend, kRecv };
 
+using Gid = std::array<std::uint8_t, 16>;  // network order; all zero: not known
+
 // What is known of a connection while it is being made. Plain data: the verbs layer copies it into
 // its QP table.
 struct Connection {
@@ -35,7 +38,11 @@ struct Connection {
   std::uint64_t comm = 0;         // NCCL's communicator hash, 0 where the net API does not tell it
   std::uint64_t link_proc = 0;    // "link": the listener's process id ...
   std::uint32_t link_listen = 0;  // ... and its listen id; the same on both ends
-  std::uint64_t peer_proc = 0;    // the peer's process id where the handle trailer told it
+  // The peer, where the handle trailer told it: its process id, and the port that it listens on.
+  std::uint64_t peer_proc = 0;
+  Gid peer_gid{};
+  std::uint8_t peer_link_layer = 0;  // as enum ibv link layers
+  std::uint8_t peer_roce = 0;        // RoCE version of this GID
 };
 
 struct Current {
@@ -48,6 +55,9 @@ struct Current {
   // The policy's sentence where it refused a pair inside this call; lives as long as the process.
   const char* refusal = nullptr;
   int qp_state = -1;  // enum ibv_qp_state that a QP came to last inside this call; -1: none did
+  // Of a QP that was moved inside this call: the remote GID, and the link layer behind it.
+  Gid peer_gid{};
+  std::uint8_t peer_link_layer = 0;
 };
 
 Current& current() noexcept;
@@ -57,6 +67,7 @@ Current& current() noexcept;
 struct FailedCompletion {
   std::uint32_t conn = 0;
   int status = 0;  // enum ibv_wc_status
+  Gid peer_gid{};  // of the QP that failed
 };
 FailedCompletion& failed_completion() noexcept;
 
@@ -64,7 +75,7 @@ FailedCompletion& failed_completion() noexcept;
 class Scope {
  public:
   Scope(Call call, const Connection& conn, int ptr_type = 0) noexcept : saved_(current()) {
-    current() = Current{call, conn, ptr_type, nullptr, 0, nullptr, -1};
+    current() = Current{call, conn, ptr_type, nullptr, 0, nullptr, -1, {}, 0};
   }
   ~Scope() { current() = saved_; }
   Scope(const Scope&) = delete;

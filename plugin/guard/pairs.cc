@@ -24,11 +24,7 @@ namespace {
 constexpr int kInfiniband = 1;  // as enum ibv link layers
 constexpr int kEthernet = 2;
 
-facts::GidRaw raw_of(const ibv_gid& gid) {
-  facts::GidRaw raw{};
-  std::copy(std::begin(gid.raw), std::end(gid.raw), raw.begin());
-  return raw;
-}
+using verbs::raw_of;
 
 // The rail of a port: what NCCL_IB_HCA says, else its place among the ports that NCCL takes.
 int rail_of(const facts::Node& node, const facts::Port* port) {
@@ -60,8 +56,15 @@ const facts::Port* port_beside(const facts::Node& node, const facts::GidRaw& rem
   return found;
 }
 
+// What the peer's handle trailer says of its port holds where NCCL uses the GID that came with it.
+bool as_announced(const verbs::QpInfo& qp) {
+  return qp.gid_index >= 0 && !verbs::is_zero(qp.remote_gid) &&
+         qp.conn.peer_gid == raw_of(qp.remote_gid);
+}
+
 // NCCL gives an Ethernet port's GID with a global route, and an InfiniBand peer's LID without one.
 int remote_link_layer(const facts::Port& port, const verbs::QpInfo& qp) {
+  if (as_announced(qp) && qp.conn.peer_link_layer != 0) return qp.conn.peer_link_layer;
   if (port.ethernet() && qp.gid_index < 0) return kInfiniband;
   if (port.infiniband() && qp.gid_index >= 0 && verbs::is_ipv4(qp.remote_gid)) return kEthernet;
   return 0;
@@ -78,6 +81,8 @@ policy::Pair pair_of(const facts::Node& node, const facts::Port& port, const ver
   if (local == nullptr || local->raw != raw_of(qp.local_gid)) return pair;
   pair.gid_index = qp.gid_index;
   pair.remote = raw_of(qp.remote_gid);
+  if (as_announced(qp) && qp.conn.peer_roce != 0)
+    pair.remote_type = qp.conn.peer_roce == 1 ? facts::GidType::kRoceV1 : facts::GidType::kRoceV2;
   if (const facts::Port* beside = port_beside(node, pair.remote)) {
     pair.local_rail = rail_of(node, &port);
     pair.remote_rail = rail_of(node, beside);
@@ -160,8 +165,10 @@ bool may_pair(const verbs::QpInfo& qp) {
   const facts::Node& node = facts::current_node();
   const facts::Port* port = node.find(qp.device, qp.port);
   if (port == nullptr || to_itself(qp)) return true;
-  const policy::PairJudgement judged =
-      policy::judge_pair(node, rules(), mode(), pair_of(node, *port, qp));
+  const policy::Pair pair = pair_of(node, *port, qp);
+  if (pair.remote_link_layer != 0)  // not by the QP of NCCL's flush, which goes to this port
+    context::current().peer_link_layer = static_cast<std::uint8_t>(pair.remote_link_layer);
+  const policy::PairJudgement judged = policy::judge_pair(node, rules(), mode(), pair);
   if (judged.verdicts.empty()) return true;
   bool first = false;
   {

@@ -23,7 +23,7 @@ namespace {
 
 double to_us(std::uint64_t ns) { return static_cast<double>(ns) / 1000.0; }
 
-using Gid = std::array<std::uint8_t, 16>;
+using context::Gid;
 
 std::string gid_text(const Gid& gid) {
   char text[INET6_ADDRSTRLEN] = "";
@@ -35,16 +35,17 @@ std::string_view dir_name(context::Direction dir) {
   return dir == context::Direction::kSend ? "send" : "recv";
 }
 
-void add_about(Event& e, int api, const context::Connection& about, const Gid& peer_gid = {}) {
+void add_about(Event& e, int api, const context::Connection& about) {
   if (about.comm != 0) e.hex("comm", about.comm);
   if (about.id != 0) e.add("conn", about.id);
   if (about.dir != context::Direction::kNone) e.add("dir", dir_name(about.dir));
   add_device(e, api, about.dev);
   if (about.link_listen != 0)
     e.object("link").hex("proc", about.link_proc).add("listen", about.link_listen).end();
-  if (about.peer_proc == 0) return;
-  e.object("peer").hex("proc", about.peer_proc);
-  if (peer_gid != Gid{}) e.add("gid", gid_text(peer_gid));
+  if (about.peer_proc == 0 && about.peer_gid == Gid{}) return;
+  e.object("peer");
+  if (about.peer_proc != 0) e.hex("proc", about.peer_proc);
+  if (about.peer_gid != Gid{}) e.add("gid", gid_text(about.peer_gid));
   e.end();
 }
 
@@ -92,6 +93,24 @@ std::string cause_of(const Outcome& outcome) {
          number;
 }
 
+// A connection that NCCL doesn't make, whose ends are of different link layers as far as both are
+// known: from 2.19 NCCL refuses such a pair by itself, and only its log says so.
+struct LinkLayers {
+  LinkLayers(int api, const context::Connection& about)
+      : local(about.peer_link_layer != 0 ? port_of(api, about.dev).link_layer : 0),
+        peer(about.peer_link_layer) {}
+  bool differ() const { return local != 0 && peer != 0 && local != peer; }
+  std::string text() const {
+    return std::string("; the port here is ") + facts::link_layer_text(local) +
+           ", the one that the peer listens on " + facts::link_layer_text(peer);
+  }
+
+  static constexpr const char* kCause = "DEV-MIXLL";
+  static constexpr const char* kFix = "Select HCAs of one link layer with NCCL_IB_HCA.";
+  int local;
+  int peer;
+};
+
 }  // namespace
 
 Outcome Outcome::of(Result rc) noexcept {
@@ -105,9 +124,9 @@ void tell_listen(int api, const context::Connection& about, bool trailer, std::u
   e.add("trailer", trailer).add("dur_us", to_us(dur_ns)).emit();
 }
 
-void tell_open(int api, const context::Connection& about, const Gid& peer_gid) {
+void tell_open(int api, const context::Connection& about) {
   Event e(EventId::kConnOpen);
-  add_about(e, api, about, peer_gid);
+  add_about(e, api, about);
   e.emit();
 }
 
@@ -124,11 +143,16 @@ void tell_fail(int api, const context::Connection& about, std::string_view stage
   e.add("stage", stage);
   add_outcome(e, outcome);
   e.add("age_us", to_us(age_ns)).add("polls", polls);
-  e.blame(
-      cause_of(outcome), failure_sentence(stage, outcome, age_ns),
-      outcome.refusal != nullptr
-          ? "The policy.* events of this process tell the rule and the remedy."
-          : "The qp.* and port.* events of this connection tell which step failed; compare with "
+  const LinkLayers layers(api, about);
+  const std::string sentence = failure_sentence(stage, outcome, age_ns);
+  if ((stage == "connect" || stage == "accept") && outcome.may_be_pair() && layers.differ())
+    e.blame(LinkLayers::kCause, sentence + layers.text(), LinkLayers::kFix);
+  else if (outcome.refusal != nullptr)
+    e.blame(cause_of(outcome), sentence,
+            "The policy.* events of this process tell the rule and the remedy.");
+  else
+    e.blame(cause_of(outcome), sentence,
+            "The qp.* and port.* events of this connection tell which step failed; compare with "
             "the peer's log (same link).");
   e.emit();
 }
@@ -147,9 +171,15 @@ std::string tell_late(int api, const context::Connection& about, std::string_vie
   Event e(EventId::kConnFail, Severity::kError);
   add_about(e, api, about);
   e.add("stage", stage).add("age_us", to_us(age_ns)).add("polls", polls);
-  e.blame("HANG-CONNECT", sentence,
-          "Look for the peer in the logs of the other processes (same link): it never came, or "
-          "failed first. The policy's key is connect.deadline_sec.");
+  const LinkLayers layers(api, about);
+  if (layers.differ()) {
+    sentence += layers.text();
+    e.blame(LinkLayers::kCause, sentence, LinkLayers::kFix);
+  } else {
+    e.blame("HANG-CONNECT", sentence,
+            "Look for the peer in the logs of the other processes (same link): it never came, or "
+            "failed first. The policy's key is connect.deadline_sec.");
+  }
   e.emit();
   return sentence;
 }
@@ -171,10 +201,15 @@ void tell_abandoned(int api, const context::Connection& about, std::string_view 
   Event e(EventId::kConnFail, Severity::kWarn);
   add_about(e, api, about);
   e.add("stage", stage).add("abandoned", true).add("age_us", to_us(age_ns)).add("polls", polls);
-  e.blame("HANG-CONNECT",
-          "NCCL gave up on this connection after " + std::to_string(age_ns / 1'000'000) +
-              " ms in " + std::string(stage),
-          "Look for the peer in the logs of the other processes: it never came, or failed first.");
+  const std::string sentence = "NCCL gave up on this connection after " +
+                               std::to_string(age_ns / 1'000'000) + " ms in " + std::string(stage);
+  const LinkLayers layers(api, about);
+  if (layers.differ())
+    e.blame(LinkLayers::kCause, sentence + layers.text(), LinkLayers::kFix);
+  else
+    e.blame("HANG-CONNECT", sentence,
+            "Look for the peer in the logs of the other processes: it never came, or failed "
+            "first.");
   e.emit();
 }
 

@@ -1,7 +1,6 @@
 // The conn.* and comm.* events. Control path only.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,13 +20,17 @@ struct Outcome {
   const char* refusal = nullptr;  // the policy's sentence, where that is what failed
   int wc_status = 0;  // of the completion that made the transport's test fail; 0: none was seen
 
+  // What a peer that doesn't fit leads to: nothing but the transport's own result, or a QP that
+  // can't be moved.
+  bool may_be_pair() const noexcept {
+    return refusal == nullptr && wc_status == 0 &&
+           (verb == nullptr || std::string_view(verb) == "ibv_modify_qp");
+  }
   static Outcome of(nccl_abi::Result rc) noexcept;
 };
 
 void tell_listen(int api, const context::Connection& about, bool trailer, std::uint64_t dur_ns);
-// peer_gid: the listener's, from the handle's trailer; all zero where it isn't known.
-void tell_open(int api, const context::Connection& about,
-               const std::array<std::uint8_t, 16>& peer_gid = {});
+void tell_open(int api, const context::Connection& about);
 void tell_ready(const Connection& c);
 // stage: the call that failed.
 void tell_fail(int api, const context::Connection& about, std::string_view stage,

@@ -40,6 +40,14 @@ void say_refusal(Result rc, const Outcome& outcome) noexcept {
   if (rc != Result::kSuccess && outcome.refusal != nullptr) record::nccl_warn(outcome.refusal);
 }
 
+// What verbs was told of the peer, in place of what the peer announced.
+void learn_peer(context::Connection& about) noexcept {
+  if (const context::Gid& gid = context::current().peer_gid; gid != context::Gid{})
+    about.peer_gid = gid;
+  if (const std::uint8_t layer = context::current().peer_link_layer; layer != 0)
+    about.peer_link_layer = layer;
+}
+
 bool late(std::uint64_t began_ns, double deadline_sec) noexcept {
   return deadline_sec > 0 && static_cast<double>(mono_ns() - began_ns) > deadline_sec * 1e9;
 }
@@ -105,8 +113,10 @@ void ListenCall::finish(Result rc, void** listen_comm) noexcept {
     quietly([&] { tell_fail(api_, about_, "listen", Outcome::of(rc), took, 1); });
     return;
   }
-  nccl_net_diag::trailer::Trailer t{about_.link_proc, about_.link_listen, {}};
-  quietly([&] { t.gid = gid_of(api_, about_.dev); });
+  PortFacts port;
+  quietly([&] { port = port_of(api_, about_.dev); });
+  const nccl_net_diag::trailer::Trailer t{about_.link_proc, about_.link_listen, port.gid,
+                                          port.link_layer, port.roce};
   const bool trailer = tail_.seal(t);
   wrap(Kind::kListen, api_, about_, ctx_, began_ns_, 1, listen_comm);
   quietly([&] { tell_listen(api_, about_, trailer, took); });
@@ -121,18 +131,20 @@ ConnectPoll::ConnectPoll(int api, void* ctx, int dev, void* handle) noexcept
   a.began_ns = mono_ns();
   a.about.id = next_connection_id();
   a.about.comm = comm_of(ctx);
-  const auto trailer = read_trailer(handle);
-  if (trailer) {
+  if (const auto trailer = read_trailer(handle)) {
     a.about.link_proc = trailer->proc;
     a.about.link_listen = trailer->listen;
     a.about.peer_proc = trailer->proc;
+    a.about.peer_gid = trailer->gid;
+    a.about.peer_link_layer = trailer->link_layer;
+    a.about.peer_roce = trailer->roce;
   }
   quietly([&] {
     if (entered.replaced) {
       const Attempt& old = *entered.replaced;
       tell_abandoned(api_, old.about, "connect", a.began_ns - old.began_ns, old.polls);
     }
-    tell_open(api_, a.about, trailer ? trailer->gid : decltype(trailer->gid){});
+    tell_open(api_, a.about);
   });
 }
 
@@ -144,6 +156,7 @@ const context::Connection& ConnectPoll::about() const noexcept {
 
 Result ConnectPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcept {
   if (attempt_ == nullptr) return rc;
+  learn_peer(attempt_->about);
   if (pending(rc, comm)) {
     if (const int state = context::current().qp_state; state >= 0) attempt_->qp_state = state;
     const double deadline_sec = doors().refusal.deadline_sec();
@@ -193,6 +206,7 @@ AcceptPoll::AcceptPoll(Connection& listener) noexcept : listener_(listener) {
 Result AcceptPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcept {
   Connection& l = listener_;
   ++l.attempt_polls;
+  learn_peer(l.attempt);
   if (pending(rc, comm)) {
     if (const int state = context::current().qp_state; state >= 0) l.attempt_qp_state = state;
     const double deadline_sec = doors().refusal.deadline_sec();
@@ -239,10 +253,14 @@ void failed(Connection& c, const char* stage, Result rc) noexcept {
   c.fail_told = true;
   Outcome outcome = Outcome::of(rc);
   context::current().failed_verb = nullptr;  // no Scope of this call's own does it
+  context::Connection about = c.about;
   context::FailedCompletion& completion = context::failed_completion();
-  if (completion.conn == c.about.id) outcome.wc_status = completion.status;
+  if (completion.conn == about.id) {
+    outcome.wc_status = completion.status;
+    if (completion.peer_gid != context::Gid{}) about.peer_gid = completion.peer_gid;
+  }
   completion = {};
-  quietly([&] { tell_fail(c.api, c.about, stage, outcome, mono_ns() - c.opened_ns, c.polls); });
+  quietly([&] { tell_fail(c.api, about, stage, outcome, mono_ns() - c.opened_ns, c.polls); });
 }
 
 void reg_failed(void* comm, const char* stage, Result rc) noexcept {

@@ -6,7 +6,6 @@
 
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
-#include "net/session.h"
 
 namespace nnd::net {
 
@@ -36,7 +35,7 @@ bool same(const Device& a, const Device& b) {
 
 void add_names(record::Event& event, const Device& d) {
   if (!d.name.empty()) event.add("name", d.name);
-  event.add("port", d.port);
+  if (d.port != 0) event.add("port", d.port);
   if (!d.pci_path.empty()) event.add("pci", last_part(d.pci_path));
   event.add("speed_mbps", d.speed_mbps);
 }
@@ -71,7 +70,8 @@ void emit(int api, const Device& d) {
 
 }  // namespace
 
-void learn_device(int api, const Device& device) {
+void learn_device(int api, Device device) {
+  if (const auto port = doors().port(device.name, device.nccl_port)) device.port = port->number;
   Table& t = table();
   {
     const std::lock_guard guard(t.lock);
@@ -82,18 +82,18 @@ void learn_device(int api, const Device& device) {
   emit(api, device);
 }
 
-std::array<std::uint8_t, 16> gid_of(int api, int index) {
+PortFacts port_of(int api, int index) {
   Table& t = table();
   std::string name;
-  int port = 0;
+  int nccl_port = 0;
   {
     const std::lock_guard guard(t.lock);
     const auto found = t.devices.find({api, index});
     if (found == t.devices.end()) return {};
     name = found->second.name;
-    port = found->second.port;
+    nccl_port = found->second.nccl_port;
   }
-  return doors().gid(name, port);
+  return doors().port(name, nccl_port).value_or(PortFacts{});
 }
 
 void add_device(record::Event& event, int api, int index) {

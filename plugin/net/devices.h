@@ -3,11 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "net/session.h"
 #include "record/event.h"
 
 namespace nnd::net {
@@ -20,7 +20,8 @@ struct Device {
   std::string name;
   std::string pci_path;
   std::uint64_t guid = 0;
-  int port = 0;
+  int port = 0;  // as verbs counts, once it is learnt; 0: not known
+  int nccl_port = 0;
   int speed_mbps = 0;
   float latency_us = 0;
   int ptr_support = 0;
@@ -46,7 +47,7 @@ Device to_device(int index, const Properties& p) {
   d.name = p.name != nullptr ? p.name : "";
   d.pci_path = p.pciPath != nullptr ? p.pciPath : "";
   d.guid = p.guid;
-  d.port = p.port;
+  d.port = d.nccl_port = p.port;
   d.speed_mbps = p.speed;
   d.latency_us = p.latency;
   d.ptr_support = p.ptrSupport;
@@ -79,10 +80,10 @@ Device to_device(int index, const Properties& p) {
 }
 
 // Emits net.device when the device is new, or another one has its index. Thread-safe.
-void learn_device(int api, const Device& device);
+void learn_device(int api, Device device);
 // Adds "dev" {index, name, port, pci, speed_mbps} with what is known of it. Thread-safe.
 void add_device(record::Event& event, int api, int index);
-// By doors().gid; zero where the device isn't known.
-std::array<std::uint8_t, 16> gid_of(int api, int index);
+// By doors().port; empty where the device isn't known.
+PortFacts port_of(int api, int index);
 
 }  // namespace nnd::net

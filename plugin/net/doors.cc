@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "facts/events.h"
 #include "facts/node.h"
 #include "facts/sysfs.h"
+#include "facts/verbs_port.h"
 #include "guard/guard.h"
 #include "guard/pairs.h"
 #include "inner/chain.h"
@@ -135,12 +137,20 @@ std::string hca_summary() {
          (layer.too_many_libraries ? "; too many verbs libraries: some are not seen" : "");
 }
 
-std::array<std::uint8_t, 16> gid(const std::string& name, int port) {
-  // A device that NCCL fused is named mlx5_0+mlx5_1.
-  const facts::Port* const found = facts::current_node().find(
-      std::string_view(name).substr(0, name.find('+')), static_cast<unsigned>(port));
-  const facts::Gid* const picked = found != nullptr ? found->picked() : nullptr;
-  return picked != nullptr ? picked->raw : std::array<std::uint8_t, 16>{};
+std::optional<PortFacts> port(const std::string& name, int nccl_port) {
+  const facts::Node& node = facts::current_node();
+  if (facts::hca_of(node, name) == nullptr) return std::nullopt;
+  PortFacts known;
+  const facts::Port* const found = facts::verbs_port(node, name, nccl_port, guard::may_see_port);
+  if (found == nullptr) return known;
+  known.number = found->number;
+  known.link_layer = static_cast<std::uint8_t>(found->link_layer);
+  if (const facts::Gid* const picked = found->picked()) {
+    known.gid = picked->raw;
+    if (found->ethernet() && picked->type == facts::GidType::kRoceV1) known.roce = 1;
+    if (found->ethernet() && picked->type == facts::GidType::kRoceV2) known.roce = 2;
+  }
+  return known;
 }
 
 }  // namespace
@@ -152,7 +162,7 @@ Doors& doors() {
       find,
       install_verbs,
       hca_summary,
-      gid,
+      port,
       {guard::network_refusal, guard::refuses_at_init, counted, guard::connect_deadline_sec}});
   return *instance;
 }

@@ -2,12 +2,13 @@
 // transport, and saying so. Shared by the tables of all versions. Control path only.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "config/settings.h"
+#include "context/current.h"
 #include "inner/find.h"
 #include "nccl_abi/common.h"
 
@@ -25,6 +26,14 @@ struct Refusal {
   double (*deadline_sec)() noexcept = []() noexcept { return 0.0; };
 };
 
+// The port that one of NCCL's devices stands for.
+struct PortFacts {
+  int number = 0;               // as verbs counts; 0: can't be told, nor can the rest
+  context::Gid gid{};           // which its connections will use
+  std::uint8_t link_layer = 0;  // as enum ibv link layers
+  std::uint8_t roce = 0;        // version of this GID
+};
+
 // The doors to the rest of the house; tests put their own in place before the first init.
 struct Doors {
   std::function<config::Settings()> load_settings;
@@ -37,8 +46,8 @@ struct Doors {
       install_verbs;
   // After it was: the HCAs taken and skipped, in one line; empty where nothing is known.
   std::function<std::string()> hca_summary;
-  // The GID that a device's connections will use; zero where it isn't known.
-  std::function<std::array<std::uint8_t, 16>(const std::string& name, int port)> gid;
+  // By what getProperties told; nothing where no HCA has this name.
+  std::function<std::optional<PortFacts>(const std::string& name, int nccl_port)> port;
   Refusal refusal{};
 };
 Doors& doors();

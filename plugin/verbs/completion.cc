@@ -122,14 +122,16 @@ bool first_of_its_kind(QpRecord& record, int status) noexcept {
 // For the net layer, which gets an error from the transport's test next, on this thread.
 void note_completion(QpRecord& record, int status) {
   std::uint32_t conn = 0;
+  context::Gid peer{};
   quietly([&] {
     const std::lock_guard lock(record.mutex);
     conn = record.info.conn.id;
+    peer = raw_of(record.info.remote_gid);
   });
   context::FailedCompletion& failed = context::failed_completion();
   // The first error is the cause, flushes follow from it.
   if (conn != 0 && (failed.conn != conn || failed.status == IBV_WC_WR_FLUSH_ERR))
-    failed = {conn, status};
+    failed = {conn, status, peer};
 }
 
 constexpr unsigned kMaxStrangers = 16;  // failures told of QPs whose creation wasn't seen

@@ -38,6 +38,12 @@ std::vector<ibv_gid>* table_of(const ibv_context* context, unsigned port) {
 
 }  // namespace
 
+std::array<std::uint8_t, 16> raw_of(const ibv_gid& gid) noexcept {
+  std::array<std::uint8_t, 16> raw{};
+  std::copy(std::begin(gid.raw), std::end(gid.raw), raw.begin());
+  return raw;
+}
+
 bool is_zero(const ibv_gid& gid) noexcept {
   return std::all_of(std::begin(gid.raw), std::end(gid.raw), [](auto byte) { return byte == 0; });
 }

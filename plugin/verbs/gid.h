@@ -2,6 +2,7 @@
 // IPv4 address in ::ffff:0:0/96.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -9,6 +10,8 @@
 
 namespace nnd::verbs {
 
+// The 16 bytes, as the rooms that know no verbs have them.
+std::array<std::uint8_t, 16> raw_of(const ibv_gid& gid) noexcept;
 bool is_zero(const ibv_gid& gid) noexcept;
 bool is_ipv4(const ibv_gid& gid) noexcept;
 bool is_link_local(const ibv_gid& gid) noexcept;

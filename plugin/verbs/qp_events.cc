@@ -25,12 +25,6 @@ using record::Event;
 using record::EventId;
 using record::Severity;
 
-facts::GidRaw raw_of(const ibv_gid& gid) {
-  facts::GidRaw raw{};
-  std::copy(std::begin(gid.raw), std::end(gid.raw), raw.begin());
-  return raw;
-}
-
 struct Ends {
   facts::SubnetVerdict verdict;
   std::string local;  // subnets: "10.0.1.0/24"; empty: not known

@@ -118,6 +118,7 @@ void end_move(const Library& lib, ibv_qp& qp, const ibv_qp_attr& attr, int mask,
   else
     context::current().qp_state = move.to;
   if (move.error == 0 && move.to == IBV_QPS_INIT) facts::count_port(copy.device, copy.port);
+  if (!is_zero(copy.remote_gid)) context::current().peer_gid = raw_of(copy.remote_gid);
   if (move.error == 0 && move.to == IBV_QPS_RTS) read_back(lib, qp, attr, copy, move);
   tell_move(copy, attr, mask, move);
 }

@@ -39,10 +39,10 @@ class AsNccl {
     };
     nnd::net::doors().install_verbs = [](const auto&, auto, const auto&) { return std::string(); };
     nnd::net::doors().hca_summary = [] { return std::string(); };
-    nnd::net::doors().gid = [](const auto& name, int) {
-      std::array<std::uint8_t, 16> gid{};
-      if (name == "fake0") gid[0] = 0xFD;
-      return gid;
+    nnd::net::doors().port = [](const auto& name, int port) {
+      nnd::net::PortFacts known{port, {}, 2, 2};
+      if (name == "fake0") known.gid[0] = 0xFD;
+      return known;
     };
   }
 

@@ -179,6 +179,40 @@ TEST_CASE("a failure has the catalogue's cause, or only what is known of it") {
   CHECK(the(log_of_failed_connect(row.verb, row.error), "conn.fail")["cause"] == row.cause);
 }
 
+TEST_CASE("a connect that fails without a reason, between two link layers") {
+  static nccl_abi::NetV12 table;
+  table = *fake::transport<nccl_abi::NetV12>();
+  table.connect = [](void*, int, void*, void**, nccl_abi::NetDeviceHandle**) {
+    return Result::kInternalError;
+  };
+  static std::uint8_t link_layer;
+  const auto cause = [](std::uint8_t there, std::uint8_t here) {
+    AsNccl<nccl_abi::NetV12> n(&table);
+    nnd::net::doors().port = [](const auto&, int) {
+      return nnd::net::PortFacts{1, {}, link_layer, 0};
+    };
+    const auto log = log_of([&] {
+      n.init();
+      nccl_abi::NetPropertiesV12 properties{};
+      n.net.getProperties(0, &properties);
+      AsNccl<nccl_abi::NetV12>::Handle handle{};
+      void* listener = nullptr;
+      link_layer = there;
+      n.listen(0, handle, &listener);
+      link_layer = here;
+      void* send = nullptr;
+      n.connect(0, handle, &send);
+      n.net.closeListen(listener);
+    });
+    return the(log, "conn.fail")["cause"].get<std::string>();
+  };
+  CHECK(cause(1, 2) == "DEV-MIXLL");
+  CHECK(cause(2, 1) == "DEV-MIXLL");
+  CHECK(cause(2, 2) == "RC-3");
+  CHECK(cause(0, 2) == "RC-3");  // a peer that doesn't say
+  CHECK(cause(2, 0) == "RC-3");
+}
+
 TEST_CASE("a failed test has the status of its own connection's completion as its cause") {
   const auto cause = [](std::uint32_t of_conn) {
     AsNccl<nccl_abi::NetV12> n;
@@ -189,11 +223,12 @@ TEST_CASE("a failed test has the status of its own connection's completion as it
       n.irecv(recv, 1, &request);
       state().answer["test"] = Result::kRemoteError;
       const auto* own = static_cast<const nnd::net::Connection*>(recv);
-      nnd::context::failed_completion() = {of_conn == 0 ? own->about.id : of_conn, 12};
+      nnd::context::failed_completion() = {of_conn == 0 ? own->about.id : of_conn, 12, {0xfd}};
       int done = 0;
       n.net.test(request, &done, nullptr);
       n.net.closeRecv(recv);
     });
+    CHECK(the(log, "conn.fail").contains("peer") == (of_conn == 0));
     return the(log, "conn.fail")["cause"].get<std::string>();
   };
   CHECK(cause(0) == "WC-12");

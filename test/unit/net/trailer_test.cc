@@ -16,6 +16,8 @@ trailer::Trailer sample() {
   trailer::Trailer t{0x1122334455667788u, 42, {}};
   t.gid[0] = 0xFE;
   t.gid[15] = 9;
+  t.link_layer = 2;
+  t.roce = 2;
   return t;
 }
 }  // namespace
@@ -23,7 +25,7 @@ trailer::Trailer sample() {
 TEST_CASE("a trailer reads back, and its bytes are where they are said to be") {
   const trailer::Bytes bytes = trailer::encode(sample());
   CHECK(bytes[0] == 0xD9);
-  CHECK(bytes[1] == 1);
+  CHECK(bytes[1] == 0xA1);
   CHECK(bytes[4] == 0x88);
   CHECK(bytes[11] == 0x11);
   CHECK(bytes[12] == 42);
@@ -49,6 +51,8 @@ TEST_CASE("what is no trailer is not read as one") {
   CHECK_FALSE(trailer::decode(ones));
   CHECK_FALSE(trailer::decode(trailer::encode({0, 42, {}})));
   CHECK_FALSE(trailer::decode(trailer::encode({7, 0, {}})));
+  CHECK_FALSE(trailer::decode(trailer::encode({7, 42, {}, 3, 0})));
+  CHECK_FALSE(trailer::decode(trailer::encode({7, 42, {}, 0, 3})));
 }
 
 TEST_CASE("the trailer goes where the transport wrote nothing") {
