@@ -1,5 +1,9 @@
 // Healthy clusters of every kind say nothing, from init to the last byte; and each differs by one
 // fact from one that must warn.
+#include <map>
+#include <set>
+#include <utility>
+
 #include "policy/judged.h"
 
 using namespace nnd;
@@ -43,6 +47,8 @@ const std::vector<Cluster>& clusters() {
   static const std::string kPhysical =
       "[host.sysfs]\n\"devices/pci0000:0f/0000:0f:01.0/0000:99:00.0/vendor\" = \"0x15b3\"\n";
   static const std::string kTwoPorts = "count = 2\nports = 2\naddress = \"10.{p}.{i}.{h+1}/24\"\n";
+  static const std::string kFunction =
+      "pci = \"0000:10:00.{i}\"\nparent = \"0000:0f:01.0\"\naddress = \"10.0.{i}.{h+1}/24\"";
   static const std::string kOthers = kPhysical +
                                      "\"class/infiniband/mlx5_8/node_type\" = \"1: CA\"\n"
                                      "\"class/infiniband/mlx5_9/node_type\" = \"1: CA\"\n";
@@ -89,6 +95,10 @@ const std::vector<Cluster>& clusters() {
        "DEV-MERGE"},
       {"one virtual function in a container that sees all of sysfs", hcas(1, kVf) + kOthers,
        hcas(1, kVfAlone) + kOthers, "GID-LINKLOCAL"},
+      {"two functions of a card", hcas(2, kFunction),
+       hcas(1, kFunction) + "[[host.hca]]\nname = \"mlx5_1\"\npci = \"0000:10:00.1\"\n" +
+           "parent = \"0000:0f:01.0\"\n",
+       "GID-LINKLOCAL"},
       {"two ports of an HCA made one device",
        nodes("[[host.hca]]\n" + kTwoPorts),
        nodes("[[host.hca]]\n" + kTwoPorts + "[[host.hca.port]]\nnumber = 2\nspeed_mbps = 100000\n"),
@@ -118,7 +128,10 @@ std::vector<json> run(const Cluster& cluster, const std::string& scenario,
   if (cluster.from_dev != cluster.to_dev) ways.emplace_back(cluster.from_dev, cluster.to_dev);
   if (!cluster.fuse.empty()) {
     const auto made = job->all({{"op", "make_vdevice"}, {"members", cluster.fuse}});
-    if (!made[0].value("missing", false)) ways.emplace_back(made[0]["dev"], made[1]["dev"]);
+    if (!made[0].value("missing", false)) {
+      ways.emplace_back(made[0]["dev"], made[1]["dev"]);
+      job->all({{"op", "properties"}, {"dev", made[0]["dev"]}});
+    }
   }
   for (const auto& [from, to] : ways) {
     const auto listening =
@@ -153,7 +166,29 @@ std::vector<json> run(const Cluster& cluster, const std::string& scenario,
 
 }  // namespace
 
-TEST_CASE("a healthy cluster says nothing, and one odd fact is told") {
+TEST_CASE("a connection's port is the one of its QPs") {
+  for (const Cluster& cluster : clusters()) {
+    if (!cluster.what.starts_with("two ")) continue;  // NCCL counts a card's ports together
+    INFO(cluster.what);
+    const auto events = run(cluster, cluster.healthy, cluster.environment);
+    std::map<std::pair<std::string, int>, json> devices;
+    for (const auto& event : of_kind(events, "conn.ready"))
+      devices[{event["proc"], event["conn"]}] = event["dev"];
+    std::set<json> seen;
+    for (const auto& event : of_kind(events, "qp.transition")) {
+      if (!event.contains("conn") || !event["dev"].contains("port")) continue;
+      const json& dev = devices.at({event["proc"], event["conn"]});
+      if (dev["name"] != event["dev"]["name"]) continue;  // fused: of one the other's name
+      CHECK(dev["port"] == event["dev"]["port"]);
+      seen.insert(json::array({dev["name"], dev["port"]}));
+    }
+    CHECK(seen.size() == (cluster.fuse.empty() ? 2 : 4));
+    for (const auto& event : of_kind(events, "conn.open"))
+      if (event["dir"] == "send") CHECK(event["peer"].contains("gid"));  // of the port's own table
+  }
+}
+
+TEST_CASE("a healthy cluster says nothing, and one odd fact is told", "[healthy]") {
   for (const Cluster& cluster : clusters()) {
     INFO(cluster.what);
     std::size_t ready = 0;

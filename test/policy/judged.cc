@@ -14,23 +14,6 @@ softverbs::Scenario scenario_of(const std::string& text, const std::filesystem::
   return softverbs::load_scenario(file);
 }
 
-JudgedRank judge(driver::RankProcess& rank, const std::string& mode) {
-  JudgedRank out;
-  out.mode = mode;
-  rank.run(shim().request());
-  out.init_rc = rank.run({{"op", "init"}})["rc"];
-  const auto devices = rank.run({{"op", "devices"}});
-  out.devices_rc = devices["rc"];
-  for (int dev = 0; dev < devices["count"].get<int>(); ++dev) {
-    const auto reply = rank.run({{"op", "properties"}, {"dev", dev}});
-    if (reply["rc"] != 0) continue;
-    const auto& properties = reply["properties"];
-    out.devices.insert(properties["name"].get<std::string>() + ":" +
-                       std::to_string(properties["port"].get<int>()));
-  }
-  return out;
-}
-
 }  // namespace
 
 Judged::Judged(const std::string& scenario, const std::string& policy,
@@ -55,7 +38,26 @@ Judged::Judged(const std::string& scenario, const std::string& policy,
     for (const auto& [name, value] : environment) variables[name] = value;
   }
   job_ = std::make_unique<driver::Job>(std::move(options));
-  for (std::size_t i = 0; i < modes.size(); ++i) judged_.push_back(judge(rank(i), modes[i]));
+  judge(modes);
+}
+
+void Judged::judge(const std::vector<std::string>& modes) {
+  job_->all(shim().request());
+  const auto inits = job_->all({{"op", "init"}});
+  const auto devices = job_->all({{"op", "devices"}});
+  for (std::size_t i = 0; i < modes.size(); ++i) {
+    JudgedRank& out = judged_.emplace_back();
+    out.mode = modes[i];
+    out.init_rc = inits[i]["rc"];
+    out.devices_rc = devices[i]["rc"];
+    for (int dev = 0; dev < devices[i]["count"].get<int>(); ++dev) {
+      const auto reply = rank(i).run({{"op", "properties"}, {"dev", dev}});
+      if (reply["rc"] != 0) continue;
+      const auto& properties = reply["properties"];
+      out.devices.insert(properties["name"].get<std::string>() + ":" +
+                         std::to_string(properties["port"].get<int>()));
+    }
+  }
 }
 
 void Judged::end() {

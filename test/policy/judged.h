@@ -46,6 +46,8 @@ class Judged {
   std::vector<std::string> said(std::size_t index) const;
 
  private:
+  void judge(const std::vector<std::string>& modes);
+
   ScratchDir scratch_;
   std::unique_ptr<emulated::Fabric> fabric_;
   std::unique_ptr<driver::Job> job_;

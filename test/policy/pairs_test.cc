@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "policy/judged.h"
+#include "policy/troubles.h"
 
 using namespace nnd;
 using namespace nnd::integration;
@@ -22,6 +23,12 @@ const std::string kRouter = "[[route]]\nfrom = \"10.200.0.0/16\"\nto = \"10.200.
 std::string unlike(const std::string& first, const std::string& second) {
   return "resolve_timeout_ms = 20\n[[host]]\nname = \"node0\"\n[[host.hca]]\n" + first +
          "\n[[host]]\nname = \"node1\"\n[[host.hca]]\n" + second + "\n";
+}
+
+// An HCA whose one GID is of RoCE v1 or v2.
+std::string of_type(const std::string& type) {
+  return "address = \"10.0.0.2/24\"\n[[host.hca.gids]]\nindex = 0\ngid = \"10.0.0.2\"\ntype = \"" +
+         type + "\"\n";
 }
 
 struct Opened {
@@ -86,6 +93,10 @@ const std::vector<PairRule>& rules() {
       {"pair.family GID-DIFF", "[roce]\nlink_local = \"allow\"\n", true,
        unlike("address = \"10.0.0.1/24\"", "name = \"mlx5_0\""),
        unlike("address = \"10.0.0.1/24\"", "address = \"10.0.0.2/24\"")},
+      // Only the sender knows: the listener's handle tells it.
+      {"pair.family GID-DIFF", "[roce]\nv1 = \"allow\"\n", true,
+       unlike("address = \"10.0.0.1/24\"", of_type("v1")),
+       unlike("address = \"10.0.0.1/24\"", of_type("v2"))},
       {"pair.mtu MTU-DIFF", "", false,
        unlike("address = \"10.0.0.1/24\"", "address = \"10.0.0.2/24\"\nmtu = 1024"),
        unlike("address = \"10.0.0.1/24\"", "address = \"10.0.0.2/24\"\nmtu = 4096")},
@@ -99,19 +110,27 @@ const std::vector<PairRule>& rules() {
 
 }  // namespace
 
-TEST_CASE("every rule of pairs that is broken is told before the kernel is asked, or refused") {
+namespace nnd::integration {
+
+std::set<Trouble> pair_troubles() {
+  std::set<Trouble> out;
+  for (const PairRule& rule : rules()) out.insert(trouble(rule.verdict));
+  return out;
+}
+
+}  // namespace nnd::integration
+
+TEST_CASE("every rule of pairs that is broken is told before the kernel is asked, or refused",
+          "[pairs]") {
   for (const PairRule& rule : rules())
     for (const std::string mode : {"observe", "warn", "enforce"}) {
       INFO(rule.verdict << " in " << mode << "\n" << rule.broken);
       const auto opened = open_link(rule.broken, rule.from_dev, rule.to_dev, rule.policy,
                                     {{"NCCL_NET_DIAG_MODE", mode}});
-      // The receiver moves first; where it is refused the sender never comes so far.
       const bool refused = rule.refused && mode == "enforce";
-      std::vector<json> told;
-      for (int rank : {1, 0}) {
-        const auto own = verdicts(opened, rank);
-        told.insert(told.end(), own.begin(), own.end());
-      }
+      // The receiver moves first; where it is refused the sender never comes so far.
+      const int teller = verdicts(opened, 1).empty() ? 0 : 1;
+      const auto told = verdicts(opened, teller);
       REQUIRE_FALSE(told.empty());
       CHECK(told[0]["rule"].get<std::string>() + " " + told[0]["cause"].get<std::string>() ==
             rule.verdict);
@@ -120,32 +139,35 @@ TEST_CASE("every rule of pairs that is broken is told before the kernel is asked
       CHECK(told[0]["conn"].is_number());
       CHECK_FALSE(told[0]["fix"].get<std::string>().empty());
       if (!refused) continue;
-      CHECK(opened.replies["accept"]["rc"] == 2);
-      REQUIRE_FALSE(opened.warned[1].empty());
-      CHECK_THAT(opened.warned[1].back(), contains(told[0]["msg"].get<std::string>()));
-      const auto moves = select(of_kind(opened.events[1], "qp.transition"), [](const json& event) {
-        return event["qp"].value("refused", false);
-      });
+      CHECK(opened.replies[teller == 1 ? "accept" : "connect"]["rc"] == 2);
+      REQUIRE_FALSE(opened.warned[teller].empty());
+      CHECK_THAT(opened.warned[teller].back(), contains(told[0]["msg"].get<std::string>()));
+      const auto moves =
+          select(of_kind(opened.events[teller], "qp.transition"),
+                 [](const json& event) { return event["qp"].value("refused", false); });
       REQUIRE(moves.size() == 1);  // NCCL doesn't try it again
       CHECK(moves[0]["errno"] == 113);
       CHECK(moves[0]["qp"]["attempt"] == 1);
       // A promise of the product: the call fails in less than 50 ms.
       CHECK(moves[0]["dur_us"].get<double>() < 50000);
-      CHECK(of_kind(opened.events[1], "conn.fail").at(0)["cause"] == "POLICY");
+      const json failed = of_kind(opened.events[teller], "conn.fail").at(0);
+      CHECK(failed["cause"] == "POLICY");
+      CHECK(failed["peer"]["gid"] == moves[0]["peer"]["gid"]);  // known to the receiver by now
     }
 }
 
-TEST_CASE("every rule of pairs that is nearly broken is silent") {
-  for (const PairRule& rule : rules()) {
-    INFO(rule.verdict << "\n" << rule.near);
-    const auto opened = open_link(rule.near, rule.from_dev, rule.to_dev, rule.policy,
-                                  {{"NCCL_NET_DIAG_MODE", "enforce"}});
-    CHECK(opened.replies["connect"]["rc"] == 0);
-    CHECK(opened.replies["accept"]["rc"] == 0);
-    for (int rank : {0, 1})
-      for (const auto& event : opened.events[rank])
-        if (event["sev"] != "info") FAIL_CHECK(event.dump());
-  }
+TEST_CASE("every rule of pairs that is nearly broken is silent", "[pairs]") {
+  for (const PairRule& rule : rules())
+    for (const std::string mode : {"observe", "warn", "enforce"}) {
+      INFO(rule.verdict << " in " << mode << "\n" << rule.near);
+      const auto opened = open_link(rule.near, rule.from_dev, rule.to_dev, rule.policy,
+                                    {{"NCCL_NET_DIAG_MODE", mode}});
+      CHECK(opened.replies["connect"]["rc"] == 0);
+      CHECK(opened.replies["accept"]["rc"] == 0);
+      for (int rank : {0, 1})
+        for (const auto& event : opened.events[rank])
+          if (event["sev"] != "info" || event.contains("rule")) FAIL_CHECK(event.dump());
+    }
 }
 
 TEST_CASE("the verdict on a pair has the way that the kernel would take") {
@@ -164,24 +186,31 @@ TEST_CASE("the verdict on a pair has the way that the kernel would take") {
 
 TEST_CASE("InfiniBand against RoCE", "[versions]") {
   // The first releases of NCCL go on to RTR, where the policy judges; the others look by
-  // themselves.
+  // themselves, and end the call without a word to us.
   const bool judged = nccl_version() == "2.18.3";
-  for (const std::string mode : {"observe", "warn", "enforce"}) {
-    if (!judged && mode != "enforce") continue;  // NCCL's own word, in every mode
-    INFO(mode);
-    const auto opened =
-        open_link(unlike("address = \"10.0.0.1/24\"", "link_layer = \"infiniband\""), 0, 0, "",
-                  {{"NCCL_NET_DIAG_MODE", mode}, {"NCCL_IB_GID_INDEX", "3"}});
-    CHECK((opened.replies["accept"]["rc"] != 0 || opened.replies["connect"]["rc"] != 0));
-    const auto told = verdicts(opened, 1);
-    CHECK(told.empty() != judged);
-    for (const auto& event : told) {
-      CHECK(event["rule"] == "pair.link_layer");
-      CHECK(event["cause"] == "DEV-MIXLL");
-      CHECK(event["ev"] == (mode == "enforce" ? "policy.refuse" : "policy.warn"));
+  const std::string roce = "address = \"10.0.0.1/24\"", infiniband = "link_layer = \"infiniband\"";
+  for (const auto& scenario : {unlike(roce, infiniband), unlike(infiniband, roce)})
+    for (const std::string mode : {"observe", "warn", "enforce"}) {
+      INFO(mode << "\n" << scenario);
+      const auto opened = open_link(scenario, 0, 0, "[connect]\ndeadline_sec = 1\n",
+                                    {{"NCCL_NET_DIAG_MODE", mode}, {"NCCL_IB_GID_INDEX", "3"}});
+      CHECK(opened.replies["accept"]["rc"] != 0);
+      CHECK(opened.replies["connect"]["rc"] != 0);
+      const auto told = verdicts(opened, 1);
+      CHECK(told.empty() != judged);
+      for (const auto& event : told) {
+        CHECK(event["rule"] == "pair.link_layer");
+        CHECK(event["cause"] == "DEV-MIXLL");
+        CHECK(event["ev"] == (mode == "enforce" ? "policy.refuse" : "policy.warn"));
+      }
+      REQUIRE_FALSE(of_kind(opened.events[1], "conn.fail").empty());
+      // The sender knows both ends, by the handle; the receiver where its QP comes so far.
+      const json sender = of_kind(opened.events[0], "conn.fail").at(0);
+      CHECK(sender["cause"] == "DEV-MIXLL");
+      CHECK_THAT(sender["msg"].get<std::string>(), contains("InfiniBand") && contains("Ethernet"));
+      const std::string receiver = judged ? mode == "enforce" ? "POLICY" : "DEV-MIXLL" : "RC-3";
+      CHECK(of_kind(opened.events[1], "conn.fail").at(0)["cause"] == receiver);
     }
-    if (mode == "enforce") CHECK_FALSE(of_kind(opened.events[1], "conn.fail").empty());
-  }
 }
 
 TEST_CASE("rails without a route: named before errno 110, or refused in its place", "[versions]") {

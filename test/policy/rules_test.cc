@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "policy/judged.h"
+#include "policy/troubles.h"
 
 using namespace nnd;
 using namespace nnd::integration;
@@ -165,6 +166,30 @@ const std::vector<Rule>& rules() {
        {with(rail(kNoGid))},
        {with(rail(gid("10.200.3.1", "v2")))}},
       {"roce.link_local GID-LINKLOCAL mlx5_3", kWarned, {with(hca(""))}, {with(rail())}},
+      {"roce.link_local GID-LINKLOCAL mlx5_3",
+       kHcaRefused,
+       {with(hca("")), "[roce]\nlink_local = \"deny\""},
+       {with(rail()), "[roce]\nlink_local = \"deny\""}},
+      {"roce.link_local GID-WRONG mlx5_3",
+       kWarned,
+       {with(hca(gid("fe80::1", "v2")), gid("10.200.{i}.1", "v2")),
+        "",
+        {{"NCCL_IB_GID_INDEX", "0"}}},
+       {with(hca(gid("10.200.3.1", "v2")), gid("10.200.{i}.1", "v2")),
+        "",
+        {{"NCCL_IB_GID_INDEX", "0"}}}},
+      {"roce.v1 GID-WRONG mlx5_3",
+       kWarned,
+       {with(hca(gid("10.200.3.1", "v1")), gid("10.200.{i}.1", "v2")),
+        "",
+        {{"NCCL_IB_GID_INDEX", "0"}}},
+       {with(hca(gid("10.200.3.1", "v2")), gid("10.200.{i}.1", "v2")),
+        "",
+        {{"NCCL_IB_GID_INDEX", "0"}}}},
+      {"roce.v1 GID-V1 mlx5_3",
+       kHcaRefused,
+       {with(rail(gid("10.200.3.1", "v1"))), "[roce]\nv1 = \"deny\""},
+       {with(rail(gid("10.200.3.1", "v2"))), "[roce]\nv1 = \"deny\""}},
       {"roce.v1 GID-V1 mlx5_3",
        kWarned,
        {with(rail(gid("10.200.3.1", "v1")))},
@@ -290,6 +315,16 @@ const std::vector<Rule>& rules() {
        "GDR-DIST NCCL_NET_GDR_LEVEL"},
       {"",
        kWarned,
+       {gpu_node(""), "", {{"NCCL_DMABUF_ENABLE", "0"}}},
+       {gpu_node(""), "", {{"NCCL_DMABUF_ENABLE", "1"}}},
+       "GDR-NOMOD NCCL_DMABUF_ENABLE"},
+      {"",
+       kWarned,
+       {with(""), "", {{"NCCL_NET", "Socket"}}},
+       {with(""), "", {{"NCCL_NET", "IB"}}},
+       "DEV-FALLBACK NCCL_NET"},
+      {"",
+       kWarned,
        {with(""), "", {{"NCCL_IB_MQP_RETRY_ALL", "1"}}},
        {with(""), "", {{"NCCL_IB_MQP_RETRY_ALL", "0"}}},
        "QP-110 NCCL_IB_MQP_RETRY_ALL"},
@@ -327,6 +362,13 @@ void check_network_refused(Judged& judged, std::size_t i) {
   CHECK_THAT(last_warning(judged.rank(i)), contains("NET/DIAG the network is refused"));
 }
 
+// What was said of each rank, without the call that failed because of it.
+std::vector<std::string> said(const Judged& judged, std::size_t i) {
+  auto out = judged.said(i);
+  std::erase_if(out, [](const std::string& line) { return line.starts_with("conn.fail"); });
+  return out;
+}
+
 void check_broken(const Rule& rule) {
   const Side& side = rule.broken;
   Judged judged(side.scenario, side.policy, side.environment, {"observe", "warn", "enforce"},
@@ -345,36 +387,57 @@ void check_broken(const Rule& rule) {
   for (std::size_t i = 0; i < judged.ranks().size(); ++i) {
     const std::string& mode = judged.ranks()[i].mode;
     INFO(mode);
-    auto said = judged.said(i);
-    // The call that failed is told as well.
-    std::erase_if(said, [](const std::string& line) { return line.starts_with("conn.fail"); });
-    CHECK(said == expected(rule, mode));
+    CHECK(said(judged, i) == expected(rule, mode));
     for (const auto& event : of_kind(judged.log(i), "hca.port"))
       if (event["dev"]["name"] == device_of(rule) && rule.effect == Effect::kHcaRefused)
         CHECK(event["verdict"] == (mode == "enforce" ? "refused" : "taken"));
   }
 }
 
+void check_near(const Rule& rule) {
+  const Side& side = rule.near;
+  Judged judged(side.scenario, side.policy, side.environment, {"observe", "warn", "enforce"},
+                side.surroundings);
+  for (const JudgedRank& rank : judged.ranks()) {
+    INFO(rank.mode);
+    CHECK(rank.init_rc == 0);
+    CHECK(rank.devices_rc == 0);
+    CHECK_FALSE(rank.devices.empty());
+  }
+  judged.end();
+  for (std::size_t i = 0; i < judged.ranks().size(); ++i) {
+    INFO(judged.ranks()[i].mode);
+    CHECK(said(judged, i) == std::vector<std::string>{});
+    for (const auto& event : of_kind(judged.log(i), "hca.port"))
+      CHECK(event["verdict"] != "refused");
+  }
+}
+
 }  // namespace
 
-TEST_CASE("every rule that is broken is told, and refused where that is asked for", "[rules]") {
+namespace nnd::integration {
+
+std::set<Trouble> node_troubles() {
+  std::set<Trouble> out;
+  for (const Rule& rule : rules()) {
+    if (!rule.verdict.empty()) out.insert(trouble(rule.verdict));
+    if (!rule.lint.empty()) out.insert(trouble("env.lint " + rule.lint));
+  }
+  return out;
+}
+
+}  // namespace nnd::integration
+
+TEST_CASE("every rule that is broken is told, and refused where that is asked for", "[broken]") {
   for (const Rule& rule : rules()) {
     INFO(rule.verdict << " " << rule.lint << "\n" << rule.broken.scenario << rule.broken.policy);
     check_broken(rule);
   }
 }
 
-TEST_CASE("every rule that is nearly broken is silent", "[rules]") {
+TEST_CASE("every rule that is nearly broken is silent", "[near]") {
   for (const Rule& rule : rules()) {
     INFO(rule.verdict << " " << rule.lint << "\n" << rule.near.scenario << rule.near.policy);
-    const Side& side = rule.near;
-    Judged judged(side.scenario, side.policy, side.environment, {"enforce"}, side.surroundings);
-    CHECK(judged.ranks()[0].init_rc == 0);
-    CHECK(judged.ranks()[0].devices_rc == 0);
-    CHECK_FALSE(judged.ranks()[0].devices.empty());
-    judged.end();
-    CHECK(judged.said(0) == std::vector<std::string>{});
-    for (const auto& event : of_kind(judged.log(0), "hca.port"))
-      CHECK(event["verdict"] != "refused");
+    check_near(rule);
   }
 }
