@@ -80,7 +80,7 @@ softcuda::JobSpec job(const bench::Arguments& arguments, const std::string& mode
   softcuda::JobSpec spec;
   spec.nccl = arguments.nccl;
   spec.inherit_nccl_settings = false;
-  spec.deadline_sec = 300;
+  spec.deadline_sec = 900;
   spec.grace_sec = 5;
   softcuda::put_on_fabric(spec, softverbs::load_scenario(arguments.scenario), dir);
   spec.environment["NCCL_NET_DIAG_FILE"] = (dir / "%p.jsonl").string();
