@@ -2,15 +2,17 @@
 from lab.agent import Peer
 from lab.events import expect, failed_completion
 from lab.scenario import scenario
-from lab.traffic import ENDLESS, GIVES_UP, wait_sent
+from lab.traffic import GIVES_UP, IN_FLIGHT, wait_sent
 from lab.two import connected
 
 
 @scenario
 def power_off(lab):
     """the other machine loses its power under traffic: status 12 with its address, and no other trouble is claimed"""
-    connection, _, there = connected(lab, "mlx5_0", GIVES_UP)
-    connection.start_traffic(**ENDLESS)
+    # Half a second between the retries: a slow machine is not one that is off.
+    connection, _, there = connected(lab, "mlx5_0", {**GIVES_UP, "NCCL_IB_TIMEOUT": "17"})
+    connection.move()
+    connection.start_traffic(**IN_FLIGHT)
     wait_sent("mlx5_0", 100)
     Peer.current.power_off()
     connection.traffic_fails()

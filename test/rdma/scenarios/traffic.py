@@ -3,7 +3,7 @@ from lab import fabric
 from lab.events import expect, failed_completion, grown, of, silent, transitions
 from lab.scenario import scenario
 from lab.shell import ip, read, wait_for, write
-from lab.traffic import ENDLESS, GIVES_UP, wait_event, wait_sent
+from lab.traffic import ENDLESS, GIVES_UP, IN_FLIGHT, wait_event, wait_sent
 
 ACTIVE_SLAVE = "/sys/class/net/bond0/bonding/active_slave"
 
@@ -66,7 +66,8 @@ def idle_peer_killed(lab):
 def busy_peer_killed(lab):
     """the receiver is killed in the middle of traffic: status 12, or 10 while the kernel is still taking its memory away"""
     connection = lab.connected("mlx5_0", "mlx5_2", GIVES_UP)
-    connection.start_traffic(**ENDLESS)
+    connection.move()
+    connection.start_traffic(**IN_FLIGHT)
     wait_sent("mlx5_0", 100)
     connection.receiver.kill()
     connection.traffic_fails()
