@@ -286,7 +286,7 @@ class Job {
   }
 
   void read_output(std::size_t i) {
-    std::array<char, 4096> buffer;
+    std::array<char, 4096> buffer{};
     const ssize_t bytes = read(processes_[i].output.get(), buffer.data(), buffer.size());
     if (bytes <= 0)
       processes_[i].output.reset();
