@@ -65,8 +65,12 @@ class JobOnTmpfs {
 
   EmulatedJob& job() { return job_; }
   void work() { job_->carry(job_->ring(2)); }
-  // Nothing more can be written there.
+  // Nothing more can be written there than each log's first lines.
   void fill() {
+    std::error_code missing;
+    for (const char* log : {"rank0.jsonl", "rank1.jsonl"})
+      for (int i = 0; i < 2000 && fs::file_size(job_.log_dir() / log, missing) == 0; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
     std::ofstream ballast(ballast_file(), std::ios::binary);
     const std::string block(4096, 'b');
     while (ballast.write(block.data(), 4096).flush()) {
