@@ -34,7 +34,7 @@ struct InEffect {
 // Written once each and never freed: readers take no lock.
 std::atomic<const InEffect*> g_in_effect{nullptr};
 std::atomic<const policy::Judgement*> g_judgement{nullptr};
-std::atomic<const char*> g_refusal{nullptr};
+std::atomic<const std::string*> g_refusal{nullptr};
 
 context::ForkMutex& lock() {
   static context::Immortal<context::ForkMutex> instance;
@@ -62,9 +62,9 @@ policy::Loaded load(const config::Settings& settings) {
 // The first reason stays: the others may follow from it.
 void refuse_network(const std::string& why) {
   if (g_refusal.load() != nullptr) return;
-  auto* const sentence = new std::string("the network is refused (mode enforce): " + why);
-  const char* none = nullptr;
-  if (!g_refusal.compare_exchange_strong(none, sentence->c_str())) delete sentence;
+  const auto* const sentence = new std::string("the network is refused (mode enforce): " + why);
+  const std::string* none = nullptr;
+  if (!g_refusal.compare_exchange_strong(none, sentence)) delete sentence;
 }
 
 bool covers(const policy::Verdict& verdict, const facts::Finding& finding) {
@@ -155,7 +155,10 @@ void cannot_enforce(const std::string& why) {
       .emit();
 }
 
-const char* network_refusal() noexcept { return g_refusal.load(std::memory_order_acquire); }
+const char* network_refusal() noexcept {
+  const std::string* const sentence = g_refusal.load(std::memory_order_acquire);
+  return sentence != nullptr ? sentence->c_str() : nullptr;
+}
 
 bool refuses_at_init() noexcept {
   return network_refusal() != nullptr &&

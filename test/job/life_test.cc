@@ -110,6 +110,7 @@ TEST_CASE("after a rank was killed the survivor's log blames its process", "[lif
     return !load.empty() && blames(job.events(0), load.front().at("proc"));
   };
   const JobResult result = job.run(blamed);
+  INFO(failures(result));
   CHECK(result.ranks.at(1).signal == 9);
   CHECK_FALSE(result.ranks.at(0).done);
   CHECK(blamed());

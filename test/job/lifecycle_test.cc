@@ -92,7 +92,7 @@ TEST_CASE("an error that isn't ours stays NCCL's own", "[lifecycle]") {
   job.spec.actions = {{.kind = Kind::kCreate}, {.kind = Kind::kCollective, .bytes = 40000}};
   const JobResult result = job.run();
   for (const RankResult& rank : result.ranks) {
-    INFO(rank.error);
+    INFO(failures(result));
     CHECK(rank.error.find("unhandled cuda error") != std::string::npos);
     CHECK(rank.error.find("nccl-net-diag") == std::string::npos);
     CHECK(rank.error.find("NET/DIAG") == std::string::npos);

@@ -8,8 +8,10 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <cstdlib>
 #include <iterator>
 #include <mutex>
+#include <new>
 
 #include "softverbs/imports.h"
 
@@ -17,11 +19,14 @@
 extern "C" void __tsan_acquire(void* address);
 extern "C" void __tsan_release(void* address);
 #endif
+#ifdef NND_ADDRESS_SANITIZER
+extern "C" void __lsan_ignore_object(const void* object);
+#endif
 
 namespace softcuda {
 namespace {
 
-#ifdef NND_THREAD_SANITIZER
+#if defined(NND_THREAD_SANITIZER)
 // NCCL hands connections and work over to its proxy thread under a mutex in shared memory, which
 // each side maps for itself (src/proxy.cc, ncclProxyConnect and proxyProgressInit): two mutexes for
 // ThreadSanitizer, which knows them by their address. All in shared memory are one here.
@@ -89,12 +94,41 @@ const softverbs::Import kImports[] = {
     softverbs::redirected("pthread_cond_wait", own_wait),
     softverbs::redirected("_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE",
                           own_cxx_wait)};
+
+#elif defined(NND_ADDRESS_SANITIZER)
+// What NCCL itself allocates and still has, or has lost, when a rank ends is not for us to judge. A
+// suppression would hide more: every stack of ours has NCCL's frames at its other end.
+template <typename Pointer>
+Pointer of_nccl(Pointer object) {
+  if (object != nullptr) __lsan_ignore_object(object);
+  return object;
+}
+
+void* own_malloc(std::size_t bytes) { return of_nccl(std::malloc(bytes)); }
+void* own_calloc(std::size_t count, std::size_t bytes) {
+  return of_nccl(std::calloc(count, bytes));
+}
+void* own_realloc(void* old, std::size_t bytes) { return of_nccl(std::realloc(old, bytes)); }
+int own_posix_memalign(void** to, std::size_t alignment, std::size_t bytes) {
+  const int result = posix_memalign(to, alignment, bytes);
+  if (result == 0) of_nccl(*to);
+  return result;
+}
+void* own_new(std::size_t bytes) { return of_nccl(::operator new(bytes)); }
+void* own_new_array(std::size_t bytes) { return of_nccl(::operator new[](bytes)); }
+
+const softverbs::Import kImports[] = {softverbs::redirected("malloc", own_malloc),
+                                      softverbs::redirected("calloc", own_calloc),
+                                      softverbs::redirected("realloc", own_realloc),
+                                      softverbs::redirected("posix_memalign", own_posix_memalign),
+                                      softverbs::redirected("_Znwm", own_new),
+                                      softverbs::redirected("_Znam", own_new_array)};
 #endif
 
 }  // namespace
 
 std::string tell_sanitizer_of([[maybe_unused]] void* handle) {
-#ifdef NND_THREAD_SANITIZER
+#if defined(NND_THREAD_SANITIZER) || defined(NND_ADDRESS_SANITIZER)
   return softverbs::redirect_imports(handle, kImports, std::size(kImports));
 #else
   return {};

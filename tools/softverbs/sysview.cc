@@ -58,6 +58,10 @@ int own_open(const char* path, int flags, ...) {
   va_start(arguments, flags);
   const int mode = mode_of(flags, arguments);
   va_end(arguments);
+  if (path == nullptr) {  // NCCL asks so of a NIC that has no PCI place
+    errno = EFAULT;
+    return -1;
+  }
   return ::open(Mapped(path), flags, mode);
 }
 
