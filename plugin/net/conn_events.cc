@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "facts/node.h"
 #include "net/devices.h"
@@ -111,6 +112,16 @@ struct LinkLayers {
   int peer;
 };
 
+// NCCL waits, or has waited, for a peer: one that doesn't fit, as far as both ends are known, else
+// one that has not come. What the event said.
+std::string blame_missing_peer(Event& e, const LinkLayers& layers, std::string sentence,
+                               const char* fix) {
+  if (layers.differ()) sentence += layers.text();
+  e.blame(layers.differ() ? LinkLayers::kCause : "HANG-CONNECT", sentence,
+          layers.differ() ? LinkLayers::kFix : fix);
+  return sentence;
+}
+
 }  // namespace
 
 Outcome Outcome::of(Result rc) noexcept {
@@ -171,15 +182,10 @@ std::string tell_late(int api, const context::Connection& about, std::string_vie
   Event e(EventId::kConnFail, Severity::kError);
   add_about(e, api, about);
   e.add("stage", stage).add("age_us", to_us(age_ns)).add("polls", polls);
-  const LinkLayers layers(api, about);
-  if (layers.differ()) {
-    sentence += layers.text();
-    e.blame(LinkLayers::kCause, sentence, LinkLayers::kFix);
-  } else {
-    e.blame("HANG-CONNECT", sentence,
-            "Look for the peer in the logs of the other processes (same link): it never came, or "
-            "failed first. The policy's key is connect.deadline_sec.");
-  }
+  sentence = blame_missing_peer(
+      e, LinkLayers(api, about), std::move(sentence),
+      "Look for the peer in the logs of the other processes (same link): it never came, or "
+      "failed first. The policy's key is connect.deadline_sec.");
   e.emit();
   return sentence;
 }
@@ -201,15 +207,11 @@ void tell_abandoned(int api, const context::Connection& about, std::string_view 
   Event e(EventId::kConnFail, Severity::kWarn);
   add_about(e, api, about);
   e.add("stage", stage).add("abandoned", true).add("age_us", to_us(age_ns)).add("polls", polls);
-  const std::string sentence = "NCCL gave up on this connection after " +
-                               std::to_string(age_ns / 1'000'000) + " ms in " + std::string(stage);
-  const LinkLayers layers(api, about);
-  if (layers.differ())
-    e.blame(LinkLayers::kCause, sentence + layers.text(), LinkLayers::kFix);
-  else
-    e.blame("HANG-CONNECT", sentence,
-            "Look for the peer in the logs of the other processes: it never came, or failed "
-            "first.");
+  blame_missing_peer(
+      e, LinkLayers(api, about),
+      "NCCL gave up on this connection after " + std::to_string(age_ns / 1'000'000) + " ms in " +
+          std::string(stage),
+      "Look for the peer in the logs of the other processes: it never came, or failed first.");
   e.emit();
 }
 
