@@ -52,7 +52,7 @@ def main(build, _nccl, _kept):
     alike = [line.split()[0] for line in run(program, "--list").splitlines() if line.split()[0] not in known]
     of_alike = results(program, "rxe0", *alike)
     # What is known never to come need not be waited for long.
-    of_known = results(program, "--patience", "1000", "rxe0", *known)
+    of_known = results(program, "--patience", "300", "rxe0", *known)
     found = wrong(alike, known, of_alike, of_known)
     print("\n".join(f"not ok - {text}" for text in found), f"# {len(of_alike[0])} alike, {len(of_known[1])} different")
     return 1 if found else 0

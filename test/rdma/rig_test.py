@@ -20,8 +20,10 @@ from scenarios import ping  # noqa: E402
 
 # In place of qemu: does to /vmshare what a guest does that ends like this.
 FAKE_QEMU = """#!/bin/sh
+case $* in *-netdev\ help) echo dgram; exit ;; esac
 for argument; do case $argument in local,id=share,path=*) share=${argument#*path=}; share=${share%%,*} ;; esac; done
 touch "$share/up"
+echo $$ >"$share/pid"
 eval "$FAKE_GUEST"
 """
 
@@ -54,7 +56,13 @@ class Machine(unittest.TestCase):
         return self.call(guest, f"{here}/../rdma-vm/run-in-vm", *options, "--", "true")
 
     def run_test(self, guest):
-        done = self.call(guest, f"{here}/run", f"{self.dir}/build", "fake", "main.py", "healthy")
+        return self.unless_skipped(self.call(guest, f"{here}/run", f"{self.dir}/build", "fake", "main.py", "healthy"))
+
+    def run_hosts(self, guest_a, guest_b):
+        guest = f'case $share in *.A) {guest_a} ;; *.B) {guest_b} ;; esac'
+        return self.unless_skipped(self.call(guest, f"{here}/run-hosts", f"{self.dir}/build", "fake"))
+
+    def unless_skipped(self, done):
         if done.returncode == 77:
             self.skipTest(done.stdout.strip())
         return done
@@ -88,6 +96,17 @@ class Machine(unittest.TestCase):
     def test_run_refuses_a_log_that_breaks_the_schema(self):
         log = 'mkdir -p "$share/logs/rank"; echo "{}" >"$share/logs/rank/log.jsonl"; echo 0 >"$share/rc"'
         self.assertEqual(self.run_test(log).returncode, 1)
+
+    def test_two_machines_fail_when_either_does(self):
+        for of_a, of_b in ((0, 0), (1, 0), (0, 1)):
+            ends = self.run_hosts(f'sleep 1; echo {of_a} >"$share/rc"', f'sleep 1; echo {of_b} >"$share/rc"')
+            self.assertEqual(ends.returncode != 0, of_a != 0 or of_b != 0, f"{of_a} {of_b}: {ends}")
+
+    def test_a_machine_whose_other_is_gone_does_not_wait(self):
+        for end in ("exit 1", 'echo the reason; echo 3 >"$share/rc"'):
+            done = self.run_hosts("exec sleep 250", end)
+            self.assertEqual(done.returncode, 97, f"{end}: {done}")
+        self.assertIn("the reason", done.stdout)
 
 
 class Runner(unittest.TestCase):
@@ -156,6 +175,12 @@ def refusal(**fields):
     return line("qp.transition", **{key: value for key, value in whole.items() if value is not None})
 
 
+def by_policy(name, **fields):
+    whole = {"sev": "error", "rule": "pair.subnet", "conn": 1, "dev": {"name": "mlx5_0", "port": 1, "gid": "::ffff:10.1.0.1"},
+             "peer": {"gid": "::ffff:10.1.1.2"}, **SAID, **fields}
+    return line(name, **{key: value for key, value in whole.items() if value is not None})
+
+
 def counters(**grown):
     return [{"name": "mlx5_0", "port": 1, "grown": grown}]
 
@@ -184,6 +209,29 @@ class Assertions(unittest.TestCase):
                    [refusal(peer={"gid": "::ffff:10.1.0.9"})], [refusal(sev="info")], [refusal(cause=None)], [refusal(fix=None)],
                    [refusal(conn=None)], [refusal(ts="2020-01-01T00:00:00.000000000Z")], [refusal(), refusal()],
                    [refusal(), refusal(sev="info", qp=again)])
+
+    def test_refused_pair(self):
+        def check(rank):
+            return events.refused_pair(rank, "pair.subnet", "QP-110", "mlx5_0", "::ffff:10.1.0.1", "::ffff:10.1.1.2")
+
+        move, rule = refusal(errno=113, dur_us=900), by_policy("policy.refuse")
+        check(Log(rule, move))
+        self.fails(check, [], [rule], [move], [rule, move, move], [rule, rule, move], [rule, refusal(errno=110, dur_us=900)],
+                   [rule, refusal(errno=113, dur_us=50_000)], [by_policy("policy.warn"), move], [by_policy("policy.refuse", sev="warn"), move],
+                   [by_policy("policy.refuse", rule="pair.mtu"), move], [by_policy("policy.refuse", cause="SUB-RAIL"), move],
+                   [by_policy("policy.refuse", fix=None), move], [by_policy("policy.refuse", peer={"gid": "::ffff:10.1.1.9"}), move],
+                   [rule, refusal(errno=113, dur_us=900, dev={"name": "mlx5_1", "port": 1, "gid": "::ffff:10.1.0.1"})])
+
+    def test_warned_pair(self):
+        def check(rank):
+            return events.warned_pair(rank, "pair.subnet", before=refusal())
+
+        def told(**fields):
+            return by_policy("policy.warn", **{"sev": "warn", **fields})
+
+        check(Log(told()))
+        self.fails(check, [], [told(rule="pair.mtu")], [told(sev="info")], [told(cause="SUB-RAIL")], [told(mono_ns=2)], [told(msg=None)],
+                   [told(), told()], [by_policy("policy.refuse")])
 
     def test_failed_completion(self):
         def check(rank):

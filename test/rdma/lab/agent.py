@@ -6,7 +6,7 @@ import socket
 
 from lab import fabric
 from lab.ranks import Options, Rank, environment_of, keep_logs
-from lab.shell import ip, wait_for, write
+from lab.shell import ip, read, wait_for, write
 from lab.tool import split_exit, start_tool
 
 PORT = 7000
@@ -66,6 +66,13 @@ def _ip(connection, request):
     connection.sendall(b"done\n")
 
 
+def _setting(connection, request):
+    """Its old value, for the other side."""
+    old = read(request["path"])
+    write(request["path"], request["value"])
+    connection.sendall(old.encode())
+
+
 def _gid_index(connection, request):
     connection.sendall(str(fabric.gid_index(request["device"], request["address"])).encode())
 
@@ -81,7 +88,7 @@ def _power_off(_connection, _request):
     write("/proc/sysrq-trigger", "b")
 
 
-_DO = {"rank": _rank, "log": _log, "greet": _greet, "tool": _tool, "ip": _ip, "gid_index": _gid_index, "keep": _keep, "power_off": _power_off}
+_DO = {"rank": _rank, "log": _log, "greet": _greet, "tool": _tool, "ip": _ip, "gid_index": _gid_index, "setting": _setting, "keep": _keep, "power_off": _power_off}
 
 
 class Peer:
@@ -116,6 +123,11 @@ class Peer:
 
     def gid_index(self, device, address):
         return int(self.answer("gid_index", device=device, address=address))
+
+    def setting(self, lab, path, value):
+        """A value in /proc or /sys, until the scenario's end."""
+        old = self.answer("setting", path=path, value=value)
+        lab.callback(self.answer, "setting", path=path, value=old.decode())
 
     def keep_logs(self):
         self.answer("keep")

@@ -68,6 +68,33 @@ def refused_rtr(rank, errno, dev, local, remote, port=1):
     return first
 
 
+EHOSTUNREACH = 113  # NCCL neither repeats it nor blames the GID index for it
+
+
+def refused_pair(rank, rule, cause, dev, local, remote):
+    """The policy refused the pair: one attempt, which the kernel and NCCL did not wait for, and its sentence. The refusal."""
+    moves = transitions(rank.events(), "RTR")
+    expect(len(moves) == 1 and moves[0]["errno"] == EHOSTUNREACH, "not one refusal", moves)
+    expect(moves[0]["dur_us"] < 50_000, "it took as long as 50 ms", moves)
+    refusals = of(rank.events(), "policy.refuse")
+    expect(len(refusals) == 1 and refusals[0]["sev"] == "error", "not one rule", refusals)
+    for event in (moves[0], refusals[0]):
+        ends = (event["dev"]["name"], event["dev"]["port"], event["dev"].get("gid"), event["peer"]["gid"])
+        expect(ends == (dev, 1, local, remote), f"wanted {dev} {local} and {remote}", [event])
+    expect((refusals[0]["rule"], refusals[0]["cause"]) == (rule, cause), f"wanted {rule} {cause}", refusals)
+    sentence(refusals[0])
+    timed(refusals[0])
+    return refusals[0]
+
+
+def warned_pair(rank, rule, before):
+    """The same rule where it only warns: told once, before the kernel's answer (`before`)."""
+    warnings = [event for event in of(rank.events(), "policy.warn") if event["rule"] == rule]
+    expect(len(warnings) == 1 and warnings[0]["sev"] == "warn", f"not one warning by {rule}", warnings)
+    expect(warnings[0]["cause"] == before["cause"] and warnings[0]["mono_ns"] <= before["mono_ns"], "not before it", [*warnings, before])
+    sentence(warnings[0])
+
+
 def grown(event, dev):
     """By how much the counters of the device's port have grown: {name: by}."""
     found = [port["grown"] for port in event.get("counters", []) if (port["name"], port["port"]) == (dev, 1)]

@@ -27,6 +27,7 @@ HCAS = {
     "mlx5_bond_1": ("bond1", "10.2.0.2/24"),
 }
 BONDS = {"bond0": ("active-backup", "s0", "s1"), "bond1": ("802.3ad", "s2", "s3")}
+ACTIVE_SLAVE = "/sys/class/net/bond0/bonding/active_slave"
 BRIDGES = {"a0": "br0", "b0": "br0", "a1": "br1", "b1": "br1", "s0": "br2", "s1": "br2", "s2": "br2", "s3": "br2"}
 
 
@@ -98,10 +99,10 @@ def bond_lines(bond, mode, *slaves):
     return lines + [f"link set {bond} up"]
 
 
-def plug(netdev, bridge):
-    """A veth whose far end, p<netdev>, is a port of the bridge in sw."""
-    ip(f"link add {netdev} type veth peer name p{netdev} netns sw")
-    ip(f"link set p{netdev} master {bridge}", f"link set p{netdev} up", netns="sw")
+def plug(bridges):
+    """Veths, each with its far end, p<netdev>, as a port of a bridge in sw: {netdev: bridge}."""
+    ip(*(f"link add {netdev} type veth peer name p{netdev} netns sw" for netdev in bridges))
+    ip(*(line for netdev, bridge in bridges.items() for line in (f"link set p{netdev} master {bridge}", f"link set p{netdev} up")), netns="sw")
 
 
 def add_switch(*bridges):
@@ -115,7 +116,7 @@ def put_behind(netdev, bridge):
     """The netdev becomes a port of the bridge, and a veth that is plugged in there too takes its name."""
     ip(f"link set {netdev} netns sw name w{netdev}")
     ip(f"link set w{netdev} master {bridge}", f"link set w{netdev} up", netns="sw")
-    plug(netdev, bridge)
+    plug({netdev: bridge})
 
 
 def add_router(addresses):
@@ -187,8 +188,7 @@ def build():
     write("/proc/sys/net/ipv4/conf/all/rp_filter", 0)
     # Neighbours stay known until a scenario forgets them: healthy runs must not wait for ARP now and then.
     write("/proc/sys/net/ipv4/neigh/default/base_reachable_time_ms", 3600000)
-    for netdev, bridge in BRIDGES.items():
-        plug(netdev, bridge)
+    plug(BRIDGES)
     for bond, (mode, *slaves) in BONDS.items():
         ip(*bond_lines(bond, mode, *slaves))
     ip("rule add pref 1000 lookup local", "rule del pref 0")  # local after the rules of the netdevs

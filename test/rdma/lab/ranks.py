@@ -30,9 +30,15 @@ def prepare_logs():
         pass
 
 
+_kept = set()
+
+
 def keep_logs():
-    """To where the machine's end leaves them."""
-    run("cp", "-r", "--no-preserve=all", f"{Options.logs}/.", Options.kept)
+    """Those that are new, to where the machine's end leaves them."""
+    new = set(os.listdir(Options.logs)) - _kept
+    if new:
+        run("cp", "-r", "--no-preserve=all", *(f"{Options.logs}/{name}" for name in new), Options.kept)
+    _kept.update(new)
 
 
 def environment_of(log, hca, environment):
@@ -43,7 +49,7 @@ def environment_of(log, hca, environment):
         NCCL_NET_PLUGIN_REF_COUNT="1",
         NCCL_SOCKET_IFNAME=Options.interface,
         NCCL_IB_HCA=f"={hca}",
-        NCCL_IB_MQP_RETRY_CNT="1",
+        NCCL_IB_MQP_RETRY_CNT="0",
         NCCL_IB_MQP_RETRY_SLEEP_MSEC="10",
         NCCL_NET_DIAG_FILE=log,
         NCCL_NET_DIAG_POLICY=f"{Options.logs}/default.toml",
@@ -74,6 +80,7 @@ class Rank:
 
     def _begin(self, channel, plugin="diag", nccl=None):
         self.socket, self._buffer, self._next, self._replies = channel, b"", 0, {}
+        self._init = None
         source = {"plugin": plugin} if plugin else {"builtin": "IB"}
         self._load = self.start("load", nccl=nccl or Options.nccl, **source)
 
@@ -109,10 +116,16 @@ class Rank:
     def wait_load(self):
         must(self, self.wait(self._load))
 
+    def begin_setup(self):
+        """So that others can begin theirs before it has ended."""
+        self._init = self.start("init")
+
     def setup(self):
         """Initialises the transport and asks for devices, as for one communicator. The number of devices."""
+        if self._init is None:
+            self.begin_setup()
         self.wait_load()
-        self.context = self.must("init")["context"]
+        self.context = must(self, self.wait(self._init))["context"]
         count = self.must("devices")["count"]
         for device in range(count):
             self.must("properties", dev=device)

@@ -8,6 +8,15 @@ from lab.ranks import Connection, Rank, keep_logs
 from lab.shell import ip, read, run, write
 
 
+def set_up(ranks):
+    """All at once."""
+    for rank in ranks:
+        rank.begin_setup()
+    for rank in ranks:
+        rank.setup()
+    return ranks
+
+
 class Lab(contextlib.ExitStack):
     """What one scenario has started and changed; undone at its end, last first."""
 
@@ -15,6 +24,7 @@ class Lab(contextlib.ExitStack):
         super().__init__()
         self.name = name
         self.ranks = []
+        self.remote_ranks = []
 
     def rank(self, hca, environment=None, **more):
         """A rank that uses this HCA, set up."""
@@ -33,16 +43,18 @@ class Lab(contextlib.ExitStack):
         """Two ranks on two HCAs: the connection from the first to the second, not yet open. environment: for both, or two."""
         each = environment if isinstance(environment, tuple) else (environment, environment)
         ranks = [self.bare_rank(hca, own, **more) for hca, own in zip((first, second), each)]
-        for rank in ranks:
-            rank.setup()
-        return Connection(*ranks)
+        return Connection(*set_up(ranks))
 
-    def connected(self, first, second, environment=None, **more):
-        """An open connection between two HCAs of one subnet."""
+    def greeted_pair(self, first, second, environment=None, **more):
+        """The same between two HCAs of one subnet, whose addresses are resolved."""
         for own, other in ((first, second), (second, first)):
             netdev, peer = fabric.HCAS[own][0], fabric.HCAS[other][1].split("/")[0]
             fabric.greet(netdev, peer)
-        return self.pair(first, second, environment, **more).open()
+        return self.pair(first, second, environment, **more)
+
+    def connected(self, first, second, environment=None, **more):
+        """The same, open."""
+        return self.greeted_pair(first, second, environment, **more).open()
 
     def change(self, lines, undo, netns=None):
         """Lines for ip(8) now, and lines that undo them at the end."""
@@ -69,6 +81,19 @@ class Lab(contextlib.ExitStack):
         self.callback(run, "ip", "netns", "del", "router")
         fabric.add_router({bridge: f"{address}/24" for bridge, address in addresses.items()})
         return addresses.values()
+
+    def jumbo(self, netdev, switch_port=None):
+        """Jumbo frames at a netdev, and at its port of the switch."""
+        self.change([f"link set {netdev} mtu 4200"], [f"link set {netdev} mtu 1500"])
+        if switch_port:
+            self.change([f"link set {switch_port} mtu 4200"], [f"link set {switch_port} mtu 1500"], netns="sw")
+
+    def hca_on_a_slave(self):
+        """An RDMA device on the active slave of bond0: mlx5_slave, which has the bond's GID. On the other slave it would get none."""
+        fabric.add_hca("mlx5_slave", read(fabric.ACTIVE_SLAVE))
+        self.callback(fabric.remove_hca, "mlx5_slave")
+        fabric.wait_state("mlx5_slave", "ACTIVE")
+        fabric.gid_index("mlx5_slave", "10.2.0.1")
 
     def netdev_down(self, netdev):
         """Takes it down. The kernel drops its routes then; they come back with it."""

@@ -2,10 +2,12 @@
 from lab import fabric
 from lab.agent import Peer, RemoteRank
 from lab.ranks import Connection
+from lab.scenario import set_up
 
 
 def remote(lab, hca, environment=None):
-    rank = RemoteRank(f"{lab.name}.B", hca, environment)
+    rank = RemoteRank(f"{lab.name}.B{len(lab.remote_ranks)}", hca, environment)
+    lab.remote_ranks.append(rank)
     lab.callback(rank.end)
     return rank
 
@@ -17,7 +19,5 @@ def connected(lab, hca, environment=None):
     there = here[:-1] + "2"
     fabric.greet(netdev, there)
     Peer.current.greet(netdev, here)
-    receiver = remote(lab, hca, environment)
-    sender = lab.rank(hca, environment)
-    receiver.setup()
-    return Connection(sender, receiver).open(), here, there
+    ranks = set_up([lab.bare_rank(hca, environment), remote(lab, hca, environment)])
+    return Connection(*ranks).open(), here, there

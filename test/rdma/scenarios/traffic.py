@@ -5,7 +5,7 @@ from lab.scenario import scenario
 from lab.shell import ip, read, wait_for, write
 from lab.traffic import ENDLESS, GIVES_UP, IN_FLIGHT, wait_event, wait_sent
 
-ACTIVE_SLAVE = "/sys/class/net/bond0/bonding/active_slave"
+ACTIVE_SLAVE = fabric.ACTIVE_SLAVE
 
 
 def must_move(connection, messages):
@@ -35,12 +35,6 @@ def renew(device):
     remove_address(device)
     wait_for("the GID to go", lambda: len(fabric.gids(device)) == 1)
     add_address(device)
-
-
-def jumbo(lab, netdev, switch_port=None):
-    lab.change([f"link set {netdev} mtu 4200"], [f"link set {netdev} mtu 1500"])
-    if switch_port:
-        lab.change([f"link set {switch_port} mtu 4200"], [f"link set {switch_port} mtu 1500"], netns="sw")
 
 
 def path_mtus(connection):
@@ -111,6 +105,22 @@ def backup_slave_fails(lab):
 
 
 @scenario
+def lacp_slave_fails(lab):
+    """the slave of an 802.3ad bond that carries the traffic loses its link: no alarm, all data arrives by the other"""
+    connection = lab.connected("mlx5_bond_0", "mlx5_bond_1")
+    connection.start_traffic(sizes=[1 << 16], repeat=200)
+    wait_sent("mlx5_bond_1", 100)
+    slaves = fabric.BONDS["bond1"][1:]
+    busy = max(slaves, key=lambda slave: int(read(f"/sys/class/net/{slave}/statistics/tx_packets")))
+    lab.change([f"link set p{busy} down"], [f"link set p{busy} up"], netns="sw")
+    wait_for("the bond to see it", lambda: read(f"/sys/class/net/{busy}/bonding_slave/mii_status") == "down")
+    must_move(connection, 200)
+    connection.finish()
+    silent(connection.sender)
+    silent(connection.receiver)
+
+
+@scenario
 def bond_fails_over(lab):
     """the active slave of a bond loses its link under traffic: rxe makes the bond's GIDs anew, so the QP is lost, which is told as well as
     the GID change; a new connection works and is silent"""
@@ -158,7 +168,7 @@ def gid_removed_and_added(lab):
 @scenario
 def smaller_sender_mtu(lab):
     """the receiver has jumbo frames, the sender not: both take the smaller MTU, it works, and the policy tells the difference"""
-    jumbo(lab, "b0", "pb0")
+    lab.jumbo("b0", "pb0")
     connection = lab.connected("mlx5_0", "mlx5_2")
     connection.move()
     connection.finish()
@@ -172,7 +182,7 @@ def smaller_sender_mtu(lab):
 def larger_sender_mtu(lab):
     """the sender has jumbo frames, the receiver not: NCCL gives the receiver the sender's MTU, the sender the smaller one, and the
     first message of several packets ends with status 9"""
-    jumbo(lab, "a0", "pa0")
+    lab.jumbo("a0", "pa0")
     connection = lab.connected("mlx5_0", "mlx5_2")
     connection.start_traffic()
     connection.traffic_fails()
@@ -185,8 +195,8 @@ def larger_sender_mtu(lab):
 @scenario
 def mtu_beyond_the_path(lab):
     """both HCAs have jumbo frames, a link between them has not: small messages pass, large ones end with status 12"""
-    jumbo(lab, "a0", "pa0")
-    jumbo(lab, "b0")
+    lab.jumbo("a0", "pa0")
+    lab.jumbo("b0")
     connection = lab.connected("mlx5_0", "mlx5_2", GIVES_UP)
     connection.move(sizes=[64], repeat=4)
     connection.start_traffic(sizes=[1 << 16], repeat=1)
@@ -198,7 +208,7 @@ def mtu_beyond_the_path(lab):
 @scenario
 def arp_flux(lab):
     """another NIC of the peer, in the same subnet, answers for its address: RTR passes, then status 12"""
-    fabric.plug("b2", "br0")
+    fabric.plug({"b2": "br0"})
     lab.callback(lambda: ip("link del b2"))
     ip("link set b2 up", "addr add 10.1.0.3/24 dev b2 noprefixroute")
     write("/proc/sys/net/ipv4/conf/b2/accept_local", 1)  # and arp_ignore 0, as hosts have it by default
@@ -217,10 +227,7 @@ def arp_flux(lab):
 @scenario
 def slave_of_a_bond(lab):
     """an RDMA device on a bond's slave has the bond's GID, but gets no data: status 12 at who sends to it first"""
-    fabric.add_hca("mlx5_slave", read(ACTIVE_SLAVE))  # the other one gets no GID
-    lab.callback(fabric.remove_hca, "mlx5_slave")
-    fabric.wait_state("mlx5_slave", "ACTIVE")
-    fabric.gid_index("mlx5_slave", "10.2.0.1")
+    lab.hca_on_a_slave()
     fabric.greet("bond0", "10.2.0.2")
     fabric.greet("bond1", "10.2.0.1")
     connection = lab.pair("mlx5_slave", "mlx5_bond_1", GIVES_UP).open()

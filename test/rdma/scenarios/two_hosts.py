@@ -1,13 +1,11 @@
 """Two machines, each with its own kernel, addresses and routes, and HCAs of the same names."""
 from lab import fabric
 from lab.agent import Peer
-from lab.events import expect, of, refused_rtr, silent, transitions
+from lab.events import expect, of, refused_pair, refused_rtr, silent, warned_pair
 from lab.health import check_transitions
 from lab.ranks import Connection
-from lab.scenario import Lab, scenario
+from lab.scenario import scenario, set_up
 from lab.two import connected, remote
-
-EHOSTUNREACH = 113  # NCCL neither repeats it nor blames the GID index for it
 
 
 @scenario
@@ -22,36 +20,88 @@ def same_names(lab):
     silent(connection.receiver)
 
 
+def broken(lab, hcas, addresses, errno, rule, cause, indexes=(None, None)):
+    """A pair that can't talk, from the other machine's HCA to this one's. In `warn` the rule speaks before the kernel refuses, and its cause
+    is the transition's; in `enforce` it is refused, and not tried again. indexes: GID indexes that are forced."""
+    forced = [{"NCCL_IB_GID_INDEX": str(index)} if index is not None else {} for index in indexes]
+    pairs = {}
+    for mode in ("warn", "enforce"):
+        sender = remote(lab, hcas[0], forced[0])
+        own = {"NCCL_NET_DIAG_MODE": mode, **({"NCCL_IB_MQP_RETRY_CNT": "3"} if mode == "enforce" else {})}
+        pairs[mode] = Connection(sender, lab.bare_rank(hcas[1], {**forced[1], **own}))
+    there, here = (fabric.gid_text(address) for address in addresses)
+    set_up([rank for connection in pairs.values() for rank in (connection.sender, connection.receiver)])
+    for connection in pairs.values():
+        connection.refused()
+    warned = pairs["warn"]
+    first = refused_rtr(warned.receiver, errno, hcas[1], here, there)
+    expect(first["cause"] == cause, "another cause", [first])
+    warned_pair(warned.receiver, rule, before=first)
+    lost, = of(warned.sender.events(), "conn.fail")
+    expect(lost["link"] == first["link"], "the ends don't tell the same link", [first, lost])
+    refused_pair(pairs["enforce"].receiver, rule, cause, hcas[1], here, there)
+
+
 @scenario
 def rail_to_bond(lab):
-    """the field's case between two machines: 110, and the cause is that rail and bond are in different subnets"""
-    sender = remote(lab, "mlx5_bond_0")
-    receiver = lab.rank("mlx5_0")
-    sender.setup()
-    connection = Connection(sender, receiver)
-    connection.refused()
-    first = refused_rtr(receiver, 110, "mlx5_0", "::ffff:10.1.0.1", "::ffff:10.2.0.2")
-    expect(first["cause"] == "SUB-RAIL", "another cause", [first])
-    lost, = of(sender.events(), "conn.fail")
-    expect(lost["link"] == first["link"], "the ends don't tell the same link", [first, lost])
+    """the field's case between two machines: 110, and that rail and bond are in different subnets; refused in enforce"""
+    broken(lab, ("mlx5_bond_0", "mlx5_0"), ("10.2.0.2", "10.1.0.1"), 110, "pair.subnet", "SUB-RAIL")
+
+
+@scenario
+def rail_to_rail(lab):
+    """rail 1 to rail 0 without a route between them: the same"""
+    broken(lab, ("mlx5_1", "mlx5_0"), ("10.1.1.2", "10.1.0.1"), 110, "pair.subnet", "SUB-RAIL")
+
+
+def other_address(lab, address):
+    """Of the other machine's rail 0; its GID index there."""
+    Peer.current.ip(f"addr add {address} dev eth1 noprefixroute nodad")
+    lab.callback(Peer.current.ip, f"addr del {address} dev eth1")
+    return Peer.current.gid_index("mlx5_0", address.split("/")[0])
+
+
+@scenario
+def wrong_forced_gid_index(lab):
+    """the other machine's rail 0 with a forced GID index of another subnet: the same"""
+    Peer.current.setting(lab, "/proc/sys/net/ipv4/conf/eth1/arp_ignore", 2)  # strict rails: no answer to who is not of the subnet
+    index = other_address(lab, "10.9.0.2/24")
+    broken(lab, ("mlx5_0", "mlx5_0"), ("10.9.0.2", "10.1.0.1"), 110, "pair.subnet", "SUB-RAIL", (index, None))
+
+
+@scenario
+def on_link_without_a_route(lab):
+    """the same where the other machine answers ARP requests from any subnet: without a route the kernel takes it to be on the link, so data
+    moves; the rule speaks, since nothing but ARP keeps this pair alive"""
+    index = other_address(lab, "10.9.0.2/24")
+    connection = Connection(*set_up([remote(lab, "mlx5_0", {"NCCL_IB_GID_INDEX": str(index)}), lab.bare_rank("mlx5_0")])).open()
+    connection.move(sizes=[1 << 20, 100], repeat=4)
+    connection.finish()
+    loud = [event for event in connection.receiver.events() if event["sev"] != "info"]
+    expect([event.get("rule") for event in loud] == ["pair.subnet"], "not the subnet alone", loud)
+
+
+@scenario
+def ipv6_other_prefix(lab):
+    """IPv6 GIDs of two prefixes: 101, and that they are in two subnets; refused in enforce"""
+    there, own = "2001:db8:2::2", lab.address("eth1", "2001:db8:1::1/64")
+    indexes = other_address(lab, f"{there}/64"), fabric.gid_index("mlx5_0", own)
+    broken(lab, ("mlx5_0", "mlx5_0"), (there, own), 101, "pair.subnet", "SUB-RAIL", indexes)
+
+
+@scenario
+def mixed_families(lab):
+    """an IPv6 GID there, an IPv4 one here: 22, and that the families differ; refused in enforce"""
+    there = "2001:db8:1::2"
+    indexes = other_address(lab, f"{there}/64"), fabric.gid_index("mlx5_0", "10.1.0.1")
+    broken(lab, ("mlx5_0", "mlx5_0"), (there, "10.1.0.1"), 22, "pair.family", "GID-DIFF", indexes)
 
 
 def crossing(lab, route=None):
     """From the other machine's rail 1 to this one's rail 0; route: how this one gets there."""
     if route:
         lab.change([f"route add {route}"], [f"route del {route}"])
-    sender, receiver = remote(lab, "mlx5_1"), lab.rank("mlx5_0")
-    sender.setup()
-    return Connection(sender, receiver)
-
-
-@scenario
-def rail_to_rail(lab):
-    """rail 1 to rail 0 without a route between them: 110, and the same cause"""
-    connection = crossing(lab)
-    connection.refused()
-    first = refused_rtr(connection.receiver, 110, "mlx5_0", "::ffff:10.1.0.1", "::ffff:10.1.1.2")
-    expect(first["cause"] == "SUB-RAIL", "another cause", [first])
+    return Connection(*set_up([remote(lab, "mlx5_1"), lab.bare_rank("mlx5_0")]))
 
 
 @scenario
@@ -83,52 +133,7 @@ def rail_to_rail_by_a_dead_gateway(lab):
 def nobody_at_the_address(lab):
     """the same subnet, but the wire is cut: 110, and no word of subnets"""
     lab.change(["link set weth1 nomaster"], ["link set weth1 master br0"], netns="sw")
-    sender, receiver = remote(lab, "mlx5_0"), lab.rank("mlx5_0")
-    sender.setup()
-    connection = Connection(sender, receiver)
+    connection = Connection(*set_up([remote(lab, "mlx5_0"), lab.bare_rank("mlx5_0")]))
     connection.refused()
-    first = refused_rtr(receiver, 110, "mlx5_0", "::ffff:10.1.0.1", "::ffff:10.1.0.2")
+    first = refused_rtr(connection.receiver, 110, "mlx5_0", "::ffff:10.1.0.1", "::ffff:10.1.0.2")
     expect(first["cause"] == "QP-110", "another cause", [first])
-
-
-def from_six(lab, there, here=None):
-    """From an IPv6 address of the other machine's rail 0 to this one's: from one GID index to another, forced where one is given."""
-    Peer.current.ip(f"addr add {there} dev eth1 noprefixroute nodad")
-    lab.callback(Peer.current.ip, f"addr del {there} dev eth1")
-    own = lab.address("eth1", here) if here else "10.1.0.1"
-    indexes = [Peer.current.gid_index("mlx5_0", there.split("/")[0]), fabric.gid_index("mlx5_0", own)]
-    sender, receiver = (make(lab, "mlx5_0", {"NCCL_IB_GID_INDEX": str(index)}) for make, index in zip((remote, Lab.rank), indexes))
-    sender.setup()
-    connection = Connection(sender, receiver)
-    connection.refused()
-    return receiver
-
-
-@scenario
-def mixed_families(lab):
-    """an IPv6 GID there, an IPv4 one here: 22, and that the families differ"""
-    receiver = from_six(lab, "2001:db8:1::2/64")
-    first = refused_rtr(receiver, 22, "mlx5_0", "::ffff:10.1.0.1", "2001:db8:1::2")
-    expect(first["cause"] == "GID-DIFF", "another cause", [first])
-
-
-@scenario
-def ipv6_other_prefix(lab):
-    """IPv6 GIDs of two prefixes: 101, and that they are in two subnets"""
-    receiver = from_six(lab, "2001:db8:2::2/64", "2001:db8:1::1/64")
-    first = refused_rtr(receiver, 101, "mlx5_0", "2001:db8:1::1", "2001:db8:2::2")
-    expect(first["cause"] == "SUB-RAIL", "another cause", [first])
-
-
-@scenario
-def rail_to_bond_refused(lab):
-    """the same where the receiver enforces: refused before the kernel looks for the peer, and not tried again"""
-    sender = remote(lab, "mlx5_bond_0")
-    receiver = lab.rank("mlx5_0", {"NCCL_NET_DIAG_MODE": "enforce", "NCCL_IB_MQP_RETRY_CNT": "3"})
-    sender.setup()
-    Connection(sender, receiver).refused()
-    moves = transitions(receiver.events(), "RTR")
-    expect(len(moves) == 1 and moves[0]["errno"] == EHOSTUNREACH, "not one refusal", moves)
-    expect(moves[0]["peer"]["gid"] == "::ffff:10.2.0.2" and moves[0]["dev"]["name"] == "mlx5_0", "another pair", moves)
-    refusals = of(receiver.events(), "policy.refuse")
-    expect(len(refusals) == 1 and refusals[0]["rule"] == "pair.subnet" and refusals[0]["sev"] == "error", "not its rule", refusals)
