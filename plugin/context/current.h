@@ -3,8 +3,9 @@
 // this gives every QP its connection. One instance per thread; no locking.
 #pragma once
 
-#include <array>
 #include <cstdint>
+
+#include "context/gid.h"
 
 namespace nnd::context {
 
@@ -26,8 +27,6 @@ enum class Call : std::uint8_t {
 };
 
 enum class Direction : std::uint8_t { kNone, kSend, kRecv };
-
-using Gid = std::array<std::uint8_t, 16>;  // network order; all zero: not known
 
 // What is known of a connection while it is being made. Plain data: the verbs layer copies it into
 // its QP table.

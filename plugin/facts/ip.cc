@@ -9,7 +9,7 @@ namespace nnd::facts {
 
 namespace {
 
-constexpr GidRaw kMappedPrefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+constexpr context::Gid kMappedPrefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
 bool same_bits(const std::array<std::uint8_t, 16>& a, const std::array<std::uint8_t, 16>& b,
                unsigned bits) {
@@ -26,7 +26,7 @@ struct Run {
   unsigned begin = 0;
   unsigned end = 0;
 };
-Run longest_zeros(const GidRaw& gid, unsigned count) {
+Run longest_zeros(const context::Gid& gid, unsigned count) {
   Run best;
   for (unsigned i = 0; i < count; ++i) {
     unsigned end = i;
@@ -38,7 +38,7 @@ Run longest_zeros(const GidRaw& gid, unsigned count) {
 }
 
 // The first `count` groups of an IPv6 address as inet_ntop writes them.
-char* write_groups(char* out, const GidRaw& gid, unsigned count) {
+char* write_groups(char* out, const context::Gid& gid, unsigned count) {
   const Run zeros = longest_zeros(gid, count);
   for (unsigned i = 0; i < count;) {
     if (i == zeros.begin && zeros.end > zeros.begin) {
@@ -109,7 +109,7 @@ std::optional<IpPrefix> parse_prefix(std::string_view text) {
   return IpPrefix{*address, length};
 }
 
-IpAddress gid_address(const GidRaw& gid) {
+IpAddress gid_address(const context::Gid& gid) {
   IpAddress address;
   if (std::equal(kMappedPrefix.begin(), kMappedPrefix.begin() + 12, gid.begin())) {
     address.family = Family::kIpv4;
@@ -121,17 +121,17 @@ IpAddress gid_address(const GidRaw& gid) {
   return address;
 }
 
-bool gid_zero(const GidRaw& gid) {
+bool gid_zero(const context::Gid& gid) {
   return std::all_of(gid.begin(), gid.end(), [](std::uint8_t byte) { return byte == 0; });
 }
 
-bool gid_link_local(const GidRaw& gid) {
+bool gid_link_local(const context::Gid& gid) {
   return gid[0] == 0xfe && gid[1] == 0x80 &&
          std::all_of(gid.begin() + 2, gid.begin() + 8, [](std::uint8_t byte) { return byte == 0; });
 }
 
 // Not inet_ntop: a node may have thousands of GIDs, and that one takes 4,000 instructions for each.
-std::string gid_text(const GidRaw& gid) {
+std::string gid_text(const context::Gid& gid) {
   std::array<char, INET6_ADDRSTRLEN> buffer;
   const bool mapped = std::equal(kMappedPrefix.begin(), kMappedPrefix.begin() + 12, gid.begin());
   char* end = write_groups(buffer.data(), gid, mapped ? 6 : 8);

@@ -76,7 +76,7 @@ Wanted read_wanted(const Environment& environment) {
   return wanted;
 }
 
-bool in_range(const Wanted& wanted, const GidRaw& gid) {
+bool in_range(const Wanted& wanted, const context::Gid& gid) {
   if (wanted.range_matches_nothing) return false;
   if (wanted.range.length == 0) return true;
   if (wanted.family == Family::kIpv6) {
@@ -89,7 +89,7 @@ bool in_range(const Wanted& wanted, const GidRaw& gid) {
   return wanted.range.contains(tail);
 }
 
-bool valid(const GidRaw& gid) { return !gid_zero(gid) && !gid_link_local(gid); }
+bool valid(const context::Gid& gid) { return !gid_zero(gid) && !gid_link_local(gid); }
 
 int version_of(const GidSlot& slot) {
   if (slot.type_error != 0) return -1;
@@ -117,7 +117,7 @@ GidPick pick_infiniband(const std::vector<GidSlot>& table, const Environment& en
   const long routable = environment.number("NCCL_IB_ROUTABLE_FLID_GID_INDEX", 1);
   if ((version == 0 || version >= 22200) && routable >= 0 &&
       routable < static_cast<long>(table.size())) {
-    const GidRaw& gid = table[static_cast<std::size_t>(routable)].raw;
+    const context::Gid& gid = table[static_cast<std::size_t>(routable)].raw;
     if (gid[4] != 0 || gid[5] != 0)
       return {static_cast<int>(routable), PickBasis::kRoutableFlid,
               fmt::format("InfiniBand: index {} has a routable FLID", routable)};
@@ -126,7 +126,7 @@ GidPick pick_infiniband(const std::vector<GidSlot>& table, const Environment& en
 }
 
 std::string describe_fallback(const std::vector<GidSlot>& table, const Wanted& wanted) {
-  const GidRaw& gid = table[0].raw;
+  const context::Gid& gid = table[0].raw;
   return fmt::format(
       "no {} GID qualifies{}: index 0 stays ({})", wanted.family == Family::kIpv4 ? "IPv4" : "IPv6",
       wanted.range.length != 0 || wanted.range_matches_nothing ? " in NCCL_IB_ADDR_RANGE" : "",

@@ -78,7 +78,7 @@ struct GidPick {
 };
 
 struct GidSlot {
-  GidRaw raw{};
+  context::Gid raw{};
   GidType type = GidType::kUnknown;
   int type_error = 0;  // errno of reading the type in sysfs
 };

@@ -35,7 +35,7 @@ enum class Skip : std::uint8_t {
 
 struct Gid {
   unsigned index = 0;
-  GidRaw raw{};
+  context::Gid raw{};
   GidType type = GidType::kUnknown;
   int type_error = 0;  // errno of reading gid_attrs/types, where it was read
   std::string text;

@@ -6,9 +6,9 @@ namespace nnd::facts {
 
 namespace {
 
-SubnetVerdict compare_infiniband(const Gid& local, const GidRaw& remote) {
+SubnetVerdict compare_infiniband(const Gid& local, const context::Gid& remote) {
   SubnetVerdict out;
-  GidRaw prefix{};
+  context::Gid prefix{};
   std::copy(local.raw.begin(), local.raw.begin() + 8, prefix.begin());
   out.local = gid_text(prefix) + "/64";
   out.remote = gid_text(remote);
@@ -21,7 +21,7 @@ SubnetVerdict compare_infiniband(const Gid& local, const GidRaw& remote) {
   return out;
 }
 
-bool is_local(const Node& node, const GidRaw& remote) {
+bool is_local(const Node& node, const context::Gid& remote) {
   if (gid_link_local(remote)) return false;  // two nodes may share one
   for (const Hca& hca : node.hcas)
     for (const Port& port : hca.ports)
@@ -36,7 +36,7 @@ std::string neighbour_state(const Network& network, const IpAddress& hop, int if
   return {};
 }
 
-SubnetVerdict compare_roce(const Node& node, const Gid& local, const GidRaw& remote) {
+SubnetVerdict compare_roce(const Node& node, const Gid& local, const context::Gid& remote) {
   SubnetVerdict out;
   const IpAddress here = gid_address(local.raw);
   const IpAddress there = gid_address(remote);
@@ -105,7 +105,7 @@ const Route* route_by(const Network& network, const IpAddress& to, int ifindex) 
 }
 
 SubnetVerdict compare(const Node& node, std::string_view device, unsigned port, int gid_index,
-                      const GidRaw& remote) {
+                      const context::Gid& remote) {
   SubnetVerdict out;
   const Port* at = node.find(device, port);
   const Gid* local = at ? at->gid(gid_index) : nullptr;

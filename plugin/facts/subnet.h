@@ -32,7 +32,7 @@ struct SubnetVerdict {
 // known. The kernel looks routes up with the GID's interface as the outgoing one, so only routes
 // by that interface count. No I/O; some microseconds.
 SubnetVerdict compare(const Node& node, std::string_view device, unsigned port, int gid_index,
-                      const GidRaw& remote);
+                      const context::Gid& remote);
 
 const char* reach_text(Reach reach);  // "same", "routed", "no_route", ...
 

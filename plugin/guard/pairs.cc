@@ -40,7 +40,7 @@ int rail_of(const facts::Node& node, const facts::Port* port) {
 
 // The port of this node in whose subnet the address is: the same rail. Null where there is none or
 // more than one, since one subnet for all rails tells nothing.
-const facts::Port* port_beside(const facts::Node& node, const facts::GidRaw& remote) {
+const facts::Port* port_beside(const facts::Node& node, const context::Gid& remote) {
   const facts::IpAddress there = facts::gid_address(remote);
   if (there.link_local()) return nullptr;
   const facts::Port* found = nullptr;

@@ -1,12 +1,11 @@
 #include "net/conn_events.h"
 
-#include <arpa/inet.h>
-
 #include <cerrno>
 #include <cstring>
 #include <string>
 #include <utility>
 
+#include "facts/ip.h"
 #include "facts/node.h"
 #include "net/devices.h"
 #include "net/requests.h"
@@ -24,14 +23,6 @@ namespace {
 
 double to_us(std::uint64_t ns) { return static_cast<double>(ns) / 1000.0; }
 
-using context::Gid;
-
-std::string gid_text(const Gid& gid) {
-  char text[INET6_ADDRSTRLEN] = "";
-  inet_ntop(AF_INET6, gid.data(), text, sizeof text);
-  return text;
-}
-
 std::string_view dir_name(context::Direction dir) {
   return dir == context::Direction::kSend ? "send" : "recv";
 }
@@ -43,10 +34,10 @@ void add_about(Event& e, int api, const context::Connection& about) {
   add_device(e, api, about.dev);
   if (about.link_listen != 0)
     e.object("link").hex("proc", about.link_proc).add("listen", about.link_listen).end();
-  if (about.peer_proc == 0 && about.peer_gid == Gid{}) return;
+  if (about.peer_proc == 0 && facts::gid_zero(about.peer_gid)) return;
   e.object("peer");
   if (about.peer_proc != 0) e.hex("proc", about.peer_proc);
-  if (about.peer_gid != Gid{}) e.add("gid", gid_text(about.peer_gid));
+  if (!facts::gid_zero(about.peer_gid)) e.add("gid", facts::gid_text(about.peer_gid));
   e.end();
 }
 

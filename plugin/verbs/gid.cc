@@ -1,7 +1,5 @@
 #include "verbs/gid.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -10,6 +8,7 @@
 
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
+#include "facts/ip.h"
 
 namespace nnd::verbs {
 namespace {
@@ -38,8 +37,8 @@ std::vector<ibv_gid>* table_of(const ibv_context* context, unsigned port) {
 
 }  // namespace
 
-std::array<std::uint8_t, 16> raw_of(const ibv_gid& gid) noexcept {
-  std::array<std::uint8_t, 16> raw{};
+context::Gid raw_of(const ibv_gid& gid) noexcept {
+  context::Gid raw{};
   std::copy(std::begin(gid.raw), std::end(gid.raw), raw.begin());
   return raw;
 }
@@ -56,16 +55,9 @@ bool is_link_local(const ibv_gid& gid) noexcept {
   return gid.raw[0] == 0xfe && (gid.raw[1] & 0xc0) == 0x80;
 }
 
-std::string gid_text(const ibv_gid& gid) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  return ::inet_ntop(AF_INET6, gid.raw, text.data(), text.size()) == nullptr ? "" : text.data();
-}
+std::string gid_text(const ibv_gid& gid) { return facts::gid_text(raw_of(gid)); }
 
-std::string address_text(const ibv_gid& gid) {
-  if (!is_ipv4(gid)) return gid_text(gid);
-  std::array<char, INET_ADDRSTRLEN> text{};
-  return ::inet_ntop(AF_INET, gid.raw + 12, text.data(), text.size()) == nullptr ? "" : text.data();
-}
+std::string address_text(const ibv_gid& gid) { return facts::gid_address(raw_of(gid)).text(); }
 
 void remember_gid(const ibv_context* context, unsigned port, unsigned index, const ibv_gid& gid) {
   if (index >= kMaxIndex) return;

@@ -2,16 +2,14 @@
 // IPv4 address in ::ffff:0:0/96.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <string>
 
+#include "context/gid.h"
 #include "verbs/verbs_abi.h"
 
 namespace nnd::verbs {
 
-// The 16 bytes, as the rooms that know no verbs have them.
-std::array<std::uint8_t, 16> raw_of(const ibv_gid& gid) noexcept;
+context::Gid raw_of(const ibv_gid& gid) noexcept;
 bool is_zero(const ibv_gid& gid) noexcept;
 bool is_ipv4(const ibv_gid& gid) noexcept;
 bool is_link_local(const ibv_gid& gid) noexcept;

@@ -40,7 +40,7 @@ Ends ends_of(const QpInfo& qp) {
   const facts::Gid* local = port == nullptr ? nullptr : port->gid(qp.gid_index);
   if (local == nullptr || local->raw != raw_of(qp.local_gid)) return {};
   Ends ends;
-  const facts::GidRaw remote = raw_of(qp.remote_gid);
+  const context::Gid remote = raw_of(qp.remote_gid);
   ends.verdict = facts::compare(node, qp.device, qp.port, qp.gid_index, remote);
   ends.local = local->subnet();
   ends.netdev = local->netdev;

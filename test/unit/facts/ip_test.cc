@@ -47,15 +47,15 @@ TEST_CASE("GIDs read as addresses") {
   CHECK(gid_address(gid("10.0.1.2")).text() == "10.0.1.2");
   CHECK(gid_text(gid("10.0.1.2")) == "::ffff:10.0.1.2");
   CHECK(gid_address(gid("fd00::1")).family == Family::kIpv6);
-  CHECK(gid_address(GidRaw{}).family == Family::kIpv6);
-  CHECK(gid_zero(GidRaw{}));
+  CHECK(gid_address(nnd::context::Gid{}).family == Family::kIpv6);
+  CHECK(gid_zero(nnd::context::Gid{}));
   CHECK(gid_link_local(gid("fe80::1")));
   CHECK_FALSE(gid_link_local(gid("fe80:0:0:1::1")));
   CHECK_FALSE(gid_link_local(gid("fd00::1")));
 }
 
 TEST_CASE("GIDs print as inet_ntop prints them") {
-  GidRaw raw{};
+  nnd::context::Gid raw{};
   const auto check = [&raw] {
     std::array<char, INET6_ADDRSTRLEN> text{};
     REQUIRE(inet_ntop(AF_INET6, raw.data(), text.data(), text.size()) != nullptr);

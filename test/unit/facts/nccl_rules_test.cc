@@ -27,7 +27,7 @@ struct Slot {
 std::vector<GidSlot> table(const std::vector<Slot>& slots) {
   std::vector<GidSlot> out;
   for (const Slot& slot : slots)
-    out.push_back({*slot.text ? gid(slot.text) : GidRaw{}, slot.type, slot.error});
+    out.push_back({*slot.text ? gid(slot.text) : nnd::context::Gid{}, slot.type, slot.error});
   return out;
 }
 

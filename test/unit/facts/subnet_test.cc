@@ -110,7 +110,7 @@ TEST_CASE("what is not known is not judged") {
   node.network.routes_complete = false;
   CHECK(compare(node, "mlx5_1", 1, 3, gid("10.0.4.9")).reach == Reach::kUnknown);
   CHECK(compare(node, "mlx5_1", 1, 3, gid("10.0.1.9")).reach == Reach::kSame);
-  CHECK(compare(node, "mlx5_1", 1, 3, GidRaw{}).reach == Reach::kUnknown);
+  CHECK(compare(node, "mlx5_1", 1, 3, nnd::context::Gid{}).reach == Reach::kUnknown);
   node = make_node(tree);
   Route other_hop;
   other_hop.dst = *parse_prefix("10.0.4.0/24");

@@ -40,8 +40,8 @@ class Tree {
   const std::string root_ = dir_.path();
 };
 
-inline GidRaw gid(const std::string& text) {
-  GidRaw raw{};
+inline context::Gid gid(const std::string& text) {
+  context::Gid raw{};
   const auto address = parse_address(text);
   if (!address) std::abort();
   if (address->family == Family::kIpv4) {

@@ -11,8 +11,8 @@
 
 namespace nnd::policy::test {
 
-inline facts::GidRaw raw_gid(const std::string& text) {
-  facts::GidRaw raw{};
+inline context::Gid raw_gid(const std::string& text) {
+  context::Gid raw{};
   const facts::IpAddress address = facts::parse_address(text).value();
   if (address.family == facts::Family::kIpv4) {
     raw[10] = raw[11] = 0xff;
