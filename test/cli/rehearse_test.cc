@@ -168,6 +168,32 @@ TEST_CASE("four tasks of a launcher on two nodes", "[launched]") {
   }
 }
 
+TEST_CASE("a task whose HCA is refused says so with its exit code", "[launched]") {
+  const auto port = std::to_string(nnd::test::free_port());
+  std::vector<std::unique_ptr<Tool>> tasks;
+  for (const char* task : {"0", "1"})
+    tasks.push_back(std::make_unique<Tool>(
+        call({"--scenario", kRails, "--size", "64K", "--iterations", "2"}),
+        Variables{{"RANK", task},
+                  {"WORLD_SIZE", "2"},
+                  {"LOCAL_RANK", "0"},
+                  {"LOCAL_WORLD_SIZE", "1"},
+                  {"MASTER_ADDR", "127.0.0.1"},
+                  {"MASTER_PORT", port},
+                  {"NCCL_NET_DIAG_MODE", task[0] == '1' ? "enforce" : "warn"}}));
+  const Outcome other = tasks[1]->wait(), root = tasks[0]->wait();
+  INFO(root.err << root.out << other.err);
+  CHECK(other.exit_code == 1);
+  CHECK(other.out.empty());
+  CHECK(root.exit_code == 1);
+  const json result = root.json();
+  CHECK(result["failures"].empty());
+  CHECK(result["collectives"].size() == 1);
+  REQUIRE(result["troubles"].size() == 2);
+  CHECK(result["troubles"][0]["ev"] == "policy.warn");
+  CHECK(result["troubles"][1]["ev"] == "policy.refuse");
+}
+
 TEST_CASE("a launcher's tasks that don't find each other", "[launched]") {
   const auto port = std::to_string(nnd::test::free_port());
   const Variables first{{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"}};

@@ -1,5 +1,5 @@
 """Two machines with HCAs of the same names: hosts.py BUILD NCCL KEPT A|B. A runs scenarios/ping.py,
-two_hosts.py and power_off.py; B does what A tells it.
+two_hosts.py, rehearse.py and power_off.py; B does what A tells it.
 
     eth0  172.16.0.1, .2   what NCCL's sockets and this program use
     eth1  10.1.0.1, .2     mlx5_0
@@ -48,7 +48,7 @@ def main(build_dir, nccl, kept, role):
         return agent.serve("172.16.0.2")
     agent.Peer.current = agent.Peer("172.16.0.2")
     failed = 0
-    for name in ("ping", "two_hosts", "power_off"):
+    for name in ("ping", "two_hosts", "rehearse", "power_off"):
         agent.Peer.current.keep_logs()
         importlib.import_module(f"scenarios.{name}")
         failed += scenario.run_all()

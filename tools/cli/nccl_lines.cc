@@ -24,20 +24,6 @@ std::optional<ChannelLine> channel_line(const std::string& line) {
   return found;
 }
 
-// "[0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB ..."
-std::vector<std::string> device_names(const std::string& text) {
-  std::vector<std::string> out;
-  std::istringstream words(text.substr(0, text.find(';')));
-  for (std::string word; words >> word;) {
-    const auto bracket = word.find(']');
-    const auto slash = word.find('/');
-    if (word.front() == '[' && bracket != std::string::npos && slash != std::string::npos &&
-        slash > bracket)
-      out.push_back(word.substr(bracket + 1, slash - bracket - 1));
-  }
-  return out;
-}
-
 std::string after(const std::string& line, const char* words) {
   const auto at = line.find(words);
   return at == std::string::npos ? "" : line.substr(at + std::string(words).size());
@@ -55,8 +41,6 @@ NcclLines read_nccl_lines(const std::string& output) {
                   {channel->channel, channel->sends, channel->from, channel->to, channel->device})
               .second)
         out.channels.push_back(*channel);
-    } else if (auto names = after(line, "NET/IB : Using "); !names.empty()) {
-      if (out.devices.empty()) out.devices = device_names(names);
     } else if (auto network = after(line, "Using network "); !network.empty()) {
       out.network = network;
     } else if (auto warning = after(line, "NCCL WARN "); !warning.empty()) {

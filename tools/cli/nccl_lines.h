@@ -18,7 +18,6 @@ struct ChannelLine {
 
 struct NcclLines {
   std::vector<ChannelLine> channels;  // over the network, each once
-  std::vector<std::string> devices;   // "mlx5_0:1", by index ("NET/IB : Using [0]mlx5_0:1/RoCE")
   std::string network;                // "IB", "Socket" ("Using network IB"); empty where not said
   std::vector<std::string> warnings;  // each different "NCCL WARN" text once
 };

@@ -159,7 +159,7 @@ int rehearse(Options& options) {
   auto merged = task ? run_as_task(run, *task, root) : run_on_this_host(run);
   if (InterruptGuard::interrupted()) throw CallError(kNotExamined, "interrupted", "interrupted");
   if (!task || task->task == 0) return print_result(options, std::move(merged));
-  return merged.at("failures").empty() ? kFine : kBroken;
+  return exit_code_of(merged);
 }
 
 int fail(const Options& options, const CallError& error) {

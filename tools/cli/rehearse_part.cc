@@ -37,32 +37,6 @@ int nccl_version_of(const softcuda::RankResult& rank) {
   return 0;
 }
 
-json channels_of(const NcclLines& lines, int rank) {
-  json rows = json::array();
-  for (const auto& channel : lines.channels) {
-    if ((channel.sends ? channel.from : channel.to) != rank) continue;
-    const auto device = static_cast<std::size_t>(channel.device);
-    rows.push_back({{"channel", channel.channel},
-                    {"dir", channel.sends ? "send" : "recv"},
-                    {"peer_rank", channel.sends ? channel.to : channel.from},
-                    {"hca", device < lines.devices.size() ? lines.devices[device]
-                                                          : "net " + std::to_string(device)}});
-  }
-  return rows;
-}
-
-json rank_row(const softcuda::RankResult& rank, const std::string& host) {
-  const auto lines = read_nccl_lines(rank.output);
-  return {{"rank", rank.rank},
-          {"host", host},
-          {"done", rank.done},
-          {"nccl", nccl_version_of(rank)},
-          {"network", lines.network},
-          {"nccl_warnings", lines.warnings},
-          {"collectives", collectives_of(rank)},
-          {"channels", channels_of(lines, rank.rank)}};
-}
-
 std::string hca_name(const json& dev) {
   return dev.value("name", "?") + ":" + std::to_string(dev.value("port", 1));
 }
@@ -74,6 +48,47 @@ std::map<std::string, int> ranks_of(const std::vector<json>& events) {
     if (event.at("ev") == "plugin.load")
       ranks[event.at("proc")] = event.value("launch", json::object()).value("rank", -1);
   return ranks;
+}
+
+// NCCL's net devices by rank and index; two merged HCAs are one: "mlx5_0+mlx5_1:1".
+using NetDevices = std::map<std::pair<int, int>, std::string>;
+
+NetDevices net_devices_of(const std::vector<json>& events) {
+  auto ranks = ranks_of(events);
+  NetDevices found;
+  for (const auto& event : events)
+    if (event.at("ev") == "net.device") {
+      const auto& dev = event.at("dev");
+      found[{ranks[event.at("proc")], dev.at("index").get<int>()}] = hca_name(dev);
+    }
+  return found;
+}
+
+json channels_of(const NcclLines& lines, int rank, const NetDevices& devices) {
+  json rows = json::array();
+  for (const auto& channel : lines.channels) {
+    if ((channel.sends ? channel.from : channel.to) != rank) continue;
+    const auto device = devices.find({rank, channel.device});
+    rows.push_back({{"channel", channel.channel},
+                    {"dir", channel.sends ? "send" : "recv"},
+                    {"peer_rank", channel.sends ? channel.to : channel.from},
+                    {"hca", device != devices.end() ? device->second
+                                                    : "net " + std::to_string(channel.device)}});
+  }
+  return rows;
+}
+
+json rank_row(const softcuda::RankResult& rank, const std::string& host,
+              const NetDevices& devices) {
+  const auto lines = read_nccl_lines(rank.output);
+  return {{"rank", rank.rank},
+          {"host", host},
+          {"done", rank.done},
+          {"nccl", nccl_version_of(rank)},
+          {"network", lines.network},
+          {"nccl_warnings", lines.warnings},
+          {"collectives", collectives_of(rank)},
+          {"channels", channels_of(lines, rank.rank, devices)}};
 }
 
 json connections_of(const std::vector<json>& events, const HostOf& host_of) {
@@ -126,7 +141,9 @@ json report_part(const softcuda::JobResult& result, double deadline_sec, const H
            {"hcas", hcas_of(log_events, host_of)},
            {"troubles", json::array()},
            {"failures", failures_of(result, deadline_sec)}};
-  for (const auto& rank : result.ranks) out["ranks"].push_back(rank_row(rank, host_of(rank.rank)));
+  const NetDevices devices = net_devices_of(log_events);
+  for (const auto& rank : result.ranks)
+    out["ranks"].push_back(rank_row(rank, host_of(rank.rank), devices));
   for (const auto& event : log_events)
     if (event.at("sev") != "info") out["troubles"].push_back(event);
   return out;

@@ -1,10 +1,11 @@
-"""Whole NCCL jobs without GPUs (tools/softcuda), one rank a node, over NCCL's own IB transport and rxe."""
+"""Whole NCCL jobs without GPUs (tools/softcuda), one rank a node, over NCCL's own IB transport and rxe. Those over two machines are in
+rehearse.py."""
 import json
 import os
 import subprocess
 
 from lab import fabric
-from lab.events import expect, of, refused_rtr, silent, transitions
+from lab.events import expect, of, silent, transitions
 from lab.ranks import Options, environment_of
 from lab.scenario import scenario
 from lab.shell import read
@@ -82,21 +83,6 @@ def rail_and_bond_without_us(lab):
     expect(not any(rank.result["done"] or rank.result.get("signal") for rank in ranks), f"{[rank.result for rank in ranks]}")
     expect(any("ibv_modify_qp failed with 110" in rank.nccl_log for rank in ranks), f"{[rank.result for rank in ranks]}")
     expect(not any(rank.events() for rank in ranks), "a log without the shim")
-
-
-@scenario
-def rail_and_bond(lab):
-    """the same with the shim: the rank that was refused says 110 and between which GIDs, before it fails"""
-    ranks = run_job(lab, ["mlx5_0", "mlx5_bond_1"])
-    expect(not any(rank.result["done"] for rank in ranks), "the job passed")
-    # Either rank may be refused; another sees its peer go.
-    expect(any("ibv_modify_qp failed with 110" in rank.nccl_log for rank in ranks), f"{[rank.result for rank in ranks]}")
-    addresses = ("::ffff:10.1.0.1", "::ffff:10.2.0.2")
-    refused = [rank for rank in ranks if transitions(rank.events(), "RTR", failed=True)]
-    expect(refused, "nobody was refused", ranks[0].events()[-3:] + ranks[1].events()[-3:])
-    for rank in refused:
-        own = ranks.index(rank)
-        refused_rtr(rank, 110, ["mlx5_0", "mlx5_bond_1"][own], addresses[own], addresses[1 - own])
 
 
 @scenario

@@ -52,6 +52,28 @@ TEST_CASE("both ends of a connection find each other, and the slowest rank count
   CHECK(render_rehearsal(merged).find("0-1") != std::string::npos);
 }
 
+TEST_CASE("a channel has the name of its net device, also of two HCAs that NCCL merged",
+          "[report]") {
+  softcuda::JobResult result;
+  result.ranks.resize(2);
+  result.ranks[0].output = "vm:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/2\n";
+  result.ranks[1].rank = 1;
+  result.ranks[1].output =
+      "vm:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [receive] via NET/IB/0\n";
+  const auto event = [](const char* kind, const char* proc, const char* more, json value) {
+    return json{{"ev", kind}, {"sev", "info"}, {"proc", proc}, {more, std::move(value)}};
+  };
+  const auto device = [](int index, const char* name) {
+    return json{{"index", index}, {"name", name}, {"port", 1}};
+  };
+  const auto part = report_part(result, 1, [](int) { return "a"; },
+                                {event("plugin.load", "0x1", "launch", {{"rank", 0}}),
+                                 event("net.device", "0x1", "dev", device(0, "mlx5_0")),
+                                 event("net.device", "0x1", "dev", device(2, "mlx5_0+mlx5_1"))});
+  CHECK(part["ranks"][0]["channels"][0]["hca"] == "mlx5_0+mlx5_1:1");
+  CHECK(part["ranks"][1]["channels"][0]["hca"] == "net 0");  // its log is lost
+}
+
 TEST_CASE("causes are told once, and not those of ranks that were only stopped", "[report]") {
   softcuda::JobResult result;
   result.ranks.resize(4);
