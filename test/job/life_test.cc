@@ -1,5 +1,6 @@
 // What happens to jobs over the shim: several communicators, faults of ours, an abort, a dead rank.
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <string>
 
@@ -114,4 +115,6 @@ TEST_CASE("after a rank was killed the survivor's log blames its process", "[lif
   CHECK(result.ranks.at(1).signal == 9);
   CHECK_FALSE(result.ranks.at(0).done);
   CHECK(blamed());
+  CHECK_FALSE(result.segments.empty());
+  for (const auto& segment : result.segments) CHECK_FALSE(std::filesystem::exists(segment));
 }

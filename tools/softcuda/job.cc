@@ -118,6 +118,7 @@ class Job {
       take_id();
     }
     end_all(Clock::now() >= deadline);
+    for (const std::string& segment : result_.segments) unlink(segment.c_str());
     result_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     return std::move(result_);
   }
@@ -250,6 +251,10 @@ class Job {
     if (name == "meet") {
       processes_[i].waits = true;
       let_meet();
+      return;
+    }
+    if (name == "segment") {
+      result_.segments.push_back(event.at("path"));
       return;
     }
     RankResult& result = result_.ranks[i];

@@ -26,7 +26,8 @@ struct RankResult {
 struct JobResult {
   std::vector<RankResult> ranks;
   double seconds = 0;
-  std::string error;  // not empty: the job couldn't be started
+  std::string error;                  // not empty: the job couldn't be started
+  std::vector<std::string> segments;  // files that NCCL made in /dev/shm; they are gone now
   bool ok() const;
 };
 

@@ -18,6 +18,7 @@
 #include "give_way.h"
 #include "gpu.h"
 #include "sanitized.h"
+#include "segments.h"
 #include "softverbs/sysview.h"
 #include "stream.h"
 
@@ -91,6 +92,11 @@ class Rank {
       throw std::runtime_error(error);
     if (const std::string error = give_way(handle); !error.empty()) throw std::runtime_error(error);
     if (const std::string error = tell_sanitizer_of(handle); !error.empty())
+      throw std::runtime_error(error);
+    const auto tell = [report = links_.report, rank = spec_.rank](const std::string& segment) {
+      report({{"event", "segment"}, {"rank", rank}, {"path", segment}});
+    };
+    if (const std::string error = tell_of_segments(handle, tell); !error.empty())
       throw std::runtime_error(error);
     if (const std::string missing = nccl.load(handle); !missing.empty())
       throw std::runtime_error(fmt::format("{} has no {}", path, missing));

@@ -14,7 +14,7 @@ namespace softcuda {
 // How a rank talks to whoever started it.
 struct RankLinks {
   // One line of what happened: {"rank", "event", ...}. Events: loaded, created, split, collective,
-  // destroyed, aborted, error, stopped (by SIGTERM), done.
+  // destroyed, aborted, error, stopped (by SIGTERM), done; segment: a file of NCCL's in /dev/shm.
   std::function<void(const nlohmann::json&)> report;
   // The identity of the next communicator: rank 0's is given, the others' is returned. Not called
   // where NCCL_COMM_ID (host:port) is in the environment: NCCL then makes the same identity
