@@ -1,5 +1,6 @@
 #include "job/fabric.h"
 
+#include <filesystem>
 #include <fstream>
 
 #include "softcuda/fabric_job.h"
@@ -42,7 +43,9 @@ FabricJob::FabricJob(int gpus_per_node, int nodes, std::filesystem::path scenari
 }
 
 softcuda::JobResult FabricJob::run(const softcuda::JobStop& stop) {
-  return softcuda::run_job(spec, {}, stop);
+  auto result = softcuda::run_job(spec, {}, stop);
+  for (const auto& segment : result.segments) CHECK_FALSE(std::filesystem::exists(segment));
+  return result;
 }
 
 std::vector<nlohmann::json> FabricJob::events(int rank) const {

@@ -19,6 +19,7 @@ class FabricJob {
   explicit FabricJob(int gpus_per_node, int nodes = 2, std::filesystem::path scenario = {});
 
   softcuda::JobSpec spec;  // to be changed before run()
+  // Checks that the job left nothing in /dev/shm.
   softcuda::JobResult run(const softcuda::JobStop& stop = {});
 
   // The events of a rank, in its order.
