@@ -18,7 +18,6 @@ Made& g_made() {
   return *made;
 }
 
-// All of NCCL's temporary files are such segments (2.18 to 2.32, shmutils.cc).
 int own_mkstemp(char* path) {
   const int fd = ::mkstemp(path);
   if (fd >= 0 && std::string_view(path).starts_with("/dev/shm/")) g_made()(path);

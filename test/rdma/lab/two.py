@@ -12,12 +12,18 @@ def remote(lab, hca, environment=None):
     return rank
 
 
-def connected(lab, hca, environment=None):
-    """From here to there, both ends on the HCA of this name."""
+def greet(hca):
+    """Resolves the neighbours of an HCA on both machines; its addresses here and there."""
     netdev, address = fabric.HCAS[hca]
     here = address.split("/")[0]
     there = here[:-1] + "2"
     fabric.greet(netdev, there)
     Peer.current.greet(netdev, here)
+    return here, there
+
+
+def connected(lab, hca, environment=None):
+    """From here to there, both ends on the HCA of this name."""
+    here, there = greet(hca)
     ranks = set_up([lab.bare_rank(hca, environment), remote(lab, hca, environment)])
     return Connection(*ranks).open(), here, there

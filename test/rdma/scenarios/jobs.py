@@ -6,6 +6,7 @@ import subprocess
 
 from lab import fabric
 from lab.events import expect, of, silent, transitions
+from lab.policy import enforce
 from lab.ranks import Options, environment_of
 from lab.scenario import scenario
 from lab.shell import read
@@ -88,11 +89,8 @@ def rail_and_bond_without_us(lab):
 @scenario
 def bond_denied(lab):
     """the second rank could take its rail or the bond; a policy that denies bonds is enforced, and the job runs on the rails"""
-    policy = f"{Options.logs}/policy.toml"
-    with open(policy, "w") as file:
-        file.write('mode = "enforce"\n[hca]\ndeny = ["mlx5_bond_*"]\n')
     greet_all(["mlx5_0", "mlx5_2"])
-    ranks = run_job(lab, ["mlx5_0", "mlx5_2,mlx5_bond_1"], {"NCCL_NET_DIAG_POLICY": policy})
+    ranks = run_job(lab, ["mlx5_0", "mlx5_2,mlx5_bond_1"], enforce(lab, '[hca]\ndeny = ["mlx5_bond_*"]\n'))
     expect(all(rank.result["done"] for rank in ranks), f"{[rank.result for rank in ranks]}")
     events = ranks[1].events()
     expect({event["dev"]["name"] for event in of(events, "conn.ready")} == {"mlx5_2"}, "not over the rail", events[-2:])

@@ -2,10 +2,11 @@
 import json
 
 from lab import fabric
-from lab.agent import Peer, RemoteTool
+from lab.agent import RemoteTool
 from lab.events import expect
 from lab.scenario import scenario
 from lab.tool import Tool
+from lab.two import greet
 
 TOKEN = "a token of the rig, no secret"
 LISTENER = "172.16.0.2"
@@ -14,9 +15,8 @@ LISTENER = "172.16.0.2"
 def ping(lab, *arguments, environment=None, greeted=None):
     """Both sides of a ping with the same environment: the exit code and the result of the calling one, and the listener's exit."""
     variables = {"NCCL_NET_DIAG_TOKEN": TOKEN, **(environment or {})}
-    for netdev, address in (fabric.HCAS[hca] for hca in greeted or fabric.HCAS):
-        fabric.greet(netdev, address.split("/")[0][:-1] + "2")
-        Peer.current.greet(netdev, address.split("/")[0])
+    for hca in greeted or fabric.HCAS:
+        greet(hca)
     listener = RemoteTool(f"{lab.name}.B", ["ping", "--listen", LISTENER], variables)
     lab.callback(listener.end)
     caller = Tool(f"{lab.name}.A", ["ping", LISTENER, "--json", "--duration", "0.05", "--sizes", "64K",

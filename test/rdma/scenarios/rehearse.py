@@ -2,20 +2,19 @@
 import json
 
 from lab import fabric
-from lab.agent import Peer, RemoteTool
+from lab.agent import RemoteTool
 from lab.events import expect
 from lab.scenario import scenario
 from lab.tool import Tool
+from lab.two import greet
 
 AT_ONCE = {"NCCL_IB_MQP_RETRY_CNT": "0"}  # by default NCCL repeats a refused transition for more than a minute
 
 
 def rehearse(lab, *environments):
     """Task 0 here, task 1 on the other machine, with these variables: task 0's exit code and result. Each prints the whole result."""
-    for netdev, address in fabric.HCAS.values():
-        own = address.split("/")[0]
-        fabric.greet(netdev, own[:-1] + "2")
-        Peer.current.greet(netdev, own)
+    for hca in fabric.HCAS:
+        greet(hca)
     arguments = ["rehearse", "--json", "--quiet", "--size", "300000", "--iterations", "3", "--deadline", "200"]
     tools = []
     for task, (make, environment) in enumerate(zip((Tool, RemoteTool), environments)):
