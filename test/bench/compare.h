@@ -6,7 +6,7 @@
 #include <string>
 
 #include "driver/job.h"
-#include "emulated/fabric.h"
+#include "fabric/fabric.h"
 
 namespace bench {
 

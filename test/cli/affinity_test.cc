@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "cli/log_reader.h"
+#include "cli/common/log_reader.h"
 #include "job/jobs.h"
 #include "softcuda/fabric_job.h"
 #include "support/catch.h"

@@ -1,8 +1,8 @@
 // What may come over a ping's socket: before the proof from anybody, after it from the other side.
 #include <string_view>
 
-#include "cli/ping_request.h"
-#include "cli/ping_seal.h"
+#include "cli/ping/request.h"
+#include "cli/ping/seal.h"
 
 namespace {
 

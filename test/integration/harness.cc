@@ -6,7 +6,7 @@
 #include <fstream>
 #include <set>
 
-#include "cli/log_reader.h"
+#include "cli/common/log_reader.h"
 #include "driver/nccl_cache.h"
 
 namespace nnd::integration {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "driver/job.h"
-#include "emulated/fabric.h"
+#include "fabric/fabric.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
 

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <thread>
 
-#include "cli/log_reader.h"
+#include "cli/common/log_reader.h"
 #include "integration/harness.h"
 #include "nccl_net_diag/events.h"
 #include "record/box.h"

@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include "cli/log_reader.h"
+#include "cli/common/log_reader.h"
 
 namespace nnd::integration {
 

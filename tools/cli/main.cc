@@ -3,13 +3,13 @@
 #include <cstdio>
 #include <exception>
 
-#include "cli/check.h"
-#include "cli/demo.h"
-#include "cli/exit_code.h"
+#include "cli/check/command.h"
+#include "cli/demo/command.h"
+#include "cli/common/exit_code.h"
 #ifdef NND_PING
-#include "cli/ping.h"
+#include "cli/ping/command.h"
 #endif
-#include "cli/rehearse.h"
+#include "cli/rehearse/command.h"
 #include "softcuda/job.h"
 
 namespace {

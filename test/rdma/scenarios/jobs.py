@@ -1,4 +1,4 @@
-"""Whole NCCL jobs without GPUs (tools/softcuda), one rank a node, over NCCL's own IB transport and rxe. Those over two machines are in
+"""Whole NCCL jobs without GPUs (tools/emulation/softcuda), one rank a node, over NCCL's own IB transport and rxe. Those over two machines are in
 rehearse.py."""
 import json
 import os

@@ -1,4 +1,4 @@
-#include "cli/launcher.h"
+#include "cli/common/launcher.h"
 
 #include <map>
 

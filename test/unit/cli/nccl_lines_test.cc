@@ -1,4 +1,4 @@
-#include "cli/nccl_lines.h"
+#include "cli/common/nccl_lines.h"
 
 #include "support/catch.h"
 

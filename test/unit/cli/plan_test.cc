@@ -1,9 +1,9 @@
 #include <fstream>
 
-#include "cli/call_error.h"
-#include "cli/find_nccl.h"
-#include "cli/rehearse_plan.h"
-#include "cli/scratch_dir.h"
+#include "cli/common/call_error.h"
+#include "cli/common/find_nccl.h"
+#include "cli/rehearse/plan.h"
+#include "cli/common/scratch_dir.h"
 #include "support/catch.h"
 
 using namespace nnd::cli;

@@ -1,10 +1,10 @@
-#include "cli/rendezvous.h"
+#include "cli/common/rendezvous.h"
 
 #include <poll.h>
 
 #include <thread>
 
-#include "cli/call_error.h"
+#include "cli/common/call_error.h"
 #include "support/catch.h"
 #include "support/free_port.h"
 

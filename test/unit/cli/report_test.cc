@@ -1,5 +1,5 @@
-#include "cli/job_failures.h"
-#include "cli/rehearse_report.h"
+#include "cli/common/job_failures.h"
+#include "cli/rehearse/report.h"
 #include "support/catch.h"
 
 using namespace nnd::cli;

@@ -1,4 +1,4 @@
-#include "cli/ping_request.h"
+#include "cli/ping/request.h"
 #include "support/catch.h"
 
 using namespace nnd::cli;

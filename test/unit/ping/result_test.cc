@@ -1,7 +1,7 @@
-#include "cli/call_error.h"
-#include "cli/ping_events.h"
-#include "cli/ping_result.h"
-#include "cli/ping_text.h"
+#include "cli/common/call_error.h"
+#include "cli/ping/events.h"
+#include "cli/ping/result.h"
+#include "cli/ping/text.h"
 #include "support/catch.h"
 
 using namespace nnd::cli;

@@ -1,4 +1,4 @@
-#include "cli/ping_seal.h"
+#include "cli/ping/seal.h"
 #include "support/catch.h"
 
 using namespace nnd::cli;

@@ -1,0 +1,97 @@
+#include "cli/check/examine.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+
+#include "policy/judge.h"
+
+namespace nnd::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kDefaultPolicy = "/etc/nccl-net-diag/policy.toml";
+
+policy::Loaded load_policy(const CheckInput& input, const config::Settings& settings) {
+  std::string file = input.policy.empty() ? settings.policy : input.policy;
+  std::error_code ignored;
+  if (file.empty() && fs::exists(kDefaultPolicy, ignored)) file = kDefaultPolicy;
+  if (file.empty()) return {};
+  policy::Loaded loaded = policy::load_policy_file(file);
+  if (loaded.errors.empty()) return loaded;
+  std::string text;
+  for (const policy::LoadError& error : loaded.errors)
+    text += (text.empty() ? "" : "\n") + error.text();
+  throw PolicyError(text);
+}
+
+// As NCCL looks for it: NCCL_IBVERBS_LIB from 2.30.3 on, then the two names. What the shim is told
+// to forward to goes before all.
+std::vector<std::string> libraries(const config::Settings& settings,
+                                   const facts::Environment& environment, int nccl_version) {
+  if (!settings.verbs_lib.empty()) return {settings.verbs_lib};
+  std::vector<std::string> out;
+  const std::string* named = environment.get("NCCL_IBVERBS_LIB");
+  if (named && !named->empty() && (nccl_version == 0 || nccl_version >= 23003))
+    out.push_back(*named);
+  out.insert(out.end(), {"libibverbs.so", "libibverbs.so.1"});
+  return out;
+}
+
+verbs::Survey look(const config::Settings& settings, const facts::Sources& sources) {
+  std::error_code ignored;
+  if (!fs::is_directory(settings.sysfs, ignored))
+    throw NotExaminable(settings.sysfs + " is no folder: sysfs can't be read");
+  verbs::Survey survey =
+      verbs::survey(libraries(settings, sources.environment, sources.nccl_version));
+  if (!settings.verbs_lib.empty() && !survey.problem.empty())
+    throw NotExaminable("NCCL_NET_DIAG_VERBS_LIB: " + survey.problem);
+  // A kernel without RDMA answers ENOSYS.
+  if (survey.list_errno != 0 && survey.list_errno != ENOSYS)
+    throw NotExaminable(fmt::format("ibv_get_device_list: {}", std::strerror(survey.list_errno)));
+  return survey;
+}
+
+// NCCL puts its files' values into the environment before it loads a plugin: where there is none
+// yet, the user's file first.
+void take_conf_files() {
+  const facts::Environment environment = facts::Environment::of_process();
+  const std::string* home = environment.get("HOME");
+  const facts::System system =
+      facts::read_system({facts::FileTree("/sys"), "", home ? *home : std::string(), environment});
+  for (const facts::ConfFile& file : system.conf_files)
+    for (const auto& [name, value] : file.values)
+      if (value != "<hidden>") setenv(name.c_str(), value.c_str(), 0);
+}
+
+}  // namespace
+
+Checked examine(const CheckInput& input) {
+  const auto start = std::chrono::steady_clock::now();
+  Checked out;
+  out.host = input.host;
+  take_conf_files();
+  out.settings = config::load_settings();
+  out.policy = load_policy(input, out.settings);
+  auto sources = facts::Sources::of_process(out.settings, input.nccl_version);
+  sources.whole_pci_bus = true;
+  out.survey = look(out.settings, sources);
+  for (const facts::VerbsDevice& device : out.survey.devices)
+    if (device.dmabuf_errno >= 0) sources.dmabuf_errno[device.name] = device.dmabuf_errno;
+  out.node = facts::collect(out.survey.devices, sources);
+  const policy::Mode mode =
+      input.mode.value_or(policy::effective_mode(out.policy.policy, out.settings));
+  out.judgement = policy::judge_node(out.node, out.policy.policy, mode, out.host);
+  out.lint = policy::lint_environment(out.node, sources.environment);
+  out.took_ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return out;
+}
+
+}  // namespace nnd::cli

@@ -1,0 +1,18 @@
+// The parts of a check's result. Internal to check.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "cli/check/examine.h"
+
+namespace nnd::cli {
+
+nlohmann::json hcas_json(const Checked& checked);  // one entry per port, or per unusable HCA
+nlohmann::json gpudirect_json(const facts::Node& node);
+nlohmann::json limits_json(const Checked& checked);
+nlohmann::json system_json(const facts::Node& node);
+nlohmann::json verdicts_json(const std::vector<policy::Verdict>& verdicts);
+nlohmann::json lint_json(const Checked& checked);
+nlohmann::json proposal_json(const Checked& checked);
+
+}  // namespace nnd::cli

@@ -1,0 +1,122 @@
+#include "cli/check/result.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "cli/check/json.h"
+#include "cli/common/exit_code.h"
+#include "inner/nccl.h"
+#include "policy/judge.h"
+
+namespace nnd::cli {
+
+namespace {
+
+using nlohmann::json;
+using policy::Decision;
+using policy::Verdict;
+
+struct Tally {
+  std::size_t refused = 0;
+  std::size_t warnings = 0;
+  std::size_t taken = 0;              // ports that NCCL would take, refused ones included
+  std::set<std::string> usable_hcas;  // when every denial is enforced
+};
+
+Tally count(const Checked& checked) {
+  Tally out;
+  for (const Verdict& verdict : checked.judgement.verdicts) {
+    if (verdict.decision == Decision::kRefuse) ++out.refused;
+    if (verdict.decision == Decision::kWarn) ++out.warnings;
+  }
+  if (checked.judgement.mode != policy::Mode::kObserve)
+    out.warnings += checked.lint.size() + checked.settings.complaints.size();
+  for (const facts::Hca& hca : checked.node.hcas)
+    for (const facts::Port& port : hca.ports)
+      if (port.skip == facts::Skip::kTaken) ++out.taken;
+  for (const std::string& port : checked.judgement.remaining)
+    out.usable_hcas.insert(port.substr(0, port.rfind(':')));
+  return out;
+}
+
+// What fails a job, or the caller's demand, whatever the mode.
+std::vector<std::string> broken(const Checked& checked, const CheckDemands& demands,
+                                const Tally& tally) {
+  std::vector<std::string> out;
+  const facts::Node& node = checked.node;
+  if (!checked.judgement.network_refused.empty()) out.push_back(checked.judgement.network_refused);
+  const bool hardware = !node.hcas.empty() || !node.sysfs_hcas.empty() || !node.pci.rdma.empty();
+  if (hardware && tally.taken == 0 && !node.rdma_unwanted)
+    out.push_back("RDMA hardware is here, and NCCL can use none of it.");
+  for (const facts::Finding& finding : node.findings)
+    if (finding.cause == "DEV-NOPCI") out.push_back(finding.msg);
+  if (demands.expect_hcas && tally.usable_hcas.size() < *demands.expect_hcas)
+    out.push_back(fmt::format("{} of {} expected HCAs {} usable.", tally.usable_hcas.size(),
+                              *demands.expect_hcas, tally.usable_hcas.size() == 1 ? "is" : "are"));
+  return out;
+}
+
+std::string sentence(const Checked& checked, const Tally& tally) {
+  const facts::Node& node = checked.node;
+  if (node.hcas.empty() && node.sysfs_hcas.empty() && node.pci.rdma.empty())
+    return "There is no RDMA here: NCCL will use TCP.";
+  if (node.rdma_unwanted) return "The environment asks NCCL not to use RDMA.";
+  const std::size_t refused = checked.judgement.refused.size();
+  const std::size_t used = tally.taken - refused;
+  std::string out = fmt::format("NCCL will use {} HCA port{}", used, used == 1 ? "" : "s");
+  if (refused != 0) out += fmt::format(", {} refused", refused);
+  const std::size_t denied = tally.taken - checked.judgement.remaining.size();
+  if (refused == 0 && denied != 0)
+    out += fmt::format("; in enforce mode {} would be refused", denied);
+  return out + ".";
+}
+
+json summary(const Checked& checked, const CheckDemands& demands) {
+  const Tally tally = count(checked);
+  const auto faults = broken(checked, demands, tally);
+  const bool failed = !faults.empty() || tally.refused != 0 ||
+                      (demands.fail_on == FailOn::kWarn && tally.warnings != 0);
+  return {{"exit_code", failed ? kBroken : kFine},
+          {"text", sentence(checked, tally)},
+          {"broken", faults},
+          {"refused", tally.refused},
+          {"warnings", tally.warnings},
+          {"usable_hcas", tally.usable_hcas.size()},
+          {"expected_hcas", demands.expect_hcas ? json(*demands.expect_hcas) : json()}};
+}
+
+json verbs_json(const verbs::Survey& survey) {
+  return {{"library", survey.library.empty() ? json() : json(survey.library)},
+          {"problem", survey.problem.empty() ? json() : json(survey.problem)},
+          {"list_error", survey.list_errno == 0 ? json() : json(std::strerror(survey.list_errno))}};
+}
+
+json policy_json(const Checked& checked) {
+  return {{"source", checked.policy.policy.source},
+          {"mode", policy::mode_text(checked.judgement.mode)}};
+}
+
+}  // namespace
+
+nlohmann::json check_result(const Checked& checked, const CheckDemands& demands) {
+  const int version = checked.node.nccl_version;
+  return {{"v", 1},
+          {"host", checked.host},
+          {"nccl", version == 0 ? json() : json(inner::version_text(version))},
+          {"policy", policy_json(checked)},
+          {"verbs", verbs_json(checked.survey)},
+          {"hcas", hcas_json(checked)},
+          {"gpudirect", gpudirect_json(checked.node)},
+          {"limits", limits_json(checked)},
+          {"system", system_json(checked.node)},
+          {"verdicts", verdicts_json(checked.judgement.verdicts)},
+          {"lint", lint_json(checked)},
+          {"proposal", proposal_json(checked)},
+          {"result", summary(checked, demands)},
+          {"took_ms", checked.took_ms}};
+}
+
+}  // namespace nnd::cli

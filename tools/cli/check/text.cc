@@ -1,0 +1,230 @@
+// A check's result as a page for people.
+#include <fmt/format.h>
+
+#include <map>
+
+#include "cli/check/result.h"
+#include "cli/common/exit_code.h"
+#include "cli/common/text_table.h"
+
+namespace nnd::cli {
+
+namespace {
+
+using nlohmann::json;
+
+class Page {
+ public:
+  Page(const json& result, bool colour) : result_(result), colour_(colour) {}
+
+  std::string render() {
+    head();
+    hcas();
+    grouped("GID that NCCL will use", [](const json& hca) { return pick_text(hca); });
+    grouped("GPUDirect RDMA", [](const json& hca) {
+      return hca["gdr"]["way"].get<std::string>() + ": " + hca["gdr"]["why"].get<std::string>();
+    });
+    grouped("Nearest GPUs", [](const json& hca) {
+      const json& near = hca["gpus"]["nearest"];
+      std::string out = hca["gpus"]["distance"].get<std::string>() + ":";
+      for (const json& gpu : near) out += " " + gpu.get<std::string>();
+      return near.empty() ? std::string() : out;
+    });
+    system();
+    verdicts();
+    lint();
+    proposal();
+    conclusion();
+    return std::move(out_);
+  }
+
+ private:
+  enum Colour { kPlain = 0, kRed = 31, kGreen = 32, kYellow = 33 };
+
+  std::string paint(const std::string& text, Colour colour) const {
+    return colour_ && colour != kPlain
+               ? fmt::format("\x1b[{}m{}\x1b[0m", static_cast<int>(colour), text)
+               : text;
+  }
+  std::string title(const std::string& text) const {
+    return colour_ ? "\n\x1b[1m" + text + "\x1b[0m\n" : "\n" + text + "\n";
+  }
+  static std::string text_of(const json& value, const char* none = "-") {
+    return value.is_string() ? value.get<std::string>() : none;
+  }
+
+  void head() {
+    out_ += fmt::format("{}: mode {}, {}{}\n", result_["host"].get<std::string>(),
+                        result_["policy"]["mode"].get<std::string>(),
+                        result_["policy"]["source"].get<std::string>(),
+                        result_["nccl"].is_null()
+                            ? ", rules of the newest NCCL"
+                            : ", rules of NCCL " + result_["nccl"].get<std::string>());
+    const json& verbs = result_["verbs"];
+    if (verbs["problem"].is_string())
+      out_ += "libibverbs: " + verbs["problem"].get<std::string>() + "\n";
+    if (verbs["list_error"].is_string())
+      out_ += "ibv_get_device_list: " + verbs["list_error"].get<std::string>() + "\n";
+    if (result_["system"]["network_problem"].is_string())
+      out_ += "network: " + result_["system"]["network_problem"].get<std::string>() + "\n";
+  }
+
+  static std::string name_of(const json& hca) {
+    return hca["port"].is_null()
+               ? hca["name"].get<std::string>()
+               : fmt::format("{}:{}", hca["name"].get<std::string>(), hca["port"].get<int>());
+  }
+
+  static std::string speed_of(const json& hca) {
+    const long mbps = hca.value("speed_mbps", 0L);
+    return mbps == 0 ? "-" : fmt::format("{:g}", static_cast<double>(mbps) / 1000);
+  }
+
+  static std::string why(const json& hca) {
+    std::vector<std::string> parts;
+    for (const json& reason : hca["reasons"]) parts.push_back(reason.get<std::string>());
+    if (hca.contains("rules"))
+      for (const json& rule : hca["rules"]) parts.push_back(rule.get<std::string>());
+    return parts.empty() ? "-" : fmt::format("{}", fmt::join(parts, ", "));
+  }
+
+  static Colour colour_of(const json& hca) {
+    if (hca["verdict"] == "refused") return kRed;
+    return hca["verdict"] == "skipped" || !hca.value("rules", json::array()).empty() ? kYellow
+                                                                                     : kPlain;
+  }
+
+  void hcas() {
+    if (result_["hcas"].empty()) return;
+    TextTable table({"HCA", "port", "netdev", "link", "Gbit/s", "MTU", "GID", "subnet", "state",
+                     "verdict", "why"});
+    for (const json& hca : result_["hcas"]) {
+      const json pick = hca.value("pick", json::object());
+      table.add({hca["name"].get<std::string>(),
+                 hca["port"].is_null() ? "-" : std::to_string(hca["port"].get<int>()),
+                 text_of(hca["netdev"]), hca.value("link_layer", "-"), speed_of(hca),
+                 hca.contains("mtu") ? std::to_string(hca["mtu"].get<unsigned>()) : "-",
+                 text_of(pick.value("gid", json())), text_of(pick.value("subnet", json())),
+                 hca.value("state", "-"), hca["verdict"].get<std::string>(), why(hca)});
+    }
+    out_ += title("HCAs");
+    add_rows(table.render());
+  }
+
+  // A row takes the colour of its HCA.
+  void add_rows(const std::string& table) {
+    std::size_t at = table.find('\n') + 1;
+    out_ += table.substr(0, at);
+    for (const json& hca : result_["hcas"]) {
+      const auto end = table.find('\n', at);
+      out_ += paint(table.substr(at, end - at), colour_of(hca)) + "\n";
+      at = end + 1;
+    }
+  }
+
+  static std::string pick_text(const json& hca) {
+    if (hca["verdict"] != "taken") return {};
+    const json& pick = hca["pick"];
+    return pick["index"].is_null() ? pick["why"].get<std::string>()
+                                   : fmt::format("index {}: {}", pick["index"].get<int>(),
+                                                 pick["why"].get<std::string>());
+  }
+
+  // What is true of many HCAs is said once; an empty text is not said.
+  template <typename Text>
+  void grouped(const std::string& heading, Text text) {
+    std::vector<std::string> order;
+    std::map<std::string, std::vector<std::string>> names;
+    for (const json& hca : result_["hcas"]) {
+      const std::string said = text(hca);
+      if (said.empty()) continue;
+      if (!names.contains(said)) order.push_back(said);
+      names[said].push_back(name_of(hca));
+    }
+    if (order.empty()) return;
+    out_ += title(heading);
+    for (const std::string& said : order) {
+      const auto& own = names[said];
+      const bool all = own.size() == result_["hcas"].size() && own.size() > 2;
+      out_ += fmt::format("  {}: {}\n",
+                          all ? std::string("all") : fmt::format("{}", fmt::join(own, ", ")), said);
+    }
+  }
+
+  static std::string limit_text(const json& value, double unit, const char* name) {
+    return value.is_null() ? std::string("unlimited")
+                           : fmt::format("{:g}{}", value.get<double>() / unit, name);
+  }
+
+  void system() {
+    const json& limits = result_["limits"];
+    const json& oob = result_["system"]["oob"];
+    out_ += title("This process");
+    out_ += fmt::format("  locked memory {}{}, open files {}",
+                        limit_text(limits["memlock"], 1024 * 1024, " MiB"),
+                        limits["cap_ipc_lock"].get<bool>() ? " (not with CAP_IPC_LOCK)" : "",
+                        limit_text(limits["nofile"], 1, ""));
+    if (limits["dev_infiniband"].is_boolean())
+      out_ += limits["dev_infiniband"].get<bool>() ? ", /dev/infiniband is there"
+                                                   : ", /dev/infiniband is missing";
+    out_ += fmt::format("\n  ranks will meet by {}{} ({})\n", text_of(oob["netdev"], "nothing"),
+                        oob["address"].is_string() ? " " + oob["address"].get<std::string>() : "",
+                        oob["why"].get<std::string>());
+  }
+
+  void told(const std::string& word, Colour colour, const std::string& sentence,
+            const std::string& fix) {
+    out_ += fmt::format("  {} {}\n          {}\n", paint(fmt::format("{:<7}", word), colour),
+                        sentence, fix);
+  }
+
+  void verdicts() {
+    if (result_["verdicts"].empty()) return;
+    out_ += title("Broken rules");
+    for (const json& one : result_["verdicts"]) {
+      const std::string decision = one["decision"];
+      told(decision,
+           decision == "refuse" ? kRed
+           : decision == "warn" ? kYellow
+                                : kPlain,
+           fmt::format("{} [{}, {}]", one["fact"].get<std::string>(),
+                       one["rule"].get<std::string>(), one["cause"].get<std::string>()),
+           one["remedy"].get<std::string>());
+    }
+  }
+
+  void lint() {
+    if (result_["lint"].empty()) return;
+    out_ += title("Environment");
+    for (const json& one : result_["lint"])
+      told("warn", kYellow,
+           fmt::format("{}={}: {} [{}]", one["variable"].get<std::string>(),
+                       one["value"].get<std::string>(), one["msg"].get<std::string>(),
+                       one["cause"].get<std::string>()),
+           one["fix"].get<std::string>());
+  }
+
+  void proposal() {
+    out_ += title("Proposed environment");
+    for (const json& line : result_["proposal"]) out_ += "  " + line.get<std::string>() + "\n";
+  }
+
+  void conclusion() {
+    const json& result = result_["result"];
+    const bool fine = result["exit_code"] == kFine;
+    out_ += "\n" + paint(fine ? "fine" : "not fine", fine ? kGreen : kRed) + ": " +
+            result["text"].get<std::string>() +
+            fmt::format(" Warnings: {}.\n", result["warnings"].get<std::size_t>());
+    for (const json& fault : result["broken"]) out_ += fault.get<std::string>() + "\n";
+  }
+
+  const json& result_;
+  bool colour_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string render_check(const json& result, bool colour) { return Page(result, colour).render(); }
+
+}  // namespace nnd::cli

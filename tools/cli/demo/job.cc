@@ -1,0 +1,98 @@
+#include "cli/demo/job.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "cli/common/job_failures.h"
+#include "fabric/fabric.h"
+#include "softcuda/fabric_job.h"
+#include "softcuda/job.h"
+
+namespace nnd::cli {
+
+namespace {
+
+using softcuda::Action;
+using softcuda::Collective;
+
+// A directory that is gone when the job has ended.
+class Removed {
+ public:
+  explicit Removed(std::filesystem::path path) : path_(std::move(path)) {}
+  ~Removed() {
+    std::error_code error;
+    std::filesystem::remove_all(path_, error);
+  }
+  Removed(const Removed&) = delete;
+  Removed& operator=(const Removed&) = delete;
+
+ private:
+  std::filesystem::path path_;
+};
+
+// As many nodes as the fabric has hosts and the ranks can be shared among evenly.
+int nodes_for(int ranks, std::size_t hosts) {
+  int nodes = std::min(ranks, static_cast<int>(hosts));
+  while (ranks % nodes != 0) --nodes;
+  return nodes;
+}
+
+std::vector<Action> actions() {
+  constexpr std::size_t kBytes = std::size_t{4} << 20;
+  return {
+      {.kind = Action::Kind::kCreate},
+      {.kind = Action::Kind::kCollective, .bytes = kBytes, .iterations = 4},
+      {.kind = Action::Kind::kCollective, .collective = Collective::kAllGather, .bytes = kBytes},
+      {.kind = Action::Kind::kCollective,
+       .collective = Collective::kReduceScatter,
+       .bytes = kBytes},
+      {.kind = Action::Kind::kDestroy}};
+}
+
+std::string log_name(int rank, const char* ending) {
+  return "rank" + std::to_string(rank) + ending;
+}
+
+softcuda::JobSpec job_spec(const DemoJob& demo, std::size_t hosts) {
+  softcuda::JobSpec spec;
+  spec.nccl = demo.nccl;
+  spec.nodes = nodes_for(demo.ranks, hosts);
+  spec.gpus_per_node = demo.ranks / spec.nodes;
+  spec.actions = actions();
+  spec.deadline_sec = 60 + 4 * demo.ranks;
+  spec.grace_sec = 3;
+  spec.inherit_nccl_settings = false;
+  spec.environment = {{"NCCL_NET_PLUGIN", "diag"},
+                      {"NCCL_NET_PLUGIN_REF_COUNT", "1"},
+                      {"NCCL_NET_DIAG_MODE", demo.mode},
+                      {"NCCL_DEBUG", "INFO"},
+                      {"WORLD_SIZE", std::to_string(demo.ranks)}};
+  if (demo.mode == "off") {
+    spec.environment["NCCL_NET_PLUGIN"] = "none";
+    spec.environment.erase("NCCL_NET_DIAG_MODE");
+  }
+  if (spec.nodes == 1) spec.environment["NCCL_SHM_DISABLE"] = "1";  // all over the network
+  spec.library_path = {emulated::plugin_file().parent_path().string()};
+  for (int rank = 0; rank < demo.ranks; ++rank)
+    spec.rank_environment[rank] = {
+        {"NCCL_NET_DIAG_FILE", (demo.log_dir / log_name(rank, ".jsonl")).string()},
+        {"RANK", std::to_string(rank)},
+        {"LOCAL_RANK", std::to_string(rank % spec.gpus_per_node)}};
+  return spec;
+}
+
+}  // namespace
+
+std::vector<std::string> run_demo_job(const DemoJob& demo, const std::function<bool()>& stop) {
+  const auto fabric_dir = demo.log_dir / "fabric";
+  const Removed cleanup(fabric_dir);
+  const auto scenario = softverbs::load_scenario(demo.scenario);
+  auto spec = job_spec(demo, scenario.hosts.size());
+  softcuda::put_on_fabric(spec, scenario, fabric_dir);
+  const auto result = softcuda::run_job(spec, {}, stop);
+  for (const auto& rank : result.ranks)
+    std::ofstream(demo.log_dir / log_name(rank.rank, ".out")) << rank.output;
+  return failures_of(result, spec.deadline_sec);
+}
+
+}  // namespace nnd::cli

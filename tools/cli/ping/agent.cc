@@ -1,0 +1,130 @@
+#include "cli/ping/agent.h"
+
+#include <poll.h>
+
+#include <optional>
+
+#include "cli/ping/describe.h"
+
+namespace nnd::cli {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr int kTickMs = 50;
+constexpr const char* kInterrupted = "interrupted";
+
+class Agent {
+ public:
+  Agent(Wire& wire, const PingHost& host, const std::function<bool()>& stop)
+      : wire_(wire), host_(host), stop_(stop) {}
+
+  PingServed run() {
+    while (!over_) {
+      if (stop_()) {
+        leave(kInterrupted);
+        break;
+      }
+      if (const auto message = wire_.receive())
+        answer(*message);
+      else if (wire_.closed())
+        end(wire_.why());
+      else
+        wait();
+    }
+    return served_;
+  }
+
+ private:
+  void end(const std::string& why) {
+    over_ = true;
+    served_.why = why;
+  }
+
+  void leave(const std::string& why) {
+    wire_.send({{"left", why}});
+    end(why);
+  }
+
+  void wait() {
+    pollfd ready{.fd = wire_.fd(), .events = POLLIN, .revents = 0};
+    poll(&ready, 1, kTickMs);
+  }
+
+  // Ctrl-C ends the ranks too: what they then did not do says nothing.
+  void reply(int attempt, json value) {
+    if (stop_()) return;
+    wire_.send({{"attempt", attempt}, {"reply", std::move(value)}});
+  }
+
+  std::optional<PingRequest> read(const json& message) {
+    try {
+      return parse_ping_request(message);
+    } catch (const BadRequest& bad) {
+      leave(std::string("a request is wrong: ") + bad.what());
+    }
+    return std::nullopt;
+  }
+
+  // While an attempt is under way only its end is a request.
+  std::string tick() {
+    if (stop_()) return kInterrupted;
+    const auto message = wire_.receive();
+    if (!message && wire_.closed()) return "the other side: " + wire_.why();
+    if (!message) return "";
+    const auto request = read(*message);
+    if (!request) return served_.why;
+    if (request->what == PingRequest::What::kCancel)
+      return request->attempt == attempt_ ? "cancelled" : "";
+    if (request->what == PingRequest::What::kEnd)
+      finish(*request);
+    else
+      leave("a request came before the last one's answer");
+    return served_.why;
+  }
+
+  void finish(const PingRequest& request) {
+    served_.finished = request.why == "finished";
+    end(request.why);
+  }
+
+  void answer(const json& message) {
+    using What = PingRequest::What;
+    const auto request = read(message);
+    if (!request) return;
+    const auto tick = [this] { return this->tick(); };
+    if (request->what == What::kEnd) {
+      finish(*request);
+    } else if (request->what == What::kDescribe) {
+      reply(0, describe_ping_host(host_, tick));
+    } else if (request->what == What::kPrepare) {
+      attempt_ = request->attempt;
+      ++served_.attempts;
+      half_.emplace(host_, attempt_, tick);
+      auto prepared = half_->prepare(request->hca, request->dev);
+      if (!prepared.contains("handle")) half_.reset();
+      reply(attempt_, std::move(prepared));
+    } else if (half_ && request->attempt == attempt_) {
+      reply(attempt_, request->what == What::kGo ? half_->go(*request) : half_->cancel());
+      half_.reset();
+    }
+    // A cancel that crossed its attempt's report is too late.
+  }
+
+  Wire& wire_;
+  const PingHost& host_;
+  const std::function<bool()>& stop_;
+  std::optional<PingHalf> half_;
+  int attempt_ = 0;
+  bool over_ = false;
+  PingServed served_;
+};
+
+}  // namespace
+
+PingServed serve_ping(Wire& wire, const PingHost& host, const std::function<bool()>& stop) {
+  return Agent(wire, host, stop).run();
+}
+
+}  // namespace nnd::cli

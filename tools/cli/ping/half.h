@@ -1,0 +1,88 @@
+// One end of an attempt: a rank process that listens on an HCA, connects both ways, and moves data.
+// Nothing of it outlives the attempt but its report.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/ping/request.h"
+#include "driver/rank_process.h"
+
+namespace nnd::cli {
+
+struct PingHost {
+  std::string nccl;               // libnccl's file
+  std::filesystem::path scratch;  // a directory of this run's own
+};
+
+// What ping sets for its ranks beside the plugin, by name. docs/ping.md says why.
+std::map<std::string, std::string> ping_settings();
+
+// Told why to stop at once; empty: go on. Called every few milliseconds.
+using PingTick = std::function<std::string()>;
+
+class PingRank {
+ public:
+  // Throws driver::Error where the rank program cannot be started.
+  PingRank(const PingHost& host, const std::string& name, PingTick tick);
+
+  // The reply. Throws PingStopped, or driver::Error when the rank is gone or says an error.
+  nlohmann::json ask(nlohmann::json request, std::chrono::milliseconds patience);
+  // Two requests side by side.
+  std::pair<nlohmann::json, nlohmann::json> ask_both(nlohmann::json first, nlohmann::json second,
+                                                     std::chrono::milliseconds patience);
+
+  // Loads libnccl and the plugin, initialises it, and asks for its devices: {"nccl", "net_version",
+  // "nccl_path", "devices": [properties], "init_rc"}.
+  nlohmann::json load();
+
+  // Ends the process, kindly or not; the events that it logged.
+  std::vector<nlohmann::json> end();
+  std::string last_words();  // NCCL's last warning, empty where there is none
+
+ private:
+  std::filesystem::path log_;
+  PingTick tick_;
+  std::string nccl_;
+  std::unique_ptr<driver::RankProcess> process_;
+};
+
+// Asked to stop, or too late: one clause.
+class PingStopped : public std::runtime_error {
+ public:
+  PingStopped(const std::string& what, bool late) : std::runtime_error(what), late_(late) {}
+  bool late() const { return late_; }
+
+ private:
+  bool late_;
+};
+
+class PingHalf {
+ public:
+  PingHalf(const PingHost& host, int attempt, PingTick tick);
+
+  // {"handle"}, or a report where it came no further.
+  nlohmann::json prepare(const std::string& hca, int dev);
+  // The report: {"done", "stage", "rc", "late", "why", "connect_ms", "verified_bytes", "latency",
+  // "streams": [...], "events": digest_attempt's}. Members that were not reached are missing.
+  nlohmann::json go(const PingRequest& request);
+  nlohmann::json cancel();  // the report
+
+ private:
+  void open(const PingRequest& request, nlohmann::json& report);
+  void measure(const PingRequest& request, nlohmann::json& report);
+  nlohmann::json transfer(nlohmann::json request, const char* stage);
+  nlohmann::json finish(nlohmann::json report);
+  std::chrono::milliseconds left() const;
+
+  PingRank rank_;
+  int context_ = 0, dev_ = -1, listener_ = 0;
+  int send_ = 0, recv_ = 0;  // connections
+  driver::Clock::time_point deadline_ = driver::Clock::now();
+};
+
+}  // namespace nnd::cli

@@ -1,0 +1,198 @@
+#include "cli/ping/run.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <map>
+#include <optional>
+
+#include "cli/common/call_error.h"
+#include "cli/common/exit_code.h"
+#include "cli/ping/agent.h"
+#include "cli/ping/result.h"
+#include "cli/ping/text.h"
+
+namespace nnd::cli {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr int kTickMs = 50;
+
+// This host's own side, in a process of its own: what the other host does in answer to requests,
+// this one does in the same way.
+class LocalAgent {
+ public:
+  explicit LocalAgent(const PingHost& host) {
+    const auto [ours, theirs] = socket_pair();
+    fd_ = ours;
+    const pid_t parent = getpid();
+    pid_ = fork();
+    if (pid_ < 0) throw CallError(kNotExamined, "failed", "fork failed");
+    if (pid_ != 0) {
+      close(theirs);
+      return;
+    }
+    close(ours);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);
+    // Ctrl-C reaches the whole group; the conducting process says what follows from it.
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_IGN);
+    try {
+      Wire wire(theirs, std::nullopt);
+      serve_ping(wire, host, [] { return false; });
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "nccl-net-diag ping: {}\n", error.what());
+    }
+    _exit(0);
+  }
+  ~LocalAgent() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  LocalAgent(const LocalAgent&) = delete;
+  LocalAgent& operator=(const LocalAgent&) = delete;
+
+  Wire wire() const { return Wire(fd_, std::nullopt); }  // once
+
+ private:
+  int fd_ = -1;
+  pid_t pid_ = -1;
+};
+
+// The pairs between host 0 and each other, or between all.
+std::vector<PingPair> all_pairs(const PingRun& run, const std::vector<json>& hosts) {
+  std::vector<PingPair> out;
+  for (std::size_t from = 0; from < hosts.size(); ++from) {
+    const auto ports = select_ports(hosts[from], run.hcas);
+    for (std::size_t to = from + 1; to < hosts.size(); ++to) {
+      const auto& patterns = run.peer_hcas.empty() && hosts.size() > 2 ? run.hcas : run.peer_hcas;
+      const auto pairs = plan_pairs(from, ports, to, select_ports(hosts[to], patterns), run.matrix);
+      out.insert(out.end(), pairs.begin(), pairs.end());
+    }
+  }
+  return out;
+}
+
+bool timed_out_nearby(const json& pair) {
+  return pair.at("state") == "unreachable" && !pair.at("apart").get<bool>() &&
+         pair.value("errno", 0) == ETIMEDOUT;
+}
+
+json conduct(const PingRun& run, std::vector<Wire> wires) {
+  PingConductor conductor(std::move(wires), run.traffic, run.deadline, run.stop);
+  std::vector<json> hosts, results;
+  PingScope scope;
+  scope.matrix = run.matrix;
+  scope.judge_from = !run.hcas.empty() || run.peer_hcas.empty();
+  scope.judge_to = !run.peer_hcas.empty() || run.hcas.empty();
+  try {
+    hosts = conductor.describe();
+    const auto pairs = all_pairs(run, hosts);
+    scope.planned = pairs.size();
+    for (const auto& pair : pairs) {
+      auto result = pair_result(pair, hosts, conductor.attempt(pair));
+      // NCCL would have tried again: a neighbour's answer can get lost.
+      if (timed_out_nearby(result)) {
+        result = pair_result(pair, hosts, conductor.attempt(pair));
+        result["attempts"] = 2;
+      }
+      run.tell(fmt::format("[{}/{}] {}", results.size() + 1, scope.planned, ping_line(result)));
+      results.push_back(std::move(result));
+    }
+    conductor.end("finished");
+  } catch (const PingEnded& end) {
+    scope.ended = end.what();
+    conductor.end(scope.ended);
+  } catch (const json::exception&) {
+    scope.ended = "a host answered what makes no sense";
+    conductor.end(scope.ended);
+  }
+  return ping_result(hosts, results, scope);
+}
+
+json about(const char* role, int task) { return {{"role", role}, {"task", task}}; }
+
+}  // namespace
+
+int listen_for_ping(const PingRun& run, const TcpAddress& address,
+                    const std::function<void(const std::string&)>& told_port) {
+  Doorway doorway(address, run.token);
+  told_port(doorway.port());
+  for (;;) {
+    if (run.stop()) throw CallError(kNotExamined, "interrupted", "interrupted");
+    if (PingClock::now() >= run.deadline)
+      throw CallError(kNotExamined, "deadline", "nobody called before the deadline");
+    auto caller = doorway.attend(run.tell);
+    if (!caller) {
+      poll(nullptr, 0, kTickMs);
+      continue;
+    }
+    if (caller->about.value("role", json()) != "conductor") {
+      run.tell(
+          fmt::format("{} called as a task of --hosts; here it is --listen.", caller->address));
+      continue;
+    }
+    run.tell(fmt::format("{} pings this host.", caller->address));
+    const auto served = serve_ping(caller->wire, run.host, run.stop);
+    if (run.stop()) throw CallError(kNotExamined, "interrupted", "interrupted");
+    if (!served.finished)
+      throw CallError(kNotExamined, "ended",
+                      fmt::format("{} ended the ping after {} pairs: {}", caller->address,
+                                  served.attempts, served.why));
+    run.tell(fmt::format("{} has finished: {} pairs tried. It shows the result.", caller->address,
+                         served.attempts));
+    return kFine;
+  }
+}
+
+json ping_listener(const PingRun& run, const TcpAddress& address) {
+  auto listener = call_listener(address, run.token, about("conductor", 0), run.deadline, run.stop);
+  const LocalAgent own(run.host);
+  std::vector<Wire> wires;
+  wires.push_back(own.wire());
+  wires.push_back(std::move(listener));
+  return conduct(run, std::move(wires));
+}
+
+json ping_as_task(const PingRun& run, const LaunchedTask& task,
+                  const std::vector<TcpAddress>& hosts) {
+  if (task.task != 0) {
+    auto wire =
+        call_listener(hosts.front(), run.token, about("agent", task.task), run.deadline, run.stop);
+    const auto served = serve_ping(wire, run.host, run.stop);
+    if (run.stop()) throw CallError(kNotExamined, "interrupted", "interrupted");
+    if (!served.finished) throw CallError(kNotExamined, "ended", "task 0: " + served.why);
+    return nullptr;
+  }
+  const LocalAgent own(run.host);
+  Doorway doorway({"", hosts.front().port}, run.token);
+  std::map<int, Wire> arrived;
+  while (static_cast<int>(arrived.size()) < task.tasks - 1) {
+    if (run.stop()) throw CallError(kNotExamined, "interrupted", "interrupted");
+    if (PingClock::now() >= run.deadline)
+      throw CallError(kNotExamined, "deadline",
+                      fmt::format("only {} of {} tasks came", arrived.size() + 1, task.tasks));
+    auto caller = doorway.attend(run.tell);
+    if (!caller) {
+      poll(nullptr, 0, kTickMs);
+      continue;
+    }
+    const auto number = caller->about.value("task", json());
+    const int its = number.is_number_integer() ? number.get<int>() : 0;
+    if (caller->about.value("role", json()) != "agent" || its <= 0 || its >= task.tasks) continue;
+    arrived.insert_or_assign(its, std::move(caller->wire));
+  }
+  std::vector<Wire> wires;
+  wires.push_back(own.wire());
+  for (auto& [number, wire] : arrived) wires.push_back(std::move(wire));
+  return conduct(run, std::move(wires));
+}
+
+}  // namespace nnd::cli

@@ -1,0 +1,39 @@
+// Carrying out a ping: as the listening side, or as the one that calls and conducts.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/common/launcher.h"
+#include "cli/ping/conduct.h"
+#include "cli/ping/half.h"
+
+namespace nnd::cli {
+
+struct PingRun {
+  PingHost host;
+  std::string token;
+  PingTraffic traffic;
+  bool matrix = false;
+  std::vector<std::string> hcas, peer_hcas;  // patterns; none: all
+  PingClock::time_point deadline;
+  std::function<bool()> stop;                    // asked several times a second
+  std::function<void(const std::string&)> tell;  // progress, one line each
+};
+
+// Listens, serves one ping. told_port: called with the port once there is one. The exit code.
+// Throws CallError.
+int listen_for_ping(const PingRun& run, const TcpAddress& address,
+                    const std::function<void(const std::string& port)>& told_port);
+
+// Pings the listener at that address: ping_result(). Throws CallError.
+nlohmann::json ping_listener(const PingRun& run, const TcpAddress& address);
+
+// As a launcher's task, one a host: task 0 conducts between all hosts and returns the result, the
+// others serve and return null. hosts: by task; port: where task 0 listens. Throws CallError.
+nlohmann::json ping_as_task(const PingRun& run, const LaunchedTask& task,
+                            const std::vector<TcpAddress>& hosts);
+
+}  // namespace nnd::cli

@@ -1,0 +1,106 @@
+#include "cli/rehearse/plan.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <string_view>
+
+#include "cli/common/call_error.h"
+#include "cli/common/exit_code.h"
+#include "config/nearest.h"
+#include "softcuda/gpu_places.h"
+
+namespace nnd::cli {
+
+using softcuda::Action;
+
+namespace {
+
+softcuda::Collective parse_collective(const std::string& name) {
+  if (const auto known = softcuda::collective_named(name)) return *known;
+  const auto close = config::nearest(
+      name, {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "sendrecv"});
+  throw CallError(
+      kWrongCall, "unknown-collective",
+      fmt::format("\"{}\" is none of all_reduce, all_gather, reduce_scatter, broadcast, reduce, "
+                  "sendrecv{}",
+                  name, close.empty() ? "" : fmt::format("; did you mean {}?", close)),
+      name, close);
+}
+
+// Places beyond those that the machine has: in a PCI domain where nothing else is.
+softcuda::PciAddress place_of_no_gpu(std::size_t number) {
+  return {.domain = 0xfff0, .bus = static_cast<unsigned>(number + 1)};
+}
+
+std::vector<softcuda::PciAddress> gpu_places(const RehearsePlan& plan) {
+  std::vector<softcuda::PciAddress> places;
+  if (plan.topology.empty()) {
+    places = softcuda::gpus_of_sysfs();
+  } else {
+    try {
+      places = softcuda::gpus_of_topology(plan.topology);
+    } catch (const std::exception& error) {
+      throw CallError(kWrongCall, "topology", error.what(), plan.topology);
+    }
+  }
+  while (static_cast<int>(places.size()) < plan.gpus)
+    places.push_back(place_of_no_gpu(places.size()));
+  return places;
+}
+
+}  // namespace
+
+std::size_t parse_size(const std::string& text) {
+  constexpr std::size_t kMost = std::size_t{4} << 30;
+  std::size_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
+  const int shift = unit.empty() ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : -1;
+  if (error != std::errc{} || shift < 0 || value > (kMost >> shift) ||
+      (value << shift) < sizeof(float))
+    throw CallError(
+        kWrongCall, "size",
+        fmt::format("\"{}\" is no size from 4 bytes to 4G, such as 65536, 64K or 4M", text), text);
+  return value << shift;
+}
+
+softcuda::JobSpec make_rehearsal(const RehearsePlan& plan) {
+  softcuda::JobSpec spec;
+  spec.nccl = plan.nccl;
+  spec.nodes = plan.nodes;
+  spec.gpus_per_node = plan.ranks;
+  spec.deadline_sec = plan.deadline_sec;
+  spec.grace_sec = 3;
+  spec.gpus = gpu_places(plan);
+  // Where the channels go is read from what NCCL prints; a file of the user's would hide it.
+  spec.environment = {{"NCCL_DEBUG", "INFO"},
+                      {"NCCL_DEBUG_SUBSYS", "INIT,NET,GRAPH,ENV"},
+                      {"NCCL_DEBUG_FILE", "/dev/stdout"}};
+  if (!plan.topology.empty()) {
+    spec.environment["NCCL_TOPO_FILE"] = plan.topology;
+    // NVLinks of the file stay in NCCL's search though no GPU is there to confirm them; relaying
+    // through a neighbour's GPU memory is not played.
+    spec.environment["NCCL_IGNORE_DISABLED_P2P"] = "2";
+    spec.environment["NCCL_PXN_DISABLE"] = "1";
+  }
+  spec.environment["NCCL_NET_PLUGIN"] = "diag";
+  spec.environment["NCCL_NET_DIAG_FILE"] = plan.log_dir + "/%h.%p.jsonl";
+  spec.environment["NCCL_NET_PLUGIN_REF_COUNT"] = "1";
+  spec.library_path = {plan.plugin};
+  spec.actions.push_back({.kind = Action::Kind::kCreate});
+  for (const auto& name : plan.collectives) {
+    const auto collective = parse_collective(name);
+    for (const auto& size : plan.sizes)
+      for (const int iterations : {1, plan.iterations})
+        spec.actions.push_back({.kind = Action::Kind::kCollective,
+                                .collective = collective,
+                                .bytes = parse_size(size),
+                                .iterations = iterations});
+  }
+  spec.actions.push_back({.kind = Action::Kind::kDestroy});
+  return spec;
+}
+
+}  // namespace nnd::cli

@@ -1,0 +1,207 @@
+#include "cli/rehearse/run.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+
+#include "cli/common/call_error.h"
+#include "cli/common/exit_code.h"
+#include "cli/common/log_reader.h"
+#include "cli/rehearse/report.h"
+#include "cli/common/rendezvous.h"
+#include "softcuda/fabric_job.h"
+#include "softcuda/job.h"
+
+namespace nnd::cli {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+constexpr int kTickMs = 50;
+
+std::string this_host() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+softverbs::Scenario load(const std::string& file) {
+  try {
+    return softverbs::load_scenario(file);
+  } catch (const softverbs::ScenarioError& error) {
+    throw CallError(kWrongCall, "scenario", error.what(), file);
+  }
+}
+
+softcuda::JobProgress progress_of(const RehearseRun& run) {
+  return [&run](const json& event) {
+    if (event.at("rank") == 0) run.progress(event);
+  };
+}
+
+// The shim knows a process's rank from these.
+void name_ranks(softcuda::JobSpec& spec, int first_local) {
+  for (int rank = 0; rank < spec.ranks(); ++rank)
+    spec.rank_environment[rank] = {
+        {"RANK", std::to_string(rank)},
+        {"LOCAL_RANK", std::to_string(first_local + rank % spec.gpus_per_node)},
+        {"WORLD_SIZE", std::to_string(spec.ranks())}};
+}
+
+json part_of(const RehearseRun& run, const softcuda::JobResult& result,
+             const std::function<std::string(int)>& host_of) {
+  for (const auto& rank : result.ranks)
+    std::ofstream(fs::path(run.plan.log_dir) / fmt::format("rank{}.out", rank.rank)) << rank.output;
+  return report_part(result, run.plan.deadline_sec, host_of, read_logs(run.plan.log_dir));
+}
+
+// A task's place on the emulated fabric: the host that its node's number says.
+std::string put_task_on_fabric(const RehearseRun& run, const LaunchedTask& task,
+                               softcuda::JobSpec& spec, const std::string& fabric) {
+  auto scenario = load(run.scenario);
+  if (task.node >= static_cast<int>(scenario.hosts.size()))
+    throw CallError(kWrongCall, "scenario",
+                    fmt::format("{} has {} hosts, and this is node {}", run.scenario,
+                                scenario.hosts.size(), task.node),
+                    run.scenario);
+  auto& host = scenario.hosts[static_cast<std::size_t>(task.node)];
+  if (const int more = run.plan.gpus - static_cast<int>(host.gpus.size()); more > 0)
+    softverbs::add_gpus(host, more);
+  const auto sysfs = fs::path(run.scratch) / host.name;
+  auto& environment = spec.node_environment[task.task];
+  environment = softverbs::materialize(scenario, host.name, sysfs, fabric);
+  environment["NCCL_HOSTID"] = host.name;
+  spec.sysfs[task.task] = sysfs.string();
+  spec.gpus.clear();
+  for (const auto& gpu : host.gpus) spec.gpus.push_back(softcuda::parse_pci(gpu.pci).value());
+  return host.name;
+}
+
+std::string task_list(const std::vector<int>& tasks) {
+  std::string out;
+  for (const int task : tasks) out += fmt::format("{}{}", out.empty() ? "" : ", ", task);
+  return (tasks.size() == 1 ? "task " : "tasks ") + out;
+}
+
+// Task 0's side of a launched job.
+class RootTask {
+ public:
+  RootTask(const RehearseRun& run, const LaunchedTask& task, MeetingPlace& place)
+      : run_(run), task_(task), place_(place) {}
+
+  // Called several times a second while the job runs.
+  bool attend() {
+    constexpr auto kGrace = std::chrono::seconds(3);
+    place_.attend();
+    if (run_.stop()) return true;
+    if (!trouble_since_ && trouble()) trouble_since_ = Clock::now();
+    return trouble_since_ && Clock::now() >= *trouble_since_ + kGrace;
+  }
+
+  json finish(json own, Clock::time_point deadline) {
+    constexpr auto kPatience = std::chrono::seconds(8);
+    const bool over = !own.at("failures").empty() || trouble() || run_.stop();
+    if (over) {
+      place_.call_off();
+      deadline = Clock::now() + kPatience;
+    }
+    while (!(over ? place_.all_told() : place_.complete()) && Clock::now() < deadline) {
+      place_.attend();
+      poll(nullptr, 0, kTickMs);
+    }
+    std::vector<json> parts{std::move(own)};
+    for (const auto& [task, part] : place_.reports()) parts.push_back(part);
+    json merged = merge_parts(parts);
+    if (const auto lost = place_.lost(); !lost.empty())
+      merged["failures"].push_back(task_list(lost) + " left without a report");
+    if (place_.arrived() < task_.tasks - 1)
+      merged["failures"].push_back(
+          fmt::format("only {} of {} tasks came", place_.arrived() + 1, task_.tasks));
+    return merged;
+  }
+
+ private:
+  bool trouble() const {
+    if (!place_.lost().empty()) return true;
+    for (const auto& [task, part] : place_.reports())
+      if (!part.at("failures").empty()) return true;
+    return false;
+  }
+
+  const RehearseRun& run_;
+  const LaunchedTask& task_;
+  MeetingPlace& place_;
+  std::optional<Clock::time_point> trouble_since_;
+};
+
+Clock::time_point deadline_of(const RehearseRun& run) {
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                            std::chrono::duration<double>(run.plan.deadline_sec));
+}
+
+}  // namespace
+
+json run_on_this_host(const RehearseRun& run) {
+  auto spec = make_rehearsal(run.plan);
+  name_ranks(spec, 0);
+  std::vector<std::string> hosts(static_cast<std::size_t>(spec.nodes), this_host());
+  if (!run.scenario.empty()) {
+    const auto scenario = load(run.scenario);
+    try {
+      softcuda::put_on_fabric(spec, scenario, fs::path(run.scratch) / "hosts");
+    } catch (const softverbs::ScenarioError& error) {
+      throw CallError(kWrongCall, "scenario", error.what(), run.scenario);
+    }
+    for (std::size_t i = 0; i < hosts.size(); ++i) hosts[i] = scenario.hosts[i].name;
+  }
+  const auto result = softcuda::run_job(spec, progress_of(run), run.stop);
+  return merge_parts({part_of(run, result, [&](int rank) {
+    return hosts[static_cast<std::size_t>(std::max(rank, 0) / spec.gpus_per_node)];
+  })});
+}
+
+json run_as_task(const RehearseRun& run, const LaunchedTask& task, const std::string& root_text) {
+  const auto root = parse_root(root_text);
+  const auto deadline = deadline_of(run);
+  std::optional<MeetingPlace> place;
+  std::optional<Visit> visit;
+  auto fabric = (fs::path(run.scratch) / "fabric").string();
+  if (task.task == 0) {
+    fs::create_directories(fabric);
+    place.emplace(root, task.tasks, json{{"fabric", fabric}});
+  } else {
+    visit.emplace(root, task.task, deadline, run.stop);
+    fabric = visit->welcome().value("fabric", "");
+  }
+  auto plan = run.plan;
+  plan.nodes = task.tasks;
+  auto spec = make_rehearsal(plan);
+  name_ranks(spec, plan.first_gpu);
+  auto host = this_host();
+  if (!run.scenario.empty()) host = put_task_on_fabric(run, task, spec, fabric);
+
+  std::optional<RootTask> root_task;
+  if (place) root_task.emplace(run, task, *place);
+  softcuda::JobPart part{.first_rank = task.task * plan.ranks,
+                         .ranks = plan.ranks,
+                         .first_gpu = plan.first_gpu,
+                         .hand_out_id = [&](const std::string& id) { place->hand_out_id(id); },
+                         .get_id = [&] { return visit->id(); }};
+  const auto result = softcuda::run_job_part(spec, part, progress_of(run), [&] {
+    return root_task ? root_task->attend() : run.stop() || visit->over();
+  });
+  auto own = part_of(run, result, [&](int) { return host; });
+  if (root_task) return root_task->finish(std::move(own), deadline);
+  visit->report(own);
+  return own;
+}
+
+}  // namespace nnd::cli

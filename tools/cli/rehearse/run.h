@@ -1,0 +1,28 @@
+// Carrying out a rehearsal: all of it on this host, or as one task of a launcher's.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/common/launcher.h"
+#include "cli/rehearse/plan.h"
+
+namespace nnd::cli {
+
+struct RehearseRun {
+  RehearsePlan plan;           // all set but what the launcher says
+  std::string scenario;        // file of the emulated fabric; empty: this machine's own HCAs
+  std::string scratch;         // a directory of this process's own
+  std::function<bool()> stop;  // asked several times a second: true ends it
+  std::function<void(const nlohmann::json&)> progress;  // rank.h's events of rank 0, if it is here
+};
+
+// This process's part (rehearse_report.h); all there is. Throws CallError.
+nlohmann::json run_on_this_host(const RehearseRun& run);
+
+// As a task. Task 0 gives the merged parts of all, the others their own one. Throws CallError.
+nlohmann::json run_as_task(const RehearseRun& run, const LaunchedTask& task,
+                           const std::string& root);
+
+}  // namespace nnd::cli
