@@ -1,0 +1,175 @@
+// Every cause that an event may name (field "cause"): its id, how bad it is by itself, and a title.
+// What a cause means, how it is recognised and what to do is in docs/causes.md, made from this
+// table and plugin/diagnosis/catalogue*. Ids are part of the contract: new ones may be added, none
+// is renamed, or used again for something else.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "nccl_net_diag/events.h"
+
+namespace nccl_net_diag {
+
+// Whether this library says it. Later: the facts are logged, nothing names the cause yet.
+// Elsewhere: known from the field; here another id says it, or another layer.
+enum class Named : std::uint8_t { kNow, kLater, kElsewhere };
+
+// X(enumerator, id, severity, named, title)
+// clang-format off
+#define NCCL_NET_DIAG_CAUSES(X) \
+  /* which HCAs NCCL uses */ \
+  X(kDevBond, "DEV-BOND", kWarn, kNow, "A bond among plain HCAs") \
+  X(kDevMgmt, "DEV-MGMT", kWarn, kNow, "The HCA of the management or storage network") \
+  X(kDevDenied, "DEV-DENIED", kWarn, kNow, "An HCA that the policy's lists keep out") \
+  X(kDevDown, "DEV-DOWN", kWarn, kNow, "A port whose link is not up") \
+  X(kDevFallback, "DEV-FALLBACK", kError, kNow, "NCCL slides to TCP") \
+  X(kDevPlugin, "DEV-PLUGIN", kWarn, kNow, "Another net plugin, or none, is in use") \
+  X(kDevNoPci, "DEV-NOPCI", kError, kNow, "An HCA without a device path in sysfs") \
+  X(kGinNoDev, "GIN-NODEV", kError, kElsewhere, "NCCL 2.28.7 and 2.28.9 crash where no HCA is mlx5") \
+  X(kDevPrefix, "DEV-PREFIX", kWarn, kNow, "NCCL_IB_HCA doesn't say what was meant") \
+  X(kDevMerge, "DEV-MERGE", kWarn, kNow, "Functions of one card may be fused") \
+  X(kDevMixLl, "DEV-MIXLL", kError, kNow, "InfiniBand and RoCE are mixed") \
+  X(kDevOrder, "DEV-ORDER", kWarn, kLater, "The nodes number their HCAs differently") \
+  X(kDevUnusable, "DEV-UNUSABLE", kWarn, kNow, "An HCA is listed and can't be opened") \
+  X(kDevSlow, "DEV-SLOW", kWarn, kNow, "A link or a PCIe slot is slower than its siblings") \
+  X(kDevOob, "DEV-OOB", kWarn, kNow, "Ranks meet by the wrong network interface") \
+  X(kDevLimit, "DEV-LIMIT", kWarn, kNow, "More HCAs than NCCL takes") \
+  /* addresses */ \
+  X(kGidWrong, "GID-WRONG", kWarn, kNow, "NCCL_IB_GID_INDEX names a bad GID") \
+  X(kGidLinkLocal, "GID-LINKLOCAL", kWarn, kNow, "NCCL uses a link-local GID") \
+  X(kGidV1, "GID-V1", kWarn, kNow, "NCCL uses a RoCE v1 GID") \
+  X(kGidDiff, "GID-DIFF", kError, kNow, "The two ends chose GIDs of different kinds") \
+  X(kGidChange, "GID-CHANGE", kWarn, kNow, "The GID table changed while the job runs") \
+  X(kGidCont, "GID-CONT", kError, kNow, "No GID can be read here") \
+  X(kSubRail, "SUB-RAIL", kError, kNow, "NCCL connects across rails or subnets") \
+  X(kSubDirect, "SUB-DIRECT", kWarn, kLater, "Each cable is a subnet of its own") \
+  X(kSubSame, "SUB-SAME", kWarn, kLater, "Several interfaces of a node are in one subnet") \
+  X(kSubIntra, "SUB-INTRA", kError, kNow, "HCAs of one node can't reach each other") \
+  X(kRoceTc, "ROCE-TC", kWarn, kLater, "Traffic runs in the wrong traffic class") \
+  X(kMtuDiff, "MTU-DIFF", kWarn, kNow, "The MTUs differ") \
+  X(kPkey, "PKEY", kError, kNow, "No usable partition key where NCCL looks") \
+  X(kIbFlid, "IB-FLID", kWarn, kLater, "InfiniBand ends in different subnets without a router's LID") \
+  X(kIbNoSm, "IB-NOSM", kError, kNow, "The subnet manager gave the port no LID") \
+  /* making and moving a QP */ \
+  X(kQp110, "QP-110", kError, kNow, "The peer's address did not resolve (ETIMEDOUT)") \
+  X(kQp22, "QP-22", kError, kNow, "An attribute of the QP doesn't fit the port (EINVAL)") \
+  X(kQp19, "QP-19", kError, kNow, "The interface behind the GID is gone (ENODEV)") \
+  X(kQp61, "QP-61", kError, kNow, "The GID's slot is empty now (ENODATA)") \
+  X(kQp101, "QP-101", kError, kNow, "No route to the peer's GID (ENETUNREACH)") \
+  X(kQp113, "QP-113", kError, kNow, "The peer's GID can't be reached (EHOSTUNREACH)") \
+  X(kQp1, "QP-1", kError, kNow, "The kernel doesn't permit the QP (EPERM)") \
+  X(kQp13, "QP-13", kError, kNow, "Access to the QP is denied (EACCES)") \
+  X(kQp12, "QP-12", kError, kNow, "No memory to move the QP (ENOMEM)") \
+  X(kQpErrno, "QP-ERRNO", kError, kNow, "Making or moving a QP failed with another errno") \
+  X(kQpRetry, "QP-RETRY", kWarn, kNow, "NCCL is told to repeat what can't work for long") \
+  /* other verbs */ \
+  X(kCq12, "CQ-12", kError, kElsewhere, "A completion queue found no memory (ENOMEM)") \
+  X(kCqErrno, "CQ-ERRNO", kError, kNow, "A verb on a completion queue failed") \
+  X(kMr12, "MR-12", kError, kElsewhere, "A memory registration found no memory (ENOMEM)") \
+  X(kMr14, "MR-14", kError, kNow, "The memory to register isn't there (EFAULT)") \
+  X(kMr22, "MR-22", kError, kNow, "The HCA doesn't take this registration (EINVAL)") \
+  X(kMrErrno, "MR-ERRNO", kError, kNow, "A memory registration failed with another errno") \
+  X(kPostErrno, "POST-ERRNO", kError, kNow, "Posting a work request failed") \
+  X(kVerbsErrno, "VERBS-ERRNO", kError, kNow, "Another verb failed") \
+  /* failed completions, by status */ \
+  X(kWc1, "WC-1", kError, kNow, "A message longer than the receiver takes (LOC_LEN_ERR)") \
+  X(kWc2, "WC-2", kError, kNow, "The HCA could not carry out its own request (LOC_QP_OP_ERR)") \
+  X(kWc4, "WC-4", kError, kNow, "The HCA could not reach local memory (LOC_PROT_ERR)") \
+  X(kWc5, "WC-5", kError, kNow, "Flushed: the QP had failed before (WR_FLUSH_ERR)") \
+  X(kWc7, "WC-7", kError, kNow, "The peer answered what wasn't asked (BAD_RESP_ERR)") \
+  X(kWc8, "WC-8", kError, kNow, "Writing received data to local memory failed (LOC_ACCESS_ERR)") \
+  X(kWc9, "WC-9", kError, kNow, "The peer's HCA calls the request invalid (REM_INV_REQ_ERR)") \
+  X(kWc10, "WC-10", kError, kNow, "The peer's HCA denies access to memory (REM_ACCESS_ERR)") \
+  X(kWc11, "WC-11", kError, kNow, "The peer's HCA could not carry out the request (REM_OP_ERR)") \
+  X(kWc12, "WC-12", kError, kNow, "The peer did not answer (RETRY_EXC_ERR)") \
+  X(kWc13, "WC-13", kError, kNow, "The peer never had a receive ready (RNR_RETRY_EXC_ERR)") \
+  X(kWc19, "WC-19", kError, kNow, "The HCA gave up (FATAL_ERR)") \
+  X(kWc21, "WC-21", kError, kNow, "The HCA names no reason (GENERAL_ERR)") \
+  X(kWcStatus, "WC-STATUS", kError, kNow, "A completion failed with another status") \
+  /* what happens to a device on its own */ \
+  X(kAsyncFatal, "ASYNC-FATAL", kError, kNow, "The HCA reports a fatal error") \
+  X(kAsyncPort, "ASYNC-PORT", kWarn, kNow, "A port went down") \
+  X(kLinkFlap, "LINK-FLAP", kWarn, kNow, "The time for retransmissions doesn't fit") \
+  X(kLongDistance, "LONG-DISTANCE", kWarn, kLater, "Retransmissions without a failure: congestion") \
+  /* a call of NCCL's transport, where no verb tells more: ncclResult_t */ \
+  X(kRc1, "RC-1", kError, kNow, "The transport returned ncclUnhandledCudaError") \
+  X(kRc2, "RC-2", kError, kNow, "The transport returned ncclSystemError") \
+  X(kRc3, "RC-3", kError, kNow, "The transport returned ncclInternalError") \
+  X(kRc4, "RC-4", kError, kNow, "The transport returned ncclInvalidArgument") \
+  X(kRc5, "RC-5", kError, kNow, "The transport returned ncclInvalidUsage") \
+  X(kRc6, "RC-6", kError, kNow, "The transport returned ncclRemoteError") \
+  X(kRcOther, "RC-OTHER", kError, kNow, "The transport returned another result") \
+  /* GPUDirect RDMA */ \
+  X(kGdrNoMod, "GDR-NOMOD", kWarn, kNow, "There is no way for GPUDirect RDMA") \
+  X(kGdrOff, "GDR-OFF", kWarn, kNow, "A variable turns GPUDirect RDMA off") \
+  X(kGdrRegFail, "GDR-REGFAIL", kError, kNow, "GPU memory could not be registered") \
+  X(kGdrPeermemVsDmabuf, "GDR-PEERMEM-VS-DMABUF", kInfo, kLater, "Which way GPUDirect RDMA takes") \
+  X(kGdrDist, "GDR-DIST", kWarn, kLater, "GPU and HCA are too far apart for GPUDirect RDMA") \
+  X(kGdrAcs, "GDR-ACS", kWarn, kLater, "ACS, an IOMMU or a virtual machine between GPU and HCA") \
+  X(kGdrRo, "GDR-RO", kWarn, kLater, "Relaxed ordering, and a flush that is missing") \
+  X(kGdrDd, "GDR-DD", kInfo, kLater, "Data Direct of newer HCAs") \
+  X(kGdrCopy, "GDR-COPY", kInfo, kElsewhere, "GDRCopy is missing") \
+  /* limits */ \
+  X(kLimMemlock, "LIM-MEMLOCK", kError, kNow, "The limit on locked memory is too low") \
+  X(kLimMemlock2, "LIM-MEMLOCK2", kError, kNow, "Out of memory, though locked memory isn't limited") \
+  X(kLimNoFile, "LIM-NOFILE", kWarn, kNow, "Too few files may be open") \
+  X(kLimUverbs, "LIM-UVERBS", kError, kElsewhere, "The verbs device node is out of reach") \
+  X(kLimQpCount, "LIM-QPCOUNT", kInfo, kLater, "How many QPs are in use") \
+  X(kLimFork, "LIM-FORK", kWarn, kElsewhere, "A process forked while it used RDMA") \
+  /* what nodes or processes do not have in common */ \
+  X(kIncEnv, "INC-ENV", kWarn, kNow, "A variable is not set everywhere") \
+  X(kIncVersion, "INC-VERSION", kWarn, kLater, "Different NCCL releases") \
+  X(kIncNDevs, "INC-NDEVS", kError, kNow, "Fewer usable HCAs than there should be") \
+  X(kIncFusion, "INC-FUSION", kWarn, kLater, "One end fuses HCAs, the other does not") \
+  X(kIncQps, "INC-QPS", kWarn, kLater, "Different numbers of QPs per connection") \
+  X(kIncIbTcp, "INC-IBTCP", kError, kLater, "One rank on InfiniBand, another on TCP") \
+  X(kIncDriver, "INC-DRIVER", kWarn, kLater, "GPUDirect RDMA on some nodes only") \
+  X(kEnvWrong, "ENV-WRONG", kWarn, kNow, "A variable of this library is misspelt or has a bad value") \
+  X(kEnvOverride, "ENV-OVERRIDE", kWarn, kNow, "The environment overrides NCCL's configuration file") \
+  /* waiting */ \
+  X(kHangConnect, "HANG-CONNECT", kError, kNow, "The peer never connected") \
+  X(kHangData, "HANG-DATA", kError, kLater, "Requests are outstanding for ever") \
+  /* this library's own */ \
+  X(kPolicy, "POLICY", kError, kNow, "The policy is wrong, or can't be enforced") \
+  X(kLogLimit, "LOG-LIMIT", kWarn, kNow, "The event log reached its size limit") \
+  X(kLogDropped, "LOG-DROPPED", kWarn, kNow, "Events were not written")
+// clang-format on
+
+enum class Cause : std::uint8_t {
+#define NCCL_NET_DIAG_X(name, id, severity, named, title) name,
+  NCCL_NET_DIAG_CAUSES(NCCL_NET_DIAG_X)
+#undef NCCL_NET_DIAG_X
+};
+
+struct CauseEntry {
+  Cause cause;
+  std::string_view id;
+  Severity severity;
+  Named named;
+  std::string_view title;
+};
+
+inline constexpr auto kCauses = std::to_array<CauseEntry>({
+#define NCCL_NET_DIAG_X(name, id, severity, named, title) \
+  {Cause::name, id, Severity::severity, Named::named, title},
+    NCCL_NET_DIAG_CAUSES(NCCL_NET_DIAG_X)
+#undef NCCL_NET_DIAG_X
+});
+
+constexpr const CauseEntry& cause_entry(Cause cause) {
+  return kCauses[static_cast<std::size_t>(cause)];
+}
+constexpr std::string_view cause_id(Cause cause) { return cause_entry(cause).id; }
+
+// None: no such id.
+constexpr std::optional<Cause> find_cause(std::string_view id) {
+  for (const CauseEntry& entry : kCauses)
+    if (entry.id == id) return entry.cause;
+  return std::nullopt;
+}
+
+}  // namespace nccl_net_diag

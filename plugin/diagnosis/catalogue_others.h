@@ -1,0 +1,213 @@
+// Catalogue: NCCL's results, GPUDirect, limits, what differs between nodes, waiting, and this
+// library's own. Included by catalogue.cc only.
+#pragma once
+
+#include "diagnosis/catalogue.h"
+
+namespace nnd::diagnosis::catalogue {
+
+using nccl_net_diag::EventId;
+
+inline constexpr std::string_view kReadBoth =
+    "Compare with the peer's log (same link), and with NCCL's own lines at NCCL_DEBUG=INFO.";
+
+inline constexpr Explanation kRc1{
+    "A CUDA call inside NCCL's transport failed.",
+    "A call of the transport returned 1, and no verb failed inside it.", kReadBoth,
+    EventId::kConnFail, "The transport's regMr returned 1 after 20 ms."};
+inline constexpr Explanation kRc2{
+    "A system call or a socket of NCCL's transport failed: mostly the TCP connection that the two "
+    "ends set up their QPs over.",
+    "A call of the transport returned 2, and no verb failed inside it.", kReadBoth,
+    EventId::kConnFail, "The transport's accept returned 2 after 512 ms."};
+inline constexpr Explanation kRc3{
+    "NCCL's transport met what it doesn't expect, such as a peer whose devices don't fit its own.",
+    "A call of the transport returned 3, and no verb failed inside it.", kReadBoth,
+    EventId::kConnFail, "The transport's connect returned 3 after 2 ms."};
+inline constexpr Explanation kRc4{
+    "NCCL's transport got an argument that it rejects.",
+    "A call of the transport returned 4, and no verb failed inside it.", kReadBoth,
+    EventId::kConnFail, "The transport's isend returned 4 after 9000 ms."};
+inline constexpr Explanation kRc5{
+    "NCCL's transport was used in a way that it doesn't allow.",
+    "A call of the transport returned 5, and no verb failed inside it.", kReadBoth,
+    EventId::kConnFail, "The transport's connect returned 5 after 1 ms."};
+inline constexpr Explanation kRc6{
+    "The other end is gone: its process ended, or closed the connection.",
+    "A call of the transport returned 6, and neither a verb nor a completion failed inside it.",
+    "Read the peer's log first (same link): it failed, or was ended, before this process noticed.",
+    EventId::kConnFail, "The transport's test returned 6 after 81000 ms."};
+inline constexpr Explanation kRcOther{
+    "NCCL's transport returned a result that this library has no name for.",
+    "The event's field rc has the number.", kReadBoth, EventId::kConnFail,
+    "The transport's connect returned 9 after 1 ms."};
+
+inline constexpr Explanation kGdrNoMod{
+    "GPU memory can't be given to the HCA directly: neither nvidia-peermem nor DMA-BUF. All data "
+    "goes "
+    "through host memory, at a fraction of the bandwidth.",
+    "The files that NCCL looks at for peermem, and the HCA's answer to NCCL's DMA-BUF test, where "
+    "a "
+    "GPU driver is loaded; or the policy asks for a way that is not there.",
+    "Load nvidia_peermem, or use the open GPU driver on kernel 5.12 or newer.",
+    EventId::kPolicyWarn,
+    "mlx5_3:1: no GPUDirect RDMA, GPU memory goes through the host: nvidia_peermem is not loaded."};
+inline constexpr Explanation kGdrOff{
+    "GPUDirect RDMA would work and a variable keeps NCCL from it; mostly it was set once to get "
+    "round "
+    "a fault.",
+    "NCCL_NET_GDR_LEVEL is LOC or 0; or NCCL_DMABUF_ENABLE=0 where DMA-BUF is the only way.",
+    "Unset it.", EventId::kEnvLint,
+    "GPUDirect RDMA is off, and this node could do it: GPU memory goes through the host."};
+inline constexpr Explanation kGdrRegFail{
+    "GPUDirect RDMA seemed possible, and registering GPU memory failed: peermem is loaded and not "
+    "bound to the RDMA stack, the memory is of a kind that it can't take, or the GPU's BAR is "
+    "full.",
+    "ibv_reg_mr of GPU memory, or ibv_reg_dmabuf_mr of a file descriptor, failed.",
+    "Reload nvidia-peermem after the GPU and RDMA drivers, or use DMA-BUF (open GPU kernel "
+    "modules).",
+    EventId::kMrRegister,
+    "mlx5_0: registering 4194304 bytes of peermem memory failed in ibv_reg_mr_iova2: errno 14 (Bad "
+    "address)."};
+inline constexpr Explanation kGdrPeermemVsDmabuf{
+    "There are two ways of GPUDirect RDMA, and NCCL does not say which it takes. No fault.",
+    "gdr.state tells which is there, and mr.register which one each registration took.",
+    "Nothing is to be done."};
+inline constexpr Explanation kGdrDist{
+    "NCCL uses GPUDirect RDMA only up to a distance between GPU and HCA, by default one PCIe "
+    "switch "
+    "complex. Beyond it data goes through host memory.",
+    "hca.port has the distance to the nearest GPUs; NCCL's own choice is not known here.",
+    "Place GPUs and HCAs under the same PCIe switch, or raise NCCL_NET_GDR_LEVEL and measure."};
+inline constexpr Explanation kGdrAcs{
+    "Access Control Services of PCIe bridges, an IOMMU that translates, or a virtual machine send "
+    "the traffic between GPU and HCA through the root complex, or reject it: slow, hung, or WC-4.",
+    "hca.port has the type of the HCA's IOMMU group, node.facts the kernel's words on it.",
+    "Disable ACS on the bridges, boot with iommu=pt, enable ATS in virtual machines."};
+inline constexpr Explanation kGdrRo{
+    "Writes of the HCA may pass each other. Where data passes the flag that announces it, a "
+    "receiver "
+    "reads old data.",
+    "mr.register has the access flags; a setting in firmware can't be seen.",
+    "NCCL_IB_PCI_RELAXED_ORDERING=0, and the firmware's PCI_WR_ORDERING at its default."};
+inline constexpr Explanation kGdrDd{
+    "Newer HCAs have a second path to GPU memory; NCCL's line that its function is missing is "
+    "harmless on older ones.",
+    "A device whose name ends with _dma.", "Nothing is to be done."};
+inline constexpr Explanation kGdrCopy{
+    "GDRCopy makes small messages a little faster and has nothing to do with GPUDirect RDMA.",
+    "Not looked for.", "Nothing is to be done."};
+
+inline constexpr Explanation kLimMemlock{
+    "Memory that an HCA uses is locked, and the process may lock little: often 64 KiB or 8 MiB, "
+    "since "
+    "the daemon that starts jobs was started before the limit was raised.",
+    "RLIMIT_MEMLOCK below the policy's minimum and no CAP_IPC_LOCK; or a verb that creates or "
+    "registers something failed with ENOMEM while that limit is in force.",
+    "Raise the limit: ulimit -l unlimited, LimitMEMLOCK=infinity for the daemon that starts the "
+    "job, "
+    "--ulimit memlock=-1 for Docker.",
+    EventId::kPolicyWarn,
+    "Locked memory is limited to 64 KiB and CAP_IPC_LOCK is missing: registering memory will "
+    "fail."};
+inline constexpr Explanation kLimMemlock2{
+    "A verb found no memory although the process may lock as much as it likes: the HCA's own "
+    "limits "
+    "on QPs, CQs and registrations, or the node's memory.",
+    "A verb that creates or registers something failed with ENOMEM, and the limit on locked memory "
+    "is "
+    "not in force or not known.",
+    "Use fewer QPs (NCCL_IB_QPS_PER_CONNECTION, fewer channels), free memory on this node, and "
+    "look "
+    "in the kernel's log (dmesg) for the HCA's limits.",
+    EventId::kQpCreate, "mlx5_0: a QP could not be created: errno 12 (Cannot allocate memory)."};
+inline constexpr Explanation kLimNoFile{
+    "Every connection of NCCL has sockets, and large jobs need thousands.",
+    "RLIMIT_NOFILE below the policy's minimum.",
+    "ulimit -n 65536, and LimitNOFILE for the daemon that starts the job.", EventId::kPolicyWarn,
+    "Only 256 files may be open."};
+inline constexpr Explanation kLimUverbs{
+    "The device cgroup, the permissions or a mount keep /dev/infiniband/uverbsN from the process.",
+    "Named DEV-UNUSABLE here, with that reason.", "See DEV-UNUSABLE."};
+inline constexpr Explanation kLimQpCount{
+    "How many QPs a job holds is not visible anywhere, while HCAs have a limit.",
+    "Count the qp.create events without their qp.destroy.",
+    "Use fewer QPs: NCCL_IB_QPS_PER_CONNECTION, fewer channels."};
+inline constexpr Explanation kLimFork{
+    "A data loader forks in the middle of RDMA traffic: the child shares pages that the HCA "
+    "writes.",
+    "Not recognised; this library itself survives a fork.",
+    "Start data loaders by spawn or forkserver, or before NCCL."};
+
+inline constexpr Explanation kIncEnv{
+    "A variable of NCCL's is set for one process and not for another: mpirun without -x, or a "
+    "container whose first process has it and the job's has not.",
+    "The environment of the container's first process, where it may be read. Across nodes: compare "
+    "env_hash of the node.facts events.",
+    "Pass it on: mpirun -x, or the launcher's own way.", EventId::kEnvLint,
+    "NCCL_IB_HCA is set for the container's first process and not for this one."};
+inline constexpr Explanation kIncVersion{
+    "Ranks of one job run different releases of NCCL, which don't understand each other.",
+    "Compare nccl_version of the plugin.load events.", "Install one release everywhere."};
+inline constexpr Explanation kIncNDevs{
+    "A node has fewer HCAs than it should, or than its peers. NCCL builds other rings there, and "
+    "nobody tells.",
+    "Fewer usable ports than the policy's hca.min_count.",
+    "Look at the skipped and refused ports of this node.", EventId::kPolicyRefuse,
+    "7 usable HCA ports remain, the policy asks for 8."};
+inline constexpr Explanation kIncFusion{
+    "One node fuses the ports of a card into one device and its peer does not.",
+    "Compare parts in the net.device events.", "Set NCCL_IB_MERGE_NICS alike on every node."};
+inline constexpr Explanation kIncQps{"NCCL_IB_QPS_PER_CONNECTION differs between nodes.",
+                                     "Compare the variables in the node.facts events.",
+                                     "Set NCCL_IB_QPS_PER_CONNECTION alike on every node."};
+inline constexpr Explanation kIncIbTcp{
+    "One rank uses InfiniBand and its peer TCP: they wait for each other for ever.",
+    "Compare inner and verdict in the logs of the two.", "See DEV-FALLBACK for the one on TCP."};
+inline constexpr Explanation kIncDriver{
+    "GPUDirect RDMA works on some nodes only, and a connection is as slow as its slower end.",
+    "Compare the gdr.state events of the nodes.", "Load the same modules on every node."};
+inline constexpr Explanation kEnvWrong{
+    "A variable NCCL_NET_DIAG_* is unknown, or its value can't be used. The default is in force; a "
+    "bad MODE counts as enforce.",
+    "Its name against the known ones, its value against what it may be.",
+    "Correct it or take it out of the environment.", EventId::kEnvLint,
+    "NCCL_NET_DIAG_FIEL=/tmp/x: is not a known variable"};
+inline constexpr Explanation kEnvOverride{
+    "NCCL's configuration file says one thing and the environment another: the environment wins.",
+    "/etc/nccl.conf, ~/.nccl.conf or NCCL_CONF_FILE against the environment.",
+    "Set it in one place.", EventId::kEnvLint,
+    "/etc/nccl.conf says 4, the environment overrides it."};
+
+inline constexpr Explanation kHangConnect{
+    "A connect or accept does not end: the peer died, is on a wrong address, is stuck itself, or "
+    "never "
+    "was to come.",
+    "NCCL gave the attempt up, or it is over the policy's connect.deadline_sec.",
+    "Look for the peer in the logs of the other processes (same link): it never came, or failed "
+    "first.",
+    EventId::kConnFail, "NCCL gave up on this connection after 15021 ms in accept."};
+inline constexpr Explanation kHangData{
+    "Requests are posted and never complete: the peer is not in the collective (most often the "
+    "program's own fault), or the network lost them silently.",
+    "conn.close has what was in flight and the age of the oldest.",
+    "Look at which ranks are in which collective before the network."};
+
+inline constexpr Explanation kPolicy{
+    "The policy file has a mistake, or the mode is enforce and what enforces is not in place. In "
+    "enforce, using the network then fails: nothing unfiltered may run.",
+    "Reading the file; the state of the verbs layer when NCCL asks for its devices.",
+    "Correct the policy file; where the job may run without it, set NCCL_NET_DIAG_MODE=warn.",
+    EventId::kPolicyLoaded, "policy.toml:4: hca.bnod: unknown key; did you mean hca.bond?"};
+inline constexpr Explanation kLogLimit{
+    "The log of this process is as large as it may be.", "Its size against NCCL_NET_DIAG_MAX_MB.",
+    "raise NCCL_NET_DIAG_MAX_MB or write fewer events (NCCL_NET_DIAG_EVENTS)", EventId::kLogDropped,
+    "the event log reached its limit of 67108864 bytes; later events are counted, not written"};
+inline constexpr Explanation kLogDropped{
+    "Events came faster than they could be written, or the disk is full.",
+    "The counts of what was lost.",
+    "write fewer events (NCCL_NET_DIAG_EVENTS), or put the log on a faster or emptier disk "
+    "(NCCL_NET_DIAG_FILE)",
+    EventId::kLogDropped, "112 events were not written"};
+
+}  // namespace nnd::diagnosis::catalogue

@@ -1,0 +1,31 @@
+// A work request that failed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "diagnosis/diagnosis.h"
+
+namespace nnd::diagnosis {
+
+struct FailedCompletion {
+  std::string place;   // "mlx5_0:1"
+  std::string local;   // address of the local GID: "10.0.1.2"; empty: not known
+  std::string remote;  // of the peer's
+  std::uint32_t qp = 0;
+  int status = 0;  // enum ibv_wc_status
+  std::string_view status_name;
+  std::uint32_t vendor_error = 0;
+  std::uint64_t completed = 0;  // work requests of this QP before
+  std::int64_t age_us = -1;     // since the last of them; -1: there was none
+};
+
+// earlier: what this connection has failed with before, or what the pair's rules said of its ends;
+// null: nothing. Where this completion follows from it, it has that cause.
+Diagnosis diagnose(const FailedCompletion& seen, const Diagnosis* earlier = nullptr);
+
+// Whether a completion that failed so follows from ends of which the pair's rules said this.
+bool explains(Cause broken, const FailedCompletion& seen) noexcept;
+
+}  // namespace nnd::diagnosis

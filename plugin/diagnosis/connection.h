@@ -1,0 +1,48 @@
+// A connection that NCCL does not get, or loses.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "diagnosis/diagnosis.h"
+#include "diagnosis/link_layers.h"
+#include "diagnosis/memory.h"
+
+namespace nnd::diagnosis {
+
+// A call into the transport that returned an error.
+struct FailedCall {
+  std::string stage;  // "connect"
+  int rc = 0;         // ncclResult_t
+  std::uint64_t age_ns = 0;
+  std::string verb;  // the last that failed inside the call; empty: none
+  int verb_errno = 0;
+  int wc_status = 0;  // of the completion that made the transport's test fail; 0: none was seen
+  LinkLayers layers = {};
+  LockedMemory locked = {};
+};
+
+// failure: what was diagnosed when it happened, of which this call is the end; null: nothing was.
+Diagnosis diagnose(const FailedCall& seen, const Diagnosis* failure = nullptr);
+
+// NCCL waits, or has waited, for a peer: one that doesn't fit, as far as both ends are known, else
+// one that has not come.
+struct MissingPeer {
+  std::string stage;
+  std::uint64_t age_ns = 0;
+  bool abandoned = false;  // NCCL gave it up; else it is over the deadline
+  double deadline_sec = 0;
+  int qp_state = -1;  // enum ibv_qp_state that its QPs came to; -1: none was made
+  LinkLayers layers = {};
+};
+Diagnosis diagnose(const MissingPeer& seen);
+
+// The transport's init failed.
+struct FailedInit {
+  int rc = 0;
+  std::string verb;              // that failed inside; empty: none
+  bool network_refused = false;  // NCCL may not go on to another transport
+};
+Diagnosis diagnose(const FailedInit& seen);
+
+}  // namespace nnd::diagnosis

@@ -1,0 +1,222 @@
+#include "diagnosis/device.h"
+
+#include <fmt/format.h>
+
+#include <system_error>
+
+namespace nnd::diagnosis {
+
+namespace {
+
+// "2.22"
+std::string release(int nccl_version) {
+  return fmt::format("{}.{}", nccl_version / 10000, nccl_version / 100 % 100);
+}
+
+const char* node_clause(CannotOpen::Node node) {
+  switch (node) {
+    case CannotOpen::Node::kMissing:
+      return "; its device node is missing here";
+    case CannotOpen::Node::kCgroup:
+      return "; the device cgroup keeps its device node from this process";
+    case CannotOpen::Node::kPermissions:
+      return "; the permissions of its device node, or a mount with nodev, keep it from this "
+             "process";
+    case CannotOpen::Node::kNotKnown:
+      break;
+  }
+  return "";
+}
+
+std::string gid_remedy(const PickedGid& seen) {
+  const GoodGid& good = seen.good;
+  if (good.text.empty()) return "Give the interface an IP address.";
+  if (seen.forced)
+    return fmt::format("Unset NCCL_IB_GID_INDEX: the RoCE v2 GID {} is at index {} here.",
+                       good.text, good.index);
+  if (good.ipv6)
+    return fmt::format("NCCL_IB_ADDR_FAMILY=AF_INET6 (there is {} at index {}).", good.text,
+                       good.index);
+  return fmt::format("Look at NCCL_IB_ADDR_RANGE and NCCL_IB_ROCE_VERSION_NUM: {} is at index {}.",
+                     good.text, good.index);
+}
+
+}  // namespace
+
+std::string gbits(long mbps) {
+  return fmt::format("{:g} Gbit/s", static_cast<double>(mbps) / 1000);
+}
+
+Diagnosis diagnose(const CannotOpen& seen) {
+  return {Cause::kDevUnusable,
+          fmt::format("{} is listed but can't be opened ({}){}.", seen.device,
+                      std::generic_category().message(seen.error), node_clause(seen.node)),
+          fmt::format("Give the container /dev/infiniband/{}, or exclude the device with "
+                      "NCCL_IB_HCA=^={}.",
+                      seen.uverbs.empty() ? "uverbs*" : seen.uverbs, seen.device)};
+}
+
+Diagnosis diagnose(const NoneOpens& seen) {
+  return {Cause::kDevUnusable,
+          fmt::format("None of the {} HCAs can be opened: {} It is the same with the others.",
+                      seen.count, diagnose(seen.first).sentence),
+          "Give the container /dev/infiniband."};
+}
+
+Diagnosis diagnose(const NoDevicePath& seen) {
+  return {Cause::kDevNoPci,
+          fmt::format("{} has no device path in sysfs, and NCCL {} crashes on such a device.",
+                      seen.device, release(seen.nccl_version)),
+          fmt::format("Exclude it with NCCL_IB_HCA=^={}, or mount /sys, or use NCCL 2.24 or newer.",
+                      seen.device)};
+}
+
+Diagnosis diagnose(const BeyondLimit& seen) {
+  return by_default(Cause::kDevLimit,
+                    fmt::format("NCCL stops at {} devices, and leaves out {} and what follows.",
+                                seen.limit, seen.device));
+}
+
+Diagnosis diagnose(const DeniedByName& seen) {
+  return {Cause::kDevDenied,
+          seen.device + (seen.not_allowed ? " is not among those that the policy allows."
+                                          : " is denied by the policy."),
+          ""};
+}
+
+Diagnosis diagnose(const OutsideSubnets& seen) {
+  return {Cause::kDevDenied,
+          fmt::format("{}: {} is in none of the policy's subnets.", seen.place, seen.address), ""};
+}
+
+Diagnosis diagnose(const NoLid& seen) {
+  return by_default(Cause::kIbNoSm, seen.place + " is active and has no LID.");
+}
+
+Diagnosis diagnose(const LinkNotUp& seen) {
+  return by_default(Cause::kDevDown,
+                    fmt::format("{} is ACTIVE, and its physical state is {}: NCCL takes it.",
+                                seen.place, seen.phys_state));
+}
+
+Diagnosis diagnose(const BelowMinimumSpeed& seen) {
+  return {Cause::kDevSlow,
+          fmt::format("{} runs at {} Mbit/s, the policy asks for {}.", seen.place, seen.mbps,
+                      seen.minimum_mbps),
+          ""};
+}
+
+Diagnosis diagnose(const BadPkey& seen) {
+  return {Cause::kPkey,
+          fmt::format("{}: the partition key at index {} is {}.", seen.place, seen.index,
+                      seen.key == 0 ? "empty" : fmt::format("{:#06x}, a limited member", seen.key)),
+          seen.full_index < 0 ? "Ask the subnet manager for full membership."
+                              : fmt::format("NCCL_IB_PKEY={} (a full member of {:#06x}).",
+                                            seen.full_index, seen.full_key)};
+}
+
+Diagnosis diagnose(const NoGpuDirect& seen) {
+  if (seen.wanted.empty())
+    return by_default(Cause::kGdrNoMod,
+                      fmt::format("{}: no GPUDirect RDMA, GPU memory goes through the host: {}.",
+                                  seen.place, seen.why));
+  return by_default(Cause::kGdrNoMod,
+                    fmt::format("{}: the policy asks for GPUDirect by {}, and there is {}: {}.",
+                                seen.place, seen.wanted, seen.way, seen.why));
+}
+
+Diagnosis diagnose(const NoGid& seen) {
+  return by_default(Cause::kGidCont,
+                    fmt::format("{} has no GID here (0 of {}).", seen.place, seen.table_length));
+}
+
+Diagnosis diagnose(const UnreadableGid& seen) {
+  return by_default(Cause::kGidCont, fmt::format("{}: {}.", seen.place, seen.why));
+}
+
+Diagnosis diagnose(const PickedGid& seen) {
+  const std::string remedy = gid_remedy(seen);
+  const auto cause = [&seen](Cause by_itself) {
+    return seen.forced ? Cause::kGidWrong : by_itself;
+  };
+  switch (seen.fault) {
+    case PickedGid::Fault::kLinkLocal:
+      return {cause(Cause::kGidLinkLocal),
+              fmt::format("{}: NCCL uses the link-local GID {} at index {} ({}).", seen.place,
+                          seen.gid, seen.index, seen.why),
+              remedy};
+    case PickedGid::Fault::kRoceV1:
+      return {cause(Cause::kGidV1),
+              fmt::format("{}: NCCL uses the RoCE v1 GID {} at index {} ({}).", seen.place,
+                          seen.gid, seen.index, seen.why),
+              remedy};
+    case PickedGid::Fault::kEmpty:
+      break;
+  }
+  return {cause(Cause::kGidCont),
+          fmt::format("{}: the GID at index {} is empty ({}).", seen.place, seen.index, seen.why),
+          remedy};
+}
+
+Diagnosis diagnose(const OddBond& seen) {
+  std::string bond = fmt::format("{} is over the bond {}", seen.device, seen.bond);
+  if (!seen.slaves.empty())
+    bond += fmt::format(" ({}{}{})", fmt::join(seen.slaves, ", "), seen.trouble.empty() ? "" : ": ",
+                        seen.trouble);
+  if (seen.denied) return {Cause::kDevBond, bond + "; the policy denies bonds.", ""};
+  return {Cause::kDevBond,
+          fmt::format("{} and unlike the {} plain HCAs: {}. It is probably the storage or "
+                      "front-end bond.",
+                      bond, seen.plain, fmt::join(seen.differences, ", ")),
+          ""};
+}
+
+Diagnosis diagnose(const DefaultRoute& seen) {
+  return {Cause::kDevMgmt,
+          fmt::format("{} ({}) carries the default route by {}; {} other HCAs do not.", seen.place,
+                      gbits(seen.mbps), seen.netdev, seen.others),
+          ""};
+}
+
+Diagnosis diagnose(const OddLinkLayer& seen) {
+  const std::string why =
+      seen.wanted_by_policy
+          ? std::string("the policy asks for ") + (seen.infiniband ? "RoCE" : "InfiniBand")
+          : fmt::format("{} ports are InfiniBand and {} RoCE, and NCCL may pair them",
+                        seen.infiniband_ports, seen.ethernet_ports);
+  return {Cause::kDevMixLl,
+          fmt::format("{} is {}: {}.", seen.place, seen.infiniband ? "InfiniBand" : "RoCE", why),
+          ""};
+}
+
+Diagnosis diagnose(const SlowerThanSiblings& seen) {
+  return by_default(Cause::kDevSlow, fmt::format("{} runs at {}, its siblings at {}.", seen.place,
+                                                 gbits(seen.mbps), gbits(seen.median_mbps)));
+}
+
+Diagnosis diagnose(const SlowPcie& seen) {
+  return {
+      Cause::kDevSlow,
+      fmt::format("{}: its PCIe link is {:g} GT/s x{} (at best {:g} GT/s x{}), its siblings' is "
+                  "faster.",
+                  seen.device, seen.gts, seen.width, seen.max_gts, seen.max_width),
+      "Reseat the card, or look at the slot and the BIOS."};
+}
+
+Diagnosis diagnose(const SmallMtu& seen) {
+  const std::string than = seen.minimum != 0
+                               ? fmt::format("the policy asks for {}", seen.minimum)
+                               : fmt::format("most of its siblings have {}", seen.usual);
+  return {Cause::kMtuDiff, fmt::format("{} has an MTU of {}, {}.", seen.place, seen.mtu, than),
+          seen.netdev.empty() ? "Raise the MTU of the port."
+                              : fmt::format("Raise the MTU of {} and of the switch.", seen.netdev)};
+}
+
+Diagnosis diagnose(const VirtualBesidePhysical& seen) {
+  return {Cause::kDevMerge,
+          fmt::format("{} is a virtual function of {}, and both are used: NCCL may fuse them.",
+                      seen.device, seen.physical),
+          ""};
+}
+
+}  // namespace nnd::diagnosis

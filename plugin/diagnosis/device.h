@@ -1,0 +1,187 @@
+// What is odd about an HCA or one of its ports. An empty remedy means: leave it out, which the
+// caller puts into a list of what remains.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "diagnosis/diagnosis.h"
+
+namespace nnd::diagnosis {
+
+// --- by itself
+
+// verbs lists it and can't open it.
+struct CannotOpen {
+  enum class Node : std::uint8_t { kNotKnown, kMissing, kCgroup, kPermissions };
+  std::string device;
+  int error = 0;
+  Node node = Node::kNotKnown;  // what keeps /dev/infiniband/<uverbs> from this process
+  std::string uverbs = {};      // "uverbs3"; empty: not known
+};
+Diagnosis diagnose(const CannotOpen& seen);
+
+struct NoneOpens {
+  std::size_t count = 0;
+  CannotOpen first;
+};
+Diagnosis diagnose(const NoneOpens& seen);
+
+struct NoDevicePath {
+  std::string device;
+  int nccl_version = 0;  // 22203
+};
+Diagnosis diagnose(const NoDevicePath& seen);
+
+struct BeyondLimit {
+  std::string device;  // the first that is left out
+  int limit = 0;
+};
+Diagnosis diagnose(const BeyondLimit& seen);
+
+struct DeniedByName {
+  std::string device;
+  bool not_allowed = false;  // there is a list of those that are, and it is not in it
+};
+Diagnosis diagnose(const DeniedByName& seen);
+
+struct OutsideSubnets {
+  std::string place;
+  std::string address;
+};
+Diagnosis diagnose(const OutsideSubnets& seen);
+
+struct NoLid {
+  std::string place;
+};
+Diagnosis diagnose(const NoLid& seen);
+
+struct LinkNotUp {
+  std::string place;
+  std::string phys_state;
+};
+Diagnosis diagnose(const LinkNotUp& seen);
+
+struct BelowMinimumSpeed {
+  std::string place;
+  long mbps = 0;
+  long minimum_mbps = 0;
+};
+Diagnosis diagnose(const BelowMinimumSpeed& seen);
+
+struct BadPkey {
+  std::string place;
+  long index = 0;
+  unsigned key = 0;     // 0: the slot is empty
+  int full_index = -1;  // of a full member's key; -1: there is none
+  unsigned full_key = 0;
+};
+Diagnosis diagnose(const BadPkey& seen);
+
+struct NoGpuDirect {
+  std::string place;
+  std::string why;
+  std::string wanted = {};  // what the policy asks for: "DMA-BUF"; empty: nothing in particular
+  std::string way = {};     // what there is then: "peermem", "none"
+};
+Diagnosis diagnose(const NoGpuDirect& seen);
+
+// --- its GIDs
+
+// The first GID of the port that is global and RoCE v2, as a hint where to look.
+struct GoodGid {
+  std::string text;  // empty: there is none
+  unsigned index = 0;
+  bool ipv6 = false;
+};
+
+struct NoGid {
+  std::string place;
+  int table_length = 0;
+};
+Diagnosis diagnose(const NoGid& seen);
+
+struct UnreadableGid {
+  std::string place;
+  std::string why;
+};
+Diagnosis diagnose(const UnreadableGid& seen);
+
+// What NCCL picks, or is made to, where that is no good.
+struct PickedGid {
+  enum class Fault : std::uint8_t { kEmpty, kLinkLocal, kRoceV1 };
+  Fault fault = Fault::kEmpty;
+  std::string place;
+  int index = 0;
+  std::string gid = {};  // not of an empty slot
+  std::string why;
+  bool forced = false;  // by NCCL_IB_GID_INDEX
+  GoodGid good = {};
+};
+Diagnosis diagnose(const PickedGid& seen);
+
+// --- against its siblings
+
+struct OddBond {
+  std::string device;
+  std::string bond;
+  std::vector<std::string> slaves;
+  std::string trouble = {};  // "eno1 is down"
+  bool denied = false;       // by the policy, whatever it is like
+  std::size_t plain = 0;     // HCAs that are none
+  std::vector<std::string> differences = {};
+};
+Diagnosis diagnose(const OddBond& seen);
+
+struct DefaultRoute {
+  std::string place;
+  long mbps = 0;
+  std::string netdev;
+  std::size_t others = 0;  // HCAs without one
+};
+Diagnosis diagnose(const DefaultRoute& seen);
+
+struct OddLinkLayer {
+  std::string place;
+  bool infiniband = false;
+  bool wanted_by_policy = false;  // else the majority's
+  long infiniband_ports = 0;
+  long ethernet_ports = 0;
+};
+Diagnosis diagnose(const OddLinkLayer& seen);
+
+struct SlowerThanSiblings {
+  std::string place;
+  long mbps = 0;
+  long median_mbps = 0;
+};
+Diagnosis diagnose(const SlowerThanSiblings& seen);
+
+struct SlowPcie {
+  std::string device;
+  double gts = 0;
+  int width = 0;
+  double max_gts = 0;
+  int max_width = 0;
+};
+Diagnosis diagnose(const SlowPcie& seen);
+
+struct SmallMtu {
+  std::string place;
+  std::string netdev;
+  long mtu = 0;
+  long minimum = 0;  // the policy's; 0: compared with the siblings
+  long usual = 0;
+};
+Diagnosis diagnose(const SmallMtu& seen);
+
+struct VirtualBesidePhysical {
+  std::string device;
+  std::string physical;
+};
+Diagnosis diagnose(const VirtualBesidePhysical& seen);
+
+std::string gbits(long mbps);  // "400 Gbit/s"
+
+}  // namespace nnd::diagnosis

@@ -1,0 +1,135 @@
+#include "diagnosis/environment.h"
+
+#include <fmt/format.h>
+
+namespace nnd::diagnosis {
+
+Diagnosis diagnose(const HcaEntryFault& seen) {
+  using Kind = HcaEntryFault::Kind;
+  switch (seen.kind) {
+    case Kind::kSigns: {
+      const auto start = seen.entry.find_first_not_of("^=");
+      return {Cause::kDevPrefix,
+              fmt::format("NCCL reads ^ and = once, at the start of the list, ^ first: in \"{}\" "
+                          "they are part of the name.",
+                          seen.entry),
+              start == std::string::npos
+                  ? "Write them once, at the start."
+                  : fmt::format("Write {} without them, and ^= once at the start.",
+                                seen.entry.substr(start))};
+    }
+    case Kind::kSpace:
+      return {Cause::kDevPrefix, fmt::format("A space is part of the name \"{}\".", seen.entry),
+              "Write the list without spaces."};
+    case Kind::kMatchesMore:
+      return {Cause::kDevPrefix,
+              fmt::format("\"{}\" also matches {}: names are prefixes.", seen.entry,
+                          fmt::join(seen.more, ", ")),
+              fmt::format("Write NCCL_IB_HCA={}=… to match whole names.", seen.exclude ? "^" : "")};
+    case Kind::kMatchesNothing:
+      break;
+  }
+  return {Cause::kDevPrefix, fmt::format("\"{}\" matches no HCA of this node.", seen.entry),
+          "Look at the names with ibv_devices."};
+}
+
+Diagnosis diagnose(const BadGidIndex& seen) {
+  return {Cause::kGidWrong,
+          seen.unfit ? fmt::format("At this index {} has a link-local or RoCE v1 GID, and a better "
+                                   "one elsewhere.",
+                                   seen.ports)
+                     : fmt::format("There is no GID at this index on {}.", seen.ports),
+          "Unset it: NCCL finds a good GID by itself from 2.21 on."};
+}
+
+Diagnosis diagnose(const RetransmitFault& seen) {
+  using Kind = RetransmitFault::Kind;
+  static constexpr const char* kTimeout = "Use 18 to 23; the default is 20.";
+  switch (seen.kind) {
+    case Kind::kRetryField:
+      return {Cause::kLinkFlap,
+              fmt::format("The field has three bits: {} becomes {} on mlx5.", seen.value,
+                          seen.value & 7),
+              "Use at most 7, and raise NCCL_IB_TIMEOUT to wait longer."};
+    case Kind::kTimeoutField:
+      return {Cause::kLinkFlap,
+              fmt::format("The field has five bits: {} becomes {}.", seen.value, seen.value & 31),
+              kTimeout};
+    case Kind::kForEver:
+      return {Cause::kLinkFlap, "0 means to wait for ever: a dead peer is never noticed.",
+              kTimeout};
+    case Kind::kShort:
+      break;
+  }
+  return by_default(
+      Cause::kLinkFlap,
+      fmt::format("Retransmissions end after {:.1f} s: a short flap of a link fails the job.",
+                  seen.seconds));
+}
+
+Diagnosis diagnose(const LongQpRetries& seen) {
+  if (seen.all)
+    return {Cause::kQpRetry,
+            fmt::format("Every failure to connect a QP is retried for {:.0f} s, refusals too.",
+                        seen.seconds),
+            "Unset it."};
+  return by_default(
+      Cause::kQpRetry,
+      fmt::format("A QP that can't be connected is retried for {:.0f} s before NCCL says so.",
+                  seen.seconds));
+}
+
+Diagnosis diagnose(const SocketInterface& seen) {
+  using Kind = SocketInterface::Kind;
+  const auto out = [](std::string sentence) {
+    return Diagnosis{Cause::kDevOob, std::move(sentence),
+                     "Name the interface that joins the nodes."};
+  };
+  switch (seen.kind) {
+    case Kind::kForContainers:
+      return out(fmt::format("{} is a container, bridge or VPN interface: peers may not reach it.",
+                             seen.netdev));
+    case Kind::kPickedForContainers:
+      return out(
+          fmt::format("Not set, and ranks will meet by {} ({}), a container, bridge or VPN "
+                      "interface: peers may not reach it.",
+                      seen.netdev, seen.address));
+    case Kind::kNoneHere:
+      break;
+  }
+  return out("None of these interfaces is here.");
+}
+
+Diagnosis diagnose(const RdmaTurnedOff& seen) {
+  return {Cause::kDevFallback,
+          fmt::format("NCCL runs over TCP although this node has {} HCA{}.", seen.hcas,
+                      seen.hcas == 1 ? "" : "s"),
+          "Unset it."};
+}
+
+Diagnosis diagnose(const GpuDirectTurnedOff& seen) {
+  return by_default(
+      Cause::kGdrOff,
+      seen.dmabuf
+          ? "DMA-BUF is this node's only way for GPUDirect RDMA, and it is off."
+          : "GPUDirect RDMA is off, and this node could do it: GPU memory goes through the host.");
+}
+
+Diagnosis diagnose(const NoRefCount&) {
+  return {Cause::kDevPlugin,
+          "This NCCL forgets the plugin after its last communicator, and loads another one next.",
+          "NCCL_NET_PLUGIN_REF_COUNT=1"};
+}
+
+Diagnosis diagnose(const MissingFromProcess& seen) {
+  return by_default(
+      Cause::kIncEnv,
+      fmt::format("{} is set for the container's first process and not for this one.", seen.name));
+}
+
+Diagnosis diagnose(const OverriddenFile& seen) {
+  return by_default(Cause::kEnvOverride, fmt::format("{} says {}, the environment overrides it.",
+                                                     seen.file, seen.value));
+}
+
+}  // namespace nnd::diagnosis

@@ -1,0 +1,87 @@
+// Mistakes in NCCL's variables.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "diagnosis/diagnosis.h"
+
+namespace nnd::diagnosis {
+
+// --- NCCL_IB_HCA: one entry of the list
+
+struct HcaEntryFault {
+  enum class Kind : std::uint8_t { kSigns, kSpace, kMatchesNothing, kMatchesMore };
+  Kind kind = Kind::kMatchesNothing;
+  std::string entry;
+  std::vector<std::string> more = {};  // HCAs that it matches besides its own name
+  bool exclude = false;                // the list says what not to use
+};
+Diagnosis diagnose(const HcaEntryFault& seen);
+
+// --- NCCL_IB_GID_INDEX
+
+struct BadGidIndex {
+  std::string ports;   // "mlx5_0:1, mlx5_1:1"
+  bool unfit = false;  // link-local or RoCE v1, and a better one elsewhere; else empty
+};
+Diagnosis diagnose(const BadGidIndex& seen);
+
+// --- retransmission: NCCL_IB_TIMEOUT, NCCL_IB_RETRY_CNT
+
+struct RetransmitFault {
+  enum class Kind : std::uint8_t { kRetryField, kTimeoutField, kForEver, kShort };
+  Kind kind = Kind::kShort;
+  long value = 0;      // of a field that is too small for it
+  double seconds = 0;  // kShort: how long it lasts
+};
+Diagnosis diagnose(const RetransmitFault& seen);
+
+// --- NCCL_IB_MQP_RETRY_*
+
+struct LongQpRetries {
+  bool all = false;  // NCCL_IB_MQP_RETRY_ALL
+  double seconds = 0;
+};
+Diagnosis diagnose(const LongQpRetries& seen);
+
+// --- NCCL_SOCKET_IFNAME
+
+struct SocketInterface {
+  enum class Kind : std::uint8_t { kNoneHere, kForContainers, kPickedForContainers };
+  Kind kind = Kind::kNoneHere;
+  std::string netdev = {};
+  std::string address = {};
+};
+Diagnosis diagnose(const SocketInterface& seen);
+
+// --- what was set once and stayed
+
+struct RdmaTurnedOff {  // NCCL_IB_DISABLE, NCCL_NET=Socket
+  std::size_t hcas = 0;
+};
+Diagnosis diagnose(const RdmaTurnedOff& seen);
+
+struct GpuDirectTurnedOff {  // NCCL_NET_GDR_LEVEL, NCCL_DMABUF_ENABLE
+  bool dmabuf = false;       // the latter
+};
+Diagnosis diagnose(const GpuDirectTurnedOff& seen);
+
+struct NoRefCount {};  // NCCL_NET_PLUGIN_REF_COUNT, on a release that needs it
+Diagnosis diagnose(const NoRefCount& seen);
+
+// --- not the same everywhere
+
+struct MissingFromProcess {
+  std::string name;
+};
+Diagnosis diagnose(const MissingFromProcess& seen);
+
+struct OverriddenFile {
+  std::string file;
+  std::string value;
+};
+Diagnosis diagnose(const OverriddenFile& seen);
+
+}  // namespace nnd::diagnosis

@@ -1,0 +1,60 @@
+#include "diagnosis/memory.h"
+
+#include <cerrno>
+
+#include "diagnosis/verb_causes.h"
+
+namespace nnd::diagnosis {
+
+namespace {
+
+std::string limit_clause(const LockedMemory& locked) {
+  return "; the locked memory limit is " + std::to_string(locked.limit) +
+         " bytes and the process has no CAP_IPC_LOCK";
+}
+
+}  // namespace
+
+Cause out_of_memory(const LockedMemory& locked) noexcept {
+  return locked.binds() ? Cause::kLimMemlock : Cause::kLimMemlock2;
+}
+
+Diagnosis diagnose(const FailedCreation& seen) {
+  const Cause cause = verb_cause("ibv_create_qp", seen.error, seen.locked);
+  std::string sentence =
+      seen.device + ": a QP could not be created: errno " + errno_text(seen.error);
+  if (cause == Cause::kLimMemlock) sentence += limit_clause(seen.locked);
+  const bool known = seen.error == ENOMEM || any_verb(cause);
+  return known ? by_default(cause, sentence + '.') : ask_the_driver(cause, sentence + '.');
+}
+
+const char* memory_kind_text(MemoryKind kind) noexcept {
+  switch (kind) {
+    case MemoryKind::kPeermem:
+      return "peermem";
+    case MemoryKind::kDmabuf:
+      return "dmabuf";
+    case MemoryKind::kHost:
+      break;
+  }
+  return "host";
+}
+
+Diagnosis diagnose(const FailedRegistration& seen) {
+  std::string sentence = seen.device + ": registering " + std::to_string(seen.bytes) +
+                         " bytes of " + memory_kind_text(seen.kind) + " memory failed in " +
+                         seen.verb + ": errno " + errno_text(seen.error);
+  if (seen.kind == MemoryKind::kPeermem)
+    return {Cause::kGdrRegFail, sentence + '.',
+            "GPU memory was to be registered through nvidia-peermem. Reload that module after the "
+            "GPU and RDMA drivers, or use DMA-BUF (open GPU kernel modules)."};
+  if (seen.kind == MemoryKind::kDmabuf)
+    return {Cause::kGdrRegFail, sentence + '.',
+            "GPU memory was to be registered as DMA-BUF. Check that this HCA's driver supports it, "
+            "or set NCCL_DMABUF_ENABLE=0 to use nvidia-peermem."};
+  const Cause cause = verb_cause(seen.verb, seen.error, seen.locked);
+  if (cause == Cause::kLimMemlock) sentence += limit_clause(seen.locked);
+  return by_default(cause, sentence + '.');
+}
+
+}  // namespace nnd::diagnosis

@@ -1,0 +1,46 @@
+#include "diagnosis/node.h"
+
+#include <fmt/format.h>
+
+namespace nnd::diagnosis {
+
+Diagnosis diagnose(const TooFewPorts& seen) {
+  return by_default(Cause::kIncNDevs,
+                    fmt::format("{} usable HCA port{} remain{}, the policy asks for {}.", seen.left,
+                                seen.left == 1 ? "" : "s", seen.left == 1 ? "s" : "", seen.wanted));
+}
+
+Diagnosis diagnose(const NoneLeft&) {
+  return {Cause::kDevFallback, "No HCA is left, and NCCL would use TCP.",
+          "Look at the skipped and refused ports of this node."};
+}
+
+Diagnosis diagnose(const NoneUsable& seen) {
+  std::string sentence;
+  if (seen.hcas != 0)
+    sentence =
+        fmt::format("None of the {} HCAs can be used by NCCL, which will run over TCP.", seen.hcas);
+  else if (seen.sysfs_hcas != 0)
+    sentence = fmt::format("sysfs shows {} HCAs and NCCL has none of them: it will run over TCP.",
+                           seen.sysfs_hcas);
+  else
+    sentence = fmt::format(
+        "{} RDMA-capable function{} on the PCI bus and no RDMA device: NCCL will run over TCP.",
+        seen.functions, seen.functions == 1 ? " is" : "s are");
+  return by_default(Cause::kDevFallback, sentence);
+}
+
+Diagnosis diagnose(const LittleLockedMemory& seen) {
+  return by_default(
+      Cause::kLimMemlock,
+      fmt::format("Locked memory is limited to {} KiB and CAP_IPC_LOCK is missing: registering "
+                  "memory will fail.",
+                  seen.limit / 1024));
+}
+
+Diagnosis diagnose(const TooFewFiles& seen) {
+  return {Cause::kLimNoFile, fmt::format("Only {} files may be open.", seen.limit),
+          fmt::format("ulimit -n {}", seen.wanted)};
+}
+
+}  // namespace nnd::diagnosis

@@ -1,0 +1,40 @@
+// What is odd about a node as a whole: too few HCAs, none, limits of the process.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "diagnosis/diagnosis.h"
+
+namespace nnd::diagnosis {
+
+struct TooFewPorts {
+  long left = 0;
+  long wanted = 0;
+};
+Diagnosis diagnose(const TooFewPorts& seen);
+
+// No HCA is left, and the policy does not want TCP.
+struct NoneLeft {};
+Diagnosis diagnose(const NoneLeft& seen);
+
+// RDMA hardware is here, and NCCL can use none of it.
+struct NoneUsable {
+  std::size_t hcas = 0;        // that verbs shows
+  std::size_t sysfs_hcas = 0;  // that sysfs shows
+  std::size_t functions = 0;   // on the PCI bus
+};
+Diagnosis diagnose(const NoneUsable& seen);
+
+struct LittleLockedMemory {
+  std::uint64_t limit = 0;  // bytes
+};
+Diagnosis diagnose(const LittleLockedMemory& seen);
+
+struct TooFewFiles {
+  std::uint64_t limit = 0;
+  long wanted = 0;
+};
+Diagnosis diagnose(const TooFewFiles& seen);
+
+}  // namespace nnd::diagnosis

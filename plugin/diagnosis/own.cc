@@ -1,0 +1,42 @@
+#include "diagnosis/own.h"
+
+namespace nnd::diagnosis {
+
+Diagnosis diagnose(const NotWrapped& seen) {
+  return {Cause::kDevPlugin,
+          "No transport is wrapped: " + (seen.why.empty() ? "none was found" : seen.why),
+          "The job runs on NCCL's own transport; connections and requests are not seen here."};
+}
+
+Diagnosis diagnose(const ForgetsPlugin& seen) {
+  return {Cause::kDevPlugin,
+          "NCCL " + seen.nccl +
+              " forgets its net plugin when the last communicator is destroyed; the next "
+              "communicator then runs without it",
+          "Set NCCL_NET_PLUGIN_REF_COUNT=1 in the job's environment."};
+}
+
+Diagnosis diagnose(const WrongVariable& seen) {
+  Diagnosis out = by_default(Cause::kEnvWrong, seen.name + "=" + seen.value + ": " + seen.problem);
+  if (!seen.nearest.empty()) out.remedy = "Did you mean " + seen.nearest + "?";
+  return out;
+}
+
+Diagnosis diagnose(const PolicyMistake& seen) {
+  return {Cause::kPolicy, seen.text, "Correct the policy file."};
+}
+
+Diagnosis diagnose(const CannotEnforce& seen) {
+  return {Cause::kPolicy, "The policy can't be enforced: " + seen.why,
+          "Where the job may run without it, set NCCL_NET_DIAG_MODE=warn."};
+}
+
+Diagnosis diagnose(const LostEvents& seen) {
+  if (seen.limit_bytes != 0)
+    return by_default(Cause::kLogLimit, "the event log reached its limit of " +
+                                            std::to_string(seen.limit_bytes) +
+                                            " bytes; later events are counted, not written");
+  return by_default(Cause::kLogDropped, std::to_string(seen.count) + " events were not written");
+}
+
+}  // namespace nnd::diagnosis

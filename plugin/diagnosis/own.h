@@ -1,0 +1,46 @@
+// What this library has to say of itself, its policy and its log.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "diagnosis/diagnosis.h"
+
+namespace nnd::diagnosis {
+
+struct NotWrapped {
+  std::string why;  // empty: nothing was found
+};
+Diagnosis diagnose(const NotWrapped& seen);
+
+struct ForgetsPlugin {
+  std::string nccl;  // "2.28.9"
+};
+Diagnosis diagnose(const ForgetsPlugin& seen);
+
+// A variable NCCL_NET_DIAG_*.
+struct WrongVariable {
+  std::string name;
+  std::string value;
+  std::string problem;
+  std::string nearest = {};  // a known name or value; empty: none is near
+};
+Diagnosis diagnose(const WrongVariable& seen);
+
+struct PolicyMistake {
+  std::string text;  // "policy.toml:4: hca.bnod: unknown key; did you mean hca.bond?"
+};
+Diagnosis diagnose(const PolicyMistake& seen);
+
+struct CannotEnforce {
+  std::string why;
+};
+Diagnosis diagnose(const CannotEnforce& seen);
+
+struct LostEvents {
+  std::uint64_t count = 0;
+  std::uint64_t limit_bytes = 0;  // the log is as large as that; 0: another reason
+};
+Diagnosis diagnose(const LostEvents& seen);
+
+}  // namespace nnd::diagnosis

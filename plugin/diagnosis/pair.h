@@ -1,0 +1,51 @@
+// Two ends that should not be paired, seen before a QP is moved to RTR.
+#pragma once
+
+#include <string>
+
+#include "diagnosis/diagnosis.h"
+#include "diagnosis/link_layers.h"
+#include "diagnosis/queue_pair.h"
+
+namespace nnd::diagnosis {
+
+struct UnlikeLinkLayers {
+  std::string place;  // "mlx5_0:1"
+  LinkLayers layers;
+};
+Diagnosis diagnose(const UnlikeLinkLayers& seen);
+
+// By their addresses. Reach: kDifferentFamily, kLocal, kNoRoute; kRouted where the policy asks for
+// one subnet.
+struct Ends {
+  std::string place;
+  std::string local;   // "10.0.1.2/24"
+  std::string remote;  // "10.0.4.9"
+  std::string netdev;  // by which the kernel would send
+  Reach reach = Reach::kUnknown;
+};
+Diagnosis diagnose(const Ends& seen);
+
+struct UnlikeRoceVersions {
+  std::string place;
+  std::string local;  // "RoCE v2"
+  std::string peer;
+};
+Diagnosis diagnose(const UnlikeRoceVersions& seen);
+
+struct UnlikeRails {
+  std::string place;
+  int local = 0;
+  int peer = 0;
+};
+Diagnosis diagnose(const UnlikeRails& seen);
+
+// NCCL asks for another MTU than the port's.
+struct UnlikeMtu {
+  std::string place;
+  unsigned port = 0;  // bytes
+  unsigned path = 0;  // as asked for
+};
+Diagnosis diagnose(const UnlikeMtu& seen);
+
+}  // namespace nnd::diagnosis

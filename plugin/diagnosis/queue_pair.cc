@@ -1,0 +1,99 @@
+#include "diagnosis/queue_pair.h"
+
+#include <cerrno>
+
+#include "diagnosis/catalogue.h"
+#include "diagnosis/verb_causes.h"
+
+namespace nnd::diagnosis {
+
+namespace {
+
+bool about_reach(int error) noexcept {
+  return error == ETIMEDOUT || error == ENETUNREACH || error == EHOSTUNREACH;
+}
+
+std::string what_nccl_does(const Retries& retries) {
+  if (retries.count <= 0) return "NCCL gives up now";
+  const std::string next = "NCCL will try again " + std::to_string(retries.count) + " times" +
+                           (retries.usual ? ", which takes a minute or more" : "");
+  return retries.version_known ? next : next + " (versions before 2.24 give up now)";
+}
+
+std::string what_failed(const FailedTransition& seen) {
+  std::string out = seen.place + (seen.local.empty() ? "" : " " + seen.local) + ": QP " +
+                    std::to_string(seen.qp) + " could not go from " + std::string(seen.from) +
+                    " to " + std::string(seen.to);
+  if (!seen.remote.empty()) out += " towards " + seen.remote;
+  return out + ": errno " + errno_text(seen.error) + " after " +
+         std::to_string(seen.dur_us / 1000) + " ms, attempt " + std::to_string(seen.attempt);
+}
+
+// By errno and state alone. Addresses play no part before and after RTR.
+Diagnosis plain(const FailedTransition& seen) {
+  const Cause cause = qp_cause(seen.error);
+  if (seen.to == "RTR" || any_verb(cause)) return by_default(cause, {});
+  return ask_the_driver(seen.error == EINVAL ? cause : Cause::kQpErrno, {});
+}
+
+// What is known of the two ends beyond the errno.
+void judge_ends(const FailedTransition& seen, Diagnosis& out) {
+  if (!about_reach(seen.error) && seen.error != EINVAL) return;
+  if (seen.reach != Reach::kUnknown) out.evidence = seen.why;
+  if (seen.families_differ) out.evidence = "the two GIDs are of different address families";
+  if (seen.families_differ || seen.reach == Reach::kDifferentFamily) {
+    out.cause = Cause::kGidDiff;
+    out.remedy =
+        "One node chose an IPv4 GID, the other an IPv6 or link-local one. Give every HCA an "
+        "address of the same family, and unset NCCL_IB_GID_INDEX.";
+    return;
+  }
+  if (!about_reach(seen.error)) return;
+  if (seen.reach == Reach::kNoRoute)
+    out = {Cause::kSubRail, {}, remedy_of(Cause::kSubRail), seen.why};
+  if (seen.reach == Reach::kRouted) {
+    out.cause = Cause::kSubRail;
+    out.remedy =
+        "The two ends are in different subnets and the route between them leads nowhere. Repair "
+        "it, or keep NCCL on one rail: NCCL_CROSS_NIC=0, the same HCAs and the same number of GPUs "
+        "on every node.";
+  }
+  if (seen.reach == Reach::kLocal)
+    out = {Cause::kSubIntra, {}, remedy_of(Cause::kSubIntra), seen.why};
+  if (seen.reach == Reach::kUnknown && seen.link_local)
+    out.evidence = "the local GID is link-local, which reaches the own Ethernet segment only";
+}
+
+}  // namespace
+
+bool explains(Cause broken, int error) noexcept {
+  switch (broken) {
+    case Cause::kDevMixLl:
+      return true;
+    case Cause::kSubRail:
+    case Cause::kSubIntra:
+      return about_reach(error);
+    case Cause::kGidDiff:
+      return about_reach(error) || error == EINVAL || error == ENODEV;
+    default:
+      return false;
+  }
+}
+
+Diagnosis diagnose(const FailedTransition& seen, const Diagnosis* broken) {
+  Diagnosis out;
+  const bool to_rtr = seen.to == "RTR";
+  if (to_rtr && broken != nullptr && explains(broken->cause, seen.error)) {
+    out = {broken->cause, {}, broken->remedy, broken->evidence};
+  } else if (to_rtr && seen.layers.differ()) {
+    out = {Cause::kDevMixLl, {}, remedy_of(Cause::kDevMixLl), seen.layers.text()};
+  } else {
+    out = plain(seen);
+    if (to_rtr) judge_ends(seen, out);
+  }
+  out.sentence = what_failed(seen) + (out.evidence.empty() ? "" : "; " + out.evidence) + ". " +
+                 what_nccl_does(seen.retries) + ".";
+  return out;
+}
+
+}  // namespace nnd::diagnosis

@@ -1,0 +1,75 @@
+// Failed completions: by status, by whether the QP ever worked, and as a consequence.
+#include "diagnosis/completion.h"
+
+#include "diagnosis/async.h"
+#include "diagnosis/catalogue.h"
+#include "diagnosis/pair.h"
+#include "support/catch.h"
+
+using namespace nnd::diagnosis;
+
+namespace {
+
+FailedCompletion failed(int status, std::int64_t age_us = 31000) {
+  return {"mlx5_1:1", "10.0.1.2", "10.0.1.9", 753, status, "NAME", 129, 96, age_us};
+}
+
+}  // namespace
+
+TEST_CASE("a completion by its status") {
+  struct Row {
+    int status;
+    Cause cause;
+  };
+  const auto row = GENERATE(Row{1, Cause::kWc1}, Row{2, Cause::kWc2}, Row{4, Cause::kWc4},
+                            Row{5, Cause::kWc5}, Row{9, Cause::kWc9}, Row{10, Cause::kWc10},
+                            Row{11, Cause::kWc11}, Row{12, Cause::kWc12}, Row{13, Cause::kWc13},
+                            Row{21, Cause::kWc21}, Row{20, Cause::kWcStatus});
+  const Diagnosis out = diagnose(failed(row.status));
+  CHECK(out.cause == row.cause);
+  CHECK(out.remedy == explain(row.cause).remedy);
+  CHECK(out.sentence == "mlx5_1:1 10.0.1.2: QP 753 towards 10.0.1.9 failed with status " +
+                            std::to_string(row.status) +
+                            " NAME, vendor error 129 (0x81); it had worked: 96 work requests "
+                            "completed, the last 31 ms ago.");
+}
+
+TEST_CASE("never worked is another fault than worked, then died") {
+  const Diagnosis never = diagnose(failed(12, -1));
+  const Diagnosis died = diagnose(failed(12));
+  CHECK(never.cause == Cause::kWc12);
+  CHECK(never.sentence.find("no work request ever completed") != std::string::npos);
+  CHECK(never.remedy.find("the path never existed") != std::string::npos);
+  CHECK(died.remedy.find("flapped") != std::string::npos);
+}
+
+TEST_CASE("a flush has the cause of the error before it") {
+  const Diagnosis first = diagnose(failed(12));
+  const Diagnosis flush = diagnose(failed(5), &first);
+  CHECK(flush.cause == Cause::kWc12);
+  CHECK(flush.remedy == first.remedy);
+  CHECK(flush.sentence.find("status 5") != std::string::npos);
+  // Another error is a failure of its own.
+  CHECK(diagnose(failed(10), &first).cause == Cause::kWc10);
+}
+
+TEST_CASE("what the pair's rules said explains some completions") {
+  const Diagnosis rail =
+      diagnose(Ends{"mlx5_1:1", "10.0.1.2/24", "10.0.4.9", "ens2", Reach::kNoRoute});
+  CHECK(diagnose(failed(12, -1), &rail).cause == Cause::kSubRail);
+  CHECK(diagnose(failed(12), &rail).cause == Cause::kWc12);  // it had worked
+  CHECK(diagnose(failed(4, -1), &rail).cause == Cause::kWc4);
+  const Diagnosis mtu = diagnose(UnlikeMtu{"mlx5_1:1", 4096, 1024});
+  CHECK(diagnose(failed(9), &mtu).cause == Cause::kMtuDiff);
+  CHECK(diagnose(failed(12, -1), &mtu).cause == Cause::kWc12);
+}
+
+TEST_CASE("what a device reports on its own") {
+  using Kind = DeviceReport::Kind;
+  CHECK(diagnose(DeviceReport{Kind::kPortDown, "mlx5_0:1", ""}).sentence == "mlx5_0:1 went down.");
+  CHECK(diagnose(DeviceReport{Kind::kPortDown, "mlx5_0:1", ""}).cause == Cause::kAsyncPort);
+  CHECK(diagnose(DeviceReport{Kind::kGidChange, "mlx5_0:1", ""}).cause == Cause::kGidChange);
+  const Diagnosis fatal = diagnose(DeviceReport{Kind::kFatal, "mlx5_0", "device fatal"});
+  CHECK(fatal.cause == Cause::kAsyncFatal);
+  CHECK(fatal.sentence == "mlx5_0 reported device fatal.");
+}

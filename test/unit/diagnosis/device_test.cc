@@ -1,0 +1,188 @@
+// What is odd about HCAs, nodes, pairs and variables: cause, sentence, and a remedy that names what
+// it is about.
+#include "diagnosis/device.h"
+
+#include "diagnosis/environment.h"
+#include "diagnosis/node.h"
+#include "diagnosis/pair.h"
+#include "support/catch.h"
+
+using namespace nnd::diagnosis;
+
+namespace {
+
+// "CAUSE: sentence remedy", an empty remedy as "-".
+std::string line(Diagnosis diagnosis) {
+  if (diagnosis.remedy.empty()) diagnosis.remedy = "-";
+  return text(diagnosis);
+}
+
+}  // namespace
+
+TEST_CASE("an HCA that can't be used") {
+  CHECK(line(diagnose(CannotOpen{"mlx5_5", 1, CannotOpen::Node::kCgroup, "uverbs5"})) ==
+        "DEV-UNUSABLE: mlx5_5 is listed but can't be opened (Operation not permitted); the device "
+        "cgroup keeps its device node from this process. Give the container "
+        "/dev/infiniband/uverbs5, or exclude the device with NCCL_IB_HCA=^=mlx5_5.");
+  CHECK(diagnose(CannotOpen{"mlx5_5", 13, CannotOpen::Node::kPermissions})
+            .sentence.find("permissions") != std::string::npos);
+  CHECK(diagnose(CannotOpen{"mlx5_5", 2, CannotOpen::Node::kMissing}).sentence.find("missing") !=
+        std::string::npos);
+  CHECK(diagnose(CannotOpen{"mlx5_5", 12}).sentence ==
+        "mlx5_5 is listed but can't be opened (Cannot allocate memory).");
+  CHECK(diagnose(NoneOpens{8, {"mlx5_0", 13}}).sentence.find("None of the 8 HCAs") == 0);
+  CHECK(line(diagnose(NoDevicePath{"rxe0", 22203})) ==
+        "DEV-NOPCI: rxe0 has no device path in sysfs, and NCCL 2.22 crashes on such a device. "
+        "Exclude it with NCCL_IB_HCA=^=rxe0, or mount /sys, or use NCCL 2.24 or newer.");
+  CHECK(diagnose(BeyondLimit{"mlx5_33", 32}).cause == Cause::kDevLimit);
+}
+
+TEST_CASE("what the policy's lists keep out is no management HCA") {
+  CHECK(line(diagnose(DeniedByName{"mlx5_3"})) == "DEV-DENIED: mlx5_3 is denied by the policy. -");
+  CHECK(diagnose(DeniedByName{"mlx5_3", true}).cause == Cause::kDevDenied);
+  CHECK(diagnose(OutsideSubnets{"mlx5_3:1", "10.9.0.1"}).cause == Cause::kDevDenied);
+  CHECK(diagnose(DefaultRoute{"mlx5_3:1", 25000, "eth0", 8}).cause == Cause::kDevMgmt);
+}
+
+TEST_CASE("a port by itself") {
+  CHECK(diagnose(NoLid{"mlx5_0:1"}).cause == Cause::kIbNoSm);
+  CHECK(diagnose(LinkNotUp{"mlx5_0:1", "Polling"}).sentence ==
+        "mlx5_0:1 is ACTIVE, and its physical state is Polling: NCCL takes it.");
+  CHECK(diagnose(BelowMinimumSpeed{"mlx5_0:1", 100000, 400000}).cause == Cause::kDevSlow);
+  CHECK(line(diagnose(BadPkey{"mlx5_0:1", 0, 0x7fff, 1, 0x8001})) ==
+        "PKEY: mlx5_0:1: the partition key at index 0 is 0x7fff, a limited member. NCCL_IB_PKEY=1 "
+        "(a full member of 0x8001).");
+  CHECK(line(diagnose(BadPkey{"mlx5_0:1", 2, 0})) ==
+        "PKEY: mlx5_0:1: the partition key at index 2 is empty. Ask the subnet manager for full "
+        "membership.");
+  CHECK(diagnose(NoGpuDirect{"mlx5_0:1", "no module"}).sentence.find("through the host") !=
+        std::string::npos);
+  CHECK(diagnose(NoGpuDirect{"mlx5_0:1", "no", "DMA-BUF", "none"})
+            .sentence.find("asks for GPUDirect by DMA-BUF, and there is none") !=
+        std::string::npos);
+}
+
+TEST_CASE("GIDs: a forced index is the user's, another one NCCL's choice") {
+  using Fault = PickedGid::Fault;
+  struct Row {
+    Fault fault;
+    bool forced;
+    Cause cause;
+  };
+  const auto row = GENERATE(
+      Row{Fault::kEmpty, true, Cause::kGidWrong}, Row{Fault::kEmpty, false, Cause::kGidCont},
+      Row{Fault::kLinkLocal, true, Cause::kGidWrong},
+      Row{Fault::kLinkLocal, false, Cause::kGidLinkLocal},
+      Row{Fault::kRoceV1, true, Cause::kGidWrong}, Row{Fault::kRoceV1, false, Cause::kGidV1});
+  const GoodGid good{"::ffff:10.0.0.1", 3, false};
+  const Diagnosis out =
+      diagnose(PickedGid{row.fault, "mlx5_0:1", 0, "fe80::1", "why", row.forced, good});
+  CHECK(out.cause == row.cause);
+  CHECK(out.remedy.starts_with("Unset NCCL_IB_GID_INDEX") == row.forced);
+  CHECK(out.remedy.find("::ffff:10.0.0.1") != std::string::npos);
+  CHECK(diagnose(PickedGid{row.fault, "mlx5_0:1", 0, "fe80::1", "why", row.forced, {}}).remedy ==
+        "Give the interface an IP address.");
+}
+
+TEST_CASE("an IPv6 fabric is told which family to ask for") {
+  CHECK(diagnose(PickedGid{PickedGid::Fault::kLinkLocal,
+                           "mlx5_0:1",
+                           0,
+                           "fe80::1",
+                           "why",
+                           false,
+                           {"fd00::1", 3, true}})
+            .remedy == "NCCL_IB_ADDR_FAMILY=AF_INET6 (there is fd00::1 at index 3).");
+  CHECK(diagnose(NoGid{"mlx5_0:1", 255}).sentence == "mlx5_0:1 has no GID here (0 of 255).");
+  CHECK(diagnose(UnreadableGid{"mlx5_0:1", "open failed"}).cause == Cause::kGidCont);
+}
+
+TEST_CASE("an HCA against its siblings") {
+  CHECK(diagnose(OddBond{"mlx5_bond_0",
+                         "bond0",
+                         {"eno1", "eno2"},
+                         "",
+                         false,
+                         8,
+                         {"25 Gbit/s where most have 400 Gbit/s", "the default route"}})
+            .sentence ==
+        "mlx5_bond_0 is over the bond bond0 (eno1, eno2) and unlike the 8 plain HCAs: 25 Gbit/s "
+        "where most have 400 Gbit/s, the default route. It is probably the storage or front-end "
+        "bond.");
+  CHECK(diagnose(OddBond{"mlx5_bond_0", "bond0", {"eno1"}, "eno1 is down", true}).sentence ==
+        "mlx5_bond_0 is over the bond bond0 (eno1: eno1 is down); the policy denies bonds.");
+  CHECK(diagnose(OddLinkLayer{"mlx5_3:1", false, false, 8, 2}).sentence ==
+        "mlx5_3:1 is RoCE: 8 ports are InfiniBand and 2 RoCE, and NCCL may pair them.");
+  CHECK(diagnose(OddLinkLayer{"mlx5_3:1", true, true}).sentence ==
+        "mlx5_3:1 is InfiniBand: the policy asks for RoCE.");
+  CHECK(diagnose(SlowerThanSiblings{"mlx5_3:1", 100000, 400000}).sentence ==
+        "mlx5_3:1 runs at 100 Gbit/s, its siblings at 400 Gbit/s.");
+  CHECK(diagnose(SlowPcie{"mlx5_3", 16, 8, 32, 16}).sentence ==
+        "mlx5_3: its PCIe link is 16 GT/s x8 (at best 32 GT/s x16), its siblings' is faster.");
+  CHECK(diagnose(SmallMtu{"mlx5_3:1", "ens3", 1024, 0, 4096}).remedy ==
+        "Raise the MTU of ens3 and of the switch.");
+  CHECK(diagnose(SmallMtu{"mlx5_3:1", "", 1024, 2048, 4096}).sentence ==
+        "mlx5_3:1 has an MTU of 1024, the policy asks for 2048.");
+  CHECK(diagnose(VirtualBesidePhysical{"mlx5_8", "mlx5_0"}).cause == Cause::kDevMerge);
+}
+
+TEST_CASE("a node as a whole") {
+  CHECK(diagnose(TooFewPorts{1, 8}).sentence ==
+        "1 usable HCA port remains, the policy asks for 8.");
+  CHECK(diagnose(TooFewPorts{7, 8}).sentence ==
+        "7 usable HCA ports remain, the policy asks for 8.");
+  CHECK(diagnose(NoneLeft{}).cause == Cause::kDevFallback);
+  CHECK(diagnose(NoneUsable{8, 8, 8}).sentence.find("None of the 8 HCAs") == 0);
+  CHECK(diagnose(NoneUsable{0, 8, 8}).sentence.find("sysfs shows 8 HCAs") == 0);
+  CHECK(diagnose(NoneUsable{0, 0, 1}).sentence.find("1 RDMA-capable function is") == 0);
+  CHECK(diagnose(LittleLockedMemory{65536}).cause == Cause::kLimMemlock);
+  CHECK(diagnose(TooFewFiles{256, 1024}).remedy == "ulimit -n 1024");
+}
+
+TEST_CASE("two ends") {
+  const auto ends = [](Reach reach) {
+    return diagnose(Ends{"mlx5_1:1", "10.0.1.2/24", "10.0.4.9", "ens2", reach});
+  };
+  CHECK(
+      ends(Reach::kNoRoute).sentence ==
+      "local mlx5_1:1 10.0.1.2/24, remote 10.0.4.9: another subnet, and no route leaves by ens2.");
+  CHECK(ends(Reach::kNoRoute).cause == Cause::kSubRail);
+  CHECK(ends(Reach::kRouted).cause == Cause::kSubRail);
+  CHECK(ends(Reach::kLocal).cause == Cause::kSubIntra);
+  CHECK(ends(Reach::kDifferentFamily).cause == Cause::kGidDiff);
+  CHECK(diagnose(UnlikeRails{"mlx5_1:1", 1, 4}).sentence ==
+        "mlx5_1:1 is on rail 1, the peer on rail 4.");
+  CHECK(diagnose(UnlikeLinkLayers{"mlx5_1:1", {1, 2}}).sentence ==
+        "mlx5_1:1 is InfiniBand, the peer's port is Ethernet.");
+  CHECK(diagnose(UnlikeMtu{"mlx5_1:1", 4096, 1024}).sentence.find("has a smaller one.") !=
+        std::string::npos);
+  CHECK(diagnose(UnlikeMtu{"mlx5_1:1", 1024, 4096}).sentence.find("has a larger one.") !=
+        std::string::npos);
+}
+
+TEST_CASE("mistakes in variables") {
+  using Entry = HcaEntryFault;
+  CHECK(diagnose(Entry{Entry::Kind::kMatchesMore, "mlx5_1", {"mlx5_10"}}).sentence ==
+        "\"mlx5_1\" also matches mlx5_10: names are prefixes.");
+  CHECK(diagnose(Entry{Entry::Kind::kSigns, "^mlx5_1"}).remedy ==
+        "Write mlx5_1 without them, and ^= once at the start.");
+  CHECK(diagnose(Entry{Entry::Kind::kSigns, "^"}).remedy == "Write them once, at the start.");
+  CHECK(diagnose(Entry{Entry::Kind::kSpace, " a"}).cause == Cause::kDevPrefix);
+  CHECK(diagnose(Entry{Entry::Kind::kMatchesNothing, "ib0"}).cause == Cause::kDevPrefix);
+  CHECK(diagnose(BadGidIndex{"mlx5_0:1"}).sentence == "There is no GID at this index on mlx5_0:1.");
+  using Retransmit = RetransmitFault;
+  CHECK(diagnose(Retransmit{Retransmit::Kind::kRetryField, 10}).sentence ==
+        "The field has three bits: 10 becomes 2 on mlx5.");
+  CHECK(diagnose(Retransmit{Retransmit::Kind::kTimeoutField, 33}).sentence ==
+        "The field has five bits: 33 becomes 1.");
+  CHECK(diagnose(Retransmit{Retransmit::Kind::kShort, 0, 3.84}).sentence.find("3.8 s") !=
+        std::string::npos);
+  CHECK(diagnose(LongQpRetries{true, 59.5}).cause == Cause::kQpRetry);
+  CHECK(diagnose(LongQpRetries{false, 183}).sentence.find("183 s") != std::string::npos);
+  CHECK(diagnose(SocketInterface{SocketInterface::Kind::kForContainers, "docker0"}).cause ==
+        Cause::kDevOob);
+  CHECK(diagnose(RdmaTurnedOff{1}).sentence == "NCCL runs over TCP although this node has 1 HCA.");
+  CHECK(diagnose(GpuDirectTurnedOff{}).cause == Cause::kGdrOff);
+  CHECK(diagnose(MissingFromProcess{"NCCL_DEBUG"}).cause == Cause::kIncEnv);
+  CHECK(diagnose(OverriddenFile{"/etc/nccl.conf", "4"}).cause == Cause::kEnvOverride);
+}

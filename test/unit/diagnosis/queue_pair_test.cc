@@ -1,0 +1,145 @@
+// A QP that could not be made or moved: by errno, by what is known of the ends, and by what the
+// pair's rules had said before.
+#include "diagnosis/queue_pair.h"
+
+#include <cerrno>
+
+#include "diagnosis/catalogue.h"
+#include "diagnosis/memory.h"
+#include "diagnosis/pair.h"
+#include "support/catch.h"
+
+using namespace nnd::diagnosis;
+
+namespace {
+
+FailedTransition to_rtr(int error, Reach reach = Reach::kUnknown) {
+  FailedTransition seen;
+  seen.place = "mlx5_1:1";
+  seen.local = "10.0.1.2";
+  seen.remote = "10.0.4.9";
+  seen.qp = 30;
+  seen.from = "INIT";
+  seen.to = "RTR";
+  seen.error = error;
+  seen.dur_us = 1026000;
+  seen.reach = reach;
+  if (reach != Reach::kUnknown) seen.why = "10.0.4.9 is outside 10.0.1.0/24";
+  return seen;
+}
+
+bool says(const Diagnosis& diagnosis, const char* part) {
+  return diagnosis.sentence.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a move to RTR by its errno") {
+  struct Row {
+    int error;
+    Cause cause;
+  };
+  const auto row =
+      GENERATE(Row{ETIMEDOUT, Cause::kQp110}, Row{EINVAL, Cause::kQp22}, Row{ENODEV, Cause::kQp19},
+               Row{ENODATA, Cause::kQp61}, Row{ENETUNREACH, Cause::kQp101},
+               Row{EHOSTUNREACH, Cause::kQp113}, Row{EPERM, Cause::kQp1}, Row{EACCES, Cause::kQp13},
+               Row{ENOMEM, Cause::kQp12}, Row{EIO, Cause::kQpErrno});
+  CAPTURE(row.error);
+  const Diagnosis out = diagnose(to_rtr(row.error));
+  CHECK(out.cause == row.cause);
+  CHECK(out.remedy == explain(row.cause).remedy);
+  CHECK(
+      says(out, "mlx5_1:1 10.0.1.2: QP 30 could not go from INIT to RTR towards 10.0.4.9: errno "));
+  CHECK(says(out, " after 1026 ms, attempt 1. NCCL gives up now."));
+}
+
+TEST_CASE("a move to another state: an address is not the reason") {
+  const auto error = GENERATE(ETIMEDOUT, ENODEV, EHOSTUNREACH);
+  FailedTransition seen = to_rtr(error, Reach::kNoRoute);
+  seen.to = "RTS";
+  CHECK(diagnose(seen).cause == Cause::kQpErrno);
+  seen.error = EINVAL;
+  CHECK(diagnose(seen).cause == Cause::kQp22);
+  CHECK(diagnose(seen).remedy == remedy_of(Cause::kVerbsErrno));
+}
+
+TEST_CASE("what is known of the ends is the cause where it explains the errno") {
+  struct Row {
+    Reach reach;
+    int error;
+    Cause cause;
+  };
+  const auto row = GENERATE(
+      Row{Reach::kNoRoute, ETIMEDOUT, Cause::kSubRail}, Row{Reach::kNoRoute, 113, Cause::kSubRail},
+      Row{Reach::kNoRoute, EINVAL, Cause::kQp22}, Row{Reach::kNoRoute, ENODATA, Cause::kQp61},
+      Row{Reach::kRouted, ETIMEDOUT, Cause::kSubRail}, Row{Reach::kSame, 110, Cause::kQp110},
+      Row{Reach::kLocal, ENETUNREACH, Cause::kSubIntra},
+      Row{Reach::kDifferentFamily, EINVAL, Cause::kGidDiff},
+      Row{Reach::kDifferentFamily, ETIMEDOUT, Cause::kGidDiff});
+  CAPTURE(static_cast<int>(row.reach), row.error);
+  const Diagnosis out = diagnose(to_rtr(row.error, row.reach));
+  CHECK(out.cause == row.cause);
+  const bool about_addresses = row.error != ENODATA;
+  CHECK(says(out, "; 10.0.4.9 is outside 10.0.1.0/24. ") == about_addresses);
+}
+
+TEST_CASE("the GIDs alone, and the link layers") {
+  FailedTransition seen = to_rtr(EINVAL);
+  seen.families_differ = true;
+  CHECK(diagnose(seen).cause == Cause::kGidDiff);
+  seen = to_rtr(ETIMEDOUT);
+  seen.link_local = true;
+  CHECK(diagnose(seen).cause == Cause::kQp110);
+  CHECK(says(diagnose(seen), "the local GID is link-local"));
+  seen.layers = {1, 2};
+  CHECK(diagnose(seen).cause == Cause::kDevMixLl);
+  CHECK(says(diagnose(seen),
+             "the port here is InfiniBand, the one that the peer listens on "
+             "Ethernet"));
+  seen.layers = {1, 0};
+  CHECK(diagnose(seen).cause == Cause::kQp110);
+}
+
+TEST_CASE("what NCCL does next is said") {
+  FailedTransition seen = to_rtr(ETIMEDOUT);
+  seen.retries = {34, true, true};
+  CHECK(says(diagnose(seen), ". NCCL will try again 34 times, which takes a minute or more."));
+  seen.retries = {2, false, false};
+  CHECK(says(diagnose(seen), ". NCCL will try again 2 times (versions before 2.24 give up now)."));
+}
+
+TEST_CASE("a rule that the pair broke is the cause where it explains the errno") {
+  const Diagnosis rail =
+      diagnose(Ends{"mlx5_1:1", "10.0.1.2/24", "10.0.4.9", "ens2", Reach::kNoRoute});
+  const Diagnosis family = diagnose(UnlikeRoceVersions{"mlx5_1:1", "RoCE v2", "RoCE v1"});
+  const Diagnosis layers = diagnose(UnlikeLinkLayers{"mlx5_1:1", {1, 2}});
+  const Diagnosis mtu = diagnose(UnlikeMtu{"mlx5_1:1", 4096, 1024});
+  struct Row {
+    const Diagnosis* broken;
+    int error;
+    Cause cause;
+  };
+  const auto row = GENERATE_COPY(
+      Row{&rail, 110, Cause::kSubRail}, Row{&rail, 101, Cause::kSubRail},
+      Row{&rail, 113, Cause::kSubRail}, Row{&rail, 22, Cause::kQp22}, Row{&rail, 12, Cause::kQp12},
+      Row{&family, 22, Cause::kGidDiff}, Row{&family, 110, Cause::kGidDiff},
+      Row{&family, 19, Cause::kGidDiff}, Row{&family, 61, Cause::kQp61},
+      Row{&layers, 22, Cause::kDevMixLl}, Row{&layers, 5, Cause::kDevMixLl},
+      Row{&mtu, 110, Cause::kQp110}, Row{&mtu, 22, Cause::kQp22});
+  CAPTURE(row.error);
+  const Diagnosis out = diagnose(to_rtr(row.error), row.broken);
+  CHECK(out.cause == row.cause);
+  // One failure has one advice, and its events say what it rests on.
+  const bool explained = out.cause == row.broken->cause;
+  CHECK((out.remedy == row.broken->remedy) == explained);
+  CHECK(says(out, row.broken->evidence.c_str()) == explained);
+  CHECK(says(out, "errno "));
+}
+
+TEST_CASE("the rule and the errno see the same ends alike") {
+  const Diagnosis rule =
+      diagnose(Ends{"mlx5_1:1", "10.0.1.2/24", "10.0.4.9", "ens2", Reach::kNoRoute});
+  const Diagnosis failure = diagnose(to_rtr(ETIMEDOUT, Reach::kNoRoute));
+  CHECK(rule.cause == failure.cause);
+  CHECK(rule.remedy == failure.remedy);
+}
