@@ -86,9 +86,13 @@ struct Forks {
       if (auto* const f = call.load()) f();
   }
 
-  static void add(ForkMutex& lock) noexcept {
+  static void watch() noexcept {
     static constinit std::atomic<bool> watching{false};
     if (!watching.exchange(true)) ::pthread_atfork(prepare, parent, child);
+  }
+
+  static void add(ForkMutex& lock) noexcept {
+    watch();
     lock.next_ = g_first.load();
     while (!g_first.compare_exchange_weak(lock.next_, &lock)) {
     }
@@ -98,9 +102,10 @@ struct Forks {
 ForkMutex::ForkMutex(bool held_long) noexcept : held_long_(held_long) { Forks::add(*this); }
 
 void in_forked_child(void (*call)()) noexcept {
+  Forks::watch();
   for (auto& place : g_calls) {
     void (*none)() = nullptr;
-    if (place.compare_exchange_strong(none, call)) return;
+    if (place.compare_exchange_strong(none, call) || none == call) return;
   }
 }
 

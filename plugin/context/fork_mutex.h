@@ -40,8 +40,8 @@ class ForkMutex {
   bool held_by_fork_ = false;
 };
 
-// Called in the child after its locks are in order, oldest first; to be named once each, at most
-// four in all.
+// Called in the child after its locks are in order, oldest first; naming one again changes nothing.
+// At most four in all.
 void in_forked_child(void (*call)()) noexcept;
 
 }  // namespace nnd::context

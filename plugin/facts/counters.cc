@@ -6,10 +6,10 @@
 #include <map>
 #include <mutex>
 
+#include "context/clock.h"
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
 #include "facts/sysfs.h"
-#include "record/clock.h"
 #include "record/pack.h"
 #include "record/recorder.h"
 
@@ -65,7 +65,7 @@ Watch& watch() {
 
 const Counts& refresh(const Watch& now, const std::pair<std::string, unsigned>& port,
                       Counted& counted, std::uint64_t fresh_ns) {
-  const std::uint64_t time = record::mono_ns();
+  const std::uint64_t time = context::mono_ns();
   if (counted.last_ns == 0 || time - counted.last_ns >= fresh_ns) {
     counted.last = grown(counted.first, read_values(FileTree(now.sysfs), port.first, port.second));
     counted.last_ns = time;

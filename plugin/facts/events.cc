@@ -6,7 +6,7 @@
 #include <array>
 #include <limits>
 
-#include "record/event.h"
+#include "record/fields.h"
 
 namespace nnd::facts {
 
@@ -32,24 +32,23 @@ std::int64_t limit_value(std::uint64_t bytes) {  // -1: unlimited
 }
 
 void add_dev(Event& event, const Hca& hca, const Port* port) {
-  event.object("dev").add("name", hca.name);
-  const Gid* gid = nullptr;
-  if (port) {
-    event.add("port", static_cast<int>(port->number));
-    gid = port->picked();
-    if (port->pick.index >= 0) event.add("gid_index", port->pick.index);
-    if (gid) {
-      event.add("gid", gid->text);
-      add_text(event, "subnet", gid->subnet());
-    }
-    event.add("link_layer", link_layer_text(port->link_layer));
-    if (port->active_mtu != 0) event.add("mtu", port->active_mtu);
-    if (port->speed_mbps != 0) event.add("speed_mbps", port->speed_mbps);
+  record::DeviceFields fields{.name = hca.name, .pci = hca.pci, .numa = hca.numa};
+  const Gid* const gid = port ? port->picked() : nullptr;
+  std::string subnet;
+  if (gid) {
+    subnet = gid->subnet();
+    fields.gid = gid->raw;
+    fields.subnet = subnet;
   }
-  add_text(event, "netdev", gid && !gid->netdev.empty() ? gid->netdev : hca.netdev);
-  add_text(event, "pci", hca.pci);
-  if (hca.numa >= 0) event.add("numa", hca.numa);
-  event.end();
+  if (port) {
+    fields.port = port->number;
+    fields.gid_index = port->pick.index;
+    fields.link_layer = link_layer_text(port->link_layer);
+    fields.mtu = port->active_mtu;
+    if (port->speed_mbps != 0) fields.speed_mbps = port->speed_mbps;
+  }
+  fields.netdev = gid && !gid->netdev.empty() ? gid->netdev : hca.netdev;
+  add_device(event, fields);
 }
 
 void add_gids(Event& event, const Port& port) {

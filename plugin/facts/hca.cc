@@ -99,7 +99,7 @@ class PortReader {
         std::max(verbs_speed_mbps(verbs_.active_speed, verbs_.active_width), out.sysfs_speed_mbps);
     if (out.pkeys.empty() && out.infiniband() && hca_.sysfs_present) read_pkeys(out);
     for (const VerbsGid& gid : verbs_.gids)
-      if (!gid_zero(gid.raw)) out.gids.push_back(read_gid(gid));
+      if (!context::gid_zero(gid.raw)) out.gids.push_back(read_gid(gid));
     if (out.query_errno == 0)
       out.pick = pick_gid(slots(out), out.link_layer, context_.environment, context_.nccl_version);
     return out;
@@ -123,7 +123,7 @@ class PortReader {
     out.index = verbs.index;
     out.raw = verbs.raw;
     out.type = verbs.type;
-    out.text = gid_text(verbs.raw);
+    out.text = context::gid_text(verbs.raw);
     out.ifindex = verbs.ifindex;
     if (verbs_.link_layer == 2) {
       read_type(out);

@@ -39,9 +39,5 @@ std::optional<IpPrefix> parse_prefix(std::string_view text);  // needs "/length"
 // An IPv4-mapped GID (::ffff:a.b.c.d) is an IPv4 address, every other one IPv6: NCCL's reading
 // (2.21 to 2.30.7, net_ib connect) and the kernel's.
 IpAddress gid_address(const context::Gid& gid);
-bool gid_zero(const context::Gid& gid);
-bool gid_link_local(const context::Gid& gid);  // fe80::/64
-// As inet_ntop prints it: "::ffff:10.0.1.2", "fe80::1".
-std::string gid_text(const context::Gid& gid);
 
 }  // namespace nnd::facts

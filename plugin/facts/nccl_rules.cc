@@ -89,7 +89,9 @@ bool in_range(const Wanted& wanted, const context::Gid& gid) {
   return wanted.range.contains(tail);
 }
 
-bool valid(const context::Gid& gid) { return !gid_zero(gid) && !gid_link_local(gid); }
+bool valid(const context::Gid& gid) {
+  return !context::gid_zero(gid) && !context::gid_link_local(gid);
+}
 
 int version_of(const GidSlot& slot) {
   if (slot.type_error != 0) return -1;
@@ -130,9 +132,9 @@ std::string describe_fallback(const std::vector<GidSlot>& table, const Wanted& w
   return fmt::format(
       "no {} GID qualifies{}: index 0 stays ({})", wanted.family == Family::kIpv4 ? "IPv4" : "IPv6",
       wanted.range.length != 0 || wanted.range_matches_nothing ? " in NCCL_IB_ADDR_RANGE" : "",
-      gid_zero(gid)         ? "empty"
-      : gid_link_local(gid) ? "link-local " + gid_text(gid)
-                            : gid_text(gid));
+      context::gid_zero(gid)         ? "empty"
+      : context::gid_link_local(gid) ? "link-local " + context::gid_text(gid)
+                                     : context::gid_text(gid));
 }
 
 }  // namespace

@@ -10,8 +10,8 @@ SubnetVerdict compare_infiniband(const Gid& local, const context::Gid& remote) {
   SubnetVerdict out;
   context::Gid prefix{};
   std::copy(local.raw.begin(), local.raw.begin() + 8, prefix.begin());
-  out.local = gid_text(prefix) + "/64";
-  out.remote = gid_text(remote);
+  out.local = context::gid_text(prefix) + "/64";
+  out.remote = context::gid_text(remote);
   if (std::equal(remote.begin(), remote.begin() + 8, prefix.begin())) {
     out.reach = Reach::kSame;
     out.why = "same InfiniBand subnet prefix";
@@ -22,7 +22,7 @@ SubnetVerdict compare_infiniband(const Gid& local, const context::Gid& remote) {
 }
 
 bool is_local(const Node& node, const context::Gid& remote) {
-  if (gid_link_local(remote)) return false;  // two nodes may share one
+  if (context::gid_link_local(remote)) return false;  // two nodes may share one
   for (const Hca& hca : node.hcas)
     for (const Port& port : hca.ports)
       for (const Gid& gid : port.gids)
@@ -109,8 +109,8 @@ SubnetVerdict compare(const Node& node, std::string_view device, unsigned port, 
   SubnetVerdict out;
   const Port* at = node.find(device, port);
   const Gid* local = at ? at->gid(gid_index) : nullptr;
-  out.remote = gid_text(remote);
-  if (!local || gid_zero(remote)) {
+  out.remote = context::gid_text(remote);
+  if (!local || context::gid_zero(remote)) {
     out.why = local ? "the remote GID is empty" : "the local GID is not known";
     return out;
   }

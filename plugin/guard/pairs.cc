@@ -14,7 +14,7 @@
 #include "context/immortal.h"
 #include "guard/guard.h"
 #include "policy/pair.h"
-#include "verbs/fields.h"
+#include "record/fields.h"
 #include "verbs/gid.h"
 
 namespace nnd::guard {
@@ -135,14 +135,11 @@ void emit(const verbs::QpInfo& qp, const policy::Verdict& verdict,
                       refuse                                        ? Severity::kError
                       : verdict.decision == policy::Decision::kWarn ? Severity::kWarn
                                                                     : Severity::kInfo);
-  verbs::add_connection(event, qp.conn, qp.owner);
-  verbs::add_device(event, {qp.device, qp.port, qp.gid_index, &qp.local_gid});
-  if (qp.conn.peer_proc != 0 || !verbs::is_zero(qp.remote_gid)) {
-    event.object("peer");
-    if (qp.conn.peer_proc != 0) event.hex("proc", qp.conn.peer_proc);
-    if (!verbs::is_zero(qp.remote_gid)) event.add("gid", verbs::gid_text(qp.remote_gid));
-    event.end();
-  }
+  record::add_connection(event, qp.conn, qp.owner);
+  record::add_device(
+      event,
+      {.name = qp.device, .port = qp.port, .gid_index = qp.gid_index, .gid = raw_of(qp.local_gid)});
+  record::add_peer(event, {.proc = qp.conn.peer_proc, .gid = raw_of(qp.remote_gid)});
   add_route(event, subnet);
   event.add("rule", verdict.rule)
       .add("fact", verdict.fact)

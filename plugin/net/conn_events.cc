@@ -1,16 +1,15 @@
 #include "net/conn_events.h"
 
 #include <cerrno>
-#include <cstring>
 #include <string>
 #include <utility>
 
-#include "facts/ip.h"
+#include "context/clock.h"
+#include "context/errno_text.h"
 #include "facts/node.h"
 #include "net/devices.h"
 #include "net/requests.h"
-#include "record/clock.h"
-#include "record/event.h"
+#include "record/fields.h"
 
 namespace nnd::net {
 
@@ -23,33 +22,16 @@ namespace {
 
 double to_us(std::uint64_t ns) { return static_cast<double>(ns) / 1000.0; }
 
-std::string_view dir_name(context::Direction dir) {
-  return dir == context::Direction::kSend ? "send" : "recv";
-}
-
 void add_about(Event& e, int api, const context::Connection& about) {
-  if (about.comm != 0) e.hex("comm", about.comm);
-  if (about.id != 0) e.add("conn", about.id);
-  if (about.dir != context::Direction::kNone) e.add("dir", dir_name(about.dir));
-  add_device(e, api, about.dev);
-  if (about.link_listen != 0)
-    e.object("link").hex("proc", about.link_proc).add("listen", about.link_listen).end();
-  if (about.peer_proc == 0 && facts::gid_zero(about.peer_gid)) return;
-  e.object("peer");
-  if (about.peer_proc != 0) e.hex("proc", about.peer_proc);
-  if (!facts::gid_zero(about.peer_gid)) e.add("gid", facts::gid_text(about.peer_gid));
-  e.end();
+  add_connection(e, about);
+  add_net_device(e, api, about.dev);
+  add_peer(e, {.proc = about.peer_proc, .gid = about.peer_gid});
 }
 
 void add_outcome(Event& e, const Outcome& outcome) {
   e.add("rc", static_cast<int>(outcome.rc));
   if (outcome.verb != nullptr) e.add("verb", outcome.verb).add("errno", outcome.verb_errno);
   if (outcome.wc_status != 0) e.object("wc").add("status", outcome.wc_status).end();
-}
-
-std::string errno_text(int number) {
-  char text[128] = "?";
-  return std::to_string(number) + " (" + strerror_r(number, text, sizeof text) + ")";
 }
 
 std::string failure_sentence(std::string_view stage, const Outcome& outcome, std::uint64_t age_ns) {
@@ -59,7 +41,8 @@ std::string failure_sentence(std::string_view stage, const Outcome& outcome, std
   s += " returned " + std::to_string(static_cast<int>(outcome.rc)) + " after " +
        std::to_string(age_ns / 1'000'000) + " ms";
   if (outcome.verb != nullptr)
-    s += std::string("; ") + outcome.verb + " failed with errno " + errno_text(outcome.verb_errno);
+    s += std::string("; ") + outcome.verb + " failed with errno " +
+         context::errno_text(outcome.verb_errno);
   else if (outcome.wc_status != 0)
     s += "; a work request failed with completion status " + std::to_string(outcome.wc_status);
   return s;
@@ -187,7 +170,7 @@ void tell_reg_fail(const Connection& c, std::string_view stage, const Outcome& o
   e.add("stage", stage);
   add_outcome(e, outcome);
   e.blame(outcome.verb != nullptr ? cause_of(outcome) : "GDR-REGFAIL",
-          failure_sentence(stage, outcome, record::mono_ns() - c.ready_ns),
+          failure_sentence(stage, outcome, context::mono_ns() - c.ready_ns),
           "NCCL goes on without this registration where it can: through host memory, slower. The "
           "mr.register events tell the memory's kind.");
   e.emit();
@@ -213,7 +196,7 @@ void tell_close(Connection& c, Result rc, std::uint64_t dur_ns) {
   const record::ConnCounters& n = *c.counters;
   add_about(e, c.api, c.about);
   e.add("rc", static_cast<int>(rc)).add("dur_us", to_us(dur_ns));
-  e.add("lived_us", to_us(record::mono_ns() - c.ready_ns));
+  e.add("lived_us", to_us(context::mono_ns() - c.ready_ns));
   e.add("started", get(n.started))
       .add("completed", get(n.completed))
       .add("failed", get(n.failed))
@@ -222,7 +205,7 @@ void tell_close(Connection& c, Result rc, std::uint64_t dur_ns) {
       .add("flushes", get(c.flushes))
       .add("untracked", get(n.untracked));
   if (const std::uint64_t oldest = oldest_post(c); oldest != 0)
-    e.add("oldest_us", to_us(record::raw_clock::to_ns(record::raw_clock::now() - oldest)));
+    e.add("oldest_us", to_us(context::raw_clock::to_ns(context::raw_clock::now() - oldest)));
   // Only the buckets in use: "latency_ns": {"1024": 17} counts those that took 1024 to 2047 ns.
   e.object("latency_ns");
   for (std::size_t b = 0; b < nccl_net_diag::box::kLatencyBuckets; ++b)
@@ -254,7 +237,7 @@ void trace_done(const Connection& c, const Request& r, std::uint64_t ticks) noex
   Event(EventId::kReqDone)
       .add("conn", c.about.id)
       .add("kind", kind_name(r.kind))
-      .add("dur_us", to_us(record::raw_clock::to_ns(ticks)))
+      .add("dur_us", to_us(context::raw_clock::to_ns(ticks)))
       .emit();
 }
 

@@ -4,19 +4,20 @@
 #include <mutex>
 #include <string>
 
+#include "context/clock.h"
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
+#include "context/quiet.h"
 #include "net/devices.h"
 #include "net/session.h"
-#include "record/clock.h"
 #include "record/event.h"
 #include "record/recorder.h"
 
 namespace nnd::net {
 
 using context::Direction;
+using context::mono_ns;
 using nccl_abi::Result;
-using record::mono_ns;
 
 namespace {
 
@@ -52,15 +53,6 @@ bool late(std::uint64_t began_ns, double deadline_sec) noexcept {
   return deadline_sec > 0 && static_cast<double>(mono_ns() - began_ns) > deadline_sec * 1e9;
 }
 
-// Events allocate; running out of memory loses the event, not the job.
-template <class F>
-void quietly(F&& f) noexcept {
-  try {
-    f();
-  } catch (...) {
-  }
-}
-
 // Our own object in place of the transport's, or null.
 Connection* wrap(Kind kind, int api, const context::Connection& about, void* ctx,
                  std::uint64_t began_ns, std::uint64_t polls, void** comm) noexcept {
@@ -79,7 +71,7 @@ Connection* wrap(Kind kind, int api, const context::Connection& about, void* ctx
 }
 
 void remember_comm(void* ctx, std::uint64_t comm) noexcept {
-  quietly([&] {
+  context::quietly([&] {
     const std::lock_guard guard(comms().lock);
     comms().by_ctx[ctx] = comm;
   });
@@ -110,16 +102,16 @@ void ListenCall::finish(Result rc, void** listen_comm) noexcept {
   const std::uint64_t took = mono_ns() - began_ns_;
   if (rc != Result::kSuccess || *listen_comm == nullptr) {
     tail_.restore();
-    quietly([&] { tell_fail(api_, about_, "listen", Outcome::of(rc), took, 1); });
+    context::quietly([&] { tell_fail(api_, about_, "listen", Outcome::of(rc), took, 1); });
     return;
   }
   PortFacts port;
-  quietly([&] { port = port_of(api_, about_.dev); });
+  context::quietly([&] { port = port_of(api_, about_.dev); });
   const nccl_net_diag::trailer::Trailer t{about_.link_proc, about_.link_listen, port.gid,
                                           port.link_layer, port.roce};
   const bool trailer = tail_.seal(t);
   wrap(Kind::kListen, api_, about_, ctx_, began_ns_, 1, listen_comm);
-  quietly([&] { tell_listen(api_, about_, trailer, took); });
+  context::quietly([&] { tell_listen(api_, about_, trailer, took); });
 }
 
 ConnectPoll::ConnectPoll(int api, void* ctx, int dev, void* handle) noexcept
@@ -139,7 +131,7 @@ ConnectPoll::ConnectPoll(int api, void* ctx, int dev, void* handle) noexcept
     a.about.peer_link_layer = trailer->link_layer;
     a.about.peer_roce = trailer->roce;
   }
-  quietly([&] {
+  context::quietly([&] {
     if (entered.replaced) {
       const Attempt& old = *entered.replaced;
       tell_abandoned(api_, old.about, "connect", a.began_ns - old.began_ns, old.polls);
@@ -166,7 +158,7 @@ Result ConnectPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcep
     }
     const std::shared_ptr<Attempt> a = attempt_;
     attempts().drop(handle_, *a);
-    quietly([&] {
+    context::quietly([&] {
       record::nccl_warn(tell_late(api_, a->about, "connect", a->qp_state, deadline_sec,
                                   mono_ns() - a->began_ns, a->polls + 1));
     });
@@ -180,7 +172,7 @@ Result ConnectPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcep
   if (*comm != nullptr)
     c = wrap(Kind::kSend, api_, a->about, a->ctx, a->began_ns, a->polls + 1, comm);
   if (c != nullptr) c->awaits_consumed = awaits_consumed;
-  quietly([&] {
+  context::quietly([&] {
     if (rc != Result::kSuccess) {
       if (c != nullptr) c->fail_told = true;
       tell_fail(api_, a->about, "connect", outcome, mono_ns() - a->began_ns, a->polls + 1);
@@ -200,7 +192,7 @@ AcceptPoll::AcceptPoll(Connection& listener) noexcept : listener_(listener) {
   listener.attempt = listener.about;
   listener.attempt.id = next_connection_id();
   listener.attempt.dir = Direction::kRecv;
-  quietly([&] { tell_open(listener.api, listener.attempt); });
+  context::quietly([&] { tell_open(listener.api, listener.attempt); });
 }
 
 Result AcceptPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcept {
@@ -211,7 +203,7 @@ Result AcceptPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcept
     if (const int state = context::current().qp_state; state >= 0) l.attempt_qp_state = state;
     const double deadline_sec = doors().refusal.deadline_sec();
     if (!late(l.attempt_began_ns, deadline_sec)) return rc;
-    quietly([&] {
+    context::quietly([&] {
       record::nccl_warn(tell_late(l.api, l.attempt, "accept", l.attempt_qp_state, deadline_sec,
                                   mono_ns() - l.attempt_began_ns, l.attempt_polls));
     });
@@ -225,7 +217,7 @@ Result AcceptPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcept
   if (*comm != nullptr)
     c = wrap(Kind::kRecv, l.api, l.attempt, l.ctx, began_ns, l.attempt_polls, comm);
   if (c != nullptr) c->awaits_consumed = awaits_consumed;
-  quietly([&] {
+  context::quietly([&] {
     if (rc != Result::kSuccess) {
       if (c != nullptr) c->fail_told = true;
       tell_fail(l.api, l.attempt, "accept", outcome, mono_ns() - began_ns, l.attempt_polls);
@@ -238,7 +230,7 @@ Result AcceptPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcept
 }
 
 void closed(Connection& c, Result rc, std::uint64_t began_ns) noexcept {
-  quietly([&] {
+  context::quietly([&] {
     if (c.kind != Kind::kListen)
       tell_close(c, rc, mono_ns() - began_ns);
     else if (c.attempt_began_ns != 0)
@@ -260,7 +252,8 @@ void failed(Connection& c, const char* stage, Result rc) noexcept {
     if (completion.peer_gid != context::Gid{}) about.peer_gid = completion.peer_gid;
   }
   completion = {};
-  quietly([&] { tell_fail(c.api, about, stage, outcome, mono_ns() - c.opened_ns, c.polls); });
+  context::quietly(
+      [&] { tell_fail(c.api, about, stage, outcome, mono_ns() - c.opened_ns, c.polls); });
 }
 
 void reg_failed(void* comm, const char* stage, Result rc) noexcept {
@@ -268,7 +261,7 @@ void reg_failed(void* comm, const char* stage, Result rc) noexcept {
   auto& c = *static_cast<Connection*>(comm);
   if (c.reg_fail_told) return;
   c.reg_fail_told = true;
-  quietly([&] { tell_reg_fail(c, stage, Outcome::of(rc)); });
+  context::quietly([&] { tell_reg_fail(c, stage, Outcome::of(rc)); });
 }
 
 void failed(Request& r, Result rc) noexcept {
@@ -283,7 +276,7 @@ void failed(Request& r, Result rc) noexcept {
 void tell_comm_init(int api, void** ctx, std::uint64_t comm, const nccl_abi::NetCommConfig* config,
                     Result rc) noexcept {
   if (ctx != nullptr && rc == Result::kSuccess) remember_comm(*ctx, comm);
-  quietly([&] {
+  context::quietly([&] {
     record::Event e(record::EventId::kCommInit,
                     rc == Result::kSuccess ? record::Severity::kInfo : record::Severity::kError);
     if (ctx != nullptr) e.hex("comm", comm);
@@ -303,7 +296,7 @@ void tell_comm_init(int api, void** ctx, std::uint64_t comm, const nccl_abi::Net
 }
 
 void finalizing(int api, void* ctx) noexcept {
-  quietly([&] {
+  context::quietly([&] {
     for (const auto& a : attempts().take_all(ctx))
       tell_abandoned(api, a->about, "connect", mono_ns() - a->began_ns, a->polls);
     std::uint64_t open = 0;

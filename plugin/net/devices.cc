@@ -6,6 +6,7 @@
 
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
+#include "record/fields.h"
 
 namespace nnd::net {
 
@@ -33,19 +34,19 @@ bool same(const Device& a, const Device& b) {
          a.guid == b.guid && a.speed_mbps == b.speed_mbps && a.ptr_support == b.ptr_support;
 }
 
-void add_names(record::Event& event, const Device& d) {
-  if (!d.name.empty()) event.add("name", d.name);
-  if (d.port != 0) event.add("port", d.port);
-  if (!d.pci_path.empty()) event.add("pci", last_part(d.pci_path));
-  event.add("speed_mbps", d.speed_mbps);
+record::DeviceFields fields_of(const Device& d) {
+  record::DeviceFields fields{.index = d.index, .name = d.name, .speed_mbps = d.speed_mbps};
+  if (d.port > 0) fields.port = static_cast<unsigned>(d.port);
+  fields.pci = last_part(d.pci_path);
+  return fields;
 }
 
 void emit(int api, const Device& d) {
   record::Event event(record::EventId::kNetDevice);
   if (!event.enabled()) return;
-  event.add("net_api", api).object("dev").add("index", d.index);
-  add_names(event, d);
-  event.end().hex("guid", d.guid);
+  event.add("net_api", api);
+  add_device(event, fields_of(d));
+  event.hex("guid", d.guid);
   event.array("memory");
   if ((d.ptr_support & 1) != 0) event.push("host");
   if ((d.ptr_support & 2) != 0) event.push("cuda");
@@ -96,15 +97,12 @@ PortFacts port_of(int api, int index) {
   return doors().port(name, nccl_port).value_or(PortFacts{});
 }
 
-void add_device(record::Event& event, int api, int index) {
+void add_net_device(record::Event& event, int api, int index) {
   Table& t = table();
-  event.object("dev").add("index", index);
-  {
-    const std::lock_guard guard(t.lock);
-    const auto found = t.devices.find({api, index});
-    if (found != t.devices.end()) add_names(event, found->second);
-  }
-  event.end();
+  const std::lock_guard guard(t.lock);
+  const auto found = t.devices.find({api, index});
+  add_device(event, found != t.devices.end() ? fields_of(found->second)
+                                             : record::DeviceFields{.index = index});
 }
 
 }  // namespace nnd::net

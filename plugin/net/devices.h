@@ -82,7 +82,7 @@ Device to_device(int index, const Properties& p) {
 // Emits net.device when the device is new, or another one has its index. Thread-safe.
 void learn_device(int api, Device device);
 // Adds "dev" {index, name, port, pci, speed_mbps} with what is known of it. Thread-safe.
-void add_device(record::Event& event, int api, int index);
+void add_net_device(record::Event& event, int api, int index);
 // By doors().port; empty where the device isn't known.
 PortFacts port_of(int api, int index);
 

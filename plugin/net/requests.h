@@ -6,8 +6,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "context/raw_clock.h"
 #include "net/connection.h"
-#include "record/raw_clock.h"
 
 namespace nnd::net {
 
@@ -28,7 +28,7 @@ inline void posted(Connection& c, void** request, RequestKind kind, std::uint64_
     return;
   }
   c.free_requests = r->next_free;
-  const std::uint64_t now = record::raw_clock::now();
+  const std::uint64_t now = context::raw_clock::now();
   r->inner = *request;
   r->bytes = bytes;
   r->buffers = static_cast<std::uint16_t>(buffers);
@@ -53,7 +53,7 @@ inline void done(Request& r, const int* sizes) noexcept {
   if (r.state != RequestState::kInFlight) [[unlikely]]
     return;  // tested again after it was done
   Connection& c = *connection_of(&r);
-  const std::uint64_t now = record::raw_clock::now();
+  const std::uint64_t now = context::raw_clock::now();
   std::uint64_t bytes = r.bytes;
   if (r.kind == RequestKind::kRecv && sizes != nullptr)
     for (unsigned i = 0; i < r.buffers; ++i)

@@ -7,11 +7,11 @@
 
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
+#include "context/raw_clock.h"
 #include "inner/nccl.h"
 #include "net/launch.h"
 #include "net/requests.h"
 #include "record/event.h"
-#include "record/raw_clock.h"
 #include "record/recorder.h"
 
 namespace nnd::net {
@@ -69,7 +69,7 @@ const config::Settings& settings() {
 
 void begin_session(nccl_abi::DebugLogger logger) {
   doors().start(settings(), logger);
-  record::raw_clock::calibrate();
+  context::raw_clock::calibrate();
   trace_requests.store(Event(EventId::kReqPost).enabled() || Event(EventId::kReqDone).enabled(),
                        std::memory_order_relaxed);
 }

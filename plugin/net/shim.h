@@ -9,6 +9,7 @@
 
 #include <cstring>
 
+#include "context/clock.h"
 #include "context/current.h"
 #include "context/fork_mutex.h"
 #include "nccl_abi/net.h"
@@ -18,7 +19,6 @@
 #include "net/refusal.h"
 #include "net/requests.h"
 #include "net/session.h"
-#include "record/clock.h"
 
 namespace nnd::net {
 
@@ -187,7 +187,7 @@ class Shim {
   static Result close_any(void* comm, F&& call) noexcept {
     if (!is_ours(comm)) return call(comm);
     auto& c = *static_cast<Connection*>(comm);
-    const std::uint64_t began_ns = record::mono_ns();
+    const std::uint64_t began_ns = context::mono_ns();
     const context::Scope scope(Call::kClose, c.about);
     const Result rc = call(c.inner);
     closed(c, rc, began_ns);

@@ -1,6 +1,6 @@
 #include "policy/events.h"
 
-#include "record/event.h"
+#include "record/fields.h"
 
 namespace nnd::policy {
 
@@ -32,11 +32,7 @@ void emit_verdicts(const std::vector<Verdict>& verdicts) {
                               : verdict.decision == Decision::kWarn ? Severity::kWarn
                                                                     : Severity::kInfo;
     Event event(refuse ? EventId::kPolicyRefuse : EventId::kPolicyWarn, severity);
-    if (!verdict.device.empty()) {
-      event.object("dev").add("name", verdict.device);
-      if (verdict.port != 0) event.add("port", verdict.port);
-      event.end();
-    }
+    if (!verdict.device.empty()) add_device(event, {.name = verdict.device, .port = verdict.port});
     event.add("rule", verdict.rule).add("fact", verdict.fact);
     event.array("remaining");
     for (const std::string& port : verdict.remaining) event.push(port);

@@ -21,7 +21,7 @@ class PairJudge {
 
   PairJudgement judge() {
     judge_link_layer();
-    if (pair_.gid_index >= 0 && !facts::gid_zero(pair_.remote)) {
+    if (pair_.gid_index >= 0 && !context::gid_zero(pair_.remote)) {
       out_.subnet = facts::compare(node_, pair_.device, pair_.port, pair_.gid_index, pair_.remote);
       judge_subnet();
       judge_type();

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "record/clock.h"
+#include "context/clock.h"
 #include "record/sigbus.h"
 
 namespace nnd::record {
@@ -95,8 +95,8 @@ void Box::describe(std::uint64_t proc_id, std::string_view host,
   h.record_header_size = sizeof(box::RecordHeader);
   h.pid = static_cast<std::uint32_t>(::getpid());
   h.proc_id = proc_id;
-  h.start_mono_ns = mono_ns();
-  h.start_real_ns = now_ns(CLOCK_REALTIME);
+  h.start_mono_ns = context::mono_ns();
+  h.start_real_ns = context::now_ns(CLOCK_REALTIME);
   copy_text(h.host, sizeof(h.host), host);
   copy_text(h.log_path, sizeof(h.log_path), log_path);
   h.checksum = box::Checksum().add(&h, offsetof(box::FileHeader, checksum)).value();

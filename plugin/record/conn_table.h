@@ -3,8 +3,8 @@
 // box every 100 ms, so that they outlive the process.
 //
 //   ConnCounters* c = acquire_conn(connection);       // control path; never null
-//   c->count_post(raw_clock::now());                  // isend, irecv, iflush
-//   c->count_done(started_at, raw_clock::now(), n);   // test that found the request done
+//   c->count_post(context::raw_clock::now());                  // isend, irecv, iflush
+//   c->count_done(started_at, context::raw_clock::now(), n);   // test that found the request done
 //   release_conn(c);                                  // close
 //
 // One thread writes a block at a time (NCCL drives a connection from one proxy thread); anybody may
@@ -17,8 +17,8 @@
 #include <cstdint>
 
 #include "context/current.h"
+#include "context/raw_clock.h"
 #include "nccl_net_diag/black_box.h"
-#include "record/raw_clock.h"
 
 namespace nnd::record {
 
@@ -62,7 +62,7 @@ struct alignas(64) ConnCounters {
     add(completed, 1);
     add(bytes, size);
     last_done.store(raw_now, std::memory_order_relaxed);
-    const std::uint64_t ns = raw_clock::to_ns(raw_now - posted_raw);
+    const std::uint64_t ns = context::raw_clock::to_ns(raw_now - posted_raw);
     const auto bucket = static_cast<unsigned>(std::bit_width(ns | 1)) - 1;
     add(latency[bucket < nccl_net_diag::box::kLatencyBuckets
                     ? bucket

@@ -11,11 +11,11 @@
 #include <cstring>
 #include <new>
 
+#include "context/clock.h"
+#include "context/raw_clock.h"
 #include "record/advice.h"
-#include "record/clock.h"
 #include "record/conn_table.h"
 #include "record/pack.h"
-#include "record/raw_clock.h"
 #include "record/recorder.h"
 
 namespace nnd::record {
@@ -59,7 +59,7 @@ Drain::Drain(Box& box, Ring* rings, std::uint32_t count, LineWriter lines, Drain
       target_(std::move(target)),
       sink_(std::make_shared<LineSink>(target_.fd, target_.regular)),
       log_(std::make_unique<spdlog::logger>("nccl-net-diag", sink_)),
-      started_ns_(mono_ns()) {
+      started_ns_(context::mono_ns()) {
   for (std::uint32_t i = 0; i < count; ++i) cursors_.emplace_back(rings[i]);
   // What goes wrong in there is seen by the sink's counts; spdlog would print it to stderr.
   log_->set_error_handler([](const std::string&) {});
@@ -110,9 +110,9 @@ void Drain::request_stop() noexcept {
 
 bool Drain::wait_finished(std::uint64_t patience_ns) noexcept {
   std::uint64_t seen = batches_.load(std::memory_order_relaxed);
-  std::uint64_t deadline = mono_ns() + patience_ns;
+  std::uint64_t deadline = context::mono_ns() + patience_ns;
   while (finished_.load(std::memory_order_acquire) == 0) {
-    const std::uint64_t now = mono_ns();
+    const std::uint64_t now = context::mono_ns();
     const std::uint64_t batches = batches_.load(std::memory_order_relaxed);
     if (batches != seen) deadline = now + patience_ns;
     seen = batches;
@@ -203,7 +203,8 @@ bool Drain::flush() {
 // A line that comes from no ring. The rings' lines must be out.
 bool Drain::write_own(EventId id, Severity severity, Pack& fields) {
   line_.clear();
-  if (!lines_.write(line_, next_seq_, id, severity, mono_ns(), fields.finish())) return false;
+  if (!lines_.write(line_, next_seq_, id, severity, context::mono_ns(), fields.finish()))
+    return false;
   hand_to_sink();
   return flush();
 }
@@ -232,7 +233,7 @@ void Drain::add_losses(Pack& fields) const {
 void Drain::report_losses(bool last) {
   const std::uint64_t total = ring_dropped() + past_limit_ + damaged() + unwritable_;
   if (total == reported_ || target_.fd < 0) return;
-  const std::uint64_t now = mono_ns();
+  const std::uint64_t now = context::mono_ns();
   if (!last && (limit_told_ || now - reported_at_ < kReportEvery)) return;
   Pack fields;
   fields.add_unsigned("dropped", total - reported_);
@@ -260,7 +261,7 @@ bool Drain::write_summary() {
   fields.add_unsigned("dropped", ring_dropped() + past_limit_ + damaged() + unwritable_);
   add_losses(fields);
   fields.add_unsigned("log_bytes", sink_->total_bytes());
-  fields.add_unsigned("dur_us", (mono_ns() - started_ns_) / 1000);
+  fields.add_unsigned("dur_us", (context::mono_ns() - started_ns_) / 1000);
   add_causes(fields);
   add_traffic(fields);
   if (const SummaryPart part = g_summary_part.load()) part(fields);
@@ -284,13 +285,13 @@ void Drain::finish() {
 
 // What the black box says of the process besides its events.
 void Drain::mirror() {
-  const std::uint64_t now = mono_ns();
+  const std::uint64_t now = context::mono_ns();
   if (now - mirrored_at_ < kMirrorEvery && !stop_.load(std::memory_order_relaxed)) return;
   mirrored_at_ = now;
-  raw_clock::calibrate();
+  context::raw_clock::calibrate();
   if (!box_.file_backed()) return;
   mirror_conns(box_);
-  const raw_clock::Reference reference = raw_clock::reference();
+  const context::raw_clock::Reference reference = context::raw_clock::reference();
   box::FileHeader& header = box_.header();
   header.alive_mono_ns = now;
   header.lines_written = next_seq_;

@@ -1,7 +1,6 @@
 #include "record/recorder.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -9,15 +8,17 @@
 #include <memory>
 #include <new>
 
+#include "context/clock.h"
+#include "context/fork_mutex.h"
+#include "context/quiet_signals.h"
+#include "context/raw_clock.h"
+#include "context/worker.h"
 #include "record/advice.h"
 #include "record/box.h"
-#include "record/clock.h"
 #include "record/conn_table.h"
 #include "record/drain.h"
 #include "record/files.h"
 #include "record/filter.h"
-#include "record/quiet_signals.h"
-#include "record/raw_clock.h"
 #include "record/sigbus.h"
 #include "record/submit.h"
 
@@ -30,7 +31,6 @@ using nccl_net_diag::Severity;
 
 constexpr std::uint64_t kStopPatience =
     5'000'000'000;  // ns that an exit waits for a disk that hangs
-constexpr std::size_t kThreadStack = 256 * 1024;
 
 // Everything of one start(). Never freed: a thread may be inside emit() while another stops.
 struct State {
@@ -39,8 +39,7 @@ struct State {
   std::uint64_t mask = 0;
   Files files;
   std::unique_ptr<Drain> drain;
-  pthread_t thread{};
-  bool has_thread = false;
+  context::Worker drain_thread;
   State* previous = nullptr;
 };
 
@@ -81,24 +80,13 @@ thread_local ThreadRing t_ring;
 std::uint64_t random_id() noexcept {
   std::uint64_t id = 0;
   if (::getentropy(&id, sizeof(id)) != 0 || id == 0)
-    id = (mono_ns() * 0x9E3779B97F4A7C15u) ^ static_cast<std::uint64_t>(::getpid());
+    id = (context::mono_ns() * 0x9E3779B97F4A7C15u) ^ static_cast<std::uint64_t>(::getpid());
   return id | 1;
 }
 
 void* thread_body(void* state) {
   static_cast<State*>(state)->drain->run();
   return nullptr;
-}
-
-bool start_thread(State& state) noexcept {
-  const QuietSignals quiet;  // inherited by the thread
-  pthread_attr_t attributes;
-  if (::pthread_attr_init(&attributes) != 0) return false;
-  ::pthread_attr_setstacksize(&attributes, kThreadStack);
-  const bool started = ::pthread_create(&state.thread, &attributes, thread_body, &state) == 0;
-  ::pthread_attr_destroy(&attributes);
-  if (started) ::pthread_setname_np(state.thread, "nnd-drain");
-  return started;
 }
 
 void build(State& state, const config::Settings& settings) {
@@ -131,11 +119,6 @@ void in_child() noexcept {
   forget_conns();
 }
 
-void watch_forks() noexcept {
-  static constinit std::atomic<bool> done{false};
-  if (!done.exchange(true)) ::pthread_atfork(nullptr, nullptr, in_child);
-}
-
 }  // namespace
 
 bool wanted(EventId id, Severity severity) noexcept {
@@ -155,11 +138,11 @@ void submit(EventId id, Severity severity, std::string_view payload) noexcept {
   }
   Ring::Put put{};
   if (own != nullptr) {
-    put = own->put(id, severity, mono_ns(), tid, payload);
+    put = own->put(id, severity, context::mono_ns(), tid, payload);
   } else {
     Ring& shared = state->rings[Box::kRings - 1];
     shared.lock();
-    put = shared.put(id, severity, mono_ns(), tid, payload);
+    put = shared.put(id, severity, context::mono_ns(), tid, payload);
     shared.unlock();
   }
   if (put != Ring::Put::kDone || severity != Severity::kInfo) state->drain->wake();
@@ -168,14 +151,14 @@ void submit(EventId id, Severity severity, std::string_view payload) noexcept {
 void start(const config::Settings& settings) {
   Phase idle = Phase::kIdle;
   if (settings.disable || !g_phase.compare_exchange_strong(idle, Phase::kStarting)) return;
-  watch_forks();
-  raw_clock::calibrate();
+  context::in_forked_child(in_child);
+  context::raw_clock::calibrate();
   std::unique_ptr<State> state;
   try {
     state = std::make_unique<State>();
     build(*state, settings);
     state->previous = g_latest.load();
-    state->has_thread = start_thread(*state);
+    state->drain_thread.start("nnd-drain", thread_body, state.get());
     g_latest.store(state.get());
     g_state.store(state.release(), std::memory_order_release);
     g_phase.store(Phase::kRunning);
@@ -195,13 +178,13 @@ void stop() {
   if (!g_phase.compare_exchange_strong(running, Phase::kStopping)) return;
   State* state = g_state.exchange(nullptr);
   state->drain->request_stop();
-  if (!state->has_thread) {
-    const QuietSignals quiet;
+  if (!state->drain_thread.started()) {
+    const context::QuietSignals quiet;
     state->drain->run();
   }
   // A disk that hangs must not hang the job's exit; the black box then keeps what is not written.
   if (state->drain->wait_finished(kStopPatience)) {
-    if (state->has_thread) ::pthread_join(state->thread, nullptr);
+    state->drain_thread.join();
     if (state->drain->all_written()) state->files.remove_box();
     state->box.abandon();
     state->files.close();

@@ -10,7 +10,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <system_error>
+
+#include "context/errno_text.h"
 
 namespace nnd::record {
 
@@ -18,8 +19,6 @@ namespace {
 
 constexpr int kMostSuffixes = 1000;
 constexpr int kMostLookedAt = 10000;  // a start must not take long
-
-std::string errno_text(int error) { return std::generic_category().message(error); }
 
 // A value that becomes part of a file's name.
 std::string name_part(std::string_view text, std::string_view fallback) {
@@ -51,7 +50,7 @@ int open_directory(const std::string& dir, std::string* error) {
   int fd = ::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0 && errno == ENOENT) {
     if (const int failed = make_directories(dir); failed != 0) {
-      *error = "can't make the directory " + dir + ": " + errno_text(failed);
+      *error = "can't make the directory " + dir + ": " + context::errno_text(failed);
       return -1;
     }
     fd = ::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -61,7 +60,7 @@ int open_directory(const std::string& dir, std::string* error) {
     const int failed = errno;
     const bool link = ::lstat(dir.c_str(), &s) == 0 && S_ISLNK(s.st_mode);
     *error = dir + (link ? " is a symbolic link, which is not followed"
-                         : " can't be opened as a directory: " + errno_text(failed));
+                         : " can't be opened as a directory: " + context::errno_text(failed));
   } else if (s.st_uid != ::geteuid() && s.st_uid != 0) {
     *error =
         "the directory " + dir + " belongs to another user (uid " + std::to_string(s.st_uid) + ")";
@@ -143,7 +142,7 @@ SafeFile create_file(const std::string& path, bool read_too) {
     }
     if (errno != EEXIST) break;
   }
-  file.error = "can't create " + path + ": " + errno_text(errno);
+  file.error = "can't create " + path + ": " + context::errno_text(errno);
   file.close();
   return file;
 }

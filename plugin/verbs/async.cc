@@ -1,11 +1,11 @@
 // Asynchronous events of devices, ports, QPs and CQs: the event port.event.
 #include <string>
 
+#include "context/quiet.h"
 #include "verbs/fields.h"
 #include "verbs/gid.h"
 #include "verbs/handlers.h"
 #include "verbs/names.h"
-#include "verbs/quiet.h"
 
 namespace nnd::verbs::handlers {
 namespace {
@@ -98,7 +98,7 @@ void tell(const ibv_context* context, const ibv_async_event& seen) {
     qp.num = seen.element.qp->qp_num;
   }
   add_connection(event, qp.conn, qp.owner);
-  add_device(event, {place, port != 0 ? port : qp.port});
+  add_device(event, {.name = place, .port = port != 0 ? port : qp.port});
   event.add("event", kind).add("event_number", type);
   if (scope == Scope::kQp) event.object("qp").add("num", qp.num).end();
   if (port != 0) place += ":" + std::to_string(port);
@@ -113,7 +113,7 @@ void tell(const ibv_context* context, const ibv_async_event& seen) {
 // meanwhile.
 int get_async_event(const Library& lib, ibv_context* context, ibv_async_event* event) {
   const int rc = lib.real.get_async_event(context, event);
-  if (rc == 0) quietly([&] { tell(context, *event); });
+  if (rc == 0) context::quietly([&] { tell(context, *event); });
   return rc;
 }
 

@@ -5,12 +5,12 @@
 #include <cstdio>
 #include <string>
 
+#include "context/quiet.h"
 #include "facts/counters.h"
 #include "verbs/clock.h"
 #include "verbs/fields.h"
 #include "verbs/gid.h"
 #include "verbs/names.h"
-#include "verbs/quiet.h"
 
 namespace nnd::verbs {
 namespace {
@@ -91,8 +91,10 @@ void tell(const Story& story, const ibv_wc& wc) {
   const QpInfo& qp = story.qp;
   const bool worked = story.age_us >= 0;
   add_connection(event, qp.conn, qp.owner);
-  add_device(event, {qp.device, qp.port, qp.gid_index, &qp.local_gid, {}});
-  if (!is_zero(qp.remote_gid)) event.object("peer").add("gid", gid_text(qp.remote_gid)).end();
+  add_device(
+      event,
+      {.name = qp.device, .port = qp.port, .gid_index = qp.gid_index, .gid = raw_of(qp.local_gid)});
+  add_peer(event, {.proc = qp.conn.peer_proc, .gid = raw_of(qp.remote_gid)});
   event.object("qp").add("num", wc.qp_num);
   if (qp.remote_num != 0) event.add("remote_num", qp.remote_num);
   event.end();
@@ -123,7 +125,7 @@ bool first_of_its_kind(QpRecord& record, int status) noexcept {
 void note_completion(QpRecord& record, int status) {
   std::uint32_t conn = 0;
   context::Gid peer{};
-  quietly([&] {
+  context::quietly([&] {
     const std::lock_guard lock(record.mutex);
     conn = record.info.conn.id;
     peer = raw_of(record.info.remote_gid);
@@ -143,7 +145,7 @@ void completion_failed(const ibv_cq* cq, QpRecord* record, const ibv_wc& wc) noe
   Story story;
   if (record == nullptr) {
     if (wc.status == IBV_WC_WR_FLUSH_ERR || g_strangers.fetch_add(1) >= kMaxStrangers) return;
-    quietly([&] {
+    context::quietly([&] {
       story.qp.owner = "unknown";
       story.qp.device = device_name(cq->context);
       tell(story, wc);
@@ -153,7 +155,7 @@ void completion_failed(const ibv_cq* cq, QpRecord* record, const ibv_wc& wc) noe
   bump(record->failed);
   note_completion(*record, wc.status);
   if (!first_of_its_kind(*record, wc.status)) return;
-  quietly([&] {
+  context::quietly([&] {
     {
       const std::lock_guard lock(record->mutex);
       story.qp = record->info;

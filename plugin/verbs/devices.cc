@@ -14,12 +14,12 @@
 
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
+#include "context/quiet.h"
 #include "verbs/fields.h"
 #include "verbs/gid.h"
 #include "verbs/handlers.h"
 #include "verbs/ops.h"
 #include "verbs/qp_events.h"
-#include "verbs/quiet.h"
 #include "verbs/watch.h"
 
 namespace nnd::verbs {
@@ -116,7 +116,7 @@ void examine(const Library& lib, ibv_device** list, int& count) {
         entry.failed[device] = facts.back().open_errno;
     }
     if (const DevicesSeen seen = g_seen.load(std::memory_order_acquire))
-      quietly([&] { seen(facts); });
+      context::quietly([&] { seen(facts); });
   }
   count = hide(lib, list, all, devices);
 }
@@ -151,7 +151,7 @@ void on_devices(DevicesSeen seen) noexcept { g_seen.store(seen, std::memory_orde
 void facts_first(FactsFirst first) noexcept { g_first.store(first, std::memory_order_release); }
 
 void end_device_list() noexcept {
-  quietly([] { tell(end_watch(nullptr)); });
+  context::quietly([] { tell(end_watch(nullptr)); });
 }
 
 void set_device_filter(DeviceFilter filter) noexcept {
@@ -178,14 +178,14 @@ ibv_device** get_device_list(const Library& lib, int* count) {
   if (list == nullptr)
     note_failure("ibv_get_device_list", errno);
   else if (lib.real.open_device != nullptr && lib.real.close_device != nullptr)
-    quietly([&] { examine(lib, list, own_count); });
+    context::quietly([&] { examine(lib, list, own_count); });
   if (count != nullptr) *count = own_count;
   return list;
 }
 
 void free_device_list(const Library& lib, ibv_device** list) {
-  quietly([&] { tell(end_watch(list)); });
-  quietly([&] {
+  context::quietly([&] { tell(end_watch(list)); });
+  context::quietly([&] {
     Book& all = book();
     const std::lock_guard lock(all.mutex);
     const auto found = all.lists.find(list);
@@ -216,17 +216,17 @@ ibv_context* open_device(const Library& lib, ibv_device* device) {
   ibv_context* context = nullptr;
   int error = 0;
   bool taken = false;
-  quietly([&] { taken = take_opened(device, context, error); });
+  context::quietly([&] { taken = take_opened(device, context, error); });
   if (!taken) {
     context = lib.real.open_device(device);
     error = context == nullptr ? errno : 0;
   }
   if (context != nullptr)
-    quietly([&] {
+    context::quietly([&] {
       patch_ops(*context);
       lead_to_filter(*context);
     });
-  quietly([&] { watched_open(device, context, error); });
+  context::quietly([&] { watched_open(device, context, error); });
   if (context == nullptr) {
     note_failure("ibv_open_device", error);
     errno = error;
@@ -236,7 +236,7 @@ ibv_context* open_device(const Library& lib, ibv_device* device) {
 
 int close_device(const Library& lib, ibv_context* context) {
   // Before the real call: afterwards the address may belong to a new context at once.
-  quietly([&] {
+  context::quietly([&] {
     watched_close(context);
     forget(context);
   });

@@ -55,7 +55,7 @@ bool is_link_local(const ibv_gid& gid) noexcept {
   return gid.raw[0] == 0xfe && (gid.raw[1] & 0xc0) == 0x80;
 }
 
-std::string gid_text(const ibv_gid& gid) { return facts::gid_text(raw_of(gid)); }
+std::string gid_text(const ibv_gid& gid) { return context::gid_text(raw_of(gid)); }
 
 std::string address_text(const ibv_gid& gid) { return facts::gid_address(raw_of(gid)).text(); }
 

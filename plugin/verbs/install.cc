@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "context/fork_mutex.h"
+#include "context/quiet.h"
 #include "inner/find.h"
 #include "inner/module.h"
 #include "record/event.h"
@@ -13,7 +14,6 @@
 #include "verbs/library.h"
 #include "verbs/lookup.h"
 #include "verbs/qp_causes.h"
-#include "verbs/quiet.h"
 #include "verbs/slots.h"
 
 namespace nnd::verbs {
@@ -114,7 +114,7 @@ InstallResult install_locked(const void* address, const config::Settings& settin
 
 InstallResult install(const void* nccl_address, const config::Settings& settings) noexcept {
   InstallResult result;
-  quietly([&] {
+  context::quietly([&] {
     const std::lock_guard lock(g_mutex);
     result = install_locked(nccl_address, settings);
   });

@@ -5,8 +5,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "context/quiet.h"
 #include "verbs/library.h"
-#include "verbs/quiet.h"
 
 // A look-up in a pseudo handle (RTLD_DEFAULT 0, RTLD_NEXT -1) depends on who calls, so those jump
 // on with NCCL's own return address. The rest goes to the functions below.
@@ -92,7 +92,7 @@ void* library_for(void* handle, const char* name) noexcept {
 
 void* wrapper_of(void* handle, const char* name, void* real, Origin origin) noexcept {
   Wrapped found;
-  quietly([&] { found = wrap(handle, name, real, origin); });
+  context::quietly([&] { found = wrap(handle, name, real, origin); });
   if (found.too_many) g_overflow.store(true, std::memory_order_relaxed);
   if (found.wrapper != nullptr) g_seen.store(true, std::memory_order_relaxed);
   return found.wrapper;

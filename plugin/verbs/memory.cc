@@ -5,10 +5,11 @@
 #include <cstdio>
 #include <string>
 
+#include "context/errno_text.h"
+#include "context/quiet.h"
 #include "verbs/clock.h"
 #include "verbs/fields.h"
 #include "verbs/handlers.h"
-#include "verbs/quiet.h"
 #include "verbs/watch.h"
 
 namespace nnd::verbs::handlers {
@@ -62,7 +63,7 @@ bool may_lock_any_amount() {
 void blame(Event& event, const Registration& asked, const std::string& device, int error) {
   const std::string what = device + ": registering " + std::to_string(asked.length) + " bytes of " +
                            name_of(asked.kind) + " memory failed in " + asked.verb + ": errno " +
-                           errno_text(error);
+                           context::errno_text(error);
   rlimit limit{};
   if (error == ENOMEM && asked.kind == Kind::kHost && ::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 &&
       limit.rlim_cur != RLIM_INFINITY && !may_lock_any_amount()) {
@@ -90,7 +91,7 @@ void tell(const Registration& asked, const ibv_mr* mr, int error, std::int64_t d
   if (!event.enabled()) return;
   const std::string device = device_name(asked.pd->context);
   add_connection(event, context::current().conn, {});
-  add_device(event, {device});
+  add_device(event, {.name = device});
   event.object("mr")
       .add("kind", name_of(asked.kind))
       .add("verb", asked.verb)
@@ -109,7 +110,7 @@ template <class Verb>
 ibv_mr* registered(const Registration& asked, Verb&& verb) {
   const std::int64_t start = now_ns();
   ibv_mr* mr = verb();
-  quietly([&, error = errno] { tell(asked, mr, error, (now_ns() - start) / 1000); });
+  context::quietly([&, error = errno] { tell(asked, mr, error, (now_ns() - start) / 1000); });
   return mr;
 }
 
@@ -132,7 +133,7 @@ ibv_mr* reg_dmabuf_mr(const Library& lib, ibv_pd* pd, std::uint64_t offset, std:
   // NCCL's question whether the HCA knows DMA-BUF: fd -1, and the errno is the answer.
   if (fd == -1) {
     ibv_mr* mr = verb();
-    quietly([&, error = mr == nullptr ? errno : 0] { heard_dmabuf(pd->context, error); });
+    context::quietly([&, error = mr == nullptr ? errno : 0] { heard_dmabuf(pd->context, error); });
     return mr;
   }
   return registered({"ibv_reg_dmabuf_mr", Kind::kDmabuf, pd, length, access}, verb);

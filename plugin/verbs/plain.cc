@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <cstring>
 
+#include "context/quiet.h"
 #include "verbs/devices.h"
 #include "verbs/fields.h"
 #include "verbs/gid.h"
 #include "verbs/handlers.h"
-#include "verbs/quiet.h"
 #include "verbs/watch.h"
 
 namespace nnd::verbs::handlers {
@@ -32,14 +32,14 @@ T* noted(const char* verb, T* object) noexcept {
 
 int query_device(const Library& lib, ibv_context* context, ibv_device_attr* attr) {
   const int rc = noted("ibv_query_device", lib.real.query_device(context, attr));
-  quietly([&, error = error_of(rc)] { watched_device(context, error, *attr); });
+  context::quietly([&, error = error_of(rc)] { watched_device(context, error, *attr); });
   return rc;
 }
 
 int query_port(const Library& lib, ibv_context* context, std::uint8_t port,
                _compat_ibv_port_attr* attr) {
   const int rc = noted("ibv_query_port", lib.real.query_port(context, port, attr));
-  quietly([&, error = error_of(rc)] {
+  context::quietly([&, error = error_of(rc)] {
     // At IBVERBS_1.1 it fills what the first libibverbs had, and nothing behind that.
     ibv_port_attr prefix{};
     if (error == 0) std::memcpy(&prefix, attr, offsetof(ibv_port_attr, flags));
@@ -47,7 +47,7 @@ int query_port(const Library& lib, ibv_context* context, std::uint8_t port,
   });
   // The first libibverbs' structure, a prefix of today's. NCCL passes over what is not active.
   if (rc == 0)
-    quietly([&] {
+    context::quietly([&] {
       if (!may_see_port(context, port))
         reinterpret_cast<ibv_port_attr*>(attr)->state = IBV_PORT_DOWN;
     });
@@ -57,7 +57,8 @@ int query_port(const Library& lib, ibv_context* context, std::uint8_t port,
 int query_gid(const Library& lib, ibv_context* context, std::uint8_t port, int index,
               ibv_gid* gid) {
   const int rc = noted("ibv_query_gid", lib.real.query_gid(context, port, index, gid));
-  if (rc == 0) quietly([&] { remember_gid(context, port, static_cast<unsigned>(index), *gid); });
+  if (rc == 0)
+    context::quietly([&] { remember_gid(context, port, static_cast<unsigned>(index), *gid); });
   return rc;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "context/errno_text.h"
 #include "facts/node.h"
 #include "verbs/fields.h"
 #include "verbs/gid.h"
@@ -162,7 +163,7 @@ Blame blame_move(const QpInfo& qp, const FailedMove& move) {
               " could not go from " + std::string(state_name(move.from)) + " to " +
               std::string(state_name(move.to));
   if (!is_zero(qp.remote_gid)) blame.msg += " towards" + side(qp.remote_gid);
-  blame.msg += ": errno " + errno_text(move.error) + " after " +
+  blame.msg += ": errno " + context::errno_text(move.error) + " after " +
                std::to_string(move.dur_us / 1000) + " ms, attempt " + std::to_string(move.attempt);
   judge_ends(qp, move, blame);
   blame.msg += ". " + what_nccl_does(move.error) + ".";
@@ -177,7 +178,7 @@ Blame blame_create(const std::string& device, int error) {
   else
     blame.cause = common.cause != nullptr ? common.cause : "QP-" + std::to_string(error);
   blame.fix = common.fix != nullptr ? common.fix : remedy_rtr(0).fix;
-  blame.msg = device + ": a QP could not be created: errno " + errno_text(error) + ".";
+  blame.msg = device + ": a QP could not be created: errno " + context::errno_text(error) + ".";
   return blame;
 }
 

@@ -53,16 +53,16 @@ Ends ends_of(const QpInfo& qp) {
 }
 
 void add_local(Event& event, const QpInfo& qp, const Ends& ends) {
-  add_device(event, {qp.device, qp.port, qp.gid_index, &qp.local_gid, ends.local, ends.netdev});
+  add_device(event, {.name = qp.device,
+                     .port = qp.port,
+                     .gid_index = qp.gid_index,
+                     .gid = raw_of(qp.local_gid),
+                     .subnet = ends.local,
+                     .netdev = ends.netdev});
 }
 
-void add_peer(Event& event, const QpInfo& qp, const Ends& ends) {
-  if (is_zero(qp.remote_gid) && qp.conn.peer_proc == 0) return;
-  event.object("peer");
-  if (qp.conn.peer_proc != 0) event.hex("proc", qp.conn.peer_proc);
-  if (!is_zero(qp.remote_gid)) event.add("gid", gid_text(qp.remote_gid));
-  if (!ends.remote.empty()) event.add("subnet", ends.remote);
-  event.end();
+void add_remote(Event& event, const QpInfo& qp, const Ends& ends) {
+  add_peer(event, {.proc = qp.conn.peer_proc, .gid = raw_of(qp.remote_gid), .subnet = ends.remote});
 }
 
 void add_path(Event& event, const ibv_ah_attr& path) {
@@ -107,7 +107,7 @@ void tell_create(const QpInfo& qp, int type, const ibv_qp_cap& cap, int error,
   Event event(EventId::kQpCreate, error == 0 ? Severity::kInfo : Severity::kWarn);
   if (!event.enabled()) return;
   add_connection(event, qp.conn, qp.owner);
-  add_device(event, {qp.device});
+  add_device(event, {.name = qp.device});
   event.object("qp");
   if (error == 0) event.add("num", qp.num);
   event.add("type", qp_type_name(type))
@@ -138,7 +138,7 @@ void tell_move(const QpInfo& qp, const ibv_qp_attr& attr, int mask, const Move& 
   const Ends ends = ends_of(qp);
   add_connection(event, qp.conn, move.by_recovery ? "recovery" : qp.owner);
   add_local(event, qp, ends);
-  add_peer(event, qp, ends);
+  add_remote(event, qp, ends);
   event.object("qp").add("num", qp.num);
   if (qp.remote_num != 0) event.add("remote_num", qp.remote_num);
   event.add("from", state_name(move.from)).add("to", state_name(move.to));
@@ -202,7 +202,9 @@ void tell_destroy(QpRecord& record, int error, std::int64_t dur_us) {
   }
   const auto count = [](const auto& counter) { return counter.load(std::memory_order_relaxed); };
   add_connection(event, qp.conn, qp.owner);
-  add_device(event, {qp.device, qp.port, qp.gid_index, &qp.local_gid, {}});
+  add_device(
+      event,
+      {.name = qp.device, .port = qp.port, .gid_index = qp.gid_index, .gid = raw_of(qp.local_gid)});
   event.object("qp").add("num", qp.num);
   event.add("sends", count(record.sends))
       .add("recvs", count(record.recvs))

@@ -4,13 +4,13 @@
 #include <string_view>
 #include <utility>
 
+#include "context/quiet.h"
 #include "facts/counters.h"
 #include "verbs/clock.h"
 #include "verbs/fields.h"
 #include "verbs/gid.h"
 #include "verbs/handlers.h"
 #include "verbs/qp_events.h"
-#include "verbs/quiet.h"
 
 namespace nnd::verbs {
 namespace {
@@ -135,7 +135,7 @@ ibv_qp* create_qp(const Library& lib, ibv_pd* pd, ibv_qp_init_attr* attr) {
   const Asked asked{attr->qp_type, attr->cap};
   const std::int64_t start = now_ns();
   ibv_qp* qp = lib.real.create_qp(pd, attr);
-  quietly([&, error = errno] {
+  context::quietly([&, error = errno] {
     created(lib, "ibv_create_qp", qp, pd->context, asked, attr->cap, error,
             (now_ns() - start) / 1000);
   });
@@ -147,7 +147,7 @@ ibv_qp* mlx5_create_qp(const Library& lib, ibv_context* context, ibv_qp_init_att
   const Asked asked{attr->qp_type, attr->cap};
   const std::int64_t start = now_ns();
   ibv_qp* qp = lib.real.mlx5_create_qp(context, attr, mlx5_attr);
-  quietly([&, error = errno] {
+  context::quietly([&, error = errno] {
     created(lib, "mlx5dv_create_qp", qp, context, asked, attr->cap, error,
             (now_ns() - start) / 1000);
   });
@@ -157,14 +157,15 @@ ibv_qp* mlx5_create_qp(const Library& lib, ibv_context* context, ibv_qp_init_att
 int modify_qp(const Library& lib, ibv_qp* qp, ibv_qp_attr* attr, int mask) {
   Move move;
   QpRecord* record = qp_table().by_pointer(qp);
-  if (record != nullptr) quietly([&] { move = begin_move(lib, *qp, *attr, mask, *record); });
+  if (record != nullptr)
+    context::quietly([&] { move = begin_move(lib, *qp, *attr, mask, *record); });
   const std::int64_t start = now_ns();
   // EHOSTUNREACH: not repeated by NCCL, and not blamed on the GID index (src/misc/ibvwrap.cc).
   const int rc = move.refused ? EHOSTUNREACH : lib.real.modify_qp(qp, attr, mask);
   move.error = error_of(rc);
   move.rc = rc;
   move.dur_us = (now_ns() - start) / 1000;
-  if (record != nullptr) quietly([&] { end_move(lib, *qp, *attr, mask, *record, move); });
+  if (record != nullptr) context::quietly([&] { end_move(lib, *qp, *attr, mask, *record, move); });
   return rc;
 }
 
@@ -178,10 +179,10 @@ int query_qp(const Library& lib, ibv_qp* qp, ibv_qp_attr* attr, int mask,
 int destroy_qp(const Library& lib, ibv_qp* qp) {
   QpRecord* record = qp_table().by_pointer(qp);
   // Unlisted before the real call: afterwards pointer and number may belong to a new QP at once.
-  if (record != nullptr) quietly([&] { qp_table().unlist(*record); });
+  if (record != nullptr) context::quietly([&] { qp_table().unlist(*record); });
   const std::int64_t start = now_ns();
   const int rc = lib.real.destroy_qp(qp);
-  quietly([&, error = error_of(rc)] {
+  context::quietly([&, error = error_of(rc)] {
     if (error != 0) note_failure("ibv_destroy_qp", error);
     if (record == nullptr) return;
     tell_destroy(*record, error, (now_ns() - start) / 1000);

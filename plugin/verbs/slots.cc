@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "verbs/fields.h"
+#include "context/errno_text.h"
 
 namespace nnd::verbs {
 namespace {
@@ -100,7 +100,7 @@ std::string write_slot(std::uintptr_t slot, void* value) {
   if (protection < 0) return "/proc/self/maps does not tell how the slot is mapped";
   const bool writable = (protection & PROT_WRITE) != 0;
   if (!writable && ::mprotect(page, page_size, protection | PROT_WRITE) != 0)
-    return "mprotect: " + errno_text(errno);
+    return "mprotect: " + context::errno_text(errno);
   __atomic_store_n(target, value, __ATOMIC_RELEASE);
   if (!writable) (void)::mprotect(page, page_size, protection);
   return {};

@@ -45,13 +45,13 @@ TEST_CASE("a prefix prints its network") {
 
 TEST_CASE("GIDs read as addresses") {
   CHECK(gid_address(gid("10.0.1.2")).text() == "10.0.1.2");
-  CHECK(gid_text(gid("10.0.1.2")) == "::ffff:10.0.1.2");
+  CHECK(nnd::context::gid_text(gid("10.0.1.2")) == "::ffff:10.0.1.2");
   CHECK(gid_address(gid("fd00::1")).family == Family::kIpv6);
   CHECK(gid_address(nnd::context::Gid{}).family == Family::kIpv6);
-  CHECK(gid_zero(nnd::context::Gid{}));
-  CHECK(gid_link_local(gid("fe80::1")));
-  CHECK_FALSE(gid_link_local(gid("fe80:0:0:1::1")));
-  CHECK_FALSE(gid_link_local(gid("fd00::1")));
+  CHECK(nnd::context::gid_zero(nnd::context::Gid{}));
+  CHECK(nnd::context::gid_link_local(gid("fe80::1")));
+  CHECK_FALSE(nnd::context::gid_link_local(gid("fe80:0:0:1::1")));
+  CHECK_FALSE(nnd::context::gid_link_local(gid("fd00::1")));
 }
 
 TEST_CASE("GIDs print as inet_ntop prints them") {
@@ -59,7 +59,7 @@ TEST_CASE("GIDs print as inet_ntop prints them") {
   const auto check = [&raw] {
     std::array<char, INET6_ADDRSTRLEN> text{};
     REQUIRE(inet_ntop(AF_INET6, raw.data(), text.data(), text.size()) != nullptr);
-    CHECK(gid_text(raw) == text.data());
+    CHECK(nnd::context::gid_text(raw) == text.data());
   };
   check();
   for (const char* text : {"::1", "1::", "fe80::1", "fd00:0:0:1::1", "1:0:0:2:0:0:0:3",

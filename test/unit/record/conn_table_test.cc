@@ -6,14 +6,14 @@
 #include <thread>
 #include <vector>
 
+#include "context/clock.h"
 #include "fixture.h"
 #include "record/box.h"
-#include "record/clock.h"
 #include "support/catch.h"
 
 using namespace nnd::record;
 using namespace nnd::record::testing;
-namespace raw = nnd::record::raw_clock;
+namespace raw = nnd::context::raw_clock;
 
 namespace {
 
@@ -38,11 +38,11 @@ void calibrated() {
 TEST_CASE("raw clock: agrees with CLOCK_MONOTONIC") {
   calibrated();
   const std::uint64_t raw_before = raw::now();
-  const std::uint64_t ns_before = mono_ns();
+  const std::uint64_t ns_before = nnd::context::mono_ns();
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   raw::calibrate();
   const std::uint64_t raw_ns = raw::to_ns(raw::now() - raw_before);
-  const std::uint64_t ns = mono_ns() - ns_before;
+  const std::uint64_t ns = nnd::context::mono_ns() - ns_before;
   CHECK(raw_ns > ns - ns / 20);
   CHECK(raw_ns < ns + ns / 20);
   CHECK(raw::reference().raw <= raw_before);

@@ -125,9 +125,9 @@ TEST_CASE("kill -9: the black box has all events that the log does not, and the 
     connection.comm = 0xc0;
     connection.link_proc = 0x123;
     ConnCounters* counters = acquire_conn(connection);
-    counters->count_post(raw_clock::now());
-    counters->count_done(raw_clock::now(), raw_clock::now(), 4096);
-    counters->count_post(raw_clock::now());
+    counters->count_post(nnd::context::raw_clock::now());
+    counters->count_done(nnd::context::raw_clock::now(), nnd::context::raw_clock::now(), 4096);
+    counters->count_post(nnd::context::raw_clock::now());
     // The log can't grow: what is emitted stays in the rings.
     const rlimit limit{1000, 1000};
     ::setrlimit(RLIMIT_FSIZE, &limit);

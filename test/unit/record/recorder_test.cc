@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "context/clock.h"
 #include "fixture.h"
-#include "record/clock.h"
 #include "support/catch.h"
 
 using namespace nnd::record;
@@ -30,7 +30,7 @@ std::uint64_t total_lost(const std::vector<Json>& lines) {
 TEST_CASE("an event becomes a line") {
   const TempDir dir;
   const std::string path = dir / "log.jsonl";
-  const std::uint64_t before = now_ns(CLOCK_REALTIME);
+  const std::uint64_t before = nnd::context::now_ns(CLOCK_REALTIME);
   start(log_to(path));
   REQUIRE(running());
   CHECK(log_place() == "event log " + path);
@@ -38,7 +38,7 @@ TEST_CASE("an event becomes a line") {
   struct stat s {};
   REQUIRE(::stat(path.c_str(), &s) == 0);
   CHECK((s.st_mode & 07777) == 0600);
-  const std::uint64_t mono_before = mono_ns();
+  const std::uint64_t mono_before = nnd::context::mono_ns();
   Event(EventId::kQpTransition)
       .add("conn", 7)
       .object("qp")
@@ -47,7 +47,7 @@ TEST_CASE("an event becomes a line") {
       .end()
       .add("dur_us", 1.5)
       .emit();
-  const std::uint64_t mono_after = mono_ns();
+  const std::uint64_t mono_after = nnd::context::mono_ns();
   stop();
   CHECK_FALSE(running());
   CHECK_FALSE(exists(dir / "log.nndbox"));

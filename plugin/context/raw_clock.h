@@ -8,7 +8,7 @@
 #include <x86intrin.h>
 #endif
 
-namespace nnd::record::raw_clock {
+namespace nnd::context::raw_clock {
 
 inline std::uint64_t now() noexcept {
 #if defined(__x86_64__)
@@ -35,4 +35,4 @@ Reference reference() noexcept;
 // A difference of two readings in ns, by one multiplication; 0 while the rate is not known.
 std::uint64_t to_ns(std::uint64_t ticks) noexcept;
 
-}  // namespace nnd::record::raw_clock
+}  // namespace nnd::context::raw_clock

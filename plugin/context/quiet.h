@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <utility>
 
-namespace nnd::verbs {
+namespace nnd::context {
 
 class ErrnoKeeper {
  public:
@@ -27,4 +27,4 @@ void quietly(F&& f) noexcept {
   }
 }
 
-}  // namespace nnd::verbs
+}  // namespace nnd::context

@@ -1,10 +1,11 @@
+// The monotonic clock, and any other, in ns.
 #pragma once
 
 #include <time.h>
 
 #include <cstdint>
 
-namespace nnd::record {
+namespace nnd::context {
 
 inline std::uint64_t now_ns(clockid_t clock) noexcept {
   timespec ts{};
@@ -15,4 +16,4 @@ inline std::uint64_t now_ns(clockid_t clock) noexcept {
 
 inline std::uint64_t mono_ns() noexcept { return now_ns(CLOCK_MONOTONIC); }
 
-}  // namespace nnd::record
+}  // namespace nnd::context

@@ -1,11 +1,11 @@
-#include "record/raw_clock.h"
+#include "context/raw_clock.h"
 
 #include <atomic>
 #include <limits>
 
-#include "record/clock.h"
+#include "context/clock.h"
 
-namespace nnd::record::raw_clock {
+namespace nnd::context::raw_clock {
 
 namespace {
 
@@ -74,4 +74,4 @@ std::uint64_t to_ns(std::uint64_t ticks) noexcept {
                                 g_ns_per_tick.load(std::memory_order_relaxed)));
 }
 
-}  // namespace nnd::record::raw_clock
+}  // namespace nnd::context::raw_clock

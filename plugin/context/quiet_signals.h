@@ -6,7 +6,9 @@
 #include <signal.h>
 #include <time.h>
 
-namespace nnd::record {
+#include <initializer_list>
+
+namespace nnd::context {
 
 class QuietSignals {
  public:
@@ -36,4 +38,4 @@ class QuietSignals {
   sigset_t pending_{};
 };
 
-}  // namespace nnd::record
+}  // namespace nnd::context

@@ -1,0 +1,62 @@
+#include "record/fields.h"
+
+namespace nnd::record {
+
+namespace {
+
+void add_text(Event& event, std::string_view key, std::string_view text) {
+  if (!text.empty()) event.add(key, text);
+}
+
+void add_gid(Event& event, const context::Gid& gid) {
+  if (!context::gid_zero(gid)) event.add("gid", context::gid_text(gid));
+}
+
+}  // namespace
+
+void add_device(Event& event, const DeviceFields& device) {
+  event.object("dev");
+  if (device.index >= 0) event.add("index", device.index);
+  add_text(event, "name", device.name);
+  if (device.port != 0) event.add("port", device.port);
+  add_text(event, "pci", device.pci);
+  if (device.numa >= 0) event.add("numa", device.numa);
+  add_text(event, "link_layer", device.link_layer);
+  if (device.speed_mbps >= 0) event.add("speed_mbps", device.speed_mbps);
+  if (device.mtu != 0) event.add("mtu", device.mtu);
+  if (device.gid_index >= 0) event.add("gid_index", device.gid_index);
+  add_gid(event, device.gid);
+  add_text(event, "subnet", device.subnet);
+  add_text(event, "netdev", device.netdev);
+  event.end();
+}
+
+void add_peer(Event& event, const PeerFields& peer) {
+  if (peer.proc == 0 && peer.rank < 0 && peer.host.empty() && context::gid_zero(peer.gid)) return;
+  event.object("peer");
+  if (peer.proc != 0) event.hex("proc", peer.proc);
+  if (peer.rank >= 0) event.add("rank", peer.rank);
+  add_text(event, "host", peer.host);
+  add_gid(event, peer.gid);
+  add_text(event, "subnet", peer.subnet);
+  event.end();
+}
+
+void add_connection(Event& event, const context::Connection& connection, std::string_view owner) {
+  if (connection.comm != 0) event.hex("comm", connection.comm);
+  if (connection.id != 0) event.add("conn", connection.id);
+  if (connection.dir != context::Direction::kNone)
+    event.add("dir", connection.dir == context::Direction::kSend ? "send" : "recv");
+  if (connection.link_listen != 0)
+    event.object("link")
+        .hex("proc", connection.link_proc)
+        .add("listen", connection.link_listen)
+        .end();
+  add_text(event, "owner", owner);
+}
+
+void add_errno(Event& event, int error) {
+  if (error != 0) event.add("errno", error);
+}
+
+}  // namespace nnd::record

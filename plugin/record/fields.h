@@ -1,0 +1,48 @@
+// The fields that events of several rooms share, each written in one place: "dev", "peer", "link",
+// and whose connection an event is about. What isn't known is left out.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "context/current.h"
+#include "context/gid.h"
+#include "record/event.h"
+
+namespace nnd::record {
+
+// "dev": an HCA, one of its ports, or a net device of NCCL's.
+struct DeviceFields {
+  int index = -1;  // as NCCL counts net devices
+  std::string_view name{};
+  unsigned port = 0;
+  std::string_view pci{};
+  int numa = -1;
+  std::string_view link_layer{};
+  long speed_mbps = -1;
+  unsigned mtu = 0;  // bytes
+  int gid_index = -1;
+  context::Gid gid{};
+  std::string_view subnet{};
+  std::string_view netdev{};
+};
+void add_device(Event& event, const DeviceFields& device);
+
+// "peer": the other end; nothing where none of it is known.
+struct PeerFields {
+  std::uint64_t proc = 0;
+  int rank = -1;
+  std::string_view host{};
+  context::Gid gid{};
+  std::string_view subnet{};
+};
+void add_peer(Event& event, const PeerFields& peer);
+
+// conn, dir, comm and link of a connection; `owner` for what was made outside of one.
+void add_connection(Event& event, const context::Connection& connection,
+                    std::string_view owner = {});
+
+// errno; nothing for 0.
+void add_errno(Event& event, int error);
+
+}  // namespace nnd::record
