@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "net/shim.h"
+#include "session/wiring.h"
 
 #define NND_EXPORT __attribute__((visibility("default"), used))
 
@@ -40,7 +41,8 @@ void adopt(Net& exported, const char* name) {
 }
 
 // Runs when the library is loaded.
-__attribute__((constructor)) void adopt_all() {
+__attribute__((constructor)) void at_load() {
+  nnd::session::wire();
   const char* const name = name_before_init();
   adopt(ncclNetPlugin_v6, name);
   adopt(ncclNetPlugin_v7, name);

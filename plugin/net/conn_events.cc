@@ -217,6 +217,11 @@ void tell_close(Connection& c, Result rc, std::uint64_t dur_ns) {
 
 std::atomic<bool> trace_requests{false};
 
+void watch_requests() noexcept {
+  trace_requests.store(Event(EventId::kReqPost).enabled() || Event(EventId::kReqDone).enabled(),
+                       std::memory_order_relaxed);
+}
+
 namespace {
 
 std::string_view kind_name(RequestKind kind) {

@@ -1,5 +1,6 @@
 #include "net/connector.h"
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <string>
@@ -8,8 +9,8 @@
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
 #include "context/quiet.h"
+#include "net/dependencies.h"
 #include "net/devices.h"
-#include "net/session.h"
 #include "record/event.h"
 #include "record/recorder.h"
 
@@ -51,6 +52,17 @@ void learn_peer(context::Connection& about) noexcept {
 
 bool late(std::uint64_t began_ns, double deadline_sec) noexcept {
   return deadline_sec > 0 && static_cast<double>(mono_ns() - began_ns) > deadline_sec * 1e9;
+}
+
+// Event fields "conn" and "link".listen: 1, 2, ... in this process.
+std::uint32_t next_connection_id() noexcept {
+  static std::atomic<std::uint32_t> last{0};
+  return ++last;
+}
+
+std::uint32_t next_listen_id() noexcept {
+  static std::atomic<std::uint32_t> last{0};
+  return ++last;
 }
 
 // Our own object in place of the transport's, or null.
@@ -151,7 +163,7 @@ Result ConnectPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcep
   learn_peer(attempt_->about);
   if (pending(rc, comm)) {
     if (const int state = context::current().qp_state; state >= 0) attempt_->qp_state = state;
-    const double deadline_sec = doors().refusal.deadline_sec();
+    const double deadline_sec = dependencies().refusal.deadline_sec();
     if (!late(attempt_->began_ns, deadline_sec)) {
       attempts().leave(*attempt_, handle_);
       return rc;
@@ -201,7 +213,7 @@ Result AcceptPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcept
   learn_peer(l.attempt);
   if (pending(rc, comm)) {
     if (const int state = context::current().qp_state; state >= 0) l.attempt_qp_state = state;
-    const double deadline_sec = doors().refusal.deadline_sec();
+    const double deadline_sec = dependencies().refusal.deadline_sec();
     if (!late(l.attempt_began_ns, deadline_sec)) return rc;
     context::quietly([&] {
       record::nccl_warn(tell_late(l.api, l.attempt, "accept", l.attempt_qp_state, deadline_sec,
@@ -287,7 +299,7 @@ void tell_comm_init(int api, void** ctx, std::uint64_t comm, const nccl_abi::Net
       std::string what = "The transport's init returned " + std::to_string(static_cast<int>(rc));
       if (outcome.verb != nullptr) what += std::string(" after ") + outcome.verb + " failed";
       e.blame("DEV-FALLBACK", what,
-              doors().refusal.sentence() != nullptr
+              dependencies().refusal.sentence() != nullptr
                   ? "The policy keeps NCCL from going on to another transport."
                   : "NCCL goes on to another transport; NCCL_DEBUG=INFO says why.");
     }

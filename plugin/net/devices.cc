@@ -72,7 +72,8 @@ void emit(int api, const Device& d) {
 }  // namespace
 
 void learn_device(int api, Device device) {
-  if (const auto port = doors().port(device.name, device.nccl_port)) device.port = port->number;
+  if (const auto port = dependencies().port(device.name, device.nccl_port))
+    device.port = port->number;
   Table& t = table();
   {
     const std::lock_guard guard(t.lock);
@@ -94,7 +95,7 @@ PortFacts port_of(int api, int index) {
     name = found->second.name;
     nccl_port = found->second.nccl_port;
   }
-  return doors().port(name, nccl_port).value_or(PortFacts{});
+  return dependencies().port(name, nccl_port).value_or(PortFacts{});
 }
 
 void add_net_device(record::Event& event, int api, int index) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "net/session.h"
+#include "net/dependencies.h"
 #include "record/event.h"
 
 namespace nnd::net {
@@ -83,7 +83,7 @@ Device to_device(int index, const Properties& p) {
 void learn_device(int api, Device device);
 // Adds "dev" {index, name, port, pci, speed_mbps} with what is known of it. Thread-safe.
 void add_net_device(record::Event& event, int api, int index);
-// By doors().port; empty where the device isn't known.
+// By dependencies().port; empty where the device isn't known.
 PortFacts port_of(int api, int index);
 
 }  // namespace nnd::net

@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "net/conn_events.h"
-#include "net/session.h"
+#include "net/dependencies.h"
 #include "record/recorder.h"
 
 namespace nnd::net {
@@ -17,30 +17,31 @@ std::atomic<int> g_told{-1};  // devices that NCCL was told of; -1: none of ours
 
 }  // namespace
 
-bool network_refused() noexcept { return doors().refusal.sentence() != nullptr; }
+bool network_refused() noexcept { return dependencies().refusal.sentence() != nullptr; }
 
 Result admit_devices(Result rc, int* ndev) noexcept {
-  if (rc == Result::kSuccess) doors().refusal.counted(*ndev);
+  if (rc == Result::kSuccess) dependencies().refusal.counted(*ndev);
   if (!network_refused()) {
     g_told = -1;
     return rc;
   }
   const int own = rc == Result::kSuccess && *ndev > 0 ? *ndev : 0;
-  *ndev = (own > 0 ? own : 1) + (doors().refusal.at_init() ? 1 : 0);
+  *ndev = (own > 0 ? own : 1) + (dependencies().refusal.at_init() ? 1 : 0);
   g_own = own;
   g_told = *ndev;
   return Result::kSuccess;
 }
 
-Stand stand_of(int dev) noexcept {
+DeviceKind kind_of(int dev) noexcept {
   const int told = g_told;
-  if (told < 0) return Stand::kTransport;
-  if (dev >= told - 1 && doors().refusal.at_init()) return Stand::kMissing;
-  return g_own > 0 ? Stand::kTransport : Stand::kPlaceholder;  // beyond `told`: fused ones
+  if (told < 0) return DeviceKind::kTransport;
+  if (dev >= told - 1 && dependencies().refusal.at_init()) return DeviceKind::kMissing;
+  return g_own > 0 ? DeviceKind::kTransport
+                   : DeviceKind::kPlaceholder;  // beyond `told`: fused ones
 }
 
 Result refuse(int api, const char* stage, int dev) noexcept {
-  const char* const sentence = doors().refusal.sentence();
+  const char* const sentence = dependencies().refusal.sentence();
   try {
     context::Connection about;
     about.dev = dev;

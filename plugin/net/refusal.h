@@ -16,8 +16,8 @@ bool network_refused() noexcept;
 // transport, and for all of them when it looks at the topology, where it gives up.
 nccl_abi::Result admit_devices(nccl_abi::Result rc, int* ndev) noexcept;
 
-enum class Stand { kTransport, kPlaceholder, kMissing };
-Stand stand_of(int dev) noexcept;
+enum class DeviceKind { kTransport, kPlaceholder, kMissing };
+DeviceKind kind_of(int dev) noexcept;
 
 // conn.fail, then the sentence at WARN: the last thing before the error is returned.
 nccl_abi::Result refuse(int api, const char* stage, int dev) noexcept;

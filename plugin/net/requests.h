@@ -13,6 +13,7 @@ namespace nnd::net {
 
 // Whether req.* events are wanted: read once at init, off by default.
 extern std::atomic<bool> trace_requests;
+void watch_requests() noexcept;  // at each init
 
 // The cold halves.
 void trace_posted(const Connection& c, const Request& r) noexcept;

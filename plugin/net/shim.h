@@ -15,10 +15,10 @@
 #include "nccl_abi/net.h"
 #include "net/arena.h"
 #include "net/connector.h"
+#include "net/dependencies.h"
 #include "net/devices.h"
 #include "net/refusal.h"
 #include "net/requests.h"
-#include "net/session.h"
 
 namespace nnd::net {
 
@@ -79,8 +79,8 @@ class Shim {
   // --- init and finalize
 
   static bool bind(nccl_abi::DebugLogger log, const void* caller, bool& disabled) noexcept;
-  static void dress(bool disabled) noexcept;
-  static Result stand_in(void** ctx, Result rc) noexcept;
+  static void update_exported_table(bool disabled) noexcept;
+  static Result mask_init_failure(void** ctx, Result rc) noexcept;
   // comm: 0 where the version doesn't tell. ctx: where the transport puts its context, or null.
   template <class F>
   static Result init_any(const void* caller, nccl_abi::DebugLogger log, void** ctx,

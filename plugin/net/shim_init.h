@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "context/quiet.h"
 #include "net/shim.h"
 
 namespace nnd::net {
@@ -38,7 +39,7 @@ constexpr Net Shim<Net>::table(const char* name) {
 
 // The exported table as it is for the transport that was found.
 template <class Net>
-void Shim<Net>::dress(bool disabled) noexcept {
+void Shim<Net>::update_exported_table(bool disabled) noexcept {
   if (exported_ == nullptr) return;
   if (disabled) {
     Net t = inner_;
@@ -66,16 +67,19 @@ void Shim<Net>::dress(bool disabled) noexcept {
 // Finds the transport, or finds it again: an NCCL that was unloaded and loaded anew has its own.
 template <class Net>
 bool Shim<Net>::bind(nccl_abi::DebugLogger log, const void* caller, bool& disabled) noexcept try {
-  disabled = settings().disable;
-  if (!disabled) begin_session(log);
-  const inner::Found found = doors().find(caller, kVersion, settings());
+  disabled = dependencies().disabled();
+  if (!disabled) {
+    dependencies().start(log);
+    watch_requests();
+  }
+  const inner::Found found = dependencies().find(caller, kVersion);
   const auto* table = static_cast<const Net*>(found.vtable);
   if (table == inner_table_ && table != nullptr) return true;
-  if (!disabled) tell_loaded(found, kVersion, caller);
+  if (!disabled) dependencies().found(found, kVersion, caller);
   if (table == nullptr) return false;
   inner_ = *table;
   inner_table_ = table;
-  dress(disabled);
+  update_exported_table(disabled);
   return true;
 } catch (...) {
   return false;
@@ -88,18 +92,18 @@ typename Shim<Net>::Result Shim<Net>::init_any(const void* caller, nccl_abi::Deb
                                                const NetCommConfig* config, F&& call) noexcept {
   const std::lock_guard guard(init_lock_);
   bool disabled = false;
-  if (!bind(log, caller, disabled)) return stand_in(ctx, Result::kInternalError);
+  if (!bind(log, caller, disabled)) return mask_init_failure(ctx, Result::kInternalError);
   if (disabled) return call();
   const context::Scope scope(Call::kInit, {});
   const Result rc = call();
-  tell_ready();  // judges the node where NCCL asked no verbs
+  context::quietly([] { dependencies().ready(); });  // judges the node where NCCL asked no verbs
   tell_comm_init(kVersion, ctx, comm, config, rc);
-  return rc == Result::kSuccess ? rc : stand_in(ctx, rc);
+  return rc == Result::kSuccess ? rc : mask_init_failure(ctx, rc);
 }
 
 // A failed init would send NCCL on to another transport; where the network is refused it may not.
 template <class Net>
-typename Shim<Net>::Result Shim<Net>::stand_in(void** ctx, Result rc) noexcept {
+typename Shim<Net>::Result Shim<Net>::mask_init_failure(void** ctx, Result rc) noexcept {
   if (!network_refused()) return rc;
   if (ctx != nullptr) *ctx = placeholder_context();
   return Result::kSuccess;
@@ -112,7 +116,7 @@ typename Shim<Net>::Result Shim<Net>::finalize(void* ctx) noexcept {
   const void* const caller = __builtin_return_address(0);
   if (ctx == placeholder_context()) return Result::kSuccess;
   try {
-    if (!bound() || !doors().find(caller, kVersion, settings())) return Result::kSuccess;
+    if (!bound() || !dependencies().find(caller, kVersion)) return Result::kSuccess;
   } catch (...) {
     return Result::kSuccess;
   }
@@ -124,9 +128,9 @@ typename Shim<Net>::Result Shim<Net>::finalize(void* ctx) noexcept {
 template <class Net>
 template <class Properties>
 typename Shim<Net>::Result Shim<Net>::getProperties(int dev, Properties* props) noexcept {
-  const Stand stand = stand_of(dev);
-  if (stand == Stand::kMissing) return refuse(kVersion, "getProperties", dev);
-  if (stand == Stand::kPlaceholder) {
+  const DeviceKind kind = kind_of(dev);
+  if (kind == DeviceKind::kMissing) return refuse(kVersion, "getProperties", dev);
+  if (kind == DeviceKind::kPlaceholder) {
     fill_placeholder(dev, *props);
     return Result::kSuccess;
   }

@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "fake_transport.h"
-#include "net/session.h"
+#include "net/dependencies.h"
 #include "net/shim.h"
 
 namespace fake {
@@ -27,9 +27,9 @@ class AsNccl {
     state() = State{};
     nnd::net::Shim<Net>::forget();
     nnd::net::Shim<Net>::adopt(net);
-    nnd::net::doors().load_settings = [] { return nnd::config::Settings{}; };
-    nnd::net::doors().start = [](const auto&, auto) {};
-    nnd::net::doors().find = [found](const void*, int api, const auto&) {
+    nnd::net::Dependencies& house = nnd::net::dependencies();
+    house = nnd::net::Dependencies{};
+    house.find = [found](const void*, int api) {
       nnd::inner::Found f;
       f.vtable = found;
       f.net_version = api;
@@ -37,9 +37,7 @@ class AsNccl {
       f.nccl_version = 22809;
       return f;
     };
-    nnd::net::doors().install_verbs = [](const auto&, auto, const auto&) { return std::string(); };
-    nnd::net::doors().hca_summary = [] { return std::string(); };
-    nnd::net::doors().port = [](const auto& name, int port) {
+    house.port = [](const auto& name, int port) {
       nnd::net::PortFacts known{port, {}, 2, 2};
       if (name == "fake0") known.gid[0] = 0xFD;
       return known;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "as_nccl.h"
+#include "context/raw_clock.h"
 #include "record/recorder.h"
 #include "support/temp_dir.h"
 
@@ -30,7 +31,8 @@ std::vector<Json> log_of(const std::function<void()>& f) {
     settings.file = file;
     settings.events = "*";
     nnd::record::start(settings);
-    nnd::net::begin_session(fake::logger);
+    nnd::context::raw_clock::calibrate();
+    nnd::net::watch_requests();
     f();
     nnd::record::stop();
     _exit(0);
@@ -83,15 +85,6 @@ std::vector<Json> log_of_failed_connect(const char* failed_verb, int failed_errn
 
 TEST_CASE("a connection's life is told") {
   AsNccl<nccl_abi::NetV12> n;
-  nnd::net::doors().find = [](const void*, int api, const auto&) {
-    nnd::inner::Found f;
-    f.vtable = fake::transport<nccl_abi::NetV12>();
-    f.net_version = api;
-    f.name = "IB";
-    f.module = "/lib/libnccl.so.2";
-    f.nccl_version = 23007;
-    return f;
-  };
   const auto log = log_of([&] {
     n.init();
     nccl_abi::NetPropertiesV12 props;
@@ -114,12 +107,6 @@ TEST_CASE("a connection's life is told") {
     n.net.finalize(n.ctx);
   });
 
-  const Json& load = the(log, "plugin.load");
-  CHECK(load["seq"] == 0);
-  CHECK(load["inner"]["name"] == "IB");
-  CHECK(load["nccl_version"] == "2.30.7");
-  CHECK(load["net_api"] == 12);
-  CHECK(load["layers"] == Json::array({"net", "verbs"}));
   CHECK(the(log, "comm.init")["comm"] == "0xc0");
   std::size_t devices = 0;
   for (const Json& line : log) devices += line["ev"] == "net.device" ? 1 : 0;
@@ -188,7 +175,7 @@ TEST_CASE("a connect that fails without a reason, between two link layers") {
   static std::uint8_t link_layer;
   const auto cause = [](std::uint8_t there, std::uint8_t here) {
     AsNccl<nccl_abi::NetV12> n(&table);
-    nnd::net::doors().port = [](const auto&, int) {
+    nnd::net::dependencies().port = [](const auto&, int) {
       return nnd::net::PortFacts{1, {}, link_layer, 0};
     };
     const auto log = log_of([&] {
@@ -280,41 +267,4 @@ TEST_CASE("what NCCL gives up is told once") {
     stages.push_back(line["stage"]);
   }
   CHECK(stages == std::vector<std::string>{"accept", "connect"});
-}
-
-TEST_CASE("a plugin that wraps nothing says so in one event") {
-  AsNccl<nccl_abi::NetV12> n;
-  nnd::net::doors().find = [](const void*, int, const auto&) {
-    nnd::inner::Found f;
-    f.why = "it hides well";
-    return f;
-  };
-  const auto log = log_of([&] { n.init(); });
-  const Json& load = the(log, "plugin.load");
-  CHECK(load["sev"] == "warn");
-  CHECK(load["msg"].get<std::string>().find("it hides well") != std::string::npos);
-  CHECK(load["layers"] == Json::array({"verbs"}));
-  CHECK(find(log, "comm.init") == nullptr);
-}
-
-TEST_CASE("NCCLs that forget their plugin are warned of, unless told not to") {
-  const auto load = [](int version) {
-    AsNccl<nccl_abi::NetV11> n;
-    nnd::net::doors().find = [version](const void*, int, const auto&) {
-      nnd::inner::Found f;
-      f.vtable = fake::transport<nccl_abi::NetV11>();
-      f.nccl_version = version;
-      return f;
-    };
-    return the(log_of([&] { n.init(); }), "plugin.load");
-  };
-  unsetenv("NCCL_NET_PLUGIN_REF_COUNT");
-  CHECK(load(22703)["sev"] == "info");
-  CHECK(load(22803)["sev"] == "warn");
-  CHECK(load(22907)["sev"] == "warn");
-  CHECK(load(23003)["sev"] == "info");
-  CHECK(load(22902)["limits"].size() == 1);
-  setenv("NCCL_NET_PLUGIN_REF_COUNT", "1", 1);
-  CHECK(load(22809)["sev"] == "info");
-  unsetenv("NCCL_NET_PLUGIN_REF_COUNT");
 }

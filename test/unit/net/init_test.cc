@@ -34,7 +34,7 @@ TEMPLATE_TEST_CASE("after an init the table serves a reload that doesn't call in
 
 TEMPLATE_TEST_CASE("init fails where there is nothing to wrap", "", NND_ALL_VERSIONS) {
   AsNccl<TestType> n;
-  nnd::net::doors().find = [](const void*, int, const auto&) { return nnd::inner::Found{}; };
+  nnd::net::dependencies().find = [](const void*, int) { return nnd::inner::Found{}; };
   CHECK(n.init() == Result::kInternalError);
   CHECK(state().calls.empty());
   // NCCL 2.28.9 and 2.29.2 finalize what failed.
@@ -46,7 +46,7 @@ TEMPLATE_TEST_CASE("init fails where there is nothing to wrap", "", NND_ALL_VERS
 
 TEMPLATE_TEST_CASE("nothing of ours is thrown at NCCL", "", NND_ALL_VERSIONS) {
   AsNccl<TestType> n;
-  nnd::net::doors().find = [](const void*, int, const auto&) -> nnd::inner::Found {
+  nnd::net::dependencies().find = [](const void*, int) -> nnd::inner::Found {
     throw std::bad_alloc();
   };
   CHECK(n.init() == Result::kInternalError);
@@ -81,11 +81,11 @@ TEST_CASE("init is looked up for the module that calls") {
   AsNccl<nccl_abi::NetV8> n;
   const void* seen = nullptr;
   int version = 0;
-  const auto find = nnd::net::doors().find;
-  nnd::net::doors().find = [&](const void* caller, int api, const auto& settings) {
+  const auto find = nnd::net::dependencies().find;
+  nnd::net::dependencies().find = [&](const void* caller, int api) {
     seen = caller;
     version = api;
-    return find(caller, api, settings);
+    return find(caller, api);
   };
   REQUIRE(n.init() == Result::kSuccess);
   CHECK(version == 8);
@@ -104,7 +104,7 @@ TEST_CASE("an NCCL that was loaded anew is wrapped anew") {
     *ndev = 9;
     return Result::kSuccess;
   };
-  nnd::net::doors().find = [](const void*, int, const auto&) {
+  nnd::net::dependencies().find = [](const void*, int) {
     nnd::inner::Found f;
     f.vtable = &other;
     return f;
@@ -119,8 +119,8 @@ TEST_CASE("an NCCL that was loaded anew is wrapped anew") {
 TEST_CASE("a second NCCL is refused, and its finalize doesn't reach the first one's transport") {
   AsNccl<nccl_abi::NetV11> n;
   REQUIRE(n.init() == Result::kSuccess);
-  const auto find = nnd::net::doors().find;
-  nnd::net::doors().find = [](const void*, int, const auto&) {
+  const auto find = nnd::net::dependencies().find;
+  nnd::net::dependencies().find = [](const void*, int) {
     nnd::inner::Found f;
     f.trouble = nnd::inner::Trouble::kSecondNccl;
     return f;
@@ -129,7 +129,7 @@ TEST_CASE("a second NCCL is refused, and its finalize doesn't reach the first on
   CHECK(n.init() == Result::kInternalError);
   CHECK(n.net.finalize(nullptr) == Result::kSuccess);
   CHECK(state().calls["finalize"].count == 0);
-  nnd::net::doors().find = find;
+  nnd::net::dependencies().find = find;
   CHECK(n.net.finalize(first) == Result::kSuccess);
   CHECK(state().calls["finalize"].count == 1);
 }
@@ -137,19 +137,14 @@ TEST_CASE("a second NCCL is refused, and its finalize doesn't reach the first on
 TEMPLATE_TEST_CASE("switched off, the table is the transport's own but for init", "",
                    NND_ALL_VERSIONS) {
   AsNccl<TestType> n;
-  // settings() is read once per process; the door is asked through it.
-  const bool before = nnd::net::settings().disable;
-  const_cast<nnd::config::Settings&>(nnd::net::settings()).disable = true;
+  nnd::net::dependencies().disabled = [] { return true; };
   bool started = false;
-  nnd::net::doors().start = [&](const auto&, auto) { started = true; };
-  nnd::net::doors().install_verbs = [&](const auto&, auto, const auto&) {
-    started = true;
-    return std::string();
-  };
+  nnd::net::dependencies().start = [&](auto) { started = true; };
+  nnd::net::dependencies().found = [&](const auto&, auto, auto) { started = true; };
+  nnd::net::dependencies().ready = [&] { started = true; };
   const auto original = n.net.init;
   REQUIRE(n.init() == Result::kSuccess);
   REQUIRE(n.init() == Result::kSuccess);
-  const_cast<nnd::config::Settings&>(nnd::net::settings()).disable = before;
   CHECK_FALSE(started);
   CHECK(state().calls["init"].count == 2);
   CHECK(n.net.init == original);

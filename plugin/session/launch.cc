@@ -1,11 +1,11 @@
-#include "net/launch.h"
+#include "session/launch.h"
 
 #include <array>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 
-namespace nnd::net {
+namespace nnd::session {
 
 namespace {
 
@@ -57,4 +57,4 @@ Launch read_launch() {
   return launch;
 }
 
-}  // namespace nnd::net
+}  // namespace nnd::session

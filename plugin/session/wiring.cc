@@ -1,4 +1,5 @@
-// The doors as they are in production.
+#include "session/wiring.h"
+
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "context/immortal.h"
+#include "context/raw_clock.h"
 #include "facts/counters.h"
 #include "facts/events.h"
 #include "facts/node.h"
@@ -18,27 +20,35 @@
 #include "guard/guard.h"
 #include "guard/pairs.h"
 #include "inner/chain.h"
-#include "net/session.h"
+#include "net/dependencies.h"
 #include "record/recorder.h"
+#include "session/loaded.h"
 #include "verbs/devices.h"
 #include "verbs/install.h"
 #include "verbs/qp_events.h"
 
-namespace nnd::net {
+namespace nnd::session {
 
 namespace {
 
-void start(const config::Settings& settings, nccl_abi::DebugLogger logger) {
+// Read at the first call; they live as long as the process. Thread-safe.
+const config::Settings& settings() {
+  static context::Immortal<config::Settings> instance(config::load_settings());
+  return *instance;
+}
+
+void start(nccl_abi::DebugLogger logger) {
   // First, so that a log that can't be written is told. The same function type but for the level,
   // which is an int in the ABI.
   record::set_nccl_logger(reinterpret_cast<record::NcclLogger>(logger));
-  record::start(settings);
-  guard::start(settings);
-  facts::watch_counters(settings.sysfs);
+  record::start(settings());
+  guard::start(settings());
+  facts::watch_counters(settings().sysfs);
+  context::raw_clock::calibrate();
 }
 
-inner::Found find(const void* caller, int api, const config::Settings& settings) {
-  return inner::find_inner(settings.inner, caller, api);
+inner::Found find(const void* caller, int api) {
+  return inner::find_inner(settings().inner, caller, api);
 }
 
 bool built_in(const inner::Found& found) {
@@ -97,8 +107,8 @@ bool facts_first(const std::vector<std::string>& devices) {
   });
 }
 
-std::string install_verbs(const inner::Found& found, const void* caller,
-                          const config::Settings& settings) {
+// Empty, or one sentence why the verbs layer isn't in place.
+std::string install_verbs(const inner::Found& found, const void* caller) {
   // What was said of the first NCCL in the process stays so.
   if (found.trouble != inner::Trouble::kSecondNccl) {
     nccl_version = found.nccl_version;
@@ -110,7 +120,7 @@ std::string install_verbs(const inner::Found& found, const void* caller,
   verbs::set_device_filter(guard::may_see_device);
   verbs::set_port_filter(guard::may_see_port);
   verbs::set_pair_policy(guard::may_pair);
-  const verbs::InstallResult result = verbs::install(nccl_image(found, caller), settings);
+  const verbs::InstallResult result = verbs::install(nccl_image(found, caller), settings());
   if (result.ok) return {};
   std::string problem = result.problem.empty() ? "it can't be put in place" : result.problem;
   if (!other_transport) guard::cannot_enforce(problem);
@@ -137,10 +147,10 @@ std::string hca_summary() {
          (layer.too_many_libraries ? "; too many verbs libraries: some are not seen" : "");
 }
 
-std::optional<PortFacts> port(const std::string& name, int nccl_port) {
+std::optional<net::PortFacts> port(const std::string& name, int nccl_port) {
   const facts::Node& node = facts::current_node();
   if (facts::hca_of(node, name) == nullptr) return std::nullopt;
-  PortFacts known;
+  net::PortFacts known;
   const facts::Port* const found = facts::verbs_port(node, name, nccl_port, guard::may_see_port);
   if (found == nullptr) return known;
   known.number = found->number;
@@ -153,18 +163,21 @@ std::optional<PortFacts> port(const std::string& name, int nccl_port) {
   return known;
 }
 
-}  // namespace
-
-Doors& doors() {
-  static context::Immortal<Doors> instance(Doors{
-      config::load_settings,
-      start,
-      find,
-      install_verbs,
-      hca_summary,
-      port,
-      {guard::network_refusal, guard::refuses_at_init, counted, guard::connect_deadline_sec}});
-  return *instance;
+void found(const inner::Found& found, int api, const void* caller) {
+  tell_loaded(found, api, install_verbs(found, caller), settings());
 }
 
-}  // namespace nnd::net
+}  // namespace
+
+void wire() {
+  net::dependencies() = {
+      [] { return settings().disable; },
+      start,
+      find,
+      found,
+      [] { tell_ready(hca_summary()); },
+      port,
+      {guard::network_refusal, guard::refuses_at_init, counted, guard::connect_deadline_sec}};
+}
+
+}  // namespace nnd::session

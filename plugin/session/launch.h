@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-namespace nnd::net {
+namespace nnd::session {
 
 struct Launch {
   std::string
@@ -19,4 +19,4 @@ struct Launch {
 // OMPI_COMM_WORLD_*, PMI_*. A value that is no number is taken as missing.
 Launch read_launch();
 
-}  // namespace nnd::net
+}  // namespace nnd::session

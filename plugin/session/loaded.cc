@@ -1,20 +1,16 @@
-#include "net/session.h"
+#include "session/loaded.h"
 
-#include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <string>
 
 #include "context/fork_mutex.h"
-#include "context/immortal.h"
-#include "context/raw_clock.h"
 #include "inner/nccl.h"
-#include "net/launch.h"
-#include "net/requests.h"
 #include "record/event.h"
 #include "record/recorder.h"
+#include "session/launch.h"
 
-namespace nnd::net {
+namespace nnd::session {
 
 using record::Event;
 using record::EventId;
@@ -44,8 +40,8 @@ bool forgets_plugin(int nccl_version) {
 // 2.29.2 and 2.29.3 give RMA only to the built-in transport.
 bool loses_rma(int nccl_version) { return nccl_version == 22902 || nccl_version == 22903; }
 
-void tell_complaints() {
-  for (const config::Complaint& c : settings().complaints) {
+void tell_complaints(const config::Settings& settings) {
+  for (const config::Complaint& c : settings.complaints) {
     Event e(EventId::kEnvLint, Severity::kWarn);
     e.add("variable", c.variable).add("value", c.value);
     if (!c.nearest.empty()) e.add("nearest", c.nearest);
@@ -62,23 +58,11 @@ std::string line;  // under line_lock
 
 }  // namespace
 
-const config::Settings& settings() {
-  static context::Immortal<config::Settings> instance(doors().load_settings());
-  return *instance;
-}
-
-void begin_session(nccl_abi::DebugLogger logger) {
-  doors().start(settings(), logger);
-  context::raw_clock::calibrate();
-  trace_requests.store(Event(EventId::kReqPost).enabled() || Event(EventId::kReqDone).enabled(),
-                       std::memory_order_relaxed);
-}
-
-void tell_loaded(const inner::Found& found, int api, const void* caller) {
+void tell_loaded(const inner::Found& found, int api, const std::string& verbs_problem,
+                 const config::Settings& settings) {
   const bool wraps = found.vtable != nullptr;
   const bool forgets = wraps && forgets_plugin(found.nccl_version);
   const std::string nccl = inner::version_text(found.nccl_version);
-  const std::string verbs_problem = doors().install_verbs(found, caller, settings());
 
   Event e(EventId::kPluginLoad, wraps && !forgets ? Severity::kInfo : Severity::kWarn);
   e.add("version", NND_VERSION).add("net_api", api);
@@ -111,30 +95,18 @@ void tell_loaded(const inner::Found& found, int api, const void* caller) {
                 "communicator then runs without it",
             "Set NCCL_NET_PLUGIN_REF_COUNT=1 in the job's environment.");
   e.emit();
-  tell_complaints();
+  tell_complaints(settings);
   if (!wraps) return;
   const std::lock_guard guard(line_lock);
   line = std::string(NND_VERSION) + " wraps " + found.name + " of " + found.module + " (net v" +
          std::to_string(api) + ", found by " + inner::to_string(found.method) + ")";
 }
 
-void tell_ready() noexcept try {
+void tell_ready(const std::string& hcas) {
   const std::lock_guard guard(line_lock);
   if (line.empty()) return;
-  const std::string hcas = doors().hca_summary();
   record::nccl_info(line + (hcas.empty() ? "" : "; " + hcas) + "; " + record::log_place());
   line.clear();
-} catch (...) {  // no memory for the line: the job goes on
 }
 
-std::uint32_t next_connection_id() noexcept {
-  static std::atomic<std::uint32_t> last{0};
-  return ++last;
-}
-
-std::uint32_t next_listen_id() noexcept {
-  static std::atomic<std::uint32_t> last{0};
-  return ++last;
-}
-
-}  // namespace nnd::net
+}  // namespace nnd::session

@@ -1,0 +1,58 @@
+// What this room asks of the rest of the house, as functions: plugin/session puts them in place
+// when the library is loaded, tests their own.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "context/gid.h"
+#include "inner/find.h"
+#include "nccl_abi/common.h"
+
+namespace nnd::net {
+
+// What the policy keeps from NCCL; by default nothing. Plain functions: asked at every connect.
+struct Refusal {
+  // The sentence with which whoever uses the network is to fail; null: the network may be used.
+  const char* (*sentence)() noexcept = []() noexcept -> const char* { return nullptr; };
+  // Every communicator is to fail, whether or not it uses the network.
+  bool (*at_init)() noexcept = []() noexcept { return false; };
+  // How many devices the transport has: with the sentence asked for afterwards.
+  void (*counted)(int ndev) noexcept = [](int) noexcept {};
+  // Seconds after which a connection that isn't ready is an error; 0: never.
+  double (*deadline_sec)() noexcept = []() noexcept { return 0.0; };
+};
+
+// The port that one of NCCL's devices stands for.
+struct PortFacts {
+  int number = 0;               // as verbs counts; 0: can't be told, nor can the rest
+  context::Gid gid{};           // which its connections will use
+  std::uint8_t link_layer = 0;  // as enum ibv link layers
+  std::uint8_t roce = 0;        // version of this GID
+};
+
+struct Dependencies {
+  // Forward everything and do nothing else.
+  std::function<bool()> disabled = [] { return false; };
+  // At each init, before the transport is looked for; a forked child starts anew.
+  std::function<void(nccl_abi::DebugLogger)> start = [](auto) {};
+  // The transport whose table has this version of the net API.
+  std::function<inner::Found(const void* caller, int api)> find = [](auto, auto) {
+    return inner::Found{};
+  };
+  // What this version's table wraps from now on, or why it wraps nothing and NCCL uses its own
+  // transport without us. Before the transport's init.
+  std::function<void(const inner::Found&, int api, const void* caller)> found = [](const auto&,
+                                                                                   auto, auto) {};
+  // After the transport's init.
+  std::function<void()> ready = [] {};
+  // By what getProperties told; nothing where no HCA has this name.
+  std::function<std::optional<PortFacts>(const std::string& name, int nccl_port)> port =
+      [](const auto&, auto) { return std::nullopt; };
+  Refusal refusal{};
+};
+Dependencies& dependencies();
+
+}  // namespace nnd::net
