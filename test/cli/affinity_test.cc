@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "cli/common/log_reader.h"
 #include "job/jobs.h"
 #include "softcuda/fabric_job.h"
 #include "support/catch.h"
+#include "support/event_log.h"
 #include "support/temp_dir.h"
 
 using namespace softcuda;
@@ -37,7 +37,7 @@ JobSpec shim_job(const TempDir& dir, const char* scenario, int nodes, int gpus) 
 
 std::vector<json> closed(const TempDir& dir, int rank) {
   std::vector<json> found;
-  for (auto& event : nnd::cli::read_log(dir.path() / ("rank" + std::to_string(rank) + ".jsonl")))
+  for (auto& event : nnd::test::read_log(dir.path() / ("rank" + std::to_string(rank) + ".jsonl")))
     if (event.at("ev") == "conn.close") found.push_back(std::move(event));
   return found;
 }

@@ -1,6 +1,8 @@
 // `nccl-net-diag rehearse` as a user calls it, on the emulated fabric.
 #include <poll.h>
 
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <set>
 
@@ -10,6 +12,7 @@
 
 using namespace nnd::cli_test;
 using nlohmann::json;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -123,6 +126,53 @@ address = "10.{h}.0.1/24"
   std::set<std::string> causes;
   for (const auto& trouble : result["troubles"]) causes.insert(trouble["cause"]);
   CHECK(causes.count("SUB-RAIL") == 1);
+}
+
+TEST_CASE("logs of an earlier run don't count, and what hides events is not obeyed", "[rehearse]") {
+  const TemporaryDir dir;
+  const auto logs = dir.path() / "logs";
+  std::vector<json> results;
+  for (const Variables& variables : {Variables{}, Variables{{"NCCL_NET_DIAG_EVENTS", "summary"},
+                                                            {"NCCL_NET_DIAG_DISABLE", "1"}}}) {
+    Tool tool(call({"--scenario", kRails, "--size", "64K", "--iterations", "2", "--logs", logs}),
+              variables);
+    const Outcome outcome = tool.wait();
+    INFO(outcome.err << outcome.out);
+    REQUIRE(outcome.exit_code == 0);
+    results.push_back(outcome.json());
+    check_paths(results.back(), 2);
+    CHECK(results.back()["troubles"].size() == 2);
+  }
+  CHECK(results[0]["connections"].size() == results[1]["connections"].size());
+  CHECK(results[0]["logs"] != results[1]["logs"]);
+  for (const auto& result : results) {
+    std::set<std::string> files;
+    for (const auto& file : fs::directory_iterator(result["logs"].get<std::string>()))
+      files.insert(file.path().filename());
+    CHECK(files == std::set<std::string>{"rank0.jsonl", "rank0.out", "rank1.jsonl", "rank1.out"});
+  }
+}
+
+TEST_CASE("nothing is written through links that lie among the logs", "[rehearse]") {
+  const TemporaryDir dir;
+  const auto victim = dir.file("victim", "untouched");
+  const auto logs = dir.path() / "logs";
+  fs::create_directory(logs);
+  for (const char* name : {"rank0.out", "rank0.jsonl", "rank1.out"})
+    fs::create_symlink(victim, logs / name);
+  const Outcome outcome =
+      run_tool(call({"--scenario", kRails, "--size", "64K", "--iterations", "1", "--logs", logs}));
+  INFO(outcome.err << outcome.out);
+  CHECK(outcome.exit_code == 0);
+  std::ifstream in(victim);
+  CHECK(std::string(std::istreambuf_iterator<char>(in), {}) == "untouched");
+
+  const auto open = dir.path() / "open";
+  fs::create_directory(open);
+  fs::permissions(open, fs::perms::all);
+  const Outcome refused = run_tool(call({"--scenario", kRails, "--logs", open}));
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.json()["error"]["kind"] == "logs");
 }
 
 TEST_CASE("Ctrl-C ends all ranks", "[rehearse]") {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <set>
 
-#include "cli/common/log_reader.h"
+#include "support/event_log.h"
 #include "driver/nccl_cache.h"
 
 namespace nnd::integration {
@@ -69,10 +69,10 @@ EmulatedJob::EmulatedJob(const std::string& scenario, int ranks,
 }
 
 std::vector<json> EmulatedJob::log(int rank) const {
-  return cli::read_log(log_dir() / ("rank" + std::to_string(rank) + ".jsonl"));
+  return test::read_log(log_dir() / ("rank" + std::to_string(rank) + ".jsonl"));
 }
 
-std::vector<json> EmulatedJob::logs() const { return cli::read_logs(log_dir()); }
+std::vector<json> EmulatedJob::logs() const { return test::read_logs(log_dir()); }
 
 void check_logs(const fs::path& dir) {
   const std::string command = "python3 " NND_VALIDATE_LOG " " + dir.string() + "/*.jsonl >&2";

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <thread>
 
-#include "cli/common/log_reader.h"
+#include "support/event_log.h"
 #include "integration/harness.h"
 #include "nccl_net_diag/events.h"
 #include "record/box.h"
@@ -104,7 +104,7 @@ class JobOnTmpfs {
 };
 
 std::vector<json> log(const fs::path& dir, int rank) {
-  return cli::read_log(dir / ("rank" + std::to_string(rank) + ".jsonl"));
+  return test::read_log(dir / ("rank" + std::to_string(rank) + ".jsonl"));
 }
 
 // How many of the lines that NCCL's logger was given have the text.
@@ -246,5 +246,5 @@ TEST_CASE("a memory cgroup at its limit: no black box on a tmpfs, and nobody is 
   CHECK(fs::exists(logs / (std::to_string(job->rank(1).pid()) + ".nndbox")));
   job->exit();
   check_logs(logs.path());
-  check_lives(cli::read_log(name + ".jsonl"), 4);
+  check_lives(test::read_log(name + ".jsonl"), 4);
 }

@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include "cli/common/log_reader.h"
+#include "support/event_log.h"
 
 namespace nnd::integration {
 
@@ -66,7 +66,7 @@ void Judged::end() {
 }
 
 std::vector<json> Judged::log(std::size_t index) const {
-  return cli::read_log(scratch_.path() / (judged_.at(index).mode + ".jsonl"));
+  return test::read_log(scratch_.path() / (judged_.at(index).mode + ".jsonl"));
 }
 
 std::vector<std::string> Judged::said(std::size_t index) const {

@@ -4,12 +4,16 @@
 #include <exception>
 
 #include "cli/check/command.h"
-#include "cli/demo/command.h"
 #include "cli/common/exit_code.h"
-#ifdef NND_PING
+#ifdef NND_HAS_DEMO
+#include "cli/demo/command.h"
+#endif
+#ifdef NND_HAS_PING
 #include "cli/ping/command.h"
 #endif
+#ifdef NND_HAS_REHEARSE
 #include "cli/rehearse/command.h"
+#endif
 #include "softcuda/job.h"
 
 namespace {
@@ -21,11 +25,15 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   int exit_code = nnd::cli::kFine;
   nnd::cli::add_check(app, exit_code);
+#ifdef NND_HAS_DEMO
   nnd::cli::add_demo(app, exit_code);
-#ifdef NND_PING
+#endif
+#ifdef NND_HAS_PING
   nnd::cli::add_ping(app, exit_code);
 #endif
+#ifdef NND_HAS_REHEARSE
   nnd::cli::add_rehearse(app, exit_code);
+#endif
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,5 +1,6 @@
-#include "cli/common/job_failures.h"
 #include "cli/rehearse/report.h"
+
+#include "cli/common/job_failures.h"
 #include "support/catch.h"
 
 using namespace nnd::cli;
@@ -11,6 +12,7 @@ json part(int rank, const std::string& host, double ms, json channels, json conn
   return {{"ranks",
            {{{"rank", rank},
              {"host", host},
+             {"done", true},
              {"nccl", 22809},
              {"network", "IB"},
              {"nccl_warnings", json::array()},
@@ -20,7 +22,14 @@ json part(int rank, const std::string& host, double ms, json channels, json conn
           {"connections", std::move(connections)},
           {"hcas", json::array()},
           {"troubles", json::array()},
-          {"failures", json::array()}};
+          {"failures", json::array()},
+          {"notes", json::array()}};
+}
+
+Rehearsal merge(const std::vector<json>& parts) {
+  std::vector<Part> typed;
+  for (const auto& one : parts) typed.push_back(part_from(Fields(one)));
+  return merge_parts(std::move(typed));
 }
 
 json channel(int number, const char* dir, int peer) {
@@ -35,11 +44,12 @@ json connection(int rank, const char* dir, int listen, int bytes) {
 }  // namespace
 
 TEST_CASE("both ends of a connection find each other, and the slowest rank counts", "[report]") {
-  const auto merged =
-      merge_parts({part(0, "a", 1, {channel(0, "send", 1), channel(1, "send", 1)},
-                        {connection(0, "send", 1, 10), connection(0, "send", 2, 20)}),
-                   part(1, "b", 2, {channel(0, "recv", 0), channel(1, "recv", 0)},
-                        {connection(1, "recv", 1, 10), connection(1, "recv", 2, 20)})});
+  const auto rehearsal =
+      merge({part(0, "a", 1, {channel(0, "send", 1), channel(1, "send", 1)},
+                  {connection(0, "send", 1, 10), connection(0, "send", 2, 20)}),
+             part(1, "b", 2, {channel(0, "recv", 0), channel(1, "recv", 0)},
+                  {connection(1, "recv", 1, 10), connection(1, "recv", 2, 20)})});
+  const auto merged = to_json(rehearsal);
   REQUIRE(merged["paths"].size() == 2);
   const auto& sends = merged["paths"][0];
   CHECK(sends["channels"] == json({0, 1}));
@@ -49,7 +59,7 @@ TEST_CASE("both ends of a connection find each other, and the slowest rank count
   REQUIRE(merged["collectives"].size() == 1);
   CHECK(merged["collectives"][0]["ms"] == 2);
   CHECK(merged["collectives"][0]["algorithm_gb_per_s"] == 0.005);
-  CHECK(render_rehearsal(merged).find("0-1") != std::string::npos);
+  CHECK(render(rehearsal).find("0-1") != std::string::npos);
 }
 
 TEST_CASE("a channel has the name of its net device, also of two HCAs that NCCL merged",
@@ -60,16 +70,25 @@ TEST_CASE("a channel has the name of its net device, also of two HCAs that NCCL 
   result.ranks[1].rank = 1;
   result.ranks[1].output =
       "vm:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [receive] via NET/IB/0\n";
-  const auto event = [](const char* kind, const char* proc, const char* more, json value) {
-    return json{{"ev", kind}, {"sev", "info"}, {"proc", proc}, {more, std::move(value)}};
+  const auto event = [](nnd::log::EventId id) {
+    nnd::log::Event out;
+    out.id = id;
+    out.proc = "0x1";
+    return out;
   };
-  const auto device = [](int index, const char* name) {
-    return json{{"index", index}, {"name", name}, {"port", 1}};
+  const auto device = [&](int index, const char* name) {
+    auto out = event(nnd::log::EventId::kNetDevice);
+    out.dev.index = index;
+    out.dev.name = name;
+    out.dev.port = 1;
+    return out;
   };
-  const auto part = report_part(result, 1, [](int) { return "a"; },
-                                {event("plugin.load", "0x1", "launch", {{"rank", 0}}),
-                                 event("net.device", "0x1", "dev", device(0, "mlx5_0")),
-                                 event("net.device", "0x1", "dev", device(2, "mlx5_0+mlx5_1"))});
+  nnd::log::Job job;
+  auto load = event(nnd::log::EventId::kPluginLoad);
+  load.launch.rank = 0;
+  for (const auto& one : {load, device(0, "mlx5_0"), device(2, "mlx5_0+mlx5_1")}) job.add(one);
+  const auto part = to_json(make_part(
+      result, 1, [](int) { return "a"; }, job, ""));
   CHECK(part["ranks"][0]["channels"][0]["hca"] == "mlx5_0+mlx5_1:1");
   CHECK(part["ranks"][1]["channels"][0]["hca"] == "net 0");  // its log is lost
 }
@@ -85,4 +104,32 @@ TEST_CASE("causes are told once, and not those of ranks that were only stopped",
   result.ranks[2].signal = 9;
   result.ranks[2].stopped = false;
   CHECK(failures_of(result, 60).back() == "rank 2: ended by signal 9 (Killed)");
+}
+
+TEST_CASE("what another task reports is read as it was sent, and nothing else is", "[report]") {
+  const auto sent = part(0, "a", 1, {channel(0, "send", 1)}, {connection(0, "send", 1, 10)});
+  CHECK(to_json(part_from(Fields(sent))) == sent);
+  const auto wrong = [&](const char* pointer, json value) {
+    auto changed = sent;
+    changed[json::json_pointer(pointer)] = std::move(value);
+    return changed;
+  };
+  for (const auto& one :
+       {json::object(), wrong("/ranks", 1), wrong("/ranks/0/rank", "x"), wrong("/ranks/0/rank", -1),
+        wrong("/ranks/0/collectives/0/ms", nullptr), wrong("/ranks/0/channels/0/dir", "up"),
+        wrong("/connections/0/link/listen", 1.5), wrong("/connections/0/bytes", -1),
+        wrong("/hcas", json::array({1})), wrong("/failures", json::array({json::object()}))}) {
+    INFO(one.dump());
+    CHECK_THROWS_AS(part_from(Fields(one)), BadMessage);
+  }
+  CHECK_THROWS_AS(Fields(json::array()), BadMessage);
+}
+
+TEST_CASE("an end whose rank nobody knows is no rank's peer", "[report]") {
+  auto nameless = connection(0, "recv", 1, 10);
+  nameless.erase("rank");
+  const auto rehearsal = merge({part(0, "a", 1, json::array(), {connection(0, "send", 1, 10), nameless})});
+  REQUIRE(rehearsal.paths.size() == 1);
+  CHECK(rehearsal.paths[0].peer_rank == -1);
+  CHECK(rehearsal.paths[0].peer_hca == "mlx5_0:1");
 }

@@ -1,7 +1,9 @@
+#include "cli/ping/result.h"
+
 #include "cli/common/call_error.h"
 #include "cli/ping/events.h"
-#include "cli/ping/result.h"
 #include "cli/ping/text.h"
+#include "log/line_parser.h"
 #include "support/catch.h"
 
 using namespace nnd::cli;
@@ -48,13 +50,29 @@ PingScope matrix(std::size_t planned, const std::string& ended = "") {
 
 const std::vector<json> kHosts{host("a", 1), host("b", 2)};
 
+// What an end reports of the events that it logged.
+json digest(const std::vector<json>& events) {
+  nnd::log::LineParser parser;
+  nnd::log::Event typed;
+  AttemptEvents out;
+  for (auto event : events) {
+    event["proc"] = "0x1";
+    auto line = event.dump();
+    const auto size = line.size();
+    line.resize(size + nnd::log::kLinePadding);
+    REQUIRE(parser.parse(std::string_view(line).substr(0, size), typed));
+    out.add(typed);
+  }
+  return to_json(out);
+}
+
 json done() {
   return {{"done", true},
           {"connect_ms", 1.5},
           {"verified_bytes", 100},
           {"latency", {{"bytes", 8}, {"samples", 10}, {"p50", 2.0}, {"p99", 3.0}}},
           {"streams", {{{"size", 65536}, {"gb_per_s", 1.25}}}},
-          {"events", digest_attempt({})}};
+          {"events", digest({})}};
 }
 
 json transition(int errno_or_0, const char* gid, const char* subnet) {
@@ -76,11 +94,13 @@ json failed(const std::vector<json>& events, bool late = false) {
           {"stage", "connect"},
           {"why", "the transport's accept returned 2"},
           {"late", late},
-          {"events", digest_attempt(events)}};
+          {"events", digest(events)}};
 }
 
-const json kCancelled{
-    {"done", false}, {"stage", "connect"}, {"why", "cancelled"}, {"events", digest_attempt({})}};
+const json kCancelled{{"done", false},
+                      {"stage", "connect"},
+                      {"why", "cancelled"},
+                      {"events", to_json(AttemptEvents{})}};
 
 PingPair pair(const std::string& from, const std::string& to) { return {0, 1, from, to}; }
 

@@ -8,14 +8,15 @@
 #include <optional>
 #include <string>
 
-#include "cli/demo/job.h"
-#include "cli/demo/report.h"
+#include "cli/common/event_json.h"
 #include "cli/common/exit_code.h"
 #include "cli/common/interrupt.h"
-#include "cli/common/log_reader.h"
 #include "cli/common/scratch_dir.h"
+#include "cli/demo/job.h"
+#include "cli/demo/report.h"
 #include "driver/error.h"
 #include "driver/nccl_cache.h"
+#include "log/reader.h"
 #include "softverbs/scenario.h"
 
 namespace nnd::cli {
@@ -85,9 +86,11 @@ int list_scenarios(bool as_json) {
   return kFine;
 }
 
-void print_result(const Options& options, const DemoJob& demo, nlohmann::json result,
-                  const std::vector<std::string>& failures) {
+void print_result(const Options& options, const DemoJob& demo, const log::Job& job,
+                  const log::Counts& counts, const std::vector<std::string>& failures) {
   if (options.json) {
+    auto result = to_json(job);
+    result["events"] = counts.events;
     result["logs"] = demo.log_dir.string();
     result["scenario"] = demo.scenario.string();
     result["failure"] = failures.empty()
@@ -97,11 +100,12 @@ void print_result(const Options& options, const DemoJob& demo, nlohmann::json re
     return;
   }
   fmt::print("Emulated fabric: {}\n{}\n", softverbs::load_scenario(demo.scenario).description,
-             options.mode == "off" ? "NCCL alone, without the shim." : render(result));
+             options.mode == "off" ? "NCCL alone, without the shim." : render(job));
   for (const auto& failure : failures) fmt::print("The job failed: {}\n", failure);
   if (failures.empty()) fmt::print("Every byte was checked where it arrived.\n");
-  fmt::print("Event logs: {0}/rank*.jsonl ({1} events); NCCL's own: {0}/rank*.out\n",
-             demo.log_dir.string(), result["events"].get<std::size_t>());
+  const auto lost = left_out(counts);
+  fmt::print("Event logs: {0}/rank*.jsonl ({1} events{2}{3}); NCCL's own: {0}/rank*.out\n",
+             demo.log_dir.string(), counts.events, lost.empty() ? "" : "; lines left out: ", lost);
 }
 
 int show(const Options& options) {
@@ -117,10 +121,12 @@ int show(const Options& options) {
   if (InterruptGuard::interrupted()) throw driver::Error("interrupted");
   // A job that fails has said why in its logs: they are shown all the same.
   logs.keep();
-  const auto result = digest(read_logs(demo.log_dir));
-  print_result(options, demo, result, failures);
+  log::Job job;
+  const auto counts =
+      log::read_logs({demo.log_dir}, [&](const log::Event& event) { job.add(event); });
+  print_result(options, demo, job, counts, failures);
   if (failures.empty()) return kFine;
-  return result["events"] == 0 && options.mode != "off" ? kNotExamined : kBroken;
+  return counts.events == 0 && options.mode != "off" ? kNotExamined : kBroken;
 }
 
 int run(const Options& options) {

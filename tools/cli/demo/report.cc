@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
-#include <tuple>
+#include <optional>
+#include <vector>
 
+#include "cli/common/event_json.h"
 #include "cli/common/text_table.h"
 
 namespace nnd::cli {
@@ -14,171 +15,172 @@ using nlohmann::json;
 
 namespace {
 
-using Key = std::tuple<std::string, int>;  // a process and its connection
-
-Key key_of(const json& event) { return {event.at("proc"), event.value("conn", 0)}; }
-
-std::string text(const json& object, const std::string& key, const std::string& missing = "-") {
-  if (!object.contains(key)) return missing;
-  const auto& value = object.at(key);
-  return value.is_string() ? value.get<std::string>() : value.dump();
+json process_json(const log::Process& process) {
+  return {{"host", process.host},
+          {"pid", process.pid},
+          {"proc", process.proc},
+          {"rank", process.rank.value_or(-1)},
+          {"version", process.version},
+          {"nccl", process.nccl_version},
+          {"net_api", process.net_api.value_or(0)},
+          {"wraps", process.wraps.name.empty() ? "nothing" : process.wraps.name},
+          {"found_by", process.wraps.method},
+          {"layers", process.layers},
+          {"log", process.log}};
 }
 
-std::string join(const json& words, const std::string& missing) {
-  std::string out;
-  for (const auto& word : words) out += (out.empty() ? "" : ", ") + word.get<std::string>();
-  return out.empty() ? missing : out;
+double qp_us(const log::Connection& connection) {
+  double sum = 0;
+  for (const auto& transition : connection.transitions) sum += transition.dur_us;
+  return sum;
 }
 
-json process_of(const json& load) {
-  const auto inner = load.value("inner", json::object());
-  return {{"host", load.at("host")},
-          {"pid", load.at("pid")},
-          {"proc", load.at("proc")},
-          {"rank", load.value("launch", json::object()).value("rank", -1)},
-          {"version", load.value("version", "")},
-          {"nccl", load.value("nccl_version", json())},
-          {"net_api", load.value("net_api", 0)},
-          {"wraps", inner.value("name", "nothing")},
-          {"found_by", inner.value("method", "")},
-          {"layers", load.value("layers", json::array())},
-          {"log", load.value("log", "")}};
-}
-
-json hca_of(const json& event) {
-  return {{"proc", event.at("proc")},
-          {"dev", event.at("dev")},
-          {"state", event.value("state", "")},
-          {"verdict", event.at("verdict")},
-          {"reasons", event.at("reasons")}};
-}
-
-// "INIT RTR RTS" of each of its QPs; the time is that of all transitions.
-void add_transition(json& connection, const json& event) {
-  const auto& qp = event.at("qp");
-  auto& states = connection["qps"][qp.at("num").dump()];
-  const bool failed = event.at("rc") != 0;
-  states.push_back(text(qp, "to") + (failed ? " failed (errno " + text(event, "errno") + ")" : ""));
-  connection["qp_us"] = connection.value("qp_us", 0.0) + event.at("dur_us").get<double>();
-}
-
-}  // namespace
-
-json digest(const std::vector<json>& events) {
-  json out{{"processes", json::array()},
-           {"hcas", json::array()},
-           {"connections", json::array()},
-           {"troubles", json::array()},
-           {"events", events.size()}};
-  std::map<Key, json> connections;
-  for (const auto& event : events) {
-    const std::string kind = event.at("ev");
-    auto* const connection = event.contains("conn") ? &connections[key_of(event)] : nullptr;
-    if (kind == "plugin.load") out["processes"].push_back(process_of(event));
-    if (kind == "hca.port") out["hcas"].push_back(hca_of(event));
-    if (event.at("sev") != "info") out["troubles"].push_back(event);
-    if (connection == nullptr) continue;
-    if (kind == "conn.open") {
-      for (const char* field : {"proc", "host", "conn", "dir", "link", "peer"})
-        if (event.contains(field)) (*connection)[field] = event.at(field);
-      (*connection)["dev"] = event.at("dev").value("name", "?");
-    } else if (kind == "conn.ready") {
-      (*connection)["ready_us"] = event.at("dur_us");
-    } else if (kind == "conn.close") {
-      for (const char* field : {"bytes", "completed", "failed", "lived_us"})
-        if (event.contains(field)) (*connection)[field] = event.at(field);
-    } else if (kind == "qp.transition") {
-      add_transition(*connection, event);
-    }
+// "INIT", "RTR", "RTS" of each of its QPs, by number.
+std::map<std::string, std::vector<std::string>> qp_states(const log::Connection& connection) {
+  std::map<std::string, std::vector<std::string>> out;
+  for (const auto& transition : connection.transitions) {
+    auto state = transition.qp.to;
+    if (transition.failed())
+      state += transition.error ? fmt::format(" failed (errno {})", *transition.error) : " failed";
+    out[std::to_string(transition.qp.num.value_or(0))].push_back(std::move(state));
   }
-  std::map<std::string, int> ranks;
-  for (const auto& process : out["processes"])
-    if (process.at("rank").is_number()) ranks[process.at("proc")] = process.at("rank");
-  std::map<std::tuple<int, std::string, int>, json> ordered;
-  for (auto& [key, connection] : connections)
-    if (connection.contains("dir"))
-      ordered[std::tuple_cat(std::tuple(ranks[std::get<0>(key)]), key)] = std::move(connection);
-  for (auto& [key, connection] : ordered) out["connections"].push_back(std::move(connection));
   return out;
 }
 
-namespace {
+json connection_json(const log::Process& process, std::uint64_t number,
+                     const log::Connection& connection) {
+  json out{{"proc", process.proc},
+           {"host", process.host},
+           {"conn", number},
+           {"dir", log::name_of(*connection.dir)},
+           {"dev", connection.dev.name.empty() ? "?" : connection.dev.name}};
+  if (!connection.link.proc.empty()) out["link"] = to_json(connection.link);
+  if (auto peer = to_json(connection.peer); !peer.empty()) out["peer"] = std::move(peer);
+  if (connection.ready_us) out["ready_us"] = *connection.ready_us;
+  if (connection.bytes) out["bytes"] = *connection.bytes;
+  if (connection.completed) out["completed"] = *connection.completed;
+  if (connection.failed) out["failed"] = *connection.failed;
+  if (connection.lived_us) out["lived_us"] = *connection.lived_us;
+  if (!connection.transitions.empty()) {
+    out["qps"] = qp_states(connection);
+    out["qp_us"] = qp_us(connection);
+  }
+  return out;
+}
 
-std::string process_lines(const json& digest) {
+json trouble_json(const log::Process& process, const log::Diagnosis& diagnosis) {
+  json out = to_json(diagnosis);
+  out["proc"] = process.proc;
+  out["host"] = process.host;
+  if (process.rank) out["rank"] = *process.rank;
+  return out;
+}
+
+std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
+
+template <typename T>
+std::string or_dash(const std::optional<T>& value) {
+  return value ? fmt::format("{}", *value) : "-";
+}
+
+std::string milliseconds(const std::optional<double>& us) {
+  return us ? fmt::format("{:.2f}", *us / 1000) : "-";
+}
+
+std::string process_lines(const log::Job& job) {
   std::string out;
-  for (const auto& process : digest.at("processes"))
-    out += fmt::format(
-        "rank {} (pid {} on {}): NCCL {}, net v{}, wraps {} (found by {}), layers: {}\n",
-        text(process, "rank"), text(process, "pid"), text(process, "host"), text(process, "nccl"),
-        text(process, "net_api"), text(process, "wraps"), text(process, "found_by"),
-        join(process.at("layers"), "-"));
+  for (const auto* process : job.processes())
+    if (process->loaded)
+      out += fmt::format(
+          "rank {} (pid {} on {}): NCCL {}, net v{}, wraps {} (found by {}), layers: {}\n",
+          or_dash(process->rank), process->pid, process->host, or_dash(process->nccl_version),
+          or_dash(process->net_api), process->wraps.name.empty() ? "nothing" : process->wraps.name,
+          or_dash(process->wraps.method),
+          or_dash(fmt::format("{}", fmt::join(process->layers, ", "))));
   return out;
 }
 
-std::map<std::string, std::string> ranks_by_process(const json& digest) {
-  std::map<std::string, std::string> out;
-  for (const auto& process : digest.at("processes"))
-    out[process.at("proc")] = text(process, "rank");
-  return out;
-}
-
-std::string hca_table(const json& digest, std::map<std::string, std::string>& ranks) {
+std::string hca_table(const log::Job& job) {
   TextTable table({"rank", "HCA", "port", "netdev", "link", "Gbit/s", "GID", "subnet", "state",
                    "verdict", "reasons"});
-  for (const auto& hca : digest.at("hcas")) {
-    const auto& dev = hca.at("dev");
-    table.add({ranks[hca.at("proc")], text(dev, "name"), text(dev, "port"), text(dev, "netdev"),
-               text(dev, "link_layer"), fmt::format("{:g}", dev.value("speed_mbps", 0) / 1000.0),
-               text(dev, "gid"), text(dev, "subnet"), text(hca, "state"), text(hca, "verdict"),
-               join(hca.at("reasons"), "-")});
-  }
+  for (const auto* process : job.processes())
+    for (const auto& hca : process->hcas)
+      table.add({or_dash(process->rank), or_dash(hca.dev.name), or_dash(hca.dev.port),
+                 or_dash(hca.dev.netdev), or_dash(hca.dev.link_layer),
+                 fmt::format("{:g}", static_cast<double>(hca.dev.speed_mbps.value_or(0)) / 1000),
+                 or_dash(hca.dev.gid), or_dash(hca.dev.subnet), or_dash(hca.state), hca.verdict,
+                 or_dash(fmt::format("{}", fmt::join(hca.reasons, ", ")))});
   return table.render();
 }
 
 // "2 x INIT RTR RTS", or each QP's way where they differ.
-std::string qp_ways(const json& connection) {
+std::string qp_ways(const log::Connection& connection) {
   std::map<std::string, int> ways;
-  const auto qps = connection.value("qps", json::object());
-  for (const auto& states : qps) {
-    std::string way;
-    for (const auto& state : states) way += (way.empty() ? "" : " ") + state.get<std::string>();
-    ++ways[way];
-  }
+  for (const auto& [qp, states] : qp_states(connection))
+    ++ways[fmt::format("{}", fmt::join(states, " "))];
   std::string out;
   for (const auto& [way, count] : ways)
     out += fmt::format("{}{} x {}", out.empty() ? "" : "; ", count, way);
   return out.empty() ? "none seen" : out;
 }
 
-std::string milliseconds(const json& connection, const char* field) {
-  if (!connection.contains(field)) return "-";
-  return fmt::format("{:.2f}", connection.at(field).get<double>() / 1000);
-}
-
-std::string connection_table(const json& digest, std::map<std::string, std::string>& ranks) {
+std::string connection_table(const log::Job& job) {
   TextTable table(
       {"rank", "conn", "dir", "HCA", "QPs", "QP ms", "ready ms", "bytes", "requests", "failed"});
-  for (const auto& connection : digest.at("connections"))
-    table.add({ranks[connection.at("proc")], text(connection, "conn"), text(connection, "dir"),
-               text(connection, "dev"), qp_ways(connection), milliseconds(connection, "qp_us"),
-               milliseconds(connection, "ready_us"), text(connection, "bytes"),
-               text(connection, "completed"), text(connection, "failed")});
+  for (const auto* process : job.processes())
+    for (const auto& [number, connection] : process->connections) {
+      if (!connection.dir) continue;
+      const auto& qps = connection.transitions;
+      table.add({or_dash(process->rank), std::to_string(number), log::name_of(*connection.dir),
+                 or_dash(connection.dev.name), qp_ways(connection),
+                 milliseconds(qps.empty() ? std::nullopt : std::optional(qp_us(connection))),
+                 milliseconds(connection.ready_us), or_dash(connection.bytes),
+                 or_dash(connection.completed), or_dash(connection.failed)});
+    }
   return table.render();
+}
+
+std::string troubles(const log::Job& job) {
+  std::string out;
+  for (const auto* process : job.processes())
+    for (const auto& diagnosis : process->diagnoses)
+      if (diagnosis.severity != log::Severity::kInfo)
+        out += fmt::format("  rank {} {} {}: {} {}\n", or_dash(process->rank),
+                           nccl_net_diag::severity_name(diagnosis.severity),
+                           or_dash(diagnosis.cause), or_dash(diagnosis.msg), diagnosis.fix);
+  return out;
 }
 
 }  // namespace
 
-std::string render(const json& digest) {
-  auto ranks = ranks_by_process(digest);
-  std::string out = process_lines(digest);
-  out += "\nHCAs\n" + hca_table(digest, ranks);
-  out += "\nConnections\n" + connection_table(digest, ranks);
-  const auto& troubles = digest.at("troubles");
-  out += fmt::format("\nWarnings and errors: {}\n", troubles.empty() ? "none" : "");
-  for (const auto& event : troubles)
-    out += fmt::format("  rank {} {} {}: {} {}\n", ranks[event.at("proc")], text(event, "sev"),
-                       text(event, "cause"), text(event, "msg"), text(event, "fix", ""));
+json to_json(const log::Job& job) {
+  json out{{"processes", json::array()},
+           {"hcas", json::array()},
+           {"connections", json::array()},
+           {"troubles", json::array()}};
+  for (const auto* process : job.processes()) {
+    if (process->loaded) out["processes"].push_back(process_json(*process));
+    for (const auto& hca : process->hcas)
+      out["hcas"].push_back({{"proc", process->proc},
+                             {"dev", to_json(hca.dev)},
+                             {"state", hca.state},
+                             {"verdict", hca.verdict},
+                             {"reasons", hca.reasons}});
+    for (const auto& [number, connection] : process->connections)
+      if (connection.dir)
+        out["connections"].push_back(connection_json(*process, number, connection));
+    for (const auto& diagnosis : process->diagnoses)
+      if (diagnosis.severity != log::Severity::kInfo)
+        out["troubles"].push_back(trouble_json(*process, diagnosis));
+  }
   return out;
+}
+
+std::string render(const log::Job& job) {
+  const auto said = troubles(job);
+  return process_lines(job) + "\nHCAs\n" + hca_table(job) + "\nConnections\n" +
+         connection_table(job) +
+         fmt::format("\nWarnings and errors: {}\n{}", said.empty() ? "none" : "", said);
 }
 
 }  // namespace nnd::cli

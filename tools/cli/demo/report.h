@@ -1,17 +1,17 @@
-// What a job's event logs say, as tables for a person or as JSON. Everything is read from events.
+// What a job's event logs say, as tables for a person or as JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
+
+#include "log/job.h"
 
 namespace nnd::cli {
 
-// {"processes", "hcas", "connections", "troubles", "events"}: one object per process, HCA port,
-// connection, and event of severity warn or error.
-nlohmann::json digest(const std::vector<nlohmann::json>& events);
+// {"processes", "hcas", "connections", "troubles"}: one object per process, HCA port, connection,
+// and event of severity warn or error; by rank.
+nlohmann::json to_json(const log::Job& job);
 
-// The digest as text.
-std::string render(const nlohmann::json& digest);
+std::string render(const log::Job& job);
 
 }  // namespace nnd::cli

@@ -1,7 +1,7 @@
 #include "cli/ping/events.h"
 
-#include <array>
-#include <string>
+#include "cli/common/event_json.h"
+#include "log/reader.h"
 
 namespace nnd::cli {
 
@@ -11,59 +11,65 @@ namespace {
 
 constexpr std::size_t kMostTroubles = 32;
 
-std::string kind_of(const json& event) { return event.value("ev", ""); }
-
-bool of_pair(const json& event) {
-  const auto kind = kind_of(event);
-  return event.contains("conn") || kind == "wc.error" || kind == "port.event";
+bool of_pair(const log::Event& event) {
+  return event.conn || event.id == log::EventId::kWcError || event.id == log::EventId::kPortEvent;
 }
 
-json brief(const json& event) {
-  json out;
-  for (const char* key : {"ev", "sev", "dir", "rule", "cause", "msg", "fix", "errno", "verb",
-                          "stage", "rc", "dev", "peer", "dur_us"})
-    if (event.contains(key)) out[key] = event.at(key);
-  if (const auto wc = event.find("wc"); wc != event.end()) {
-    out["status"] = wc->value("status", 0);
-    out["status_name"] = wc->value("status_name", "");
-  }
-  if (const auto qp = event.find("qp"); qp != event.end() && qp->contains("to"))
-    out["to"] = qp->at("to");
+json list_json(const std::vector<log::Diagnosis>& list) {
+  json out = json::array();
+  for (const auto& one : list) out.push_back(to_json(one));
   return out;
-}
-
-// Which says most: the verb that failed, the completion, the end of the connection.
-int weight(const json& event) {
-  const auto kind = kind_of(event);
-  if (kind == "qp.transition" && event.value("rc", 0) != 0) return 4;
-  if (kind == "wc.error") return 3;
-  if (kind == "mr.register" && event.value("sev", "") != "info") return 2;
-  return kind == "conn.fail" ? 1 : 0;
 }
 
 }  // namespace
 
-json digest_attempt(const std::vector<json>& events) {
-  json out{{"own", nullptr},   {"peer", nullptr},        {"path_mtu", nullptr},
-           {"first", nullptr}, {"rules", json::array()}, {"troubles", json::array()}};
-  int best = 0;
-  for (const auto& event : events) {
-    if (!of_pair(event)) continue;
-    const auto kind = kind_of(event);
-    if (kind == "qp.transition" && event.contains("dev") && event.at("dev").contains("gid") &&
-        (out["own"].is_null() || event.at("rc") != 0)) {
-      out["own"] = event.at("dev");
-      out["peer"] = event.value("peer", json());
-      out["path_mtu"] = event.at("qp").value("path_mtu", json());
-    }
-    if (const int now = weight(event); now > best) {
-      best = now;
-      out["first"] = brief(event);
-    }
-    if (kind.starts_with("policy.")) out["rules"].push_back(brief(event));
-    if (event.value("sev", "info") != "info" && out["troubles"].size() < kMostTroubles)
-      out["troubles"].push_back(brief(event));
+void AttemptEvents::add(const log::Event& event) {
+  if (!of_pair(event)) return;
+  const bool failed = event.rc.value_or(0) != 0;
+  if (event.id == log::EventId::kQpTransition && !event.dev.gid.empty() && (!used || failed))
+    used = {event.dev,   event.peer,
+            event.qp,    event.rc.value_or(0),
+            event.error, event.dur_us.value_or(0)};
+  const auto said = log::diagnosis_of(event);
+  if (log::evidence(said) > (first ? log::evidence(*first) : 0)) first = said;
+  if (event.id == log::EventId::kPolicyWarn || event.id == log::EventId::kPolicyRefuse)
+    rules.push_back(said);
+  if (event.severity != log::Severity::kInfo && troubles.size() < kMostTroubles)
+    troubles.push_back(said);
+}
+
+AttemptEvents read_attempt(const std::filesystem::path& log) {
+  AttemptEvents out;
+  try {
+    log::read_logs({log}, [&](const log::Event& event) { out.add(event); });
+  } catch (const log::ReadError&) {
   }
+  return out;
+}
+
+json to_json(const AttemptEvents& events) {
+  json out{{"own", nullptr},
+           {"path_mtu", nullptr},
+           {"first", nullptr},
+           {"rules", list_json(events.rules)},
+           {"troubles", list_json(events.troubles)}};
+  if (events.used) {
+    out["own"] = to_json(events.used->dev);
+    if (events.used->qp.path_mtu) out["path_mtu"] = *events.used->qp.path_mtu;
+  }
+  if (events.first) out["first"] = to_json(*events.first);
+  return out;
+}
+
+AttemptEvents attempt_events_from(const Fields& fields) {
+  AttemptEvents out;
+  if (const auto own = fields.object_if("own")) {
+    out.used.emplace().dev = dev_from(*own);
+    out.used->qp.path_mtu = fields.number_if<int>("path_mtu");
+  }
+  if (const auto first = fields.object_if("first")) out.first = diagnosis_from(*first);
+  for (const auto& rule : fields.objects("rules")) out.rules.push_back(diagnosis_from(rule));
+  for (const auto& one : fields.objects("troubles")) out.troubles.push_back(diagnosis_from(one));
   return out;
 }
 

@@ -40,8 +40,8 @@ class PingRank {
   // "nccl_path", "devices": [properties], "init_rc"}.
   nlohmann::json load();
 
-  // Ends the process, kindly or not; the events that it logged.
-  std::vector<nlohmann::json> end();
+  // Ends the process, or kills it where it does not end; its event log, which may be missing.
+  std::filesystem::path end();
   std::string last_words();  // NCCL's last warning, empty where there is none
 
  private:
@@ -68,7 +68,7 @@ class PingHalf {
   // {"handle"}, or a report where it came no further.
   nlohmann::json prepare(const std::string& hca, int dev);
   // The report: {"done", "stage", "rc", "late", "why", "connect_ms", "verified_bytes", "latency",
-  // "streams": [...], "events": digest_attempt's}. Members that were not reached are missing.
+  // "streams": [...], "events": to_json(AttemptEvents)}. Members that were not reached are missing.
   nlohmann::json go(const PingRequest& request);
   nlohmann::json cancel();  // the report
 

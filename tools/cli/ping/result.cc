@@ -9,6 +9,7 @@
 #include <set>
 
 #include "cli/common/call_error.h"
+#include "cli/common/event_json.h"
 #include "cli/common/exit_code.h"
 #include "config/nearest.h"
 
@@ -78,13 +79,6 @@ json end_of(const json& host, const std::string& port, const json& report) {
   return out;
 }
 
-int weight(const json& event) {
-  const auto kind = event.value("ev", "");
-  if (kind == "qp.transition") return 4;
-  if (kind == "wc.error") return 3;
-  return kind == "conn.fail" ? 1 : 2;
-}
-
 // The end that knows best why it failed.
 struct Told {
   json event;
@@ -97,8 +91,10 @@ Told told_by(const json& from, const json& to) {
   for (const auto& [end, report] :
        {std::pair<const char*, const json&>("from", from), {"to", to}}) {
     const auto first = report.value("events", json::object()).value("first", json());
-    if (!first.is_object() || weight(first) <= best) continue;
-    best = weight(first);
+    if (!first.is_object()) continue;
+    const int says = log::evidence(diagnosis_from(Fields(first)));
+    if (says <= best) continue;
+    best = says;
     out = {first, end};
   }
   return out;

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "cli/common/call_error.h"
+#include "cli/common/checked_json.h"
 #include "cli/common/exit_code.h"
 #include "cli/ping/agent.h"
 #include "cli/ping/result.h"
@@ -109,6 +110,9 @@ json conduct(const PingRun& run, std::vector<Wire> wires) {
     conductor.end("finished");
   } catch (const PingEnded& end) {
     scope.ended = end.what();
+    conductor.end(scope.ended);
+  } catch (const BadMessage&) {
+    scope.ended = "a host answered what makes no sense";
     conductor.end(scope.ended);
   } catch (const json::exception&) {
     scope.ended = "a host answered what makes no sense";

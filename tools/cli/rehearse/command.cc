@@ -1,9 +1,17 @@
 #include "cli/rehearse/command.h"
 
 #include <fmt/format.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -12,9 +20,9 @@
 #include "cli/common/exit_code.h"
 #include "cli/common/find_nccl.h"
 #include "cli/common/interrupt.h"
+#include "cli/common/scratch_dir.h"
 #include "cli/rehearse/report.h"
 #include "cli/rehearse/run.h"
-#include "cli/common/scratch_dir.h"
 #include "fabric/fabric.h"
 
 namespace nnd::cli {
@@ -92,43 +100,82 @@ std::function<bool()> watch(bool quiet, double deadline_sec) {
   };
 }
 
-void add_verdict(json& merged) {
-  for (const auto& network : merged["networks"])
-    if (network == "Socket")
-      merged["failures"].push_back(
-          "NCCL went over TCP (its Socket network) and left the HCAs alone; the HCAs' verdicts and "
-          "the warnings say why");
+void add_verdict(Rehearsal& rehearsal) {
+  if (rehearsal.networks.contains("Socket"))
+    rehearsal.all.failures.push_back(
+        "NCCL went over TCP (its Socket network) and left the HCAs alone; the HCAs' verdicts and "
+        "the warnings say why");
 }
 
-int exit_code_of(const json& merged) {
-  bool loaded = false, refused = false;
-  for (const auto& rank : merged.at("ranks")) loaded = loaded || rank.at("nccl") != 0;
-  for (const auto& event : merged.at("troubles")) refused = refused || event.at("sev") == "error";
-  if (!loaded) return kNotExamined;
-  return merged.at("failures").empty() && !refused ? kFine : kBroken;
+std::size_t refusals(const Rehearsal& rehearsal) {
+  const auto& troubles = rehearsal.all.troubles;
+  return static_cast<std::size_t>(std::count_if(
+      troubles.begin(), troubles.end(),
+      [](const Trouble& trouble) { return trouble.diagnosis.severity == log::Severity::kError; }));
 }
 
-int print_result(const Options& options, json merged) {
-  add_verdict(merged);
-  const int code = exit_code_of(merged);
-  merged["ok"] = code == kFine;
-  merged["nccl"] = options.plan.nccl;
-  merged["not_shown"] = kNotShown;
-  if (!options.logs.empty()) merged["logs"] = options.logs;
+int exit_code_of(const Rehearsal& rehearsal) {
+  const auto& ranks = rehearsal.all.ranks;
+  if (std::none_of(ranks.begin(), ranks.end(),
+                   [](const RankReport& rank) { return rank.nccl != 0; }))
+    return kNotExamined;
+  return rehearsal.all.failures.empty() && refusals(rehearsal) == 0 ? kFine : kBroken;
+}
+
+// The last sentence: how it ended.
+std::string verdict(const Rehearsal& rehearsal) {
+  if (!rehearsal.all.failures.empty()) return "The rehearsal failed.";
+  const std::string right =
+      "Every byte was right where it arrived, from host memory; GPU memory and GPUDirect were not "
+      "used.";
+  const auto refused = refusals(rehearsal);
+  if (refused == 0) return right;
+  return fmt::format("{} But something was refused or went wrong on the way: {} error{} above.",
+                     right, refused, refused == 1 ? "" : "s");
+}
+
+int print_result(const Options& options, Rehearsal rehearsal, const std::string& logs) {
+  add_verdict(rehearsal);
+  const int code = exit_code_of(rehearsal);
   if (options.json) {
-    fmt::print("{}\n", merged.dump(2));
+    auto out = to_json(rehearsal);
+    out["ok"] = code == kFine;
+    out["nccl"] = options.plan.nccl;
+    out["not_shown"] = kNotShown;
+    if (!logs.empty()) out["logs"] = logs;
+    fmt::print("{}\n", out.dump(2, ' ', false, json::error_handler_t::replace));
     return code;
   }
-  fmt::print("{} ranks with {}\n\n{}", merged.at("ranks").size(), options.plan.nccl,
-             render_rehearsal(merged));
-  for (const auto& failure : merged.at("failures"))
-    fmt::print("FAILED: {}\n", failure.get<std::string>());
-  if (code == kFine)
-    fmt::print(
-        "Every byte was right where it arrived, from host memory; GPU memory and GPUDirect "
-        "were not used.\n");
-  if (!options.logs.empty()) fmt::print("Logs: {}\n", options.logs);
+  fmt::print("{} ranks with {}\n\n{}", rehearsal.all.ranks.size(), options.plan.nccl,
+             render(rehearsal));
+  for (const auto& failure : rehearsal.all.failures) fmt::print("FAILED: {}\n", failure);
+  fmt::print("{}\n", verdict(rehearsal));
+  if (!logs.empty()) fmt::print("Logs: {}\n", logs);
   return code;
+}
+
+// A new directory for this run's logs below the one that the user named, so that neither another
+// run's logs nor anybody's links are in it.
+std::string make_log_dir(const std::string& wanted) {
+  std::error_code error;
+  fs::create_directories(wanted, error);
+  struct stat about {};
+  if (stat(wanted.c_str(), &about) != 0 || !S_ISDIR(about.st_mode))
+    throw CallError(kWrongCall, "logs", wanted + " is no directory and cannot be made one", wanted);
+  const bool others_write = (about.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+  if ((about.st_uid != geteuid() && about.st_uid != 0) ||
+      (others_write && (about.st_mode & S_ISVTX) == 0))
+    throw CallError(kWrongCall, "logs",
+                    wanted + " belongs to another user, or others can change what is in it",
+                    wanted);
+  std::array<char, 32> time{};
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  std::strftime(time.data(), time.size(), "%Y%m%d-%H%M%S", gmtime_r(&now, &utc));
+  auto name = fmt::format("{}/{}.XXXXXX", wanted, time.data());
+  if (mkdtemp(name.data()) == nullptr)
+    throw CallError(kWrongCall, "logs", fmt::format("{}: {}", name, std::strerror(errno)), wanted);
+  return name;
 }
 
 int rehearse(Options& options) {
@@ -150,16 +197,17 @@ int rehearse(Options& options) {
   if (task) plan.first_gpu = task->local_task * plan.ranks;
   plan.gpus = plan.first_gpu + plan.ranks;
   const ScratchDir scratch("rehearse");
-  plan.log_dir = options.logs.empty() ? (scratch.path() / "logs").string() : options.logs;
+  const auto logs = options.logs.empty() ? std::string() : make_log_dir(options.logs);
+  plan.log_dir = logs.empty() ? (scratch.path() / "logs").string() : logs;
   fs::create_directories(plan.log_dir);
   const RehearseRun run{plan, options.scenario, scratch.path().string(),
                         watch(options.quiet, plan.deadline_sec), [&](const json& event) {
                           if (!options.quiet) show_progress(event);
                         }};
-  auto merged = task ? run_as_task(run, *task, root) : run_on_this_host(run);
+  auto rehearsal = task ? run_as_task(run, *task, root) : run_on_this_host(run);
   if (InterruptGuard::interrupted()) throw CallError(kNotExamined, "interrupted", "interrupted");
-  if (!task || task->task == 0) return print_result(options, std::move(merged));
-  return exit_code_of(merged);
+  if (!task || task->task == 0) return print_result(options, std::move(rehearsal), logs);
+  return exit_code_of(rehearsal);
 }
 
 int fail(const Options& options, const CallError& error) {
@@ -216,8 +264,10 @@ void add_rehearse(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_option("--scenario", options->scenario,
                       "an emulated fabric (TOML) instead of this machine's HCAs");
-  command->add_option("--logs", options->logs,
-                      "directory where event logs and NCCL's output stay (default: not kept)");
+  command->add_option(
+      "--logs", options->logs,
+      "directory below which event logs and NCCL's output stay, in a new directory of "
+      "each run (default: not kept)");
   command->add_flag("--json", options->json, "the result as JSON");
   command->add_flag("--quiet", options->quiet, "no progress on stderr");
   command->callback([options, nodes, &exit_code] {

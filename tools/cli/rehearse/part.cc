@@ -1,11 +1,14 @@
-#include <algorithm>
-#include <map>
-#include <set>
-#include <tuple>
+#include "cli/rehearse/part.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "cli/common/event_json.h"
 #include "cli/common/job_failures.h"
 #include "cli/common/nccl_lines.h"
-#include "cli/rehearse/report.h"
 
 namespace nnd::cli {
 
@@ -16,19 +19,17 @@ namespace {
 using HostOf = std::function<std::string(int)>;
 
 // Each collective and size is run twice, the first time to warm up.
-json collectives_of(const softcuda::RankResult& rank) {
-  json rows = json::array();
+std::vector<CollectiveRun> collectives_of(const softcuda::RankResult& rank) {
+  std::vector<CollectiveRun> out;
   bool warm = false;
   for (const auto& event : rank.events) {
     if (event.at("event") != "collective") continue;
     if (warm)
-      rows.push_back({{"collective", event.at("collective")},
-                      {"bytes", event.at("bytes")},
-                      {"iterations", event.at("iterations")},
-                      {"ms", event.at("ms")}});
+      out.push_back(
+          {event.at("collective"), event.at("bytes"), event.at("iterations"), event.at("ms")});
     warm = !warm;
   }
-  return rows;
+  return out;
 }
 
 int nccl_version_of(const softcuda::RankResult& rank) {
@@ -37,115 +38,180 @@ int nccl_version_of(const softcuda::RankResult& rank) {
   return 0;
 }
 
-std::string hca_name(const json& dev) {
-  return dev.value("name", "?") + ":" + std::to_string(dev.value("port", 1));
+const log::Process* process_of(const log::Job& job, int rank) {
+  for (const auto* process : job.processes())
+    if (process->rank == rank) return process;
+  return nullptr;
 }
 
-// By the process's random number; -1 where no launcher's variable told it.
-std::map<std::string, int> ranks_of(const std::vector<json>& events) {
-  std::map<std::string, int> ranks;
-  for (const auto& event : events)
-    if (event.at("ev") == "plugin.load")
-      ranks[event.at("proc")] = event.value("launch", json::object()).value("rank", -1);
-  return ranks;
-}
-
-// NCCL's net devices by rank and index; two merged HCAs are one: "mlx5_0+mlx5_1:1".
-using NetDevices = std::map<std::pair<int, int>, std::string>;
-
-NetDevices net_devices_of(const std::vector<json>& events) {
-  auto ranks = ranks_of(events);
-  NetDevices found;
-  for (const auto& event : events)
-    if (event.at("ev") == "net.device") {
-      const auto& dev = event.at("dev");
-      found[{ranks[event.at("proc")], dev.at("index").get<int>()}] = hca_name(dev);
-    }
-  return found;
-}
-
-json channels_of(const NcclLines& lines, int rank, const NetDevices& devices) {
-  json rows = json::array();
+std::vector<ChannelUse> channels_of(const NcclLines& lines, int rank, const log::Process* process) {
+  std::vector<ChannelUse> out;
   for (const auto& channel : lines.channels) {
     if ((channel.sends ? channel.from : channel.to) != rank) continue;
-    const auto device = devices.find({rank, channel.device});
-    rows.push_back({{"channel", channel.channel},
-                    {"dir", channel.sends ? "send" : "recv"},
-                    {"peer_rank", channel.sends ? channel.to : channel.from},
-                    {"hca", device != devices.end() ? device->second
-                                                    : "net " + std::to_string(channel.device)}});
+    std::string hca = fmt::format("net {}", channel.device);
+    if (process != nullptr)
+      if (const auto dev = process->net_devices.find(channel.device);
+          dev != process->net_devices.end())
+        hca = dev->second.port_name();
+    out.push_back({channel.channel, channel.sends ? channel.to : channel.from,
+                   channel.sends ? log::Direction::kSend : log::Direction::kRecv, std::move(hca)});
   }
-  return rows;
+  return out;
 }
 
-json rank_row(const softcuda::RankResult& rank, const std::string& host,
-              const NetDevices& devices) {
+RankReport rank_report(const softcuda::RankResult& rank, const std::string& host,
+                       const log::Job& job) {
   const auto lines = read_nccl_lines(rank.output);
-  return {{"rank", rank.rank},
-          {"host", host},
-          {"done", rank.done},
-          {"nccl", nccl_version_of(rank)},
-          {"network", lines.network},
-          {"nccl_warnings", lines.warnings},
-          {"collectives", collectives_of(rank)},
-          {"channels", channels_of(lines, rank.rank, devices)}};
+  return {rank.rank,
+          host,
+          rank.done,
+          nccl_version_of(rank),
+          lines.network,
+          lines.warnings,
+          collectives_of(rank),
+          channels_of(lines, rank.rank, process_of(job, rank.rank))};
 }
 
-json connections_of(const std::vector<json>& events, const HostOf& host_of) {
-  auto ranks = ranks_of(events);
-  std::map<std::pair<std::string, int>, json> found;
-  for (const auto& event : events) {
-    const std::string kind = event.at("ev");
-    if (!event.contains("conn") ||
-        (kind != "conn.open" && kind != "conn.ready" && kind != "conn.close"))
-      continue;
-    const std::string proc = event.at("proc");
-    json& row = found[{proc, event.at("conn").get<int>()}];
-    row["rank"] = ranks[proc];
-    row["host"] = host_of(ranks[proc]);
-    for (const char* field : {"dir", "link", "channel", "bytes", "failed"})
-      if (event.contains(field)) row[field] = event.at(field);
-    if (kind == "conn.ready") row["ready_us"] = event.at("dur_us");
-    if (event.contains("dev")) row["hca"] = hca_name(event.at("dev"));
-  }
-  json rows = json::array();
-  for (auto& [key, row] : found)
-    if (row.contains("dir")) rows.push_back(std::move(row));
-  return rows;
-}
-
-// One row per host, HCA and port, however many ranks saw it.
-json hcas_of(const std::vector<json>& events, const HostOf& host_of) {
-  auto ranks = ranks_of(events);
-  std::set<std::pair<std::string, std::string>> seen;
-  json rows = json::array();
-  for (const auto& event : events) {
-    if (event.at("ev") != "hca.port") continue;
-    const auto& dev = event.at("dev");
-    const auto host = host_of(ranks[event.at("proc")]);
-    if (!seen.insert({host, hca_name(dev)}).second) continue;
-    rows.push_back({{"host", host},
-                    {"dev", dev},
-                    {"verdict", event.at("verdict")},
-                    {"reasons", event.at("reasons")}});
-  }
-  return rows;
+ConnectionReport connection_report(const log::Process& process, const std::string& host,
+                                   const log::Connection& connection) {
+  return {process.rank,
+          host,
+          connection.dev.name.empty() ? "?" : connection.dev.port_name(),
+          *connection.dir,
+          connection.link,
+          connection.channel,
+          connection.ready_us,
+          connection.bytes,
+          connection.failed};
 }
 
 }  // namespace
 
-json report_part(const softcuda::JobResult& result, double deadline_sec, const HostOf& host_of,
-                 const std::vector<json>& log_events) {
-  json out{{"ranks", json::array()},
-           {"connections", connections_of(log_events, host_of)},
-           {"hcas", hcas_of(log_events, host_of)},
-           {"troubles", json::array()},
-           {"failures", failures_of(result, deadline_sec)}};
-  const NetDevices devices = net_devices_of(log_events);
+Part make_part(const softcuda::JobResult& result, double deadline_sec, const HostOf& host_of,
+               const log::Job& job, const std::string& left_out) {
+  Part out;
+  out.failures = failures_of(result, deadline_sec);
   for (const auto& rank : result.ranks)
-    out["ranks"].push_back(rank_row(rank, host_of(rank.rank), devices));
-  for (const auto& event : log_events)
-    if (event.at("sev") != "info") out["troubles"].push_back(event);
+    out.ranks.push_back(rank_report(rank, host_of(rank.rank), job));
+  std::set<std::pair<std::string, std::string>> seen;
+  std::size_t more = 0;
+  for (const auto* process : job.processes()) {
+    const auto host = process->rank ? host_of(*process->rank) : process->host;
+    for (const auto& hca : process->hcas)
+      if (seen.insert({host, hca.dev.port_name()}).second)
+        out.hcas.push_back({host, hca.verdict, hca.dev, hca.reasons});
+    for (const auto& [number, connection] : process->connections)
+      if (connection.dir) out.connections.push_back(connection_report(*process, host, connection));
+    for (const auto& diagnosis : process->diagnoses) {
+      if (diagnosis.severity == log::Severity::kInfo) continue;
+      if (out.troubles.size() < kMostTroubles)
+        out.troubles.push_back({host, process->rank, diagnosis});
+      else
+        ++more;
+    }
+  }
+  if (more != 0) out.notes.push_back(fmt::format("{} more warnings and refusals", more));
+  if (!left_out.empty()) out.notes.push_back("lines of the event logs left out: " + left_out);
+  return out;
+}
+
+json to_json(const RankReport& rank) {
+  json collectives = json::array(), channels = json::array();
+  for (const auto& run : rank.collectives)
+    collectives.push_back({{"collective", run.collective},
+                           {"bytes", run.bytes},
+                           {"iterations", run.iterations},
+                           {"ms", run.ms}});
+  for (const auto& use : rank.channels)
+    channels.push_back({{"channel", use.channel},
+                        {"dir", log::name_of(use.dir)},
+                        {"peer_rank", use.peer_rank},
+                        {"hca", use.hca}});
+  return {{"rank", rank.rank},
+          {"host", rank.host},
+          {"done", rank.done},
+          {"nccl", rank.nccl},
+          {"network", rank.network},
+          {"nccl_warnings", rank.nccl_warnings},
+          {"collectives", std::move(collectives)},
+          {"channels", std::move(channels)}};
+}
+
+json to_json(const ConnectionReport& connection) {
+  json out{
+      {"host", connection.host}, {"hca", connection.hca}, {"dir", log::name_of(connection.dir)}};
+  if (connection.rank) out["rank"] = *connection.rank;
+  if (!connection.link.proc.empty()) out["link"] = to_json(connection.link);
+  if (connection.channel) out["channel"] = *connection.channel;
+  if (connection.ready_us) out["ready_us"] = *connection.ready_us;
+  if (connection.bytes) out["bytes"] = *connection.bytes;
+  if (connection.failed) out["failed"] = *connection.failed;
+  return out;
+}
+
+json to_json(const HcaReport& hca) {
+  return {{"host", hca.host},
+          {"dev", to_json(hca.dev)},
+          {"verdict", hca.verdict},
+          {"reasons", hca.reasons}};
+}
+
+json to_json(const Trouble& trouble) {
+  json out = to_json(trouble.diagnosis);
+  out["host"] = trouble.host;
+  if (trouble.rank) out["rank"] = *trouble.rank;
+  return out;
+}
+
+json to_json(const Part& part) {
+  json out{{"ranks", json::array()},    {"connections", json::array()}, {"hcas", json::array()},
+           {"troubles", json::array()}, {"failures", part.failures},    {"notes", part.notes}};
+  for (const auto& rank : part.ranks) out["ranks"].push_back(to_json(rank));
+  for (const auto& connection : part.connections) out["connections"].push_back(to_json(connection));
+  for (const auto& hca : part.hcas) out["hcas"].push_back(to_json(hca));
+  for (const auto& trouble : part.troubles) out["troubles"].push_back(to_json(trouble));
+  return out;
+}
+
+Part part_from(const Fields& fields) {
+  constexpr int kMostRanks = 1 << 20;
+  Part out;
+  for (const auto& rank : fields.objects("ranks")) {
+    auto& own = out.ranks.emplace_back();
+    own.rank = rank.number<int>("rank", 0, kMostRanks);
+    own.host = rank.text("host");
+    own.done = rank.flag("done");
+    own.nccl = rank.number<int>("nccl");
+    own.network = rank.text("network");
+    own.nccl_warnings = rank.texts("nccl_warnings");
+    for (const auto& run : rank.objects("collectives"))
+      own.collectives.push_back({run.text("collective"), run.number<std::uint64_t>("bytes"),
+                                 run.number<int>("iterations"), run.real("ms")});
+    for (const auto& use : rank.objects("channels"))
+      own.channels.push_back({use.number<int>("channel"),
+                              use.number<int>("peer_rank", 0, kMostRanks), direction_from(use),
+                              use.text("hca")});
+  }
+  for (const auto& connection : fields.objects("connections")) {
+    auto& own = out.connections.emplace_back();
+    own.rank = connection.number_if<int>("rank");
+    own.host = connection.text("host");
+    own.hca = connection.text("hca");
+    own.dir = direction_from(connection);
+    if (const auto link = connection.object_if("link")) own.link = link_from(*link);
+    own.channel = connection.number_if<int>("channel");
+    own.ready_us = connection.real_if("ready_us");
+    own.bytes = connection.number_if<std::uint64_t>("bytes");
+    own.failed = connection.number_if<std::uint64_t>("failed");
+  }
+  for (const auto& hca : fields.objects("hcas"))
+    out.hcas.push_back(
+        {hca.text("host"), hca.text("verdict"), dev_from(hca.object("dev")), hca.texts("reasons")});
+  for (const auto& trouble : fields.objects("troubles"))
+    out.troubles.push_back(
+        {trouble.text("host"), trouble.number_if<int>("rank"), diagnosis_from(trouble)});
+  out.failures = fields.texts("failures");
+  out.notes = fields.texts("notes");
   return out;
 }
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 
+#include "cli/common/event_json.h"
 #include "cli/common/text_table.h"
 
 namespace nnd::cli {
@@ -15,172 +15,189 @@ using nlohmann::json;
 
 namespace {
 
-// The slowest rank counts.
-json collectives(const json& ranks) {
-  json rows = json::array();
-  for (const auto& rank : ranks) {
-    const auto& own = rank.at("collectives");
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      if (i == rows.size()) rows.push_back(own[i]);
-      rows[i]["ms"] = std::max(rows[i]["ms"].get<double>(), own[i].at("ms").get<double>());
-    }
-  }
-  for (auto& row : rows) {
-    const double bytes = row.at("bytes").get<double>() * row.at("iterations").get<double>();
-    row["algorithm_gb_per_s"] = bytes / 1e6 / std::max(row.at("ms").get<double>(), 1e-6);
-  }
-  return rows;
-}
+// The other end of a connection of that place in the list; null where it is not known.
+using Ends = std::map<const ConnectionReport*, const ConnectionReport*>;
 
-// Both ends of a connection have the same link.
-void join_peers(json& connections) {
-  std::map<std::pair<std::string, std::string>, const json*> ends;
-  for (const auto& row : connections)
-    if (row.contains("link")) ends[{row.at("link").dump(), row.at("dir")}] = &row;
-  for (auto& row : connections) {
-    if (!row.contains("link")) continue;
+Ends join_ends(const std::vector<ConnectionReport>& connections) {
+  std::map<std::pair<log::Link, log::Direction>, const ConnectionReport*> by_link;
+  for (const auto& connection : connections)
+    if (!connection.link.proc.empty()) by_link[{connection.link, connection.dir}] = &connection;
+  Ends out;
+  for (const auto& [key, connection] : by_link) {
     const auto other =
-        ends.find({row.at("link").dump(), row.at("dir") == "send" ? "recv" : "send"});
-    if (other != ends.end())
-      row["peer"] = {{"rank", other->second->at("rank")}, {"hca", other->second->at("hca")}};
+        by_link.find({key.first, key.second == log::Direction::kSend ? log::Direction::kRecv
+                                                                     : log::Direction::kSend});
+    if (other != by_link.end()) out[connection] = other->second;
   }
-}
-
-using PathKey = std::tuple<int, std::string, std::string, int>;  // rank, direction, HCA, peer
-
-json paths(const json& ranks, const json& connections) {
-  std::map<PathKey, json> found;
-  std::map<PathKey, std::set<int>> channels;
-  std::map<int, std::string> hosts;
-  for (const auto& rank : ranks) {
-    hosts[rank.at("rank")] = rank.at("host");
-    for (const auto& row : rank.at("channels")) {
-      const PathKey key{rank.at("rank"), row.at("dir"), row.at("hca"), row.at("peer_rank")};
-      found[key]["connections"] = 0;
-      channels[key].insert(row.at("channel").get<int>());
-    }
-  }
-  for (const auto& row : connections) {
-    const json peer = row.value("peer", json::object());
-    const PathKey key{row.at("rank"), row.at("dir"), row.at("hca"), peer.value("rank", -1)};
-    auto& path = found[key];
-    if (path.is_null()) path = json::object();  // no channel of NCCL's lines: it failed before
-    path["connections"] = path.value("connections", 0) + 1;
-    path["bytes"] = path.value("bytes", std::size_t{0}) + row.value("bytes", std::size_t{0});
-    path["failed"] = path.value("failed", 0) + row.value("failed", 0);
-    if (peer.contains("hca")) path["peer"]["hca"] = peer.at("hca");
-  }
-  json rows = json::array();
-  for (auto& [key, path] : found) {
-    const auto& [rank, dir, hca, peer] = key;
-    path["rank"] = rank;
-    path["host"] = hosts[rank];
-    path["dir"] = dir;
-    path["hca"] = hca;
-    path["channels"] = channels[key];
-    if (peer >= 0) {
-      path["peer"]["rank"] = peer;
-      path["peer"]["host"] = hosts[peer];
-    }
-    rows.push_back(std::move(path));
-  }
-  return rows;
-}
-
-void append(json& all, const json& more) {
-  for (const auto& one : more) all.push_back(one);
-}
-
-}  // namespace
-
-json merge_parts(const std::vector<json>& parts) {
-  json out{{"ranks", json::array()},
-           {"connections", json::array()},
-           {"hcas", json::array()},
-           {"troubles", json::array()},
-           {"failures", json::array()}};
-  for (const auto& part : parts)
-    for (auto& [name, all] : out.items()) append(all, part.at(name));
-  join_peers(out["connections"]);
-  out["collectives"] = collectives(out["ranks"]);
-  out["paths"] = paths(out["ranks"], out["connections"]);
-  std::set<std::string> networks, warnings;
-  for (const auto& rank : out["ranks"]) {
-    if (!rank.at("network").empty() && rank.at("network") != "") networks.insert(rank["network"]);
-    for (const auto& warning : rank.at("nccl_warnings")) warnings.insert(warning);
-  }
-  out["networks"] = networks;
-  out["nccl_warnings"] = warnings;
   return out;
 }
 
-namespace {
+// The slowest rank counts.
+std::vector<CollectiveRun> slowest(const std::vector<RankReport>& ranks) {
+  std::vector<CollectiveRun> out;
+  for (const auto& rank : ranks)
+    for (std::size_t i = 0; i < rank.collectives.size(); ++i) {
+      if (i == out.size()) out.push_back(rank.collectives[i]);
+      out[i].ms = std::max(out[i].ms, rank.collectives[i].ms);
+    }
+  return out;
+}
 
-std::string text(const json& object, const char* key) {
-  if (!object.contains(key) || object.at(key).is_null()) return "-";
-  const auto& value = object.at(key);
-  return value.is_string() ? value.get<std::string>() : value.dump();
+std::vector<Path> paths_of(const Part& all) {
+  using Key = std::tuple<int, log::Direction, std::string, int>;
+  std::map<Key, Path> found;
+  std::map<int, std::string> hosts;
+  const auto path = [&found](int rank, log::Direction dir, const std::string& hca,
+                             int peer) -> Path& {
+    return found[{rank, dir, hca, peer}];
+  };
+  for (const auto& rank : all.ranks) {
+    hosts[rank.rank] = rank.host;
+    for (const auto& use : rank.channels)
+      path(rank.rank, use.dir, use.hca, use.peer_rank).channels.insert(use.channel);
+  }
+  const auto ends = join_ends(all.connections);
+  for (const auto& connection : all.connections) {
+    if (!connection.rank) continue;
+    const auto end = ends.find(&connection);
+    const auto* other = end != ends.end() ? end->second : nullptr;
+    auto& own = path(*connection.rank, connection.dir, connection.hca,
+                     other != nullptr ? other->rank.value_or(-1) : -1);
+    ++own.connections;
+    own.bytes += connection.bytes.value_or(0);
+    own.failed += connection.failed.value_or(0);
+    if (other != nullptr) own.peer_hca = other->hca;
+  }
+  std::vector<Path> out;
+  for (auto& [key, own] : found) {
+    std::tie(own.rank, own.dir, own.hca, own.peer_rank) = key;
+    own.host = hosts[own.rank];
+    if (own.peer_rank >= 0) own.peer_host = hosts[own.peer_rank];
+    out.push_back(std::move(own));
+  }
+  return out;
+}
+
+template <typename T>
+void append(std::vector<T>& all, std::vector<T>& more) {
+  std::move(more.begin(), more.end(), std::back_inserter(all));
+}
+
+json path_json(const Path& path) {
+  json out{{"rank", path.rank},   {"host", path.host},         {"dir", log::name_of(path.dir)},
+           {"hca", path.hca},     {"channels", path.channels}, {"connections", path.connections},
+           {"bytes", path.bytes}, {"failed", path.failed}};
+  if (path.peer_rank >= 0) out["peer"] = {{"rank", path.peer_rank}, {"host", path.peer_host}};
+  if (!path.peer_hca.empty()) out["peer"]["hca"] = path.peer_hca;
+  return out;
+}
+
+std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
+
+template <typename T>
+std::string or_dash(const std::optional<T>& value) {
+  return value ? fmt::format("{}", *value) : "-";
 }
 
 // "0-3,6"
-std::string number_list(const json& numbers) {
+std::string number_list(const std::set<int>& numbers) {
   std::string out;
-  for (std::size_t i = 0; i < numbers.size();) {
-    std::size_t end = i + 1;
-    while (end < numbers.size() && numbers[end] == numbers[end - 1].get<int>() + 1) ++end;
-    out += (out.empty() ? "" : ",") + numbers[i].dump();
-    if (end > i + 1) out += "-" + numbers[end - 1].dump();
-    i = end;
+  for (auto at = numbers.begin(); at != numbers.end();) {
+    const int first = *at;
+    int last = first;
+    while (++at != numbers.end() && *at == last + 1) last = *at;
+    out += (out.empty() ? "" : ",") + std::to_string(first);
+    if (last > first) out += "-" + std::to_string(last);
   }
-  return out.empty() ? "-" : out;
+  return or_dash(out);
 }
 
-std::string hca_table(const json& merged) {
+std::string hca_table(const Rehearsal& rehearsal) {
   TextTable table({"host", "HCA", "port", "link", "Gbit/s", "GID", "verdict", "reasons"});
-  for (const auto& hca : merged.at("hcas")) {
-    const auto& dev = hca.at("dev");
-    std::string reasons;
-    for (const auto& reason : hca.at("reasons"))
-      reasons += (reasons.empty() ? "" : ", ") + reason.get<std::string>();
-    table.add({text(hca, "host"), text(dev, "name"), text(dev, "port"), text(dev, "link_layer"),
-               fmt::format("{:g}", dev.value("speed_mbps", 0) / 1000.0), text(dev, "gid"),
-               text(hca, "verdict"), reasons.empty() ? "-" : reasons});
-  }
+  for (const auto& hca : rehearsal.all.hcas)
+    table.add({hca.host, or_dash(hca.dev.name), or_dash(hca.dev.port), or_dash(hca.dev.link_layer),
+               fmt::format("{:g}", static_cast<double>(hca.dev.speed_mbps.value_or(0)) / 1000),
+               or_dash(hca.dev.gid), hca.verdict,
+               or_dash(fmt::format("{}", fmt::join(hca.reasons, ", ")))});
   return table.empty() ? "" : "HCAs\n" + table.render() + "\n";
 }
 
-std::string path_table(const json& merged) {
+std::string path_table(const Rehearsal& rehearsal) {
   TextTable table({"rank", "host", "dir", "HCA", "channels", "conns", "peer", "peer host",
                    "peer HCA", "bytes", "failed"});
-  for (const auto& row : merged.at("paths")) {
-    const json peer = row.value("peer", json::object());
-    table.add({text(row, "rank"), text(row, "host"), text(row, "dir"), text(row, "hca"),
-               number_list(row.at("channels")), text(row, "connections"), text(peer, "rank"),
-               text(peer, "host"), text(peer, "hca"), text(row, "bytes"), text(row, "failed")});
-  }
+  for (const auto& path : rehearsal.paths)
+    table.add({std::to_string(path.rank), path.host, log::name_of(path.dir), path.hca,
+               number_list(path.channels), std::to_string(path.connections),
+               path.peer_rank >= 0 ? std::to_string(path.peer_rank) : "-", or_dash(path.peer_host),
+               or_dash(path.peer_hca), std::to_string(path.bytes), std::to_string(path.failed)});
   return table.empty() ? "" : "Channels\n" + table.render() + "\n";
 }
 
-std::string collective_table(const json& merged) {
+std::string collective_table(const Rehearsal& rehearsal) {
   TextTable table({"collective", "bytes", "iterations", "ms", "GB/s (algorithm, host memory)"});
-  for (const auto& row : merged.at("collectives"))
-    table.add({text(row, "collective"), text(row, "bytes"), text(row, "iterations"),
-               fmt::format("{:.2f}", row.at("ms").get<double>()),
-               fmt::format("{:.3f}", row.at("algorithm_gb_per_s").get<double>())});
+  for (const auto& run : rehearsal.collectives)
+    table.add({run.collective, std::to_string(run.bytes), std::to_string(run.iterations),
+               fmt::format("{:.2f}", run.ms), fmt::format("{:.3f}", gb_per_s(run))});
   return table.empty() ? "" : "Collectives\n" + table.render() + "\n";
 }
 
 }  // namespace
 
-std::string render_rehearsal(const json& merged) {
-  std::string out = hca_table(merged) + path_table(merged) + collective_table(merged);
-  const auto& troubles = merged.at("troubles");
+double gb_per_s(const CollectiveRun& run) {
+  return static_cast<double>(run.bytes) * run.iterations / 1e6 / std::max(run.ms, 1e-6);
+}
+
+Rehearsal merge_parts(std::vector<Part> parts) {
+  Rehearsal out;
+  for (auto& part : parts) {
+    append(out.all.ranks, part.ranks);
+    append(out.all.connections, part.connections);
+    append(out.all.hcas, part.hcas);
+    append(out.all.troubles, part.troubles);
+    append(out.all.failures, part.failures);
+    append(out.all.notes, part.notes);
+  }
+  out.collectives = slowest(out.all.ranks);
+  out.paths = paths_of(out.all);
+  for (const auto& rank : out.all.ranks) {
+    if (!rank.network.empty()) out.networks.insert(rank.network);
+    out.nccl_warnings.insert(rank.nccl_warnings.begin(), rank.nccl_warnings.end());
+  }
+  return out;
+}
+
+json to_json(const Rehearsal& rehearsal) {
+  json out = to_json(rehearsal.all);
+  const auto ends = join_ends(rehearsal.all.connections);
+  for (std::size_t i = 0; i < rehearsal.all.connections.size(); ++i)
+    if (const auto end = ends.find(&rehearsal.all.connections[i]); end != ends.end()) {
+      out["connections"][i]["peer"]["hca"] = end->second->hca;
+      if (end->second->rank) out["connections"][i]["peer"]["rank"] = *end->second->rank;
+    }
+  out["collectives"] = json::array();
+  for (const auto& run : rehearsal.collectives)
+    out["collectives"].push_back({{"collective", run.collective},
+                                  {"bytes", run.bytes},
+                                  {"iterations", run.iterations},
+                                  {"ms", run.ms},
+                                  {"algorithm_gb_per_s", gb_per_s(run)}});
+  out["paths"] = json::array();
+  for (const auto& path : rehearsal.paths) out["paths"].push_back(path_json(path));
+  out["networks"] = rehearsal.networks;
+  out["nccl_warnings"] = rehearsal.nccl_warnings;
+  return out;
+}
+
+std::string render(const Rehearsal& rehearsal) {
+  const auto& troubles = rehearsal.all.troubles;
+  std::string out = hca_table(rehearsal) + path_table(rehearsal) + collective_table(rehearsal);
   out += fmt::format("Warnings and refusals: {}\n", troubles.empty() ? "none" : "");
-  for (const auto& event : troubles)
-    out += fmt::format("  {} {} {}: {} {}\n", text(event, "host"), text(event, "sev"),
-                       text(event, "cause"), text(event, "msg"), event.value("fix", ""));
-  for (const auto& warning : merged.at("nccl_warnings"))
-    out += fmt::format("  NCCL: {}\n", warning.get<std::string>());
+  for (const auto& [host, rank, diagnosis] : troubles)
+    out +=
+        fmt::format("  {} {} {}: {} {}\n", host, nccl_net_diag::severity_name(diagnosis.severity),
+                    or_dash(diagnosis.cause), or_dash(diagnosis.msg), diagnosis.fix);
+  for (const auto& warning : rehearsal.nccl_warnings) out += fmt::format("  NCCL: {}\n", warning);
+  for (const auto& note : rehearsal.all.notes) out += fmt::format("  Note: {}\n", note);
   return out + "\n";
 }
 

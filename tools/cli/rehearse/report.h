@@ -1,26 +1,40 @@
 // What a rehearsal showed: which channel used which HCA to which peer, how fast, and what was said.
 #pragma once
 
-#include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "softcuda/job.h"
+#include "cli/rehearse/part.h"
 
 namespace nnd::cli {
 
-// What the ranks of one process did and logged. host_of: by rank. log_events: the shim's events.
-nlohmann::json report_part(const softcuda::JobResult& result, double deadline_sec,
-                           const std::function<std::string(int)>& host_of,
-                           const std::vector<nlohmann::json>& log_events);
+// What one rank's channels use in one direction. Its bytes are those of its connections.
+struct Path {
+  int rank = 0, peer_rank = -1;  // -1: unknown
+  log::Direction dir = log::Direction::kSend;
+  std::string host, hca, peer_host, peer_hca;  // of the peer empty where unknown
+  std::set<int> channels;  // none: no channel of NCCL's lines, since it failed before
+  int connections = 0;
+  std::uint64_t bytes = 0, failed = 0;
+};
 
-// The parts of all processes as one: {"ranks", "collectives", "paths", "connections", "hcas",
-// "troubles", "failures", "network", "nccl_warnings"}. A path is what one rank's channels use in
-// one direction: HCA and port, and the peer's rank, host and HCA; its bytes are those of its
-// connections. Algorithm bandwidth is that of the slowest rank, from host memory, in GB/s.
-nlohmann::json merge_parts(const std::vector<nlohmann::json>& parts);
+struct Rehearsal {
+  Part all;                                // the parts of all tasks
+  std::vector<CollectiveRun> collectives;  // the slowest rank's time counts
+  std::vector<Path> paths;
+  std::set<std::string> networks, nccl_warnings;
+};
 
-std::string render_rehearsal(const nlohmann::json& merged);
+Rehearsal merge_parts(std::vector<Part> parts);
+
+// Algorithm bandwidth, from host memory.
+double gb_per_s(const CollectiveRun& run);
+
+// docs/rehearse.md; of a connection also the peer's rank and HCA where its other end is known.
+nlohmann::json to_json(const Rehearsal& rehearsal);
+
+std::string render(const Rehearsal& rehearsal);
 
 }  // namespace nnd::cli

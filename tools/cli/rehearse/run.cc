@@ -10,10 +10,10 @@
 #include <fstream>
 
 #include "cli/common/call_error.h"
+#include "cli/common/event_json.h"
 #include "cli/common/exit_code.h"
-#include "cli/common/log_reader.h"
-#include "cli/rehearse/report.h"
 #include "cli/common/rendezvous.h"
+#include "log/reader.h"
 #include "softcuda/fabric_job.h"
 #include "softcuda/job.h"
 
@@ -47,20 +47,25 @@ softcuda::JobProgress progress_of(const RehearseRun& run) {
   };
 }
 
-// The shim knows a process's rank from these.
-void name_ranks(softcuda::JobSpec& spec, int first_local) {
+// The shim knows a process's rank from these; its log has the rank's name.
+void name_ranks(const RehearseRun& run, softcuda::JobSpec& spec, int first_local) {
   for (int rank = 0; rank < spec.ranks(); ++rank)
     spec.rank_environment[rank] = {
+        {"NCCL_NET_DIAG_FILE", fmt::format("{}/rank{}.jsonl", run.plan.log_dir, rank)},
         {"RANK", std::to_string(rank)},
         {"LOCAL_RANK", std::to_string(first_local + rank % spec.gpus_per_node)},
         {"WORLD_SIZE", std::to_string(spec.ranks())}};
 }
 
-json part_of(const RehearseRun& run, const softcuda::JobResult& result,
+// The log directory is this run's own, so that nothing of another is read.
+Part part_of(const RehearseRun& run, const softcuda::JobResult& result,
              const std::function<std::string(int)>& host_of) {
   for (const auto& rank : result.ranks)
     std::ofstream(fs::path(run.plan.log_dir) / fmt::format("rank{}.out", rank.rank)) << rank.output;
-  return report_part(result, run.plan.deadline_sec, host_of, read_logs(run.plan.log_dir));
+  log::Job job;
+  const auto counts =
+      log::read_logs({run.plan.log_dir}, [&](const log::Event& event) { job.add(event); });
+  return make_part(result, run.plan.deadline_sec, host_of, job, left_out(counts));
 }
 
 // A task's place on the emulated fabric: the host that its node's number says.
@@ -106,9 +111,9 @@ class RootTask {
     return trouble_since_ && Clock::now() >= *trouble_since_ + kGrace;
   }
 
-  json finish(json own, Clock::time_point deadline) {
+  Rehearsal finish(Part own, Clock::time_point deadline) {
     constexpr auto kPatience = std::chrono::seconds(8);
-    const bool over = !own.at("failures").empty() || trouble() || run_.stop();
+    const bool over = !own.failures.empty() || trouble() || run_.stop();
     if (over) {
       place_.call_off();
       deadline = Clock::now() + kPatience;
@@ -117,22 +122,33 @@ class RootTask {
       place_.attend();
       poll(nullptr, 0, kTickMs);
     }
-    std::vector<json> parts{std::move(own)};
-    for (const auto& [task, part] : place_.reports()) parts.push_back(part);
-    json merged = merge_parts(parts);
+    std::vector<Part> parts{std::move(own)};
+    for (const auto& [task, report] : place_.reports()) parts.push_back(read(task, report));
+    Rehearsal out = merge_parts(std::move(parts));
     if (const auto lost = place_.lost(); !lost.empty())
-      merged["failures"].push_back(task_list(lost) + " left without a report");
+      out.all.failures.push_back(task_list(lost) + " left without a report");
     if (place_.arrived() < task_.tasks - 1)
-      merged["failures"].push_back(
+      out.all.failures.push_back(
           fmt::format("only {} of {} tasks came", place_.arrived() + 1, task_.tasks));
-    return merged;
+    return out;
   }
 
  private:
+  static Part read(int task, const json& report) {
+    try {
+      return part_from(Fields(report));
+    } catch (const BadMessage& bad) {
+      Part out;
+      out.failures.push_back(
+          fmt::format("task {} sent a report that makes no sense: {}", task, bad.what()));
+      return out;
+    }
+  }
+
   bool trouble() const {
     if (!place_.lost().empty()) return true;
-    for (const auto& [task, part] : place_.reports())
-      if (!part.at("failures").empty()) return true;
+    for (const auto& [task, report] : place_.reports())
+      if (!read(task, report).failures.empty()) return true;
     return false;
   }
 
@@ -149,9 +165,9 @@ Clock::time_point deadline_of(const RehearseRun& run) {
 
 }  // namespace
 
-json run_on_this_host(const RehearseRun& run) {
+Rehearsal run_on_this_host(const RehearseRun& run) {
   auto spec = make_rehearsal(run.plan);
-  name_ranks(spec, 0);
+  name_ranks(run, spec, 0);
   std::vector<std::string> hosts(static_cast<std::size_t>(spec.nodes), this_host());
   if (!run.scenario.empty()) {
     const auto scenario = load(run.scenario);
@@ -168,7 +184,8 @@ json run_on_this_host(const RehearseRun& run) {
   })});
 }
 
-json run_as_task(const RehearseRun& run, const LaunchedTask& task, const std::string& root_text) {
+Rehearsal run_as_task(const RehearseRun& run, const LaunchedTask& task,
+                      const std::string& root_text) {
   const auto root = parse_root(root_text);
   const auto deadline = deadline_of(run);
   std::optional<MeetingPlace> place;
@@ -184,7 +201,7 @@ json run_as_task(const RehearseRun& run, const LaunchedTask& task, const std::st
   auto plan = run.plan;
   plan.nodes = task.tasks;
   auto spec = make_rehearsal(plan);
-  name_ranks(spec, plan.first_gpu);
+  name_ranks(run, spec, plan.first_gpu);
   auto host = this_host();
   if (!run.scenario.empty()) host = put_task_on_fabric(run, task, spec, fabric);
 
@@ -200,8 +217,8 @@ json run_as_task(const RehearseRun& run, const LaunchedTask& task, const std::st
   });
   auto own = part_of(run, result, [&](int) { return host; });
   if (root_task) return root_task->finish(std::move(own), deadline);
-  visit->report(own);
-  return own;
+  visit->report(to_json(own));
+  return merge_parts({std::move(own)});
 }
 
 }  // namespace nnd::cli

@@ -7,6 +7,7 @@
 
 #include "cli/common/launcher.h"
 #include "cli/rehearse/plan.h"
+#include "cli/rehearse/report.h"
 
 namespace nnd::cli {
 
@@ -18,11 +19,10 @@ struct RehearseRun {
   std::function<void(const nlohmann::json&)> progress;  // rank.h's events of rank 0, if it is here
 };
 
-// This process's part (rehearse_report.h); all there is. Throws CallError.
-nlohmann::json run_on_this_host(const RehearseRun& run);
+// All of it. Throws CallError.
+Rehearsal run_on_this_host(const RehearseRun& run);
 
 // As a task. Task 0 gives the merged parts of all, the others their own one. Throws CallError.
-nlohmann::json run_as_task(const RehearseRun& run, const LaunchedTask& task,
-                           const std::string& root);
+Rehearsal run_as_task(const RehearseRun& run, const LaunchedTask& task, const std::string& root);
 
 }  // namespace nnd::cli

@@ -1,0 +1,105 @@
+// One event of a log or of a black box, typed: the fields that a reader needs, by their names in
+// include/nccl_net_diag/event.schema.json. A field that the event has not is empty, zero or unset.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nccl_net_diag/events.h"
+
+namespace nnd::log {
+
+using nccl_net_diag::EventId;
+using nccl_net_diag::Severity;
+
+enum class Direction : std::uint8_t { kSend, kRecv };
+
+struct Dev {
+  std::string name;  // "mlx5_0"; empty: the event names no device
+  std::optional<int> index, port, gid_index, mtu, numa;
+  std::optional<std::int64_t> speed_mbps;
+  std::string netdev, gid, subnet, link_layer, pci;
+
+  std::string port_name() const;  // "mlx5_0:1"
+};
+
+struct Peer {
+  std::string proc, host, dev, gid, subnet;
+  std::optional<int> rank;
+  std::optional<std::int64_t> pid;
+};
+
+// The same on both ends of a connection: the listener's process and its listen id.
+struct Link {
+  std::string proc;  // empty: unknown
+  std::uint64_t listen = 0;
+
+  auto operator<=>(const Link&) const = default;
+};
+
+struct Qp {
+  std::optional<std::uint32_t> num, remote_num;
+  std::string from, to;  // "INIT", "RTR"
+  std::optional<int> attempt, path_mtu;
+};
+
+struct Completion {
+  std::optional<int> status;
+  std::string status_name;
+  std::optional<std::uint32_t> vendor_err;
+};
+
+struct Launch {
+  std::string launcher, job;
+  std::optional<int> rank, local_rank, world_size;
+};
+
+struct Inner {
+  std::string name, method;
+};
+
+struct Event {
+  // Of each.
+  std::optional<EventId> id;  // unset: of a newer release
+  std::string name;           // "conn.open"
+  Severity severity = Severity::kInfo;
+  std::string ts, host, proc;
+  std::uint64_t mono_ns = 0, seq = 0;
+  std::int64_t pid = 0;
+
+  std::optional<int> rank, nranks, channel, error, rc, net_api;  // error: "errno"
+  std::optional<std::uint64_t> conn, failure;
+  std::optional<Direction> dir;
+  std::optional<double> dur_us;
+  std::string cause, msg, fix;
+  Dev dev;
+  Peer peer;
+  Link link;
+  Qp qp;
+  Completion wc;
+
+  // plugin.load
+  std::string version, nccl_version, log;
+  Launch launch;
+  Inner inner;
+  std::vector<std::string> layers;
+  // hca.port, policy.*
+  std::string verdict, state, rule;
+  std::vector<std::string> reasons;
+  // conn.*, calls that failed
+  std::string stage, verb;
+  std::optional<double> lived_us;
+  std::optional<std::uint64_t> bytes, started, completed, failed, in_flight;
+  // port.event
+  std::string event;
+  // log.dropped, summary
+  std::optional<std::uint64_t> events, dropped, total;
+  std::map<std::string, std::uint64_t> causes;
+};
+
+const char* name_of(Direction dir);  // "send", "recv"
+
+}  // namespace nnd::log

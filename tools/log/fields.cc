@@ -1,0 +1,223 @@
+#include "log/fields.h"
+
+#include <algorithm>
+#include <concepts>
+#include <limits>
+#include <unordered_map>
+#include <utility>
+
+namespace nnd::log {
+
+namespace {
+
+using Setter = bool (*)(Event&, const Scalar&);
+using Setters = std::unordered_map<std::string_view, Setter>;
+
+bool assign(std::string& to, const Scalar& value) {
+  const auto* text = std::get_if<std::string_view>(&value);
+  if (text != nullptr) to = *text;
+  return text != nullptr;
+}
+
+bool assign(std::vector<std::string>& to, const Scalar& value) {
+  const auto* text = std::get_if<std::string_view>(&value);
+  if (text != nullptr) to.emplace_back(*text);
+  return text != nullptr;
+}
+
+template <std::integral Number>
+bool assign(Number& to, const Scalar& value) {
+  if (const auto* number = std::get_if<std::int64_t>(&value); number != nullptr) {
+    if (!std::in_range<Number>(*number)) return false;
+    to = static_cast<Number>(*number);
+    return true;
+  }
+  const auto* number = std::get_if<std::uint64_t>(&value);
+  if (number == nullptr || !std::in_range<Number>(*number)) return false;
+  to = static_cast<Number>(*number);
+  return true;
+}
+
+bool assign(double& to, const Scalar& value) {
+  if (const auto* real = std::get_if<double>(&value); real != nullptr)
+    to = *real;
+  else if (const auto* number = std::get_if<std::int64_t>(&value); number != nullptr)
+    to = static_cast<double>(*number);
+  else
+    return false;
+  return true;
+}
+
+bool assign(Severity& to, const Scalar& value) {
+  const auto* text = std::get_if<std::string_view>(&value);
+  if (text == nullptr) return false;
+  for (const Severity one : {Severity::kInfo, Severity::kWarn, Severity::kError})
+    if (*text == nccl_net_diag::severity_name(one)) {
+      to = one;
+      return true;
+    }
+  return false;
+}
+
+bool assign(Direction& to, const Scalar& value) {
+  const auto* text = std::get_if<std::string_view>(&value);
+  if (text == nullptr || (*text != "send" && *text != "recv")) return false;
+  to = *text == "send" ? Direction::kSend : Direction::kRecv;
+  return true;
+}
+
+template <typename T>
+bool assign(std::optional<T>& to, const Scalar& value) {
+  return assign(to.emplace(), value);
+}
+
+template <auto Member>
+bool set(Event& event, const Scalar& value) {
+  return assign(event.*Member, value);
+}
+
+template <auto Object, auto Member>
+bool set(Event& event, const Scalar& value) {
+  return assign((event.*Object).*Member, value);
+}
+
+bool set_name(Event& event, const Scalar& value) {
+  if (!assign(event.name, value)) return false;
+  const auto& names = nccl_net_diag::kEventNames;
+  const auto found = std::find(names.begin(), names.end(), event.name);
+  if (found != names.end()) event.id = static_cast<EventId>(found - names.begin());
+  return true;
+}
+
+// "2.28.9", or NCCL's own number where it has no text.
+bool set_nccl_version(Event& event, const Scalar& value) {
+  std::int64_t number = 0;
+  if (assign(event.nccl_version, value)) return true;
+  if (!assign(number, value)) return false;
+  event.nccl_version = std::to_string(number);
+  return true;
+}
+
+const Setters& setters(Place place) {
+  static const Setters top{{"ev", set_name},
+                           {"sev", set<&Event::severity>},
+                           {"ts", set<&Event::ts>},
+                           {"host", set<&Event::host>},
+                           {"proc", set<&Event::proc>},
+                           {"mono_ns", set<&Event::mono_ns>},
+                           {"seq", set<&Event::seq>},
+                           {"pid", set<&Event::pid>},
+                           {"rank", set<&Event::rank>},
+                           {"nranks", set<&Event::nranks>},
+                           {"channel", set<&Event::channel>},
+                           {"errno", set<&Event::error>},
+                           {"rc", set<&Event::rc>},
+                           {"net_api", set<&Event::net_api>},
+                           {"conn", set<&Event::conn>},
+                           {"failure", set<&Event::failure>},
+                           {"dir", set<&Event::dir>},
+                           {"dur_us", set<&Event::dur_us>},
+                           {"cause", set<&Event::cause>},
+                           {"msg", set<&Event::msg>},
+                           {"fix", set<&Event::fix>},
+                           {"version", set<&Event::version>},
+                           {"nccl_version", set_nccl_version},
+                           {"log", set<&Event::log>},
+                           {"layers", set<&Event::layers>},
+                           {"verdict", set<&Event::verdict>},
+                           {"state", set<&Event::state>},
+                           {"rule", set<&Event::rule>},
+                           {"reasons", set<&Event::reasons>},
+                           {"stage", set<&Event::stage>},
+                           {"verb", set<&Event::verb>},
+                           {"lived_us", set<&Event::lived_us>},
+                           {"bytes", set<&Event::bytes>},
+                           {"started", set<&Event::started>},
+                           {"completed", set<&Event::completed>},
+                           {"failed", set<&Event::failed>},
+                           {"in_flight", set<&Event::in_flight>},
+                           {"event", set<&Event::event>},
+                           {"events", set<&Event::events>},
+                           {"dropped", set<&Event::dropped>},
+                           {"total", set<&Event::total>}};
+  static const Setters dev{{"name", set<&Event::dev, &Dev::name>},
+                           {"index", set<&Event::dev, &Dev::index>},
+                           {"port", set<&Event::dev, &Dev::port>},
+                           {"gid_index", set<&Event::dev, &Dev::gid_index>},
+                           {"mtu", set<&Event::dev, &Dev::mtu>},
+                           {"numa", set<&Event::dev, &Dev::numa>},
+                           {"speed_mbps", set<&Event::dev, &Dev::speed_mbps>},
+                           {"netdev", set<&Event::dev, &Dev::netdev>},
+                           {"gid", set<&Event::dev, &Dev::gid>},
+                           {"subnet", set<&Event::dev, &Dev::subnet>},
+                           {"link_layer", set<&Event::dev, &Dev::link_layer>},
+                           {"pci", set<&Event::dev, &Dev::pci>}};
+  static const Setters peer{
+      {"proc", set<&Event::peer, &Peer::proc>},     {"host", set<&Event::peer, &Peer::host>},
+      {"dev", set<&Event::peer, &Peer::dev>},       {"gid", set<&Event::peer, &Peer::gid>},
+      {"subnet", set<&Event::peer, &Peer::subnet>}, {"rank", set<&Event::peer, &Peer::rank>},
+      {"pid", set<&Event::peer, &Peer::pid>}};
+  static const Setters link{{"proc", set<&Event::link, &Link::proc>},
+                            {"listen", set<&Event::link, &Link::listen>}};
+  static const Setters qp{
+      {"num", set<&Event::qp, &Qp::num>},         {"remote_num", set<&Event::qp, &Qp::remote_num>},
+      {"from", set<&Event::qp, &Qp::from>},       {"to", set<&Event::qp, &Qp::to>},
+      {"attempt", set<&Event::qp, &Qp::attempt>}, {"path_mtu", set<&Event::qp, &Qp::path_mtu>}};
+  static const Setters completion{{"status", set<&Event::wc, &Completion::status>},
+                                  {"status_name", set<&Event::wc, &Completion::status_name>},
+                                  {"vendor_err", set<&Event::wc, &Completion::vendor_err>}};
+  static const Setters launch{{"launcher", set<&Event::launch, &Launch::launcher>},
+                              {"job", set<&Event::launch, &Launch::job>},
+                              {"rank", set<&Event::launch, &Launch::rank>},
+                              {"local_rank", set<&Event::launch, &Launch::local_rank>},
+                              {"world_size", set<&Event::launch, &Launch::world_size>}};
+  static const Setters inner{{"name", set<&Event::inner, &Inner::name>},
+                             {"method", set<&Event::inner, &Inner::method>}};
+  static const Setters none;
+  switch (place) {
+    case Place::kTop:
+      return top;
+    case Place::kDev:
+      return dev;
+    case Place::kPeer:
+      return peer;
+    case Place::kLink:
+      return link;
+    case Place::kQp:
+      return qp;
+    case Place::kCompletion:
+      return completion;
+    case Place::kLaunch:
+      return launch;
+    case Place::kInner:
+      return inner;
+    case Place::kCauses:
+    case Place::kElsewhere:
+      break;
+  }
+  return none;
+}
+
+}  // namespace
+
+Place place_of(Place outer, std::string_view key) {
+  static const std::unordered_map<std::string_view, Place> objects{
+      {"dev", Place::kDev},     {"peer", Place::kPeer},     {"link", Place::kLink},
+      {"qp", Place::kQp},       {"wc", Place::kCompletion}, {"launch", Place::kLaunch},
+      {"inner", Place::kInner}, {"causes", Place::kCauses}};
+  if (outer != Place::kTop) return Place::kElsewhere;
+  const auto found = objects.find(key);
+  return found != objects.end() ? found->second : Place::kElsewhere;
+}
+
+bool store(Event& event, Place place, std::string_view key, const Scalar& value) {
+  if (place == Place::kCauses) return assign(event.causes[std::string(key)], value);
+  const auto& known = setters(place);
+  const auto setter = known.find(key);
+  return setter == known.end() || std::holds_alternative<std::monostate>(value) ||
+         setter->second(event, value);
+}
+
+bool complete(const Event& event) { return !event.name.empty() && !event.proc.empty(); }
+
+}  // namespace nnd::log

@@ -1,0 +1,190 @@
+#include "log/job.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "log/natural_order.h"
+
+namespace nnd::log {
+
+namespace {
+
+template <typename T>
+void update(T& to, const T& from) {
+  if (from != T{}) to = from;
+}
+
+void update(Dev& to, const Dev& from) {
+  for (const auto member :
+       {&Dev::name, &Dev::netdev, &Dev::gid, &Dev::subnet, &Dev::link_layer, &Dev::pci})
+    update(to.*member, from.*member);
+  for (const auto member : {&Dev::index, &Dev::port, &Dev::gid_index, &Dev::mtu, &Dev::numa})
+    update(to.*member, from.*member);
+  update(to.speed_mbps, from.speed_mbps);
+}
+
+void update(Peer& to, const Peer& from) {
+  for (const auto member : {&Peer::proc, &Peer::host, &Peer::dev, &Peer::gid, &Peer::subnet})
+    update(to.*member, from.*member);
+  update(to.rank, from.rank);
+  update(to.pid, from.pid);
+}
+
+Transition transition_of(const Event& event) {
+  return {
+      event.dev, event.peer, event.qp, event.rc.value_or(0), event.error, event.dur_us.value_or(0)};
+}
+
+void add_load(Process& process, const Event& event) {
+  process.loaded = true;
+  process.launch = event.launch;
+  if (!process.rank) process.rank = event.launch.rank;
+  process.version = event.version;
+  process.nccl_version = event.nccl_version;
+  process.net_api = event.net_api;
+  process.wraps = event.inner;
+  process.layers = event.layers;
+  process.log = event.log;
+}
+
+void add_to(Connection& connection, const Event& event) {
+  update(connection.dir, event.dir);
+  update(connection.channel, event.channel);
+  update(connection.link, event.link);
+  update(connection.dev, event.dev);
+  update(connection.peer, event.peer);
+  switch (event.id.value_or(EventId::kCount)) {
+    case EventId::kConnReady:
+      connection.ready_us = event.dur_us;
+      break;
+    case EventId::kConnClose:
+      connection.closed = true;
+      connection.lived_us = event.lived_us;
+      connection.bytes = event.bytes;
+      connection.completed = event.completed;
+      connection.failed = event.failed;
+      break;
+    case EventId::kQpTransition:
+      connection.transitions.push_back(transition_of(event));
+      break;
+    default:
+      break;
+  }
+}
+
+bool same_qps(const Connection& one, const Connection& other) {
+  for (const auto& mine : one.transitions)
+    for (const auto& theirs : other.transitions)
+      if (mine.qp.remote_num && mine.qp.remote_num == theirs.qp.num) return true;
+  return false;
+}
+
+const End* find_by_qps(const Connection& connection, const std::vector<End>& candidates) {
+  const auto found = std::find_if(candidates.begin(), candidates.end(), [&](const End& end) {
+    return same_qps(connection, *end.connection) || same_qps(*end.connection, connection);
+  });
+  return found != candidates.end() ? &*found : nullptr;
+}
+
+}  // namespace
+
+Diagnosis diagnosis_of(const Event& event) {
+  Diagnosis out;
+  out.event = event.name;
+  out.severity = event.severity;
+  out.conn = event.conn;
+  out.failure = event.failure;
+  out.dir = event.dir;
+  out.error = event.error;
+  out.rc = event.rc;
+  out.cause = event.cause;
+  out.msg = event.msg;
+  out.fix = event.fix;
+  out.rule = event.rule;
+  out.stage = event.stage;
+  out.verb = event.verb;
+  out.transition = event.qp.to;
+  out.port_event = event.event;
+  out.wc = event.wc;
+  out.dev = event.dev;
+  out.peer = event.peer;
+  out.dur_us = event.dur_us;
+  return out;
+}
+
+int evidence(const Diagnosis& diagnosis) {
+  const auto is = [&](EventId id) { return diagnosis.event == nccl_net_diag::event_name(id); };
+  if (is(EventId::kQpTransition)) return diagnosis.rc.value_or(0) != 0 ? 4 : 0;
+  if (is(EventId::kWcError)) return 3;
+  if (is(EventId::kMrRegister)) return diagnosis.severity != Severity::kInfo ? 2 : 0;
+  return is(EventId::kConnFail) ? 1 : 0;
+}
+
+void Job::add(const Event& event) {
+  Process& process = processes_[event.proc];
+  update(process.proc, event.proc);
+  update(process.host, event.host);
+  update(process.pid, event.pid);
+  update(process.rank, event.rank);
+  if (event.conn) add_to(process.connections[*event.conn], event);
+  switch (event.id.value_or(EventId::kCount)) {
+    case EventId::kPluginLoad:
+      add_load(process, event);
+      break;
+    case EventId::kHcaPort:
+      process.hcas.push_back({event.dev, event.state, event.verdict, event.reasons});
+      break;
+    case EventId::kNetDevice:
+      if (event.dev.index) process.net_devices[*event.dev.index] = event.dev;
+      break;
+    case EventId::kQpTransition:
+      if (!event.conn) process.transitions.push_back(transition_of(event));
+      break;
+    case EventId::kSummary:
+      process.summary = {event.events.value_or(0), event.dropped.value_or(0), event.causes};
+      break;
+    default:
+      break;
+  }
+  if (event.severity != Severity::kInfo || event.id == EventId::kPolicyWarn ||
+      event.id == EventId::kPolicyRefuse)
+    process.diagnoses.push_back(diagnosis_of(event));
+}
+
+std::vector<const Process*> Job::processes() const {
+  std::vector<const Process*> out;
+  for (const auto& [proc, process] : processes_) out.push_back(&process);
+  std::sort(out.begin(), out.end(), [](const Process* a, const Process* b) {
+    constexpr int kLast = std::numeric_limits<int>::max();
+    const int one = a->rank.value_or(kLast), other = b->rank.value_or(kLast);
+    if (one != other) return one < other;
+    if (a->host != b->host) return natural_less(a->host, b->host);
+    return std::tie(a->pid, a->proc) < std::tie(b->pid, b->proc);
+  });
+  return out;
+}
+
+std::map<const Connection*, End> Job::ends() const {
+  std::map<std::pair<Link, Direction>, std::vector<End>> by_link;
+  for (const auto& [proc, process] : processes_)
+    for (const auto& [number, connection] : process.connections)
+      if (connection.dir && !connection.link.proc.empty())
+        by_link[{connection.link, *connection.dir}].push_back({&process, &connection});
+  std::map<const Connection*, End> out;
+  for (const auto& [key, ends] : by_link) {
+    const auto& [link, dir] = key;
+    const auto others =
+        by_link.find({link, dir == Direction::kSend ? Direction::kRecv : Direction::kSend});
+    if (others == by_link.end()) continue;
+    // Of several connections to one listener the QPs tell which belong together.
+    const auto& candidates = others->second;
+    const bool plain = ends.size() == 1 && candidates.size() == 1;
+    for (const End& end : ends)
+      if (const End* other = plain ? &candidates.front() : find_by_qps(*end.connection, candidates))
+        out.emplace(end.connection, *other);
+  }
+  return out;
+}
+
+}  // namespace nnd::log

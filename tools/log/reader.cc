@@ -1,0 +1,141 @@
+#include "log/reader.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "log/natural_order.h"
+
+namespace nnd::log {
+
+namespace fs = std::filesystem;
+
+namespace {
+constexpr std::size_t kChunk = std::size_t{256} << 10;
+}  // namespace
+
+Counts& Counts::operator+=(const Counts& other) {
+  files += other.files;
+  events += other.events;
+  foreign += other.foreign;
+  truncated += other.truncated;
+  too_long += other.too_long;
+  unreadable += other.unreadable;
+  return *this;
+}
+
+// A FIFO or a device of that name must not hold anybody up.
+LogFile::LogFile(const fs::path& path)
+    : path_(path.string()), fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
+  struct stat about {};
+  if (fd_ < 0 || fstat(fd_, &about) != 0) {
+    const std::string why = std::strerror(errno);
+    if (fd_ >= 0) close(fd_);
+    throw ReadError(path_ + ": " + why);
+  }
+  if (!S_ISREG(about.st_mode)) {
+    close(fd_);
+    throw ReadError(path_ + ": it is no regular file");
+  }
+  counts_.files = 1;
+}
+
+LogFile::~LogFile() {
+  if (fd_ >= 0) close(fd_);
+}
+
+LogFile::LogFile(LogFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      fd_(std::exchange(other.fd_, -1)),
+      buffer_(std::move(other.buffer_)),
+      used_(other.used_),
+      skipping_(other.skipping_),
+      counts_(other.counts_) {}
+
+void LogFile::read(LineParser& parser, const EventSink& sink) {
+  for (;;) {
+    if (buffer_.size() < used_ + kChunk + kLinePadding)
+      buffer_.resize(used_ + kChunk + kLinePadding);
+    const ssize_t some = ::read(fd_, buffer_.data() + used_, kChunk);
+    if (some < 0 && errno == EINTR) continue;
+    if (some < 0) throw ReadError(path_ + ": " + std::strerror(errno));
+    if (some == 0) return;
+    used_ += static_cast<std::size_t>(some);
+    take_lines(parser, sink);
+  }
+}
+
+void LogFile::take_lines(LineParser& parser, const EventSink& sink) {
+  std::size_t start = 0;
+  const std::string_view bytes(buffer_.data(), used_);
+  for (auto end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n', start)) {
+    const auto line = bytes.substr(start, end - start);
+    start = end + 1;
+    if (std::exchange(skipping_, false)) continue;
+    if (line.empty()) continue;
+    if (line.size() > kLongestLine) {
+      ++counts_.too_long;
+    } else if (!parser.parse(line, event_)) {
+      ++counts_.foreign;
+    } else {
+      ++counts_.events;
+      sink(event_);
+    }
+  }
+  std::memmove(buffer_.data(), buffer_.data() + start, used_ - start);
+  used_ -= start;
+  if (used_ > kLongestLine && !std::exchange(skipping_, true)) ++counts_.too_long;
+  if (skipping_) used_ = 0;
+}
+
+Counts LogFile::counts() const {
+  Counts out = counts_;
+  if (used_ != 0) ++out.truncated;
+  return out;
+}
+
+std::vector<fs::path> logs_in(const fs::path& directory) {
+  std::error_code error;
+  std::vector<fs::path> out;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error))
+    if (entry->path().extension() == ".jsonl") out.push_back(entry->path());
+  if (error) throw ReadError(directory.string() + ": " + error.message());
+  std::sort(out.begin(), out.end(), [](const fs::path& a, const fs::path& b) {
+    return natural_less(a.string(), b.string());
+  });
+  return out;
+}
+
+Counts read_logs(const std::vector<fs::path>& paths, const EventSink& sink) {
+  Counts out;
+  LineParser parser;
+  const auto read = [&](const fs::path& path) {
+    LogFile file(path);
+    file.read(parser, sink);
+    out += file.counts();
+  };
+  for (const auto& path : paths) {
+    std::error_code ignored;
+    if (!fs::is_directory(path, ignored)) {
+      read(path);
+      continue;
+    }
+    for (const auto& file : logs_in(path)) {
+      try {
+        read(file);
+      } catch (const ReadError&) {
+        ++out.unreadable;
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace nnd::log

@@ -1,0 +1,70 @@
+// Reads event logs line by line. What is no event, what is cut off and what is too long is counted
+// and left out; only a file that cannot be read at all is an error.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "log/event.h"
+#include "log/line_parser.h"
+
+namespace nnd::log {
+
+struct Counts {
+  std::uint64_t files = 0;
+  std::uint64_t events = 0;
+  std::uint64_t foreign = 0;     // lines that are no events of ours
+  std::uint64_t truncated = 0;   // last lines without an end: the writer came no further
+  std::uint64_t too_long = 0;    // lines beyond kLongestLine
+  std::uint64_t unreadable = 0;  // files of a directory that could not be opened
+
+  Counts& operator+=(const Counts& other);
+};
+
+// A path that cannot be read: "PATH: why".
+class ReadError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+using EventSink = std::function<void(const Event&)>;
+
+// One log. Keeps its place, so that a log that grows can be read on. One thread at a time.
+class LogFile {
+ public:
+  // Throws ReadError where it cannot be opened or is no regular file.
+  explicit LogFile(const std::filesystem::path& path);
+  ~LogFile();
+  LogFile(LogFile&& other) noexcept;
+  LogFile& operator=(LogFile&&) = delete;
+
+  // Hands over the events of all lines that are there now and were not there before. Throws
+  // ReadError.
+  void read(LineParser& parser, const EventSink& sink);
+  // So far; a last line without an end counts as truncated.
+  Counts counts() const;
+
+ private:
+  void take_lines(LineParser& parser, const EventSink& sink);
+
+  std::string path_;
+  int fd_ = -1;
+  std::string buffer_;  // what is of no whole line yet, then room and padding
+  std::size_t used_ = 0;
+  bool skipping_ = false;  // inside a line that is too long
+  Counts counts_;
+  Event event_;
+};
+
+// The *.jsonl of a directory, in natural order (rank2 before rank10). Throws ReadError.
+std::vector<std::filesystem::path> logs_in(const std::filesystem::path& directory);
+
+// The events of files, and of all logs of directories, in that order. Throws ReadError for a path
+// that is named and cannot be read.
+Counts read_logs(const std::vector<std::filesystem::path>& paths, const EventSink& sink);
+
+}  // namespace nnd::log
