@@ -9,13 +9,11 @@
 #include <set>
 #include <string>
 
-#include "context/current.h"
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
 #include "guard/guard.h"
 #include "policy/pair.h"
 #include "record/fields.h"
-#include "verbs/gid.h"
 
 namespace nnd::guard {
 
@@ -23,8 +21,6 @@ namespace {
 
 constexpr int kInfiniband = 1;  // as enum ibv link layers
 constexpr int kEthernet = 2;
-
-using verbs::raw_of;
 
 // The rail of a port: what NCCL_IB_HCA says, else its place among the ports that NCCL takes.
 int rail_of(const facts::Node& node, const facts::Port* port) {
@@ -57,20 +53,20 @@ const facts::Port* port_beside(const facts::Node& node, const context::Gid& remo
 }
 
 // What the peer's handle trailer says of its port holds where NCCL uses the GID that came with it.
-bool as_announced(const verbs::QpInfo& qp) {
-  return qp.gid_index >= 0 && !verbs::is_zero(qp.remote_gid) &&
-         qp.conn.peer_gid == raw_of(qp.remote_gid);
+bool as_announced(const state::QpInfo& qp) {
+  return qp.gid_index >= 0 && !context::gid_zero(qp.remote_gid) &&
+         qp.conn.peer_gid == qp.remote_gid;
 }
 
 // NCCL gives an Ethernet port's GID with a global route, and an InfiniBand peer's LID without one.
-int remote_link_layer(const facts::Port& port, const verbs::QpInfo& qp) {
+int remote_link_layer(const facts::Port& port, const state::QpInfo& qp) {
   if (as_announced(qp) && qp.conn.peer_link_layer != 0) return qp.conn.peer_link_layer;
   if (port.ethernet() && qp.gid_index < 0) return kInfiniband;
-  if (port.infiniband() && qp.gid_index >= 0 && verbs::is_ipv4(qp.remote_gid)) return kEthernet;
+  if (port.infiniband() && qp.gid_index >= 0 && context::gid_ipv4(qp.remote_gid)) return kEthernet;
   return 0;
 }
 
-policy::Pair pair_of(const facts::Node& node, const facts::Port& port, const verbs::QpInfo& qp) {
+policy::Pair pair_of(const facts::Node& node, const facts::Port& port, const state::QpInfo& qp) {
   policy::Pair pair;
   pair.device = qp.device;
   pair.port = qp.port;
@@ -78,9 +74,9 @@ policy::Pair pair_of(const facts::Node& node, const facts::Port& port, const ver
   pair.remote_link_layer = remote_link_layer(port, qp);
   // Only as far as the facts are still true of this GID.
   const facts::Gid* local = port.gid(qp.gid_index);
-  if (local == nullptr || local->raw != raw_of(qp.local_gid)) return pair;
+  if (local == nullptr || local->raw != qp.local_gid) return pair;
   pair.gid_index = qp.gid_index;
-  pair.remote = raw_of(qp.remote_gid);
+  pair.remote = qp.remote_gid;
   if (as_announced(qp) && qp.conn.peer_roce != 0)
     pair.remote_type = qp.conn.peer_roce == 1 ? facts::GidType::kRoceV1 : facts::GidType::kRoceV2;
   if (const facts::Port* beside = port_beside(node, pair.remote)) {
@@ -91,9 +87,8 @@ policy::Pair pair_of(const facts::Node& node, const facts::Port& port, const ver
 }
 
 // The way of a QP to itself or to the same port, as NCCL's flush has it.
-bool to_itself(const verbs::QpInfo& qp) {
-  return qp.gid_index >= 0 && !verbs::is_zero(qp.remote_gid) &&
-         raw_of(qp.local_gid) == raw_of(qp.remote_gid);
+bool to_itself(const state::QpInfo& qp) {
+  return qp.gid_index >= 0 && !context::gid_zero(qp.remote_gid) && qp.local_gid == qp.remote_gid;
 }
 
 struct Told {
@@ -107,9 +102,9 @@ Told& told() {
   return *instance;
 }
 
-std::string key_of(const verbs::QpInfo& qp) {
+std::string key_of(const state::QpInfo& qp) {
   return fmt::format("{} {} {} {} {}", qp.conn.id, qp.device, qp.port, qp.gid_index,
-                     verbs::gid_text(qp.remote_gid));
+                     context::gid_text(qp.remote_gid));
 }
 
 // How the kernel would send to the peer, as far as it was looked at.
@@ -127,7 +122,7 @@ void add_route(record::Event& event, const facts::SubnetVerdict& subnet) {
   event.end();
 }
 
-void emit(const verbs::QpInfo& qp, const policy::Verdict& verdict,
+void emit(const state::QpInfo& qp, const policy::Verdict& verdict,
           const facts::SubnetVerdict& subnet) {
   using record::Severity;
   const bool refuse = verdict.decision == policy::Decision::kRefuse;
@@ -137,9 +132,8 @@ void emit(const verbs::QpInfo& qp, const policy::Verdict& verdict,
                                                                     : Severity::kInfo);
   record::add_connection(event, qp.conn, qp.owner);
   record::add_device(
-      event,
-      {.name = qp.device, .port = qp.port, .gid_index = qp.gid_index, .gid = raw_of(qp.local_gid)});
-  record::add_peer(event, {.proc = qp.conn.peer_proc, .gid = raw_of(qp.remote_gid)});
+      event, {.name = qp.device, .port = qp.port, .gid_index = qp.gid_index, .gid = qp.local_gid});
+  record::add_peer(event, {.proc = qp.conn.peer_proc, .gid = qp.remote_gid});
   add_route(event, subnet);
   event.add("rule", verdict.rule)
       .add("fact", verdict.fact)
@@ -150,13 +144,13 @@ void emit(const verbs::QpInfo& qp, const policy::Verdict& verdict,
 bool refuse(const std::string& sentence) {
   Told& all = told();
   const std::lock_guard lock(all.mutex);
-  context::current().refusal = all.refusals.insert(sentence).first->c_str();
+  state::current().refusal = all.refusals.insert(sentence).first->c_str();
   return false;
 }
 
 }  // namespace
 
-bool may_pair(const verbs::QpInfo& qp) {
+bool may_pair(const state::QpInfo& qp) {
   // The path of those whom the placeholder doesn't reach: GIN, a communicator without us.
   if (const char* refusal = network_refusal()) return refuse(refusal);
   const facts::Node& node = facts::current_node();
@@ -164,7 +158,7 @@ bool may_pair(const verbs::QpInfo& qp) {
   if (port == nullptr || to_itself(qp)) return true;
   const policy::Pair pair = pair_of(node, *port, qp);
   if (pair.remote_link_layer != 0)  // not by the QP of NCCL's flush, which goes to this port
-    context::current().peer_link_layer = static_cast<std::uint8_t>(pair.remote_link_layer);
+    state::current().peer_link_layer = static_cast<std::uint8_t>(pair.remote_link_layer);
   const policy::PairJudgement judged = policy::judge_pair(node, rules(), mode(), pair);
   if (judged.verdicts.empty()) return true;
   bool first = false;

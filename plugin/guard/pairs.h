@@ -1,13 +1,13 @@
 // Judging the two ends of a QP at its connection's first move to RTR.
 #pragma once
 
-#include "verbs/qp_table.h"
+#include "state/qp_table.h"
 
 namespace nnd::guard {
 
 // For verbs::set_pair_policy: false where the policy refuses this pair (enforce only). A broken
 // rule is told once per connection, before the kernel or NCCL lose time on it; the sentence of a
-// refusal is context::current().refusal for the call that this thread is inside. Thread-safe.
-bool may_pair(const verbs::QpInfo& qp);
+// refusal is state::current().refusal for the call that this thread is inside. Thread-safe.
+bool may_pair(const state::QpInfo& qp);
 
 }  // namespace nnd::guard

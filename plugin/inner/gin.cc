@@ -6,13 +6,13 @@
 #include <mutex>
 #include <optional>
 
-#include "context/current.h"
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
 #include "inner/chain.h"
 #include "inner/module.h"
 #include "inner/search.h"
 #include "nccl_abi/versions.h"
+#include "state/current.h"
 
 namespace nnd::inner {
 namespace {
@@ -96,14 +96,14 @@ std::atomic<const GinV11*> g_backend{nullptr};
 
 Result connect(void* ctx, void* handles[], int nranks, int rank, void* listen_comm,
                void** coll_comm) {
-  const context::Scope scope(context::Call::kGin, {});
+  const state::Scope scope(state::Call::kGin, {});
   return g_backend.load(std::memory_order_acquire)
       ->connect(ctx, handles, nranks, rank, listen_comm, coll_comm);
 }
 
 Result create_context(void* coll_comm, int nsignals, int ncounters, void** gin_ctx,
                       nccl_abi::NetDeviceHandle** dev_handle) {
-  const context::Scope scope(context::Call::kGin, {});
+  const state::Scope scope(state::Call::kGin, {});
   return g_backend.load(std::memory_order_acquire)
       ->createContext(coll_comm, nsignals, ncounters, gin_ctx, dev_handle);
 }
@@ -128,7 +128,7 @@ Result init_gin(GinV11& exported, void** ctx, std::uint64_t comm_id, nccl_abi::D
     if (filled.createContext != nullptr) filled.createContext = create_context;
     exported = filled;
   }
-  const context::Scope scope(context::Call::kGin, {});
+  const state::Scope scope(state::Call::kGin, {});
   return c.backend->init(ctx, comm_id, log);
 }
 

@@ -17,7 +17,7 @@ Attempts::Entered Attempts::enter(void* handle, void* ctx, int dev) noexcept try
   auto fresh = std::make_shared<Attempt>();
   fresh->ctx = ctx;
   fresh->about.dev = dev;
-  fresh->about.dir = context::Direction::kSend;
+  fresh->about.dir = state::Direction::kSend;
   result.replaced = std::move(slot);
   slot = std::move(fresh);
   result.attempt = slot;

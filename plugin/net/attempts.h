@@ -10,14 +10,14 @@
 #include <unordered_map>
 #include <vector>
 
-#include "context/current.h"
 #include "context/fork_mutex.h"
 #include "nccl_abi/common.h"
+#include "state/current.h"
 
 namespace nnd::net {
 
 struct Attempt {
-  context::Connection about;
+  state::About about;
   void* ctx = nullptr;
   std::uint64_t began_ns = 0;
   std::uint64_t polls = 0;

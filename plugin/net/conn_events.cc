@@ -22,7 +22,7 @@ namespace {
 
 double to_us(std::uint64_t ns) { return static_cast<double>(ns) / 1000.0; }
 
-void add_about(Event& e, int api, const context::Connection& about) {
+void add_about(Event& e, int api, const state::About& about) {
   add_connection(e, about);
   add_net_device(e, api, about.dev);
   add_peer(e, {.proc = about.peer_proc, .gid = about.peer_gid});
@@ -71,7 +71,7 @@ std::string cause_of(const Outcome& outcome) {
 // A connection that NCCL doesn't make, whose ends are of different link layers as far as both are
 // known: from 2.19 NCCL refuses such a pair by itself, and only its log says so.
 struct LinkLayers {
-  LinkLayers(int api, const context::Connection& about)
+  LinkLayers(int api, const state::About& about)
       : local(about.peer_link_layer != 0 ? port_of(api, about.dev).link_layer : 0),
         peer(about.peer_link_layer) {}
   bool differ() const { return local != 0 && peer != 0 && local != peer; }
@@ -99,17 +99,17 @@ std::string blame_missing_peer(Event& e, const LinkLayers& layers, std::string s
 }  // namespace
 
 Outcome Outcome::of(Result rc) noexcept {
-  const context::Current& current = context::current();
+  const state::Current& current = state::current();
   return {rc, current.failed_verb, current.failed_errno, current.refusal, 0};
 }
 
-void tell_listen(int api, const context::Connection& about, bool trailer, std::uint64_t dur_ns) {
+void tell_listen(int api, const state::About& about, bool trailer, std::uint64_t dur_ns) {
   Event e(EventId::kConnListen);
   add_about(e, api, about);
   e.add("trailer", trailer).add("dur_us", to_us(dur_ns)).emit();
 }
 
-void tell_open(int api, const context::Connection& about) {
+void tell_open(int api, const state::About& about) {
   Event e(EventId::kConnOpen);
   add_about(e, api, about);
   e.emit();
@@ -121,8 +121,8 @@ void tell_ready(const Connection& c) {
   e.add("dur_us", to_us(c.ready_ns - c.opened_ns)).add("polls", c.polls).emit();
 }
 
-void tell_fail(int api, const context::Connection& about, std::string_view stage,
-               const Outcome& outcome, std::uint64_t age_ns, std::uint64_t polls) {
+void tell_fail(int api, const state::About& about, std::string_view stage, const Outcome& outcome,
+               std::uint64_t age_ns, std::uint64_t polls) {
   Event e(EventId::kConnFail, Severity::kError);
   add_about(e, api, about);
   e.add("stage", stage);
@@ -142,9 +142,8 @@ void tell_fail(int api, const context::Connection& about, std::string_view stage
   e.emit();
 }
 
-std::string tell_late(int api, const context::Connection& about, std::string_view stage,
-                      int qp_state, double deadline_sec, std::uint64_t age_ns,
-                      std::uint64_t polls) {
+std::string tell_late(int api, const state::About& about, std::string_view stage, int qp_state,
+                      double deadline_sec, std::uint64_t age_ns, std::uint64_t polls) {
   const char* const where =
       qp_state < 0   ? "no QP was made yet: the peer has not come or not answered"
       : qp_state < 2 ? "QPs were made, the peer has not sent its own"
@@ -176,7 +175,7 @@ void tell_reg_fail(const Connection& c, std::string_view stage, const Outcome& o
   e.emit();
 }
 
-void tell_abandoned(int api, const context::Connection& about, std::string_view stage,
+void tell_abandoned(int api, const state::About& about, std::string_view stage,
                     std::uint64_t age_ns, std::uint64_t polls) {
   Event e(EventId::kConnFail, Severity::kWarn);
   add_about(e, api, about);

@@ -12,7 +12,7 @@
 namespace nnd::net {
 
 // How a call into the transport ended, with the verb that failed inside it, where the verbs layer
-// saw one (context::current(), to be read while the call's Scope is alive).
+// saw one (state::current(), to be read while the call's Scope is alive).
 struct Outcome {
   nccl_abi::Result rc = nccl_abi::Result::kSuccess;
   const char* verb = nullptr;
@@ -29,20 +29,20 @@ struct Outcome {
   static Outcome of(nccl_abi::Result rc) noexcept;
 };
 
-void tell_listen(int api, const context::Connection& about, bool trailer, std::uint64_t dur_ns);
-void tell_open(int api, const context::Connection& about);
+void tell_listen(int api, const state::About& about, bool trailer, std::uint64_t dur_ns);
+void tell_open(int api, const state::About& about);
 void tell_ready(const Connection& c);
 // stage: the call that failed.
-void tell_fail(int api, const context::Connection& about, std::string_view stage,
-               const Outcome& outcome, std::uint64_t age_ns, std::uint64_t polls);
+void tell_fail(int api, const state::About& about, std::string_view stage, const Outcome& outcome,
+               std::uint64_t age_ns, std::uint64_t polls);
 // A connect or accept that is over the policy's deadline. qp_state: what its QPs came to (enum
 // ibv_qp_state), -1 where it has none. The sentence, for NCCL's logger.
-std::string tell_late(int api, const context::Connection& about, std::string_view stage,
-                      int qp_state, double deadline_sec, std::uint64_t age_ns, std::uint64_t polls);
+std::string tell_late(int api, const state::About& about, std::string_view stage, int qp_state,
+                      double deadline_sec, std::uint64_t age_ns, std::uint64_t polls);
 // A registration failed, which NCCL may do without.
 void tell_reg_fail(const Connection& c, std::string_view stage, const Outcome& outcome);
 // NCCL gave the attempt up.
-void tell_abandoned(int api, const context::Connection& about, std::string_view stage,
+void tell_abandoned(int api, const state::About& about, std::string_view stage,
                     std::uint64_t age_ns, std::uint64_t polls);
 void tell_close(Connection& c, nccl_abi::Result rc, std::uint64_t dur_ns);
 

@@ -11,8 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "context/current.h"
 #include "record/conn_table.h"
+#include "state/current.h"
 
 namespace nnd::net {
 
@@ -45,7 +45,7 @@ struct alignas(64) Connection {
   std::uint64_t polls = 0;                   // of connect or accept until it was ready
   record::ConnCounters* counters = nullptr;  // of a send or receive; in the black box too
   std::atomic<std::uint64_t> flushes{0};     // of started: iflush
-  context::Connection about;
+  state::About about;
   void* ctx = nullptr;              // NCCL's context (v11 and newer)
   std::uint64_t opened_ns = 0;      // of the first connect, accept or listen
   std::uint64_t ready_ns = 0;       // when it was handed to NCCL
@@ -54,7 +54,7 @@ struct alignas(64) Connection {
   std::uint64_t attempt_polls = 0;     // of a listen comm: the accept that is under way
   std::uint64_t attempt_began_ns = 0;  // 0: none under way
   int attempt_qp_state = -1;           // as Attempt's
-  context::Connection attempt;
+  state::About attempt;
 
   Request* requests() noexcept;
 };

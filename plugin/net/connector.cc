@@ -16,9 +16,9 @@
 
 namespace nnd::net {
 
-using context::Direction;
 using context::mono_ns;
 using nccl_abi::Result;
+using state::Direction;
 
 namespace {
 
@@ -43,10 +43,10 @@ void say_refusal(Result rc, const Outcome& outcome) noexcept {
 }
 
 // What verbs was told of the peer, in place of what the peer announced.
-void learn_peer(context::Connection& about) noexcept {
-  if (const context::Gid& gid = context::current().peer_gid; gid != context::Gid{})
+void learn_peer(state::About& about) noexcept {
+  if (const context::Gid& gid = state::current().peer_gid; gid != context::Gid{})
     about.peer_gid = gid;
-  if (const std::uint8_t layer = context::current().peer_link_layer; layer != 0)
+  if (const std::uint8_t layer = state::current().peer_link_layer; layer != 0)
     about.peer_link_layer = layer;
 }
 
@@ -66,8 +66,8 @@ std::uint32_t next_listen_id() noexcept {
 }
 
 // Our own object in place of the transport's, or null.
-Connection* wrap(Kind kind, int api, const context::Connection& about, void* ctx,
-                 std::uint64_t began_ns, std::uint64_t polls, void** comm) noexcept {
+Connection* wrap(Kind kind, int api, const state::About& about, void* ctx, std::uint64_t began_ns,
+                 std::uint64_t polls, void** comm) noexcept {
   Connection* const c = acquire_connection(kind);
   if (c == nullptr) return nullptr;
   c->api = static_cast<std::uint8_t>(api);
@@ -152,8 +152,8 @@ ConnectPoll::ConnectPoll(int api, void* ctx, int dev, void* handle) noexcept
   });
 }
 
-const context::Connection& ConnectPoll::about() const noexcept {
-  static constexpr context::Connection kUnknown{};
+const state::About& ConnectPoll::about() const noexcept {
+  static constexpr state::About kUnknown{};
   if (attempt_ == nullptr) return kUnknown;
   return attempt_->about;
 }
@@ -162,7 +162,7 @@ Result ConnectPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcep
   if (attempt_ == nullptr) return rc;
   learn_peer(attempt_->about);
   if (pending(rc, comm)) {
-    if (const int state = context::current().qp_state; state >= 0) attempt_->qp_state = state;
+    if (const int state = state::current().qp_state; state >= 0) attempt_->qp_state = state;
     const double deadline_sec = dependencies().refusal.deadline_sec();
     if (!late(attempt_->began_ns, deadline_sec)) {
       attempts().leave(*attempt_, handle_);
@@ -212,7 +212,7 @@ Result AcceptPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcept
   ++l.attempt_polls;
   learn_peer(l.attempt);
   if (pending(rc, comm)) {
-    if (const int state = context::current().qp_state; state >= 0) l.attempt_qp_state = state;
+    if (const int state = state::current().qp_state; state >= 0) l.attempt_qp_state = state;
     const double deadline_sec = dependencies().refusal.deadline_sec();
     if (!late(l.attempt_began_ns, deadline_sec)) return rc;
     context::quietly([&] {
@@ -256,10 +256,10 @@ void failed(Connection& c, const char* stage, Result rc) noexcept {
   if (c.fail_told) return;
   c.fail_told = true;
   Outcome outcome = Outcome::of(rc);
-  context::current().failed_verb = nullptr;  // no Scope of this call's own does it
-  context::Connection about = c.about;
-  context::FailedCompletion& completion = context::failed_completion();
-  if (completion.conn == about.id) {
+  state::current().failed_verb = nullptr;  // no Scope of this call's own does it
+  state::About about = c.about;
+  state::FailedCompletion& completion = state::failed_completion();
+  if (completion.conn == about.id && completion.holds()) {
     outcome.wc_status = completion.status;
     if (completion.peer_gid != context::Gid{}) about.peer_gid = completion.peer_gid;
   }

@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <memory>
 
-#include "context/current.h"
 #include "nccl_abi/common.h"
 #include "net/arena.h"
 #include "net/attempts.h"
 #include "net/conn_events.h"
 #include "net/connection.h"
 #include "net/handle.h"
+#include "state/current.h"
 
 namespace nnd::net {
 
@@ -20,8 +20,8 @@ inline void* inner_of(void* comm) noexcept {
   return is_ours(comm) ? static_cast<Connection*>(comm)->inner : comm;
 }
 
-inline const context::Connection& about(void* comm) noexcept {
-  static constexpr context::Connection kUnknown{};
+inline const state::About& about(void* comm) noexcept {
+  static constexpr state::About kUnknown{};
   return is_ours(comm) ? static_cast<Connection*>(comm)->about : kUnknown;
 }
 
@@ -29,14 +29,14 @@ inline const context::Connection& about(void* comm) noexcept {
 class ListenCall {
  public:
   ListenCall(int api, void* ctx, int dev, void* handle) noexcept;
-  const context::Connection& about() const noexcept { return about_; }
+  const state::About& about() const noexcept { return about_; }
   void finish(nccl_abi::Result rc, void** listen_comm) noexcept;
 
  private:
   int api_;
   void* ctx_;
   HandleTail tail_;
-  context::Connection about_;
+  state::About about_;
   std::uint64_t began_ns_;
 };
 
@@ -44,7 +44,7 @@ class ListenCall {
 class ConnectPoll {
  public:
   ConnectPoll(int api, void* ctx, int dev, void* handle) noexcept;
-  const context::Connection& about() const noexcept;
+  const state::About& about() const noexcept;
   // awaits_consumed: the transport has irecvConsumed. What NCCL is to get: rc, or an error where
   // the policy's deadline is over.
   nccl_abi::Result finish(nccl_abi::Result rc, void** comm, bool awaits_consumed) noexcept;
@@ -59,7 +59,7 @@ class ConnectPoll {
 class AcceptPoll {
  public:
   explicit AcceptPoll(Connection& listener) noexcept;
-  const context::Connection& about() const noexcept { return listener_.attempt; }
+  const state::About& about() const noexcept { return listener_.attempt; }
   nccl_abi::Result finish(nccl_abi::Result rc, void** comm, bool awaits_consumed) noexcept;
 
  private:

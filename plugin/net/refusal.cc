@@ -43,7 +43,7 @@ DeviceKind kind_of(int dev) noexcept {
 Result refuse(int api, const char* stage, int dev) noexcept {
   const char* const sentence = dependencies().refusal.sentence();
   try {
-    context::Connection about;
+    state::About about;
     about.dev = dev;
     Outcome outcome;
     outcome.rc = Result::kSystemError;

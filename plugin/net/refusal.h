@@ -3,8 +3,8 @@
 // and connect fail with the sentence. So only what needs the network fails.
 #pragma once
 
-#include "context/current.h"
 #include "nccl_abi/common.h"
+#include "state/current.h"
 
 namespace nnd::net {
 

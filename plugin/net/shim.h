@@ -10,7 +10,6 @@
 #include <cstring>
 
 #include "context/clock.h"
-#include "context/current.h"
 #include "context/fork_mutex.h"
 #include "nccl_abi/net.h"
 #include "net/arena.h"
@@ -19,6 +18,7 @@
 #include "net/devices.h"
 #include "net/refusal.h"
 #include "net/requests.h"
+#include "state/current.h"
 
 namespace nnd::net {
 
@@ -44,7 +44,7 @@ class Shim {
   using Result = nccl_abi::Result;
   using NetDeviceHandle = nccl_abi::NetDeviceHandle;
   using NetCommConfig = nccl_abi::NetCommConfig;
-  using Call = context::Call;
+  using Call = state::Call;
 
  public:
   // What is exported before the first init: named as the transport will be, with the null slots of
@@ -105,7 +105,7 @@ class Shim {
 
   static Result devices(int* ndev) noexcept {
     if (!bound()) return admit_devices(Result::kInternalError, ndev);
-    const context::Scope scope(Call::kDevices, {});
+    const state::Scope scope(Call::kDevices, {});
     return admit_devices(inner_.devices(ndev), ndev);
   }
   template <class Properties>
@@ -113,7 +113,7 @@ class Shim {
   template <class VDeviceProps>
   static Result makeVDevice(int* dev, VDeviceProps* props) noexcept {
     if (!bound()) return Result::kInternalError;
-    const context::Scope scope(Call::kOther, {});
+    const state::Scope scope(Call::kOther, {});
     return inner_.makeVDevice(dev, props);
   }
   static Result setNetAttr(void* ctx, nccl_abi::NetAttr* attr) noexcept {
@@ -127,7 +127,7 @@ class Shim {
     if (network_refused()) return refuse(kVersion, "listen", dev);
     if (!bound()) return Result::kInternalError;
     ListenCall listen(kVersion, ctx, dev, handle);
-    const context::Scope scope(Call::kListen, listen.about());
+    const state::Scope scope(Call::kListen, listen.about());
     const Result rc = call();
     listen.finish(rc, comm);
     return rc;
@@ -145,7 +145,7 @@ class Shim {
     if (network_refused()) return refuse(kVersion, "connect", dev);
     if (!bound()) return Result::kInternalError;
     ConnectPoll poll(kVersion, ctx, dev, handle);
-    const context::Scope scope(Call::kConnect, poll.about());
+    const state::Scope scope(Call::kConnect, poll.about());
     return poll.finish(call(), comm, awaits_consumed());
   }
   static Result connect(int dev, void* handle, void** comm) noexcept {
@@ -172,7 +172,7 @@ class Shim {
     if (!is_ours(listen_comm)) return call(listen_comm);
     auto& listener = *static_cast<Connection*>(listen_comm);
     AcceptPoll poll(listener);
-    const context::Scope scope(Call::kAccept, poll.about());
+    const state::Scope scope(Call::kAccept, poll.about());
     return poll.finish(call(listener.inner), comm, awaits_consumed());
   }
   static Result accept(void* listen_comm, void** comm) noexcept {
@@ -188,7 +188,7 @@ class Shim {
     if (!is_ours(comm)) return call(comm);
     auto& c = *static_cast<Connection*>(comm);
     const std::uint64_t began_ns = context::mono_ns();
-    const context::Scope scope(Call::kClose, c.about);
+    const state::Scope scope(Call::kClose, c.about);
     const Result rc = call(c.inner);
     closed(c, rc, began_ns);
     return rc;
@@ -207,20 +207,20 @@ class Shim {
 
   template <class Size>
   static Result regMr(void* comm, void* data, Size size, int type, void** mhandle) noexcept {
-    const context::Scope scope(Call::kRegMr, about(comm), type);
+    const state::Scope scope(Call::kRegMr, about(comm), type);
     const Result rc = inner_.regMr(inner_of(comm), data, size, type, mhandle);
     if (rc != Result::kSuccess) reg_failed(comm, "regMr", rc);
     return rc;
   }
   static Result regMrDmaBuf(void* comm, void* data, std::size_t size, int type,
                             std::uint64_t offset, int fd, void** mhandle) noexcept {
-    const context::Scope scope(Call::kRegMrDmaBuf, about(comm), type);
+    const state::Scope scope(Call::kRegMrDmaBuf, about(comm), type);
     const Result rc = inner_.regMrDmaBuf(inner_of(comm), data, size, type, offset, fd, mhandle);
     if (rc != Result::kSuccess) reg_failed(comm, "regMrDmaBuf", rc);
     return rc;
   }
   static Result deregMr(void* comm, void* mhandle) noexcept {
-    const context::Scope scope(Call::kDeregMr, about(comm));
+    const state::Scope scope(Call::kDeregMr, about(comm));
     return inner_.deregMr(inner_of(comm), mhandle);
   }
   static Result getDeviceMr(void* comm, void* mhandle, void** dptr) noexcept {

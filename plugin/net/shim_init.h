@@ -94,7 +94,7 @@ typename Shim<Net>::Result Shim<Net>::init_any(const void* caller, nccl_abi::Deb
   bool disabled = false;
   if (!bind(log, caller, disabled)) return mask_init_failure(ctx, Result::kInternalError);
   if (disabled) return call();
-  const context::Scope scope(Call::kInit, {});
+  const state::Scope scope(Call::kInit, {});
   const Result rc = call();
   context::quietly([] { dependencies().ready(); });  // judges the node where NCCL asked no verbs
   tell_comm_init(kVersion, ctx, comm, config, rc);
@@ -120,7 +120,7 @@ typename Shim<Net>::Result Shim<Net>::finalize(void* ctx) noexcept {
   } catch (...) {
     return Result::kSuccess;
   }
-  const context::Scope scope(Call::kFinalize, {});
+  const state::Scope scope(Call::kFinalize, {});
   finalizing(kVersion, ctx);
   return inner_.finalize(ctx);
 }
@@ -135,7 +135,7 @@ typename Shim<Net>::Result Shim<Net>::getProperties(int dev, Properties* props) 
     return Result::kSuccess;
   }
   if (!bound()) return Result::kInternalError;
-  const context::Scope scope(Call::kGetProperties, {});
+  const state::Scope scope(Call::kGetProperties, {});
   const Result rc = inner_.getProperties(dev, props);
   // NCCL may try GPUDirect out with a connection to itself before it knows that it needs a network.
   if (rc == Result::kSuccess && network_refused()) props->ptrSupport &= nccl_abi::kPtrHost;

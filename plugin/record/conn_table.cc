@@ -25,7 +25,7 @@ struct Totals {
 constinit Totals g_closed[2];
 
 bool sends(const ConnCounters& c) {
-  return c.dir.load(kRelaxed) == static_cast<std::uint8_t>(context::Direction::kSend);
+  return c.dir.load(kRelaxed) == static_cast<std::uint8_t>(state::Direction::kSend);
 }
 
 void accumulate(Totals& t, const ConnCounters& c) {
@@ -43,7 +43,7 @@ void clear(ConnCounters& c) {
   for (auto& word : c.latency) word.store(0, kRelaxed);
 }
 
-void describe(ConnCounters& c, const context::Connection& connection) {
+void describe(ConnCounters& c, const state::About& connection) {
   clear(c);
   c.dir.store(static_cast<std::uint8_t>(connection.dir), kRelaxed);
   c.dev.store(connection.dev, kRelaxed);
@@ -83,7 +83,7 @@ void copy(box::ConnSlot& to, const ConnCounters& from) {
 
 }  // namespace
 
-ConnCounters* acquire_conn(const context::Connection& connection) noexcept {
+ConnCounters* acquire_conn(const state::About& connection) noexcept {
   ConnCounters* c = nullptr;
   for (std::uint32_t i = 0; i < Box::kConns && c == nullptr; ++i) {
     if (g_taken[i].load(kRelaxed) || g_taken[i].exchange(true, std::memory_order_acquire)) continue;

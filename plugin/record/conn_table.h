@@ -16,9 +16,9 @@
 #include <bit>
 #include <cstdint>
 
-#include "context/current.h"
 #include "context/raw_clock.h"
 #include "nccl_net_diag/black_box.h"
+#include "state/current.h"
 
 namespace nnd::record {
 
@@ -73,7 +73,7 @@ struct alignas(64) ConnCounters {
 
 // A block for a connection. When the table is full it lies on the heap and is not in the black box;
 // without memory it is one that all share, whose numbers mean nothing.
-ConnCounters* acquire_conn(const context::Connection& connection) noexcept;
+ConnCounters* acquire_conn(const state::About& connection) noexcept;
 void release_conn(ConnCounters* counters) noexcept;
 
 // For whoever watches: the i-th block of the table (i < conn_table_size()), in use while conn != 0.

@@ -42,11 +42,11 @@ void add_peer(Event& event, const PeerFields& peer) {
   event.end();
 }
 
-void add_connection(Event& event, const context::Connection& connection, std::string_view owner) {
+void add_connection(Event& event, const state::About& connection, std::string_view owner) {
   if (connection.comm != 0) event.hex("comm", connection.comm);
   if (connection.id != 0) event.add("conn", connection.id);
-  if (connection.dir != context::Direction::kNone)
-    event.add("dir", connection.dir == context::Direction::kSend ? "send" : "recv");
+  if (connection.dir != state::Direction::kNone)
+    event.add("dir", connection.dir == state::Direction::kSend ? "send" : "recv");
   if (connection.link_listen != 0)
     event.object("link")
         .hex("proc", connection.link_proc)

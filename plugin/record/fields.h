@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "context/current.h"
 #include "context/gid.h"
 #include "record/event.h"
+#include "state/current.h"
 
 namespace nnd::record {
 
@@ -39,8 +39,7 @@ struct PeerFields {
 void add_peer(Event& event, const PeerFields& peer);
 
 // conn, dir, comm and link of a connection; `owner` for what was made outside of one.
-void add_connection(Event& event, const context::Connection& connection,
-                    std::string_view owner = {});
+void add_connection(Event& event, const state::About& connection, std::string_view owner = {});
 
 // errno; nothing for 0.
 void add_errno(Event& event, int error);

@@ -89,9 +89,9 @@ void tell(const ibv_context* context, const ibv_async_event& seen) {
   const std::string kind(event_kind(type));
   const unsigned port = scope == Scope::kPort ? static_cast<unsigned>(seen.element.port_num) : 0;
   std::string place = device_name(context);
-  QpInfo qp;
+  state::QpInfo qp;
   if (scope == Scope::kQp && seen.element.qp != nullptr) {
-    if (QpRecord* record = qp_table().by_pointer(seen.element.qp)) {
+    if (state::Qp* record = state::find_qp(seen.element.qp, seen.element.qp->qp_num)) {
       const std::lock_guard lock(record->mutex);
       qp = record->info;
     }

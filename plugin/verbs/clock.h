@@ -1,20 +1,23 @@
-// The two clocks of the layer. Both run on CLOCK_MONOTONIC's scale.
+// The clocks of the layer's control path; the data path has the CPU's counter.
 #pragma once
 
 #include <cstdint>
 #include <ctime>
 
+#include "context/raw_clock.h"
+
 namespace nnd::verbs {
 
-inline std::int64_t clock_ns(clockid_t clock) noexcept {
+inline std::int64_t now_ns() noexcept {
   timespec now{};
-  ::clock_gettime(clock, &now);
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
   return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
 }
 
-inline std::int64_t now_ns() noexcept { return clock_ns(CLOCK_MONOTONIC); }
-
-// For the data path: no system call, some milliseconds coarse, about 4 ns.
-inline std::int64_t coarse_ns() noexcept { return clock_ns(CLOCK_MONOTONIC_COARSE); }
+// How long ago the CPU's counter stood at `then`.
+inline std::int64_t age_us(std::uint64_t then) noexcept {
+  namespace raw_clock = context::raw_clock;
+  return static_cast<std::int64_t>(raw_clock::to_ns(raw_clock::now() - then)) / 1000;
+}
 
 }  // namespace nnd::verbs

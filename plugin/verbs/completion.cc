@@ -20,7 +20,7 @@ using record::EventId;
 using record::Severity;
 
 struct Story {
-  QpInfo qp;
+  state::QpInfo qp;
   std::uint64_t completed = 0;
   std::int64_t age_us = -1;  // since the last success; -1: there was none
 };
@@ -59,12 +59,12 @@ const char* fix_of(int status, bool worked) noexcept {
 }
 
 std::string sentence(const Story& story, const ibv_wc& wc) {
-  const QpInfo& qp = story.qp;
+  const state::QpInfo& qp = story.qp;
   std::string text = qp.device;
   if (qp.port != 0) text += ":" + std::to_string(qp.port);
-  if (!is_zero(qp.local_gid)) text += " " + address_text(qp.local_gid);
+  if (!context::gid_zero(qp.local_gid)) text += " " + address_text(qp.local_gid);
   text += ": QP " + std::to_string(wc.qp_num);
-  if (!is_zero(qp.remote_gid)) text += " towards " + address_text(qp.remote_gid);
+  if (!context::gid_zero(qp.remote_gid)) text += " towards " + address_text(qp.remote_gid);
   text += " failed with status " + std::to_string(static_cast<int>(wc.status)) + " " +
           std::string(status_name(wc.status)) + ", vendor error " + std::to_string(wc.vendor_err);
   char hex[16];
@@ -76,7 +76,7 @@ std::string sentence(const Story& story, const ibv_wc& wc) {
 }
 
 // What the port has counted since this process began to use it.
-void add_counters(Event& event, const QpInfo& qp) {
+void add_counters(Event& event, const state::QpInfo& qp) {
   const facts::Counts counts = facts::counted(qp.device, qp.port);
   if (counts.empty()) return;
   event.array("counters").push_object().add("name", qp.device).add("port", qp.port);
@@ -88,13 +88,12 @@ void add_counters(Event& event, const QpInfo& qp) {
 void tell(const Story& story, const ibv_wc& wc) {
   Event event(EventId::kWcError, Severity::kError);
   if (!event.enabled()) return;
-  const QpInfo& qp = story.qp;
+  const state::QpInfo& qp = story.qp;
   const bool worked = story.age_us >= 0;
   add_connection(event, qp.conn, qp.owner);
-  add_device(
-      event,
-      {.name = qp.device, .port = qp.port, .gid_index = qp.gid_index, .gid = raw_of(qp.local_gid)});
-  add_peer(event, {.proc = qp.conn.peer_proc, .gid = raw_of(qp.remote_gid)});
+  add_device(event,
+             {.name = qp.device, .port = qp.port, .gid_index = qp.gid_index, .gid = qp.local_gid});
+  add_peer(event, {.proc = qp.conn.peer_proc, .gid = qp.remote_gid});
   event.object("qp").add("num", wc.qp_num);
   if (qp.remote_num != 0) event.add("remote_num", qp.remote_num);
   event.end();
@@ -114,26 +113,28 @@ void tell(const Story& story, const ibv_wc& wc) {
 }
 
 // Whether this failure is news. A flush is none after any error; an error is, even after a flush.
-bool first_of_its_kind(QpRecord& record, int status) noexcept {
+bool first_of_its_kind(state::Qp& record, int status) noexcept {
   if (status != IBV_WC_WR_FLUSH_ERR)
-    return (record.told.fetch_or(QpRecord::kErrorTold, std::memory_order_relaxed) &
-            QpRecord::kErrorTold) == 0;
-  return record.told.fetch_or(QpRecord::kFlushTold, std::memory_order_relaxed) == 0;
+    return (record.told.fetch_or(state::Qp::kErrorTold, std::memory_order_relaxed) &
+            state::Qp::kErrorTold) == 0;
+  return record.told.fetch_or(state::Qp::kFlushTold, std::memory_order_relaxed) == 0;
 }
 
 // For the net layer, which gets an error from the transport's test next, on this thread.
-void note_completion(QpRecord& record, int status) {
+void note_completion(state::Qp& record, int status) {
   std::uint32_t conn = 0;
   context::Gid peer{};
   context::quietly([&] {
     const std::lock_guard lock(record.mutex);
     conn = record.info.conn.id;
-    peer = raw_of(record.info.remote_gid);
+    peer = record.info.remote_gid;
   });
-  context::FailedCompletion& failed = context::failed_completion();
+  state::FailedCompletion& failed = state::failed_completion();
   // The first error is the cause, flushes follow from it.
-  if (conn != 0 && (failed.conn != conn || failed.status == IBV_WC_WR_FLUSH_ERR))
-    failed = {conn, status, peer};
+  const bool explained =
+      failed.conn == conn && failed.status != IBV_WC_WR_FLUSH_ERR && failed.holds();
+  if (conn != 0 && !explained)
+    failed = {conn, status, peer, &record, record.completed.load(std::memory_order_relaxed)};
 }
 
 constexpr unsigned kMaxStrangers = 16;  // failures told of QPs whose creation wasn't seen
@@ -141,18 +142,18 @@ std::atomic<unsigned> g_strangers{0};
 
 }  // namespace
 
-void completion_failed(const ibv_cq* cq, QpRecord* record, const ibv_wc& wc) noexcept {
+void completion_failed(const ibv_context* context, state::Qp* record, const ibv_wc& wc) noexcept {
   Story story;
   if (record == nullptr) {
     if (wc.status == IBV_WC_WR_FLUSH_ERR || g_strangers.fetch_add(1) >= kMaxStrangers) return;
     context::quietly([&] {
       story.qp.owner = "unknown";
-      story.qp.device = device_name(cq->context);
+      story.qp.device = device_name(context);
       tell(story, wc);
     });
     return;
   }
-  bump(record->failed);
+  state::add(record->failed, 1);
   note_completion(*record, wc.status);
   if (!first_of_its_kind(*record, wc.status)) return;
   context::quietly([&] {
@@ -161,8 +162,8 @@ void completion_failed(const ibv_cq* cq, QpRecord* record, const ibv_wc& wc) noe
       story.qp = record->info;
     }
     story.completed = record->completed.load(std::memory_order_relaxed);
-    const std::int64_t last = record->last_success_ns.load(std::memory_order_relaxed);
-    if (last != 0) story.age_us = std::max<std::int64_t>(0, coarse_ns() - last) / 1000;
+    if (const std::uint64_t last = record->last_success.load(std::memory_order_relaxed); last != 0)
+      story.age_us = age_us(last);
     tell(story, wc);
   });
 }

@@ -1,12 +1,13 @@
 // A completion that failed: the event wc.error.
 #pragma once
 
-#include "verbs/qp_table.h"
+#include "state/qp_table.h"
+#include "verbs/verbs_abi.h"
 
 namespace nnd::verbs {
 
 // Counts it; tells the first of each QP. Of the completion only wr_id, status, qp_num and
 // vendor_err are defined. `record` may be null: a QP whose creation wasn't seen.
-void completion_failed(const ibv_cq* cq, QpRecord* record, const ibv_wc& wc) noexcept;
+void completion_failed(const ibv_context* context, state::Qp* record, const ibv_wc& wc) noexcept;
 
 }  // namespace nnd::verbs

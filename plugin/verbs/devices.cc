@@ -61,7 +61,7 @@ bool first_time(Book& all, const Library& lib) {
 }
 
 void forget(const ibv_context* context) {
-  qp_table().forget(context);
+  state::qp_table().forget(context);
   forget_gids(context);
   forget_read_back(context);
 }

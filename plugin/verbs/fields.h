@@ -4,7 +4,8 @@
 #include <string>
 
 #include "record/fields.h"
-#include "verbs/qp_table.h"
+#include "state/qp_table.h"
+#include "verbs/verbs_abi.h"
 
 namespace nnd::verbs {
 

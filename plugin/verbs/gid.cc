@@ -1,8 +1,6 @@
 #include "verbs/gid.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <mutex>
 #include <vector>
 
@@ -13,13 +11,11 @@
 namespace nnd::verbs {
 namespace {
 
-constexpr std::array<std::uint8_t, 12> kIpv4Mapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-
 // GIDs by their index, one table per port: a port may have hundreds.
 struct PortGids {
   const ibv_context* context;
   unsigned port;
-  std::vector<ibv_gid> gids;  // zero: not known
+  std::vector<context::Gid> gids;  // zero: not known
 };
 constexpr unsigned kMaxIndex = 65536;  // far above every HCA's table
 
@@ -29,7 +25,7 @@ std::vector<PortGids>& seen() {
   return *tables;
 }
 
-std::vector<ibv_gid>* table_of(const ibv_context* context, unsigned port) {
+std::vector<context::Gid>* table_of(const ibv_context* context, unsigned port) {
   for (PortGids& table : seen())
     if (table.context == context && table.port == port) return &table.gids;
   return nullptr;
@@ -43,35 +39,22 @@ context::Gid raw_of(const ibv_gid& gid) noexcept {
   return raw;
 }
 
-bool is_zero(const ibv_gid& gid) noexcept {
-  return std::all_of(std::begin(gid.raw), std::end(gid.raw), [](auto byte) { return byte == 0; });
-}
+std::string address_text(const context::Gid& gid) { return facts::gid_address(gid).text(); }
 
-bool is_ipv4(const ibv_gid& gid) noexcept {
-  return std::memcmp(gid.raw, kIpv4Mapped.data(), kIpv4Mapped.size()) == 0;
-}
-
-bool is_link_local(const ibv_gid& gid) noexcept {
-  return gid.raw[0] == 0xfe && (gid.raw[1] & 0xc0) == 0x80;
-}
-
-std::string gid_text(const ibv_gid& gid) { return context::gid_text(raw_of(gid)); }
-
-std::string address_text(const ibv_gid& gid) { return facts::gid_address(raw_of(gid)).text(); }
-
-void remember_gid(const ibv_context* context, unsigned port, unsigned index, const ibv_gid& gid) {
+void remember_gid(const ibv_context* context, unsigned port, unsigned index,
+                  const context::Gid& gid) {
   if (index >= kMaxIndex) return;
   const std::lock_guard lock(g_mutex);
-  std::vector<ibv_gid>* gids = table_of(context, port);
+  std::vector<context::Gid>* gids = table_of(context, port);
   if (gids == nullptr) gids = &seen().emplace_back(PortGids{context, port, {}}).gids;
   if (gids->size() <= index) gids->resize(index + 1);
   (*gids)[index] = gid;
 }
 
-bool recall_gid(const ibv_context* context, unsigned port, unsigned index, ibv_gid& gid) {
+bool recall_gid(const ibv_context* context, unsigned port, unsigned index, context::Gid& gid) {
   const std::lock_guard lock(g_mutex);
-  const std::vector<ibv_gid>* gids = table_of(context, port);
-  if (gids == nullptr || index >= gids->size() || is_zero((*gids)[index])) return false;
+  const std::vector<context::Gid>* gids = table_of(context, port);
+  if (gids == nullptr || index >= gids->size() || context::gid_zero((*gids)[index])) return false;
   gid = (*gids)[index];
   return true;
 }

@@ -33,9 +33,9 @@ struct Registration {
 };
 
 Kind kind_of_plain() noexcept {
-  const context::Current& now = context::current();
-  return now.call == context::Call::kRegMr && now.ptr_type == kNcclPtrCuda ? Kind::kPeermem
-                                                                           : Kind::kHost;
+  const state::Current& now = state::current();
+  return now.call == state::Call::kRegMr && now.ptr_type == kNcclPtrCuda ? Kind::kPeermem
+                                                                         : Kind::kHost;
 }
 
 const char* name_of(Kind kind) noexcept {
@@ -90,7 +90,7 @@ void tell(const Registration& asked, const ibv_mr* mr, int error, std::int64_t d
   Event event(EventId::kMrRegister, mr == nullptr ? Severity::kWarn : Severity::kInfo);
   if (!event.enabled()) return;
   const std::string device = device_name(asked.pd->context);
-  add_connection(event, context::current().conn, {});
+  add_connection(event, state::current().conn, {});
   add_device(event, {.name = device});
   event.object("mr")
       .add("kind", name_of(asked.kind))

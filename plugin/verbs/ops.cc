@@ -7,46 +7,63 @@
 #include <utility>
 
 #include "context/fork_mutex.h"
-#include "verbs/clock.h"
+#include "context/raw_clock.h"
+#include "state/qp_table.h"
 #include "verbs/completion.h"
 #include "verbs/fields.h"
-#include "verbs/qp_table.h"
 
 namespace nnd::verbs {
+
+namespace raw_clock = context::raw_clock;
+
 namespace {
 
-using PostSend = int (*)(ibv_qp*, ibv_send_wr*, ibv_send_wr**);
-using PostRecv = int (*)(ibv_qp*, ibv_recv_wr*, ibv_recv_wr**);
+template <class Wr>
+using Post = int (*)(ibv_qp*, Wr*, Wr**);
+using PostSend = Post<ibv_send_wr>;
+using PostRecv = Post<ibv_recv_wr>;
 using PollCq = int (*)(ibv_cq*, int, ibv_wc*);
 
 // One real function per trampoline. Written once, before the trampoline is handed out.
 template <class F>
 std::array<std::atomic<F>, kMaxProviders> g_real{};
 
-// A context's CQ tells of its own QPs only; NCCL polls up to four completions at a time.
-void count_completions(const ibv_cq* cq, int n, const ibv_wc* wc) noexcept {
-  const QpTable& table = qp_table();
-  const std::int64_t now = coarse_ns();
+// Some of the `n` completions failed. Returns `all`.
+[[gnu::noinline, gnu::cold]] int count_failed(const ibv_context* context, int n, const ibv_wc* wc,
+                                              int all) noexcept {
+  const std::uint64_t now = raw_clock::now();
   for (int i = 0; i < n; ++i) {
-    QpRecord* record = table.by_number(cq->context, wc[i].qp_num);
-    if (wc[i].status != IBV_WC_SUCCESS) [[unlikely]] {
-      completion_failed(cq, record, wc[i]);
-      continue;
-    }
-    if (record == nullptr) continue;
-    bump(record->completed);
-    record->last_success_ns.store(now, std::memory_order_relaxed);
+    state::Qp* const qp = state::find_qp(context, wc[i].qp_num);
+    if (wc[i].status != IBV_WC_SUCCESS)
+      completion_failed(context, qp, wc[i]);
+    else if (qp != nullptr)
+      state::count_completion(*qp, now);
   }
+  return all;
+}
+
+// Returns n. Nothing is called on a healthy job's way, so that no register needs to be kept.
+[[gnu::noinline]] int count_completions(const ibv_context* context, const ibv_wc* wc,
+                                        int n) noexcept {
+  const std::uint64_t now = raw_clock::now();
+  int left = n;
+  do {
+    if (wc->status != IBV_WC_SUCCESS) [[unlikely]]
+      return count_failed(context, left, wc, n);
+    if (state::Qp* const qp = state::find_qp(context, wc->qp_num)) [[likely]]
+      state::count_completion(*qp, now);
+    ++wc;
+  } while (--left != 0);
+  return n;
 }
 
 template <std::size_t N>
 int poll_cq(ibv_cq* cq, int entries, ibv_wc* wc) {
   const int n = g_real<PollCq>[N].load(std::memory_order_relaxed)(cq, entries, wc);
-  if (n > 0) [[unlikely]]
-    count_completions(cq, n, wc);
-  return n;
+  return n > 0 ? count_completions(cq->context, wc, n) : n;
 }
 
+// How many there are from this one up to the one that was refused.
 template <class Wr>
 std::uint64_t length_until(const Wr* wr, const Wr* bad) noexcept {
   std::uint64_t count = 0;
@@ -54,24 +71,48 @@ std::uint64_t length_until(const Wr* wr, const Wr* bad) noexcept {
   return count;
 }
 
+template <class Wr>
+[[gnu::noinline]] int post_any(Post<Wr> real, state::Counter state::Qp::*posted, const char* verb,
+                               ibv_qp* qp, Wr* wr, Wr** bad) noexcept {
+  const int rc = real(qp, wr, bad);
+  if (rc != 0) note_failure(verb, rc);
+  if (state::Qp* const one = state::find_qp(qp, qp->qp_num))
+    state::add(one->*posted, length_until<Wr>(wr, rc == 0 ? nullptr : *bad));
+  return rc;
+}
+
+[[gnu::noinline, gnu::cold]] int post_failed(int rc, state::Counter state::Qp::*posted,
+                                             const char* verb, const ibv_qp* qp) noexcept {
+  note_failure(verb, rc);
+  if (state::Qp* const one = state::find_qp(qp, qp->qp_num))
+    state::add(one->*posted, ~std::uint64_t{0});
+  return rc;
+}
+
+// The usual call has one work request. It is counted before it is posted, which leaves nothing to
+// be done after a success.
+template <class Wr>
+[[gnu::always_inline]] inline int post(Post<Wr> real, state::Counter state::Qp::*posted,
+                                       const char* verb, ibv_qp* qp, Wr* wr, Wr** bad) noexcept {
+  state::Qp* const one = state::first_qp(qp->qp_num);
+  if (one == nullptr || one->qp.load(std::memory_order_relaxed) != qp || wr == nullptr ||
+      wr->next != nullptr) [[unlikely]]
+    return post_any(real, posted, verb, qp, wr, bad);
+  state::add(one->*posted, 1);
+  const int rc = real(qp, wr, bad);
+  return rc == 0 ? rc : post_failed(rc, posted, verb, qp);
+}
+
 template <std::size_t N>
 int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad) {
-  const int rc = g_real<PostSend>[N].load(std::memory_order_relaxed)(qp, wr, bad);
-  if (rc != 0) [[unlikely]]
-    note_failure("post_send", rc);
-  if (QpRecord* record = qp_table().by_pointer(qp))
-    bump(record->sends, length_until(wr, rc == 0 ? nullptr : *bad));
-  return rc;
+  return post(g_real<PostSend>[N].load(std::memory_order_relaxed), &state::Qp::sends, "post_send",
+              qp, wr, bad);
 }
 
 template <std::size_t N>
 int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad) {
-  const int rc = g_real<PostRecv>[N].load(std::memory_order_relaxed)(qp, wr, bad);
-  if (rc != 0) [[unlikely]]
-    note_failure("post_recv", rc);
-  if (QpRecord* record = qp_table().by_pointer(qp))
-    bump(record->recvs, length_until(wr, rc == 0 ? nullptr : *bad));
-  return rc;
+  return post(g_real<PostRecv>[N].load(std::memory_order_relaxed), &state::Qp::recvs, "post_recv",
+              qp, wr, bad);
 }
 
 template <class F, std::size_t... N>
@@ -106,7 +147,6 @@ context::ForkMutex g_mutex;
 
 bool patch_ops(ibv_context& context) {
   const std::lock_guard lock(g_mutex);
-  (void)qp_table();  // made now, not by the first completion
   const bool sends = patch(context.ops.post_send);
   const bool recvs = patch(context.ops.post_recv);
   const bool polls = patch(context.ops.poll_cq);

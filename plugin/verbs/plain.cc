@@ -58,7 +58,8 @@ int query_gid(const Library& lib, ibv_context* context, std::uint8_t port, int i
               ibv_gid* gid) {
   const int rc = noted("ibv_query_gid", lib.real.query_gid(context, port, index, gid));
   if (rc == 0)
-    context::quietly([&] { remember_gid(context, port, static_cast<unsigned>(index), *gid); });
+    context::quietly(
+        [&] { remember_gid(context, port, static_cast<unsigned>(index), raw_of(*gid)); });
   return rc;
 }
 

@@ -27,7 +27,7 @@ facts::GidType gid_type(std::uint32_t type) noexcept {
 facts::VerbsGid as_fact(unsigned index, const ibv_gid& gid) {
   facts::VerbsGid fact;
   fact.index = index;
-  std::copy(std::begin(gid.raw), std::end(gid.raw), fact.raw.begin());
+  fact.raw = raw_of(gid);
   return fact;
 }
 
@@ -45,7 +45,7 @@ bool read_gid_table(const Real& real, ibv_context* context, facts::VerbsDevice& 
   for (const ibv_gid_entry& entry : entries) {
     const auto port = std::find_if(device.ports.begin(), device.ports.end(),
                                    [&](const auto& p) { return p.number == entry.port_num; });
-    if (port == device.ports.end() || is_zero(entry.gid)) continue;
+    if (port == device.ports.end() || context::gid_zero(raw_of(entry.gid))) continue;
     facts::VerbsGid gid = as_fact(entry.gid_index, entry.gid);
     gid.type = gid_type(entry.gid_type);
     gid.ifindex = static_cast<int>(entry.ndev_ifindex);
@@ -58,7 +58,7 @@ void read_gids_singly(const Real& real, ibv_context* context, facts::VerbsPort& 
   if (real.query_gid == nullptr) return;
   for (int i = 0; i < port.gid_table_length; ++i) {
     ibv_gid gid{};
-    if (real.query_gid(context, port.number, i, &gid) == 0 && !is_zero(gid))
+    if (real.query_gid(context, port.number, i, &gid) == 0 && !context::gid_zero(raw_of(gid)))
       port.gids.push_back(as_fact(static_cast<unsigned>(i), gid));
   }
 }
@@ -148,11 +148,7 @@ void read_device(const Real& real, ibv_context* context, const Answers& known,
   const bool table = read_gid_table(real, context, fact);
   for (auto& port : fact.ports) {
     if (!table) read_gids_singly(real, context, port);
-    for (const auto& gid : port.gids) {
-      ibv_gid raw{};
-      std::copy(gid.raw.begin(), gid.raw.end(), std::begin(raw.raw));
-      remember_gid(context, port.number, gid.index, raw);
-    }
+    for (const auto& gid : port.gids) remember_gid(context, port.number, gid.index, gid.raw);
   }
 }
 

@@ -39,11 +39,13 @@ std::string what_nccl_does(int error) {
   return version == 0 ? next + " (versions before 2.24 give up now)" : next;
 }
 
-std::string place(const QpInfo& qp) {
+std::string place(const state::QpInfo& qp) {
   return qp.device + (qp.port == 0 ? "" : ":" + std::to_string(qp.port));
 }
 
-std::string side(const ibv_gid& gid) { return is_zero(gid) ? "" : " " + address_text(gid); }
+std::string side(const context::Gid& gid) {
+  return context::gid_zero(gid) ? "" : " " + address_text(gid);
+}
 
 struct Remedy {
   const char* cause;
@@ -108,13 +110,14 @@ bool about_reach(int error) {
 }
 
 // What is known of the two ends beyond the errno.
-void judge_ends(const QpInfo& qp, const FailedMove& move, Blame& blame) {
+void judge_ends(const state::QpInfo& qp, const FailedMove& move, Blame& blame) {
   using facts::Reach;
   const Reach reach = move.ends.reach;
   if (move.to != IBV_QPS_RTR || !(about_reach(move.error) || move.error == EINVAL)) return;
   if (reach != Reach::kUnknown) blame.msg += "; " + move.ends.why;
-  const bool families = reach == Reach::kUnknown && !is_zero(qp.local_gid) &&
-                        !is_zero(qp.remote_gid) && is_ipv4(qp.local_gid) != is_ipv4(qp.remote_gid);
+  const bool families = reach == Reach::kUnknown && !context::gid_zero(qp.local_gid) &&
+                        !context::gid_zero(qp.remote_gid) &&
+                        context::gid_ipv4(qp.local_gid) != context::gid_ipv4(qp.remote_gid);
   if (families) blame.msg += "; the two GIDs are of different address families";
   if (families || reach == Reach::kDifferentFamily) {
     blame.cause = "GID-DIFF";
@@ -135,8 +138,9 @@ void judge_ends(const QpInfo& qp, const FailedMove& move, Blame& blame) {
     blame.fix =
         "NCCL goes through the network within one node and its HCAs can't reach each other. Let "
         "GPUs talk directly (P2P, shared memory), or set NCCL_NET_DISABLE_INTRA=1.";
-  } else if (reach == Reach::kUnknown && !is_zero(qp.local_gid) && is_link_local(qp.local_gid) &&
-             about_reach(move.error) && qp.gid_index >= 0) {
+  } else if (reach == Reach::kUnknown && !context::gid_zero(qp.local_gid) &&
+             context::gid_link_local(qp.local_gid) && about_reach(move.error) &&
+             qp.gid_index >= 0) {
     blame.msg += "; the local GID is link-local, which reaches the own Ethernet segment only";
   }
 }
@@ -151,7 +155,7 @@ bool is_last_attempt(int error, unsigned attempt) noexcept {
   return !repeats(error) || static_cast<long>(attempt) > repetitions();
 }
 
-Blame blame_move(const QpInfo& qp, const FailedMove& move) {
+Blame blame_move(const state::QpInfo& qp, const FailedMove& move) {
   Blame blame;
   const Remedy common = remedy_common(move.error);
   const Remedy own =
@@ -162,7 +166,7 @@ Blame blame_move(const QpInfo& qp, const FailedMove& move) {
   blame.msg = place(qp) + side(qp.local_gid) + ": QP " + std::to_string(qp.num) +
               " could not go from " + std::string(state_name(move.from)) + " to " +
               std::string(state_name(move.to));
-  if (!is_zero(qp.remote_gid)) blame.msg += " towards" + side(qp.remote_gid);
+  if (!context::gid_zero(qp.remote_gid)) blame.msg += " towards" + side(qp.remote_gid);
   blame.msg += ": errno " + context::errno_text(move.error) + " after " +
                std::to_string(move.dur_us / 1000) + " ms, attempt " + std::to_string(move.attempt);
   judge_ends(qp, move, blame);

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "facts/subnet.h"
-#include "verbs/qp_table.h"
+#include "state/qp_table.h"
 
 namespace nnd::verbs {
 
@@ -24,7 +24,7 @@ struct FailedMove {
   facts::SubnetVerdict ends;
 };
 
-Blame blame_move(const QpInfo& qp, const FailedMove& move);
+Blame blame_move(const state::QpInfo& qp, const FailedMove& move);
 Blame blame_create(const std::string& device, int error);
 
 // Whether NCCL won't repeat a call of ibv_modify_qp that failed like this, the attempt-th in a row.

@@ -33,36 +33,35 @@ struct Ends {
 };
 
 // As far as the node's facts are still true of this GID.
-Ends ends_of(const QpInfo& qp) {
-  if (is_zero(qp.local_gid) || is_zero(qp.remote_gid)) return {};
+Ends ends_of(const state::QpInfo& qp) {
+  if (context::gid_zero(qp.local_gid) || context::gid_zero(qp.remote_gid)) return {};
   const facts::Node& node = facts::current_node();
   const facts::Port* port = node.find(qp.device, qp.port);
   const facts::Gid* local = port == nullptr ? nullptr : port->gid(qp.gid_index);
-  if (local == nullptr || local->raw != raw_of(qp.local_gid)) return {};
+  if (local == nullptr || local->raw != qp.local_gid) return {};
   Ends ends;
-  const context::Gid remote = raw_of(qp.remote_gid);
-  ends.verdict = facts::compare(node, qp.device, qp.port, qp.gid_index, remote);
+  ends.verdict = facts::compare(node, qp.device, qp.port, qp.gid_index, qp.remote_gid);
   ends.local = local->subnet();
   ends.netdev = local->netdev;
   // The remote prefix length is its own node's business; the local one says what this kernel takes
   // for the same subnet.
-  const facts::IpAddress there = facts::gid_address(remote);
+  const facts::IpAddress there = facts::gid_address(qp.remote_gid);
   if (local->address && local->address->address.family == there.family)
     ends.remote = facts::IpPrefix{there, local->address->length}.network_text();
   return ends;
 }
 
-void add_local(Event& event, const QpInfo& qp, const Ends& ends) {
+void add_local(Event& event, const state::QpInfo& qp, const Ends& ends) {
   add_device(event, {.name = qp.device,
                      .port = qp.port,
                      .gid_index = qp.gid_index,
-                     .gid = raw_of(qp.local_gid),
+                     .gid = qp.local_gid,
                      .subnet = ends.local,
                      .netdev = ends.netdev});
 }
 
-void add_remote(Event& event, const QpInfo& qp, const Ends& ends) {
-  add_peer(event, {.proc = qp.conn.peer_proc, .gid = raw_of(qp.remote_gid), .subnet = ends.remote});
+void add_remote(Event& event, const state::QpInfo& qp, const Ends& ends) {
+  add_peer(event, {.proc = qp.conn.peer_proc, .gid = qp.remote_gid, .subnet = ends.remote});
 }
 
 void add_path(Event& event, const ibv_ah_attr& path) {
@@ -102,7 +101,7 @@ void add_effective(Event& event, const ibv_qp_attr& attr) {
 
 }  // namespace
 
-void tell_create(const QpInfo& qp, int type, const ibv_qp_cap& cap, int error,
+void tell_create(const state::QpInfo& qp, int type, const ibv_qp_cap& cap, int error,
                  std::int64_t dur_us) {
   Event event(EventId::kQpCreate, error == 0 ? Severity::kInfo : Severity::kWarn);
   if (!event.enabled()) return;
@@ -126,7 +125,7 @@ void tell_create(const QpInfo& qp, int type, const ibv_qp_cap& cap, int error,
   event.emit();
 }
 
-void tell_move(const QpInfo& qp, const ibv_qp_attr& attr, int mask, const Move& move) {
+void tell_move(const state::QpInfo& qp, const ibv_qp_attr& attr, int mask, const Move& move) {
   const bool failed = move.error != 0;
   const bool news = move.attempt == 1 || move.error != move.last_errno;
   if (failed && !news && !std::has_single_bit(move.attempt) &&
@@ -169,7 +168,7 @@ std::vector<AttributeSet>& read_back_sets() {
 
 }  // namespace
 
-void read_back(const Library& lib, ibv_qp& qp, const ibv_qp_attr& attr, const QpInfo& info,
+void read_back(const Library& lib, ibv_qp& qp, const ibv_qp_attr& attr, const state::QpInfo& info,
                Move& move) {
   if (lib.real.query_qp == nullptr) return;
   const AttributeSet set{qp.context,     info.port,     attr.timeout,      attr.retry_cnt,
@@ -192,27 +191,25 @@ void forget_read_back(const ibv_context* context) {
   std::erase_if(read_back_sets(), [&](const auto& set) { return std::get<0>(set) == context; });
 }
 
-void tell_destroy(QpRecord& record, int error, std::int64_t dur_us) {
+void tell_destroy(state::Qp& record, int error, std::int64_t dur_us) {
   Event event(EventId::kQpDestroy);
   if (!event.enabled()) return;
-  QpInfo qp;
+  state::QpInfo qp;
   {
     const std::lock_guard lock(record.mutex);
     qp = record.info;
   }
   const auto count = [](const auto& counter) { return counter.load(std::memory_order_relaxed); };
   add_connection(event, qp.conn, qp.owner);
-  add_device(
-      event,
-      {.name = qp.device, .port = qp.port, .gid_index = qp.gid_index, .gid = raw_of(qp.local_gid)});
+  add_device(event,
+             {.name = qp.device, .port = qp.port, .gid_index = qp.gid_index, .gid = qp.local_gid});
   event.object("qp").add("num", qp.num);
   event.add("sends", count(record.sends))
       .add("recvs", count(record.recvs))
       .add("completed", count(record.completed))
       .add("failed", count(record.failed));
-  const std::int64_t last = record.last_success_ns.load(std::memory_order_relaxed);
-  if (last != 0)
-    event.add("last_success_age_us", std::max<std::int64_t>(0, coarse_ns() - last) / 1000);
+  if (const std::uint64_t last = count(record.last_success); last != 0)
+    event.add("last_success_age_us", age_us(last));
   if (qp.last_errno != 0)  // it was never moved on
     event.add("from", state_name(qp.from))
         .add("to", state_name(qp.to))

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "state/qp_table.h"
 #include "verbs/library.h"
-#include "verbs/qp_table.h"
 
 namespace nnd::verbs {
 
@@ -26,21 +26,22 @@ struct Move {
 
 // Whether a connection may be set up between the two ends that `qp` names: the place of a policy.
 // False: its first move to RTR fails with EHOSTUNREACH. None set: all may.
-using PairPolicy = bool (*)(const QpInfo& qp);
+using PairPolicy = bool (*)(const state::QpInfo& qp);
 void set_pair_policy(PairPolicy policy) noexcept;
 
-void tell_create(const QpInfo& qp, int type, const ibv_qp_cap& cap, int error, std::int64_t dur_us);
+void tell_create(const state::QpInfo& qp, int type, const ibv_qp_cap& cap, int error,
+                 std::int64_t dur_us);
 
 // A repeated attempt is told at 1, 2, 4, 8 ..., when its errno changes, when it succeeds, and when
 // it is the last that NCCL makes.
-void tell_move(const QpInfo& qp, const ibv_qp_attr& attr, int mask, const Move& move);
+void tell_move(const state::QpInfo& qp, const ibv_qp_attr& attr, int mask, const Move& move);
 
 // The effective timeout, retry counts, MTU and traffic class of a QP that is in RTS now: asked of
 // the device once per context and attribute set, since it is a firmware command.
-void read_back(const Library& lib, ibv_qp& qp, const ibv_qp_attr& attr, const QpInfo& info,
+void read_back(const Library& lib, ibv_qp& qp, const ibv_qp_attr& attr, const state::QpInfo& info,
                Move& move);
 void forget_read_back(const ibv_context* context);
 
-void tell_destroy(QpRecord& record, int error, std::int64_t dur_us);
+void tell_destroy(state::Qp& record, int error, std::int64_t dur_us);
 
 }  // namespace nnd::verbs

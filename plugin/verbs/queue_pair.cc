@@ -16,9 +16,9 @@ namespace nnd::verbs {
 namespace {
 
 // Who made a QP outside of a connection of ours.
-std::string_view owner_of(const Library& lib, const context::Current& now) {
+std::string_view owner_of(const Library& lib, const state::Current& now) {
   if (now.conn.id != 0) return {};
-  if (now.call == context::Call::kGin) return "gin";
+  if (now.call == state::Call::kGin) return "gin";
   return lib.origin == Origin::kPlain ? "gdaki" : "unknown";
 }
 
@@ -29,8 +29,8 @@ struct Asked {
 
 void created(const Library& lib, const char* verb, const ibv_qp* qp, const ibv_context* context,
              const Asked& asked, const ibv_qp_cap& got, int error, std::int64_t dur_us) {
-  const context::Current& now = context::current();
-  QpInfo info;
+  const state::Current& now = state::current();
+  state::QpInfo info;
   info.conn = now.conn;
   info.owner = owner_of(lib, now);
   info.device = device_name(context);
@@ -40,54 +40,56 @@ void created(const Library& lib, const char* verb, const ibv_qp* qp, const ibv_c
     return;
   }
   info.num = qp->qp_num;
-  context::current().qp_state = IBV_QPS_RESET;
+  state::current().qp_state = IBV_QPS_RESET;
   tell_create(info, asked.type, got, 0, dur_us);
-  qp_table().add(qp, context, qp->qp_num, std::move(info));
+  state::qp_table().add(qp, context, qp->qp_num, std::move(info));
 }
 
 int error_of(int rc) noexcept { return rc == 0 ? 0 : rc == -1 ? errno : rc < 0 ? -rc : rc; }
 
 // What the mask sets of the attributes that name the other end.
-void learn(const Library& lib, const ibv_qp& qp, const ibv_qp_attr& attr, int mask, QpInfo& info) {
+void learn(const Library& lib, const ibv_qp& qp, const ibv_qp_attr& attr, int mask,
+           state::QpInfo& info) {
   if ((mask & IBV_QP_PORT) != 0) info.port = attr.port_num;
   if ((mask & IBV_QP_DEST_QPN) != 0) info.remote_num = attr.dest_qp_num;
   if ((mask & IBV_QP_PATH_MTU) != 0) info.path_mtu = attr.path_mtu;
   if ((mask & IBV_QP_AV) == 0) return;
   info.traffic_class = attr.ah_attr.is_global != 0 ? attr.ah_attr.grh.traffic_class : -1;
   info.gid_index = -1;
-  info.local_gid = ibv_gid{};
-  info.remote_gid = ibv_gid{};
+  info.local_gid = info.remote_gid = context::Gid{};
   if (attr.ah_attr.is_global == 0) return;
   info.gid_index = attr.ah_attr.grh.sgid_index;
-  info.remote_gid = attr.ah_attr.grh.dgid;
+  info.remote_gid = raw_of(attr.ah_attr.grh.dgid);
   const unsigned port = attr.ah_attr.port_num != 0 ? attr.ah_attr.port_num : info.port;
   const auto index = static_cast<unsigned>(info.gid_index);
   if (recall_gid(qp.context, port, index, info.local_gid) || lib.real.query_gid == nullptr) return;
-  if (lib.real.query_gid(qp.context, static_cast<std::uint8_t>(port), info.gid_index,
-                         &info.local_gid) == 0)
-    remember_gid(qp.context, port, index, info.local_gid);
+  ibv_gid gid{};
+  if (lib.real.query_gid(qp.context, static_cast<std::uint8_t>(port), info.gid_index, &gid) != 0)
+    return;
+  info.local_gid = raw_of(gid);
+  remember_gid(qp.context, port, index, info.local_gid);
 }
 
 std::atomic<PairPolicy> g_pair_policy{nullptr};
 
 // A connection's first move to RTR is where a pair of ports that must not talk is stopped: in
 // milliseconds, and before a packet is sent. Live connections (port recovery) are never stopped.
-bool refused(const QpInfo& info, const Move& move) {
+bool refused(const state::QpInfo& info, const Move& move) {
   const PairPolicy policy = g_pair_policy.load(std::memory_order_acquire);
   return policy != nullptr && move.to == IBV_QPS_RTR && !info.was_ready && !policy(info);
 }
 
 // The attempt as it was before the real call.
 Move begin_move(const Library& lib, const ibv_qp& qp, const ibv_qp_attr& attr, int mask,
-                QpRecord& record) {
+                state::Qp& record) {
   Move move;
   move.from = qp.state;
   move.to = (mask & IBV_QP_STATE) != 0 ? attr.qp_state : qp.state;
-  const context::Current& now = context::current();
+  const state::Current& now = state::current();
   const std::lock_guard lock(record.mutex);
-  QpInfo& info = record.info;
+  state::QpInfo& info = record.info;
   // Only NCCL's port recovery (2.30) moves the QP of a live connection, from a thread of its own.
-  move.by_recovery = info.conn.id != 0 && info.was_ready && now.call == context::Call::kNone;
+  move.by_recovery = info.conn.id != 0 && info.was_ready && now.call == state::Call::kNone;
   if (info.from != move.from || info.to != move.to || info.last_errno == 0) {
     info.from = move.from;
     info.to = move.to;
@@ -98,13 +100,14 @@ Move begin_move(const Library& lib, const ibv_qp& qp, const ibv_qp_attr& attr, i
   move.last_errno = info.last_errno;
   if (move.attempt == 1 || (mask & IBV_QP_AV) != 0) learn(lib, qp, attr, mask, info);
   move.refused = refused(info, move);
-  if (move.to == IBV_QPS_ERR) record.told.fetch_or(QpRecord::kFlushTold, std::memory_order_relaxed);
+  if (move.to == IBV_QPS_ERR)
+    record.told.fetch_or(state::Qp::kFlushTold, std::memory_order_relaxed);
   return move;
 }
 
-void end_move(const Library& lib, ibv_qp& qp, const ibv_qp_attr& attr, int mask, QpRecord& record,
+void end_move(const Library& lib, ibv_qp& qp, const ibv_qp_attr& attr, int mask, state::Qp& record,
               Move& move) {
-  QpInfo copy;
+  state::QpInfo copy;
   {
     const std::lock_guard lock(record.mutex);
     record.info.last_errno = move.error;
@@ -116,9 +119,9 @@ void end_move(const Library& lib, ibv_qp& qp, const ibv_qp_attr& attr, int mask,
   if (move.error != 0)
     note_failure("ibv_modify_qp", move.error);
   else
-    context::current().qp_state = move.to;
+    state::current().qp_state = move.to;
   if (move.error == 0 && move.to == IBV_QPS_INIT) facts::count_port(copy.device, copy.port);
-  if (!is_zero(copy.remote_gid)) context::current().peer_gid = raw_of(copy.remote_gid);
+  if (!context::gid_zero(copy.remote_gid)) state::current().peer_gid = copy.remote_gid;
   if (move.error == 0 && move.to == IBV_QPS_RTS) read_back(lib, qp, attr, copy, move);
   tell_move(copy, attr, mask, move);
 }
@@ -156,7 +159,7 @@ ibv_qp* mlx5_create_qp(const Library& lib, ibv_context* context, ibv_qp_init_att
 
 int modify_qp(const Library& lib, ibv_qp* qp, ibv_qp_attr* attr, int mask) {
   Move move;
-  QpRecord* record = qp_table().by_pointer(qp);
+  state::Qp* record = state::find_qp(qp, qp->qp_num);
   if (record != nullptr)
     context::quietly([&] { move = begin_move(lib, *qp, *attr, mask, *record); });
   const std::int64_t start = now_ns();
@@ -177,9 +180,9 @@ int query_qp(const Library& lib, ibv_qp* qp, ibv_qp_attr* attr, int mask,
 }
 
 int destroy_qp(const Library& lib, ibv_qp* qp) {
-  QpRecord* record = qp_table().by_pointer(qp);
+  state::Qp* record = state::find_qp(qp, qp->qp_num);
   // Unlisted before the real call: afterwards pointer and number may belong to a new QP at once.
-  if (record != nullptr) context::quietly([&] { qp_table().unlist(*record); });
+  if (record != nullptr) context::quietly([&] { state::qp_table().unlist(*record); });
   const std::int64_t start = now_ns();
   const int rc = lib.real.destroy_qp(qp);
   context::quietly([&, error = error_of(rc)] {
@@ -187,9 +190,9 @@ int destroy_qp(const Library& lib, ibv_qp* qp) {
     if (record == nullptr) return;
     tell_destroy(*record, error, (now_ns() - start) / 1000);
     if (error != 0)
-      qp_table().relist(*record);
+      state::qp_table().relist(*record);
     else
-      qp_table().release(*record);
+      state::qp_table().release(*record);
   });
   return rc;
 }

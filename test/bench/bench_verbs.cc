@@ -10,9 +10,9 @@
 #include <string>
 
 #include "record/recorder.h"
+#include "state/qp_table.h"
 #include "verbs/handlers.h"
 #include "verbs/ops.h"
-#include "verbs/qp_table.h"
 
 namespace {
 
@@ -70,7 +70,7 @@ struct Side {
     for (std::uint32_t i = 0; i < kQps; ++i) {
       qps[i].context = &context;
       qps[i].qp_num = i;
-      if (shim) nnd::verbs::qp_table().add(&qps[i], &context, i, {});
+      if (shim) nnd::state::qp_table().add(&qps[i], &context, i, {});
     }
     if (shim) nnd::verbs::patch_ops(context);
   }

@@ -15,16 +15,14 @@ using namespace nnd;
 
 namespace {
 
-verbs::QpInfo pair(std::uint32_t connection, const std::string& remote) {
-  verbs::QpInfo qp;
+state::QpInfo pair(std::uint32_t connection, const std::string& remote) {
+  state::QpInfo qp;
   qp.conn.id = connection;
   qp.device = "mlx5_0";
   qp.port = 1;
   qp.gid_index = 3;
-  const auto local = policy::test::raw_gid("10.200.0.2");
-  const auto there = policy::test::raw_gid(remote);
-  std::copy(local.begin(), local.end(), std::begin(qp.local_gid.raw));
-  std::copy(there.begin(), there.end(), std::begin(qp.remote_gid.raw));
+  qp.local_gid = policy::test::raw_gid("10.200.0.2");
+  qp.remote_gid = policy::test::raw_gid(remote);
   return qp;
 }
 

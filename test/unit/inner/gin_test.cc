@@ -1,9 +1,9 @@
 // Handing NCCL's own GIN backend back to it.
 #include "inner/gin.h"
 
-#include "context/current.h"
 #include "fixture.h"
 #include "inner/chain.h"
+#include "state/current.h"
 
 using nccl_abi::GinV11;
 using nccl_abi::Result;
@@ -56,15 +56,15 @@ TEST_CASE("GIN is GDAKI where that has devices") {
   CHECK(nccl.number("gdaki_finalizes") == 1);
   // What is made in there is GIN's.
   *static_cast<int (**)()>(nccl.library.symbol("current_call")) = [] {
-    return static_cast<int>(nnd::context::current().call);
+    return static_cast<int>(nnd::state::current().call);
   };
   REQUIRE(nccl.exported.connect != nullptr);
   void* comm = nullptr;
   CHECK(nccl.exported.connect(ctx, nullptr, 2, 1, nullptr, &comm) == Result::kSuccess);
-  CHECK(static_cast<nnd::context::Call>(nccl.number("connect_call")) == nnd::context::Call::kGin);
+  CHECK(static_cast<nnd::state::Call>(nccl.number("connect_call")) == nnd::state::Call::kGin);
   CHECK(nccl.exported.createContext(comm, 0, 0, &ctx, nullptr) == Result::kSuccess);
-  CHECK(static_cast<nnd::context::Call>(nccl.number("context_call")) == nnd::context::Call::kGin);
-  CHECK(nnd::context::current().call == nnd::context::Call::kNone);
+  CHECK(static_cast<nnd::state::Call>(nccl.number("context_call")) == nnd::state::Call::kGin);
+  CHECK(nnd::state::current().call == nnd::state::Call::kNone);
   SECTION("the choice is made once") {
     CHECK(nccl.init(&ctx) == Result::kSuccess);
     CHECK(nccl.number("gdaki_inits") == 3);

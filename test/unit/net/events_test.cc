@@ -68,8 +68,8 @@ std::vector<Json> log_of_failed_connect(const char* failed_verb, int failed_errn
   static nccl_abi::NetV12 table;
   table = *fake::transport<nccl_abi::NetV12>();
   table.connect = [](void*, int, void*, void**, nccl_abi::NetDeviceHandle**) {
-    nnd::context::current().failed_verb = verb;
-    nnd::context::current().failed_errno = error;
+    nnd::state::current().failed_verb = verb;
+    nnd::state::current().failed_errno = error;
     return Result::kSystemError;
   };
   AsNccl<nccl_abi::NetV12> n(&table);
@@ -210,7 +210,7 @@ TEST_CASE("a failed test has the status of its own connection's completion as it
       n.irecv(recv, 1, &request);
       state().answer["test"] = Result::kRemoteError;
       const auto* own = static_cast<const nnd::net::Connection*>(recv);
-      nnd::context::failed_completion() = {of_conn == 0 ? own->about.id : of_conn, 12, {0xfd}};
+      nnd::state::failed_completion() = {of_conn == 0 ? own->about.id : of_conn, 12, {0xfd}};
       int done = 0;
       n.net.test(request, &done, nullptr);
       n.net.closeRecv(recv);
@@ -220,7 +220,7 @@ TEST_CASE("a failed test has the status of its own connection's completion as it
   };
   CHECK(cause(0) == "WC-12");
   CHECK(cause(0xffff) == "RC-6");
-  CHECK(nnd::context::failed_completion().conn == 0);
+  CHECK(nnd::state::failed_completion().conn == 0);
 }
 
 TEST_CASE("a failed registration is a warning, once per connection, and hides no later failure") {

@@ -17,10 +17,10 @@ namespace raw = nnd::context::raw_clock;
 
 namespace {
 
-nnd::context::Connection connection(std::uint32_t id, bool send) {
-  nnd::context::Connection c;
+nnd::state::About connection(std::uint32_t id, bool send) {
+  nnd::state::About c;
   c.id = id;
-  c.dir = send ? nnd::context::Direction::kSend : nnd::context::Direction::kRecv;
+  c.dir = send ? nnd::state::Direction::kSend : nnd::state::Direction::kRecv;
   return c;
 }
 

@@ -119,9 +119,9 @@ TEST_CASE("kill -9: the black box has all events that the log does not, and the 
   const TempDir dir;
   const int status = in_child([&] {
     start(log_to(dir / "log.jsonl"));
-    nnd::context::Connection connection;
+    nnd::state::About connection;
     connection.id = 9;
-    connection.dir = nnd::context::Direction::kSend;
+    connection.dir = nnd::state::Direction::kSend;
     connection.comm = 0xc0;
     connection.link_proc = 0x123;
     ConnCounters* counters = acquire_conn(connection);

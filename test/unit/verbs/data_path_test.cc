@@ -7,14 +7,14 @@
 #include <new>
 #include <thread>
 
-#include "context/current.h"
 #include "facts/counters.h"
+#include "state/current.h"
+#include "state/qp_table.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
-#include "verbs/qp_table.h"
 #include "world.h"
 
-namespace context = nnd::context;
+namespace state = nnd::state;
 using nlohmann::json;
 
 namespace {
@@ -34,9 +34,9 @@ struct Traffic : Opened {
   ibv_qp* made = nullptr;
 
   explicit Traffic(std::uint32_t conn_id) {
-    ::context::Connection conn;
+    ::state::About conn;
     conn.id = conn_id;
-    const ::context::Scope scope(::context::Call::kConnect, conn);
+    const ::state::Scope scope(::state::Call::kConnect, conn);
     made = qp();
     made->send_cq = cq;
   }
@@ -214,38 +214,75 @@ TEST_CASE("A context that was not opened by NCCL keeps its own functions") {
 }
 
 TEST_CASE("The table finds thousands of QPs while they come and go") {
-  using nnd::verbs::QpRecord;
-  static auto& table = *new nnd::verbs::QpTable;  // fork() visits its lock
-  constexpr std::uintptr_t kCount = 5000;
+  namespace state = nnd::state;
+  static auto& chains = *new state::QpChains{};
+  static auto& table = *new state::QpTable(chains);  // fork() visits its lock
+  constexpr std::uint32_t kCount = 5000;
+  // Numbers of the same low bits are in the same chain.
+  const auto number_at = [](std::uint32_t i) { return i % 2 == 0 ? i : i * state::kQpChains; };
   const auto qp_at = [](std::uintptr_t i) { return reinterpret_cast<const ibv_qp*>(i * 64 + 64); };
   const auto* context = reinterpret_cast<const ibv_context*>(std::uintptr_t{0x1000});
+  const auto* other = reinterpret_cast<const ibv_context*>(std::uintptr_t{0x2000});
   std::atomic<bool> done{false};
   std::atomic<std::uint64_t> wrong{0};
-  QpRecord* fixed = table.add(qp_at(1'000'000), context, 0xffffff, {});
+  const state::Qp* const fixed = table.add(qp_at(1'000'000), context, 0, {});
   std::thread reader([&] {
     while (!done.load()) {
-      if (table.by_pointer(qp_at(1'000'000)) != fixed) ++wrong;
-      if (table.by_number(context, 0xffffff) != fixed) ++wrong;
-      if (table.by_pointer(qp_at(2'000'000)) != nullptr) ++wrong;
+      if (state::find_qp(chains, qp_at(1'000'000), 0) != fixed) ++wrong;
+      if (state::find_qp(chains, context, 0) != fixed) ++wrong;
+      if (state::find_qp(chains, other, 0) != nullptr) ++wrong;
+      if (state::find_qp(chains, qp_at(2'000'000), 0) != nullptr) ++wrong;
     }
   });
   for (int round = 0; round < 3; ++round) {
-    for (std::uintptr_t i = 0; i < kCount; ++i)
-      table.add(qp_at(i), context, static_cast<std::uint32_t>(i), {});
-    for (std::uintptr_t i = 0; i < kCount; ++i) {
-      QpRecord* record = table.by_pointer(qp_at(i));
-      if (record == nullptr || record != table.by_number(context, static_cast<std::uint32_t>(i)))
-        ++wrong;
+    for (std::uint32_t i = 1; i < kCount; ++i) table.add(qp_at(i), context, number_at(i), {});
+    for (std::uint32_t i = 1; i < kCount; ++i) {
+      const state::Qp* const found = state::find_qp(chains, qp_at(i), number_at(i));
+      if (found == nullptr || found != state::find_qp(chains, context, number_at(i))) ++wrong;
     }
-    for (std::uintptr_t i = 0; i < kCount; ++i) {
-      QpRecord* record = table.by_pointer(qp_at(i));
-      if (record == nullptr) continue;
-      table.unlist(*record);
-      table.release(*record);
-      if (table.by_pointer(qp_at(i)) != nullptr) ++wrong;
+    for (std::uint32_t i = 1; i < kCount; ++i) {
+      state::Qp* const found = state::find_qp(chains, qp_at(i), number_at(i));
+      if (found == nullptr) continue;
+      table.unlist(*found);
+      table.release(*found);
+      if (state::find_qp(chains, qp_at(i), number_at(i)) != nullptr) ++wrong;
     }
   }
   done = true;
   reader.join();
   CHECK(wrong == 0);
+}
+
+TEST_CASE("A QP whose number comes again takes the place of the one whose end wasn't seen") {
+  namespace state = nnd::state;
+  static auto& chains = *new state::QpChains{};
+  static auto& table = *new state::QpTable(chains);
+  const auto* context = reinterpret_cast<const ibv_context*>(std::uintptr_t{0x1000});
+  const auto* first = reinterpret_cast<const ibv_qp*>(std::uintptr_t{0x40});
+  const auto* second = reinterpret_cast<const ibv_qp*>(std::uintptr_t{0x80});
+  table.add(first, context, 7, {});
+  state::Qp* const now = table.add(second, context, 7, {});
+  CHECK(state::find_qp(chains, context, 7) == now);
+  CHECK(state::find_qp(chains, first, 7) == nullptr);
+  table.forget(context);
+  CHECK(state::find_qp(chains, context, 7) == nullptr);
+}
+
+TEST_CASE("A failure that the QP got over explains no later one") {
+  const Traffic t(38);
+  const auto& failed = nnd::state::failed_completion();
+  CHECK(t.complete(IBV_WC_RETRY_EXC_ERR) == 1);
+  CHECK(failed.conn == 38);
+  CHECK(failed.holds());
+  CHECK(t.complete(IBV_WC_LOC_PROT_ERR) == 1);
+  CHECK(failed.status == IBV_WC_RETRY_EXC_ERR);  // the first is the cause
+  CHECK(t.complete(IBV_WC_SUCCESS) == 1);
+  CHECK_FALSE(failed.holds());
+  CHECK(t.complete(IBV_WC_LOC_PROT_ERR) == 1);
+  CHECK(failed.status == IBV_WC_LOC_PROT_ERR);
+  CHECK(failed.holds());
+  ibv_qp_attr attr{};
+  attr.qp_state = IBV_QPS_RESET;  // as NCCL's port recovery does
+  CHECK(t.w.verbs.modify_qp(t.made, &attr, IBV_QP_STATE) == 0);
+  CHECK_FALSE(failed.holds());
 }

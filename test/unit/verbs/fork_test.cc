@@ -5,9 +5,9 @@
 #include <thread>
 #include <vector>
 
+#include "state/qp_table.h"
 #include "support/catch.h"
 #include "support/forked.h"
-#include "verbs/qp_table.h"
 #include "world.h"
 
 namespace {
@@ -67,7 +67,7 @@ TEST_CASE("A child that is forked amid verbs calls can make its own") {
 TEST_CASE("A QP's own lock that another thread holds at the fork is free in the child") {
   const Opened device;
   ibv_qp* const qp = device.qp();
-  nnd::verbs::QpRecord* const record = nnd::verbs::qp_table().by_pointer(qp);
+  nnd::state::Qp* const record = nnd::state::find_qp(qp, qp->qp_num);
   REQUIRE(record != nullptr);
   std::atomic<bool> locked{false};
   std::atomic<bool> end{false};

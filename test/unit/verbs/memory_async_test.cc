@@ -2,11 +2,11 @@
 #include <cerrno>
 #include <cstring>
 
-#include "context/current.h"
+#include "state/current.h"
 #include "support/catch.h"
 #include "world.h"
 
-namespace context = nnd::context;
+namespace state = nnd::state;
 using nlohmann::json;
 
 namespace {
@@ -33,10 +33,10 @@ TEST_CASE("The kind of a registration is known by function and by what NCCL regi
   CHECK(event["dur_us"].is_number());
   CHECK(verbs.dereg_mr(mr) == 0);
 
-  context::Connection conn;
+  state::About conn;
   conn.id = 21;
   {
-    const context::Scope scope(context::Call::kRegMr, conn, 2);  // NCCL_PTR_CUDA
+    const state::Scope scope(state::Call::kRegMr, conn, 2);  // NCCL_PTR_CUDA
     mr = verbs.reg_mr_iova2(device.pd, memory, sizeof memory, 0, 0);
     event = last("mr.register");
     CHECK(event["mr"]["kind"] == "peermem");
@@ -66,16 +66,16 @@ TEST_CASE("A failed registration has its cause, and NCCL gets the errno") {
   const Verbs& verbs = device.w.verbs;
   char memory[64];
   verbs.control->reg_errno = EFAULT;
-  const context::Scope scope(context::Call::kRegMr, {}, 2);
+  const state::Scope scope(state::Call::kRegMr, {}, 2);
   errno = 0;
   CHECK(verbs.reg_mr(device.pd, memory, sizeof memory, 0) == nullptr);
   CHECK(errno == EFAULT);
-  CHECK(context::current().failed_errno == EFAULT);
+  CHECK(state::current().failed_errno == EFAULT);
   const json event = last("mr.register");
   CHECK(event["cause"] == "GDR-REGFAIL");
   CHECK(event["errno"] == EFAULT);
   {
-    const context::Scope host(context::Call::kRegMr, {}, 1);
+    const state::Scope host(state::Call::kRegMr, {}, 1);
     CHECK(verbs.reg_mr(device.pd, memory, sizeof memory, 0) == nullptr);
     CHECK(last("mr.register")["cause"] == "MR-14");
   }
@@ -84,12 +84,12 @@ TEST_CASE("A failed registration has its cause, and NCCL gets the errno") {
 
 TEST_CASE("NCCL's question for DMA-BUF is no failure") {
   const Opened device;
-  const context::Scope scope(context::Call::kInit, {});
+  const state::Scope scope(state::Call::kInit, {});
   take_events("mr.register");
   errno = 0;
   CHECK(device.w.verbs.reg_dmabuf_mr(device.pd, 0, 0, 0, -1, 0) == nullptr);
   CHECK(errno == EBADF);
-  CHECK(context::current().failed_verb == nullptr);
+  CHECK(state::current().failed_verb == nullptr);
   CHECK(take_events("mr.register").empty());
 }
 
@@ -125,11 +125,11 @@ TEST_CASE("An asynchronous event names its own port, with a severity by kind") {
 
 TEST_CASE("An asynchronous event of a QP names its connection") {
   const Opened device;
-  context::Connection conn;
+  state::About conn;
   conn.id = 22;
   ibv_qp* qp = nullptr;
   {
-    const context::Scope scope(context::Call::kConnect, conn);
+    const state::Scope scope(state::Call::kConnect, conn);
     qp = device.qp();
   }
   device.w.verbs.control->event = {};

@@ -4,14 +4,14 @@
 #include <cstring>
 #include <thread>
 
-#include "context/current.h"
 #include "facts/node.h"
+#include "state/current.h"
 #include "support/catch.h"
 #include "verbs/qp_causes.h"
 #include "verbs/qp_events.h"
 #include "world.h"
 
-namespace context = nnd::context;
+namespace state = nnd::state;
 namespace facts = nnd::facts;
 using nlohmann::json;
 
@@ -56,10 +56,10 @@ int to_rts(const World& w, ibv_qp* qp) {
                            IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY);
 }
 
-context::Connection connection(std::uint32_t id) {
-  context::Connection conn;
+state::About connection(std::uint32_t id) {
+  state::About conn;
   conn.id = id;
-  conn.dir = context::Direction::kSend;
+  conn.dir = state::Direction::kSend;
   conn.link_proc = 0xabc;
   conn.link_listen = 3;
   return conn;
@@ -78,7 +78,7 @@ TEST_CASE("A QP belongs to the connection that made it, whoever moves it later")
   const Opened device;
   ibv_qp* qp = nullptr;
   {
-    const context::Scope scope(context::Call::kConnect, connection(7));
+    const state::Scope scope(state::Call::kConnect, connection(7));
     qp = device.qp();
     to_init(device.w, qp);
     ibv_qp_attr attr = rtr();
@@ -154,7 +154,7 @@ TEST_CASE("A QP made outside of every connection says who made it") {
   ibv_qp* gdaki = plain(device.pd, &attr);
   ibv_qp* gin = nullptr;
   {
-    const context::Scope scope(context::Call::kGin, {});
+    const state::Scope scope(state::Call::kGin, {});
     gin = device.qp();
     to_init(device.w, gin);
   }
@@ -172,7 +172,7 @@ TEST_CASE("A QP made outside of every connection says who made it") {
 
 TEST_CASE("Repeated attempts are told at 1, 2, 4, 8 and at the end, the first as a warning") {
   const Opened device;
-  const context::Scope scope(context::Call::kConnect, connection(8));
+  const state::Scope scope(state::Call::kConnect, connection(8));
   ibv_qp* qp = device.qp();
   to_init(device.w, qp);
   take_events("qp.transition");
@@ -182,8 +182,8 @@ TEST_CASE("Repeated attempts are told at 1, 2, 4, 8 and at the end, the first as
   errno = 0;
   for (int i = 0; i < 10; ++i) CHECK(device.w.verbs.modify_qp(qp, &attr, kRtrMask) == ETIMEDOUT);
   CHECK(errno == 0);
-  CHECK(context::current().failed_errno == ETIMEDOUT);
-  CHECK(std::strcmp(context::current().failed_verb, "ibv_modify_qp") == 0);
+  CHECK(state::current().failed_errno == ETIMEDOUT);
+  CHECK(std::strcmp(state::current().failed_verb, "ibv_modify_qp") == 0);
   CHECK(device.w.verbs.modify_qp(qp, &attr, kRtrMask) == 0);
   const auto moves = of_qp("qp.transition", qp->qp_num);
   std::vector<int> attempts;
@@ -231,7 +231,7 @@ TEST_CASE("Port recovery is told as what moves the QPs of a live connection") {
   ibv_qp* qp = nullptr;
   ibv_qp_attr attr = rtr();
   {
-    const context::Scope scope(context::Call::kConnect, connection(12));
+    const state::Scope scope(state::Call::kConnect, connection(12));
     qp = device.qp();
     to_init(device.w, qp);
     CHECK(device.w.verbs.modify_qp(qp, &attr, kRtrMask) == 0);
@@ -320,7 +320,7 @@ TEST_CASE("A pair that may not be is stopped at its first RTR, a live connection
   to_init(device.w, qp);
   take_events("qp.transition");
   nnd::verbs::set_pair_policy(
-      [](const nnd::verbs::QpInfo& info) { return info.remote_gid.raw[15] != 9; });
+      [](const nnd::state::QpInfo& info) { return info.remote_gid[15] != 9; });
   ibv_qp_attr attr = rtr();
   CHECK(device.w.verbs.modify_qp(qp, &attr, kRtrMask) == EHOSTUNREACH);
   CHECK(qp->state == IBV_QPS_INIT);
@@ -367,13 +367,13 @@ TEST_CASE("Each errno of a refused RTR has its cause") {
 
 TEST_CASE("A QP that can't be made is told with its errno, which reaches the caller") {
   const Opened device;
-  const context::Scope scope(context::Call::kAccept, connection(9));
+  const state::Scope scope(state::Call::kAccept, connection(9));
   device.w.verbs.control->create_qp_errno = ENOMEM;
   errno = 0;
   CHECK(device.qp() == nullptr);
   CHECK(errno == ENOMEM);
   device.w.verbs.control->create_qp_errno = 0;
-  CHECK(std::strcmp(context::current().failed_verb, "ibv_create_qp") == 0);
+  CHECK(std::strcmp(state::current().failed_verb, "ibv_create_qp") == 0);
   const auto events = take_events("qp.create");
   REQUIRE_FALSE(events.empty());
   CHECK(events.back()["cause"] == "LIM-MEMLOCK2");
@@ -383,7 +383,7 @@ TEST_CASE("A QP that can't be made is told with its errno, which reaches the cal
 
 TEST_CASE("A QP whose destruction fails is still known") {
   const Opened device;
-  const context::Scope scope(context::Call::kConnect, connection(10));
+  const state::Scope scope(state::Call::kConnect, connection(10));
   ibv_qp* qp = device.qp();
   device.w.verbs.control->destroy_qp_error = EBUSY;
   CHECK(device.w.verbs.destroy_qp(qp) == EBUSY);
@@ -404,7 +404,7 @@ TEST_CASE("QPs that mlx5dv_create_qp makes are QPs like others") {
   attr.cap.max_send_wr = 32;
   mlx5dv_qp_init_attr mlx5{};
   mlx5.create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE;
-  const context::Scope scope(context::Call::kConnect, connection(14));
+  const state::Scope scope(state::Call::kConnect, connection(14));
   ibv_qp* qp = device.w.verbs.mlx5_create_qp(device.context, &attr, &mlx5);
   REQUIRE(qp != nullptr);
   CHECK(device.w.verbs.control->mlx5_create_flags == MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE);
@@ -422,6 +422,6 @@ TEST_CASE("QPs that mlx5dv_create_qp makes are QPs like others") {
   CHECK(device.w.verbs.mlx5_create_qp(device.context, &attr, &mlx5) == nullptr);
   CHECK(errno == EINVAL);
   device.w.verbs.control->create_qp_errno = 0;
-  CHECK(std::strcmp(context::current().failed_verb, "mlx5dv_create_qp") == 0);
+  CHECK(std::strcmp(state::current().failed_verb, "mlx5dv_create_qp") == 0);
   CHECK(take_events("qp.create").back()["errno"] == EINVAL);
 }

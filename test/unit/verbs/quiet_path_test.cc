@@ -3,7 +3,7 @@
 
 #ifdef NND_QUIET_PATH
 
-#include "context/current.h"
+#include "state/current.h"
 #include "support/catch.h"
 #include "world.h"
 

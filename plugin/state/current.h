@@ -7,7 +7,9 @@
 
 #include "context/gid.h"
 
-namespace nnd::context {
+namespace nnd::state {
+
+struct Qp;
 
 enum class Call : std::uint8_t {
   kNone,  // not inside a call of ours: NCCL's own threads (GIN, port recovery, async events)
@@ -30,7 +32,7 @@ enum class Direction : std::uint8_t { kNone, kSend, kRecv };
 
 // What is known of a connection while it is being made. Plain data: the verbs layer copies it into
 // its QP table.
-struct Connection {
+struct About {
   std::uint32_t id = 0;  // event field "conn"; 0: no connection
   Direction dir = Direction::kNone;
   std::int32_t dev = -1;          // net device index as NCCL passed it
@@ -39,14 +41,14 @@ struct Connection {
   std::uint32_t link_listen = 0;  // ... and its listen id; the same on both ends
   // The peer, where the handle trailer told it: its process id, and the port that it listens on.
   std::uint64_t peer_proc = 0;
-  Gid peer_gid{};
+  context::Gid peer_gid{};
   std::uint8_t peer_link_layer = 0;  // as enum ibv link layers
   std::uint8_t peer_roce = 0;        // RoCE version of this GID
 };
 
 struct Current {
   Call call = Call::kNone;
-  Connection conn;
+  About conn;
   int ptr_type = 0;  // NCCL_PTR_* during regMr
   // Written by the verbs layer for whoever made the call: the last verb that failed inside it.
   const char* failed_verb = nullptr;
@@ -55,7 +57,7 @@ struct Current {
   const char* refusal = nullptr;
   int qp_state = -1;  // enum ibv_qp_state that a QP came to last inside this call; -1: none did
   // Of a QP that was moved inside this call: the remote GID, and the link layer behind it.
-  Gid peer_gid{};
+  context::Gid peer_gid{};
   std::uint8_t peer_link_layer = 0;
 };
 
@@ -65,15 +67,21 @@ Current& current() noexcept;
 // transport's test on it finds the reason. conn 0: none.
 struct FailedCompletion {
   std::uint32_t conn = 0;
-  int status = 0;  // enum ibv_wc_status
-  Gid peer_gid{};  // of the QP that failed
+  int status = 0;               // enum ibv_wc_status
+  context::Gid peer_gid{};      // of the QP that failed
+  const Qp* qp = nullptr;       // null: not known
+  std::uint64_t completed = 0;  // on that QP when it failed
+
+  // False once the QP has worked again or was reset: NCCL got over it, and what fails later has
+  // another reason.
+  bool holds() const noexcept;
 };
 FailedCompletion& failed_completion() noexcept;
 
 // Makes a call current for the life of the object, and restores what was there before.
 class Scope {
  public:
-  Scope(Call call, const Connection& conn, int ptr_type = 0) noexcept : saved_(current()) {
+  Scope(Call call, const About& conn, int ptr_type = 0) noexcept : saved_(current()) {
     current() = Current{call, conn, ptr_type, nullptr, 0, nullptr, -1, {}, 0};
   }
   ~Scope() { current() = saved_; }
@@ -84,4 +92,4 @@ class Scope {
   Current saved_;
 };
 
-}  // namespace nnd::context
+}  // namespace nnd::state

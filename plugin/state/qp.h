@@ -1,0 +1,69 @@
+// One queue pair: whose it is, what the control path knows of it, and what the data path counts.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "context/gid.h"
+#include "state/counter.h"
+#include "state/current.h"
+
+struct ibv_qp;
+struct ibv_context;
+
+namespace nnd::state {
+
+// What the control path knows of a QP. Guarded by Qp::mutex.
+struct QpInfo {
+  About conn;              // id 0: made outside a connection, see owner
+  std::string_view owner;  // "gdaki", "gin", "recovery", "unknown"; empty: the connection's
+  std::string device;
+  std::uint32_t num = 0;
+  unsigned port = 0;  // 0: not told yet (NCCL says it at INIT)
+  std::uint32_t remote_num = 0;
+  int path_mtu = 0;        // as asked for: enum ibv_mtu
+  int traffic_class = -1;  // -1: no GRH
+  int gid_index = -1;      // -1: no GRH
+  context::Gid local_gid{};
+  context::Gid remote_gid{};
+  bool was_ready = false;  // has been in RTR
+  int from = -1;           // the transition that was tried last (enum ibv_qp_state) ...
+  int to = -1;
+  unsigned attempts = 0;  // ... how often in a row
+  int last_errno = 0;     // ... and how the last attempt ended
+};
+
+// What the data path writes lies in the first cache line. It is written with plain loads and
+// stores: a QP's queues have one user at a time. Any thread may read it.
+struct alignas(64) Qp {
+  static constexpr std::uint8_t kErrorTold = 1;
+  static constexpr std::uint8_t kFlushTold = 2;  // or expected: NCCL itself moved the QP to ERR
+
+  // The keys, and the next in the same chain of the table: written by the table.
+  std::atomic<const ibv_qp*> qp{nullptr};
+  std::atomic<const ibv_context*> context{nullptr};
+  std::atomic<Qp*> next{nullptr};
+  std::atomic<std::uint32_t> num{0};
+  std::atomic<std::uint8_t> told{0};  // bits: which failures were
+  Counter sends{0};
+  Counter recvs{0};
+  Counter completed{0};
+  std::atomic<std::uint64_t> last_success{0};  // CPU counter; 0: never
+
+  Counter failed{0};
+  std::size_t live_at = 0;  // the table's own, under its lock
+  std::mutex mutex;
+  QpInfo info;
+};
+static_assert(offsetof(Qp, failed) == 64);
+
+inline void count_completion(Qp& qp, std::uint64_t raw_now) noexcept {
+  add(qp.completed, 1);
+  qp.last_success.store(raw_now, std::memory_order_relaxed);
+}
+
+}  // namespace nnd::state
