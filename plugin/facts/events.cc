@@ -136,9 +136,10 @@ void add_interface(Event& event, const Network& network, const Hca& hca, const P
   event.add("default_route", dev->default_route).add("routes", routes).end();
 }
 
-void emit_hca_port(const Network& network, const Hca& hca, const Port* port, const Finding* finding,
-                   const std::string& refused) {
-  Event event(EventId::kHcaPort, finding ? Severity::kWarn : Severity::kInfo);
+// limit: this port is the first that NCCL leaves out since it takes so many at most.
+void emit_hca_port(const Network& network, const Hca& hca, const Port* port,
+                   const std::string& refused, int limit = 0) {
+  Event event(EventId::kHcaPort, limit != 0 ? Severity::kWarn : Severity::kInfo);
   add_dev(event, hca, port);
   event.add("verdict", !refused.empty()                     ? "refused"
                        : port && port->skip == Skip::kTaken ? "taken"
@@ -157,24 +158,8 @@ void emit_hca_port(const Network& network, const Hca& hca, const Port* port, con
   if (hca.open_errno != 0) event.add("errno", hca.open_errno);
   add_hca(event, hca);
   add_gpus(event, hca);
-  if (finding) event.blame(finding->cause, finding->msg, finding->fix);
+  if (limit != 0) event.diagnose(diagnose(diagnosis::BeyondLimit{hca.name, limit}));
   event.emit();
-}
-
-// All findings of a device in one event: the first gives the cause, the rest is in its sentences.
-bool finding_of(const Node& node, const Hca& hca, Finding* out) {
-  bool any = false;
-  for (const Finding& finding : node.findings) {
-    if (finding.device != hca.name) continue;
-    if (!any) {
-      *out = finding;
-    } else {
-      out->msg += ' ' + finding.msg;
-      out->fix += ' ' + finding.fix;
-    }
-    any = true;
-  }
-  return any;
 }
 
 void add_environment(Event& event, const System& system) {
@@ -260,14 +245,15 @@ void emit_facts(const Node& node, const RefusedBy& refused) {
   emit_node(node);
   for (const Hca& hca : node.hcas)
     if (!gdr_to_come(node, hca)) emit_gdr(node, hca, hca.gdr);
+  bool left_out = false;  // NCCL's limit was met, and that is told
   for (const Hca& hca : node.hcas) {
-    Finding finding;
-    const Finding* first = finding_of(node, hca, &finding) ? &finding : nullptr;
-    if (hca.ports.empty()) emit_hca_port(node.network, hca, nullptr, first, {});
+    if (hca.ports.empty()) emit_hca_port(node.network, hca, nullptr, {});
     for (const Port& port : hca.ports) {
-      emit_hca_port(node.network, hca, &port, first,
-                    refused ? refused(hca.name, port.number) : std::string());
-      first = nullptr;
+      const bool first_left_out = port.skip == Skip::kOverLimit && !left_out;
+      left_out = left_out || first_left_out;
+      emit_hca_port(node.network, hca, &port,
+                    refused ? refused(hca.name, port.number) : std::string(),
+                    first_left_out ? max_ib_devices(node.nccl_version) : 0);
     }
   }
 }

@@ -7,7 +7,7 @@ namespace nnd::facts {
 
 // node.facts, then gdr.state per device whose state is known (a device that NCCL takes is asked for
 // DMA-BUF by NCCL, later), then hca.port per device and port (a device that can't be
-// opened: one without a port). A finding makes its device's first hca.port a warning.
+// opened: one without a port). The first that NCCL leaves out for want of room is a warning.
 // What `refused` names has the verdict "refused".
 void emit_facts(const Node& node, const RefusedBy& refused = {});
 

@@ -86,60 +86,20 @@ bool kept_from_us(const Hca& hca) {
          (hca.uverbs == UverbsState::kNotExamined && hca.open_errno == ENOENT);
 }
 
-std::string why_not_opened(const Hca& hca) {
-  if (kept_from_us(hca)) return "; its device node is missing here";
-  if (hca.uverbs != UverbsState::kDenied) return {};
-  return hca.uverbs_errno == EPERM ? "; the device cgroup keeps its device node from this process"
-                                   : "; the permissions of its device node, or a mount with "
-                                     "nodev, keep it from this process";
+diagnosis::CannotOpen::Node kept_by(const Hca& hca) {
+  using Kept = diagnosis::CannotOpen::Node;
+  if (kept_from_us(hca)) return Kept::kMissing;
+  if (hca.uverbs != UverbsState::kDenied) return Kept::kNotKnown;
+  return hca.uverbs_errno == EPERM ? Kept::kCgroup : Kept::kPermissions;
 }
 
-void find_unusable(Node& node) {
+void find_closed(Node& node) {
   const bool some_usable = std::any_of(node.hcas.begin(), node.hcas.end(),
                                        [](const Hca& hca) { return hca.open_errno == 0; });
-  for (const Hca& hca : node.hcas) {
+  for (Hca& hca : node.hcas) {
     if (hca.open_errno == 0 || !node.filter.takes(hca.name, -1)) continue;
     if (kept_from_us(hca) && some_usable) continue;
-    node.findings.push_back(
-        {"DEV-UNUSABLE", hca.name,
-         fmt::format("{} is listed but can't be opened ({}){}.", hca.name,
-                     std::strerror(hca.open_errno), why_not_opened(hca)),
-         fmt::format("Give the container /dev/infiniband/{}, or exclude the device with "
-                     "NCCL_IB_HCA=^={}.",
-                     hca.uverbs_name.empty() ? "uverbs*" : hca.uverbs_name, hca.name)});
-  }
-}
-
-void find_findings(Node& node) {
-  find_unusable(node);
-  bool limit_told = false;
-  for (const Hca& hca : node.hcas) {
-    const auto has = [&hca](Skip skip) {
-      return std::any_of(hca.ports.begin(), hca.ports.end(),
-                         [skip](const Port& port) { return port.skip == skip; });
-    };
-    if (has(Skip::kTaken) && hca.device_path.empty() && crashes_without_pci_path(node.nccl_version))
-      node.findings.push_back(
-          {"DEV-NOPCI", hca.name,
-           fmt::format("{} has no device path in sysfs, and NCCL {}.{} crashes on such a device.",
-                       hca.name, node.nccl_version / 10000, node.nccl_version / 100 % 100),
-           fmt::format(
-               "Exclude it with NCCL_IB_HCA=^={}, or mount /sys, or use NCCL 2.24 or newer.",
-               hca.name)});
-    if (has(Skip::kOverLimit) && !limit_told) {
-      limit_told = true;
-      node.findings.push_back(
-          {"S3", hca.name,
-           fmt::format("NCCL stops at {} devices, and leaves out {} and what follows.",
-                       max_ib_devices(node.nccl_version), hca.name),
-           "Name the devices that are meant in NCCL_IB_HCA."});
-    }
-    for (const Port& port : hca.ports)
-      if (port.skip == Skip::kTaken && port.pick.index < 0)
-        node.findings.push_back(
-            {"GID-CONT", hca.name, fmt::format("{}:{}: {}.", hca.name, port.number, port.pick.why),
-             "Give the container a network of its own RDMA device or the host's network, and mount "
-             "/sys."});
+    hca.closed = {hca.name, hca.open_errno, kept_by(hca), hca.uverbs_name};
   }
 }
 
@@ -223,6 +183,14 @@ Sources Sources::of_process(const config::Settings& settings, int nccl_version) 
   return out;
 }
 
+std::optional<diagnosis::NoDevicePath> crash_of(const Node& node, const Hca& hca) {
+  const bool taken = std::any_of(hca.ports.begin(), hca.ports.end(),
+                                 [](const Port& port) { return port.skip == Skip::kTaken; });
+  if (!taken || !hca.device_path.empty() || !crashes_without_pci_path(node.nccl_version))
+    return std::nullopt;
+  return diagnosis::NoDevicePath{hca.name, node.nccl_version};
+}
+
 GdrState judge_gdr(const Node& node, std::optional<int> dmabuf_errno) {
   GdrInput input;
   input.nvidia_driver = node.system.gpu_driver_loaded;
@@ -261,7 +229,7 @@ Node collect(const std::vector<VerbsDevice>& devices, const Sources& sources) {
     node.hcas.push_back(std::move(hca));
   }
   judge_ports(node, sources.environment);
-  find_findings(node);
+  find_closed(node);
   node.collect_ns = now_ns() - start;
   return node;
 }
@@ -299,6 +267,11 @@ const Node& current_node() noexcept {
   static const Node kEmpty;
   const Kept* kept = g_kept.load(std::memory_order_acquire);
   return kept ? kept->node : kEmpty;
+}
+
+diagnosis::LockedMemory locked_memory() {
+  const Limits& known = current_node().system.limits;
+  return locked_memory(known.known() ? known : read_limits(FileTree("")));
 }
 
 void set_current_node(Node node) {

@@ -12,6 +12,9 @@
 #include <vector>
 
 #include "config/settings.h"
+#include "diagnosis/device.h"
+#include "diagnosis/link_layers.h"
+#include "diagnosis/memory.h"
 #include "facts/gdr.h"
 #include "facts/nccl_rules.h"
 #include "facts/netdev.h"
@@ -104,6 +107,8 @@ struct Hca {
   std::string name;
   std::string uverbs_name;
   int open_errno = 0;
+  // It can't be opened, and is meant to be: NCCL would take it.
+  std::optional<diagnosis::CannotOpen> closed;
   UverbsState uverbs = UverbsState::kNotExamined;
   int uverbs_errno = 0;
   std::uint64_t node_guid = 0;
@@ -137,14 +142,6 @@ struct Hca {
   std::string bond_trouble() const;
 };
 
-// A fact that breaks NCCL on its own, whatever the policy.
-struct Finding {
-  std::string cause;  // id of the failure catalogue
-  std::string device;
-  std::string msg;
-  std::string fix;
-};
-
 struct Sources {
   std::string sysfs = "/sys";
   std::string root;      // put before /proc, /dev, /etc; empty but in tests
@@ -172,12 +169,14 @@ struct Node {
   PeerMemory peer_memory;
   HcaFilter filter;
   int nccl_version = 0;
-  std::vector<Finding> findings;
   std::uint64_t collect_ns = 0;
 
   const Hca* find(std::string_view device) const;
   const Port* find(std::string_view device, unsigned port) const;
 };
+
+// NCCL crashes on this HCA, which it would take; none: it does not.
+std::optional<diagnosis::NoDevicePath> crash_of(const Node& node, const Hca& hca);
 
 // GPUDirect of one of its HCAs, for one answer about DMA-BUF (see Sources), or none.
 GdrState judge_gdr(const Node& node, std::optional<int> dmabuf_errno);
@@ -193,12 +192,14 @@ std::string hca_summary(const Node& node, const RefusedBy& refused = {});
 // The node as last set, empty before: for those who need it without collecting again. Never blocks.
 // A node stays alive for the life of the process once it was set, so that references into it do.
 const Node& current_node() noexcept;
+// What this process may lock: by the current node's facts, else looked at now.
+diagnosis::LockedMemory locked_memory();
 void set_current_node(Node node);
 
 // Values of verbs as text and units; sources: rdma-core's verbs.h.
 const char* port_state_text(int state);
 const char* phys_state_text(int state);
-const char* link_layer_text(int link_layer);  // "InfiniBand", "Ethernet", "unspecified"
+using diagnosis::link_layer_text;
 const char* gid_type_text(GidType type);
 const char* skip_text(Skip skip);
 long verbs_speed_mbps(int active_speed, int active_width);

@@ -4,18 +4,12 @@
 #include <string>
 #include <string_view>
 
+#include "diagnosis/queue_pair.h"
 #include "facts/node.h"
 
 namespace nnd::facts {
 
-enum class Reach : std::uint8_t {
-  kUnknown,          // not enough is known: say nothing
-  kSame,             // same subnet
-  kRouted,           // another subnet, a route leaves by the GID's own interface
-  kNoRoute,          // another subnet, no route leaves by it: the kernel can't resolve the peer
-  kDifferentFamily,  // IPv4 here, IPv6 there, or the reverse
-  kLocal             // the remote GID is one of this node's own
-};
+using diagnosis::Reach;
 
 struct SubnetVerdict {
   Reach reach = Reach::kUnknown;

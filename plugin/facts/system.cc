@@ -21,26 +21,6 @@ std::uint64_t limit_value(rlim_t value) {
   return value == RLIM_INFINITY ? std::numeric_limits<std::uint64_t>::max() : value;
 }
 
-Limits read_limits(const FileTree& files) {
-  Limits out;
-  rlimit limit{};
-  if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0) {
-    out.memlock_soft = limit_value(limit.rlim_cur);
-    out.memlock_hard = limit_value(limit.rlim_max);
-  }
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    out.nofile_soft = limit_value(limit.rlim_cur);
-    out.nofile_hard = limit_value(limit.rlim_max);
-  }
-  const std::string status = files.read("proc/self/status").text;
-  const auto at = status.find("CapEff:");
-  if (at != std::string::npos) {
-    const std::uint64_t caps = std::strtoull(status.c_str() + at + 7, nullptr, 16);
-    out.cap_ipc_lock = ((caps >> kCapIpcLock) & 1) != 0;
-  }
-  return out;
-}
-
 // libibverbs.so.1.14.48.0: the last numbers are rdma-core's version. From the loader's list: no
 // file is read but one link.
 std::string loaded_rdma_core() {
@@ -174,11 +154,28 @@ void read_conf_files(const SystemSources& sources, System& out) {
 
 }  // namespace
 
-const char* out_of_memory_cause(const Limits& limits) noexcept {
-  const bool known =
-      limits.memlock_soft != 0 || limits.memlock_hard != 0 || limits.nofile_soft != 0;
-  const bool unlimited = limits.memlock_soft == std::numeric_limits<std::uint64_t>::max();
-  return known && !unlimited && !limits.cap_ipc_lock ? "LIM-MEMLOCK" : "LIM-MEMLOCK2";
+Limits read_limits(const FileTree& files) {
+  Limits out;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0) {
+    out.memlock_soft = limit_value(limit.rlim_cur);
+    out.memlock_hard = limit_value(limit.rlim_max);
+  }
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    out.nofile_soft = limit_value(limit.rlim_cur);
+    out.nofile_hard = limit_value(limit.rlim_max);
+  }
+  const std::string status = files.read("proc/self/status").text;
+  const auto at = status.find("CapEff:");
+  if (at != std::string::npos) {
+    const std::uint64_t caps = std::strtoull(status.c_str() + at + 7, nullptr, 16);
+    out.cap_ipc_lock = ((caps >> kCapIpcLock) & 1) != 0;
+  }
+  return out;
+}
+
+diagnosis::LockedMemory locked_memory(const Limits& limits) noexcept {
+  return {limits.known(), limits.memlock_soft, limits.cap_ipc_lock};
 }
 
 std::uint64_t fnv1a(std::string_view bytes, std::uint64_t seed) {

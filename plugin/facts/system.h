@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "diagnosis/memory.h"
 #include "facts/nccl_rules.h"
 #include "facts/sysfs.h"
 
@@ -18,12 +19,14 @@ struct Limits {
   std::uint64_t nofile_soft = 0;
   std::uint64_t nofile_hard = 0;
   bool cap_ipc_lock = false;  // effective: memlock does not apply
+
+  bool known() const { return memlock_soft != 0 || memlock_hard != 0 || nofile_soft != 0; }
 };
 
-// The failure catalogue's id for a verb (a QP, a CQ, a registration) that found no memory:
-// LIM-MEMLOCK where the limit on locked memory binds, else LIM-MEMLOCK2, the device's or the host's
-// own limits.
-const char* out_of_memory_cause(const Limits& limits) noexcept;
+// Of this process. `files`: the parent of proc/.
+Limits read_limits(const FileTree& files);
+
+diagnosis::LockedMemory locked_memory(const Limits& limits) noexcept;
 
 struct ConfFile {
   std::string path;

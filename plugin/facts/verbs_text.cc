@@ -40,11 +40,6 @@ const char* phys_state_text(int state) {
   return at_or(kNames, state);
 }
 
-const char* link_layer_text(int link_layer) {
-  static constexpr std::array<const char*, 3> kNames = {"unspecified", "InfiniBand", "Ethernet"};
-  return at_or(kNames, link_layer);
-}
-
 const char* gid_type_text(GidType type) {
   switch (type) {
     case GidType::kIb:

@@ -12,6 +12,7 @@
 
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
+#include "diagnosis/own.h"
 #include "facts/events.h"
 #include "policy/events.h"
 #include "policy/judge.h"
@@ -67,19 +68,6 @@ void refuse_network(const std::string& why) {
   if (!g_refusal.compare_exchange_strong(none, sentence)) delete sentence;
 }
 
-bool covers(const policy::Verdict& verdict, const facts::Finding& finding) {
-  return verdict.cause == finding.cause &&
-         (verdict.device.empty() || verdict.device == finding.device);
-}
-
-// What a verdict says is not said a second time with the facts.
-void leave_to_verdicts(facts::Node& node, const std::vector<policy::Verdict>& verdicts) {
-  std::erase_if(node.findings, [&](const facts::Finding& finding) {
-    return std::any_of(verdicts.begin(), verdicts.end(),
-                       [&](const policy::Verdict& verdict) { return covers(verdict, finding); });
-  });
-}
-
 // The rule that keeps a port from NCCL, with the fact that broke it; empty: it is not kept.
 std::string refusal_of(const policy::Judgement& judgement, std::string_view device, unsigned port,
                        bool with_fact) {
@@ -87,7 +75,7 @@ std::string refusal_of(const policy::Judgement& judgement, std::string_view devi
   for (const policy::Verdict& verdict : judgement.verdicts)
     if (verdict.device == device && verdict.port == port &&
         verdict.decision == policy::Decision::kRefuse)
-      return with_fact ? verdict.rule + ": " + verdict.fact : verdict.rule;
+      return with_fact ? verdict.rule + ": " + verdict.diagnosis.sentence : verdict.rule;
   return "the policy";
 }
 
@@ -118,10 +106,9 @@ void judge(facts::Node node, const facts::Environment& environment) {
   const auto* const judgement = new policy::Judgement(
       policy::judge_node(node, in_effect().rules, in_effect().mode, host_name()));
   // A file that is wrong or a redirection that is not in place was told when it was found.
-  if (!judgement->network_refused.empty()) refuse_network(judgement->network_refused);
+  if (judgement->network_refused) refuse_network(judgement->network_refused->sentence);
   std::vector<policy::Lint> lint = policy::lint_environment(node, environment);
   std::erase_if(lint, told_at_load);
-  leave_to_verdicts(node, judgement->verdicts);
   facts::emit_facts(node, [judgement](std::string_view device, unsigned port) {
     return refusal_of(*judgement, device, port, true);
   });
@@ -150,8 +137,7 @@ void cannot_enforce(const std::string& why) {
   record::Event(record::EventId::kPolicyRefuse, record::Severity::kError)
       .add("rule", "mode")
       .add("fact", why)
-      .blame("POLICY", "The policy can't be enforced: " + why,
-             "Where the job may run without it, set NCCL_NET_DIAG_MODE=warn.")
+      .diagnose(diagnose(diagnosis::CannotEnforce{why}))
       .emit();
 }
 

@@ -136,8 +136,8 @@ void emit(const state::QpInfo& qp, const policy::Verdict& verdict,
   record::add_peer(event, {.proc = qp.conn.peer_proc, .gid = qp.remote_gid});
   add_route(event, subnet);
   event.add("rule", verdict.rule)
-      .add("fact", verdict.fact)
-      .blame(verdict.cause, verdict.fact, verdict.remedy)
+      .add("fact", verdict.diagnosis.sentence)
+      .diagnose(verdict.diagnosis)
       .emit();
 }
 
@@ -168,7 +168,9 @@ bool may_pair(const state::QpInfo& qp) {
   }
   if (first)
     for (const policy::Verdict& verdict : judged.verdicts) emit(qp, verdict, judged.subnet);
-  return judged.refused.empty() || refuse(judged.refused);
+  if (!judged.refused) return true;
+  const diagnosis::Diagnosis& broken = judged.verdicts[*judged.refused].diagnosis;
+  return refuse(broken.sentence + ' ' + broken.remedy);
 }
 
 }  // namespace nnd::guard

@@ -59,7 +59,7 @@ std::string cause_of(const Outcome& outcome) {
   const std::string number = std::to_string(outcome.verb_errno);
   const bool holds_memory = has("create_cq") || has("create_qp") || has("reg_");
   if (outcome.verb_errno == ENOMEM && holds_memory)
-    return facts::out_of_memory_cause(facts::current_node().system.limits);
+    return std::string(nccl_net_diag::cause_id(diagnosis::out_of_memory(facts::locked_memory())));
   return (has("_qp")     ? "QP-"
           : has("cq")    ? "CQ-"
           : has("reg_")  ? "MR-"

@@ -21,15 +21,6 @@ struct Candidate {
   const facts::NetDev* netdev(const facts::Network& network) const;  // that carries the address
 };
 
-// What a rule says of one candidate.
-struct Broken {
-  std::string rule;
-  std::string cause;
-  std::string fact;
-  std::string remedy;  // empty: leave it out of NCCL_IB_HCA
-  Action action = Action::kWarn;
-};
-
 using Candidates = std::vector<Candidate>;
 
 // The candidates that are still in and have the same link layer, without the one asked about.
@@ -37,25 +28,27 @@ std::vector<const Candidate*> peers_of(const Candidates& all, const Candidate& o
 
 long median_speed(const std::vector<const Candidate*>& peers);
 
-// Each rule appends what is broken; nothing where the rule is off or holds.
+// Each rule appends what is broken, without the device and the decision; nothing where the rule is
+// off or holds. An empty remedy means: leave it out of NCCL_IB_HCA.
 using Rule = void (*)(const facts::Node& node, const Candidates& all, const Candidate& one,
-                      std::vector<Broken>& broken);
+                      std::vector<Verdict>& broken);
 
 // In the order in which they are to be applied. A candidate that one pass denies is no peer in the
 // next: the user's lists first, then what can't be meant, then comparisons.
 std::vector<std::vector<Rule>> rule_passes();
 
-void judge_lists(const facts::Node&, const Candidates&, const Candidate&, std::vector<Broken>&);
+void judge_lists(const facts::Node&, const Candidates&, const Candidate&, std::vector<Verdict>&);
 void judge_link_layer(const facts::Node&, const Candidates&, const Candidate&,
-                      std::vector<Broken>&);
-void judge_own_state(const facts::Node&, const Candidates&, const Candidate&, std::vector<Broken>&);
-void judge_gid(const facts::Node&, const Candidates&, const Candidate&, std::vector<Broken>&);
-void judge_gdr(const facts::Node&, const Candidates&, const Candidate&, std::vector<Broken>&);
-void judge_bond(const facts::Node&, const Candidates&, const Candidate&, std::vector<Broken>&);
+                      std::vector<Verdict>&);
+void judge_own_state(const facts::Node&, const Candidates&, const Candidate&,
+                     std::vector<Verdict>&);
+void judge_gid(const facts::Node&, const Candidates&, const Candidate&, std::vector<Verdict>&);
+void judge_gdr(const facts::Node&, const Candidates&, const Candidate&, std::vector<Verdict>&);
+void judge_bond(const facts::Node&, const Candidates&, const Candidate&, std::vector<Verdict>&);
 void judge_default_route(const facts::Node&, const Candidates&, const Candidate&,
-                         std::vector<Broken>&);
-void judge_speed(const facts::Node&, const Candidates&, const Candidate&, std::vector<Broken>&);
-void judge_mtu(const facts::Node&, const Candidates&, const Candidate&, std::vector<Broken>&);
-void judge_function(const facts::Node&, const Candidates&, const Candidate&, std::vector<Broken>&);
+                         std::vector<Verdict>&);
+void judge_speed(const facts::Node&, const Candidates&, const Candidate&, std::vector<Verdict>&);
+void judge_mtu(const facts::Node&, const Candidates&, const Candidate&, std::vector<Verdict>&);
+void judge_function(const facts::Node&, const Candidates&, const Candidate&, std::vector<Verdict>&);
 
 }  // namespace nnd::policy

@@ -1,5 +1,6 @@
 #include "policy/events.h"
 
+#include "diagnosis/own.h"
 #include "record/fields.h"
 
 namespace nnd::policy {
@@ -21,7 +22,7 @@ void emit_loaded(const Loaded& loaded, Mode mode) {
     Event(EventId::kPolicyLoaded, mode == Mode::kEnforce ? Severity::kError : Severity::kWarn)
         .add("file", error.file)
         .add("mode", mode_text(mode))
-        .blame("POLICY", error.text(), "Correct the policy file.")
+        .diagnose(diagnose(diagnosis::PolicyMistake{error.text()}))
         .emit();
 }
 
@@ -33,10 +34,10 @@ void emit_verdicts(const std::vector<Verdict>& verdicts) {
                                                                     : Severity::kInfo;
     Event event(refuse ? EventId::kPolicyRefuse : EventId::kPolicyWarn, severity);
     if (!verdict.device.empty()) add_device(event, {.name = verdict.device, .port = verdict.port});
-    event.add("rule", verdict.rule).add("fact", verdict.fact);
+    event.add("rule", verdict.rule).add("fact", verdict.diagnosis.sentence);
     event.array("remaining");
     for (const std::string& port : verdict.remaining) event.push(port);
-    event.end().blame(verdict.cause, verdict.fact, verdict.remedy).emit();
+    event.end().diagnose(verdict.diagnosis).emit();
   }
 }
 
@@ -46,7 +47,7 @@ void emit_lint(const std::vector<Lint>& lint, Mode mode) {
     Event(EventId::kEnvLint, severity)
         .add("variable", one.variable)
         .add("value", one.value)
-        .blame(one.cause, one.msg, one.fix)
+        .diagnose(one.diagnosis)
         .emit();
 }
 

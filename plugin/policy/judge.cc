@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "diagnosis/device.h"
+#include "diagnosis/node.h"
 #include "policy/candidates.h"
 
 namespace nnd::policy {
@@ -29,18 +31,19 @@ class NodeJudge {
   }
 
   Judgement judge() {
-    std::vector<std::vector<Broken>> broken(candidates_.size());
+    std::vector<std::vector<Verdict>> broken(candidates_.size());
     for (const auto& pass : rule_passes()) judge_pass(pass, broken);
     for (const Candidate& candidate : candidates_)
       if (!candidate.out) out_.remaining.push_back(candidate.name());
     for (std::size_t i = 0; i < candidates_.size(); ++i)
-      for (Broken& rule : broken[i]) add(&candidates_[i], std::move(rule));
+      for (Verdict& rule : broken[i]) add(&candidates_[i], std::move(rule));
     judge_unusable();
     judge_whole();
     judge_limits();
     for (Verdict& verdict : out_.verdicts) {
       verdict.remaining = out_.remaining;
-      if (verdict.remedy.empty()) verdict.remedy = hca_setting(node_, out_.remaining);
+      std::string& remedy = verdict.diagnosis.remedy;
+      if (remedy.empty()) remedy = hca_setting(node_, out_.remaining);
     }
     if (out_.mode == Mode::kEnforce) enforce();
     return std::move(out_);
@@ -48,14 +51,14 @@ class NodeJudge {
 
  private:
   // All candidates see the same peers: who is denied goes out when the pass is over.
-  void judge_pass(const std::vector<Rule>& pass, std::vector<std::vector<Broken>>& broken) {
+  void judge_pass(const std::vector<Rule>& pass, std::vector<std::vector<Verdict>>& broken) {
     std::vector<bool> denied(candidates_.size());
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       if (candidates_[i].out) continue;
       for (const Rule rule : pass) {
         rule(node_, candidates_, candidates_[i], broken[i]);
         denied[i] = std::any_of(broken[i].begin(), broken[i].end(),
-                                [](const Broken& one) { return one.action == Action::kDeny; });
+                                [](const Verdict& one) { return one.action == Action::kDeny; });
         if (denied[i]) break;
       }
     }
@@ -63,72 +66,47 @@ class NodeJudge {
       if (denied[i]) candidates_[i].out = true;
   }
 
-  void add(const Candidate* candidate, Broken rule) {
-    Verdict verdict;
-    verdict.rule = std::move(rule.rule);
-    verdict.cause = std::move(rule.cause);
+  void add(const Candidate* candidate, Verdict verdict) {
     if (candidate) {
       verdict.device = candidate->hca->name;
       verdict.port = candidate->port->number;
     }
-    verdict.fact = std::move(rule.fact);
-    verdict.remedy = std::move(rule.remedy);
-    verdict.action = rule.action;
-    verdict.decision = decide(rule.action, out_.mode);
+    verdict.decision = decide(verdict.action, out_.mode);
     out_.verdicts.push_back(std::move(verdict));
   }
 
   // Those that NCCL can't take anyhow: there is nothing to refuse. Where none can be opened it is
   // one fault and not as many as there are HCAs: a single sentence for all of them.
   void judge_unusable() {
-    std::vector<const facts::Finding*> unusable;
-    for (const facts::Finding& finding : node_.findings)
-      if (finding.cause == "DEV-UNUSABLE" &&
-          rules_.for_device(host_, finding.device).hca.unusable != Action::kAllow)
-        unusable.push_back(&finding);
-    if (unusable.size() > 1 && unusable.size() == node_.hcas.size()) {
-      const facts::Finding& first = *unusable.front();
-      return add(nullptr, {"hca.unusable", first.cause,
-                           fmt::format("None of the {} HCAs can be opened: {} It is the same with "
-                                       "the others.",
-                                       unusable.size(), first.msg),
-                           "Give the container /dev/infiniband.", Action::kWarn});
-    }
-    for (const facts::Finding* finding : unusable) {
-      add(nullptr, {"hca.unusable", finding->cause, finding->msg, finding->fix, Action::kWarn});
-      out_.verdicts.back().device = finding->device;
+    std::vector<const Hca*> closed;
+    for (const Hca& hca : node_.hcas)
+      if (hca.closed && rules_.for_device(host_, hca.name).hca.unusable != Action::kAllow)
+        closed.push_back(&hca);
+    if (closed.size() > 1 && closed.size() == node_.hcas.size())
+      return add(nullptr, {"hca.unusable",
+                           diagnose(diagnosis::NoneOpens{closed.size(), *closed.front()->closed}),
+                           Action::kWarn});
+    for (const Hca* hca : closed) {
+      add(nullptr, {"hca.unusable", diagnose(*hca->closed), Action::kWarn});
+      out_.verdicts.back().device = hca->name;
     }
   }
 
   void judge_whole() {
     const auto left = static_cast<long>(out_.remaining.size());
     if (left < rules_.hca.min_count)
-      add(nullptr, {"hca.min_count", "INC-NDEVS",
-                    fmt::format("{} usable HCA port{} remain{}, the policy asks for {}.", left,
-                                left == 1 ? "" : "s", left == 1 ? "s" : "", rules_.hca.min_count),
-                    "Look at the skipped and refused ports of this node.", Action::kDeny});
+      add(nullptr, {"hca.min_count", diagnose(diagnosis::TooFewPorts{left, rules_.hca.min_count}),
+                    Action::kDeny});
     if (left > 0 || node_.rdma_unwanted) return;
-    if (rules_.fallback.socket == Action::kDeny) {
-      add(nullptr, {"fallback.socket", "DEV-FALLBACK", "No HCA is left, and NCCL would use TCP.",
-                    "Look at the skipped and refused ports of this node.", Action::kDeny});
-    } else if (rules_.fallback.socket == Action::kWarn && candidates_.empty() &&
-               (!node_.hcas.empty() || !node_.sysfs_hcas.empty() || !node_.pci.rdma.empty())) {
-      add(nullptr, {"fallback.socket", "DEV-FALLBACK", none_usable(),
-                    "Give the container /dev/infiniband and rdma-core, or look at the ports.",
+    const bool hardware =
+        !node_.hcas.empty() || !node_.sysfs_hcas.empty() || !node_.pci.rdma.empty();
+    if (rules_.fallback.socket == Action::kDeny)
+      add(nullptr, {"fallback.socket", diagnose(diagnosis::NoneLeft{}), Action::kDeny});
+    else if (rules_.fallback.socket == Action::kWarn && candidates_.empty() && hardware)
+      add(nullptr, {"fallback.socket",
+                    diagnose(diagnosis::NoneUsable{node_.hcas.size(), node_.sysfs_hcas.size(),
+                                                   node_.pci.rdma.size()}),
                     Action::kWarn});
-    }
-  }
-
-  std::string none_usable() const {
-    if (node_.hcas.empty() && node_.sysfs_hcas.empty())
-      return fmt::format(
-          "{} RDMA-capable function{} on the PCI bus and no RDMA device: NCCL will run over TCP.",
-          node_.pci.rdma.size(), node_.pci.rdma.size() == 1 ? " is" : "s are");
-    if (node_.hcas.empty())
-      return fmt::format("sysfs shows {} HCAs and NCCL has none of them: it will run over TCP.",
-                         node_.sysfs_hcas.size());
-    return fmt::format("None of the {} HCAs can be used by NCCL, which will run over TCP.",
-                       node_.hcas.size());
   }
 
   void judge_limits() {
@@ -139,19 +117,12 @@ class NodeJudge {
     const facts::Limits& limits = node_.system.limits;
     if (!limits.cap_ipc_lock && rules_.limits.action != Action::kAllow &&
         below(limits.memlock_soft, rules_.limits.memlock))
-      add(nullptr,
-          {"limits.memlock", "LIM-MEMLOCK",
-           fmt::format(
-               "Locked memory is limited to {} KiB and CAP_IPC_LOCK is missing: registering "
-               "memory will fail.",
-               limits.memlock_soft / 1024),
-           "ulimit -l unlimited (Docker: --ulimit memlock=-1; Slurm: LimitMEMLOCK=infinity for "
-           "slurmd).",
-           rules_.limits.action});
+      add(nullptr, {"limits.memlock", diagnose(diagnosis::LittleLockedMemory{limits.memlock_soft}),
+                    rules_.limits.action});
     if (below(limits.nofile_soft, rules_.limits.nofile))
-      add(nullptr, {"limits.nofile", "LIM-NOFILE",
-                    fmt::format("Only {} files may be open.", limits.nofile_soft),
-                    fmt::format("ulimit -n {}", rules_.limits.nofile), Action::kWarn});
+      add(nullptr, {"limits.nofile",
+                    diagnose(diagnosis::TooFewFiles{limits.nofile_soft, rules_.limits.nofile}),
+                    Action::kWarn});
   }
 
   // The largest long stands for unlimited.
@@ -168,12 +139,17 @@ class NodeJudge {
         out_.refused.push_back({candidate.hca->name, candidate.port->number});
         refused_some = true;
       }
-    for (const Verdict& verdict : out_.verdicts)
-      if (verdict.device.empty() && verdict.decision == Decision::kRefuse)
-        out_.network_refused += (out_.network_refused.empty() ? "" : " ") + verdict.fact;
-    if (out_.remaining.empty() && refused_some && out_.network_refused.empty())
-      out_.network_refused =
-          fmt::format("The policy refuses every HCA of this node: {}", out_.verdicts.front().fact);
+    for (const Verdict& verdict : out_.verdicts) {
+      if (!verdict.device.empty() || verdict.decision != Decision::kRefuse) continue;
+      if (!out_.network_refused)
+        out_.network_refused = verdict.diagnosis;
+      else
+        out_.network_refused->sentence += ' ' + verdict.diagnosis.sentence;
+    }
+    if (!out_.remaining.empty() || !refused_some || out_.network_refused) return;
+    out_.network_refused = out_.verdicts.front().diagnosis;
+    out_.network_refused->sentence =
+        "The policy refuses every HCA of this node: " + out_.network_refused->sentence;
   }
 
   const Node& node_;

@@ -7,6 +7,8 @@
 #include <array>
 #include <cmath>
 
+#include "diagnosis/environment.h"
+
 namespace nnd::policy {
 
 namespace {
@@ -37,9 +39,9 @@ class Linter {
   }
 
  private:
-  void add(const char* variable, const char* cause, std::string msg, std::string fix) {
+  void add(const char* variable, diagnosis::Diagnosis diagnosis) {
     const std::string* value = environment_.get(variable);
-    out_.push_back({variable, value ? *value : "", cause, std::move(msg), std::move(fix)});
+    out_.push_back({variable, value ? *value : "", std::move(diagnosis)});
   }
 
   bool known_version(int from, int to) const {
@@ -49,31 +51,16 @@ class Linter {
   void lint_hca_list() {
     const facts::HcaFilter& filter = node_.filter;
     if (!filter.given || node_.hcas.empty()) return;
+    using Fault = diagnosis::HcaEntryFault;
     for (const HcaEntry& entry : filter.entries) {
-      if (lint_prefix_signs(entry)) continue;
-      if (entry.name.find(' ') != std::string::npos) {
-        add("NCCL_IB_HCA", "DEV-PREFIX",
-            fmt::format("A space is part of the name \"{}\".", entry.name),
-            "Write the list without spaces.");
-        continue;
-      }
-      lint_entry(entry, filter.exact);
+      // NCCL reads '^' and '=' once, at the start of the whole list, '^' first.
+      if (entry.name.starts_with('^') || entry.name.starts_with('='))
+        add("NCCL_IB_HCA", diagnose(Fault{Fault::Kind::kSigns, entry.name}));
+      else if (entry.name.find(' ') != std::string::npos)
+        add("NCCL_IB_HCA", diagnose(Fault{Fault::Kind::kSpace, entry.name}));
+      else
+        lint_entry(entry, filter.exact);
     }
-  }
-
-  // NCCL reads '^' and '=' once, at the start of the whole list, '^' first.
-  bool lint_prefix_signs(const HcaEntry& entry) {
-    if (!entry.name.starts_with('^') && !entry.name.starts_with('=')) return false;
-    const auto start = entry.name.find_first_not_of("^=");
-    add("NCCL_IB_HCA", "DEV-PREFIX",
-        fmt::format(
-            "NCCL reads ^ and = once, at the start of the list, ^ first: in \"{}\" they are "
-            "part of the name.",
-            entry.name),
-        start == std::string::npos ? "Write them once, at the start."
-                                   : fmt::format("Write {} without them, and ^= once at the start.",
-                                                 entry.name.substr(start)));
-    return true;
   }
 
   void lint_entry(const HcaEntry& entry, bool exact) {
@@ -93,16 +80,12 @@ class Linter {
       else
         more.push_back(hca.name);
     }
+    using Fault = diagnosis::HcaEntryFault;
     if (!any)
-      add("NCCL_IB_HCA", "DEV-PREFIX",
-          fmt::format("\"{}\" matches no HCA of this node.", entry.name),
-          "Look at the names with ibv_devices.");
+      add("NCCL_IB_HCA", diagnose(Fault{Fault::Kind::kMatchesNothing, entry.name}));
     else if (same && !more.empty())
-      add("NCCL_IB_HCA", "DEV-PREFIX",
-          fmt::format("\"{}\" also matches {}: names are prefixes.", entry.name,
-                      fmt::join(more, ", ")),
-          fmt::format("Write NCCL_IB_HCA={}=… to match whole names.",
-                      node_.filter.exclude ? "^" : ""));
+      add("NCCL_IB_HCA",
+          diagnose(Fault{Fault::Kind::kMatchesMore, entry.name, more, node_.filter.exclude}));
   }
 
   void lint_gid_index() {
@@ -118,16 +101,8 @@ class Linter {
         else if (!routable(*port.picked()) && has_routable(port))
           unfit += (unfit.empty() ? "" : ", ") + name;
       }
-    if (!empty.empty())
-      add("NCCL_IB_GID_INDEX", "GID-WRONG",
-          fmt::format("There is no GID at this index on {}.", empty),
-          "Unset it: NCCL finds a good GID by itself from 2.21 on.");
-    if (!unfit.empty())
-      add("NCCL_IB_GID_INDEX", "GID-WRONG",
-          fmt::format(
-              "At this index {} has a link-local or RoCE v1 GID, and a better one elsewhere.",
-              unfit),
-          "Unset it: NCCL finds a good GID by itself from 2.21 on.");
+    if (!empty.empty()) add("NCCL_IB_GID_INDEX", diagnose(diagnosis::BadGidIndex{empty}));
+    if (!unfit.empty()) add("NCCL_IB_GID_INDEX", diagnose(diagnosis::BadGidIndex{unfit, true}));
   }
 
   static bool routable(const facts::Gid& gid) {
@@ -140,17 +115,13 @@ class Linter {
   void lint_retries() {
     const long retries = environment_.number("NCCL_IB_RETRY_CNT", 7);
     const long timeout = environment_.number("NCCL_IB_TIMEOUT", 20);
+    using Fault = diagnosis::RetransmitFault;
     if (retries > 7 || retries < 0)
-      add("NCCL_IB_RETRY_CNT", "LINK-FLAP",
-          fmt::format("The field has three bits: {} becomes {} on mlx5.", retries, retries & 7),
-          "Use at most 7, and raise NCCL_IB_TIMEOUT to wait longer.");
+      add("NCCL_IB_RETRY_CNT", diagnose(Fault{Fault::Kind::kRetryField, retries}));
     if (timeout == 0)
-      add("NCCL_IB_TIMEOUT", "LINK-FLAP", "0 means to wait for ever: a dead peer is never noticed.",
-          "Use 18 to 23; the default is 20.");
+      add("NCCL_IB_TIMEOUT", diagnose(Fault{Fault::Kind::kForEver}));
     else if (timeout > 31 || timeout < 0)
-      add("NCCL_IB_TIMEOUT", "LINK-FLAP",
-          fmt::format("The field has five bits: {} becomes {}.", timeout, timeout & 31),
-          "Use 18 to 23; the default is 20.");
+      add("NCCL_IB_TIMEOUT", diagnose(Fault{Fault::Kind::kTimeoutField, timeout}));
     else if (retries >= 0 && retries <= 7)
       lint_budget(timeout, retries);
   }
@@ -163,17 +134,11 @@ class Linter {
         static_cast<double>(environment_.number("NCCL_IB_MQP_RETRY_SLEEP_MSEC", 100));
     const double seconds = count > 0 && sleep > 0 ? sleep * count * (count + 1) / 2000 : 0;
     if (environment_.number("NCCL_IB_MQP_RETRY_ALL", 0) != 0)
-      add("NCCL_IB_MQP_RETRY_ALL", "QP-110",
-          fmt::format("Every failure to connect a QP is retried for {:.0f} s, refusals too.",
-                      seconds),
-          "Unset it.");
+      add("NCCL_IB_MQP_RETRY_ALL", diagnose(diagnosis::LongQpRetries{true, seconds}));
     if (seconds > 120)
       add(environment_.get("NCCL_IB_MQP_RETRY_CNT") ? "NCCL_IB_MQP_RETRY_CNT"
                                                     : "NCCL_IB_MQP_RETRY_SLEEP_MSEC",
-          "QP-110",
-          fmt::format("A QP that can't be connected is retried for {:.0f} s before NCCL says so.",
-                      seconds),
-          "Unset it: the default retries for a minute.");
+          diagnose(diagnosis::LongQpRetries{false, seconds}));
   }
 
   void lint_budget(long timeout, long retries) {
@@ -182,10 +147,8 @@ class Linter {
     if (seconds >= 8) return;
     const char* variable =
         environment_.get("NCCL_IB_TIMEOUT") ? "NCCL_IB_TIMEOUT" : "NCCL_IB_RETRY_CNT";
-    add(variable, "LINK-FLAP",
-        fmt::format("Retransmissions end after {:.1f} s: a short flap of a link fails the job.",
-                    seconds),
-        "NCCL_IB_TIMEOUT=20 and NCCL_IB_RETRY_CNT=7 give 30 s.");
+    using Fault = diagnosis::RetransmitFault;
+    add(variable, diagnose(Fault{Fault::Kind::kShort, 0, seconds}));
   }
 
   void lint_socket_interfaces() {
@@ -204,18 +167,15 @@ class Linter {
     }
     // A list may name the interfaces of several kinds of nodes: one that is here is enough.
     if (!any && !list.entries.empty())
-      add("NCCL_SOCKET_IFNAME", "DEV-OOB", "None of these interfaces is here.",
-          "Name the interface that joins the nodes.");
+      add("NCCL_SOCKET_IFNAME",
+          diagnose(diagnosis::SocketInterface{diagnosis::SocketInterface::Kind::kNoneHere}));
   }
 
   void lint_picked_interface() {
     if (environment_.get("NCCL_SOCKET_IFNAME") || !for_containers(node_.oob.netdev)) return;
-    add("NCCL_SOCKET_IFNAME", "DEV-OOB",
-        fmt::format(
-            "Not set, and ranks will meet by {} ({}), a container, bridge or VPN interface: "
-            "peers may not reach it.",
-            node_.oob.netdev, node_.oob.address),
-        "Name the interface that joins the nodes.");
+    using Seen = diagnosis::SocketInterface;
+    add("NCCL_SOCKET_IFNAME",
+        diagnose(Seen{Seen::Kind::kPickedForContainers, node_.oob.netdev, node_.oob.address}));
   }
 
   static bool for_containers(std::string_view netdev) {
@@ -227,32 +187,22 @@ class Linter {
   }
 
   void lint_interface(const facts::NetDev& dev) {
+    using Seen = diagnosis::SocketInterface;
     if (for_containers(dev.name))
-      add("NCCL_SOCKET_IFNAME", "DEV-OOB",
-          fmt::format("{} is a container, bridge or VPN interface: peers may not reach it.",
-                      dev.name),
-          "Name the interface that joins the nodes.");
+      add("NCCL_SOCKET_IFNAME", diagnose(Seen{Seen::Kind::kForContainers, dev.name}));
   }
 
   void lint_leftovers() {
     // With NCCL_IB_DISABLE nobody asks verbs; sysfs knows.
     const std::size_t hcas = std::max(node_.hcas.size(), node_.sysfs_hcas.size());
     if (environment_.number("NCCL_IB_DISABLE", 0) != 0 && hcas != 0)
-      add("NCCL_IB_DISABLE", "DEV-FALLBACK",
-          fmt::format("NCCL runs over TCP although this node has {} HCA{}.", hcas,
-                      hcas == 1 ? "" : "s"),
-          "Unset it.");
+      add("NCCL_IB_DISABLE", diagnose(diagnosis::RdmaTurnedOff{hcas}));
     const std::string* net = environment_.get("NCCL_NET");
     if (net && hcas != 0 && strcasecmp(net->c_str(), "Socket") == 0)
-      add("NCCL_NET", "DEV-FALLBACK",
-          fmt::format("NCCL runs over TCP although this node has {} HCA{}.", hcas,
-                      hcas == 1 ? "" : "s"),
-          "Unset it.");
+      add("NCCL_NET", diagnose(diagnosis::RdmaTurnedOff{hcas}));
     lint_gdr_leftovers();
     if (known_version(22803, 22907) && environment_.number("NCCL_NET_PLUGIN_REF_COUNT", 0) < 1)
-      add("NCCL_NET_PLUGIN_REF_COUNT", "DEV-PLUGIN",
-          "This NCCL forgets the plugin after its last communicator, and loads another one next.",
-          "NCCL_NET_PLUGIN_REF_COUNT=1");
+      add("NCCL_NET_PLUGIN_REF_COUNT", diagnose(diagnosis::NoRefCount{}));
   }
 
   // Both were set to get round a fault once, and cost most of the bandwidth.
@@ -262,22 +212,17 @@ class Linter {
     });
     const std::string* level = environment_.get("NCCL_NET_GDR_LEVEL");
     if (possible && level && (*level == "LOC" || *level == "0"))
-      add("NCCL_NET_GDR_LEVEL", "GDR-DIST",
-          "GPUDirect RDMA is off, and this node could do it: GPU memory goes through the host.",
-          "Unset it.");
+      add("NCCL_NET_GDR_LEVEL", diagnose(diagnosis::GpuDirectTurnedOff{}));
     const bool dmabuf_only = std::any_of(node_.hcas.begin(), node_.hcas.end(), [](const Hca& hca) {
       return hca.gdr.way == facts::GdrWay::kDmabuf && !hca.gdr.peermem;
     });
     if (dmabuf_only && environment_.number("NCCL_DMABUF_ENABLE", 1) == 0)
-      add("NCCL_DMABUF_ENABLE", "GDR-NOMOD",
-          "DMA-BUF is this node's only way for GPUDirect RDMA, and it is off.", "Unset it.");
+      add("NCCL_DMABUF_ENABLE", diagnose(diagnosis::GpuDirectTurnedOff{true}));
   }
 
   void lint_first_process() {
     for (const std::string& name : node_.system.missing_from_init)
-      add(name.c_str(), "INC-ENV",
-          fmt::format("{} is set for the container's first process and not for this one.", name),
-          "Pass it on: mpirun -x, or the launcher's own way.");
+      add(name.c_str(), diagnose(diagnosis::MissingFromProcess{name}));
   }
 
   // NCCL puts a file's values into the environment where there is none yet.
@@ -286,9 +231,7 @@ class Linter {
       for (const auto& [name, value] : file.values) {
         const std::string* used = environment_.get(name);
         if (used && *used != value && value != "<hidden>")
-          add(name.c_str(), "INC-ENV",
-              fmt::format("{} says {}, the environment overrides it.", file.path, value),
-              "Set it in one place.");
+          add(name.c_str(), diagnose(diagnosis::OverriddenFile{file.path, value}));
       }
   }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "diagnosis/diagnosis.h"
 #include "facts/node.h"
 
 namespace nnd::policy {
@@ -11,9 +12,7 @@ namespace nnd::policy {
 struct Lint {
   std::string variable;
   std::string value;
-  std::string cause;  // id of the failure catalogue
-  std::string msg;    // one sentence
-  std::string fix;
+  diagnosis::Diagnosis diagnosis;
 };
 
 // In the order of the variables' names. A clean environment gives none.

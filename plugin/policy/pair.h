@@ -2,6 +2,8 @@
 // ibv_modify_qp gets. A pure function; some microseconds, no I/O.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string_view>
 
 #include "facts/subnet.h"
@@ -25,8 +27,8 @@ struct Pair {
 struct PairJudgement {
   std::vector<Verdict> verdicts;
   facts::SubnetVerdict subnet;
-  // Not empty (enforce only): the call fails with this sentence, before the QP is moved.
-  std::string refused;
+  // Enforce only: which of them makes the call fail before the QP is moved.
+  std::optional<std::size_t> refused;
 };
 
 // Never for the recovery of a port or of a live connection: those may not be refused.

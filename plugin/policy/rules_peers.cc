@@ -4,17 +4,15 @@
 #include <algorithm>
 #include <map>
 
+#include "diagnosis/device.h"
 #include "policy/candidates.h"
 
 namespace nnd::policy {
 
 namespace {
 
+using diagnosis::gbits;
 using facts::IpPrefix;
-
-std::string gbits(long mbps) {
-  return fmt::format("{:g} Gbit/s", static_cast<double>(mbps) / 1000);
-}
 
 std::optional<IpPrefix> address_of(const Candidate& one) {
   const facts::Gid* gid = one.port->picked();
@@ -65,8 +63,8 @@ std::string carrier(const facts::Node& node, const Candidate& one) {
 }
 
 // In what the bond differs from the plain HCAs; empty: in nothing.
-std::string unlike(const facts::Node& node, const Candidate& one,
-                   const std::vector<const Candidate*>& plain) {
+std::vector<std::string> unlike(const facts::Node& node, const Candidate& one,
+                                const std::vector<const Candidate*>& plain) {
   std::vector<std::string> parts;
   const long usual = most_common(plain, plain.size(), speed_of);
   if (usual != 0 && one.port->speed_mbps != 0 && one.port->speed_mbps != usual)
@@ -85,52 +83,42 @@ std::string unlike(const facts::Node& node, const Candidate& one,
     if (const auto network = common_network(addresses); network && !network->contains(own->address))
       parts.push_back(fmt::format("subnet {} where the others are in {}", own->network_text(),
                                   network->network_text()));
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return parts;
 }
 
-std::string bond_text(const Candidate& one) {
-  std::string out = fmt::format("{} is over the bond {}", one.hca->name, one.hca->bond);
-  std::vector<std::string> slaves;
-  for (const facts::BondSlave& slave : one.hca->bond_slaves) slaves.push_back(slave.name);
-  if (slaves.empty()) return out;
-  const std::string trouble = one.hca->bond_trouble();
-  return out +
-         fmt::format(" ({}{}{})", fmt::join(slaves, ", "), trouble.empty() ? "" : ": ", trouble);
+diagnosis::OddBond bond_of(const Candidate& one) {
+  diagnosis::OddBond out{one.hca->name, one.hca->bond, {}, one.hca->bond_trouble()};
+  for (const facts::BondSlave& slave : one.hca->bond_slaves) out.slaves.push_back(slave.name);
+  return out;
 }
 
 }  // namespace
 
 void judge_link_layer(const facts::Node&, const Candidates& all, const Candidate& one,
-                      std::vector<Broken>& broken) {
+                      std::vector<Verdict>& broken) {
   const LinkLayerRule rule = one.rules.hca.link_layer;
   if (rule == LinkLayerRule::kAny) return;
+  diagnosis::OddLinkLayer seen{one.name(), one.port->infiniband(),
+                               rule != LinkLayerRule::kMajority};
   bool wanted_infiniband = rule == LinkLayerRule::kInfiniband;
-  std::string why =
-      wanted_infiniband ? "the policy asks for InfiniBand" : "the policy asks for RoCE";
   if (rule == LinkLayerRule::kMajority) {
-    long infiniband = 0;
-    long ethernet = 0;
     for (const Candidate& other : all)
-      if (!other.out) (other.port->infiniband() ? infiniband : ethernet) += 1;
-    if (infiniband == 0 || ethernet == 0) return;
+      if (!other.out) (other.port->infiniband() ? seen.infiniband_ports : seen.ethernet_ports) += 1;
+    if (seen.infiniband_ports == 0 || seen.ethernet_ports == 0) return;
     // A tie goes to InfiniBand: nobody cables it for storage or management alone.
-    wanted_infiniband = infiniband >= ethernet;
-    why = fmt::format("{} ports are InfiniBand and {} RoCE, and NCCL may pair them", infiniband,
-                      ethernet);
+    wanted_infiniband = seen.infiniband_ports >= seen.ethernet_ports;
   }
-  if (one.port->infiniband() == wanted_infiniband) return;
-  broken.push_back({"hca.link_layer", "DEV-MIXLL",
-                    fmt::format("{} is {}: {}.", one.name(),
-                                one.port->infiniband() ? "InfiniBand" : "RoCE", why),
-                    "", Action::kDeny});
+  if (seen.infiniband != wanted_infiniband)
+    broken.push_back({"hca.link_layer", diagnose(seen), Action::kDeny});
 }
 
 void judge_bond(const facts::Node& node, const Candidates& all, const Candidate& one,
-                std::vector<Broken>& broken) {
+                std::vector<Verdict>& broken) {
   if (one.hca->bond.empty() || one.rules.hca.bond == BondRule::kAllow) return;
+  diagnosis::OddBond seen = bond_of(one);
   if (one.rules.hca.bond == BondRule::kDeny) {
-    broken.push_back(
-        {"hca.bond", "DEV-BOND", bond_text(one) + "; the policy denies bonds.", "", Action::kDeny});
+    seen.denied = true;
+    broken.push_back({"hca.bond", diagnose(seen), Action::kDeny});
     return;
   }
   std::vector<const Candidate*> plain;
@@ -139,18 +127,13 @@ void judge_bond(const facts::Node& node, const Candidates& all, const Candidate&
   std::size_t bonds = 1;
   for (const Candidate* peer : peers_of(all, one)) bonds += peer->hca->bond.empty() ? 0 : 1;
   if (plain.size() < bonds) return;  // where bonds are the rule, they are meant
-  const std::string differs = unlike(node, one, plain);
-  if (differs.empty()) return;
-  broken.push_back(
-      {"hca.bond", "DEV-BOND",
-       fmt::format("{} and unlike the {} plain HCAs: {}. It is probably the storage or "
-                   "front-end bond.",
-                   bond_text(one), plain.size(), differs),
-       "", Action::kDeny});
+  seen.plain = plain.size();
+  seen.differences = unlike(node, one, plain);
+  if (!seen.differences.empty()) broken.push_back({"hca.bond", diagnose(seen), Action::kDeny});
 }
 
 void judge_default_route(const facts::Node& node, const Candidates& all, const Candidate& one,
-                         std::vector<Broken>& broken) {
+                         std::vector<Verdict>& broken) {
   const Action action = one.rules.hca.default_route;
   if (action == Action::kAllow || !one.port->ethernet() || !has_default_route(node, one)) return;
   if (!one.hca->bond.empty())
@@ -161,25 +144,24 @@ void judge_default_route(const facts::Node& node, const Candidates& all, const C
                         });
   // Where half of them carry one, or it is the only HCA, there is nothing odd about it.
   if (peers.size() < 2 || static_cast<std::size_t>(carriers) * 2 > peers.size()) return;
-  broken.push_back({"hca.default_route", "DEV-MGMT",
-                    fmt::format("{} ({}) carries the default route by {}; {} other HCAs do not.",
-                                one.name(), gbits(one.port->speed_mbps), carrier(node, one),
-                                peers.size() + 1 - static_cast<std::size_t>(carriers)),
-                    "", action});
+  broken.push_back(
+      {"hca.default_route",
+       diagnose(diagnosis::DefaultRoute{one.name(), one.port->speed_mbps, carrier(node, one),
+                                        peers.size() + 1 - static_cast<std::size_t>(carriers)}),
+       action});
 }
 
 void judge_speed(const facts::Node&, const Candidates& all, const Candidate& one,
-                 std::vector<Broken>& broken) {
+                 std::vector<Verdict>& broken) {
   const HcaRules& rules = one.rules.hca;
   const auto peers = peers_of(all, one);
   if (peers.size() < 2) return;
   const long median = median_speed(peers);
   const long speed = one.port->speed_mbps;
   if (rules.slow != Action::kAllow && speed > 0 && speed * 100 < rules.slow_percent * median)
-    broken.push_back(
-        {"hca.slow", "DEV-SLOW",
-         fmt::format("{} runs at {}, its siblings at {}.", one.name(), gbits(speed), gbits(median)),
-         "Look at the cable and the switch port, or exclude it.", rules.slow});
+    broken.push_back({"hca.slow",
+                      diagnose(diagnosis::SlowerThanSiblings{one.name(), speed, median}),
+                      rules.slow});
   const facts::PcieLink& link = one.hca->pcie;
   const auto throughput = [](const facts::PcieLink& of) {
     return of.current_gts * of.current_width;
@@ -190,16 +172,15 @@ void judge_speed(const facts::Node&, const Candidates& all, const Candidate& one
   if (rules.pcie != Action::kAllow && link.below_max() && throughput(link) > 0 &&
       std::count_if(peers.begin(), peers.end(), worse_than_one) * 2 >
           static_cast<long>(peers.size()))
-    broken.push_back({"hca.pcie", "DEV-SLOW",
-                      fmt::format("{}: its PCIe link is {:g} GT/s x{} (at best {:g} GT/s x{}), its "
-                                  "siblings' is faster.",
-                                  one.hca->name, link.current_gts, link.current_width, link.max_gts,
-                                  link.max_width),
-                      "Reseat the card, or look at the slot and the BIOS.", rules.pcie});
+    broken.push_back(
+        {"hca.pcie",
+         diagnose(diagnosis::SlowPcie{one.hca->name, link.current_gts, link.current_width,
+                                      link.max_gts, link.max_width}),
+         rules.pcie});
 }
 
 void judge_mtu(const facts::Node&, const Candidates& all, const Candidate& one,
-               std::vector<Broken>& broken) {
+               std::vector<Verdict>& broken) {
   const HcaRules& rules = one.rules.hca;
   const long mtu = one.port->active_mtu;
   if (rules.mtu == Action::kAllow || mtu == 0) return;
@@ -208,32 +189,22 @@ void judge_mtu(const facts::Node&, const Candidates& all, const Candidate& one,
       peers.size() < 2 ? 0 : most_common(peers, peers.size() + 1, [](const Candidate& peer) {
         return static_cast<long>(peer.port->active_mtu);
       });
-  std::string than;
-  if (mtu < rules.min_mtu)
-    than = fmt::format("the policy asks for {}", rules.min_mtu);
-  else if (mtu < usual)
-    than = fmt::format("most of its siblings have {}", usual);
-  else
-    return;
-  broken.push_back({"hca.mtu", "MTU-DIFF",
-                    fmt::format("{} has an MTU of {}, {}.", one.name(), mtu, than),
-                    one.hca->netdev.empty()
-                        ? "Raise the MTU of the port."
-                        : fmt::format("Raise the MTU of {} and of the switch.", one.hca->netdev),
+  if (mtu >= rules.min_mtu && mtu >= usual) return;
+  const long minimum = mtu < rules.min_mtu ? rules.min_mtu : 0;
+  broken.push_back({"hca.mtu",
+                    diagnose(diagnosis::SmallMtu{one.name(), one.hca->netdev, mtu, minimum, usual}),
                     rules.mtu});
 }
 
 void judge_function(const facts::Node&, const Candidates& all, const Candidate& one,
-                    std::vector<Broken>& broken) {
+                    std::vector<Verdict>& broken) {
   const Action action = one.rules.hca.vf_with_pf;
   if (action == Action::kAllow || !one.hca->is_virtual()) return;
   for (const Candidate& other : all)
     if (!other.out && other.hca->pci == one.hca->physfn)
       return broken.push_back(
-          {"hca.vf_with_pf", "DEV-MERGE",
-           fmt::format("{} is a virtual function of {}, and both are used: NCCL may fuse them.",
-                       one.hca->name, other.hca->name),
-           "", action});
+          {"hca.vf_with_pf",
+           diagnose(diagnosis::VirtualBesidePhysical{one.hca->name, other.hca->name}), action});
 }
 
 }  // namespace nnd::policy

@@ -91,9 +91,16 @@ Event& Event::end() {
   return *this;
 }
 
-Event& Event::blame(std::string_view cause, std::string_view msg, std::string_view fix) {
+Event& Event::diagnose(const diagnosis::Diagnosis& diagnosis, std::uint32_t failure) {
+  return blame(nccl_net_diag::cause_id(diagnosis.cause), diagnosis.sentence, diagnosis.remedy,
+               failure);
+}
+
+Event& Event::blame(std::string_view cause, std::string_view msg, std::string_view fix,
+                    std::uint32_t failure) {
   if (!enabled_) return *this;
   pack_.add("cause", cause);
+  if (failure != 0) pack_.add_unsigned("failure", failure);
   pack_.add("msg", msg);
   pack_.add("fix", fix);
   std::size_t at = 0;

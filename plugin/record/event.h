@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "diagnosis/diagnosis.h"
 #include "nccl_net_diag/events.h"
 #include "record/pack.h"
 
@@ -47,9 +48,11 @@ class Event {
   Event& push_object();
   Event& end();  // closes the innermost object or array
 
-  // A warn or error says its cause (an id of the failure catalogue), one sentence with what was
-  // seen, and what to do.
-  Event& blame(std::string_view cause, std::string_view msg, std::string_view fix);
+  // A warn or error says its cause, one sentence with what was seen, and what to do; `failure`: the
+  // number that all events of this failure have, 0: it is none.
+  Event& diagnose(const diagnosis::Diagnosis& diagnosis, std::uint32_t failure = 0);
+  Event& blame(std::string_view cause, std::string_view msg, std::string_view fix,
+               std::uint32_t failure = 0);
 
   // Hands the event to the recorder (and, for warn and error, one INFO line to NCCL's logger).
   // Never blocks on the log: a full ring drops and counts.

@@ -178,7 +178,8 @@ Blame blame_create(const std::string& device, int error) {
   const Remedy common = remedy_common(error);
   Blame blame;
   if (error == ENOMEM)
-    blame.cause = facts::out_of_memory_cause(facts::current_node().system.limits);
+    blame.cause =
+        std::string(nccl_net_diag::cause_id(diagnosis::out_of_memory(facts::locked_memory())));
   else
     blame.cause = common.cause != nullptr ? common.cause : "QP-" + std::to_string(error);
   blame.fix = common.fix != nullptr ? common.fix : remedy_rtr(0).fix;

@@ -207,7 +207,7 @@ TEST_CASE("values of NCCL's own files count as in a job") {
       look({"--scenario", kBond}, {{"HOME", home.path()}, {"NCCL_IB_HCA", "mlx5_"}});
   CHECK(hca(overridden, "mlx5_bond_0")["verdict"] == "refused");
   REQUIRE(overridden["lint"].size() == 1);
-  CHECK(overridden["lint"][0]["cause"] == "INC-ENV");
+  CHECK(overridden["lint"][0]["cause"] == "ENV-OVERRIDE");
 }
 
 TEST_CASE("GPUs near each HCA, and the interface that ranks meet by") {

@@ -92,8 +92,7 @@ TEST_CASE("facts become events") {
   CHECK(ports[1]["verdict"] == "skipped");
   CHECK(ports[1]["dev"]["port"] == 2);
   CHECK(ports[1]["reasons"][0] == "DOWN");
-  CHECK(ports[2]["sev"] == "warn");
-  CHECK(ports[2]["cause"] == "DEV-UNUSABLE");
+  CHECK(ports[2]["reasons"][0] == "can't be opened, errno 1");
   CHECK(ports[2]["errno"] == EPERM);
   CHECK_FALSE(ports[2].contains("interface"));
 }

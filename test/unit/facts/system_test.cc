@@ -150,11 +150,10 @@ TEST_CASE("which way GPUDirect goes, and why") {
   CHECK(judge_gdr(none, no_gpu).way == GdrWay::kNone);
 }
 
-TEST_CASE("the limit on locked memory is blamed where it binds") {
-  CHECK(out_of_memory_cause({65536, 65536, 1024, 1024, false}) == std::string("LIM-MEMLOCK"));
-  CHECK(out_of_memory_cause({0, 0, 1024, 1024, false}) == std::string("LIM-MEMLOCK"));
-  CHECK(out_of_memory_cause({65536, 65536, 1024, 1024, true}) == std::string("LIM-MEMLOCK2"));
-  CHECK(out_of_memory_cause({UINT64_MAX, UINT64_MAX, 1024, 1024, false}) ==
-        std::string("LIM-MEMLOCK2"));
-  CHECK(out_of_memory_cause({}) == std::string("LIM-MEMLOCK2"));  // nobody looked
+TEST_CASE("the limit on locked memory binds where it is known and no capability lifts it") {
+  CHECK(locked_memory({65536, 65536, 1024, 1024, false}).binds());
+  CHECK(locked_memory({0, 0, 1024, 1024, false}).binds());
+  CHECK_FALSE(locked_memory({65536, 65536, 1024, 1024, true}).binds());
+  CHECK_FALSE(locked_memory({UINT64_MAX, UINT64_MAX, 1024, 1024, false}).binds());
+  CHECK_FALSE(locked_memory(Limits{}).binds());  // nobody looked
 }

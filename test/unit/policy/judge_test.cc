@@ -92,7 +92,7 @@ TEST_CASE("healthy nodes break nothing") {
     const Judgement judgement = row.make().judge(Mode::kEnforce);
     CHECK(rules_of(judgement.verdicts) == Strings{});
     CHECK(judgement.refused.empty());
-    CHECK(judgement.network_refused.empty());
+    CHECK_FALSE(judgement.network_refused.has_value());
   }
 }
 
@@ -232,8 +232,9 @@ const std::vector<RuleRow>& roce_rows() {
        [](MadeNode& made) { made.port("mlx5_1").phys_state = 0; }},
       {"an HCA that can't be opened", "hca.unusable DEV-UNUSABLE", false, "mlx5_9",
        [](MadeNode& made) {
-         made.node.findings.push_back(
-             {"DEV-UNUSABLE", "mlx5_9", "mlx5_9 can't be opened.", "Fix."});
+         facts::Hca& hca = made.add_hca("mlx5_9", 2, 400000);
+         hca.ports.clear();
+         hca.closed = nnd::diagnosis::CannotOpen{"mlx5_9", 13};
        }},
   };
   return kRows;
@@ -258,19 +259,19 @@ TEST_CASE("every built-in rule, broken and nearly broken") {
     for (const Verdict& verdict : warned.verdicts) {
       CHECK(verdict.decision == Decision::kWarn);
       CHECK(verdict.device == row.device);
-      CHECK_FALSE(verdict.fact.empty());
-      CHECK_FALSE(verdict.remedy.empty());
+      CHECK_FALSE(verdict.diagnosis.sentence.empty());
+      CHECK_FALSE(verdict.diagnosis.remedy.empty());
       CHECK(verdict.remaining == warned.remaining);
     }
     CHECK(warned.refused.empty());
-    CHECK(warned.network_refused.empty());
+    CHECK_FALSE(warned.network_refused.has_value());
 
     const Judgement enforced = made.judge(Mode::kEnforce);
     CHECK(rules_of(enforced.verdicts) == expected);
     CHECK(enforced.refuses(row.device, 1) == row.refuses);
     CHECK(enforced.refused.size() == (row.refuses ? 1U : 0U));
     const bool network = std::string_view(row.verdict) == "limits.memlock LIM-MEMLOCK";
-    CHECK(enforced.network_refused.empty() == !network);
+    CHECK(enforced.network_refused.has_value() == network);
   }
 }
 
@@ -319,11 +320,11 @@ TEST_CASE("the sentence, the remedy and what remains") {
   const Judgement judgement = made.judge(Mode::kEnforce);
   REQUIRE(judgement.verdicts.size() == 1);
   const Verdict& verdict = judgement.verdicts[0];
-  CHECK(verdict.fact ==
+  CHECK(verdict.diagnosis.sentence ==
         "mlx5_bond_0 is over the bond bond5 (eth0, eth1) and unlike the 3 plain HCAs: 25 Gbit/s "
         "where most have 400 Gbit/s, the default route, subnet 10.1.0.0/16 where the others are in "
         "10.200.0.0/16. It is probably the storage or front-end bond.");
-  CHECK(verdict.remedy == "NCCL_IB_HCA==mlx5_0,mlx5_1,mlx5_2");
+  CHECK(verdict.diagnosis.remedy == "NCCL_IB_HCA==mlx5_0,mlx5_1,mlx5_2");
   CHECK(verdict.remaining == Strings{"mlx5_0:1", "mlx5_1:1", "mlx5_2:1"});
   CHECK(verdict.decision == Decision::kRefuse);
 }
@@ -347,13 +348,13 @@ TEST_CASE("the file's own rules") {
   };
   SECTION("deny and allow") {
     policy.hca.deny = {"mlx5_[67]"};
-    CHECK(rules(rails()) == Strings{"hca.deny DEV-MGMT", "hca.deny DEV-MGMT"});
+    CHECK(rules(rails()) == Strings{"hca.deny DEV-DENIED", "hca.deny DEV-DENIED"});
     CHECK(rails().judge(Mode::kEnforce, policy).remaining.size() == 6);
     policy.hca.deny = {};
     policy.hca.allow = {"mlx5_?"};
     CHECK(rules(rails()).empty());
     policy.hca.allow = {"mlx5_0"};
-    CHECK(rules(rails(2)) == Strings{"hca.allow DEV-MGMT"});
+    CHECK(rules(rails(2)) == Strings{"hca.allow DEV-DENIED"});
   }
   SECTION("bonds") {
     MadeNode made;
@@ -386,7 +387,7 @@ TEST_CASE("the file's own rules") {
     CHECK(rules(rails(1)) == Strings{"hca.mtu MTU-DIFF"});
     policy.hca.mtu = Action::kAllow;
     policy.roce.subnets = {facts::parse_prefix("10.201.0.0/16").value()};
-    CHECK(rules(rails(1)) == Strings{"roce.subnets SUB-RAIL"});
+    CHECK(rules(rails(1)) == Strings{"roce.subnets DEV-DENIED"});
   }
   SECTION("GPUDirect") {
     MadeNode made = rails(1);
@@ -423,26 +424,27 @@ TEST_CASE("limits of an emulated node count only where a file names them") {
 TEST_CASE("too few, and none at all") {
   Policy policy;
   policy.hca.min_count = 8;
-  CHECK(rails().judge(Mode::kEnforce, policy).network_refused.empty());
+  CHECK_FALSE(rails().judge(Mode::kEnforce, policy).network_refused.has_value());
   const Judgement few = rails(7).judge(Mode::kEnforce, policy);
-  CHECK(few.network_refused == "7 usable HCA ports remain, the policy asks for 8.");
+  CHECK(few.network_refused->sentence == "7 usable HCA ports remain, the policy asks for 8.");
   CHECK(few.refused.empty());
-  CHECK(rails(7).judge(Mode::kWarn, policy).network_refused.empty());
+  CHECK_FALSE(rails(7).judge(Mode::kWarn, policy).network_refused.has_value());
 
   policy = {};
   policy.hca.deny = {"mlx5_*"};
   const Judgement none = rails(2).judge(Mode::kEnforce, policy);
   CHECK(none.remaining.empty());
-  CHECK(none.network_refused.starts_with("The policy refuses every HCA of this node: mlx5_0"));
+  CHECK(none.network_refused->sentence.starts_with(
+      "The policy refuses every HCA of this node: mlx5_0"));
 
   MadeNode down = rails(2);
   for (facts::Hca& hca : down.node.hcas) hca.ports[0].skip = facts::Skip::kNotActive;
   CHECK(rules_of(down.judge(Mode::kEnforce).verdicts) == Strings{"fallback.socket DEV-FALLBACK"});
-  CHECK(down.judge(Mode::kEnforce).network_refused.empty());
+  CHECK_FALSE(down.judge(Mode::kEnforce).network_refused.has_value());
   policy = {};
   policy.fallback.socket = Action::kDeny;
-  CHECK_FALSE(down.judge(Mode::kEnforce, policy).network_refused.empty());
-  CHECK_FALSE(MadeNode().judge(Mode::kEnforce, policy).network_refused.empty());
+  CHECK(down.judge(Mode::kEnforce, policy).network_refused.has_value());
+  CHECK(MadeNode().judge(Mode::kEnforce, policy).network_refused.has_value());
   CHECK(rails(1).judge(Mode::kEnforce, policy).verdicts.empty());
 
   MadeNode hidden;
@@ -457,7 +459,7 @@ TEST_CASE("HCAs that can't be opened: one sentence each, or one for all") {
   const auto close = [&made](const char* name) {
     made.hca(name).open_errno = 13;
     made.hca(name).ports.clear();
-    made.node.findings.push_back({"DEV-UNUSABLE", name, std::string(name) + " is closed.", "Fix."});
+    made.hca(name).closed = nnd::diagnosis::CannotOpen{name, 13};
   };
   close("mlx5_0");
   close("mlx5_1");
@@ -469,8 +471,9 @@ TEST_CASE("HCAs that can't be opened: one sentence each, or one for all") {
   CHECK(rules_of(made.judge().verdicts) ==
         Strings{"hca.unusable DEV-UNUSABLE", "fallback.socket DEV-FALLBACK"});
   CHECK(made.judge().verdicts[0].device.empty());
-  CHECK(made.judge().verdicts[0].fact ==
-        "None of the 3 HCAs can be opened: mlx5_0 is closed. It is the same with the others.");
+  CHECK(made.judge().verdicts[0].diagnosis.sentence ==
+        "None of the 3 HCAs can be opened: mlx5_0 is listed but can't be opened (Permission "
+        "denied). It is the same with the others.");
   Policy policy;
   policy.overrides = {
       {"", "mlx5_[01]", {[](Policy& rules) { rules.hca.unusable = Action::kAllow; }}}};
@@ -515,7 +518,7 @@ TEST_CASE("verdicts are the same each time") {
   const Judgement second = made.judge();
   REQUIRE(first.verdicts.size() == second.verdicts.size());
   for (std::size_t i = 0; i < first.verdicts.size(); ++i)
-    CHECK(first.verdicts[i].fact == second.verdicts[i].fact);
+    CHECK(first.verdicts[i].diagnosis.sentence == second.verdicts[i].diagnosis.sentence);
 }
 
 TEST_CASE("the environment's mode goes before the file's") {

@@ -72,12 +72,12 @@ TEST_CASE("each variable, wrong and nearly wrong") {
       Row{"NCCL_IB_TIMEOUT", "17", "LINK-FLAP", "3.8 s"}, Row{"NCCL_IB_TIMEOUT", "19", "", ""},
       Row{"NCCL_IB_TIMEOUT", "32", "LINK-FLAP", "32 becomes 0"},
       Row{"NCCL_IB_TIMEOUT", "31", "", ""},
-      Row{"NCCL_IB_MQP_RETRY_ALL", "1", "QP-110", "refusals too"},
+      Row{"NCCL_IB_MQP_RETRY_ALL", "1", "QP-RETRY", "refusals too"},
       Row{"NCCL_IB_MQP_RETRY_ALL", "0", "", ""},
-      Row{"NCCL_IB_MQP_RETRY_ALL", "1", "QP-110", "60 s"},
-      Row{"NCCL_IB_MQP_RETRY_CNT", "60", "QP-110", "183 s"},
+      Row{"NCCL_IB_MQP_RETRY_ALL", "1", "QP-RETRY", "60 s"},
+      Row{"NCCL_IB_MQP_RETRY_CNT", "60", "QP-RETRY", "183 s"},
       Row{"NCCL_IB_MQP_RETRY_CNT", "48", "", ""},  // 118 s
-      Row{"NCCL_IB_MQP_RETRY_SLEEP_MSEC", "250", "QP-110", "149 s"},
+      Row{"NCCL_IB_MQP_RETRY_SLEEP_MSEC", "250", "QP-RETRY", "149 s"},
       Row{"NCCL_IB_MQP_RETRY_SLEEP_MSEC", "200", "", ""}, Row{"NCCL_IB_MQP_RETRY_CNT", "0", "", ""},
       Row{"NCCL_SOCKET_IFNAME", "docker0", "DEV-OOB", "docker0"},
       Row{"NCCL_SOCKET_IFNAME", "^docker0", "", ""}, Row{"NCCL_SOCKET_IFNAME", "lo", "", ""},
@@ -96,10 +96,10 @@ TEST_CASE("each variable, wrong and nearly wrong") {
   REQUIRE(found.size() == 1);
   CHECK(found[0].variable == row.variable);
   CHECK(found[0].value == row.value);
-  CHECK(found[0].cause == row.cause);
-  INFO(found[0].msg);
-  CHECK(found[0].msg.find(row.part) != std::string::npos);
-  CHECK_FALSE(found[0].fix.empty());
+  CHECK(cause_id(found[0].diagnosis.cause) == row.cause);
+  INFO(found[0].diagnosis.sentence);
+  CHECK(found[0].diagnosis.sentence.find(row.part) != std::string::npos);
+  CHECK_FALSE(found[0].diagnosis.remedy.empty());
 }
 
 TEST_CASE("a GID index must fit every device that is taken") {
@@ -108,7 +108,7 @@ TEST_CASE("a GID index must fit every device that is taken") {
   };
   const auto found = lint({{"NCCL_IB_GID_INDEX", "5"}}, 23007, forced_on_one);
   REQUIRE(found.size() == 1);
-  CHECK(found[0].msg == "There is no GID at this index on mlx5_1:1.");
+  CHECK(found[0].diagnosis.sentence == "There is no GID at this index on mlx5_1:1.");
   CHECK(lint({{"NCCL_IB_GID_INDEX", "-1"}}, 23007, forced_on_one).empty());
   CHECK(lint({{"NCCL_IB_GID_INDEX", "5"}}, 23007, [&](MadeNode& made) {
           forced_on_one(made);
@@ -129,7 +129,7 @@ TEST_CASE("a GID index must not be worse than what NCCL would find") {
   const Values at_0 = {{"NCCL_IB_GID_INDEX", "0"}};
   const auto link_local = lint(at_0, 23007, forced(GidType::kRoceV2, "fe80::2/64", true));
   REQUIRE(link_local.size() == 1);
-  CHECK(link_local[0].msg.starts_with("At this index mlx5_1:1 has a link-local"));
+  CHECK(link_local[0].diagnosis.sentence.starts_with("At this index mlx5_1:1 has a link-local"));
   CHECK(lint(at_0, 23007, forced(GidType::kRoceV1, "10.200.1.2/24", true)).size() == 1);
   CHECK(lint(at_0, 23007, forced(GidType::kRoceV2, "10.200.1.2/24", true)).empty());
   // Where there is no better one the index is not at fault.
@@ -143,7 +143,7 @@ TEST_CASE("the interface that NCCL picks by itself") {
   const auto found = lint({}, 23007, picked("docker0"));
   REQUIRE(found.size() == 1);
   CHECK(found[0].variable == "NCCL_SOCKET_IFNAME");
-  CHECK(found[0].msg.find("meet by docker0 (172.17.0.1)") != std::string::npos);
+  CHECK(found[0].diagnosis.sentence.find("meet by docker0 (172.17.0.1)") != std::string::npos);
   CHECK(lint({}, 23007, picked("ens2")).empty());
   CHECK(lint({}, 23007, picked("")).empty());
   CHECK(lint({{"NCCL_SOCKET_IFNAME", "ens2"}}, 23007, picked("docker0")).empty());
@@ -186,9 +186,10 @@ TEST_CASE("values that files and other processes have") {
   CHECK(lint({}, 23007, with_file).empty());
   const auto overridden = lint({{"NCCL_DEBUG", "INFO"}}, 23007, with_file);
   REQUIRE(overridden.size() == 1);
-  CHECK(overridden[0].msg == "/etc/nccl.conf says WARN, the environment overrides it.");
+  CHECK(overridden[0].diagnosis.sentence ==
+        "/etc/nccl.conf says WARN, the environment overrides it.");
   const auto lost =
       lint({}, 23007, [](MadeNode& made) { made.node.system.missing_from_init = {"NCCL_IB_HCA"}; });
   REQUIRE(lost.size() == 1);
-  CHECK(lost[0].cause == "INC-ENV");
+  CHECK(lost[0].diagnosis.cause == nnd::diagnosis::Cause::kIncEnv);
 }

@@ -127,7 +127,8 @@ inline MadeNode rails(int count = 8) {
 
 inline std::vector<std::string> rules_of(const std::vector<Verdict>& verdicts) {
   std::vector<std::string> out;
-  for (const Verdict& verdict : verdicts) out.push_back(verdict.rule + " " + verdict.cause);
+  for (const Verdict& verdict : verdicts)
+    out.push_back(verdict.rule + " " + std::string(cause_id(verdict.diagnosis.cause)));
   return out;
 }
 

@@ -81,14 +81,14 @@ TEST_CASE("pairs, good and bad") {
         *row.verdict ? std::vector<std::string>{row.verdict} : std::vector<std::string>{};
     const PairJudgement observed = judge_pair(node, {}, Mode::kObserve, row.pair);
     CHECK(rules_of(observed.verdicts) == expected);
-    CHECK(observed.refused.empty());
+    CHECK_FALSE(observed.refused.has_value());
     const PairJudgement warned = judge_pair(node, {}, Mode::kWarn, row.pair);
     CHECK(rules_of(warned.verdicts) == expected);
-    CHECK(warned.refused.empty());
+    CHECK_FALSE(warned.refused.has_value());
     for (const Verdict& verdict : warned.verdicts) CHECK(verdict.decision == Decision::kWarn);
     const PairJudgement enforced = judge_pair(node, {}, Mode::kEnforce, row.pair);
     CHECK(rules_of(enforced.verdicts) == expected);
-    CHECK(enforced.refused.empty() == !row.refused);
+    CHECK(enforced.refused.has_value() == row.refused);
   }
 }
 
@@ -121,9 +121,11 @@ TEST_CASE("what a file can ask of pairs") {
 TEST_CASE("the sentence of a refused pair") {
   const PairJudgement judgement =
       judge_pair(make_node(), {}, Mode::kEnforce, make_pair("mlx5_0", 3, "10.200.4.9"));
-  CHECK(
-      judgement.refused.starts_with("local mlx5_0:1 10.200.0.2/24, remote 10.200.4.9: another "
-                                    "subnet, and no route leaves by ens2."
-                                    " NCCL crosses rails: set NCCL_CROSS_NIC=0"));
+  REQUIRE(judgement.refused == 0U);
+  const nnd::diagnosis::Diagnosis& broken = judgement.verdicts.at(0).diagnosis;
+  CHECK(broken.sentence ==
+        "local mlx5_0:1 10.200.0.2/24, remote 10.200.4.9: another subnet, and no route leaves by "
+        "ens2.");
+  CHECK(broken.remedy.starts_with("NCCL is crossing rails: set NCCL_CROSS_NIC=0"));
   CHECK(judgement.subnet.reach == facts::Reach::kNoRoute);
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "diagnosis/own.h"
 #include "policy/judge.h"
 
 namespace nnd::cli {
@@ -189,11 +190,11 @@ json verdicts_json(const std::vector<policy::Verdict>& verdicts) {
   json out = json::array();
   for (const policy::Verdict& verdict : verdicts)
     out.push_back({{"rule", verdict.rule},
-                   {"cause", verdict.cause},
+                   {"cause", nccl_net_diag::cause_id(verdict.diagnosis.cause)},
                    {"device", text_or_null(verdict.device)},
                    {"port", verdict.port == 0 ? json() : json(verdict.port)},
-                   {"fact", verdict.fact},
-                   {"remedy", verdict.remedy},
+                   {"fact", verdict.diagnosis.sentence},
+                   {"remedy", verdict.diagnosis.remedy},
                    {"action", policy::action_text(verdict.action)},
                    {"decision", kDecisions[static_cast<std::size_t>(verdict.decision)]},
                    {"remaining", verdict.remaining}});
@@ -202,19 +203,21 @@ json verdicts_json(const std::vector<policy::Verdict>& verdicts) {
 
 json lint_json(const Checked& checked) {
   json out = json::array();
-  for (const config::Complaint& one : checked.settings.complaints)
+  for (const config::Complaint& one : checked.settings.complaints) {
+    const diagnosis::Diagnosis wrong =
+        diagnose(diagnosis::WrongVariable{one.variable, one.value, one.problem, one.nearest});
     out.push_back({{"variable", one.variable},
                    {"value", one.value},
-                   {"cause", "INC-ENV"},
+                   {"cause", nccl_net_diag::cause_id(wrong.cause)},
                    {"msg", fmt::format("It {}.", one.problem)},
-                   {"fix", one.nearest.empty() ? "Correct it or take it out of the environment."
-                                               : fmt::format("Did you mean {}?", one.nearest)}});
+                   {"fix", wrong.remedy}});
+  }
   for (const policy::Lint& one : checked.lint)
     out.push_back({{"variable", one.variable},
                    {"value", one.value},
-                   {"cause", one.cause},
-                   {"msg", one.msg},
-                   {"fix", one.fix}});
+                   {"cause", nccl_net_diag::cause_id(one.diagnosis.cause)},
+                   {"msg", one.diagnosis.sentence},
+                   {"fix", one.diagnosis.remedy}});
   return out;
 }
 

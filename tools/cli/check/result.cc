@@ -47,12 +47,12 @@ std::vector<std::string> broken(const Checked& checked, const CheckDemands& dema
                                 const Tally& tally) {
   std::vector<std::string> out;
   const facts::Node& node = checked.node;
-  if (!checked.judgement.network_refused.empty()) out.push_back(checked.judgement.network_refused);
+  if (checked.judgement.network_refused) out.push_back(checked.judgement.network_refused->sentence);
   const bool hardware = !node.hcas.empty() || !node.sysfs_hcas.empty() || !node.pci.rdma.empty();
   if (hardware && tally.taken == 0 && !node.rdma_unwanted)
     out.push_back("RDMA hardware is here, and NCCL can use none of it.");
-  for (const facts::Finding& finding : node.findings)
-    if (finding.cause == "DEV-NOPCI") out.push_back(finding.msg);
+  for (const facts::Hca& hca : node.hcas)
+    if (const auto crash = facts::crash_of(node, hca)) out.push_back(diagnose(*crash).sentence);
   if (demands.expect_hcas && tally.usable_hcas.size() < *demands.expect_hcas)
     out.push_back(fmt::format("{} of {} expected HCAs {} usable.", tally.usable_hcas.size(),
                               *demands.expect_hcas, tally.usable_hcas.size() == 1 ? "is" : "are"));
