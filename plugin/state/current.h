@@ -59,6 +59,7 @@ struct Current {
   // Of a QP that was moved inside this call: the remote GID, and the link layer behind it.
   context::Gid peer_gid{};
   std::uint8_t peer_link_layer = 0;
+  std::uint32_t failure = 0;  // number of what failed inside this call (failure.h); 0: nothing did
 };
 
 Current& current() noexcept;
@@ -82,7 +83,7 @@ FailedCompletion& failed_completion() noexcept;
 class Scope {
  public:
   Scope(Call call, const About& conn, int ptr_type = 0) noexcept : saved_(current()) {
-    current() = Current{call, conn, ptr_type, nullptr, 0, nullptr, -1, {}, 0};
+    current() = Current{call, conn, ptr_type, nullptr, 0, nullptr, -1, {}, 0, 0};
   }
   ~Scope() { current() = saved_; }
   Scope(const Scope&) = delete;

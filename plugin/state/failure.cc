@@ -1,0 +1,188 @@
+#include "state/failure.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "context/fork_mutex.h"
+#include "context/immortal.h"
+#include "state/current.h"
+
+namespace nnd::state {
+
+namespace {
+
+constexpr std::size_t kKept = 4096;
+
+struct Entry {
+  diagnosis::Diagnosis diagnosis;
+  Subject subject;
+  bool suspicion = false;
+  std::uint64_t events = 0;
+};
+
+struct OfConnection {
+  std::uint32_t failure = 0;
+  std::vector<std::uint32_t> suspicions;
+};
+
+struct Table {
+  context::ForkMutex mutex;
+  std::uint32_t last = 0;
+  std::map<std::uint32_t, Entry> entries;  // by number
+  std::map<std::uint32_t, OfConnection> connections;
+};
+
+// So that who asks in a process where nothing failed takes no lock.
+std::atomic<bool> g_any{false};
+
+Table& table() {
+  static context::Immortal<Table> instance;
+  // The parent's failures are in the parent's log.
+  [[maybe_unused]] static const bool watched = (context::in_forked_child(forget_failures), true);
+  return *instance;
+}
+
+std::uint32_t add(Table& all, Entry entry) {
+  if (all.entries.size() >= kKept) all.entries.erase(all.entries.begin());
+  all.entries.emplace(++all.last, std::move(entry));
+  g_any.store(true, std::memory_order_release);
+  return all.last;
+}
+
+// Outside of a call nobody resets it.
+void note_for_call(std::uint32_t number) noexcept {
+  Current& now = current();
+  if (now.call != Call::kNone) now.failure = number;
+}
+
+std::optional<Failure> find(const Table& all, std::uint32_t number) {
+  const auto entry = all.entries.find(number);
+  if (entry == all.entries.end()) return std::nullopt;
+  return Failure{number, entry->second.diagnosis};
+}
+
+template <class F>
+auto locked(F&& f) {
+  Table& all = table();
+  const std::lock_guard guard(all.mutex);
+  return f(all);
+}
+
+}  // namespace
+
+Failure begin_failure(const Subject& subject, diagnosis::Diagnosis diagnosis, std::uint32_t of) {
+  return locked([&](Table& all) {
+    const auto known = all.entries.find(of);
+    std::uint32_t number = of;
+    if (known == all.entries.end()) {
+      number = add(all, {diagnosis, subject});
+    } else if (known->second.suspicion) {
+      known->second.suspicion = false;
+      known->second.diagnosis = diagnosis;
+    }
+    if (subject.conn != 0) all.connections[subject.conn].failure = number;
+    note_for_call(number);
+    return Failure{number, std::move(diagnosis)};
+  });
+}
+
+Failure begin_suspicion(const Subject& subject, diagnosis::Diagnosis diagnosis) {
+  return locked([&](Table& all) {
+    const std::uint32_t number = add(all, {diagnosis, subject, true});
+    if (subject.conn != 0) all.connections[subject.conn].suspicions.push_back(number);
+    return Failure{number, std::move(diagnosis)};
+  });
+}
+
+void adopt_failure(std::uint32_t number, std::uint32_t conn) {
+  locked([&](Table& all) {
+    const auto known = all.entries.find(number);
+    if (known == all.entries.end()) return;
+    known->second.suspicion = false;
+    if (conn != 0) all.connections[conn].failure = number;
+    note_for_call(number);
+  });
+}
+
+std::optional<Failure> failure_of_call(std::uint32_t conn) {
+  if (!g_any.load(std::memory_order_acquire)) return std::nullopt;
+  if (const std::uint32_t number = current().failure; number != 0)
+    return locked([&](const Table& all) { return find(all, number); });
+  return failure_of(conn);
+}
+
+std::optional<Failure> failure_of(std::uint32_t conn) {
+  if (conn == 0 || !g_any.load(std::memory_order_acquire)) return std::nullopt;
+  return locked([&](const Table& all) -> std::optional<Failure> {
+    const auto known = all.connections.find(conn);
+    if (known == all.connections.end()) return std::nullopt;
+    return find(all, known->second.failure);
+  });
+}
+
+std::optional<Failure> suspicion_of(std::uint32_t conn, const Fits& fits) {
+  if (conn == 0 || !g_any.load(std::memory_order_acquire)) return std::nullopt;
+  return locked([&](const Table& all) -> std::optional<Failure> {
+    const auto known = all.connections.find(conn);
+    if (known == all.connections.end()) return std::nullopt;
+    for (const std::uint32_t number : known->second.suspicions)
+      if (auto found = find(all, number); found && fits(found->diagnosis)) return found;
+    return std::nullopt;
+  });
+}
+
+void end_failure(std::uint32_t conn) noexcept {
+  if (conn == 0 || !g_any.load(std::memory_order_acquire)) return;
+  locked([&](Table& all) {
+    const auto known = all.connections.find(conn);
+    if (known != all.connections.end()) known->second.failure = 0;
+  });
+  current().failure = 0;
+}
+
+void forget_connection(std::uint32_t conn) noexcept {
+  if (conn == 0 || !g_any.load(std::memory_order_acquire)) return;
+  locked([&](Table& all) {
+    const auto known = all.connections.find(conn);
+    if (known == all.connections.end()) return;
+    // What nobody will follow up need not be kept.
+    for (const std::uint32_t number : known->second.suspicions)
+      if (const auto entry = all.entries.find(number);
+          entry != all.entries.end() && entry->second.suspicion)
+        all.entries.erase(entry);
+    all.connections.erase(known);
+  });
+}
+
+void count_event(std::uint32_t failure) noexcept {
+  locked([&](Table& all) {
+    if (const auto known = all.entries.find(failure); known != all.entries.end())
+      ++known->second.events;
+  });
+}
+
+FailureList list_failures(std::size_t limit) {
+  return locked([&](const Table& all) {
+    FailureList out;
+    for (const auto& [number, entry] : all.entries) {
+      if (entry.suspicion || entry.events == 0) continue;
+      ++out.total;
+      if (out.first.size() < limit)
+        out.first.push_back({{number, entry.diagnosis}, entry.subject, entry.events});
+    }
+    return out;
+  });
+}
+
+void forget_failures() noexcept {
+  Table& all = table();
+  const std::lock_guard guard(all.mutex);
+  all.entries.clear();
+  all.connections.clear();
+  g_any.store(false, std::memory_order_release);
+}
+
+}  // namespace nnd::state
