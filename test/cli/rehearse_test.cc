@@ -189,6 +189,7 @@ TEST_CASE("Ctrl-C ends all ranks", "[rehearse]") {
 TEST_CASE("four tasks of a launcher on two nodes", "[launched]") {
   constexpr int kTasks = 4, kPerNode = 2;
   const auto port = std::to_string(nnd::test::free_port());
+  const TemporaryDir home;
   std::vector<std::unique_ptr<Tool>> tasks;
   for (int i = 0; i < kTasks; ++i)
     tasks.push_back(
@@ -197,6 +198,7 @@ TEST_CASE("four tasks of a launcher on two nodes", "[launched]") {
                                          {"WORLD_SIZE", std::to_string(kTasks)},
                                          {"LOCAL_RANK", std::to_string(i % kPerNode)},
                                          {"LOCAL_WORLD_SIZE", std::to_string(kPerNode)},
+                                         {"XDG_CONFIG_HOME", home.path()},
                                          {"MASTER_ADDR", "127.0.0.1"},
                                          {"MASTER_PORT", port}}));
   for (int i = kTasks - 1; i >= 0; --i) {
@@ -230,6 +232,7 @@ TEST_CASE("a task whose HCA is refused says so with its exit code", "[launched]"
                   {"LOCAL_WORLD_SIZE", "1"},
                   {"MASTER_ADDR", "127.0.0.1"},
                   {"MASTER_PORT", port},
+                  {"NCCL_NET_DIAG_TOKEN", "a token of the test"},
                   {"NCCL_NET_DIAG_MODE", task[0] == '1' ? "enforce" : "warn"}}));
   const Outcome other = tasks[1]->wait(), root = tasks[0]->wait();
   INFO(root.err << root.out << other.err);
@@ -246,8 +249,13 @@ TEST_CASE("a task whose HCA is refused says so with its exit code", "[launched]"
 
 TEST_CASE("a launcher's tasks that don't find each other", "[launched]") {
   const auto port = std::to_string(nnd::test::free_port());
-  const Variables first{{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"}};
-  const Variables second{{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}};
+  const std::string key = "c0ffee0123456789-fedcba9876543210";  // mpirun's
+  const Variables first{{"OMPI_COMM_WORLD_RANK", "0"},
+                        {"OMPI_COMM_WORLD_SIZE", "2"},
+                        {"OMPI_MCA_orte_precondition_transports", key}};
+  const Variables second{{"OMPI_COMM_WORLD_RANK", "1"},
+                         {"OMPI_COMM_WORLD_SIZE", "2"},
+                         {"OMPI_MCA_orte_precondition_transports", key}};
   const auto told = run_tool(call({"--scenario", kRails}), first);
   CHECK(told.exit_code == 2);
   CHECK(told.json()["error"]["kind"] == "root");
@@ -263,4 +271,32 @@ TEST_CASE("a launcher's tasks that don't find each other", "[launched]") {
   CHECK(waiting.exit_code != 0);
   std::set<std::string> failures = waiting.json()["failures"];
   CHECK(failures.count("only 1 of 2 tasks came") == 1);
+}
+
+TEST_CASE("a task with another secret is refused, and the job goes on", "[launched]") {
+  const auto port = std::to_string(nnd::test::free_port());
+  const auto start = [&](const char* task, const std::string& token) {
+    return std::make_unique<Tool>(
+        call({"--scenario", kRails, "--size", "64K", "--iterations", "2"}),
+        Variables{{"RANK", task},
+                  {"WORLD_SIZE", "2"},
+                  {"LOCAL_RANK", "0"},
+                  {"LOCAL_WORLD_SIZE", "1"},
+                  {"MASTER_ADDR", "127.0.0.1"},
+                  {"MASTER_PORT", port},
+                  {"NCCL_NET_DIAG_TOKEN", token}});
+  };
+  const auto root = start("0", "a token of the test");
+  const auto stranger = start("1", "somebody else's token")->wait();
+  INFO(stranger.out << stranger.err);
+  CHECK(stranger.exit_code == 3);
+  CHECK(stranger.json()["error"]["kind"] == "refused");
+  CHECK(stranger.json()["error"]["message"].get<std::string>().find("NCCL_NET_DIAG_TOKEN") !=
+        std::string::npos);
+  const auto task = start("1", "a token of the test");
+  CHECK(task->wait().exit_code == 0);
+  const auto outcome = root->wait();
+  INFO(outcome.err << outcome.out);
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.json()["ranks"].size() == 2);
 }

@@ -1,8 +1,8 @@
 // What may come over a ping's socket: before the proof from anybody, after it from the other side.
 #include <string_view>
 
+#include "cli/exchange/seal.h"
 #include "cli/ping/request.h"
-#include "cli/ping/seal.h"
 
 namespace {
 
@@ -10,7 +10,7 @@ using namespace nnd::cli;
 
 void shake(Handshake handshake, std::string_view bytes) {
   handshake.begin();
-  LineBuffer lines(kHelloLimit);
+  nnd::wire::LineBuffer lines(kHelloLimit);
   if (!lines.add(bytes)) return;
   while (const auto line = lines.take()) handshake.take(*line);
   // Nobody guesses a proof.
@@ -22,15 +22,17 @@ void shake(Handshake handshake, std::string_view bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const std::string token = "0123456789abcdef";
-  shake(Handshake::listener(token), bytes);
-  shake(Handshake::caller(token, nlohmann::json::object()), bytes);
+  shake(Handshake::listener("ping", token), bytes);
+  shake(Handshake::caller("ping", token, nlohmann::json::object()), bytes);
   Seal seal("one key", "another key");
-  LineBuffer lines(kMessageLimit);
+  nnd::wire::LineBuffer lines(nnd::wire::kMessageLimit);
   lines.add(bytes);
   while (const auto line = lines.take()) {
     if (seal.open(*line)) __builtin_trap();
+    const auto message = nnd::wire::parse_message(*line);
+    if (!message) continue;
     try {
-      parse_ping_request(nlohmann::json::parse(*line, nullptr, false));
+      parse_ping_request(*message);
     } catch (const BadRequest&) {
     }
   }

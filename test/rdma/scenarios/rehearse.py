@@ -19,7 +19,7 @@ def rehearse(lab, *environments):
     tools = []
     for task, (make, environment) in enumerate(zip((Tool, RemoteTool), environments)):
         launcher = {"RANK": str(task), "WORLD_SIZE": "2", "LOCAL_RANK": "0", "GROUP_RANK": str(task), "LOCAL_WORLD_SIZE": "1",
-                    "MASTER_ADDR": "172.16.0.1", "MASTER_PORT": "29400"}
+                    "MASTER_ADDR": "172.16.0.1", "MASTER_PORT": "29400", "NCCL_NET_DIAG_TOKEN": "a token of the test"}
         tools.append(make(f"{lab.name}.{'AB'[task]}", arguments, {**launcher, **environment}))
         lab.callback(tools[-1].end)
     (code, out), (other, _) = (tool.wait() for tool in tools)

@@ -1,9 +1,11 @@
+#include "cli/rehearse/plan.h"
+
 #include <fstream>
 
 #include "cli/common/call_error.h"
 #include "cli/common/find_nccl.h"
-#include "cli/rehearse/plan.h"
 #include "cli/common/scratch_dir.h"
+#include "cli/common/size.h"
 #include "support/catch.h"
 
 using namespace nnd::cli;

@@ -19,6 +19,7 @@ class CallError : public std::runtime_error {
         nearest_(std::move(nearest)) {}
 
   int exit_code() const { return exit_code_; }
+  const std::string& kind() const { return kind_; }
 
   // {"kind", "message"}, and "value" and "nearest" where there are such.
   nlohmann::json to_json() const {

@@ -1,7 +1,5 @@
 #include "cli/ping/agent.h"
 
-#include <poll.h>
-
 #include <optional>
 
 #include "cli/ping/describe.h"
@@ -9,6 +7,7 @@
 namespace nnd::cli {
 
 using nlohmann::json;
+using wire::Clock;
 
 namespace {
 
@@ -17,8 +16,8 @@ constexpr const char* kInterrupted = "interrupted";
 
 class Agent {
  public:
-  Agent(Wire& wire, const PingHost& host, const std::function<bool()>& stop)
-      : wire_(wire), host_(host), stop_(stop) {}
+  Agent(wire::JsonSocket& socket, const PingHost& host, const std::function<bool()>& stop)
+      : socket_(socket), host_(host), stop_(stop) {}
 
   PingServed run() {
     while (!over_) {
@@ -26,10 +25,10 @@ class Agent {
         leave(kInterrupted);
         break;
       }
-      if (const auto message = wire_.receive())
+      if (const auto message = socket_.receive())
         answer(*message);
-      else if (wire_.closed())
-        end(wire_.why());
+      else if (socket_.closed())
+        end(socket_.why());
       else
         wait();
     }
@@ -43,19 +42,16 @@ class Agent {
   }
 
   void leave(const std::string& why) {
-    wire_.send({{"left", why}});
+    socket_.send({{"left", why}});
     end(why);
   }
 
-  void wait() {
-    pollfd ready{.fd = wire_.fd(), .events = POLLIN, .revents = 0};
-    poll(&ready, 1, kTickMs);
-  }
+  void wait() { socket_.wait(Clock::now() + std::chrono::milliseconds(kTickMs)); }
 
   // Ctrl-C ends the ranks too: what they then did not do says nothing.
   void reply(int attempt, json value) {
     if (stop_()) return;
-    wire_.send({{"attempt", attempt}, {"reply", std::move(value)}});
+    socket_.send({{"attempt", attempt}, {"reply", std::move(value)}});
   }
 
   std::optional<PingRequest> read(const json& message) {
@@ -70,8 +66,8 @@ class Agent {
   // While an attempt is under way only its end is a request.
   std::string tick() {
     if (stop_()) return kInterrupted;
-    const auto message = wire_.receive();
-    if (!message && wire_.closed()) return "the other side: " + wire_.why();
+    const auto message = socket_.receive();
+    if (!message && socket_.closed()) return "the other side: " + socket_.why();
     if (!message) return "";
     const auto request = read(*message);
     if (!request) return served_.why;
@@ -112,7 +108,7 @@ class Agent {
     // A cancel that crossed its attempt's report is too late.
   }
 
-  Wire& wire_;
+  wire::JsonSocket& socket_;
   const PingHost& host_;
   const std::function<bool()>& stop_;
   std::optional<PingHalf> half_;
@@ -123,8 +119,9 @@ class Agent {
 
 }  // namespace
 
-PingServed serve_ping(Wire& wire, const PingHost& host, const std::function<bool()>& stop) {
-  return Agent(wire, host, stop).run();
+PingServed serve_ping(wire::JsonSocket& socket, const PingHost& host,
+                      const std::function<bool()>& stop) {
+  return Agent(socket, host, stop).run();
 }
 
 }  // namespace nnd::cli

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/ping/half.h"
-#include "cli/ping/wire.h"
+#include "wire/json_socket.h"
 
 namespace nnd::cli {
 
@@ -16,6 +16,7 @@ struct PingServed {
 };
 
 // stop: asked several times a second; true: says so to the other side and leaves.
-PingServed serve_ping(Wire& wire, const PingHost& host, const std::function<bool()>& stop);
+PingServed serve_ping(wire::JsonSocket& socket, const PingHost& host,
+                      const std::function<bool()>& stop);
 
 }  // namespace nnd::cli

@@ -13,12 +13,12 @@
 #include "cli/common/exit_code.h"
 #include "cli/common/find_nccl.h"
 #include "cli/common/interrupt.h"
+#include "cli/common/scratch_dir.h"
+#include "cli/common/size.h"
+#include "cli/exchange/token.h"
 #include "cli/ping/result.h"
 #include "cli/ping/run.h"
 #include "cli/ping/text.h"
-#include "cli/ping/token.h"
-#include "cli/rehearse/plan.h"
-#include "cli/common/scratch_dir.h"
 
 namespace nnd::cli {
 
@@ -156,15 +156,13 @@ int ping(Options& options) {
   const auto task = launched_task(variable);
   check_call(options, task);
   check_sizes(options);
-  run.token = find_ping_token(options.token, options.token_file, variable);
+  run.token = find_token(options.token, options.token_file, variable);
   unsetenv("NCCL_NET_DIAG_TOKEN");  // not for the processes that are started here
+  if (run.token.empty() && !options.hosts_file.empty()) run.token = job_token(variable);
   if (run.token.empty() && !options.listening)
     throw CallError(kWrongCall, "token",
-                    options.hosts_file.empty()
-                        ? "the token is missing: --listen prints it; give it with --token, "
-                          "--token-file or NCCL_NET_DIAG_TOKEN"
-                        : "give all tasks one token with NCCL_NET_DIAG_TOKEN or --token-file (a "
-                          "job's number is no secret)");
+                    "the token is missing: --listen prints it; give it with --token, --token-file "
+                    "or NCCL_NET_DIAG_TOKEN");
   run.host.nccl = find_nccl(options.nccl, variable);
   const ScratchDir scratch("ping");
   run.host.scratch = scratch.path();
@@ -172,8 +170,8 @@ int ping(Options& options) {
   run.tell = [&options](const std::string& text) {
     if (!options.quiet) fmt::print(stderr, "{}\n", text);
   };
-  run.deadline = PingClock::now() + std::chrono::duration_cast<PingClock::duration>(
-                                        std::chrono::duration<double>(options.deadline));
+  run.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                    std::chrono::duration<double>(options.deadline));
   if (options.listening) return listen(options);
   const auto result = task && !options.hosts_file.empty()
                           ? ping_as_task(run, *task, read_hosts(options.hosts_file, task->tasks))

@@ -31,8 +31,8 @@ bool failed(const json& report) { return report.is_object() && !report.value("do
 
 }  // namespace
 
-PingConductor::PingConductor(std::vector<Wire> hosts, PingTraffic traffic,
-                             PingClock::time_point deadline, std::function<bool()> stop)
+PingConductor::PingConductor(std::vector<wire::JsonSocket> hosts, PingTraffic traffic,
+                             Clock::time_point deadline, std::function<bool()> stop)
     : hosts_(std::move(hosts)),
       traffic_(std::move(traffic)),
       deadline_(deadline),
@@ -54,7 +54,7 @@ std::string PingConductor::name(std::size_t host) const {
 
 void PingConductor::check() {
   if (stop_()) throw PingEnded("interrupted");
-  if (PingClock::now() >= deadline_) throw PingEnded("the deadline came first");
+  if (Clock::now() >= deadline_) throw PingEnded("the deadline came first");
 }
 
 void PingConductor::ask(std::size_t host, const json& request) {
@@ -63,21 +63,21 @@ void PingConductor::ask(std::size_t host, const json& request) {
 }
 
 std::optional<json> PingConductor::reply(std::size_t host, int attempt) {
-  auto& wire = hosts_[host];
-  while (const auto message = wire.receive()) {
+  auto& socket = hosts_[host];
+  while (const auto message = socket.receive()) {
     if (message->contains("left"))
       throw PingEnded(fmt::format("{} left: {}", name(host), message->value("left", "?")));
     if (message->value("attempt", -1) == attempt && message->contains("reply"))
       return message->at("reply");
   }
-  if (wire.closed()) throw PingEnded(fmt::format("{}: {}", name(host), wire.why()));
+  if (socket.closed()) throw PingEnded(fmt::format("{}: {}", name(host), socket.why()));
   return std::nullopt;
 }
 
 const std::vector<json>& PingConductor::describe() {
   std::vector<std::optional<json>> replies(hosts_.size());
   for (std::size_t i = 0; i < hosts_.size(); ++i) ask(i, {{"do", "describe"}});
-  const auto late = PingClock::now() + kLoadPatience;
+  const auto late = Clock::now() + kLoadPatience;
   for (std::size_t i = 0; i < hosts_.size();) {
     if (!replies[i]) replies[i] = reply(i, 0);
     if (replies[i]) {
@@ -85,7 +85,7 @@ const std::vector<json>& PingConductor::describe() {
       continue;
     }
     check();
-    if (PingClock::now() >= late) throw PingEnded(name(i) + " does not answer");
+    if (Clock::now() >= late) throw PingEnded(name(i) + " does not answer");
     poll(nullptr, 0, kTickMs);
   }
   for (auto& one : replies) described_.push_back(std::move(*one));
@@ -96,8 +96,8 @@ const std::vector<json>& PingConductor::describe() {
 bool PingConductor::all_reports(std::size_t from, std::size_t to, json (&reports)[2],
                                 milliseconds patience) {
   const std::size_t hosts[2] = {from, to};
-  const auto late = PingClock::now() + patience;
-  std::optional<PingClock::time_point> failed_at;
+  const auto late = Clock::now() + patience;
+  std::optional<Clock::time_point> failed_at;
   bool cancelled = false;
   for (;;) {
     check();
@@ -107,20 +107,20 @@ bool PingConductor::all_reports(std::size_t from, std::size_t to, json (&reports
       return reports[0].contains("handle") && reports[1].contains("handle");
     for (int i = 0; i < 2; ++i)
       if (failed(reports[i]) && !reports[i].contains("handle") && !failed_at)
-        failed_at = PingClock::now();
-    if (failed_at && !cancelled && PingClock::now() >= *failed_at + kGrace) {
+        failed_at = Clock::now();
+    if (failed_at && !cancelled && Clock::now() >= *failed_at + kGrace) {
       cancelled = true;
       for (int i = 0; i < 2; ++i)
         if (reports[i].is_null()) ask(hosts[i], {{"do", "cancel"}, {"attempt", attempts_}});
     }
-    if (PingClock::now() >= late)
+    if (Clock::now() >= late)
       throw PingEnded(name(hosts[reports[0].is_null() ? 0 : 1]) + " does not answer");
     poll(nullptr, 0, kTickMs);
   }
 }
 
 PingConductor::Outcome PingConductor::attempt(const PingPair& pair) {
-  const auto start = PingClock::now();
+  const auto start = Clock::now();
   const std::size_t hosts[2] = {pair.from_host, pair.to_host};
   const std::string* const hcas[2] = {&pair.from, &pair.to};
   ++attempts_;
@@ -150,7 +150,7 @@ PingConductor::Outcome PingConductor::attempt(const PingPair& pair) {
     all_reports(hosts[0], hosts[1], reports, kReportPatience);
   }
   return {std::move(reports[0]), std::move(reports[1]),
-          std::chrono::duration<double>(PingClock::now() - start).count()};
+          std::chrono::duration<double>(Clock::now() - start).count()};
 }
 
 }  // namespace nnd::cli

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/ping/meet.h"
+#include "cli/exchange/listener.h"
 #include "cli/ping/request.h"
 
 namespace nnd::cli {
@@ -29,8 +29,8 @@ class PingEnded : public std::runtime_error {
 class PingConductor {
  public:
   // stop: asked several times a second.
-  PingConductor(std::vector<Wire> hosts, PingTraffic traffic, PingClock::time_point deadline,
-                std::function<bool()> stop);
+  PingConductor(std::vector<wire::JsonSocket> hosts, PingTraffic traffic,
+                Clock::time_point deadline, std::function<bool()> stop);
   ~PingConductor();  // tells the hosts that it is over
 
   // What each host says of itself (ping_describe.h). Throws PingEnded.
@@ -56,9 +56,9 @@ class PingConductor {
                    std::chrono::milliseconds patience);
   void check();
 
-  std::vector<Wire> hosts_;
+  std::vector<wire::JsonSocket> hosts_;
   PingTraffic traffic_;
-  PingClock::time_point deadline_;
+  Clock::time_point deadline_;
   std::function<bool()> stop_;
   std::vector<nlohmann::json> described_;
   int attempts_ = 0;

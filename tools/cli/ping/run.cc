@@ -31,7 +31,7 @@ constexpr int kTickMs = 50;
 class LocalAgent {
  public:
   explicit LocalAgent(const PingHost& host) {
-    const auto [ours, theirs] = socket_pair();
+    const auto [ours, theirs] = wire::socket_pair();
     fd_ = ours;
     const pid_t parent = getpid();
     pid_ = fork();
@@ -46,8 +46,8 @@ class LocalAgent {
     // Ctrl-C reaches the whole group; the conducting process says what follows from it.
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_IGN);
     try {
-      Wire wire(theirs, std::nullopt);
-      serve_ping(wire, host, [] { return false; });
+      wire::JsonSocket conductor(theirs);
+      serve_ping(conductor, host, [] { return false; });
     } catch (const std::exception& error) {
       fmt::print(stderr, "nccl-net-diag ping: {}\n", error.what());
     }
@@ -60,7 +60,7 @@ class LocalAgent {
   LocalAgent(const LocalAgent&) = delete;
   LocalAgent& operator=(const LocalAgent&) = delete;
 
-  Wire wire() const { return Wire(fd_, std::nullopt); }  // once
+  wire::JsonSocket socket() const { return wire::JsonSocket(fd_); }  // once
 
  private:
   int fd_ = -1;
@@ -86,8 +86,8 @@ bool timed_out_nearby(const json& pair) {
          pair.value("errno", 0) == ETIMEDOUT;
 }
 
-json conduct(const PingRun& run, std::vector<Wire> wires) {
-  PingConductor conductor(std::move(wires), run.traffic, run.deadline, run.stop);
+json conduct(const PingRun& run, std::vector<wire::JsonSocket> sockets) {
+  PingConductor conductor(std::move(sockets), run.traffic, run.deadline, run.stop);
   std::vector<json> hosts, results;
   PingScope scope;
   scope.matrix = run.matrix;
@@ -121,19 +121,31 @@ json conduct(const PingRun& run, std::vector<Wire> wires) {
   return ping_result(hosts, results, scope);
 }
 
+Meeting meeting_of(const PingRun& run) {
+  return {.service = "ping",
+          .token = run.token,
+          .error_kind = "address",
+          .hint = "there, run: nccl-net-diag ping --listen"};
+}
+
 json about(const char* role, int task) { return {{"role", role}, {"task", task}}; }
 
 }  // namespace
 
+TcpAddress parse_ping_address(const std::string& text) {
+  if (auto address = parse_tcp_address(text, kPingPort)) return *address;
+  throw CallError(kWrongCall, "address", fmt::format("\"{}\" is no HOST or HOST:PORT", text), text);
+}
+
 int listen_for_ping(const PingRun& run, const TcpAddress& address,
                     const std::function<void(const std::string&)>& told_port) {
-  Doorway doorway(address, run.token);
-  told_port(doorway.port());
+  Listener listener(address, meeting_of(run));
+  told_port(listener.port());
   for (;;) {
     if (run.stop()) throw CallError(kNotExamined, "interrupted", "interrupted");
-    if (PingClock::now() >= run.deadline)
+    if (Clock::now() >= run.deadline)
       throw CallError(kNotExamined, "deadline", "nobody called before the deadline");
-    auto caller = doorway.attend(run.tell);
+    auto caller = listener.attend(run.tell);
     if (!caller) {
       poll(nullptr, 0, kTickMs);
       continue;
@@ -144,7 +156,7 @@ int listen_for_ping(const PingRun& run, const TcpAddress& address,
       continue;
     }
     run.tell(fmt::format("{} pings this host.", caller->address));
-    const auto served = serve_ping(caller->wire, run.host, run.stop);
+    const auto served = serve_ping(caller->socket, run.host, run.stop);
     if (run.stop()) throw CallError(kNotExamined, "interrupted", "interrupted");
     if (!served.finished)
       throw CallError(kNotExamined, "ended",
@@ -157,33 +169,34 @@ int listen_for_ping(const PingRun& run, const TcpAddress& address,
 }
 
 json ping_listener(const PingRun& run, const TcpAddress& address) {
-  auto listener = call_listener(address, run.token, about("conductor", 0), run.deadline, run.stop);
+  auto listener =
+      call_listener(address, meeting_of(run), about("conductor", 0), run.deadline, run.stop);
   const LocalAgent own(run.host);
-  std::vector<Wire> wires;
-  wires.push_back(own.wire());
-  wires.push_back(std::move(listener));
-  return conduct(run, std::move(wires));
+  std::vector<wire::JsonSocket> sockets;
+  sockets.push_back(own.socket());
+  sockets.push_back(std::move(listener));
+  return conduct(run, std::move(sockets));
 }
 
 json ping_as_task(const PingRun& run, const LaunchedTask& task,
                   const std::vector<TcpAddress>& hosts) {
   if (task.task != 0) {
-    auto wire =
-        call_listener(hosts.front(), run.token, about("agent", task.task), run.deadline, run.stop);
-    const auto served = serve_ping(wire, run.host, run.stop);
+    auto root = call_listener(hosts.front(), meeting_of(run), about("agent", task.task),
+                              run.deadline, run.stop);
+    const auto served = serve_ping(root, run.host, run.stop);
     if (run.stop()) throw CallError(kNotExamined, "interrupted", "interrupted");
     if (!served.finished) throw CallError(kNotExamined, "ended", "task 0: " + served.why);
     return nullptr;
   }
   const LocalAgent own(run.host);
-  Doorway doorway({"", hosts.front().port}, run.token);
-  std::map<int, Wire> arrived;
+  Listener listener({"", hosts.front().port}, meeting_of(run));
+  std::map<int, wire::JsonSocket> arrived;
   while (static_cast<int>(arrived.size()) < task.tasks - 1) {
     if (run.stop()) throw CallError(kNotExamined, "interrupted", "interrupted");
-    if (PingClock::now() >= run.deadline)
+    if (Clock::now() >= run.deadline)
       throw CallError(kNotExamined, "deadline",
                       fmt::format("only {} of {} tasks came", arrived.size() + 1, task.tasks));
-    auto caller = doorway.attend(run.tell);
+    auto caller = listener.attend(run.tell);
     if (!caller) {
       poll(nullptr, 0, kTickMs);
       continue;
@@ -191,12 +204,12 @@ json ping_as_task(const PingRun& run, const LaunchedTask& task,
     const auto number = caller->about.value("task", json());
     const int its = number.is_number_integer() ? number.get<int>() : 0;
     if (caller->about.value("role", json()) != "agent" || its <= 0 || its >= task.tasks) continue;
-    arrived.insert_or_assign(its, std::move(caller->wire));
+    arrived.insert_or_assign(its, std::move(caller->socket));
   }
-  std::vector<Wire> wires;
-  wires.push_back(own.wire());
-  for (auto& [number, wire] : arrived) wires.push_back(std::move(wire));
-  return conduct(run, std::move(wires));
+  std::vector<wire::JsonSocket> sockets;
+  sockets.push_back(own.socket());
+  for (auto& [number, socket] : arrived) sockets.push_back(std::move(socket));
+  return conduct(run, std::move(sockets));
 }
 
 }  // namespace nnd::cli

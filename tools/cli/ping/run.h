@@ -12,13 +12,18 @@
 
 namespace nnd::cli {
 
+inline constexpr const char* kPingPort = "18515";  // where --listen listens and HOST is called
+
+// "host", "host:port", "[::1]", "[::1]:port". Throws CallError.
+TcpAddress parse_ping_address(const std::string& text);
+
 struct PingRun {
   PingHost host;
   std::string token;
   PingTraffic traffic;
   bool matrix = false;
   std::vector<std::string> hcas, peer_hcas;  // patterns; none: all
-  PingClock::time_point deadline;
+  Clock::time_point deadline;
   std::function<bool()> stop;                    // asked several times a second
   std::function<void(const std::string&)> tell;  // progress, one line each
 };

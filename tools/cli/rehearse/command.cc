@@ -21,6 +21,7 @@
 #include "cli/common/find_nccl.h"
 #include "cli/common/interrupt.h"
 #include "cli/common/scratch_dir.h"
+#include "cli/exchange/token.h"
 #include "cli/rehearse/report.h"
 #include "cli/rehearse/run.h"
 #include "fabric/fabric.h"
@@ -51,7 +52,7 @@ constexpr const char* kNotShown[] = {"GPU memory",     "GPUDirect RDMA", "NVLink
 
 struct Options {
   RehearsePlan plan;
-  std::string scenario, root, logs;
+  std::string scenario, root, token_file, logs;
   bool nodes_given = false;
   bool json = false;
   bool quiet = false;
@@ -190,7 +191,10 @@ int rehearse(Options& options) {
   if (task && root.empty())
     throw CallError(kWrongCall, "root",
                     "under " + task->launcher + " give --root HOST:PORT, where task 0 can listen");
-  make_rehearsal(plan);  // what is wrong with the call is said first
+  std::string token = find_token("", options.token_file, variable);
+  if (task && token.empty()) token = job_token(variable);
+  unsetenv("NCCL_NET_DIAG_TOKEN");  // not for the processes that are started here
+  make_rehearsal(plan);             // what is wrong with the call is said first
   plan.nccl = find_nccl(plan.nccl, variable);
   if (options.scenario.empty()) require_hca();
   plan.plugin = emulated::plugin_file().parent_path().string();
@@ -200,9 +204,16 @@ int rehearse(Options& options) {
   const auto logs = options.logs.empty() ? std::string() : make_log_dir(options.logs);
   plan.log_dir = logs.empty() ? (scratch.path() / "logs").string() : logs;
   fs::create_directories(plan.log_dir);
-  const RehearseRun run{plan, options.scenario, scratch.path().string(),
-                        watch(options.quiet, plan.deadline_sec), [&](const json& event) {
+  const RehearseRun run{plan,
+                        options.scenario,
+                        scratch.path().string(),
+                        token,
+                        watch(options.quiet, plan.deadline_sec),
+                        [&](const json& event) {
                           if (!options.quiet) show_progress(event);
+                        },
+                        [&](const std::string& text) {
+                          if (!options.quiet) fmt::print(stderr, "{}\n", text);
                         }};
   auto rehearsal = task ? run_as_task(run, *task, root) : run_on_this_host(run);
   if (InterruptGuard::interrupted()) throw CallError(kNotExamined, "interrupted", "interrupted");
@@ -245,6 +256,10 @@ void add_rehearse(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(1, 16))
       ->capture_default_str();
   command->add_option("--root", options->root, "under a launcher: HOST:PORT where task 0 listens");
+  command->add_option("--token-file", options->token_file,
+                      "under a launcher: a file whose first line is the secret by which the tasks "
+                      "know each other (also: variable NCCL_NET_DIAG_TOKEN; default: mpirun's own "
+                      "key, else the user's, in ~/.config/nccl-net-diag/token)");
   command->add_option("--topo", plan.topology,
                       "NCCL topology file (NCCL_TOPO_DUMP_FILE of a real job), also for the GPUs' "
                       "places");

@@ -23,9 +23,6 @@ struct RehearsePlan {
   std::string log_dir;   // where the ranks' event logs go
 };
 
-// "65536", "64K", "4M", "1G". Throws CallError.
-std::size_t parse_size(const std::string& text);
-
 // Create; each collective in each size, once to warm up (NCCL connects lazily) and `iterations`
 // times; destroy. Throws CallError for unknown names and sizes and a topology file that can't be
 // used.

@@ -12,7 +12,7 @@
 #include "cli/common/call_error.h"
 #include "cli/common/event_json.h"
 #include "cli/common/exit_code.h"
-#include "cli/common/rendezvous.h"
+#include "cli/rehearse/coordinator.h"
 #include "log/reader.h"
 #include "softcuda/fabric_job.h"
 #include "softcuda/job.h"
@@ -21,7 +21,6 @@ namespace nnd::cli {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using Clock = std::chrono::steady_clock;
 
 namespace {
 
@@ -99,13 +98,13 @@ std::string task_list(const std::vector<int>& tasks) {
 // Task 0's side of a launched job.
 class RootTask {
  public:
-  RootTask(const RehearseRun& run, const LaunchedTask& task, MeetingPlace& place)
-      : run_(run), task_(task), place_(place) {}
+  RootTask(const RehearseRun& run, const LaunchedTask& task, Coordinator& coordinator)
+      : run_(run), task_(task), coordinator_(coordinator) {}
 
   // Called several times a second while the job runs.
   bool attend() {
     constexpr auto kGrace = std::chrono::seconds(3);
-    place_.attend();
+    coordinator_.attend();
     if (run_.stop()) return true;
     if (!trouble_since_ && trouble()) trouble_since_ = Clock::now();
     return trouble_since_ && Clock::now() >= *trouble_since_ + kGrace;
@@ -115,46 +114,35 @@ class RootTask {
     constexpr auto kPatience = std::chrono::seconds(8);
     const bool over = !own.failures.empty() || trouble() || run_.stop();
     if (over) {
-      place_.call_off();
+      coordinator_.call_off();
       deadline = Clock::now() + kPatience;
     }
-    while (!(over ? place_.all_told() : place_.complete()) && Clock::now() < deadline) {
-      place_.attend();
+    while (!(over ? coordinator_.all_told() : coordinator_.complete()) && Clock::now() < deadline) {
+      coordinator_.attend();
       poll(nullptr, 0, kTickMs);
     }
     std::vector<Part> parts{std::move(own)};
-    for (const auto& [task, report] : place_.reports()) parts.push_back(read(task, report));
+    for (const auto& [task, part] : coordinator_.reports()) parts.push_back(part);
     Rehearsal out = merge_parts(std::move(parts));
-    if (const auto lost = place_.lost(); !lost.empty())
+    if (const auto lost = coordinator_.lost(); !lost.empty())
       out.all.failures.push_back(task_list(lost) + " left without a report");
-    if (place_.arrived() < task_.tasks - 1)
+    if (coordinator_.arrived() < task_.tasks - 1)
       out.all.failures.push_back(
-          fmt::format("only {} of {} tasks came", place_.arrived() + 1, task_.tasks));
+          fmt::format("only {} of {} tasks came", coordinator_.arrived() + 1, task_.tasks));
     return out;
   }
 
  private:
-  static Part read(int task, const json& report) {
-    try {
-      return part_from(Fields(report));
-    } catch (const BadMessage& bad) {
-      Part out;
-      out.failures.push_back(
-          fmt::format("task {} sent a report that makes no sense: {}", task, bad.what()));
-      return out;
-    }
-  }
-
   bool trouble() const {
-    if (!place_.lost().empty()) return true;
-    for (const auto& [task, report] : place_.reports())
-      if (!read(task, report).failures.empty()) return true;
+    if (!coordinator_.lost().empty()) return true;
+    for (const auto& [task, part] : coordinator_.reports())
+      if (!part.failures.empty()) return true;
     return false;
   }
 
   const RehearseRun& run_;
   const LaunchedTask& task_;
-  MeetingPlace& place_;
+  Coordinator& coordinator_;
   std::optional<Clock::time_point> trouble_since_;
 };
 
@@ -188,15 +176,15 @@ Rehearsal run_as_task(const RehearseRun& run, const LaunchedTask& task,
                       const std::string& root_text) {
   const auto root = parse_root(root_text);
   const auto deadline = deadline_of(run);
-  std::optional<MeetingPlace> place;
-  std::optional<Visit> visit;
+  std::optional<Coordinator> coordinator;
+  std::optional<Participant> participant;
   auto fabric = (fs::path(run.scratch) / "fabric").string();
   if (task.task == 0) {
     fs::create_directories(fabric);
-    place.emplace(root, task.tasks, json{{"fabric", fabric}});
+    coordinator.emplace(root, run.token, task.tasks, fabric, run.tell);
   } else {
-    visit.emplace(root, task.task, deadline, run.stop);
-    fabric = visit->welcome().value("fabric", "");
+    participant.emplace(root, run.token, task.task, deadline, run.stop);
+    fabric = participant->fabric();
   }
   auto plan = run.plan;
   plan.nodes = task.tasks;
@@ -206,18 +194,19 @@ Rehearsal run_as_task(const RehearseRun& run, const LaunchedTask& task,
   if (!run.scenario.empty()) host = put_task_on_fabric(run, task, spec, fabric);
 
   std::optional<RootTask> root_task;
-  if (place) root_task.emplace(run, task, *place);
-  softcuda::JobPart part{.first_rank = task.task * plan.ranks,
-                         .ranks = plan.ranks,
-                         .first_gpu = plan.first_gpu,
-                         .hand_out_id = [&](const std::string& id) { place->hand_out_id(id); },
-                         .get_id = [&] { return visit->id(); }};
+  if (coordinator) root_task.emplace(run, task, *coordinator);
+  softcuda::JobPart part{
+      .first_rank = task.task * plan.ranks,
+      .ranks = plan.ranks,
+      .first_gpu = plan.first_gpu,
+      .hand_out_id = [&](const std::string& id) { coordinator->hand_out_id(id); },
+      .get_id = [&] { return participant->id(); }};
   const auto result = softcuda::run_job_part(spec, part, progress_of(run), [&] {
-    return root_task ? root_task->attend() : run.stop() || visit->over();
+    return root_task ? root_task->attend() : run.stop() || participant->over();
   });
   auto own = part_of(run, result, [&](int) { return host; });
   if (root_task) return root_task->finish(std::move(own), deadline);
-  visit->report(to_json(own));
+  participant->report(own);
   return merge_parts({std::move(own)});
 }
 

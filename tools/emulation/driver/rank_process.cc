@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +20,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int kChannelFd = 3;  // as the rank program expects it
+constexpr int kRankFd = 3;  // as the rank program expects it
 
 bool is_unset(const std::string& name, const std::vector<std::string>& patterns) {
   for (const auto& pattern : patterns) {
@@ -58,10 +57,10 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
   }
-  if (socket == kChannelFd)
+  if (socket == kRankFd)
     fcntl(socket, F_SETFD, 0);
   else
-    dup2(socket, kChannelFd);
+    dup2(socket, kRankFd);
   execvpe(argv[0], argv, envp);
   _exit(127);
 }
@@ -72,19 +71,17 @@ RankProcess::RankProcess(std::string name, const RankOptions& options) : name_(s
   auto command = options.command;
   auto environment = environment_of(options);
   const auto argv = pointers(command), envp = pointers(environment);
-  int sockets[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
-    throw Error("socketpair: " + std::string(std::strerror(errno)));
-  channel_ = std::make_unique<Channel>(sockets[0]);
+  const auto [ours, theirs] = wire::socket_pair();
+  socket_ = std::make_unique<wire::JsonSocket>(ours);
   int output = -1;
   if (!options.output.empty())
     output = open(options.output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   const pid_t parent = getpid();
   pid_ = fork();
   if (pid_ == 0)
-    become_rank(parent, sockets[1], output, const_cast<char**>(argv.data()),
+    become_rank(parent, theirs, output, const_cast<char**>(argv.data()),
                 const_cast<char**>(envp.data()));
-  close(sockets[1]);
+  close(theirs);
   if (output >= 0) close(output);
   if (pid_ < 0) throw Error("fork: " + std::string(std::strerror(errno)));
 }
@@ -105,15 +102,15 @@ int RankProcess::start(json request) {
   const int id = ++last_id_;
   asked_[id] = request.value("op", "?");
   request["id"] = id;
-  channel_->send(request);  // where the rank is gone, wait() says so
+  socket_->send(request);  // where the rank is gone, wait() says so
   return id;
 }
 
 json RankProcess::wait(int id, std::chrono::milliseconds patience) {
   const auto deadline = Clock::now() + patience;
   while (!replies_.contains(id)) {
-    auto reply = channel_->receive(deadline);
-    if (!reply && !channel_->open()) throw Error(what(id) + ": the process is gone");
+    auto reply = socket_->receive(deadline);
+    if (!reply && socket_->closed()) throw Error(what(id) + ": the process is gone");
     if (!reply)
       throw Error(what(id) + ": no answer after " + std::to_string(patience.count()) + " ms");
     const int answered = reply->at("id");
@@ -123,12 +120,12 @@ json RankProcess::wait(int id, std::chrono::milliseconds patience) {
 }
 
 std::optional<json> RankProcess::poll(int id) {
-  while (auto reply = channel_->receive(Clock::now())) {
+  while (auto reply = socket_->receive()) {
     const int answered = reply->at("id");
     replies_[answered] = std::move(*reply);
   }
   if (replies_.contains(id)) return take(id);
-  if (!channel_->open()) throw Error(what(id) + ": the process is gone");
+  if (socket_->closed()) throw Error(what(id) + ": the process is gone");
   return std::nullopt;
 }
 

@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "driver/channel.h"
+#include "driver/clock.h"
+#include "wire/json_socket.h"
 
 namespace nnd::driver {
 
@@ -58,7 +59,7 @@ class RankProcess {
   std::string name_;
   pid_t pid_ = -1;
   int status_ = 0;
-  std::unique_ptr<Channel> channel_;
+  std::unique_ptr<wire::JsonSocket> socket_;
   int last_id_ = 0;
   std::map<int, std::string> asked_;       // request by id, for messages
   std::map<int, nlohmann::json> replies_;  // not yet asked for

@@ -36,13 +36,13 @@ json fork_child() {
 
 class Server {
  public:
-  Server(Channel& channel, std::function<void(void*)> prepare)
-      : channel_(channel), prepare_(std::move(prepare)) {}
+  Server(wire::JsonSocket& socket, std::function<void(void*)> prepare)
+      : socket_(socket), prepare_(std::move(prepare)) {}
 
   int run() {
     while (!exit_) {
       take_requests();
-      if (!channel_.open()) _exit(kLostParent);
+      if (socket_.closed()) _exit(kLostParent);
       step_tasks();
     }
     // As a job does that never closes anything: what is loaded stays loaded.
@@ -54,7 +54,7 @@ class Server {
   void take_requests() {
     const auto patience = running_.empty() ? std::chrono::hours(24) : std::chrono::hours(0);
     auto deadline = Clock::now() + patience;
-    while (auto request = channel_.receive(deadline)) {
+    while (auto request = socket_.receive(deadline)) {
       answer(*request);
       if (exit_) return;
       deadline = Clock::now();
@@ -110,10 +110,10 @@ class Server {
 
   void reply_to(const json& id, json reply) {
     reply["id"] = id;
-    channel_.send(reply);
+    socket_.send(reply);
   }
 
-  Channel& channel_;
+  wire::JsonSocket& socket_;
   std::function<void(void*)> prepare_;
   std::map<int, std::unique_ptr<Session>> sessions_;
   std::vector<Running> running_;
@@ -122,8 +122,8 @@ class Server {
 
 }  // namespace
 
-int serve(Channel& channel, std::function<void(void*)> prepare) {
-  return Server(channel, std::move(prepare)).run();
+int serve(wire::JsonSocket& socket, std::function<void(void*)> prepare) {
+  return Server(socket, std::move(prepare)).run();
 }
 
 }  // namespace nnd::driver

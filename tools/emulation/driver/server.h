@@ -1,4 +1,4 @@
-// A rank process: a Session driven over a channel.
+// A rank process: a Session driven over a socket.
 //
 // Requests are {"id", "op", ...} (see Session); replies carry the id, "rc" and what the request
 // gives, or "error": a sentence. Requests that take several polls run side by side and are answered
@@ -9,12 +9,12 @@
 
 #include <functional>
 
-#include "driver/channel.h"
+#include "wire/json_socket.h"
 
 namespace nnd::driver {
 
 // Serves until told to exit; the value is the process's exit status. When the other side goes away
 // the process ends at once: nobody is left to see what it does.
-int serve(Channel& channel, std::function<void(void*)> prepare);
+int serve(wire::JsonSocket& socket, std::function<void(void*)> prepare);
 
 }  // namespace nnd::driver

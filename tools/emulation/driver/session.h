@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "driver/channel.h"
+#include "driver/clock.h"
 #include "driver/library.h"
 #include "driver/trace.h"
 

@@ -1,4 +1,4 @@
-// nnd-rank: one rank of a job that the driver runs. Started by it, with the channel as
+// nnd-rank: one rank of a job that the driver runs. Started by it, with its socket as
 // descriptor 3. NND_RANK_SYSFS names the directory that libnccl is to take for /sys.
 #include <cstdlib>
 
@@ -12,6 +12,6 @@ int main() {
     const auto problem = softverbs::redirect_sysfs(libnccl, sysfs);
     if (!problem.empty()) throw nnd::driver::Error("cannot show libnccl another /sys: " + problem);
   };
-  nnd::driver::Channel channel(3);
-  return nnd::driver::serve(channel, sysfs != nullptr ? show_sysfs : std::function<void(void*)>());
+  nnd::wire::JsonSocket socket(3);
+  return nnd::driver::serve(socket, sysfs != nullptr ? show_sysfs : std::function<void(void*)>());
 }

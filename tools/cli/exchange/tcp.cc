@@ -1,4 +1,4 @@
-#include "cli/common/tcp.h"
+#include "cli/exchange/tcp.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "cli/ping/seal.h"
+#include "cli/exchange/seal.h"
 
 #include <sodium.h>
 
@@ -11,7 +11,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr const char* kHello = "nccl-net-diag ping 1";
 constexpr std::size_t kNonceBytes = 32;
 constexpr std::size_t kMacDigits = 2 * crypto_auth_hmacsha256_BYTES;
 
@@ -48,11 +47,7 @@ bool same(std::string_view a, std::string_view b) {
   return a.size() == b.size() && sodium_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-std::string dump(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-std::string line(const json& value) { return dump(value) + "\n"; }
+std::string line(const json& value) { return wire::text_of(value) + "\n"; }
 
 // The text of a member, empty where it is missing or no text.
 std::string text_of(const json& value, const char* key) {
@@ -80,64 +75,43 @@ std::string printable(const std::string& text) {
 
 std::string new_token() { return random_hex(16); }
 
-bool LineBuffer::add(std::string_view bytes) {
-  constexpr std::size_t kChunk = 65536;  // that may come in one piece with the line's end
-  if (broken_) return false;
-  bytes_ += bytes;
-  const auto last = bytes_.rfind('\n');
-  const auto open = last == std::string::npos ? bytes_.size() : bytes_.size() - last - 1;
-  broken_ = open > limit_ || bytes_.size() > limit_ + kChunk;
-  if (broken_) bytes_.clear();
-  return !broken_;
+std::string Seal::close(std::string_view text) {
+  return mac(key_out_, numbered(sent_++, text)) + " " + std::string(text);
 }
 
-std::optional<std::string> LineBuffer::take() {
-  const auto end = bytes_.find('\n');
-  if (end == std::string::npos) return std::nullopt;
-  broken_ = broken_ || end > limit_;
-  if (broken_) return std::nullopt;
-  auto out = bytes_.substr(0, end);
-  bytes_.erase(0, end + 1);
-  return out;
-}
-
-std::string Seal::close(const json& message) {
-  const auto text = dump(message);
-  return mac(key_out_, numbered(sent_++, text)) + " " + text + "\n";
-}
-
-std::optional<json> Seal::open(std::string_view line) {
+std::optional<std::string> Seal::open(std::string_view line) {
   if (line.size() <= kMacDigits || line[kMacDigits] != ' ') return std::nullopt;
   const auto text = line.substr(kMacDigits + 1);
   if (!same(line.substr(0, kMacDigits), mac(key_in_, numbered(received_, text))))
     return std::nullopt;
   ++received_;
-  auto message = json::parse(text, nullptr, false);
-  return message.is_object() ? std::optional(std::move(message)) : std::nullopt;
+  return std::string(text);
 }
 
-Handshake::Handshake(bool caller, std::string token, json about)
+Handshake::Handshake(bool caller, const std::string& service, std::string token, json about)
     : caller_(caller),
+      name_("nccl-net-diag " + service),
+      hello_(name_ + " 2"),
       token_(std::move(token)),
       about_(std::move(about)),
       nonce_(random_hex(kNonceBytes)),
       step_(caller ? Step::kChallenge : Step::kHello) {}
 
-Handshake Handshake::caller(std::string token, json about) {
-  Handshake out(true, std::move(token), std::move(about));
+Handshake Handshake::caller(const std::string& service, std::string token, json about) {
+  Handshake out(true, service, std::move(token), std::move(about));
   out.caller_nonce_ = out.nonce_;
   return out;
 }
 
-Handshake Handshake::listener(std::string token) {
-  Handshake out(false, std::move(token), nullptr);
+Handshake Handshake::listener(const std::string& service, std::string token) {
+  Handshake out(false, service, std::move(token), nullptr);
   out.listener_nonce_ = out.nonce_;
   return out;
 }
 
 std::string Handshake::proof(const char* who) const {
-  return mac(token_, std::string(who) + "\n" + caller_nonce_ + "\n" + listener_nonce_ + "\n" +
-                         dump(about_));
+  return mac(token_, std::string(who) + "\n" + hello_ + "\n" + caller_nonce_ + "\n" +
+                         listener_nonce_ + "\n" + wire::text_of(about_));
 }
 
 Seal Handshake::seal() const {
@@ -150,23 +124,25 @@ std::string Handshake::fail(std::string why) {
   return caller_ ? "" : line({{"refused", why_}});
 }
 
+std::string Handshake::fail_as_foreign() { return fail("what it says is not " + name_); }
+
 std::string Handshake::begin() {
-  return caller_ ? line({{"hello", kHello}, {"nonce", nonce_}, {"about", about_}}) : "";
+  return caller_ ? line({{"hello", hello_}, {"nonce", nonce_}, {"about", about_}}) : "";
 }
 
 std::string Handshake::take(std::string_view text) {
   if (done() || failed()) return "";
-  const auto said = json::parse(text, nullptr, false);
-  if (!said.is_object()) return fail("what it says is not nccl-net-diag ping");
+  const auto said = wire::parse_message(text);
+  if (!said) return fail_as_foreign();
   switch (step_) {
     case Step::kHello:
-      return take_hello(said);
+      return take_hello(*said);
     case Step::kChallenge:
-      return take_challenge(said);
+      return take_challenge(*said);
     case Step::kProof:
-      return take_proof(said);
+      return take_proof(*said);
     case Step::kAnswer:
-      return take_answer(said);
+      return take_answer(*said);
     case Step::kDone:
       break;
   }
@@ -175,14 +151,13 @@ std::string Handshake::take(std::string_view text) {
 
 std::string Handshake::take_hello(const json& said) {
   const auto hello = text_of(said, "hello");
-  if (hello != kHello)
-    return fail(hello.starts_with("nccl-net-diag ping ")
-                    ? "it is another release of nccl-net-diag ping"
-                    : "what it says is not nccl-net-diag ping");
+  if (hello != hello_)
+    return hello.starts_with(name_ + " ") ? fail("it is another release of " + name_)
+                                          : fail_as_foreign();
   caller_nonce_ = text_of(said, "nonce");
-  if (!is_nonce(caller_nonce_)) return fail("what it says is not nccl-net-diag ping");
+  if (!is_nonce(caller_nonce_)) return fail_as_foreign();
   about_ = said.value("about", json::object());
-  if (!about_.is_object()) return fail("what it says is not nccl-net-diag ping");
+  if (!about_.is_object()) return fail_as_foreign();
   step_ = Step::kProof;
   return line({{"nonce", nonce_}});
 }
@@ -191,8 +166,7 @@ std::string Handshake::take_challenge(const json& said) {
   if (said.contains("refused")) return fail("it refuses: " + printable(text_of(said, "refused")));
   listener_nonce_ = text_of(said, "nonce");
   // A listener that sends our own nonce back wants our proof for itself.
-  if (!is_nonce(listener_nonce_) || listener_nonce_ == nonce_)
-    return fail("what it says is not nccl-net-diag ping");
+  if (!is_nonce(listener_nonce_) || listener_nonce_ == nonce_) return fail_as_foreign();
   step_ = Step::kAnswer;
   return line({{"proof", proof("caller")}});
 }

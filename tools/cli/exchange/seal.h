@@ -1,9 +1,9 @@
-// How the two sides of a ping know each other: a token that both have and neither sends. No I/O.
+// How two processes on two hosts know each other: a token that both have and neither sends. No I/O.
 //
-//   caller    {"hello": "nccl-net-diag ping 1", "nonce", "about": {...}}
+//   caller    {"hello": "nccl-net-diag SERVICE 2", "nonce", "about": {...}}
 //   listener  {"nonce"}
-//   caller    {"proof": HMAC(token, caller, both nonces, about)}
-//   listener  {"proof": HMAC(token, listener, both nonces, about)}, or {"refused": why}
+//   caller    {"proof": HMAC(token, caller, hello, both nonces, about)}
+//   listener  {"proof": HMAC(token, listener, hello, both nonces, about)}, or {"refused": why}
 //
 // After it every message is a line "MAC JSON"; the MAC covers the message's number, under a key of
 // this connection and direction. Messages are authentic, not secret.
@@ -16,39 +16,23 @@
 #include <string>
 #include <string_view>
 
+#include "wire/json_socket.h"
+
 namespace nnd::cli {
 
-inline constexpr std::size_t kHelloLimit = 2048;          // bytes of a line, before the proof
-inline constexpr std::size_t kMessageLimit = 16U << 20U;  // after it
-inline constexpr std::size_t kShortestToken = 16;         // characters
+inline constexpr std::size_t kHelloLimit = 2048;   // bytes of a line, before the proof
+inline constexpr std::size_t kShortestToken = 16;  // characters
 
 std::string new_token();  // 128 random bits in hex
 
-// Cuts what arrives into lines.
-class LineBuffer {
- public:
-  explicit LineBuffer(std::size_t limit) : limit_(limit) {}
-
-  // False: a line is longer than the limit, and nothing more comes out.
-  bool add(std::string_view bytes);
-  std::optional<std::string> take();
-  void set_limit(std::size_t limit) { limit_ = limit; }
-
- private:
-  std::size_t limit_;
-  std::string bytes_;
-  bool broken_ = false;
-};
-
-// The messages of a connection after the proof, on one of its ends.
-class Seal {
+// What is around the messages of a connection after the proof, on one of its ends.
+class Seal : public wire::Envelope {
  public:
   Seal(std::string key_out, std::string key_in)
       : key_out_(std::move(key_out)), key_in_(std::move(key_in)) {}
 
-  std::string close(const nlohmann::json& message);  // a line, with its newline
-  // Nothing: the line is not the peer's next message.
-  std::optional<nlohmann::json> open(std::string_view line);
+  std::string close(std::string_view text) override;
+  std::optional<std::string> open(std::string_view line) override;
 
  private:
   std::string key_out_, key_in_;
@@ -57,15 +41,17 @@ class Seal {
 
 class Handshake {
  public:
-  // about: what the caller says of itself, covered by its proof.
-  static Handshake caller(std::string token, nlohmann::json about);
-  static Handshake listener(std::string token);
+  // service: what is talked about afterwards, such as "ping". about: what the caller says of
+  // itself, covered by its proof.
+  static Handshake caller(const std::string& service, std::string token, nlohmann::json about);
+  static Handshake listener(const std::string& service, std::string token);
 
   // What to send before anything has come; empty: nothing.
   std::string begin();
   // Takes the peer's line; what to send for it, empty: nothing. Call it until done() or failed().
   std::string take(std::string_view line);
 
+  bool begun() const { return step_ != Step::kHello; }  // the peer has greeted
   bool done() const { return step_ == Step::kDone; }
   bool failed() const { return !why_.empty(); }
   const std::string& why() const { return why_; }         // one clause
@@ -75,15 +61,17 @@ class Handshake {
  private:
   enum class Step { kHello, kChallenge, kProof, kAnswer, kDone };
 
-  Handshake(bool caller, std::string token, nlohmann::json about);
+  Handshake(bool caller, const std::string& service, std::string token, nlohmann::json about);
   std::string proof(const char* who) const;
   std::string fail(std::string why);
+  std::string fail_as_foreign();
   std::string take_hello(const nlohmann::json& said);
   std::string take_challenge(const nlohmann::json& said);
   std::string take_proof(const nlohmann::json& said);
   std::string take_answer(const nlohmann::json& said);
 
   bool caller_;
+  std::string name_, hello_;  // "nccl-net-diag ping", and with its version
   std::string token_;
   nlohmann::json about_;
   std::string nonce_, caller_nonce_, listener_nonce_, why_;
