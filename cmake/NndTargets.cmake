@@ -1,17 +1,38 @@
 # nnd_room(NAME [DEPS...]): a folder of the house as a static library nnd_NAME. Every .cc in the folder belongs to it;
-# the dependencies named here are the only rooms that it may call.
+# the rooms named here (nnd_OTHER) are the only ones whose headers it can include: each room is seen through a folder that
+# holds nothing but it. docs/architecture.md has the same list, and test/house compares them.
 function(nnd_room name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc)
+  nnd_show_room(${name} ${CMAKE_CURRENT_SOURCE_DIR}/${name})
   if(sources)
     add_library(nnd_${name} STATIC ${sources})
+    string(REPLACE "nnd_" "" others "${ARGN}")
+    nnd_see_rooms(nnd_${name} ${name} ${others})
     set(reach PUBLIC)
   else()
     add_library(nnd_${name} INTERFACE) # headers only
     set(reach INTERFACE)
   endif()
-  target_include_directories(nnd_${name} ${reach} ${PROJECT_SOURCE_DIR}/plugin)
   target_link_libraries(nnd_${name} ${reach} nnd_public nnd_flags ${ARGN} Threads::Threads ${CMAKE_DL_LIBS})
 endfunction()
+
+# nnd_show_room(NAME FOLDER): the folder, alone, as ${NND_ROOMS}/NAME/NAME.
+set(NND_ROOMS ${PROJECT_BINARY_DIR}/rooms)
+function(nnd_show_room name folder)
+  file(MAKE_DIRECTORY ${NND_ROOMS}/${name})
+  file(CREATE_LINK ${folder} ${NND_ROOMS}/${name}/${name} SYMBOLIC)
+endfunction()
+
+# nnd_see_rooms(TARGET ROOMS...): the rooms whose headers it can include.
+function(nnd_see_rooms target)
+  foreach(room ${ARGN})
+    target_include_directories(${target} PRIVATE ${NND_ROOMS}/${room})
+  endforeach()
+endfunction()
+
+# For tests, which look into every room.
+add_library(nnd_whole_house INTERFACE)
+target_include_directories(nnd_whole_house INTERFACE ${PROJECT_SOURCE_DIR}/plugin)
 
 # What a sanitizer build needs, not all that can be built.
 add_custom_target(unit_tests)
@@ -23,7 +44,7 @@ function(nnd_unit_test name)
     return()
   endif()
   add_executable(unit_${name} ${sources})
-  target_link_libraries(unit_${name} PRIVATE nnd_catch nnd_flags ${ARGN})
+  target_link_libraries(unit_${name} PRIVATE nnd_catch nnd_whole_house nnd_flags ${ARGN})
   # Nothing is measured in a test; compiling the test framework with optimisation is what would take the time.
   target_compile_options(unit_${name} PRIVATE -O0 -g1)
   add_dependencies(unit_tests unit_${name})

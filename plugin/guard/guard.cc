@@ -14,7 +14,7 @@
 #include "context/immortal.h"
 #include "diagnosis/own.h"
 #include "facts/events.h"
-#include "policy/events.h"
+#include "guard/events.h"
 #include "policy/judge.h"
 #include "policy/lint.h"
 #include "policy/load.h"
@@ -92,7 +92,7 @@ void start(const config::Settings& settings) {
   now->mode = policy::effective_mode(loaded.policy, settings);
   now->rules = loaded.policy.for_host(host_name());
   g_in_effect.store(now, std::memory_order_release);
-  policy::emit_loaded(loaded, now->mode);
+  emit_loaded(loaded, now->mode);
   if (now->mode == policy::Mode::kEnforce && !loaded.errors.empty())
     refuse_network("the policy file is wrong: " + loaded.errors.front().text());
 }
@@ -112,8 +112,8 @@ void judge(facts::Node node, const facts::Environment& environment) {
   facts::emit_facts(node, [judgement](std::string_view device, unsigned port) {
     return refusal_of(*judgement, device, port, true);
   });
-  policy::emit_verdicts(judgement->verdicts);
-  policy::emit_lint(lint, in_effect().mode);
+  emit_verdicts(judgement->verdicts);
+  emit_lint(lint, in_effect().mode);
   // The node first: whoever sees the judgement may ask for it.
   facts::set_current_node(std::move(node));
   g_judgement.store(judgement, std::memory_order_release);
@@ -128,7 +128,7 @@ void judge_gdr(std::string_view device, const facts::GdrState& state) {
   std::erase_if(verdicts, [device](const policy::Verdict& verdict) {
     return verdict.device != device || !verdict.rule.starts_with("gdr.");
   });
-  policy::emit_verdicts(verdicts);
+  emit_verdicts(verdicts);
 }
 
 void cannot_enforce(const std::string& why) {

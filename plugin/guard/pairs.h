@@ -5,7 +5,7 @@
 
 namespace nnd::guard {
 
-// For verbs::set_pair_policy: false where the policy refuses this pair (enforce only). A broken
+// For verbs::Hooks: false where the policy refuses this pair (enforce only). A broken
 // rule is told once per connection, before the kernel or NCCL lose time on it; the sentence of a
 // refusal is state::current().refusal for the call that this thread is inside. Thread-safe.
 bool may_pair(const state::QpInfo& qp);

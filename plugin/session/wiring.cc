@@ -24,6 +24,7 @@
 #include "record/recorder.h"
 #include "session/loaded.h"
 #include "verbs/devices.h"
+#include "verbs/hooks.h"
 #include "verbs/install.h"
 #include "verbs/qp_events.h"
 
@@ -107,6 +108,9 @@ bool facts_first(const std::vector<std::string>& devices) {
   });
 }
 
+constexpr verbs::Hooks kHooks{tell_node,           facts_first,    tell_gdr, guard::may_see_device,
+                              guard::may_see_port, guard::may_pair};
+
 // Empty, or one sentence why the verbs layer isn't in place.
 std::string install_verbs(const inner::Found& found, const void* caller) {
   // What was said of the first NCCL in the process stays so.
@@ -114,12 +118,7 @@ std::string install_verbs(const inner::Found& found, const void* caller) {
     nccl_version = found.nccl_version;
     other_transport = found && !(built_in(found) && found.name == "IB");
   }
-  verbs::on_devices(tell_node);
-  verbs::on_dmabuf(tell_gdr);
-  verbs::facts_first(facts_first);
-  verbs::set_device_filter(guard::may_see_device);
-  verbs::set_port_filter(guard::may_see_port);
-  verbs::set_pair_policy(guard::may_pair);
+  verbs::set_hooks(&kHooks);
   const verbs::InstallResult result = verbs::install(nccl_image(found, caller), settings());
   if (result.ok) return {};
   std::string problem = result.problem.empty() ? "it can't be put in place" : result.problem;

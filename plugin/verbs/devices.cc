@@ -18,6 +18,7 @@
 #include "verbs/fields.h"
 #include "verbs/gid.h"
 #include "verbs/handlers.h"
+#include "verbs/hooks.h"
 #include "verbs/ops.h"
 #include "verbs/qp_events.h"
 #include "verbs/watch.h"
@@ -45,10 +46,6 @@ Book& book() {
   return *instance;
 }
 
-std::atomic<DevicesSeen> g_seen{nullptr};
-std::atomic<DeviceFilter> g_filter{nullptr};
-std::atomic<PortFilter> g_port_filter{nullptr};
-std::atomic<FactsFirst> g_first{nullptr};
 std::atomic<bool> g_list_seen{false};
 
 bool first_time(Book& all, const Library& lib) {
@@ -70,10 +67,9 @@ void forget(const ibv_context* context) {
 // back first, since the real one gives up each device that it finds.
 int hide(const Library& lib, ibv_device** list, Book& all,
          const std::vector<ibv_device*>& devices) {
-  const DeviceFilter filter = g_filter.load(std::memory_order_acquire);
   int visible = 0;
   for (ibv_device* device : devices) {
-    if (filter == nullptr || filter(device->name)) {
+    if (hooks().may_see_device(device->name)) {
       list[visible++] = device;
       continue;
     }
@@ -89,12 +85,10 @@ int hide(const Library& lib, ibv_device** list, Book& all,
 }
 
 bool wants_facts_first(ibv_device** list, int count) {
-  const FactsFirst first = g_first.load(std::memory_order_acquire);
-  if (first == nullptr) return false;
   std::vector<std::string> names(static_cast<std::size_t>(count));
   std::transform(list, list + count, names.begin(),
                  [](const ibv_device* one) { return one->name; });
-  return first(names);
+  return hooks().facts_first(names);
 }
 
 void examine(const Library& lib, ibv_device** list, int& count) {
@@ -115,8 +109,7 @@ void examine(const Library& lib, ibv_device** list, int& count) {
       else
         entry.failed[device] = facts.back().open_errno;
     }
-    if (const DevicesSeen seen = g_seen.load(std::memory_order_acquire))
-      context::quietly([&] { seen(facts); });
+    context::quietly([&] { hooks().devices_seen(facts); });
   }
   count = hide(lib, list, all, devices);
 }
@@ -140,31 +133,17 @@ bool take_opened(ibv_device* device, ibv_context*& context, int& error) {
 }
 
 void tell(const std::optional<std::vector<facts::VerbsDevice>>& facts) {
-  const DevicesSeen seen = g_seen.load(std::memory_order_acquire);
-  if (facts && seen != nullptr) seen(*facts);
+  if (facts) hooks().devices_seen(*facts);
 }
 
 }  // namespace
-
-void on_devices(DevicesSeen seen) noexcept { g_seen.store(seen, std::memory_order_release); }
-
-void facts_first(FactsFirst first) noexcept { g_first.store(first, std::memory_order_release); }
 
 void end_device_list() noexcept {
   context::quietly([] { tell(end_watch(nullptr)); });
 }
 
-void set_device_filter(DeviceFilter filter) noexcept {
-  g_filter.store(filter, std::memory_order_release);
-}
-
-void set_port_filter(PortFilter filter) noexcept {
-  g_port_filter.store(filter, std::memory_order_release);
-}
-
 bool may_see_port(const ibv_context* context, unsigned port) {
-  const PortFilter filter = g_port_filter.load(std::memory_order_acquire);
-  return filter == nullptr || filter(context->device->name, port);
+  return hooks().may_see_port(context->device->name, port);
 }
 
 bool device_list_seen() noexcept { return g_list_seen.load(std::memory_order_relaxed); }

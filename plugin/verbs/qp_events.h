@@ -24,11 +24,6 @@ struct Move {
   ibv_qp_attr effective{};
 };
 
-// Whether a connection may be set up between the two ends that `qp` names: the place of a policy.
-// False: its first move to RTR fails with EHOSTUNREACH. None set: all may.
-using PairPolicy = bool (*)(const state::QpInfo& qp);
-void set_pair_policy(PairPolicy policy) noexcept;
-
 void tell_create(const state::QpInfo& qp, int type, const ibv_qp_cap& cap, int error,
                  std::int64_t dur_us);
 

@@ -10,6 +10,7 @@
 #include "verbs/fields.h"
 #include "verbs/gid.h"
 #include "verbs/handlers.h"
+#include "verbs/hooks.h"
 #include "verbs/qp_events.h"
 
 namespace nnd::verbs {
@@ -70,13 +71,10 @@ void learn(const Library& lib, const ibv_qp& qp, const ibv_qp_attr& attr, int ma
   remember_gid(qp.context, port, index, info.local_gid);
 }
 
-std::atomic<PairPolicy> g_pair_policy{nullptr};
-
 // A connection's first move to RTR is where a pair of ports that must not talk is stopped: in
 // milliseconds, and before a packet is sent. Live connections (port recovery) are never stopped.
 bool refused(const state::QpInfo& info, const Move& move) {
-  const PairPolicy policy = g_pair_policy.load(std::memory_order_acquire);
-  return policy != nullptr && move.to == IBV_QPS_RTR && !info.was_ready && !policy(info);
+  return move.to == IBV_QPS_RTR && !info.was_ready && !hooks().may_pair(info);
 }
 
 // The attempt as it was before the real call.
@@ -127,10 +125,6 @@ void end_move(const Library& lib, ibv_qp& qp, const ibv_qp_attr& attr, int mask,
 }
 
 }  // namespace
-
-void set_pair_policy(PairPolicy policy) noexcept {
-  g_pair_policy.store(policy, std::memory_order_release);
-}
 
 namespace handlers {
 

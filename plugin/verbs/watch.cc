@@ -13,6 +13,7 @@
 #include "context/fork_mutex.h"
 #include "verbs/fields.h"
 #include "verbs/gid.h"
+#include "verbs/hooks.h"
 
 namespace nnd::verbs {
 namespace {
@@ -40,7 +41,6 @@ Watch& watch() {
 }
 
 std::atomic<bool> g_watching{false};
-std::atomic<DmabufHeard> g_heard{nullptr};
 
 template <class F>
 void with_context(const ibv_context* context, F&& note) {
@@ -130,8 +130,6 @@ std::optional<std::vector<facts::VerbsDevice>> end_watch(ibv_device** list) {
   return out;
 }
 
-void on_dmabuf(DmabufHeard heard) noexcept { g_heard.store(heard, std::memory_order_release); }
-
 void heard_dmabuf(const ibv_context* context, int error) {
   const std::string name = device_name(context);
   Watch& now = watch();
@@ -141,8 +139,7 @@ void heard_dmabuf(const ibv_context* context, int error) {
     if (!fresh && std::exchange(place->second, error) == error) return;
   }
   // While a list is watched its facts are yet to come, with this answer.
-  const DmabufHeard heard = g_heard.load(std::memory_order_acquire);
-  if (heard != nullptr && !g_watching.load(std::memory_order_acquire)) heard(name, error);
+  if (!g_watching.load(std::memory_order_acquire)) hooks().dmabuf_answered(name, error);
 }
 
 }  // namespace nnd::verbs

@@ -26,7 +26,7 @@ void watched_port(const ibv_context* context, unsigned port, int error, const ib
 std::optional<std::vector<facts::VerbsDevice>> end_watch(ibv_device** list);
 
 // NCCL's question whether a device takes DMA-BUF: a registration that can't succeed. Kept by the
-// device's name; new answers go to whoever on_dmabuf() named.
+// device's name; new answers go to the hooks.
 void heard_dmabuf(const ibv_context* context, int error);
 
 }  // namespace nnd::verbs

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/catch.h"
+#include "verbs/hooks.h"
 #include "world.h"
 
 using nnd::facts::VerbsDevice;
@@ -17,6 +18,8 @@ namespace {
 
 std::vector<VerbsDevice> g_seen;
 int g_times = 0;
+
+nnd::verbs::Hooks g_hooks;
 
 void see(const std::vector<VerbsDevice>& devices) {
   g_seen = devices;
@@ -35,16 +38,12 @@ struct Fresh {
   void* load(const char* path) const {
     start_log();
     (void)nnd::verbs::install(nccl.address, {});
-    nnd::verbs::on_devices(see);
+    g_hooks = {};
+    g_hooks.devices_seen = see;
+    nnd::verbs::set_hooks(&g_hooks);
     return nccl.open(path);
   }
-  ~Fresh() {
-    nnd::verbs::on_devices(nullptr);
-    nnd::verbs::on_dmabuf(nullptr);
-    nnd::verbs::facts_first(nullptr);
-    nnd::verbs::set_device_filter(nullptr);
-    nnd::verbs::set_port_filter(nullptr);
-  }
+  ~Fresh() { nnd::verbs::set_hooks(nullptr); }
   Fresh(const Fresh&) = delete;
   Fresh& operator=(const Fresh&) = delete;
 };
@@ -58,7 +57,7 @@ void hear(std::string_view device, int error) { g_answers.emplace_back(device, e
 
 TEST_CASE("No verb is called before NCCL has called it, and its answers become the facts") {
   const Fresh w(NND_WATCHED_VERBS);
-  nnd::verbs::on_dmabuf(hear);
+  g_hooks.dmabuf_answered = hear;
   g_answers.clear();
   FakeControl& control = *w.verbs.control;
   control.open_errno = EIO;  // the first time
@@ -131,7 +130,7 @@ TEST_CASE("What NCCL did not ask of a device is read when it is done with the li
 
 TEST_CASE("Where the facts come first, each device is opened once, and that context goes to NCCL") {
   const Fresh w(NND_PROBED_VERBS);
-  nnd::verbs::facts_first(always);
+  g_hooks.facts_first = always;
   FakeControl& control = *w.verbs.control;
   int count = 0;
   ibv_device** list = w.verbs.get_device_list(&count);
@@ -177,7 +176,7 @@ TEST_CASE(
     "Without the one-call GID table each index is asked, and a device that can't be opened is "
     "told") {
   const Fresh w(NND_POOR_VERBS);
-  nnd::verbs::facts_first(always);
+  g_hooks.facts_first = always;
   FakeControl& control = *w.verbs.control;
   control.gid_table_missing = 1;
   control.open_errno = EACCES;
@@ -201,8 +200,8 @@ TEST_CASE(
 
 TEST_CASE("A filtered device is invisible, and given up with the list all the same") {
   const Fresh w(NND_FILTERED_VERBS);
-  nnd::verbs::facts_first(always);
-  nnd::verbs::set_device_filter([](std::string_view name) { return name != "filtered_0"; });
+  g_hooks.facts_first = always;
+  g_hooks.may_see_device = [](std::string_view name) { return name != "filtered_0"; };
   int count = 0;
   ibv_device** list = w.verbs.get_device_list(&count);
   REQUIRE(count == 1);
@@ -231,8 +230,9 @@ TEST_CASE("A port that may not be seen is down for NCCL") {
   auto* const old = reinterpret_cast<_compat_ibv_port_attr*>(&attr);
   CHECK(w.verbs.query_port(context, 1, old) == 0);
   CHECK(attr.state == IBV_PORT_ACTIVE);
-  nnd::verbs::set_port_filter(
-      [](std::string_view name, unsigned port) { return name != "filtered_0" || port != 1; });
+  g_hooks.may_see_port = [](std::string_view name, unsigned port) {
+    return name != "filtered_0" || port != 1;
+  };
   CHECK(w.verbs.query_port(context, 1, old) == 0);
   CHECK(attr.state == IBV_PORT_DOWN);
   CHECK(w.verbs.close_device(context) == 0);

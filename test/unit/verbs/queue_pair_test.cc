@@ -7,6 +7,7 @@
 #include "facts/node.h"
 #include "state/current.h"
 #include "support/catch.h"
+#include "verbs/hooks.h"
 #include "verbs/qp_causes.h"
 #include "verbs/qp_events.h"
 #include "world.h"
@@ -319,8 +320,9 @@ TEST_CASE("A pair that may not be is stopped at its first RTR, a live connection
   ibv_qp* qp = device.qp();
   to_init(device.w, qp);
   take_events("qp.transition");
-  nnd::verbs::set_pair_policy(
-      [](const nnd::state::QpInfo& info) { return info.remote_gid[15] != 9; });
+  nnd::verbs::Hooks hooks;
+  hooks.may_pair = [](const nnd::state::QpInfo& info) { return info.remote_gid[15] != 9; };
+  nnd::verbs::set_hooks(&hooks);
   ibv_qp_attr attr = rtr();
   CHECK(device.w.verbs.modify_qp(qp, &attr, kRtrMask) == EHOSTUNREACH);
   CHECK(qp->state == IBV_QPS_INIT);
@@ -336,7 +338,7 @@ TEST_CASE("A pair that may not be is stopped at its first RTR, a live connection
   to_init(device.w, qp);
   attr = rtr();
   CHECK(device.w.verbs.modify_qp(qp, &attr, kRtrMask) == 0);
-  nnd::verbs::set_pair_policy(nullptr);
+  nnd::verbs::set_hooks(nullptr);
   CHECK(device.w.verbs.destroy_qp(qp) == 0);
 }
 

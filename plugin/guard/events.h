@@ -7,15 +7,15 @@
 #include "policy/load.h"
 #include "policy/verdict.h"
 
-namespace nnd::policy {
+namespace nnd::guard {
 
 // policy.loaded; a warning for each error in the file.
-void emit_loaded(const Loaded& loaded, Mode mode);
+void emit_loaded(const policy::Loaded& loaded, policy::Mode mode);
 
 // policy.refuse (error) or policy.warn (warn, in observe mode info).
-void emit_verdicts(const std::vector<Verdict>& verdicts);
+void emit_verdicts(const std::vector<policy::Verdict>& verdicts);
 
 // env.lint (warn, in observe mode info).
-void emit_lint(const std::vector<Lint>& lint, Mode mode);
+void emit_lint(const std::vector<policy::Lint>& lint, policy::Mode mode);
 
-}  // namespace nnd::policy
+}  // namespace nnd::guard

@@ -1,27 +1,28 @@
-#include "policy/events.h"
+#include "guard/events.h"
 
 #include "diagnosis/own.h"
 #include "record/fields.h"
 
-namespace nnd::policy {
+namespace nnd::guard {
 
-namespace {
-
+using policy::Decision;
+using policy::Lint;
+using policy::LoadError;
+using policy::Mode;
+using policy::Verdict;
 using record::Event;
 using record::EventId;
 using record::Severity;
 
-}  // namespace
-
-void emit_loaded(const Loaded& loaded, Mode mode) {
+void emit_loaded(const policy::Loaded& loaded, Mode mode) {
   Event(EventId::kPolicyLoaded)
       .add("file", loaded.policy.source)
-      .add("mode", mode_text(mode))
+      .add("mode", policy::mode_text(mode))
       .emit();
   for (const LoadError& error : loaded.errors)
     Event(EventId::kPolicyLoaded, mode == Mode::kEnforce ? Severity::kError : Severity::kWarn)
         .add("file", error.file)
-        .add("mode", mode_text(mode))
+        .add("mode", policy::mode_text(mode))
         .diagnose(diagnose(diagnosis::PolicyMistake{error.text()}))
         .emit();
 }
@@ -51,4 +52,4 @@ void emit_lint(const std::vector<Lint>& lint, Mode mode) {
         .emit();
 }
 
-}  // namespace nnd::policy
+}  // namespace nnd::guard
