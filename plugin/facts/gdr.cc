@@ -17,21 +17,25 @@ bool kernel_before(const GdrInput& input, int major, int minor) {
 std::string why_no_peermem(const PeerMemory& peer_memory) {
   if (peer_memory.half_loaded)
     return "nvidia_peermem is loaded but ib_core has no peer memory client of it";
+  if (peer_memory.nvidia_peermem && !peer_memory.nccl_sees())
+    return "nvidia_peermem is loaded, and this NCCL doesn't see it (2.23 and newer do)";
   return peer_memory.api ? "nvidia_peermem is not loaded"
                          : "nvidia_peermem is not loaded and ib_core has no peer memory interface";
 }
 
 }  // namespace
 
-PeerMemory read_peer_memory(const FileTree& sysfs) {
+PeerMemory read_peer_memory(const FileTree& sysfs, int nccl_version) {
   PeerMemory out;
+  out.nccl_version = nccl_version;
+  out.client = sysfs.exists("kernel/mm/memory_peers/nvidia-peermem/version");
   out.nv_mem = sysfs.exists("kernel/mm/memory_peers/nv_mem/version");
   out.nv_mem_nc = sysfs.exists("kernel/mm/memory_peers/nv_mem_nc/version");
   out.nvidia_peermem = sysfs.exists("module/nvidia_peermem/version");
   out.api = out.nv_mem || out.nv_mem_nc || sysfs.exists("kernel/mm/memory_peers");
   const bool loaded = out.nvidia_peermem || sysfs.exists("module/nvidia_peermem");
   if (loaded) out.module_state = sysfs.read("module/nvidia_peermem/initstate", 64).text;
-  out.half_loaded = loaded && ((!out.nv_mem && !out.nv_mem_nc) ||
+  out.half_loaded = loaded && ((!out.nv_mem && !out.nv_mem_nc && !out.client) ||
                                (!out.module_state.empty() && out.module_state != "live"));
   return out;
 }

@@ -7,24 +7,31 @@
 #include <vector>
 
 #include "facts/sysfs.h"
+#include "nccl_abi/releases.h"
 
 namespace nnd::facts {
 
-// The kernel's side, the same for every HCA. NCCL takes peermem for present where any of the three
-// files exists (2.18 to 2.30.7).
+// The kernel's side, the same for every HCA. Which of the files NCCL takes for a sign of peermem
+// differs by release (nccl_abi/releases.h).
 struct PeerMemory {
+  int nccl_version = 0;         // whose eyes these are; 0: the newest
   bool nv_mem = false;          // kernel/mm/memory_peers/nv_mem/version
   bool nv_mem_nc = false;       // kernel/mm/memory_peers/nv_mem_nc/version
+  bool client = false;          // kernel/mm/memory_peers/nvidia-peermem/version
   bool nvidia_peermem = false;  // module/nvidia_peermem/version
   bool api = false;             // kernel/mm/memory_peers: ib_core knows peer memory clients
   std::string module_state;     // module/nvidia_peermem/initstate: "live", "coming", "going"
   // The module is there but not bound to ib_core: NCCL believes in it and registration fails.
   bool half_loaded = false;
 
-  bool nccl_sees() const { return nv_mem || nv_mem_nc || nvidia_peermem; }
+  bool nccl_sees() const {
+    return nv_mem || (client && nccl_abi::kSeesNvidiaPeermemClient.has(nccl_version)) ||
+           (nv_mem_nc && nccl_abi::kSeesNvMemNc.has(nccl_version)) ||
+           (nvidia_peermem && nccl_abi::kSeesPeermemModule.has(nccl_version));
+  }
 };
 
-PeerMemory read_peer_memory(const FileTree& sysfs);
+PeerMemory read_peer_memory(const FileTree& sysfs, int nccl_version);
 
 enum class GdrWay : std::uint8_t { kUnknown, kNone, kPeermem, kDmabuf };
 

@@ -13,8 +13,6 @@ namespace {
 constexpr std::size_t kMaxPrefix = 63;
 constexpr int kInfinibandLayer = 1;
 
-bool has_rails(int version) { return version == 0 || version >= 23007; }
-
 // Up to 2.30.4: the name ends at the first ':', the rest up to ',' is the port.
 void parse_plain(std::string_view entry, std::vector<HcaEntry>& entries) {
   const auto colon = entry.find(':');
@@ -100,7 +98,8 @@ int version_of(const GidSlot& slot) {
 
 // Reading a type fails the connection, but for EINVAL from 2.26 on.
 bool read_fails(const GidSlot& slot, int version) {
-  return slot.type_error != 0 && !(slot.type_error == EINVAL && (version == 0 || version >= 22600));
+  return slot.type_error != 0 &&
+         !(slot.type_error == EINVAL && nccl_abi::kToleratesUnreadableGidType.has(version));
 }
 
 const char* version_text(const GidSlot& slot) {
@@ -117,7 +116,7 @@ const char* version_text(const GidSlot& slot) {
 GidPick pick_infiniband(const std::vector<GidSlot>& table, const Environment& environment,
                         int version) {
   const long routable = environment.number("NCCL_IB_ROUTABLE_FLID_GID_INDEX", 1);
-  if ((version == 0 || version >= 22200) && routable >= 0 &&
+  if (nccl_abi::kRoutableFlid.has(version) && routable >= 0 &&
       routable < static_cast<long>(table.size())) {
     const context::Gid& gid = table[static_cast<std::size_t>(routable)].raw;
     if (gid[4] != 0 || gid[5] != 0)
@@ -180,7 +179,7 @@ HcaFilter HcaFilter::parse(const std::string* value, int version) {
   while (!text.empty() && filter.entries.size() < limit) {
     const auto comma = text.find(',');
     const auto entry = text.substr(0, comma);
-    if (has_rails(version))
+    if (nccl_abi::kRailsInHcaList.has(version))
       parse_with_rails(entry, filter.entries);
     else
       parse_plain(entry, filter.entries);
@@ -206,7 +205,7 @@ GidPick pick_gid(const std::vector<GidSlot>& table, int link_layer, const Enviro
   if (table.empty()) return {-1, PickBasis::kNone, "no GID table"};
   if (link_layer == kInfinibandLayer) return pick_infiniband(table, environment, version);
 
-  const bool automatic = version == 0 || version >= 22100;
+  const bool automatic = nccl_abi::kPicksGid.has(version);
   const long forced = environment.number("NCCL_IB_GID_INDEX", automatic ? -1 : 0);
   if (!automatic && !environment.get("NCCL_IB_GID_INDEX"))
     return {0, PickBasis::kFixedDefault, "index 0: this NCCL picks none by itself (2.21 does)"};

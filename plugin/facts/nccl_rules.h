@@ -12,6 +12,7 @@
 
 #include "facts/ip.h"
 #include "facts/verbs_device.h"
+#include "nccl_abi/releases.h"
 
 namespace nnd::facts {
 
@@ -34,10 +35,14 @@ class Environment {
   std::map<std::string, std::string, std::less<>> values_;
 };
 
-constexpr int max_ib_devices(int version) { return version != 0 && version < 21900 ? 16 : 32; }
+constexpr int max_ib_devices(int version) {
+  return nccl_abi::kTakes32Devices.has(version) ? 32 : 16;
+}
 
 // 2.20 to 2.23 compare PCI paths with strcmp and no null check: a device without one crashes them.
-constexpr bool crashes_without_pci_path(int version) { return version >= 22000 && version < 22400; }
+constexpr bool crashes_without_pci_path(int version) {
+  return nccl_abi::kCrashesWithoutPciPath.has(version);
+}
 
 struct HcaEntry {
   std::string name;  // a prefix, or a whole name where the filter is exact

@@ -211,7 +211,7 @@ Node collect(const std::vector<VerbsDevice>& devices, const Sources& sources) {
   node.oob = pick_oob(node.network, sources.environment);
   const FileTree sysfs(sources.sysfs);
   node.system = read_system({sysfs, sources.root, sources.home, sources.environment});
-  node.peer_memory = read_peer_memory(sysfs);
+  node.peer_memory = read_peer_memory(sysfs, sources.nccl_version);
   node.sysfs_hcas = sysfs.list("class/infiniband");
   const bool none_shown = devices.empty() && node.sysfs_hcas.empty();
   node.pci = read_pci_bus(sysfs, sources.whole_pci_bus || none_shown);

@@ -15,7 +15,7 @@
 #include "inner/module.h"
 #include "inner/nccl.h"
 #include "inner/owner.h"
-#include "nccl_abi/versions.h"
+#include "nccl_abi/releases.h"
 
 namespace nnd::inner {
 namespace {

@@ -10,7 +10,7 @@
 #include "inner/nccl.h"
 #include "inner/owner.h"
 #include "inner/search.h"
-#include "nccl_abi/versions.h"
+#include "nccl_abi/releases.h"
 
 namespace nnd::inner {
 namespace {

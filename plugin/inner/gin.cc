@@ -11,7 +11,7 @@
 #include "inner/chain.h"
 #include "inner/module.h"
 #include "inner/search.h"
-#include "nccl_abi/versions.h"
+#include "nccl_abi/releases.h"
 #include "state/current.h"
 
 namespace nnd::inner {
@@ -113,7 +113,7 @@ Result create_context(void* coll_comm, int nsignals, int ncounters, void** gin_c
 Result init_gin(GinV11& exported, void** ctx, std::uint64_t comm_id, nccl_abi::DebugLogger log,
                 const void* caller) {
   const std::optional<Module> nccl = module_of(caller);
-  if (!nccl || !nccl_abi::gin_v11_forwarded(nccl_version(*nccl))) return Result::kInternalError;
+  if (!nccl || !nccl_abi::kForwardsGin.has(nccl_version(*nccl))) return Result::kInternalError;
   Choice& c = choice();
   const std::lock_guard lock(c.mutex);
   if (exported.devices == nullptr || !c.nccl || !same_module(*c.nccl, *nccl)) {

@@ -8,7 +8,7 @@
 #include "inner/elf_file.h"
 #include "inner/memory.h"
 #include "nccl_abi/common.h"
-#include "nccl_abi/versions.h"
+#include "nccl_abi/releases.h"
 
 namespace nnd::inner {
 namespace {

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "diagnosis/environment.h"
+#include "nccl_abi/releases.h"
 
 namespace nnd::policy {
 
@@ -42,10 +43,6 @@ class Linter {
   void add(const char* variable, diagnosis::Diagnosis diagnosis) {
     const std::string* value = environment_.get(variable);
     out_.push_back({variable, value ? *value : "", std::move(diagnosis)});
-  }
-
-  bool known_version(int from, int to) const {
-    return node_.nccl_version >= from && node_.nccl_version <= to;
   }
 
   void lint_hca_list() {
@@ -201,7 +198,8 @@ class Linter {
     if (net && hcas != 0 && strcasecmp(net->c_str(), "Socket") == 0)
       add("NCCL_NET", diagnose(diagnosis::RdmaTurnedOff{hcas}));
     lint_gdr_leftovers();
-    if (known_version(22803, 22907) && environment_.number("NCCL_NET_PLUGIN_REF_COUNT", 0) < 1)
+    if (nccl_abi::kForgetsPlugin.has(node_.nccl_version) &&
+        environment_.number("NCCL_NET_PLUGIN_REF_COUNT", 0) < 1)
       add("NCCL_NET_PLUGIN_REF_COUNT", diagnose(diagnosis::NoRefCount{}));
   }
 

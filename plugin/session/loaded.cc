@@ -6,6 +6,7 @@
 
 #include "context/fork_mutex.h"
 #include "inner/nccl.h"
+#include "nccl_abi/releases.h"
 #include "record/event.h"
 #include "record/recorder.h"
 #include "session/launch.h"
@@ -29,16 +30,11 @@ void add_launch(Event& e) {
   e.end();
 }
 
-// NCCL 2.28.3 to 2.29.7 forget the plugin's name when the last communicator goes (v2.28.9-1
-// src/plugin/net.cc, ncclNetPluginUnload), unless this variable is 1.
 bool forgets_plugin(int nccl_version) {
-  if (nccl_version < 22803 || nccl_version > 22907) return false;
+  if (!nccl_abi::kForgetsPlugin.has(nccl_version)) return false;
   const char* const count = std::getenv("NCCL_NET_PLUGIN_REF_COUNT");
   return count == nullptr || std::atoi(count) < 1;
 }
-
-// 2.29.2 and 2.29.3 give RMA only to the built-in transport.
-bool loses_rma(int nccl_version) { return nccl_version == 22902 || nccl_version == 22903; }
 
 void tell_complaints(const config::Settings& settings) {
   for (const config::Complaint& c : settings.complaints) {
@@ -82,7 +78,8 @@ void tell_loaded(const inner::Found& found, int api, const std::string& verbs_pr
   if (!found.note.empty()) e.add("note", found.note);
   e.array("limits");
   if (!verbs_problem.empty()) e.push("verbs: " + verbs_problem);
-  if (loses_rma(found.nccl_version)) e.push("RMA: NCCL " + nccl + " has none with a net plugin");
+  if (nccl_abi::kLosesRma.has(found.nccl_version))
+    e.push("RMA: NCCL " + nccl + " has none with a net plugin");
   e.end();
   if (!wraps)
     e.blame("DEV-PLUGIN",

@@ -7,6 +7,7 @@
 
 #include "context/errno_text.h"
 #include "facts/node.h"
+#include "nccl_abi/releases.h"
 #include "verbs/fields.h"
 #include "verbs/gid.h"
 #include "verbs/names.h"
@@ -16,11 +17,11 @@ namespace {
 
 std::atomic<int> g_nccl_version{0};
 
-// NCCL before 2.24 calls ibv_modify_qp once; from 2.24 it repeats a failed call, by default on
-// ETIMEDOUT only, NCCL_IB_MQP_RETRY_CNT (34) times with growing sleeps (src/misc/ibvwrap.cc).
+// A failed call of ibv_modify_qp is repeated on ETIMEDOUT only, by default 34 times with growing
+// sleeps (v2.24.3-1 src/misc/ibvwrap.cc).
 bool repeats(int error) noexcept {
   const int version = g_nccl_version.load(std::memory_order_relaxed);
-  if (version != 0 && version < 22400) return false;
+  if (!nccl_abi::kRetriesModifyQp.has(version)) return false;
   const char* all = std::getenv("NCCL_IB_MQP_RETRY_ALL");
   return error == ETIMEDOUT || (all != nullptr && std::strcmp(all, "0") != 0);
 }

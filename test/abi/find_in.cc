@@ -11,7 +11,7 @@
 
 #include "inner/find.h"
 #include "inner/search.h"
-#include "nccl_abi/versions.h"
+#include "nccl_abi/releases.h"
 
 namespace {
 
@@ -49,7 +49,7 @@ bool show_all(const void* caller) {
   const int net = nccl_abi::net_version_of(version);
   bool all = show("IB", nccl, [&] { return place_of(find_ib(caller, net)); });
   all &= show("Socket", nccl, [&] { return place_of(find_socket(caller, net)); });
-  if (nccl_abi::gin_v11_forwarded(version)) {
+  if (nccl_abi::kForwardsGin.has(version)) {
     const Shape proxy{"GIN_IB_PROXY", std::string(nccl_abi::kGinProxySlots)};
     const Shape gdaki{"GIN_IB_GDAKI", std::string(nccl_abi::kGinGdakiSlots)};
     all &=

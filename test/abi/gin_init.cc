@@ -7,7 +7,7 @@
 
 #include "inner/chain.h"
 #include "inner/gin.h"
-#include "nccl_abi/versions.h"
+#include "nccl_abi/releases.h"
 
 namespace {
 
@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
   if (!nnd::inner::find_inner("IB", caller, nccl_abi::net_version_of(version))) return 1;
   GinV11 gin{};
   gin.init = not_ours;
-  if (nccl_abi::gin_v11_forwarded(version)) return use(gin, caller) && use(gin, caller) ? 0 : 1;
+  if (nccl_abi::kForwardsGin.has(version)) return use(gin, caller) && use(gin, caller) ? 0 : 1;
   void* ctx = nullptr;
   const bool refused = nnd::inner::init_gin(gin, &ctx, 1, log, caller) != Result::kSuccess;
   std::printf("%s\n", refused ? "steps aside" : "gives a backend that nobody asked for");

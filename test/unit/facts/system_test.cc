@@ -99,15 +99,51 @@ TEST_CASE("a bare container") {
 TEST_CASE("peer memory's files") {
   Tree tree;
   const FileTree sysfs(tree.root());
-  CHECK_FALSE(read_peer_memory(sysfs).nccl_sees());
+  CHECK_FALSE(read_peer_memory(sysfs, 0).nccl_sees());
   tree.write("module/nvidia_peermem/version", "550.90.07\n")
       .write("module/nvidia_peermem/initstate", "live\n");
-  CHECK(read_peer_memory(sysfs).nccl_sees());
-  CHECK(read_peer_memory(sysfs).half_loaded);
+  CHECK(read_peer_memory(sysfs, 0).nccl_sees());
+  CHECK(read_peer_memory(sysfs, 0).half_loaded);
   tree.write("kernel/mm/memory_peers/nv_mem/version", "550.90.07\n");
-  CHECK_FALSE(read_peer_memory(sysfs).half_loaded);
+  CHECK_FALSE(read_peer_memory(sysfs, 0).half_loaded);
   tree.write("module/nvidia_peermem/initstate", "going\n");
-  CHECK(read_peer_memory(sysfs).half_loaded);
+  CHECK(read_peer_memory(sysfs, 0).half_loaded);
+}
+
+TEST_CASE("peer memory's files as each release sees them") {
+  struct Sign {
+    const char* file;
+    int first;  // release that takes it for peer memory
+    int last;
+  };
+  const auto sign = GENERATE(Sign{"kernel/mm/memory_peers/nv_mem/version", 21801, 23203},
+                             Sign{"kernel/mm/memory_peers/nvidia-peermem/version", 21801, 22105},
+                             Sign{"kernel/mm/memory_peers/nv_mem_nc/version", 22203, 23203},
+                             Sign{"module/nvidia_peermem/version", 22304, 23203});
+  Tree tree;
+  tree.write(sign.file, "550.90.07\n");
+  const FileTree sysfs(tree.root());
+  INFO(sign.file);
+  for (const int version : {21801, 21803, 21904, 22005, 22105, 22203, 22304, 22809, 23203}) {
+    CAPTURE(version);
+    CHECK(read_peer_memory(sysfs, version).nccl_sees() ==
+          (version >= sign.first && version <= sign.last));
+  }
+}
+
+TEST_CASE("a module that an older NCCL doesn't see is no way, and why") {
+  PeerMemory loaded;
+  loaded.nv_mem = false;
+  loaded.nvidia_peermem = loaded.api = true;
+  loaded.nccl_version = 21904;
+  GdrInput node;
+  node.nvidia_driver = true;
+  node.open_driver = false;
+  node.kernel_major = 5;
+  node.kernel_minor = 15;
+  const GdrState state = judge_gdr(loaded, node);
+  CHECK(state.way == GdrWay::kNone);
+  CHECK(state.why.find("2.23") != std::string::npos);
 }
 
 TEST_CASE("which way GPUDirect goes, and why") {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "nccl_abi/releases.h"
 #include "policy/judge.h"
 
 namespace nnd::cli {
@@ -38,7 +39,7 @@ std::vector<std::string> libraries(const config::Settings& settings,
   if (!settings.verbs_lib.empty()) return {settings.verbs_lib};
   std::vector<std::string> out;
   const std::string* named = environment.get("NCCL_IBVERBS_LIB");
-  if (named && !named->empty() && (nccl_version == 0 || nccl_version >= 23003))
+  if (named && !named->empty() && nccl_abi::kReadsIbverbsLib.has(nccl_version))
     out.push_back(*named);
   out.insert(out.end(), {"libibverbs.so", "libibverbs.so.1"});
   return out;

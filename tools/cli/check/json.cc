@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "diagnosis/own.h"
+#include "nccl_abi/releases.h"
 #include "policy/judge.h"
 
 namespace nnd::cli {
@@ -225,7 +226,7 @@ json lint_json(const Checked& checked) {
 json proposal_json(const Checked& checked) {
   json out = json::array({"export NCCL_NET_PLUGIN=diag"});
   const int version = checked.node.nccl_version;
-  if (version == 0 || (version >= 22803 && version <= 22907))
+  if (version == 0 || nccl_abi::kForgetsPlugin.has(version))
     out.push_back("export NCCL_NET_PLUGIN_REF_COUNT=1");
   if (!checked.judgement.remaining.empty())
     out.push_back("export " + policy::hca_setting(checked.node, checked.judgement.remaining));

@@ -10,7 +10,7 @@
 
 #include "driver/elf_symbols.h"
 #include "driver/error.h"
-#include "nccl_abi/versions.h"
+#include "nccl_abi/releases.h"
 
 namespace nnd::driver {
 

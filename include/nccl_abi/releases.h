@@ -1,0 +1,144 @@
+// The releases of NCCL, and what differs between them: the one table of it. Then what the table of
+// each version of the net API looks like in memory. Checked on the official libraries 2.18.1
+// ... 2.32.3 (x86_64) and 2.28.9, 2.32.3 (aarch64), and on the sources v2.18.3-1 ... v2.30.7-1:
+// src/include/nccl_net.h, later src/include/plugin/nccl_net.h (the typedef ncclNet_t),
+// src/transport/net_ib.cc, later src/transport/net_ib/*, and src/transport/net_socket.cc (the slots
+// that are null).
+#pragma once
+
+#include <string_view>
+
+namespace nccl_abi {
+
+inline constexpr int kOldestNet = 6;
+inline constexpr int kNewestNet = 12;
+
+// NCCL_VERSION_CODE from 2.9 on: 22809 is 2.28.9.
+constexpr int nccl_code(int major, int minor, int patch) {
+  return major * 10000 + minor * 100 + patch;
+}
+
+// The first code after the releases that are known here; patch releases of the last one are known.
+inline constexpr int kAfterKnown = nccl_code(2, 33, 0);
+
+// Releases of which something holds: from one code to another, both included. A code of 0 (not
+// told) counts as the newest.
+struct Releases {
+  int first;
+  int last = kAfterKnown;  // as it is: the newest have it too
+
+  constexpr bool has(int code) const {
+    return code == 0 ? last == kAfterKnown : code >= first && (code <= last || last == kAfterKnown);
+  }
+};
+
+// The net API of NCCL's own transports, which is also the newest that it asks a plugin for
+// (src/include/nccl_net.h, later src/include/plugin/nccl_net.h, typedef ncclNet_t), and the newest
+// profiler API (src/include/plugin/nccl_profiler.h; 0: it has none). Each row holds up to the next.
+struct Apis {
+  int from;
+  int net;
+  int profiler;
+};
+inline constexpr Apis kApis[] = {
+    {nccl_code(2, 18, 0), 6, 0},  {nccl_code(2, 19, 0), 7, 0},  {nccl_code(2, 20, 0), 8, 0},
+    {nccl_code(2, 23, 0), 8, 1},  {nccl_code(2, 24, 0), 9, 2},  {nccl_code(2, 26, 0), 10, 3},
+    {nccl_code(2, 27, 0), 10, 4}, {nccl_code(2, 28, 0), 11, 5}, {nccl_code(2, 29, 0), 11, 6},
+    {nccl_code(2, 30, 0), 12, 6}, {nccl_code(2, 31, 0), 12, 7},
+};
+
+// 0 for a release that is not known here.
+constexpr int net_version_of(int code) {
+  int net = 0;
+  for (const Apis& row : kApis)
+    if (row.from <= code && code < kAfterKnown) net = row.net;
+  return net;
+}
+static_assert(net_version_of(nccl_code(2, 17, 1)) == 0);
+static_assert(net_version_of(nccl_code(2, 18, 3)) == 6);
+static_assert(net_version_of(nccl_code(2, 23, 4)) == 8);
+static_assert(net_version_of(nccl_code(2, 32, 3)) == 12);
+static_assert(net_version_of(nccl_code(2, 33, 0)) == 0);
+
+// MAX_IB_DEVS (src/transport/net_ib.cc, later net_ib/common.h): 16, then 32.
+inline constexpr Releases kTakes32Devices{nccl_code(2, 19, 0)};
+// Picks a RoCE GID where NCCL_IB_GID_INDEX is unset (net_ib.cc, ncclIbGetGidIndex); before, index
+// 0.
+inline constexpr Releases kPicksGid{nccl_code(2, 21, 0)};
+// Looks for an InfiniBand GID with a routable FLID (net_ib.cc, NCCL_IB_ROUTABLE_FLID_GID_INDEX).
+inline constexpr Releases kRoutableFlid{nccl_code(2, 22, 0)};
+// Goes on where a GID's type can't be read for EINVAL (net_ib.cc, ncclIbRoceGetVersionNum).
+inline constexpr Releases kToleratesUnreadableGidType{nccl_code(2, 26, 0)};
+// Calls a failed ibv_modify_qp again, NCCL_IB_MQP_RETRY_CNT times (src/misc/ibvwrap.cc).
+inline constexpr Releases kRetriesModifyQp{nccl_code(2, 24, 0)};
+// Compares the PCI paths of HCAs by strcmp without a check for null: a device that has none in
+// sysfs crashes it (net_ib.cc, ncclIbGetPciPath and ncclIbInit).
+inline constexpr Releases kCrashesWithoutPciPath{nccl_code(2, 20, 0), nccl_code(2, 23, 99)};
+// Forgets the plugin's name when the last communicator goes, unless NCCL_NET_PLUGIN_REF_COUNT is 1
+// (v2.28.9-1 src/plugin/net.cc, ncclNetPluginUnload).
+inline constexpr Releases kForgetsPlugin{nccl_code(2, 28, 3), nccl_code(2, 29, 7)};
+// Has no RMA with any external net plugin (seen).
+inline constexpr Releases kLosesRma{nccl_code(2, 29, 2), nccl_code(2, 29, 3)};
+// Takes ncclGinPlugin_v11 from the net library and has it built in (v2.28.7-1
+// src/plugin/net/net_v11.cc, v2.29.3-1 the same). From 2.29.7 on src/plugin/gin.cc decides.
+inline constexpr Releases kForwardsGin{nccl_code(2, 28, 7), nccl_code(2, 29, 3)};
+// Opens the library that NCCL_IBVERBS_LIB names first (src/misc/ibvsymbols.cc).
+inline constexpr Releases kReadsIbverbsLib{nccl_code(2, 30, 3)};
+// Entries of NCCL_IB_HCA are name[:port[:rail[:plane]]] (net_ib/init.cc).
+inline constexpr Releases kRailsInHcaList{nccl_code(2, 30, 7)};
+// The files that are a sign of peer memory to it, any one (net_ib.cc, ncclIbGdrSupport, later
+// net_ib/gdr.cc): /sys/kernel/mm/memory_peers/nv_mem/version in all releases, ...
+inline constexpr Releases kSeesNvidiaPeermemClient{
+    nccl_code(2, 18, 0), nccl_code(2, 21, 99)};                     // memory_peers/nvidia-peermem
+inline constexpr Releases kSeesNvMemNc{nccl_code(2, 22, 0)};        // memory_peers/nv_mem_nc
+inline constexpr Releases kSeesPeermemModule{nccl_code(2, 23, 0)};  // /sys/module/nvidia_peermem
+static_assert(!kForgetsPlugin.has(nccl_code(2, 27, 7)) && kForgetsPlugin.has(nccl_code(2, 29, 7)));
+static_assert(!kForgetsPlugin.has(0) && kRetriesModifyQp.has(0));
+static_assert(kSeesPeermemModule.has(nccl_code(2, 34, 1)));
+
+// The slots of ncclNetIb after the name: F a function, 0 null (getDeviceMr and irecvConsumed).
+// Empty for a version that is not known.
+constexpr std::string_view ib_slots(int net_version) {
+  switch (net_version) {
+    case 6:
+      return "FFFFFFFFFFFFFFFF";
+    case 7:
+    case 8:
+      return "FFFFFFFFFFFFFFFF00";
+    case 9:
+    case 10:
+      return "FFFFFFFFFFFFFFFF00F";
+    case 11:
+    case 12:
+      return "FFFFFFFFFFFFFFFF00FFF";
+    default:
+      return {};
+  }
+}
+
+// The same of ncclNetSocket, which has no regMrDmaBuf, makeVDevice and setNetAttr.
+constexpr std::string_view socket_slots(int net_version) {
+  switch (net_version) {
+    case 6:
+      return "FFFFFFF0FFFFFFFF";
+    case 7:
+    case 8:
+      return "FFFFFFF0FFFFFFFF00";
+    case 9:
+    case 10:
+      return "FFFFFFF0FFFFFFFF000";
+    case 11:
+    case 12:
+      return "FFFFFFF0FFFFFFFF000F0";
+    default:
+      return {};
+  }
+}
+
+// ncclGinIbProxy, ncclGinIbGdaki (ncclGin_v11_t):
+// their slots after the name (v2.28.9-1 src/transport/net_ib.cc, v2.29.3-1
+// src/transport/net_ib/gin.cc).
+inline constexpr std::string_view kGinProxySlots = "FFFFF0FFF0FFFFF00F";
+inline constexpr std::string_view kGinGdakiSlots = "FFFFFFF0FFFF000FFF";
+
+}  // namespace nccl_abi
