@@ -250,13 +250,7 @@ Hca read_hca(const VerbsDevice& device, const HcaContext& context) {
   out.name = device.name;
   out.uverbs_name = device.uverbs_name;
   out.open_errno = device.open_errno;
-  out.node_guid = device.node_guid;
-  out.vendor_id = device.vendor_id;
-  out.vendor_part_id = device.vendor_part_id;
-  out.firmware = device.firmware;
-  out.max_qp = device.max_qp;
-  out.max_cq = device.max_cq;
-  out.max_mr = device.max_mr;
+  static_cast<DeviceAttributes&>(out) = device;
 
   const auto hca_dir = context.sysfs.resolve("class/infiniband/" + device.name);
   out.sysfs_present = hca_dir.has_value();

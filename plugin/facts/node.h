@@ -103,7 +103,7 @@ struct BondSlave {
 
 enum class UverbsState : std::uint8_t { kNotExamined, kUsable, kMissing, kDenied };
 
-struct Hca {
+struct Hca : DeviceAttributes {
   std::string name;
   std::string uverbs_name;
   int open_errno = 0;
@@ -111,14 +111,6 @@ struct Hca {
   std::optional<diagnosis::CannotOpen> closed;
   UverbsState uverbs = UverbsState::kNotExamined;
   int uverbs_errno = 0;
-  std::uint64_t node_guid = 0;
-  std::uint32_t vendor_id = 0;
-  std::uint32_t vendor_part_id = 0;
-  std::string firmware;
-  int max_qp = 0;
-  int max_cq = 0;
-  int max_mr = 0;
-
   bool sysfs_present = false;  // class/infiniband/<name> is there
   std::string device_path;     // realpath of its device within sysfs; empty: does not resolve
   std::string pci;             // "0000:c1:00.0"; empty: not a PCI function

@@ -36,10 +36,8 @@ struct VerbsPort {
   std::vector<std::uint16_t> pkeys;
 };
 
-struct VerbsDevice {
-  std::string name;         // mlx5_0
-  std::string uverbs_name;  // uverbs0
-  int open_errno = 0;       // ibv_open_device's errno; 0: opened
+// As ibv_query_device tells them.
+struct DeviceAttributes {
   std::uint64_t node_guid = 0;
   std::uint32_t vendor_id = 0;
   std::uint32_t vendor_part_id = 0;
@@ -47,6 +45,12 @@ struct VerbsDevice {
   int max_qp = 0;
   int max_cq = 0;
   int max_mr = 0;
+};
+
+struct VerbsDevice : DeviceAttributes {
+  std::string name;         // mlx5_0
+  std::string uverbs_name;  // uverbs0
+  int open_errno = 0;       // ibv_open_device's errno; 0: opened
   // errno of ibv_reg_dmabuf_mr with fd -1, which says whether DMA-BUF is supported; -1: not asked
   int dmabuf_errno = -1;
   std::vector<VerbsPort> ports;

@@ -74,6 +74,28 @@ struct KernelArguments {
   char* base;  // of the arguments
 };
 
+// What both readers have: whose work it is, and what came of it.
+class WorkReader {
+ public:
+  WorkReader(const Module& module, const Communicator& comm, const KernelArguments& arguments)
+      : module_(module), comm_(comm), arguments_(arguments) {}
+  WorkReader(const WorkReader&) = delete;
+  WorkReader& operator=(const WorkReader&) = delete;
+
+  Program read();
+
+ protected:
+  ~WorkReader() = default;
+  // index: the channel's place among those in use.
+  virtual void read_channel(int channel, std::size_t index) = 0;
+  void refuse(std::string what) { program_.refusal = std::move(what); }
+
+  const Module& module_;
+  const Communicator& comm_;
+  const KernelArguments& arguments_;
+  Program program_;
+};
+
 Program read_work_lists(const Module& module, const Communicator& comm,
                         const KernelArguments& arguments);  // to 2.21
 Program read_work_batches(const Module& module, const Communicator& comm,

@@ -49,21 +49,12 @@ std::size_t decode_chunk(std::uint8_t code) {
   return std::size_t{mantissa} << (exponent != 0 ? exponent - 1 : 0);
 }
 
-class Reader {
+class Reader final : public WorkReader {
  public:
-  Reader(const Module& module, const Communicator& comm, const KernelArguments& arguments)
-      : module_(module), comm_(comm), arguments_(arguments) {}
-
-  Program read() {
-    unsigned first = 0;  // a channel's first batch has the channel's place among those in use
-    for (int channel = 0; channel < 64 && program_.refusal.empty(); ++channel)
-      if ((arguments_.channel_mask >> channel & 1) != 0) read_channel(channel, first++);
-    if (!program_.refusal.empty()) program_.channels.clear();
-    return std::move(program_);
-  }
+  using WorkReader::WorkReader;
 
  private:
-  void read_channel(int channel, unsigned index) {
+  void read_channel(int channel, std::size_t index) override {
     ChannelProgram& out = program_.channels.emplace_back();
     out.channel = channel;
     const auto* headers = reinterpret_cast<const BatchHeader*>(arguments_.work);
@@ -190,13 +181,6 @@ class Reader {
     }
     return stretches;
   }
-
-  void refuse(std::string what) { program_.refusal = std::move(what); }
-
-  const Module& module_;
-  const Communicator& comm_;
-  const KernelArguments& arguments_;
-  Program program_;
 };
 
 }  // namespace

@@ -32,21 +32,12 @@ struct P2pElement {  // ncclWorkElemP2p
 static_assert(sizeof(P2pElement) == 28);
 constexpr std::size_t kP2pElements = 16;
 
-class Reader {
+class Reader final : public WorkReader {
  public:
-  Reader(const Module& module, const Communicator& comm, const KernelArguments& arguments)
-      : module_(module), comm_(comm), arguments_(arguments) {}
-
-  Program read() {
-    std::size_t first = 0;
-    for (int channel = 0; channel < 64 && program_.refusal.empty(); ++channel)
-      if ((arguments_.channel_mask >> channel & 1) != 0) read_channel(channel, first++);
-    if (!program_.refusal.empty()) program_.channels.clear();
-    return std::move(program_);
-  }
+  using WorkReader::WorkReader;
 
  private:
-  void read_channel(int channel, std::size_t index) {
+  void read_channel(int channel, std::size_t index) override {
     ChannelProgram& out = program_.channels.emplace_back();
     out.channel = channel;
     const char* work = arguments_.work + index * kWorkBytes;
@@ -158,13 +149,6 @@ class Reader {
           {begin + done, per_rank && length - done < loop ? last : chunk, begin + length});
     return stretches;
   }
-
-  void refuse(std::string what) { program_.refusal = std::move(what); }
-
-  const Module& module_;
-  const Communicator& comm_;
-  const KernelArguments& arguments_;
-  Program program_;
 };
 
 }  // namespace

@@ -300,15 +300,9 @@ bool Requester::read_responses() {
       reader_.consume(sizeof response);
       if (!take(response)) return false;
     }
-    switch (reader_.fill(fd_)) {
-      case StreamReader::Status::kMore:
-        continue;
-      case StreamReader::Status::kWait:
-        return true;
-      case StreamReader::Status::kClosed:
-        lost();
-        return false;
-    }
+    const StreamReader::Status status = reader_.fill(fd_);
+    if (status == StreamReader::Status::kClosed) lost();
+    if (status != StreamReader::Status::kMore) return status == StreamReader::Status::kWait;
   }
 }
 

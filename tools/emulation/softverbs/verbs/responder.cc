@@ -137,15 +137,9 @@ bool Responder::read_some() {
       continue;
     }
     if (fills++ == kFillsPerTurn) return true;
-    switch (reader_.fill(fd_)) {
-      case StreamReader::Status::kMore:
-        continue;
-      case StreamReader::Status::kWait:
-        return true;
-      case StreamReader::Status::kClosed:
-        engine_.drop(this);
-        return false;
-    }
+    const StreamReader::Status status = reader_.fill(fd_);
+    if (status == StreamReader::Status::kClosed) engine_.drop(this);
+    if (status != StreamReader::Status::kMore) return status == StreamReader::Status::kWait;
   }
   return true;
 }
