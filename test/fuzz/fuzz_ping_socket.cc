@@ -2,7 +2,7 @@
 #include <string_view>
 
 #include "cli/exchange/seal.h"
-#include "cli/ping/request.h"
+#include "cli/ping/protocol.h"
 
 namespace {
 
@@ -31,10 +31,15 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     if (seal.open(*line)) __builtin_trap();
     const auto message = nnd::wire::parse_message(*line);
     if (!message) continue;
-    try {
-      parse_ping_request(*message);
-    } catch (const BadRequest&) {
-    }
+    const auto tries = [&](auto read) {
+      try {
+        read(*message);
+      } catch (const BadMessage&) {
+      }
+    };
+    tries([](const auto& said) { parse_ping_request(said); });
+    tries([](const auto& said) { host_from(said); });
+    tries([](const auto& said) { report_from(Fields(said)); });
   }
   return 0;
 }

@@ -1,4 +1,4 @@
-#include "cli/ping/request.h"
+#include "cli/ping/protocol.h"
 #include "support/catch.h"
 
 using namespace nnd::cli;
@@ -69,7 +69,7 @@ TEST_CASE("no request goes beyond the limits, whoever asks") {
         with("/traffic/latency_ms", -1),
         with("/traffic/deadline_ms", 600001)}) {
     INFO(wrong.dump());
-    CHECK_THROWS_AS(parse_ping_request(wrong), BadRequest);
+    CHECK_THROWS_AS(parse_ping_request(wrong), BadMessage);
   }
 }
 

@@ -1,7 +1,7 @@
 #include "cli/ping/result.h"
 
 #include "cli/common/call_error.h"
-#include "cli/ping/events.h"
+#include "cli/ping/html.h"
 #include "cli/ping/text.h"
 #include "log/line_parser.h"
 #include "support/catch.h"
@@ -48,7 +48,7 @@ PingScope matrix(std::size_t planned, const std::string& ended = "") {
   return scope;
 }
 
-const std::vector<json> kHosts{host("a", 1), host("b", 2)};
+const std::vector<HostDescription> kHosts{host_from(host("a", 1)), host_from(host("b", 2))};
 
 // What an end reports of the events that it logged.
 json digest(const std::vector<json>& events) {
@@ -104,13 +104,28 @@ const json kCancelled{{"done", false},
 
 PingPair pair(const std::string& from, const std::string& to) { return {0, 1, from, to}; }
 
-json reachable(const std::string& from, const std::string& to) {
-  return pair_result(pair(from, to), kHosts, {done(), done(), 1});
+PairResult typed(const std::string& from, const std::string& to, const json& own,
+                 const json& other) {
+  return pair_result(pair(from, to), kHosts,
+                     {report_from(Fields(own)), report_from(Fields(other)), 1});
 }
 
-json apart() {
-  return pair_result(pair("mlx5_0:1", "mlx5_1:1"), kHosts,
-                     {failed({transition(110, "::ffff:10.0.0.1", "10.0.0.0/24")}), kCancelled, 1});
+// As it is shown.
+json shown(const std::string& from, const std::string& to, const json& own, const json& other) {
+  return to_json(typed(from, to, own, other));
+}
+
+json summed(const std::vector<PairResult>& pairs, const PingScope& scope) {
+  return to_json(ping_result(kHosts, pairs, scope));
+}
+
+PairResult reachable(const std::string& from, const std::string& to) {
+  return typed(from, to, done(), done());
+}
+
+PairResult apart() {
+  return typed("mlx5_0:1", "mlx5_1:1", failed({transition(110, "::ffff:10.0.0.1", "10.0.0.0/24")}),
+               kCancelled);
 }
 
 }  // namespace
@@ -152,7 +167,8 @@ TEST_CASE("each with the one of its name, or of its place; or each with each") {
 }
 
 TEST_CASE("a pair that talks") {
-  const auto result = reachable("mlx5_0:1", "mlx5_0:1");
+  const auto pair = reachable("mlx5_0:1", "mlx5_0:1");
+  const auto result = to_json(pair);
   CHECK(result["state"] == "reachable");
   CHECK(result["apart"] == false);
   CHECK(result["connect_ms"] == 1.5);
@@ -160,7 +176,7 @@ TEST_CASE("a pair that talks") {
   CHECK(result["bandwidth"][0]["there_gb_per_s"] == 1.25);
   CHECK(result["from"]["gid"] == "::ffff:10.0.0.1");
   CHECK(result["to"]["host"] == "b");
-  CHECK(ping_cell(result) == "ok");
+  CHECK(ping_cell(pair) == "ok");
 }
 
 TEST_CASE("the end that knows more tells why a pair doesn't talk") {
@@ -169,8 +185,9 @@ TEST_CASE("the end that knows more tells why a pair doesn't talk") {
     const auto event = at_from ? transition(110, "::ffff:10.0.0.1", "10.0.0.0/24")
                                : transition(110, "::ffff:10.1.0.2", "10.1.0.0/24");
     const auto knows = failed({event, lost}), doesnt = failed({lost});
-    const auto result = pair_result(pair("mlx5_0:1", "mlx5_1:1"), kHosts,
-                                    {at_from ? knows : doesnt, at_from ? doesnt : knows, 1});
+    const auto pair =
+        typed("mlx5_0:1", "mlx5_1:1", at_from ? knows : doesnt, at_from ? doesnt : knows);
+    const auto result = to_json(pair);
     CHECK(result["state"] == "unreachable");
     CHECK(result["end"] == (at_from ? "from" : "to"));
     CHECK(result["errno"] == 110);
@@ -178,7 +195,7 @@ TEST_CASE("the end that knows more tells why a pair doesn't talk") {
     CHECK(result["cause"] == "SUB-RAIL");
     CHECK(result["transition"] == "RTR");
     CHECK(result["apart"] == true);
-    CHECK(ping_cell(result) == "110");
+    CHECK(ping_cell(pair) == "110");
     // The GID that the QP had goes before the one that was expected.
     if (at_from) CHECK(result["from"]["gid_index"] == 5);
   }
@@ -189,8 +206,7 @@ TEST_CASE("a refusal of the policy is told as one") {
   json rule{{"ev", "policy.refuse"}, {"sev", "error"},      {"conn", 1},
             {"rule", "pair.subnet"}, {"cause", "SUB-RAIL"}, {"msg", "Another subnet."},
             {"fix", "Route."}};
-  const auto result = pair_result(pair("mlx5_0:1", "mlx5_1:1"), kHosts,
-                                  {kCancelled, failed({rule, refused, rule}), 1});
+  const auto result = shown("mlx5_0:1", "mlx5_1:1", kCancelled, failed({rule, refused, rule}));
   CHECK(result["state"] == "refused");
   CHECK(result["policy"] == "refused");
   CHECK(result["errno"] == 113);
@@ -211,53 +227,51 @@ TEST_CASE("silence, lost packets and broken data are no matter of subnets") {
   };
   for (const Case& one : {Case{failed({}, true), "silent"}, Case{failed({}), "failed"},
                           Case{failed({wc}, true), "failed"}}) {
-    const auto result = pair_result(pair("mlx5_0:1", "mlx5_1:1"), kHosts, {one.from, done(), 1});
+    const auto pair = typed("mlx5_0:1", "mlx5_1:1", one.from, done());
+    const auto result = to_json(pair);
     CHECK(result["state"] == one.state);
     CHECK(result["apart"] == false);
     CHECK(result.contains("msg") == (one.state == "silent" || result.contains("status")));
-    const auto all = ping_result(kHosts, {result}, matrix(1));
+    const auto all = summed({pair}, matrix(1));
     CHECK(all["result"]["exit_code"] == 1);
   }
 }
 
 TEST_CASE("link-local GIDs of two links have one prefix, and are apart all the same") {
   const auto gid = [](const char* end) { return failed({transition(101, end, "fe80::/64")}); };
-  const auto result =
-      pair_result(pair("mlx5_0:1", "mlx5_1:1"), kHosts, {gid("fe80::1"), gid("fe80::2"), 1});
+  const auto result = shown("mlx5_0:1", "mlx5_1:1", gid("fe80::1"), gid("fe80::2"));
   CHECK(result["state"] == "unreachable");
   CHECK(result["apart"] == true);
 }
 
 TEST_CASE("rails that don't meet are fine as long as each meets its own") {
-  const auto fine = ping_result(
-      kHosts, {reachable("mlx5_0:1", "mlx5_0:1"), apart(), reachable("mlx5_1:1", "mlx5_1:1")},
-      matrix(3, ""));
+  const auto fine =
+      summed({reachable("mlx5_0:1", "mlx5_0:1"), apart(), reachable("mlx5_1:1", "mlx5_1:1")},
+             matrix(3, ""));
   CHECK(fine["ok"] == true);
   CHECK(fine["result"]["exit_code"] == 0);
   CHECK(fine["counts"]["unreachable"] == 1);
-  const auto lonely =
-      ping_result(kHosts, {reachable("mlx5_0:1", "mlx5_0:1"), apart()}, matrix(2, ""));
+  const auto lonely = summed({reachable("mlx5_0:1", "mlx5_0:1"), apart()}, matrix(2, ""));
   CHECK(lonely["result"]["exit_code"] == 1);
   REQUIRE(lonely["result"]["broken"].size() == 1);
-  CHECK(lonely["result"]["broken"][0] == "b mlx5_1:1 meets no port over there");
+  CHECK(lonely["result"]["broken"][0] == "b mlx5_1:1 cannot reach any port on the other host");
   auto some = matrix(2);
   some.judge_to = false;  // only mlx5_0 of the one side was asked for
-  CHECK(ping_result(kHosts, {reachable("mlx5_0:1", "mlx5_0:1"), apart()}, some)["ok"] == true);
+  CHECK(summed({reachable("mlx5_0:1", "mlx5_0:1"), apart()}, some)["ok"] == true);
 }
 
 TEST_CASE("what ended early is not examined, and shows what there is") {
-  const auto ended =
-      ping_result(kHosts, {reachable("mlx5_0:1", "mlx5_0:1")}, matrix(4, "interrupted"));
+  const auto ended = summed({reachable("mlx5_0:1", "mlx5_0:1")}, matrix(4, "interrupted"));
   CHECK(ended["result"]["exit_code"] == 3);
   CHECK(ended["pairs"].size() == 1);
   CHECK(ended["result"]["text"].get<std::string>().find("1 of 4 pairs: interrupted") !=
         std::string::npos);
-  CHECK(ping_result({}, {}, matrix(0, "b: it is gone"))["result"]["exit_code"] == 3);
+  CHECK(ping_result({}, {}, matrix(0, "b: it is gone")).exit_code == 3);
 }
 
 TEST_CASE("text and page show every pair, and nothing that a host says becomes markup") {
   auto hosts = kHosts;
-  hosts[1]["problem"] = "<script>alert(1)</script>";
+  hosts[1].problem = "<script>alert(1)</script>";
   const auto result = ping_result(
       hosts, {reachable("mlx5_0:1", "mlx5_0:1"), apart(), reachable("mlx5_1:1", "mlx5_1:1")},
       matrix(3, ""));
@@ -269,4 +283,34 @@ TEST_CASE("text and page show every pair, and nothing that a host says becomes m
   CHECK(page.find("<script>") == std::string::npos);
   CHECK(page.find("&lt;script&gt;") != std::string::npos);
   CHECK(page.find("class=\"unreachable\"") != std::string::npos);
+}
+
+TEST_CASE("what a host answers is read with care, and loses no other pair's result") {
+  auto nameless = host("b", 2);
+  nameless["devices"] = {"mlx5_0:x", "mlx5_1:99999999999"};
+  const std::vector<HostDescription> hosts{kHosts[0], host_from(nameless)};
+  for (const char* port : {"mlx5_0:x", "mlx5_1:99999999999", "none"}) {
+    const auto result =
+        to_json(pair_result({0, 1, "mlx5_0:1", port}, hosts,
+                            {report_from(Fields(done())), report_from(Fields(kCancelled)), 1}));
+    CHECK(result["to"]["port"] == 0);
+  }
+  const auto wrong = [](const json& good, const char* pointer, const json& value) {
+    auto out = good;
+    out[json::json_pointer(pointer)] = value;
+    return out;
+  };
+  for (const auto& bad : {wrong(host("b", 2), "/devices", 7), wrong(host("b", 2), "/host", json()),
+                          wrong(host("b", 2), "/check/hcas/0/port", "one"),
+                          wrong(host("b", 2), "/check/result/refused", 1.5),
+                          wrong(host("b", 2), "/check/proposal/0", json::object())}) {
+    INFO(bad.dump());
+    CHECK_THROWS_AS(host_from(bad), BadMessage);
+  }
+  for (const auto& bad : {wrong(done(), "/done", 1), wrong(done(), "/latency/p50", "fast"),
+                          wrong(done(), "/streams/0/size", -1), wrong(done(), "/events", json()),
+                          wrong(done(), "/events/first", "x")}) {
+    INFO(bad.dump());
+    CHECK_THROWS_AS(report_from(Fields(bad)), BadMessage);
+  }
 }

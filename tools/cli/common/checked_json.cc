@@ -8,11 +8,10 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t kMostText = 16384;
 constexpr std::size_t kMostElements = 100000;
 
-bool is_text(const json& value) {
-  return value.is_string() && value.get_ref<const std::string&>().size() <= kMostText;
+bool is_text(const json& value, std::size_t most) {
+  return value.is_string() && value.get_ref<const std::string&>().size() <= most;
 }
 
 bool is_real(const json& value) { return value.is_number() && std::isfinite(value.get<double>()); }
@@ -44,9 +43,9 @@ const json& Fields::list(const char* key) const {
   return value;
 }
 
-std::string Fields::text(const char* key) const {
+std::string Fields::text(const char* key, std::size_t most) const {
   const auto& value = member(key);
-  if (!is_text(value)) wrong(key, "no text, or too long");
+  if (!is_text(value, most)) wrong(key, "no text, or too long");
   return value.get<std::string>();
 }
 
@@ -73,7 +72,7 @@ std::optional<double> Fields::real_if(const char* key) const {
 std::vector<std::string> Fields::texts(const char* key) const {
   std::vector<std::string> out;
   for (const auto& element : list(key)) {
-    if (!is_text(element)) wrong(key, "no list of texts");
+    if (!is_text(element, kLongestText)) wrong(key, "no list of texts");
     out.push_back(element.get<std::string>());
   }
   return out;

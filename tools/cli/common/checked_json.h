@@ -19,6 +19,8 @@ class BadMessage : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+inline constexpr std::size_t kLongestText = 16384;  // bytes
+
 // Refers to the value, which must outlive it. Every function throws BadMessage for a member of
 // another type, a number that does not fit, a text or a list that is too long; where a name ends in
 // _if, a member that is missing or null is nothing, else it is wrong too.
@@ -26,7 +28,7 @@ class Fields {
  public:
   explicit Fields(const nlohmann::json& object);
 
-  std::string text(const char* key) const;
+  std::string text(const char* key, std::size_t most = kLongestText) const;
   std::optional<std::string> text_if(const char* key) const;
   bool flag(const char* key) const;
   double real(const char* key) const;

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "cli/ping/describe.h"
+#include "cli/ping/endpoint.h"
 
 namespace nnd::cli {
 
@@ -57,7 +58,7 @@ class Agent {
   std::optional<PingRequest> read(const json& message) {
     try {
       return parse_ping_request(message);
-    } catch (const BadRequest& bad) {
+    } catch (const BadMessage& bad) {
       leave(std::string("a request is wrong: ") + bad.what());
     }
     return std::nullopt;
@@ -97,13 +98,15 @@ class Agent {
     } else if (request->what == What::kPrepare) {
       attempt_ = request->attempt;
       ++served_.attempts;
-      half_.emplace(host_, attempt_, tick);
-      auto prepared = half_->prepare(request->hca, request->dev);
-      if (!prepared.contains("handle")) half_.reset();
-      reply(attempt_, std::move(prepared));
-    } else if (half_ && request->attempt == attempt_) {
-      reply(attempt_, request->what == What::kGo ? half_->go(*request) : half_->cancel());
-      half_.reset();
+      endpoint_.emplace(host_, attempt_, tick);
+      const auto prepared = endpoint_->prepare(request->hca, request->dev);
+      if (!prepared.handle.empty()) return reply(attempt_, {{"handle", prepared.handle}});
+      endpoint_.reset();
+      reply(attempt_, to_json(prepared.report));
+    } else if (endpoint_ && request->attempt == attempt_) {
+      reply(attempt_,
+            to_json(request->what == What::kGo ? endpoint_->go(*request) : endpoint_->cancel()));
+      endpoint_.reset();
     }
     // A cancel that crossed its attempt's report is too late.
   }
@@ -111,7 +114,7 @@ class Agent {
   wire::JsonSocket& socket_;
   const PingHost& host_;
   const std::function<bool()>& stop_;
-  std::optional<PingHalf> half_;
+  std::optional<PingEndpoint> endpoint_;
   int attempt_ = 0;
   bool over_ = false;
   PingServed served_;

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "cli/ping/half.h"
+#include "cli/ping/rank.h"
 #include "wire/json_socket.h"
 
 namespace nnd::cli {

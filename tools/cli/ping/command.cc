@@ -16,7 +16,7 @@
 #include "cli/common/scratch_dir.h"
 #include "cli/common/size.h"
 #include "cli/exchange/token.h"
-#include "cli/ping/result.h"
+#include "cli/ping/html.h"
 #include "cli/ping/run.h"
 #include "cli/ping/text.h"
 
@@ -101,7 +101,7 @@ void check_sizes(Options& options) {
                                 least, options.pair_deadline));
 }
 
-int print_result(const Options& options, const json& result) {
+int print_result(const Options& options, const PingResult& result) {
   if (!options.html.empty()) {
     std::ofstream out(options.html);
     out << render_ping_html(result);
@@ -109,10 +109,10 @@ int print_result(const Options& options, const json& result) {
       throw CallError(kNotExamined, "html", options.html + " can't be written", options.html);
   }
   if (options.json)
-    fmt::print("{}\n", result.dump(2, ' ', false, json::error_handler_t::replace));
+    fmt::print("{}\n", to_json(result).dump(2, ' ', false, json::error_handler_t::replace));
   else
     fmt::print("{}", render_ping(result));
-  return result.at("result").at("exit_code");
+  return result.exit_code;
 }
 
 int listen(Options& options) {
@@ -173,10 +173,10 @@ int ping(Options& options) {
   run.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                     std::chrono::duration<double>(options.deadline));
   if (options.listening) return listen(options);
-  const auto result = task && !options.hosts_file.empty()
-                          ? ping_as_task(run, *task, read_hosts(options.hosts_file, task->tasks))
-                          : ping_listener(run, parse_ping_address(options.target));
-  return result.is_null() ? kFine : print_result(options, result);
+  if (!task || options.hosts_file.empty())
+    return print_result(options, ping_listener(run, parse_ping_address(options.target)));
+  const auto result = ping_as_task(run, *task, read_hosts(options.hosts_file, task->tasks));
+  return result ? print_result(options, *result) : kFine;
 }
 
 int fail(const Options& options, const CallError& error) {

@@ -22,12 +22,10 @@ constexpr milliseconds kGrace{3000};
 constexpr int kTickMs = 5;
 
 // NCCL's, of a port that the host has described.
-int device_number(const json& host, const std::string& port) {
-  const auto devices = host.value("devices", std::vector<std::string>());
-  return static_cast<int>(std::find(devices.begin(), devices.end(), port) - devices.begin());
+int device_number(const HostDescription& host, const std::string& port) {
+  return static_cast<int>(std::find(host.devices.begin(), host.devices.end(), port) -
+                          host.devices.begin());
 }
-
-bool failed(const json& report) { return report.is_object() && !report.value("done", false); }
 
 }  // namespace
 
@@ -47,8 +45,7 @@ void PingConductor::end(const std::string& why) {
 }
 
 std::string PingConductor::name(std::size_t host) const {
-  if (host < described_.size() && described_[host].is_object())
-    return described_[host].value("host", "?");
+  if (host < described_.size()) return described_[host].host;
   return host == 0 ? "this host" : fmt::format("host {}", host);
 }
 
@@ -65,16 +62,17 @@ void PingConductor::ask(std::size_t host, const json& request) {
 std::optional<json> PingConductor::reply(std::size_t host, int attempt) {
   auto& socket = hosts_[host];
   while (const auto message = socket.receive()) {
-    if (message->contains("left"))
-      throw PingEnded(fmt::format("{} left: {}", name(host), message->value("left", "?")));
-    if (message->value("attempt", -1) == attempt && message->contains("reply"))
+    const Fields fields(*message);
+    if (const auto left = fields.text_if("left"))
+      throw PingEnded(fmt::format("{} left: {}", name(host), *left));
+    if (fields.number_if<int>("attempt") == attempt && message->contains("reply"))
       return message->at("reply");
   }
   if (socket.closed()) throw PingEnded(fmt::format("{}: {}", name(host), socket.why()));
   return std::nullopt;
 }
 
-const std::vector<json>& PingConductor::describe() {
+const std::vector<HostDescription>& PingConductor::describe() {
   std::vector<std::optional<json>> replies(hosts_.size());
   for (std::size_t i = 0; i < hosts_.size(); ++i) ask(i, {{"do", "describe"}});
   const auto late = Clock::now() + kLoadPatience;
@@ -88,68 +86,74 @@ const std::vector<json>& PingConductor::describe() {
     if (Clock::now() >= late) throw PingEnded(name(i) + " does not answer");
     poll(nullptr, 0, kTickMs);
   }
-  for (auto& one : replies) described_.push_back(std::move(*one));
+  for (const auto& one : replies) described_.push_back(host_from(*one));
   return described_;
 }
 
 // Waits for both ends, and cancels the one that is left when the other has failed.
-bool PingConductor::all_reports(std::size_t from, std::size_t to, json (&reports)[2],
-                                milliseconds patience) {
-  const std::size_t hosts[2] = {from, to};
+PingConductor::Answers PingConductor::answers(const PingPair& pair, Answers so_far,
+                                              milliseconds patience) {
+  const std::array hosts{pair.from_host, pair.to_host};
   const auto late = Clock::now() + patience;
   std::optional<Clock::time_point> failed_at;
   bool cancelled = false;
   for (;;) {
     check();
-    for (int i = 0; i < 2; ++i)
-      if (reports[i].is_null()) reports[i] = reply(hosts[i], attempts_).value_or(json());
-    if (!reports[0].is_null() && !reports[1].is_null())
-      return reports[0].contains("handle") && reports[1].contains("handle");
-    for (int i = 0; i < 2; ++i)
-      if (failed(reports[i]) && !reports[i].contains("handle") && !failed_at)
-        failed_at = Clock::now();
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+      if (so_far[i].there()) continue;
+      const auto said = reply(hosts[i], attempts_);
+      if (!said) continue;
+      const Fields fields(*said);
+      so_far[i].handle = fields.text_if("handle");
+      if (!so_far[i].handle) so_far[i].report = report_from(fields);
+    }
+    if (so_far[0].there() && so_far[1].there()) return so_far;
+    if (!failed_at && (so_far[0].failed() || so_far[1].failed())) failed_at = Clock::now();
     if (failed_at && !cancelled && Clock::now() >= *failed_at + kGrace) {
       cancelled = true;
-      for (int i = 0; i < 2; ++i)
-        if (reports[i].is_null()) ask(hosts[i], {{"do", "cancel"}, {"attempt", attempts_}});
+      for (std::size_t i = 0; i < hosts.size(); ++i)
+        if (!so_far[i].there()) ask(hosts[i], {{"do", "cancel"}, {"attempt", attempts_}});
     }
     if (Clock::now() >= late)
-      throw PingEnded(name(hosts[reports[0].is_null() ? 0 : 1]) + " does not answer");
+      throw PingEnded(name(hosts[so_far[0].there() ? 1 : 0]) + " does not answer");
     poll(nullptr, 0, kTickMs);
   }
 }
 
-PingConductor::Outcome PingConductor::attempt(const PingPair& pair) {
+PairOutcome PingConductor::attempt(const PingPair& pair) {
   const auto start = Clock::now();
-  const std::size_t hosts[2] = {pair.from_host, pair.to_host};
-  const std::string* const hcas[2] = {&pair.from, &pair.to};
+  const std::array hosts{pair.from_host, pair.to_host};
+  const std::array hcas{&pair.from, &pair.to};
   ++attempts_;
-  for (int i = 0; i < 2; ++i)
+  for (std::size_t i = 0; i < hosts.size(); ++i)
     ask(hosts[i], {{"do", "prepare"},
                    {"attempt", attempts_},
                    {"hca", *hcas[i]},
                    {"dev", device_number(described_[hosts[i]], *hcas[i])}});
-  json prepared[2];
-  json reports[2];
-  if (all_reports(hosts[0], hosts[1], prepared, kLoadPatience)) {
-    for (int i = 0; i < 2; ++i)
+  const auto prepared = answers(pair, {}, kLoadPatience);
+  Answers reports;
+  auto patience = kReportPatience;
+  if (prepared[0].handle && prepared[1].handle) {
+    patience += milliseconds(traffic_.deadline_ms);
+    for (std::size_t i = 0; i < hosts.size(); ++i)
       ask(hosts[i], {{"do", "go"},
                      {"attempt", attempts_},
-                     {"handle", prepared[1 - i].at("handle")},
+                     {"handle", *prepared[1 - i].handle},
                      {"first", i == 0},
                      {"traffic", traffic_.to_json()}});
-    all_reports(hosts[0], hosts[1], reports, milliseconds(traffic_.deadline_ms) + kReportPatience);
   } else {
     // One end is ready and was not cancelled in time: it is told now.
-    for (int i = 0; i < 2; ++i) {
-      if (!prepared[i].contains("handle"))
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+      if (prepared[i].report)
         reports[i] = prepared[i];
       else
         ask(hosts[i], {{"do", "cancel"}, {"attempt", attempts_}});
     }
-    all_reports(hosts[0], hosts[1], reports, kReportPatience);
   }
-  return {std::move(reports[0]), std::move(reports[1]),
+  reports = answers(pair, std::move(reports), patience);
+  if (!reports[0].report || !reports[1].report)
+    throw BadMessage("it answers with a handle where a report is due");
+  return {std::move(*reports[0].report), std::move(*reports[1].report),
           std::chrono::duration<double>(Clock::now() - start).count()};
 }
 

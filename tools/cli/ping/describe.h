@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/ping/half.h"
+#include "cli/ping/rank.h"
 
 namespace nnd::cli {
 

@@ -1,14 +1,13 @@
+#include "cli/ping/html.h"
+
 #include <fmt/format.h>
 
 #include <string_view>
 #include <vector>
 
-#include "cli/ping/grid.h"
 #include "cli/ping/text.h"
 
 namespace nnd::cli {
-
-using nlohmann::json;
 
 namespace {
 
@@ -53,8 +52,15 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-std::string text_of(const json& value) {
-  return value.is_string() ? value.get<std::string>() : value.is_null() ? "-" : value.dump();
+std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
+
+template <typename T>
+std::string or_dash(const std::optional<T>& value) {
+  return value ? fmt::format("{}", *value) : "-";
+}
+
+std::string rounded(const std::optional<double>& value) {
+  return value ? fmt::format("{:.1f}", *value) : "-";
 }
 
 std::string row(const std::vector<std::string>& cells, const char* tag = "td") {
@@ -68,28 +74,26 @@ std::string table(const std::vector<std::string>& headings, const std::string& r
 }
 
 // Ends in different subnets that nothing joins are no fault; everything else that fails is.
-const char* class_of(const json& pair) {
-  const std::string state = pair.at("state");
-  if (state == "reachable") return "reachable";
-  if (!pair.at("apart").get<bool>()) return "wrong";
-  return state == "refused" ? "refused" : "unreachable";
+const char* class_of(const PairResult& pair) {
+  if (pair.reachable()) return "reachable";
+  if (!pair.apart) return "wrong";
+  return pair.state == PairState::kRefused ? "refused" : "unreachable";
 }
 
-std::string cell_of(const json& pair) {
+std::string cell_of(const PairResult& pair) {
   std::string shown = ping_cell(pair);
-  if (pair.at("state") == "reachable" && !pair.at("bandwidth").empty())
-    shown = fmt::format("{:.2f}", pair.at("bandwidth").back().at("there_gb_per_s").get<double>());
+  if (!pair.bandwidth.empty()) shown = fmt::format("{:.2f}", pair.bandwidth.back().there_gb_per_s);
   auto hint = ping_line(pair);
-  if (const auto msg = pair.value("msg", json()); msg.is_string()) hint += "\n" + text_of(msg);
+  if (pair.told && !pair.told->msg.empty()) hint += "\n" + pair.told->msg;
   return fmt::format("<td class=\"{}\" title=\"{}\">{}</td>", class_of(pair), escaped(hint),
                      escaped(shown));
 }
 
-std::string ends_of(const json& end) {
-  return fmt::format("{} {}", text_of(end.at("gid")), text_of(end.at("subnet")));
+std::string addresses_of(const PairEnd& end) {
+  return fmt::format("{} {}", or_dash(end.gid), or_dash(end.subnet));
 }
 
-std::string grids(const json& pairs) {
+std::string grids(const std::vector<PairResult>& pairs) {
   std::string out;
   for (const auto& grid : ping_grids(pairs)) {
     out += fmt::format(
@@ -113,24 +117,21 @@ std::string grids(const json& pairs) {
   return out;
 }
 
-std::string pairs_part(const json& pairs) {
+std::string pairs_part(const std::vector<PairResult>& pairs) {
   std::string rows;
   for (const auto& pair : pairs) {
-    const auto latency = pair.value("latency_us", json::object());
     std::string speed;
-    for (const auto& one : pair.value("bandwidth", json::array()))
-      speed += fmt::format("{}{} B: {:.3f} / {:.3f}", speed.empty() ? "" : "; ",
-                           one.at("size").dump(), one.at("there_gb_per_s").get<double>(),
-                           one.at("back_gb_per_s").get<double>());
-    const auto number = [](const json& object, const char* key) {
-      return object.contains(key) ? fmt::format("{:.1f}", object.at(key).get<double>())
-                                  : std::string("-");
+    for (const auto& one : pair.bandwidth)
+      speed += fmt::format("{}{} B: {:.3f} / {:.3f}", speed.empty() ? "" : "; ", one.size,
+                           one.there_gb_per_s, one.back_gb_per_s);
+    const auto latency = [&](double Latency::*figure) {
+      return rounded(pair.latency ? std::optional((*pair.latency).*figure) : std::nullopt);
     };
-    rows += row({ping_port(pair.at("from")), ends_of(pair.at("from")), ping_port(pair.at("to")),
-                 ends_of(pair.at("to")), pair.at("state"),
-                 text_of(pair.value("errno_name", json())), text_of(pair.value("cause", json())),
-                 number(pair, "connect_ms"), number(latency, "p50"), number(latency, "p99"),
-                 speed.empty() ? "-" : speed, pair.at("policy")});
+    rows +=
+        row({pair.from.port_name(), addresses_of(pair.from), pair.to.port_name(),
+             addresses_of(pair.to), text_of(pair.state), or_dash(pair.error_name()),
+             or_dash(pair.told ? pair.told->cause : ""), rounded(pair.connect_ms),
+             latency(&Latency::p50_us), latency(&Latency::p99_us), or_dash(speed), pair.policy()});
   }
   return "<h2>Pairs</h2>\n" +
          table({"from", "GID, subnet", "to", "GID, subnet", "state", "errno", "cause", "connect ms",
@@ -139,58 +140,46 @@ std::string pairs_part(const json& pairs) {
 }
 
 // What is said of pairs, once each.
-std::string sentences(const json& pairs) {
+std::string sentences(const std::vector<PairResult>& pairs) {
   std::string said;
   for (const auto& pair : pairs)
-    if (pair.value("msg", json()).is_string())
+    if (pair.told && !pair.told->msg.empty())
       said += fmt::format("<li><b>{}</b> {} &rarr; {}: {}<br>{}</li>\n",
-                          escaped(text_of(pair.value("cause", json()))),
-                          escaped(ping_port(pair.at("from"))), escaped(ping_port(pair.at("to"))),
-                          escaped(text_of(pair.at("msg"))),
-                          escaped(text_of(pair.value("fix", json()))));
+                          escaped(or_dash(pair.told->cause)), escaped(pair.from.port_name()),
+                          escaped(pair.to.port_name()), escaped(pair.told->msg),
+                          escaped(or_dash(pair.told->fix)));
   if (said.empty()) return "";
   return "<details><summary>Causes, pair by pair</summary><ul>\n" + said + "</ul></details>\n";
 }
 
-std::string host_part(const json& host) {
-  const auto check = host.value("check", json::object());
+std::string host_part(const HostDescription& host) {
   std::string rows;
-  for (const auto& hca : check.value("hcas", json::array())) {
-    const auto pick = hca.value("pick", json::object());
-    std::string why;
-    for (const char* list : {"reasons", "rules"})
-      for (const auto& one : hca.value(list, json::array()))
-        why += (why.empty() ? "" : ", ") + text_of(one);
-    rows += row({fmt::format("{}:{}", text_of(hca.at("name")), text_of(hca.at("port"))),
-                 text_of(hca.value("netdev", json())), text_of(hca.value("mtu", json())),
-                 text_of(pick.value("index", json())), text_of(pick.value("gid", json())),
-                 text_of(pick.value("subnet", json())), text_of(hca.at("verdict")), why});
+  for (const auto& port : host.ports) {
+    auto why = port.reasons;
+    why.insert(why.end(), port.rules.begin(), port.rules.end());
+    rows += row({port.name(), or_dash(port.netdev), or_dash(port.mtu), or_dash(port.gid_index),
+                 or_dash(port.gid), or_dash(port.subnet), port.verdict,
+                 fmt::format("{}", fmt::join(why, ", "))});
   }
-  std::string out = fmt::format("<h2>{}: NCCL {}</h2>\n", escaped(text_of(host.at("host"))),
-                                escaped(text_of(host.value("nccl", json()))));
-  if (host.contains("problem"))
-    out += "<p class=\"bad\">" + escaped(text_of(host.at("problem"))) + "</p>\n";
+  auto out = fmt::format("<h2>{}: NCCL {}</h2>\n", escaped(host.host), escaped(or_dash(host.nccl)));
+  if (!host.problem.empty()) out += "<p class=\"bad\">" + escaped(host.problem) + "</p>\n";
   out += table({"HCA", "netdev", "MTU", "GID index", "GID", "subnet", "verdict", "why"}, rows);
-  for (const auto& verdict : check.value("verdicts", json::array()))
-    out += fmt::format("<p>{} {} [{}]<br>{}</p>\n", escaped(text_of(verdict["decision"])),
-                       escaped(text_of(verdict["fact"])), escaped(text_of(verdict["rule"])),
-                       escaped(text_of(verdict["remedy"])));
+  for (const auto& verdict : host.verdicts)
+    out += fmt::format("<p>{} {} [{}]<br>{}</p>\n", escaped(verdict.decision),
+                       escaped(verdict.fact), escaped(verdict.rule), escaped(verdict.remedy));
   std::string proposal;
-  for (const auto& line : check.value("proposal", json::array())) proposal += text_of(line) + "\n";
+  for (const auto& line : host.proposal) proposal += line + "\n";
   return out + "<pre>" + escaped(proposal) + "</pre>\n";
 }
 
 }  // namespace
 
-std::string render_ping_html(const json& result) {
+std::string render_ping_html(const PingResult& result) {
   std::string out(kHead);
-  const auto& verdict = result.at("result");
-  out += "<h1>nccl-net-diag ping</h1>\n<p>" + escaped(text_of(verdict.at("text"))) + "</p>\n";
-  for (const auto& fault : verdict.at("broken"))
-    out += "<p class=\"bad\">" + escaped(text_of(fault)) + "</p>\n";
-  const auto& pairs = result.at("pairs");
-  out += grids(pairs) + pairs_part(pairs) + sentences(pairs);
-  for (const auto& host : result.at("hosts")) out += host_part(host);
+  out += "<h1>nccl-net-diag ping</h1>\n<p>" + escaped(result.text) + "</p>\n";
+  for (const auto& fault : result.broken) out += "<p class=\"bad\">" + escaped(fault) + "</p>\n";
+  out += grids(result.pairs) + pairs_part(result.pairs) + sentences(result.pairs);
+  for (const auto& host : result.hosts) out += host_part(host);
   return out + "</body></html>\n";
 }
 

@@ -1,9 +1,11 @@
+#include "cli/ping/rank.h"
+
 #include <poll.h>
 
 #include <csignal>
 #include <cstdlib>
+#include <optional>
 
-#include "cli/ping/half.h"
 #include "driver/error.h"
 #include "fabric/fabric.h"
 

@@ -15,7 +15,6 @@
 #include "cli/common/checked_json.h"
 #include "cli/common/exit_code.h"
 #include "cli/ping/agent.h"
-#include "cli/ping/result.h"
 #include "cli/ping/text.h"
 
 namespace nnd::cli {
@@ -68,7 +67,7 @@ class LocalAgent {
 };
 
 // The pairs between host 0 and each other, or between all.
-std::vector<PingPair> all_pairs(const PingRun& run, const std::vector<json>& hosts) {
+std::vector<PingPair> all_pairs(const PingRun& run, const std::vector<HostDescription>& hosts) {
   std::vector<PingPair> out;
   for (std::size_t from = 0; from < hosts.size(); ++from) {
     const auto ports = select_ports(hosts[from], run.hcas);
@@ -81,14 +80,14 @@ std::vector<PingPair> all_pairs(const PingRun& run, const std::vector<json>& hos
   return out;
 }
 
-bool timed_out_nearby(const json& pair) {
-  return pair.at("state") == "unreachable" && !pair.at("apart").get<bool>() &&
-         pair.value("errno", 0) == ETIMEDOUT;
+bool timed_out_nearby(const PairResult& pair) {
+  return pair.state == PairState::kUnreachable && !pair.apart && pair.error == ETIMEDOUT;
 }
 
-json conduct(const PingRun& run, std::vector<wire::JsonSocket> sockets) {
+PingResult conduct(const PingRun& run, std::vector<wire::JsonSocket> sockets) {
   PingConductor conductor(std::move(sockets), run.traffic, run.deadline, run.stop);
-  std::vector<json> hosts, results;
+  std::vector<HostDescription> hosts;
+  std::vector<PairResult> results;
   PingScope scope;
   scope.matrix = run.matrix;
   scope.judge_from = !run.hcas.empty() || run.peer_hcas.empty();
@@ -102,7 +101,7 @@ json conduct(const PingRun& run, std::vector<wire::JsonSocket> sockets) {
       // NCCL would have tried again: a neighbour's answer can get lost.
       if (timed_out_nearby(result)) {
         result = pair_result(pair, hosts, conductor.attempt(pair));
-        result["attempts"] = 2;
+        result.attempts = 2;
       }
       run.tell(fmt::format("[{}/{}] {}", results.size() + 1, scope.planned, ping_line(result)));
       results.push_back(std::move(result));
@@ -111,14 +110,11 @@ json conduct(const PingRun& run, std::vector<wire::JsonSocket> sockets) {
   } catch (const PingEnded& end) {
     scope.ended = end.what();
     conductor.end(scope.ended);
-  } catch (const BadMessage&) {
-    scope.ended = "a host answered what makes no sense";
-    conductor.end(scope.ended);
-  } catch (const json::exception&) {
-    scope.ended = "a host answered what makes no sense";
+  } catch (const BadMessage& bad) {
+    scope.ended = fmt::format("a host answered what makes no sense: {}", bad.what());
     conductor.end(scope.ended);
   }
-  return ping_result(hosts, results, scope);
+  return ping_result(std::move(hosts), std::move(results), std::move(scope));
 }
 
 Meeting meeting_of(const PingRun& run) {
@@ -168,7 +164,7 @@ int listen_for_ping(const PingRun& run, const TcpAddress& address,
   }
 }
 
-json ping_listener(const PingRun& run, const TcpAddress& address) {
+PingResult ping_listener(const PingRun& run, const TcpAddress& address) {
   auto listener =
       call_listener(address, meeting_of(run), about("conductor", 0), run.deadline, run.stop);
   const LocalAgent own(run.host);
@@ -178,15 +174,15 @@ json ping_listener(const PingRun& run, const TcpAddress& address) {
   return conduct(run, std::move(sockets));
 }
 
-json ping_as_task(const PingRun& run, const LaunchedTask& task,
-                  const std::vector<TcpAddress>& hosts) {
+std::optional<PingResult> ping_as_task(const PingRun& run, const LaunchedTask& task,
+                                       const std::vector<TcpAddress>& hosts) {
   if (task.task != 0) {
     auto root = call_listener(hosts.front(), meeting_of(run), about("agent", task.task),
                               run.deadline, run.stop);
     const auto served = serve_ping(root, run.host, run.stop);
     if (run.stop()) throw CallError(kNotExamined, "interrupted", "interrupted");
     if (!served.finished) throw CallError(kNotExamined, "ended", "task 0: " + served.why);
-    return nullptr;
+    return std::nullopt;
   }
   const LocalAgent own(run.host);
   Listener listener({"", hosts.front().port}, meeting_of(run));

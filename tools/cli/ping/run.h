@@ -2,13 +2,13 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/common/launcher.h"
 #include "cli/ping/conduct.h"
-#include "cli/ping/half.h"
+#include "cli/ping/rank.h"
 
 namespace nnd::cli {
 
@@ -33,12 +33,12 @@ struct PingRun {
 int listen_for_ping(const PingRun& run, const TcpAddress& address,
                     const std::function<void(const std::string& port)>& told_port);
 
-// Pings the listener at that address: ping_result(). Throws CallError.
-nlohmann::json ping_listener(const PingRun& run, const TcpAddress& address);
+// Pings the listener at that address. Throws CallError.
+PingResult ping_listener(const PingRun& run, const TcpAddress& address);
 
 // As a launcher's task, one a host: task 0 conducts between all hosts and returns the result, the
-// others serve and return null. hosts: by task; port: where task 0 listens. Throws CallError.
-nlohmann::json ping_as_task(const PingRun& run, const LaunchedTask& task,
-                            const std::vector<TcpAddress>& hosts);
+// others serve and return nothing. hosts: by task; port: where task 0 listens. Throws CallError.
+std::optional<PingResult> ping_as_task(const PingRun& run, const LaunchedTask& task,
+                                       const std::vector<TcpAddress>& hosts);
 
 }  // namespace nnd::cli

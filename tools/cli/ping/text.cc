@@ -4,30 +4,26 @@
 
 #include <algorithm>
 #include <map>
-#include <string_view>
 #include <vector>
 
-#include "cli/ping/grid.h"
 #include "cli/common/text_table.h"
 
 namespace nnd::cli {
 
-using nlohmann::json;
-
 namespace {
 
 // With its host: there may be more than two.
-std::string name_of(const json& end) {
-  return fmt::format("{}/{}", end.at("host").get<std::string>(), ping_port(end));
+std::string name_of(const PairEnd& end) { return fmt::format("{}/{}", end.host, end.port_name()); }
+
+std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
+
+template <typename T>
+std::string or_dash(const std::optional<T>& value) {
+  return value ? fmt::format("{}", *value) : "-";
 }
 
-std::string text_or_dash(const json& value) {
-  return value.is_string() ? value.get<std::string>() : value.is_null() ? "-" : value.dump();
-}
-
-std::string number(const json& object, const char* key, const char* format = "{:.1f}") {
-  return object.contains(key) ? fmt::format(fmt::runtime(format), object.at(key).get<double>())
-                              : "-";
+std::string rounded(const std::optional<double>& value) {
+  return value ? fmt::format("{:.1f}", *value) : "-";
 }
 
 std::string size_text(std::size_t bytes) {
@@ -36,47 +32,39 @@ std::string size_text(std::size_t bytes) {
   return std::to_string(bytes);
 }
 
-std::string error_text(const json& pair) {
+std::string error_text(const PairResult& pair) {
   std::string out;
-  if (pair.contains("errno_name"))
-    out = fmt::format("{} ({})", pair.at("errno_name").get<std::string>(),
-                      pair.at("errno").get<int>());
-  else if (pair.contains("status"))
-    out = fmt::format("status {} {}", pair.at("status").get<int>(), pair.value("status_name", ""));
-  if (const auto cause = pair.value("cause", json()); cause.is_string())
-    out += (out.empty() ? "" : " ") + cause.get<std::string>();
-  if (out.empty() && pair.value("why", json()).is_string()) out = pair.at("why");
-  return out;
+  if (pair.error)
+    out = fmt::format("{} ({})", pair.error_name(), *pair.error);
+  else if (pair.status)
+    out = fmt::format("status {} {}", *pair.status, pair.status_name);
+  if (pair.told && !pair.told->cause.empty()) out += (out.empty() ? "" : " ") + pair.told->cause;
+  return out.empty() ? pair.why : out;
 }
 
-void host_part(const json& host, std::string& out) {
-  const std::string name = host.at("host");
-  out += fmt::format("{}: NCCL {}, net v{}\n", name, text_or_dash(host.value("nccl", json())),
-                     text_or_dash(host.value("net_version", json())));
-  if (host.contains("problem"))
-    out += fmt::format("  PROBLEM: {}\n", host.at("problem").get<std::string>());
-  const auto check = host.value("check", json::object());
+std::string why_of(const PortDescription& port) {
+  auto all = port.reasons;
+  all.insert(all.end(), port.rules.begin(), port.rules.end());
+  return or_dash(fmt::format("{}", fmt::join(all, ", ")));
+}
+
+void host_part(const HostDescription& host, std::string& out) {
+  out += fmt::format("{}: NCCL {}, net v{}\n", host.host, or_dash(host.nccl),
+                     or_dash(host.net_version));
+  if (!host.problem.empty()) out += fmt::format("  PROBLEM: {}\n", host.problem);
   TextTable table(
       {"HCA", "netdev", "Gbit/s", "MTU", "GID index", "GID", "subnet", "verdict", "why"});
-  for (const auto& hca : check.value("hcas", json::array())) {
-    const auto pick = hca.value("pick", json::object());
-    std::string why;
-    for (const char* list : {"reasons", "rules"})
-      for (const auto& one : hca.value(list, json::array()))
-        why += (why.empty() ? "" : ", ") + one.get<std::string>();
-    const auto mbps = hca.value("speed_mbps", 0);
-    table.add({fmt::format("{}:{}", hca.value("name", ""), text_or_dash(hca.at("port"))),
-               text_or_dash(hca.value("netdev", json())),
-               mbps == 0 ? "-" : fmt::format("{:g}", mbps / 1000.0),
-               text_or_dash(hca.value("mtu", json())), text_or_dash(pick.value("index", json())),
-               text_or_dash(pick.value("gid", json())), text_or_dash(pick.value("subnet", json())),
-               hca.value("verdict", ""), why.empty() ? "-" : why});
-  }
+  for (const auto& port : host.ports)
+    table.add({port.port == 0 ? port.hca + ":-" : port.name(), or_dash(port.netdev),
+               port.speed_mbps == 0
+                   ? "-"
+                   : fmt::format("{:g}", static_cast<double>(port.speed_mbps) / 1000),
+               or_dash(port.mtu), or_dash(port.gid_index), or_dash(port.gid), or_dash(port.subnet),
+               port.verdict, why_of(port)});
   if (!table.empty()) out += table.render();
-  for (const auto& verdict : check.value("verdicts", json::array()))
-    out += fmt::format("  {} {} [{}, {}]\n          {}\n", verdict.value("decision", ""),
-                       verdict.value("fact", ""), verdict.value("rule", ""),
-                       verdict.value("cause", ""), verdict.value("remedy", ""));
+  for (const auto& verdict : host.verdicts)
+    out += fmt::format("  {} {} [{}, {}]\n          {}\n", verdict.decision, verdict.fact,
+                       verdict.rule, verdict.cause, verdict.remedy);
   out += "\n";
 }
 
@@ -97,36 +85,41 @@ void grid_part(const PingGrid& grid, std::string& out) {
   out += table.render() + "\n";
 }
 
-void reachable_part(const json& pairs, std::string& out) {
+void reachable_part(const std::vector<PairResult>& pairs, std::string& out) {
   TextTable table({"from", "to", "GIDs", "MTU", "connect ms", "p50 us", "p99 us", "size",
                    "GB/s there", "back", "policy"});
   for (const auto& pair : pairs) {
-    if (pair.at("state") != "reachable") continue;
-    bool again = false;
-    for (const auto& row : pair.at("bandwidth")) {
-      const auto& latency = pair.at("latency_us");
-      table.add({again ? "" : name_of(pair.at("from")), again ? "" : name_of(pair.at("to")),
-                 again ? ""
-                       : fmt::format("{} - {}", text_or_dash(pair.at("from").at("gid")),
-                                     text_or_dash(pair.at("to").at("gid"))),
-                 again ? "" : text_or_dash(pair.at("path_mtu")),
-                 again ? "" : number(pair, "connect_ms"), again ? "" : number(latency, "p50"),
-                 again ? "" : number(latency, "p99"), size_text(row.at("size").get<std::size_t>()),
-                 number(row, "there_gb_per_s", "{:.3f}"), number(row, "back_gb_per_s", "{:.3f}"),
-                 again ? "" : pair.value("policy", "")});
-      again = true;
+    if (!pair.reachable()) continue;
+    std::vector<std::string> first{
+        name_of(pair.from),
+        name_of(pair.to),
+        fmt::format("{} - {}", or_dash(pair.from.gid), or_dash(pair.to.gid)),
+        or_dash(pair.path_mtu),
+        rounded(pair.connect_ms),
+        rounded(pair.latency->p50_us),
+        rounded(pair.latency->p99_us)};
+    std::string policy = pair.policy();
+    for (const auto& row : pair.bandwidth) {
+      auto line = first;
+      line.push_back(size_text(row.size));
+      line.push_back(fmt::format("{:.3f}", row.there_gb_per_s));
+      line.push_back(fmt::format("{:.3f}", row.back_gb_per_s));
+      line.push_back(policy);
+      table.add(std::move(line));
+      first.assign(first.size(), "");
+      policy.clear();
     }
   }
   if (!table.empty()) out += table.render() + "\n";
 }
 
 // What is true of many pairs is said once, with the sentence of the first.
-void others_part(const json& pairs, std::string& out) {
+void others_part(const std::vector<PairResult>& pairs, std::string& out) {
   std::vector<std::string> order;
-  std::map<std::string, std::vector<const json*>> groups;
+  std::map<std::string, std::vector<const PairResult*>> groups;
   for (const auto& pair : pairs) {
-    if (pair.at("state") == "reachable") continue;
-    const auto what = fmt::format("{} {}", pair.at("state").get<std::string>(), error_text(pair));
+    if (pair.reachable()) continue;
+    const auto what = fmt::format("{} {}", text_of(pair.state), error_text(pair));
     if (!groups.contains(what)) order.push_back(what);
     groups[what].push_back(&pair);
   }
@@ -135,31 +128,29 @@ void others_part(const json& pairs, std::string& out) {
     const auto& group = groups[what];
     std::string names;
     for (std::size_t i = 0; i < std::min(kNamed, group.size()); ++i)
-      names += fmt::format("{}{} - {}", i == 0 ? "" : ", ", name_of(group[i]->at("from")),
-                           name_of(group[i]->at("to")));
+      names += fmt::format("{}{} - {}", i == 0 ? "" : ", ", name_of(group[i]->from),
+                           name_of(group[i]->to));
     if (group.size() > kNamed) names += fmt::format(" and {} more", group.size() - kNamed);
     out += fmt::format("{}: {} pair{} ({})\n", what, group.size(), group.size() == 1 ? "" : "s",
                        names);
     const auto& first = *group.front();
-    for (const char* key : {"msg", "fix", "nccl_warning"})
-      if (const auto text = first.value(key, json()); text.is_string())
-        out += fmt::format("  {}{}\n", std::string_view(key) == "nccl_warning" ? "NCCL: " : "",
-                           text.get<std::string>());
+    if (first.told)
+      for (const auto& text : {first.told->msg, first.told->fix})
+        if (!text.empty()) out += fmt::format("  {}\n", text);
+    if (!first.nccl_warning.empty()) out += fmt::format("  NCCL: {}\n", first.nccl_warning);
   }
   if (!order.empty()) out += "\n";
 }
 
-void environment_part(const json& hosts, std::string& out) {
+void environment_part(const std::vector<HostDescription>& hosts, std::string& out) {
   std::vector<std::pair<std::string, std::string>> found;  // text, hosts
   for (const auto& host : hosts) {
     std::string text;
-    for (const auto& line : host.value("check", json::object()).value("proposal", json::array()))
-      text += fmt::format("  {}\n", line.get<std::string>());
-    const std::string name = host.at("host");
+    for (const auto& line : host.proposal) text += fmt::format("  {}\n", line);
     if (!found.empty() && found.back().first == text)
-      found.back().second += ", " + name;
+      found.back().second += ", " + host.host;
     else if (!text.empty())
-      found.emplace_back(text, name);
+      found.emplace_back(text, host.host);
   }
   for (const auto& [text, names] : found)
     out += fmt::format("Environment for a job ({}):\n{}\n", names, text);
@@ -167,38 +158,32 @@ void environment_part(const json& hosts, std::string& out) {
 
 }  // namespace
 
-std::string ping_cell(const json& pair) {
-  const std::string state = pair.at("state");
-  if (state == "reachable") return "ok";
-  if (state == "unreachable" && pair.contains("errno")) return pair.at("errno").dump();
-  return state;
+std::string ping_cell(const PairResult& pair) {
+  if (pair.reachable()) return "ok";
+  if (pair.state == PairState::kUnreachable && pair.error) return std::to_string(*pair.error);
+  return text_of(pair.state);
 }
 
-std::string ping_line(const json& pair) {
-  std::string out = fmt::format("{} -> {}  {}", name_of(pair.at("from")), name_of(pair.at("to")),
-                                pair.at("state").get<std::string>());
-  if (pair.at("state") != "reachable") return out + "  " + error_text(pair);
-  out += fmt::format("  p50 {} us", number(pair.at("latency_us"), "p50"));
-  for (const auto& row : pair.at("bandwidth"))
-    out += fmt::format("  {}: {}/{} GB/s", size_text(row.at("size").get<std::size_t>()),
-                       number(row, "there_gb_per_s", "{:.3f}"),
-                       number(row, "back_gb_per_s", "{:.3f}"));
+std::string ping_line(const PairResult& pair) {
+  auto out = fmt::format("{} -> {}  {}", name_of(pair.from), name_of(pair.to), text_of(pair.state));
+  if (!pair.reachable()) return out + "  " + error_text(pair);
+  out += fmt::format("  p50 {:.1f} us", pair.latency->p50_us);
+  for (const auto& row : pair.bandwidth)
+    out += fmt::format("  {}: {:.3f}/{:.3f} GB/s", size_text(row.size), row.there_gb_per_s,
+                       row.back_gb_per_s);
   return out;
 }
 
-std::string render_ping(const json& result) {
+std::string render_ping(const PingResult& result) {
   std::string out;
-  for (const auto& host : result.at("hosts")) host_part(host, out);
-  const auto& pairs = result.at("pairs");
-  if (result.at("matrix").get<bool>())
-    for (const auto& grid : ping_grids(pairs)) grid_part(grid, out);
-  reachable_part(pairs, out);
-  others_part(pairs, out);
-  environment_part(result.at("hosts"), out);
-  const auto& verdict = result.at("result");
-  out += verdict.at("text").get<std::string>() + "\n";
-  for (const auto& fault : verdict.at("broken"))
-    out += fmt::format("NOT FINE: {}\n", fault.get<std::string>());
+  for (const auto& host : result.hosts) host_part(host, out);
+  if (result.scope.matrix)
+    for (const auto& grid : ping_grids(result.pairs)) grid_part(grid, out);
+  reachable_part(result.pairs, out);
+  others_part(result.pairs, out);
+  environment_part(result.hosts, out);
+  out += result.text + "\n";
+  for (const auto& fault : result.broken) out += fmt::format("NOT FINE: {}\n", fault);
   return out;
 }
 

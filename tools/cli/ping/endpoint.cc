@@ -1,12 +1,12 @@
-#include "cli/ping/half.h"
+#include "cli/ping/endpoint.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-#include "cli/ping/events.h"
 #include "driver/error.h"
+#include "log/reader.h"
 
 namespace nnd::cli {
 
@@ -41,31 +41,50 @@ void expect(const json& reply, const char* stage) {
 }
 
 // What the exception that is being handled says. One that is none of the transport's goes on.
-void tell_failure(json& report) {
+void tell_failure(EndpointReport& report) {
   try {
     throw;
   } catch (const Failed& failed) {
-    report.update(
-        {{"stage", failed.stage}, {"why", failed.why}, {"rc", failed.rc}, {"late", failed.late}});
+    report.stage = failed.stage;
+    report.why = failed.why;
+    report.rc = failed.rc;
+    report.late = failed.late;
   } catch (const PingStopped& stopped) {
-    report.update({{"why", stopped.what()}, {"late", stopped.late()}});
+    report.why = stopped.what();
+    report.late = stopped.late();
   } catch (const driver::Error& error) {
-    report["why"] = error.what();
+    report.why = error.what();
   }
+}
+
+EndpointReport at_stage(const char* stage) {
+  EndpointReport out;
+  out.stage = stage;
+  return out;
+}
+
+// A log that is missing has no events.
+AttemptEvents read_events(const std::filesystem::path& file) {
+  AttemptEvents out;
+  try {
+    log::read_logs({file}, [&](const log::Event& event) { out.add(event); });
+  } catch (const log::ReadError&) {
+  }
+  return out;
 }
 
 }  // namespace
 
-PingHalf::PingHalf(const PingHost& host, int attempt, PingTick tick)
+PingEndpoint::PingEndpoint(const PingHost& host, int attempt, PingTick tick)
     : rank_(host, fmt::format("attempt{}", attempt), std::move(tick)) {}
 
-milliseconds PingHalf::left() const {
+milliseconds PingEndpoint::left() const {
   return std::max(milliseconds(1),
                   std::chrono::duration_cast<milliseconds>(deadline_ - Clock::now()));
 }
 
-json PingHalf::prepare(const std::string& hca, int dev) {
-  json report{{"done", false}, {"stage", "load"}};
+PingEndpoint::Prepared PingEndpoint::prepare(const std::string& hca, int dev) {
+  auto report = at_stage("load");
   try {
     const auto loaded = rank_.load();
     if (loaded.at("init_rc") != 0)
@@ -82,36 +101,38 @@ json PingHalf::prepare(const std::string& hca, int dev) {
         rank_.ask({{"op", "listen"}, {"context", context_}, {"dev", dev_}}, kPatience);
     expect(listening, "listen");
     listener_ = listening.at("listener");
-    return {{"handle", listening.at("handle")}};
+    return {listening.at("handle"), {}};
   } catch (...) {
     tell_failure(report);
   }
-  return finish(std::move(report));
+  return {"", finish(std::move(report))};
 }
 
-json PingHalf::go(const PingRequest& request) {
-  json report{{"done", false}, {"stage", "connect"}};
+EndpointReport PingEndpoint::go(const PingRequest& request) {
+  auto report = at_stage("connect");
   deadline_ = Clock::now() + milliseconds(request.traffic.deadline_ms);
   try {
     open(request, report);
     measure(request, report);
-    report["stage"] = "close";
+    report.stage = "close";
     for (const int conn : {send_, recv_})
       expect(rank_.ask({{"op", "close"}, {"conn", conn}}, left()), "close");
     expect(rank_.ask({{"op", "close"}, {"listener", listener_}}, left()), "close");
     expect(rank_.ask({{"op", "finalize"}, {"context", context_}}, left()), "finalize");
-    report["done"] = true;
+    report.done = true;
   } catch (...) {
     tell_failure(report);
   }
   return finish(std::move(report));
 }
 
-json PingHalf::cancel() {
-  return finish({{"done", false}, {"stage", "connect"}, {"why", "cancelled"}});
+EndpointReport PingEndpoint::cancel() {
+  auto report = at_stage("connect");
+  report.why = "cancelled";
+  return finish(std::move(report));
 }
 
-void PingHalf::open(const PingRequest& request, json& report) {
+void PingEndpoint::open(const PingRequest& request, EndpointReport& report) {
   const auto patience = left();
   const auto [connected, accepted] = rank_.ask_both({{"op", "connect"},
                                                      {"context", context_},
@@ -127,11 +148,11 @@ void PingHalf::open(const PingRequest& request, json& report) {
   expect(accepted, "accept");
   send_ = connected.at("conn");
   recv_ = accepted.at("conn");
-  report["connect_ms"] =
+  report.connect_ms =
       std::max(connected.at("ns").get<double>(), accepted.at("ns").get<double>()) / 1e6;
 }
 
-json PingHalf::transfer(json request, const char* stage) {
+json PingEndpoint::transfer(json request, const char* stage) {
   request["deadline_ms"] = left().count();
   auto reply = rank_.ask(std::move(request), left() + milliseconds(5000));
   expect(reply, stage);
@@ -139,9 +160,9 @@ json PingHalf::transfer(json request, const char* stage) {
 }
 
 // Both halves go through the same steps; that of a sender ends when the receiver's does.
-void PingHalf::measure(const PingRequest& request, json& report) {
+void PingEndpoint::measure(const PingRequest& request, EndpointReport& report) {
   const bool first = request.first;
-  report["stage"] = "data";
+  report.stage = "data";
   std::uint64_t verified = 0;
   for (const bool sending : {first, !first}) {
     const auto moved = transfer({{"op", sending ? "send" : "recv"},
@@ -151,8 +172,8 @@ void PingHalf::measure(const PingRequest& request, json& report) {
                                 "data");
     if (!sending) verified = moved.at("bytes");
   }
-  report["verified_bytes"] = verified;
-  report["stage"] = "latency";
+  report.verified_bytes = verified;
+  report.stage = "latency";
   const auto latency = transfer({{"op", "pingpong"},
                                  {"send", send_},
                                  {"recv", recv_},
@@ -161,13 +182,11 @@ void PingHalf::measure(const PingRequest& request, json& report) {
                                  {"most", kMostSamples},
                                  {"ms", request.traffic.latency_ms}},
                                 "latency");
-  if (first) {
-    report["latency"] = {{"bytes", kLatencySize}, {"samples", latency.at("samples")}};
-    for (const char* key : {"p50", "p99", "min"})
-      report["latency"][key] = latency.at(std::string(key) + "_ns").get<double>() / 1000;
-  }
-  report["stage"] = "stream";
-  report["streams"] = json::array();
+  const auto us = [&](const char* key) { return latency.at(key).get<double>() / 1000; };
+  if (first)
+    report.latency = {kLatencySize, latency.at("samples"), us("p50_ns"), us("p99_ns"),
+                      us("min_ns")};
+  report.stage = "stream";
   for (const std::size_t size : request.traffic.sizes)
     for (const bool sending : {first, !first}) {
       const auto moved = transfer({{"op", "stream"},
@@ -178,16 +197,13 @@ void PingHalf::measure(const PingRequest& request, json& report) {
                                   "stream");
       if (!sending) continue;
       const double ns = std::max(moved.at("ns").get<double>(), 1.0);
-      report["streams"].push_back({{"size", size},
-                                   {"bytes", moved.at("bytes")},
-                                   {"gb_per_s", moved.at("bytes").get<double>() / ns}});
+      report.streams.push_back({size, moved.at("bytes"), moved.at("bytes").get<double>() / ns});
     }
 }
 
-json PingHalf::finish(json report) {
-  if (!report.at("done").get<bool>())
-    if (const auto words = rank_.last_words(); !words.empty()) report["nccl_warning"] = words;
-  report["events"] = to_json(read_attempt(rank_.end()));
+EndpointReport PingEndpoint::finish(EndpointReport report) {
+  if (!report.done) report.nccl_warning = rank_.last_words();
+  report.events = read_events(rank_.end());
   return report;
 }
 

@@ -1,15 +1,16 @@
-// One end of an attempt: a rank process that listens on an HCA, connects both ways, and moves data.
-// Nothing of it outlives the attempt but its report.
+// A process that plays NCCL core's part towards the plugin, on this host: a ping's rank.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
+#include <utility>
 
-#include "cli/ping/request.h"
 #include "driver/rank_process.h"
 
 namespace nnd::cli {
@@ -59,30 +60,6 @@ class PingStopped : public std::runtime_error {
 
  private:
   bool late_;
-};
-
-class PingHalf {
- public:
-  PingHalf(const PingHost& host, int attempt, PingTick tick);
-
-  // {"handle"}, or a report where it came no further.
-  nlohmann::json prepare(const std::string& hca, int dev);
-  // The report: {"done", "stage", "rc", "late", "why", "connect_ms", "verified_bytes", "latency",
-  // "streams": [...], "events": to_json(AttemptEvents)}. Members that were not reached are missing.
-  nlohmann::json go(const PingRequest& request);
-  nlohmann::json cancel();  // the report
-
- private:
-  void open(const PingRequest& request, nlohmann::json& report);
-  void measure(const PingRequest& request, nlohmann::json& report);
-  nlohmann::json transfer(nlohmann::json request, const char* stage);
-  nlohmann::json finish(nlohmann::json report);
-  std::chrono::milliseconds left() const;
-
-  PingRank rank_;
-  int context_ = 0, dev_ = -1, listener_ = 0;
-  int send_ = 0, recv_ = 0;  // connections
-  driver::Clock::time_point deadline_ = driver::Clock::now();
 };
 
 }  // namespace nnd::cli

@@ -1,0 +1,12 @@
+// A ping's result as a page that needs no other file.
+#pragma once
+
+#include <string>
+
+#include "cli/ping/result.h"
+
+namespace nnd::cli {
+
+std::string render_ping_html(const PingResult& result);
+
+}  // namespace nnd::cli
