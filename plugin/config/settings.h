@@ -37,7 +37,7 @@ struct Settings {
 // Reads the process's environment. Thread-safe as long as nobody calls setenv meanwhile.
 Settings load_settings();
 
-// One row per variable: name, default, meaning. The README's table and --help are printed from it.
+// One row per variable: name, default, meaning. A test compares it with the settings that are read.
 struct VariableDoc {
   const char* name;
   const char* fallback;

@@ -27,7 +27,7 @@ struct Loaded {
 Loaded load_policy_text(std::string_view text, const std::string& file);
 Loaded load_policy_file(const std::string& file);
 
-// One row per key, for documents and --help.
+// One row per key. Tests compare it with docs/policy.md and with the keys that are read.
 struct KeyDoc {
   std::string_view key;  // "hca.bond"
   std::string_view values;
