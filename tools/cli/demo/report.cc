@@ -76,13 +76,6 @@ json trouble_json(const log::Process& process, const log::Diagnosis& diagnosis) 
   return out;
 }
 
-std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
-
-template <typename T>
-std::string or_dash(const std::optional<T>& value) {
-  return value ? fmt::format("{}", *value) : "-";
-}
-
 std::string milliseconds(const std::optional<double>& us) {
   return us ? fmt::format("{:.2f}", *us / 1000) : "-";
 }

@@ -12,6 +12,7 @@
 #include "cli/common/call_error.h"
 #include "cli/common/exit_code.h"
 #include "cli/common/find_nccl.h"
+#include "cli/common/guarded.h"
 #include "cli/common/interrupt.h"
 #include "cli/common/scratch_dir.h"
 #include "cli/common/size.h"
@@ -179,25 +180,6 @@ int ping(Options& options) {
   return result ? print_result(options, *result) : kFine;
 }
 
-int fail(const Options& options, const CallError& error) {
-  if (options.json)
-    fmt::print("{}\n", json{{"ok", false}, {"error", error.to_json()}}.dump(
-                           2, ' ', false, json::error_handler_t::replace));
-  else
-    fmt::print(stderr, "nccl-net-diag ping: {}\n", error.what());
-  return error.exit_code();
-}
-
-int run(Options options) {
-  try {
-    return ping(options);
-  } catch (const CallError& error) {
-    return fail(options, error);
-  } catch (const std::exception& error) {
-    return fail(options, CallError(kNotExamined, "failed", error.what()));
-  }
-}
-
 }  // namespace
 
 void add_ping(CLI::App& app, int& exit_code) {
@@ -249,7 +231,7 @@ void add_ping(CLI::App& app, int& exit_code) {
   command->add_flag("--quiet", options->quiet, "no progress on stderr");
   command->callback([options, listen, &exit_code] {
     options->listening = listen->count() > 0;
-    exit_code = run(*options);
+    exit_code = guarded("ping", options->json, [&] { return ping(*options); });
   });
 }
 

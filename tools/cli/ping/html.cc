@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/common/text_table.h"
 #include "cli/ping/text.h"
 
 namespace nnd::cli {
@@ -50,17 +51,6 @@ std::string escaped(std::string_view text) {
     }
   }
   return out;
-}
-
-std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
-
-template <typename T>
-std::string or_dash(const std::optional<T>& value) {
-  return value ? fmt::format("{}", *value) : "-";
-}
-
-std::string rounded(const std::optional<double>& value) {
-  return value ? fmt::format("{:.1f}", *value) : "-";
 }
 
 std::string row(const std::vector<std::string>& cells, const char* tag = "td") {

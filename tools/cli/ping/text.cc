@@ -15,17 +15,6 @@ namespace {
 // With its host: there may be more than two.
 std::string name_of(const PairEnd& end) { return fmt::format("{}/{}", end.host, end.port_name()); }
 
-std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
-
-template <typename T>
-std::string or_dash(const std::optional<T>& value) {
-  return value ? fmt::format("{}", *value) : "-";
-}
-
-std::string rounded(const std::optional<double>& value) {
-  return value ? fmt::format("{:.1f}", *value) : "-";
-}
-
 std::string size_text(std::size_t bytes) {
   if (bytes >= 1U << 20U && bytes % (1U << 20U) == 0) return fmt::format("{}M", bytes >> 20U);
   if (bytes >= 1U << 10U && bytes % (1U << 10U) == 0) return fmt::format("{}K", bytes >> 10U);
@@ -157,6 +146,10 @@ void environment_part(const std::vector<HostDescription>& hosts, std::string& ou
 }
 
 }  // namespace
+
+std::string rounded(const std::optional<double>& value) {
+  return value ? fmt::format("{:.1f}", *value) : "-";
+}
 
 std::string ping_cell(const PairResult& pair) {
   if (pair.reachable()) return "ok";

@@ -1,6 +1,7 @@
 // A ping's result for a terminal.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "cli/ping/result.h"
@@ -13,5 +14,7 @@ std::string render_ping(const PingResult& result);
 std::string ping_line(const PairResult& pair);
 // "ok", "110", "refused", "silent", "failed": for a grid.
 std::string ping_cell(const PairResult& pair);
+// One digit behind the point, or a dash.
+std::string rounded(const std::optional<double>& value);
 
 }  // namespace nnd::cli

@@ -19,6 +19,7 @@
 #include "cli/common/call_error.h"
 #include "cli/common/exit_code.h"
 #include "cli/common/find_nccl.h"
+#include "cli/common/guarded.h"
 #include "cli/common/interrupt.h"
 #include "cli/common/scratch_dir.h"
 #include "cli/exchange/token.h"
@@ -221,24 +222,6 @@ int rehearse(Options& options) {
   return exit_code_of(rehearsal);
 }
 
-int fail(const Options& options, const CallError& error) {
-  if (options.json)
-    fmt::print("{}\n", json{{"ok", false}, {"error", error.to_json()}}.dump(2));
-  else
-    fmt::print(stderr, "nccl-net-diag rehearse: {}\n", error.what());
-  return error.exit_code();
-}
-
-int run(Options options) {
-  try {
-    return rehearse(options);
-  } catch (const CallError& error) {
-    return fail(options, error);
-  } catch (const std::exception& error) {
-    return fail(options, CallError(kNotExamined, "failed", error.what()));
-  }
-}
-
 }  // namespace
 
 void add_rehearse(CLI::App& app, int& exit_code) {
@@ -287,7 +270,7 @@ void add_rehearse(CLI::App& app, int& exit_code) {
   command->add_flag("--quiet", options->quiet, "no progress on stderr");
   command->callback([options, nodes, &exit_code] {
     options->nodes_given = nodes->count() > 0;
-    exit_code = run(*options);
+    exit_code = guarded("rehearse", options->json, [&] { return rehearse(*options); });
   });
 }
 

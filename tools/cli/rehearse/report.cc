@@ -92,13 +92,6 @@ json path_json(const Path& path) {
   return out;
 }
 
-std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
-
-template <typename T>
-std::string or_dash(const std::optional<T>& value) {
-  return value ? fmt::format("{}", *value) : "-";
-}
-
 // "0-3,6"
 std::string number_list(const std::set<int>& numbers) {
   std::string out;
