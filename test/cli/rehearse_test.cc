@@ -243,6 +243,10 @@ TEST_CASE("a task whose HCA is refused says so with its exit code", "[launched]"
   CHECK(result["failures"].empty());
   CHECK(result["collectives"].size() == 1);
   REQUIRE(result["troubles"].size() == 2);
+  for (const auto& trouble : result["troubles"]) {
+    CHECK(trouble["proc"].is_string());
+    CHECK(trouble["mono_ns"] > 0);
+  }
   CHECK(result["troubles"][0]["ev"] == "policy.warn");
   CHECK(result["troubles"][1]["ev"] == "policy.refuse");
 }

@@ -92,6 +92,9 @@ const End* find_by_qps(const Connection& connection, const std::vector<End>& can
 Diagnosis diagnosis_of(const Event& event) {
   Diagnosis out;
   out.event = event.name;
+  out.proc = event.proc;
+  out.ts = event.ts;
+  out.mono_ns = event.mono_ns;
   out.severity = event.severity;
   out.conn = event.conn;
   out.failure = event.failure;

@@ -32,7 +32,9 @@ struct Transition {
 
 // What a process says is wrong: each event that is no info, and each word of the policy.
 struct Diagnosis {
-  std::string event;  // "qp.transition"
+  std::string event;     // "qp.transition"
+  std::string proc, ts;  // who says it, and when
+  std::uint64_t mono_ns = 0;
   Severity severity = Severity::kWarn;
   std::optional<std::uint64_t> conn, failure;  // failure: the same for all events of one failure
   std::optional<Direction> dir;

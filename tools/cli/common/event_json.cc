@@ -56,6 +56,9 @@ json to_json(const log::Link& link) { return {{"proc", link.proc}, {"listen", li
 
 json to_json(const log::Diagnosis& diagnosis) {
   json out{{"ev", diagnosis.event}, {"sev", nccl_net_diag::severity_name(diagnosis.severity)}};
+  put(out, "proc", diagnosis.proc);
+  put(out, "ts", diagnosis.ts);
+  if (diagnosis.mono_ns != 0) out["mono_ns"] = diagnosis.mono_ns;
   put(out, "conn", diagnosis.conn);
   put(out, "failure", diagnosis.failure);
   if (diagnosis.dir) out["dir"] = log::name_of(*diagnosis.dir);
@@ -112,6 +115,9 @@ log::Diagnosis diagnosis_from(const Fields& fields) {
   out.severity = severity == "info"   ? log::Severity::kInfo
                  : severity == "warn" ? log::Severity::kWarn
                                       : log::Severity::kError;
+  out.proc = fields.text_if("proc").value_or("");
+  out.ts = fields.text_if("ts").value_or("");
+  out.mono_ns = fields.number_if<std::uint64_t>("mono_ns").value_or(0);
   out.conn = fields.number_if<std::uint64_t>("conn");
   out.failure = fields.number_if<std::uint64_t>("failure");
   if (fields.text_if("dir")) out.dir = direction_from(fields);

@@ -70,7 +70,6 @@ json connection_json(const log::Process& process, std::uint64_t number,
 
 json trouble_json(const log::Process& process, const log::Diagnosis& diagnosis) {
   json out = to_json(diagnosis);
-  out["proc"] = process.proc;
   out["host"] = process.host;
   if (process.rank) out["rank"] = *process.rank;
   return out;
