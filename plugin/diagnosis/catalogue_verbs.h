@@ -136,7 +136,7 @@ inline constexpr Explanation kCqErrno{
     "and the number.",
     "The event's fields verb and errno.",
     "Look in the kernel's log (dmesg) of this node for the driver's reason.", EventId::kConnFail,
-    "The transport's connect returned 2 after 3 ms; ibv_create_cq failed with errno 22 (Invalid "
+    "The transport's connect returned 2 after 3 ms: ibv_create_cq failed with errno 22 (Invalid "
     "argument)."};
 
 inline constexpr Explanation kMr12{

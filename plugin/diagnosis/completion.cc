@@ -27,6 +27,8 @@ std::string what_failed(const FailedCompletion& seen) {
 
 }  // namespace
 
+bool is_flush(Cause cause) noexcept { return cause == Cause::kWc5; }
+
 bool explains(Cause broken, const FailedCompletion& seen) noexcept {
   const bool no_path = seen.status == kRetriesExceeded && seen.age_us < 0;
   switch (broken) {

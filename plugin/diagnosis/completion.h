@@ -25,6 +25,9 @@ struct FailedCompletion {
 // null: nothing. Where this completion follows from it, it has that cause.
 Diagnosis diagnose(const FailedCompletion& seen, const Diagnosis* earlier = nullptr);
 
+// The QP had failed before: not the first error.
+bool is_flush(Cause cause) noexcept;
+
 // Whether a completion that failed so follows from ends of which the pair's rules said this.
 bool explains(Cause broken, const FailedCompletion& seen) noexcept;
 

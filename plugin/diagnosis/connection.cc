@@ -18,26 +18,42 @@ bool may_be_pair(const FailedCall& seen) {
          (seen.verb.empty() || seen.verb == "ibv_modify_qp");
 }
 
+bool registers(const FailedCall& seen) { return seen.stage.starts_with("regMr"); }
+
 }  // namespace
+
+Diagnosis diagnose(const FailedVerb& seen) {
+  return by_default(verb_cause(seen.verb, seen.error, seen.locked),
+                    seen.verb + " failed with errno " + errno_text(seen.error) + '.');
+}
 
 Diagnosis diagnose(const FailedCall& seen, const Diagnosis* failure) {
   std::string sentence = returned(seen);
-  if (failure != nullptr)
-    return {failure->cause, sentence + ": " + failure->sentence, failure->remedy,
-            failure->evidence};
+  if (failure != nullptr) {
+    sentence += ": " + failure->sentence;
+    if (registers(seen)) sentence += " NCCL goes on without this registration where it can.";
+    return {failure->cause, sentence, failure->remedy, failure->evidence};
+  }
   if (!seen.verb.empty())
     sentence += "; " + seen.verb + " failed with errno " + errno_text(seen.verb_errno);
   else if (seen.wc_status != 0)
     sentence += "; a work request failed with completion status " + std::to_string(seen.wc_status);
   if (may_be_pair(seen) && seen.layers.differ())
     return by_default(Cause::kDevMixLl, sentence + "; " + seen.layers.text() + '.');
+  if (registers(seen) && seen.verb.empty())
+    return by_default(Cause::kGdrRegFail,
+                      sentence + ". NCCL goes on without this registration where it can.");
   const Cause cause = seen.wc_status != 0 ? status_cause(seen.wc_status)
                       : seen.verb.empty() ? result_cause(seen.rc)
                                           : verb_cause(seen.verb, seen.verb_errno, seen.locked);
   return by_default(cause, sentence + '.');
 }
 
-Diagnosis diagnose(const MissingPeer& seen) {
+Diagnosis diagnose(const RefusedCall& seen, const Diagnosis& refusal) {
+  return {refusal.cause, seen.stage + ": " + refusal.sentence, refusal.remedy, refusal.evidence};
+}
+
+Diagnosis diagnose(const MissingPeer& seen, const Diagnosis* failure) {
   const std::string age = std::to_string(seen.age_ns / 1'000'000) + " ms";
   std::string sentence;
   if (seen.abandoned) {
@@ -50,6 +66,9 @@ Diagnosis diagnose(const MissingPeer& seen) {
     sentence = seen.stage + " has not ended after " + age + ", and the policy's deadline is " +
                std::to_string(static_cast<long>(seen.deadline_sec * 1000)) + " ms; stage: " + where;
   }
+  if (failure != nullptr)
+    return {failure->cause, sentence + ": " + failure->sentence, failure->remedy,
+            failure->evidence};
   if (seen.layers.differ())
     return by_default(Cause::kDevMixLl, sentence + "; " + seen.layers.text() + '.');
   Diagnosis out = by_default(Cause::kHangConnect, sentence + '.');
@@ -57,12 +76,14 @@ Diagnosis diagnose(const MissingPeer& seen) {
   return out;
 }
 
-Diagnosis diagnose(const FailedInit& seen) {
-  return {Cause::kDevFallback,
-          "The transport's init returned " + std::to_string(seen.rc) +
-              (seen.verb.empty() ? "." : " after " + seen.verb + " failed."),
-          seen.network_refused ? "The policy keeps NCCL from going on to another transport."
-                               : "NCCL goes on to another transport; NCCL_DEBUG=INFO says why."};
+Diagnosis diagnose(const FailedInit& seen, const Diagnosis* refusal) {
+  const std::string sentence = "The transport's init returned " + std::to_string(seen.rc) +
+                               (seen.verb.empty() ? "" : " after " + seen.verb + " failed");
+  if (refusal != nullptr)
+    return {refusal->cause, sentence + ": " + refusal->sentence, refusal->remedy,
+            refusal->evidence};
+  return {Cause::kDevFallback, sentence + '.',
+          "NCCL goes on to another transport; NCCL_DEBUG=INFO says why."};
 }
 
 }  // namespace nnd::diagnosis

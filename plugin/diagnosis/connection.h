@@ -10,6 +10,14 @@
 
 namespace nnd::diagnosis {
 
+// A verb that failed inside a call, of which no event tells by itself.
+struct FailedVerb {
+  std::string verb;
+  int error = 0;
+  LockedMemory locked;
+};
+Diagnosis diagnose(const FailedVerb& seen);
+
 // A call into the transport that returned an error.
 struct FailedCall {
   std::string stage;  // "connect"
@@ -25,6 +33,12 @@ struct FailedCall {
 // failure: what was diagnosed when it happened, of which this call is the end; null: nothing was.
 Diagnosis diagnose(const FailedCall& seen, const Diagnosis* failure = nullptr);
 
+// A call that the transport never got, since the network is refused.
+struct RefusedCall {
+  std::string stage;
+};
+Diagnosis diagnose(const RefusedCall& seen, const Diagnosis& refusal);
+
 // NCCL waits, or has waited, for a peer: one that doesn't fit, as far as both ends are known, else
 // one that has not come.
 struct MissingPeer {
@@ -35,14 +49,14 @@ struct MissingPeer {
   int qp_state = -1;  // enum ibv_qp_state that its QPs came to; -1: none was made
   LinkLayers layers = {};
 };
-Diagnosis diagnose(const MissingPeer& seen);
+Diagnosis diagnose(const MissingPeer& seen, const Diagnosis* failure = nullptr);
 
 // The transport's init failed.
 struct FailedInit {
   int rc = 0;
-  std::string verb;              // that failed inside; empty: none
-  bool network_refused = false;  // NCCL may not go on to another transport
+  std::string verb = {};  // that failed inside; empty: none
 };
-Diagnosis diagnose(const FailedInit& seen);
+// refusal: for which NCCL may not go on to another transport; null: it does.
+Diagnosis diagnose(const FailedInit& seen, const Diagnosis* refusal = nullptr);
 
 }  // namespace nnd::diagnosis

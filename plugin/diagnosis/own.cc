@@ -22,6 +22,12 @@ Diagnosis diagnose(const WrongVariable& seen) {
   return out;
 }
 
+Diagnosis diagnose(const VerbsLibraryNotOpened& seen) {
+  return {Cause::kEnvWrong, "NCCL_NET_DIAG_VERBS_LIB could not be opened: " + seen.error + ".",
+          "Name a verbs library that the loader finds; until then calls go to the one that NCCL "
+          "opened."};
+}
+
 Diagnosis diagnose(const PolicyMistake& seen) {
   return {Cause::kPolicy, seen.text, "Correct the policy file."};
 }

@@ -27,6 +27,12 @@ struct WrongVariable {
 };
 Diagnosis diagnose(const WrongVariable& seen);
 
+// NCCL_NET_DIAG_VERBS_LIB
+struct VerbsLibraryNotOpened {
+  std::string error;
+};
+Diagnosis diagnose(const VerbsLibraryNotOpened& seen);
+
 struct PolicyMistake {
   std::string text;  // "policy.toml:4: hca.bnod: unknown key; did you mean hca.bond?"
 };

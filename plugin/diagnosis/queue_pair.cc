@@ -13,13 +13,6 @@ bool about_reach(int error) noexcept {
   return error == ETIMEDOUT || error == ENETUNREACH || error == EHOSTUNREACH;
 }
 
-std::string what_nccl_does(const Retries& retries) {
-  if (retries.count <= 0) return "NCCL gives up now";
-  const std::string next = "NCCL will try again " + std::to_string(retries.count) + " times" +
-                           (retries.usual ? ", which takes a minute or more" : "");
-  return retries.version_known ? next : next + " (versions before 2.24 give up now)";
-}
-
 std::string what_failed(const FailedTransition& seen) {
   std::string out = seen.place + (seen.local.empty() ? "" : " " + seen.local) + ": QP " +
                     std::to_string(seen.qp) + " could not go from " + std::string(seen.from) +
@@ -80,6 +73,13 @@ bool explains(Cause broken, int error) noexcept {
   }
 }
 
+std::string what_nccl_does(const Retries& retries) {
+  if (retries.count <= 0) return "NCCL gives up now.";
+  return "NCCL will try again " + std::to_string(retries.count) + " times" +
+         (retries.usual ? ", which takes a minute or more" : "") +
+         (retries.version_known ? "." : " (versions before 2.24 give up now).");
+}
+
 Diagnosis diagnose(const FailedTransition& seen, const Diagnosis* broken) {
   Diagnosis out;
   const bool to_rtr = seen.to == "RTR";
@@ -91,8 +91,7 @@ Diagnosis diagnose(const FailedTransition& seen, const Diagnosis* broken) {
     out = plain(seen);
     if (to_rtr) judge_ends(seen, out);
   }
-  out.sentence = what_failed(seen) + (out.evidence.empty() ? "" : "; " + out.evidence) + ". " +
-                 what_nccl_does(seen.retries) + ".";
+  out.sentence = what_failed(seen) + (out.evidence.empty() ? "" : "; " + out.evidence) + '.';
   return out;
 }
 

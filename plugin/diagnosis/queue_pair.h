@@ -20,13 +20,6 @@ enum class Reach : std::uint8_t {
   kLocal             // the remote GID is one of this node's own
 };
 
-// What NCCL does after this failure.
-struct Retries {
-  long count = 0;             // how often it repeats the call; 0: it gives up
-  bool usual = true;          // in number and time
-  bool version_known = true;  // false: a release before 2.24 gives up
-};
-
 struct FailedTransition {
   std::string place;   // "mlx5_0:1"
   std::string local;   // address of the local GID: "10.0.1.2"; empty: not known
@@ -42,12 +35,19 @@ struct FailedTransition {
   bool families_differ = false;  // by the GIDs alone, where `reach` is not known
   bool link_local = false;       // the local GID, likewise
   LinkLayers layers = {};
-  Retries retries = {};
 };
 
 // broken: what the pair's rules said of the two ends before the QP was moved; null: nothing. Where
 // that explains the errno, it is the cause.
 Diagnosis diagnose(const FailedTransition& seen, const Diagnosis* broken = nullptr);
+
+// What NCCL does after such a failure, for the event that tells it first.
+struct Retries {
+  long count = 0;             // how often it repeats the call; 0: it gives up
+  bool usual = true;          // in number and time
+  bool version_known = true;  // false: a release before 2.24 gives up
+};
+std::string what_nccl_does(const Retries& retries);  // "NCCL gives up now."
 
 // Whether ends that are so make a move to RTR fail like this.
 bool explains(Cause broken, int error) noexcept;

@@ -14,17 +14,19 @@ using record::Event;
 using record::EventId;
 using record::Severity;
 
-void emit_loaded(const policy::Loaded& loaded, Mode mode) {
+void emit_loaded(const policy::Loaded& loaded, Mode mode, std::uint32_t failure) {
   Event(EventId::kPolicyLoaded)
       .add("file", loaded.policy.source)
       .add("mode", policy::mode_text(mode))
       .emit();
-  for (const LoadError& error : loaded.errors)
+  for (const LoadError& error : loaded.errors) {
     Event(EventId::kPolicyLoaded, mode == Mode::kEnforce ? Severity::kError : Severity::kWarn)
         .add("file", error.file)
         .add("mode", policy::mode_text(mode))
-        .diagnose(diagnose(diagnosis::PolicyMistake{error.text()}))
+        .diagnose(diagnose(diagnosis::PolicyMistake{error.text()}), failure)
         .emit();
+    failure = 0;
+  }
 }
 
 void emit_verdicts(const std::vector<Verdict>& verdicts) {
@@ -38,7 +40,7 @@ void emit_verdicts(const std::vector<Verdict>& verdicts) {
     event.add("rule", verdict.rule).add("fact", verdict.diagnosis.sentence);
     event.array("remaining");
     for (const std::string& port : verdict.remaining) event.push(port);
-    event.end().diagnose(verdict.diagnosis).emit();
+    event.end().diagnose(verdict.diagnosis, verdict.failure).emit();
   }
 }
 

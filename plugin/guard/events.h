@@ -1,6 +1,7 @@
 // Verdicts and lint as events. Not for the data path.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "policy/lint.h"
@@ -9,8 +10,9 @@
 
 namespace nnd::guard {
 
-// policy.loaded; a warning for each error in the file.
-void emit_loaded(const policy::Loaded& loaded, policy::Mode mode);
+// policy.loaded; a warning for each error in the file, of which the first led to this failure (0:
+// to none).
+void emit_loaded(const policy::Loaded& loaded, policy::Mode mode, std::uint32_t failure);
 
 // policy.refuse (error) or policy.warn (warn, in observe mode info).
 void emit_verdicts(const std::vector<policy::Verdict>& verdicts);

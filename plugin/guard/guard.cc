@@ -35,7 +35,7 @@ struct InEffect {
 // Written once each and never freed: readers take no lock.
 std::atomic<const InEffect*> g_in_effect{nullptr};
 std::atomic<const policy::Judgement*> g_judgement{nullptr};
-std::atomic<const std::string*> g_refusal{nullptr};
+std::atomic<const state::Failure*> g_refusal{nullptr};
 
 context::ForkMutex& lock() {
   static context::Immortal<context::ForkMutex> instance;
@@ -60,12 +60,16 @@ policy::Loaded load(const config::Settings& settings) {
   return {};
 }
 
-// The first reason stays: the others may follow from it.
-void refuse_network(const std::string& why) {
-  if (g_refusal.load() != nullptr) return;
-  const auto* const sentence = new std::string("the network is refused (mode enforce): " + why);
-  const std::string* none = nullptr;
-  if (!g_refusal.compare_exchange_strong(none, sentence)) delete sentence;
+// The first reason stays: the others may follow from it. The number of the failure that this is; 0:
+// there was one.
+std::uint32_t refuse_network(diagnosis::Diagnosis why) {
+  if (g_refusal.load() != nullptr) return 0;
+  why.sentence = "the network is refused (mode enforce): " + why.sentence;
+  const auto* const failure = new state::Failure(state::begin_failure({}, std::move(why)));
+  const state::Failure* none = nullptr;
+  if (g_refusal.compare_exchange_strong(none, failure)) return failure->number;
+  delete failure;
+  return 0;
 }
 
 // The rule that keeps a port from NCCL, with the fact that broke it; empty: it is not kept.
@@ -92,9 +96,13 @@ void start(const config::Settings& settings) {
   now->mode = policy::effective_mode(loaded.policy, settings);
   now->rules = loaded.policy.for_host(host_name());
   g_in_effect.store(now, std::memory_order_release);
-  emit_loaded(loaded, now->mode);
-  if (now->mode == policy::Mode::kEnforce && !loaded.errors.empty())
-    refuse_network("the policy file is wrong: " + loaded.errors.front().text());
+  std::uint32_t failure = 0;
+  if (now->mode == policy::Mode::kEnforce && !loaded.errors.empty()) {
+    diagnosis::Diagnosis wrong = diagnose(diagnosis::PolicyMistake{loaded.errors.front().text()});
+    wrong.sentence = "the policy file is wrong: " + wrong.sentence;
+    failure = refuse_network(std::move(wrong));
+  }
+  emit_loaded(loaded, now->mode, failure);
 }
 
 const policy::Policy& rules() { return in_effect().rules; }
@@ -103,10 +111,11 @@ policy::Mode mode() { return in_effect().mode; }
 void judge(facts::Node node, const facts::Environment& environment) {
   const std::lock_guard guard(lock());
   if (g_judgement.load() != nullptr) return;
-  const auto* const judgement = new policy::Judgement(
+  auto* const judgement = new policy::Judgement(
       policy::judge_node(node, in_effect().rules, in_effect().mode, host_name()));
   // A file that is wrong or a redirection that is not in place was told when it was found.
-  if (judgement->network_refused) refuse_network(judgement->network_refused->sentence);
+  if (auto& refused = judgement->network_refused)
+    judgement->verdicts[refused->verdict].failure = refuse_network(refused->diagnosis);
   std::vector<policy::Lint> lint = policy::lint_environment(node, environment);
   std::erase_if(lint, told_at_load);
   facts::emit_facts(node, [judgement](std::string_view device, unsigned port) {
@@ -133,17 +142,17 @@ void judge_gdr(std::string_view device, const facts::GdrState& state) {
 
 void cannot_enforce(const std::string& why) {
   if (mode() != policy::Mode::kEnforce || g_refusal.load() != nullptr) return;
-  refuse_network("the policy can't be enforced: " + why);
+  const diagnosis::Diagnosis found = diagnose(diagnosis::CannotEnforce{why});
+  const std::uint32_t failure = refuse_network(found);
   record::Event(record::EventId::kPolicyRefuse, record::Severity::kError)
       .add("rule", "mode")
       .add("fact", why)
-      .diagnose(diagnose(diagnosis::CannotEnforce{why}))
+      .diagnose(found, failure)
       .emit();
 }
 
-const char* network_refusal() noexcept {
-  const std::string* const sentence = g_refusal.load(std::memory_order_acquire);
-  return sentence != nullptr ? sentence->c_str() : nullptr;
+const state::Failure* network_refusal() noexcept {
+  return g_refusal.load(std::memory_order_acquire);
 }
 
 bool refuses_at_init() noexcept {

@@ -9,6 +9,7 @@
 #include "config/settings.h"
 #include "facts/node.h"
 #include "policy/policy.h"
+#include "state/failure.h"
 
 namespace nnd::guard {
 
@@ -31,9 +32,9 @@ void judge_gdr(std::string_view device, const facts::GdrState& state);
 // What makes enforcement impossible, as one clause. In the modes observe and warn nothing.
 void cannot_enforce(const std::string& why);
 
-// Null, or the sentence with which whoever uses the network is to fail (enforce only). It lives as
+// Null, or the failure with which whoever uses the network is to fail (enforce only). It lives as
 // long as the process.
-const char* network_refusal() noexcept;
+const state::Failure* network_refusal() noexcept;
 
 // Not only who uses the network fails then, but every communicator: [fallback] when = "init".
 bool refuses_at_init() noexcept;

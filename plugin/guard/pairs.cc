@@ -93,8 +93,7 @@ bool to_itself(const state::QpInfo& qp) {
 
 struct Told {
   context::ForkMutex mutex;
-  std::set<std::string> once;      // broken pairs, by connection
-  std::set<std::string> refusals;  // sentences, which callers point to
+  std::set<std::string> once;  // broken pairs, by connection
 };
 
 Told& told() {
@@ -123,7 +122,7 @@ void add_route(record::Event& event, const facts::SubnetVerdict& subnet) {
 }
 
 void emit(const state::QpInfo& qp, const policy::Verdict& verdict,
-          const facts::SubnetVerdict& subnet) {
+          const facts::SubnetVerdict& subnet, std::uint32_t failure) {
   using record::Severity;
   const bool refuse = verdict.decision == policy::Decision::kRefuse;
   record::Event event(refuse ? record::EventId::kPolicyRefuse : record::EventId::kPolicyWarn,
@@ -137,22 +136,31 @@ void emit(const state::QpInfo& qp, const policy::Verdict& verdict,
   add_route(event, subnet);
   event.add("rule", verdict.rule)
       .add("fact", verdict.diagnosis.sentence)
-      .diagnose(verdict.diagnosis)
+      .diagnose(verdict.diagnosis, failure)
       .emit();
 }
 
-bool refuse(const std::string& sentence) {
-  Told& all = told();
-  const std::lock_guard lock(all.mutex);
-  state::current().refusal = all.refusals.insert(sentence).first->c_str();
-  return false;
+state::Subject subject_of(const state::QpInfo& qp) {
+  return {qp.conn.id, fmt::format("{}:{}", qp.device, qp.port),
+          context::gid_zero(qp.remote_gid) ? "" : facts::gid_address(qp.remote_gid).text()};
+}
+
+// What this connection's refused pair was told as, for its other QPs.
+void refuse_again(const state::QpInfo& qp, const diagnosis::Diagnosis& broken) {
+  if (const auto known = state::failure_of(qp.conn.id))
+    state::adopt_failure(known->number, qp.conn.id);
+  else
+    state::begin_failure(subject_of(qp), broken);
 }
 
 }  // namespace
 
 bool may_pair(const state::QpInfo& qp) {
   // The path of those whom the placeholder doesn't reach: GIN, a communicator without us.
-  if (const char* refusal = network_refusal()) return refuse(refusal);
+  if (const state::Failure* const refusal = network_refusal()) {
+    state::adopt_failure(refusal->number, qp.conn.id);
+    return false;
+  }
   const facts::Node& node = facts::current_node();
   const facts::Port* port = node.find(qp.device, qp.port);
   if (port == nullptr || to_itself(qp)) return true;
@@ -166,11 +174,15 @@ bool may_pair(const state::QpInfo& qp) {
     const std::lock_guard lock(told().mutex);
     first = told().once.insert(key_of(qp)).second;
   }
-  if (first)
-    for (const policy::Verdict& verdict : judged.verdicts) emit(qp, verdict, judged.subnet);
-  if (!judged.refused) return true;
-  const diagnosis::Diagnosis& broken = judged.verdicts[*judged.refused].diagnosis;
-  return refuse(broken.sentence + ' ' + broken.remedy);
+  for (std::size_t i = 0; first && i < judged.verdicts.size(); ++i) {
+    const diagnosis::Diagnosis& broken = judged.verdicts[i].diagnosis;
+    const state::Failure failure = judged.refused == i
+                                       ? state::begin_failure(subject_of(qp), broken)
+                                       : state::begin_suspicion(subject_of(qp), broken);
+    emit(qp, judged.verdicts[i], judged.subnet, failure.number);
+  }
+  if (judged.refused && !first) refuse_again(qp, judged.verdicts[*judged.refused].diagnosis);
+  return !judged.refused;
 }
 
 }  // namespace nnd::guard

@@ -1,15 +1,16 @@
 #include "net/conn_events.h"
 
-#include <cerrno>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "context/clock.h"
-#include "context/errno_text.h"
-#include "facts/node.h"
+#include "diagnosis/connection.h"
 #include "net/devices.h"
 #include "net/requests.h"
 #include "record/fields.h"
+#include "record/recorder.h"
+#include "state/failure.h"
 
 namespace nnd::net {
 
@@ -34,73 +35,47 @@ void add_outcome(Event& e, const Outcome& outcome) {
   if (outcome.wc_status != 0) e.object("wc").add("status", outcome.wc_status).end();
 }
 
-std::string failure_sentence(std::string_view stage, const Outcome& outcome, std::uint64_t age_ns) {
-  if (outcome.refusal != nullptr) return std::string(stage) + ": " + outcome.refusal;
-  std::string s = "The transport's ";
-  s += stage;
-  s += " returned " + std::to_string(static_cast<int>(outcome.rc)) + " after " +
-       std::to_string(age_ns / 1'000'000) + " ms";
-  if (outcome.verb != nullptr)
-    s += std::string("; ") + outcome.verb + " failed with errno " +
-         context::errno_text(outcome.verb_errno);
-  else if (outcome.wc_status != 0)
-    s += "; a work request failed with completion status " + std::to_string(outcome.wc_status);
-  return s;
-}
-
-// The failure catalogue's id for a call that failed. Where the catalogue knows none: what is known,
-// the verb's kind and errno, or NCCL's own result (RC-2 is ncclSystemError). Nobody is accused.
-std::string cause_of(const Outcome& outcome) {
-  if (outcome.refusal != nullptr) return "POLICY";
-  if (outcome.wc_status != 0) return "WC-" + std::to_string(outcome.wc_status);
-  if (outcome.verb == nullptr) return "RC-" + std::to_string(static_cast<int>(outcome.rc));
-  const std::string_view verb = outcome.verb;
-  const auto has = [&](std::string_view part) { return verb.find(part) != verb.npos; };
-  const std::string number = std::to_string(outcome.verb_errno);
-  const bool holds_memory = has("create_cq") || has("create_qp") || has("reg_");
-  if (outcome.verb_errno == ENOMEM && holds_memory)
-    return std::string(nccl_net_diag::cause_id(diagnosis::out_of_memory(facts::locked_memory())));
-  return (has("_qp")     ? "QP-"
-          : has("cq")    ? "CQ-"
-          : has("reg_")  ? "MR-"
-          : has("post_") ? "POST-"
-                         : "VERBS-") +
-         number;
-}
-
 // A connection that NCCL doesn't make, whose ends are of different link layers as far as both are
 // known: from 2.19 NCCL refuses such a pair by itself, and only its log says so.
-struct LinkLayers {
-  LinkLayers(int api, const state::About& about)
-      : local(about.peer_link_layer != 0 ? port_of(api, about.dev).link_layer : 0),
-        peer(about.peer_link_layer) {}
-  bool differ() const { return local != 0 && peer != 0 && local != peer; }
-  std::string text() const {
-    return std::string("; the port here is ") + facts::link_layer_text(local) +
-           ", the one that the peer listens on " + facts::link_layer_text(peer);
-  }
+diagnosis::LinkLayers layers_of(int api, const state::About& about) {
+  if (about.peer_link_layer == 0) return {};
+  return {port_of(api, about.dev).link_layer, about.peer_link_layer};
+}
 
-  static constexpr const char* kCause = "DEV-MIXLL";
-  static constexpr const char* kFix = "Select HCAs of one link layer with NCCL_IB_HCA.";
-  int local;
-  int peer;
-};
+diagnosis::FailedCall evidence(int api, const state::About& about, std::string_view stage,
+                               const Outcome& outcome, std::uint64_t age_ns) {
+  diagnosis::FailedCall seen;
+  seen.stage = stage;
+  seen.rc = static_cast<int>(outcome.rc);
+  seen.age_ns = age_ns;
+  if (outcome.verb != nullptr) seen.verb = outcome.verb;
+  seen.verb_errno = outcome.verb_errno;
+  seen.wc_status = outcome.wc_status;
+  seen.layers = layers_of(api, about);
+  return seen;
+}
 
-// NCCL waits, or has waited, for a peer: one that doesn't fit, as far as both ends are known, else
-// one that has not come. What the event said.
-std::string blame_missing_peer(Event& e, const LinkLayers& layers, std::string sentence,
-                               const char* fix) {
-  if (layers.differ()) sentence += layers.text();
-  e.blame(layers.differ() ? LinkLayers::kCause : "HANG-CONNECT", sentence,
-          layers.differ() ? LinkLayers::kFix : fix);
-  return sentence;
+// The event of the last of a failure. What was diagnosed when it happened, if anything was, has its
+// number already.
+void end_with(Event& e, const state::About& about, const std::optional<state::Failure>& known,
+              const diagnosis::Diagnosis& said, bool error) {
+  const std::uint32_t number =
+      known ? known->number : state::begin_failure({about.id, {}, {}}, said).number;
+  e.diagnose(said, number);
+  if (!error) return e.emit();
+  e.emit_to_log();
+  record::nccl_warn(diagnosis::text(said));
+}
+
+const diagnosis::Diagnosis* diagnosis_of(const std::optional<state::Failure>& known) {
+  return known ? &known->diagnosis : nullptr;
 }
 
 }  // namespace
 
 Outcome Outcome::of(Result rc) noexcept {
   const state::Current& current = state::current();
-  return {rc, current.failed_verb, current.failed_errno, current.refusal, 0};
+  return {rc, current.failed_verb, current.failed_errno, 0};
 }
 
 void tell_listen(int api, const state::About& about, bool trailer, std::uint64_t dur_ns) {
@@ -119,6 +94,7 @@ void tell_ready(const Connection& c) {
   Event e(EventId::kConnReady);
   add_about(e, c.api, c.about);
   e.add("dur_us", to_us(c.ready_ns - c.opened_ns)).add("polls", c.polls).emit();
+  state::end_failure(c.about.id);  // whatever failed on the way: NCCL got over it
 }
 
 void tell_fail(int api, const state::About& about, std::string_view stage, const Outcome& outcome,
@@ -128,39 +104,33 @@ void tell_fail(int api, const state::About& about, std::string_view stage, const
   e.add("stage", stage);
   add_outcome(e, outcome);
   e.add("age_us", to_us(age_ns)).add("polls", polls);
-  const LinkLayers layers(api, about);
-  const std::string sentence = failure_sentence(stage, outcome, age_ns);
-  if ((stage == "connect" || stage == "accept") && outcome.may_be_pair() && layers.differ())
-    e.blame(LinkLayers::kCause, sentence + layers.text(), LinkLayers::kFix);
-  else if (outcome.refusal != nullptr)
-    e.blame(cause_of(outcome), sentence,
-            "The policy.* events of this process tell the rule and the remedy.");
-  else
-    e.blame(cause_of(outcome), sentence,
-            "The qp.* and port.* events of this connection tell which step failed; compare with "
-            "the peer's log (same link).");
-  e.emit();
+  auto known = state::failure_of_call(about.id);
+  if (!known) known = state::failure_of_device(device_name(api, about.dev));
+  end_with(e, about, known,
+           diagnose(evidence(api, about, stage, outcome, age_ns), diagnosis_of(known)), true);
 }
 
-std::string tell_late(int api, const state::About& about, std::string_view stage, int qp_state,
-                      double deadline_sec, std::uint64_t age_ns, std::uint64_t polls) {
-  const char* const where =
-      qp_state < 0   ? "no QP was made yet: the peer has not come or not answered"
-      : qp_state < 2 ? "QPs were made, the peer has not sent its own"
-                     : "QPs are ready, the peer has not said that its own are";
-  std::string sentence = std::string(stage) + " has not ended after " +
-                         std::to_string(age_ns / 1'000'000) + " ms, and the policy's deadline is " +
-                         std::to_string(static_cast<long>(deadline_sec * 1000)) +
-                         " ms; stage: " + where;
+void tell_refused(int api, const state::About& about, std::string_view stage,
+                  const state::Failure& refusal) {
+  Event e(EventId::kConnFail, Severity::kError);
+  add_about(e, api, about);
+  e.add("stage", stage).add("rc", static_cast<int>(Result::kSystemError));
+  e.add("age_us", 0.0).add("polls", 1);
+  end_with(e, about, refusal,
+           diagnose(diagnosis::RefusedCall{std::string(stage)}, refusal.diagnosis), true);
+}
+
+void tell_late(int api, const state::About& about, std::string_view stage, int qp_state,
+               double deadline_sec, std::uint64_t age_ns, std::uint64_t polls) {
   Event e(EventId::kConnFail, Severity::kError);
   add_about(e, api, about);
   e.add("stage", stage).add("age_us", to_us(age_ns)).add("polls", polls);
-  sentence = blame_missing_peer(
-      e, LinkLayers(api, about), std::move(sentence),
-      "Look for the peer in the logs of the other processes (same link): it never came, or "
-      "failed first. The policy's key is connect.deadline_sec.");
-  e.emit();
-  return sentence;
+  const auto known = state::failure_of_call(about.id);
+  end_with(e, about, known,
+           diagnose(diagnosis::MissingPeer{std::string(stage), age_ns, false, deadline_sec,
+                                           qp_state, layers_of(api, about)},
+                    diagnosis_of(known)),
+           true);
 }
 
 void tell_reg_fail(const Connection& c, std::string_view stage, const Outcome& outcome) {
@@ -168,11 +138,12 @@ void tell_reg_fail(const Connection& c, std::string_view stage, const Outcome& o
   add_about(e, c.api, c.about);
   e.add("stage", stage);
   add_outcome(e, outcome);
-  e.blame(outcome.verb != nullptr ? cause_of(outcome) : "GDR-REGFAIL",
-          failure_sentence(stage, outcome, context::mono_ns() - c.ready_ns),
-          "NCCL goes on without this registration where it can: through host memory, slower. The "
-          "mr.register events tell the memory's kind.");
-  e.emit();
+  // Of the call alone: what a live connection had before has nothing to do with it.
+  const auto known = state::failure_of_call(0);
+  end_with(e, {}, known,
+           diagnose(evidence(c.api, c.about, stage, outcome, context::mono_ns() - c.ready_ns),
+                    diagnosis_of(known)),
+           true);
 }
 
 void tell_abandoned(int api, const state::About& about, std::string_view stage,
@@ -180,12 +151,12 @@ void tell_abandoned(int api, const state::About& about, std::string_view stage,
   Event e(EventId::kConnFail, Severity::kWarn);
   add_about(e, api, about);
   e.add("stage", stage).add("abandoned", true).add("age_us", to_us(age_ns)).add("polls", polls);
-  blame_missing_peer(
-      e, LinkLayers(api, about),
-      "NCCL gave up on this connection after " + std::to_string(age_ns / 1'000'000) + " ms in " +
-          std::string(stage),
-      "Look for the peer in the logs of the other processes: it never came, or failed first.");
-  e.emit();
+  const auto known = state::failure_of(about.id);
+  end_with(e, about, known,
+           diagnose(diagnosis::MissingPeer{std::string(stage), age_ns, true, 0, -1,
+                                           layers_of(api, about)},
+                    diagnosis_of(known)),
+           false);
 }
 
 void tell_close(Connection& c, Result rc, std::uint64_t dur_ns) {

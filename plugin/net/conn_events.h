@@ -8,6 +8,7 @@
 #include "nccl_abi/common.h"
 #include "net/attempts.h"
 #include "net/connection.h"
+#include "state/failure.h"
 
 namespace nnd::net {
 
@@ -17,28 +18,25 @@ struct Outcome {
   nccl_abi::Result rc = nccl_abi::Result::kSuccess;
   const char* verb = nullptr;
   int verb_errno = 0;
-  const char* refusal = nullptr;  // the policy's sentence, where that is what failed
   int wc_status = 0;  // of the completion that made the transport's test fail; 0: none was seen
 
-  // What a peer that doesn't fit leads to: nothing but the transport's own result, or a QP that
-  // can't be moved.
-  bool may_be_pair() const noexcept {
-    return refusal == nullptr && wc_status == 0 &&
-           (verb == nullptr || std::string_view(verb) == "ibv_modify_qp");
-  }
   static Outcome of(nccl_abi::Result rc) noexcept;
 };
 
 void tell_listen(int api, const state::About& about, bool trailer, std::uint64_t dur_ns);
 void tell_open(int api, const state::About& about);
 void tell_ready(const Connection& c);
-// stage: the call that failed.
+// stage: the call that failed. These end with the sentence at WARN: the last that NCCL's logger
+// gets before the error is returned, so that ncclGetLastError has it.
 void tell_fail(int api, const state::About& about, std::string_view stage, const Outcome& outcome,
                std::uint64_t age_ns, std::uint64_t polls);
+// A call that the transport never gets, since the policy refuses the network.
+void tell_refused(int api, const state::About& about, std::string_view stage,
+                  const state::Failure& refusal);
 // A connect or accept that is over the policy's deadline. qp_state: what its QPs came to (enum
-// ibv_qp_state), -1 where it has none. The sentence, for NCCL's logger.
-std::string tell_late(int api, const state::About& about, std::string_view stage, int qp_state,
-                      double deadline_sec, std::uint64_t age_ns, std::uint64_t polls);
+// ibv_qp_state), -1 where it has none.
+void tell_late(int api, const state::About& about, std::string_view stage, int qp_state,
+               double deadline_sec, std::uint64_t age_ns, std::uint64_t polls);
 // A registration failed, which NCCL may do without.
 void tell_reg_fail(const Connection& c, std::string_view stage, const Outcome& outcome);
 // NCCL gave the attempt up.

@@ -9,10 +9,12 @@
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
 #include "context/quiet.h"
+#include "diagnosis/connection.h"
 #include "net/dependencies.h"
 #include "net/devices.h"
 #include "record/event.h"
 #include "record/recorder.h"
+#include "state/failure.h"
 
 namespace nnd::net {
 
@@ -34,12 +36,6 @@ Comms& comms() {
 
 bool pending(Result rc, void** comm) noexcept {
   return (rc == Result::kSuccess || rc == Result::kInProgress) && *comm == nullptr;
-}
-
-// The policy's sentence is the last that NCCL's logger gets before the error: ncclGetLastError has
-// it then.
-void say_refusal(Result rc, const Outcome& outcome) noexcept {
-  if (rc != Result::kSuccess && outcome.refusal != nullptr) record::nccl_warn(outcome.refusal);
 }
 
 // What verbs was told of the peer, in place of what the peer announced.
@@ -171,8 +167,8 @@ Result ConnectPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcep
     const std::shared_ptr<Attempt> a = attempt_;
     attempts().drop(handle_, *a);
     context::quietly([&] {
-      record::nccl_warn(tell_late(api_, a->about, "connect", a->qp_state, deadline_sec,
-                                  mono_ns() - a->began_ns, a->polls + 1));
+      tell_late(api_, a->about, "connect", a->qp_state, deadline_sec, mono_ns() - a->began_ns,
+                a->polls + 1);
     });
     return Result::kSystemError;
   }
@@ -192,7 +188,6 @@ Result ConnectPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcep
       tell_ready(*c);
     }
   });
-  say_refusal(rc, outcome);
   return rc;
 }
 
@@ -216,8 +211,8 @@ Result AcceptPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcept
     const double deadline_sec = dependencies().refusal.deadline_sec();
     if (!late(l.attempt_began_ns, deadline_sec)) return rc;
     context::quietly([&] {
-      record::nccl_warn(tell_late(l.api, l.attempt, "accept", l.attempt_qp_state, deadline_sec,
-                                  mono_ns() - l.attempt_began_ns, l.attempt_polls));
+      tell_late(l.api, l.attempt, "accept", l.attempt_qp_state, deadline_sec,
+                mono_ns() - l.attempt_began_ns, l.attempt_polls);
     });
     l.attempt_began_ns = 0;
     return Result::kSystemError;
@@ -237,7 +232,6 @@ Result AcceptPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcept
       tell_ready(*c);
     }
   });
-  say_refusal(rc, outcome);
   return rc;
 }
 
@@ -248,6 +242,7 @@ void closed(Connection& c, Result rc, std::uint64_t began_ns) noexcept {
     else if (c.attempt_began_ns != 0)
       tell_abandoned(c.api, c.attempt, "accept", mono_ns() - c.attempt_began_ns, c.attempt_polls);
   });
+  state::forget_connection(c.about.id);
   if (c.counters != nullptr) record::release_conn(c.counters);
   release_connection(&c);
 }
@@ -262,6 +257,8 @@ void failed(Connection& c, const char* stage, Result rc) noexcept {
   if (completion.conn == about.id && completion.holds()) {
     outcome.wc_status = completion.status;
     if (completion.peer_gid != context::Gid{}) about.peer_gid = completion.peer_gid;
+  } else if (completion.conn == about.id) {
+    state::end_failure(about.id);
   }
   completion = {};
   context::quietly(
@@ -296,12 +293,12 @@ void tell_comm_init(int api, void** ctx, std::uint64_t comm, const nccl_abi::Net
     if (config != nullptr) e.add("traffic_class", config->trafficClass);
     if (rc != Result::kSuccess) {
       const Outcome outcome = Outcome::of(rc);
-      std::string what = "The transport's init returned " + std::to_string(static_cast<int>(rc));
-      if (outcome.verb != nullptr) what += std::string(" after ") + outcome.verb + " failed";
-      e.blame("DEV-FALLBACK", what,
-              dependencies().refusal.sentence() != nullptr
-                  ? "The policy keeps NCCL from going on to another transport."
-                  : "NCCL goes on to another transport; NCCL_DEBUG=INFO says why.");
+      const state::Failure* const refusal = dependencies().refusal.failure();
+      const diagnosis::Diagnosis said = diagnose(
+          diagnosis::FailedInit{static_cast<int>(rc), outcome.verb != nullptr ? outcome.verb : ""},
+          refusal != nullptr ? &refusal->diagnosis : nullptr);
+      e.diagnose(said,
+                 refusal != nullptr ? refusal->number : state::begin_failure({}, said).number);
     }
     e.emit();
   });

@@ -10,16 +10,19 @@
 #include "context/gid.h"
 #include "inner/find.h"
 #include "nccl_abi/common.h"
+#include "state/failure.h"
 
 namespace nnd::net {
 
 // What the policy keeps from NCCL; by default nothing. Plain functions: asked at every connect.
 struct Refusal {
-  // The sentence with which whoever uses the network is to fail; null: the network may be used.
-  const char* (*sentence)() noexcept = []() noexcept -> const char* { return nullptr; };
+  // With which whoever uses the network is to fail; null: the network may be used.
+  const state::Failure* (*failure)() noexcept = []() noexcept -> const state::Failure* {
+    return nullptr;
+  };
   // Every communicator is to fail, whether or not it uses the network.
   bool (*at_init)() noexcept = []() noexcept { return false; };
-  // How many devices the transport has: with the sentence asked for afterwards.
+  // How many devices the transport has: with the failure asked for afterwards.
   void (*counted)(int ndev) noexcept = [](int) noexcept {};
   // Seconds after which a connection that isn't ready is an error; 0: never.
   double (*deadline_sec)() noexcept = []() noexcept { return 0.0; };

@@ -98,6 +98,13 @@ PortFacts port_of(int api, int index) {
   return dependencies().port(name, nccl_port).value_or(PortFacts{});
 }
 
+std::string device_name(int api, int index) {
+  Table& t = table();
+  const std::lock_guard guard(t.lock);
+  const auto found = t.devices.find({api, index});
+  return found != t.devices.end() ? found->second.name : "";
+}
+
 void add_net_device(record::Event& event, int api, int index) {
   Table& t = table();
   const std::lock_guard guard(t.lock);

@@ -79,6 +79,9 @@ Device to_device(int index, const Properties& p) {
   return d;
 }
 
+// As getProperties told it; empty: it was not asked.
+std::string device_name(int api, int index);
+
 // Emits net.device when the device is new, or another one has its index. Thread-safe.
 void learn_device(int api, Device device);
 // Adds "dev" {index, name, port, pci, speed_mbps} with what is known of it. Thread-safe.

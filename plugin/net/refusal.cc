@@ -2,9 +2,9 @@
 
 #include <atomic>
 
+#include "context/quiet.h"
 #include "net/conn_events.h"
 #include "net/dependencies.h"
-#include "record/recorder.h"
 
 namespace nnd::net {
 
@@ -17,7 +17,7 @@ std::atomic<int> g_told{-1};  // devices that NCCL was told of; -1: none of ours
 
 }  // namespace
 
-bool network_refused() noexcept { return dependencies().refusal.sentence() != nullptr; }
+bool network_refused() noexcept { return dependencies().refusal.failure() != nullptr; }
 
 Result admit_devices(Result rc, int* ndev) noexcept {
   if (rc == Result::kSuccess) dependencies().refusal.counted(*ndev);
@@ -41,17 +41,11 @@ DeviceKind kind_of(int dev) noexcept {
 }
 
 Result refuse(int api, const char* stage, int dev) noexcept {
-  const char* const sentence = dependencies().refusal.sentence();
-  try {
+  context::quietly([&] {
     state::About about;
     about.dev = dev;
-    Outcome outcome;
-    outcome.rc = Result::kSystemError;
-    outcome.refusal = sentence;
-    tell_fail(api, about, stage, outcome, 0, 1);
-  } catch (...) {  // no memory for the event: NCCL's logger needs none
-  }
-  record::nccl_warn(sentence);
+    tell_refused(api, about, stage, *dependencies().refusal.failure());
+  });
   return Result::kSystemError;
 }
 

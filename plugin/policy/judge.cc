@@ -139,17 +139,18 @@ class NodeJudge {
         out_.refused.push_back({candidate.hca->name, candidate.port->number});
         refused_some = true;
       }
-    for (const Verdict& verdict : out_.verdicts) {
+    for (std::size_t i = 0; i < out_.verdicts.size(); ++i) {
+      const Verdict& verdict = out_.verdicts[i];
       if (!verdict.device.empty() || verdict.decision != Decision::kRefuse) continue;
       if (!out_.network_refused)
-        out_.network_refused = verdict.diagnosis;
+        out_.network_refused = {verdict.diagnosis, i};
       else
-        out_.network_refused->sentence += ' ' + verdict.diagnosis.sentence;
+        out_.network_refused->diagnosis.sentence += ' ' + verdict.diagnosis.sentence;
     }
     if (!out_.remaining.empty() || !refused_some || out_.network_refused) return;
-    out_.network_refused = out_.verdicts.front().diagnosis;
-    out_.network_refused->sentence =
-        "The policy refuses every HCA of this node: " + out_.network_refused->sentence;
+    out_.network_refused = {out_.verdicts.front().diagnosis, 0};
+    std::string& sentence = out_.network_refused->diagnosis.sentence;
+    sentence = "The policy refuses every HCA of this node: " + sentence;
   }
 
   const Node& node_;

@@ -1,6 +1,7 @@
 // What came out of judging: one verdict per broken rule, with the fact that broke it. Plain data.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@ struct Verdict {
   std::string device = {};  // empty: the node as a whole
   unsigned port = 0;        // 0: every port of the device
   Decision decision = Decision::kWarn;
+  std::uint32_t failure = 0;  // number of the failure that it led to; 0: none
   std::vector<std::string> remaining =
       {};  // "mlx5_0:1": what is left when every denial is enforced
 };
@@ -34,8 +36,12 @@ struct Judgement {
   // Ports to be kept from NCCL: empty unless the mode is enforce.
   std::vector<Refusal> refused;
   std::vector<std::string> remaining;
-  // Enforce only: whoever uses the network fails with this.
-  std::optional<diagnosis::Diagnosis> network_refused;
+  // Enforce only: whoever uses the network fails with this, for that verdict's reason.
+  struct NetworkRefused {
+    diagnosis::Diagnosis diagnosis;
+    std::size_t verdict = 0;
+  };
+  std::optional<NetworkRefused> network_refused;
 
   bool refuses(std::string_view device, unsigned port) const;
 };

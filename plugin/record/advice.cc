@@ -5,23 +5,24 @@
 #include <cstring>
 
 #include "record/pack.h"
+#include "state/failure.h"
 
 namespace nnd::record {
 
 namespace {
 
-constexpr std::size_t kCauses = 96;  // the failure catalogue has about as many
+constexpr std::size_t kCauses = nccl_net_diag::kCauses.size();
 constexpr std::size_t kLines = 512;  // lines a process gives to NCCL's logger at most
 constexpr std::size_t kNameBytes = 32;
 
-struct Cause {
+struct CauseCount {
   std::atomic<std::uint64_t> key{0};  // hash of the name; 0: free
   std::atomic<bool> named{false};
   char name[kNameBytes] = {};
   std::atomic<std::uint64_t> count{0};
 };
 
-constinit Cause g_causes[kCauses];
+constinit CauseCount g_causes[kCauses];
 constinit std::atomic<std::uint64_t> g_seen[kLines] = {};
 constinit std::atomic<std::uint64_t> g_held_back{0};
 
@@ -32,7 +33,7 @@ std::uint64_t hash(std::string_view text, std::uint64_t seed) {
 }
 
 void count(std::string_view cause, std::uint64_t key) {
-  for (Cause& slot : g_causes) {
+  for (CauseCount& slot : g_causes) {
     std::uint64_t found = slot.key.load(std::memory_order_acquire);
     if (found == 0 && slot.key.compare_exchange_strong(found, key)) {
       std::memcpy(slot.name, cause.data(), std::min(cause.size(), kNameBytes - 1));
@@ -66,15 +67,33 @@ bool first_of_cause(std::string_view cause, std::uint64_t subject) noexcept {
 
 void add_causes(Pack& fields) {
   fields.open("causes", false);
-  for (const Cause& slot : g_causes)
+  for (const CauseCount& slot : g_causes)
     if (slot.named.load(std::memory_order_acquire))
       fields.add_unsigned(slot.name, slot.count.load(std::memory_order_relaxed));
   fields.end();
   fields.add_unsigned("advice_held_back", g_held_back.load(std::memory_order_relaxed));
 }
 
+void add_failures(Pack& fields) {
+  constexpr std::size_t kListed = 32;
+  const state::FailureList failures = state::list_failures(kListed);
+  fields.open("failures", true);
+  for (const state::Listed& one : failures.first) {
+    fields.push_object();
+    fields.add_unsigned("failure", one.failure.number);
+    fields.add("cause", nccl_net_diag::cause_id(one.failure.diagnosis.cause));
+    fields.add_unsigned("events", one.events);
+    if (one.subject.conn != 0) fields.add_unsigned("conn", one.subject.conn);
+    if (!one.subject.device.empty()) fields.add("device", one.subject.device);
+    if (!one.subject.peer.empty()) fields.add("peer", one.subject.peer);
+    fields.end();
+  }
+  fields.end();
+  fields.add_unsigned("failures_total", failures.total);
+}
+
 void forget_causes() noexcept {
-  for (Cause& slot : g_causes) {
+  for (CauseCount& slot : g_causes) {
     if (slot.key.load(std::memory_order_relaxed) == 0) continue;
     slot.named.store(false, std::memory_order_relaxed);
     slot.count.store(0, std::memory_order_relaxed);

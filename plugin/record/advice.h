@@ -14,6 +14,8 @@ bool first_of_cause(std::string_view cause, std::uint64_t subject) noexcept;
 
 // Adds "causes": how often each was seen, and how many lines were held back.
 void add_causes(Pack& fields);
+// Adds "failures": those that events told of, the first 32, and how many there were.
+void add_failures(Pack& fields);
 void forget_causes() noexcept;
 
 }  // namespace nnd::record

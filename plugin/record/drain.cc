@@ -13,6 +13,7 @@
 
 #include "context/clock.h"
 #include "context/raw_clock.h"
+#include "diagnosis/own.h"
 #include "record/advice.h"
 #include "record/conn_table.h"
 #include "record/pack.h"
@@ -239,15 +240,11 @@ void Drain::report_losses(bool last) {
   fields.add_unsigned("dropped", total - reported_);
   fields.add_unsigned("total", total);
   add_losses(fields);
-  fields.add("cause", full_ ? std::string_view("LOG-LIMIT") : std::string_view("LOG-DROPPED"));
-  fields.add("msg", full_ ? fmt::format("the event log reached its limit of {} bytes; later events "
-                                        "are counted, not written",
-                                        target_.max_bytes)
-                          : fmt::format("{} events were not written", total - reported_));
-  fields.add("fix",
-             full_ ? "raise NCCL_NET_DIAG_MAX_MB or write fewer events (NCCL_NET_DIAG_EVENTS)"
-                   : "write fewer events (NCCL_NET_DIAG_EVENTS), or put the log on a faster or "
-                     "emptier disk (NCCL_NET_DIAG_FILE)");
+  const diagnosis::Diagnosis lost =
+      diagnosis::diagnose(diagnosis::LostEvents{total - reported_, full_ ? target_.max_bytes : 0});
+  fields.add("cause", nccl_net_diag::cause_id(lost.cause));
+  fields.add("msg", lost.sentence);
+  fields.add("fix", lost.remedy);
   if (!write_own(EventId::kLogDropped, Severity::kWarn, fields)) return;
   reported_ = total;
   reported_at_ = now;
@@ -263,6 +260,7 @@ bool Drain::write_summary() {
   fields.add_unsigned("log_bytes", sink_->total_bytes());
   fields.add_unsigned("dur_us", (context::mono_ns() - started_ns_) / 1000);
   add_causes(fields);
+  add_failures(fields);
   add_traffic(fields);
   if (const SummaryPart part = g_summary_part.load()) part(fields);
   return write_own(EventId::kSummary, Severity::kInfo, fields);

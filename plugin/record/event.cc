@@ -6,6 +6,7 @@
 #include "record/advice.h"
 #include "record/recorder.h"
 #include "record/submit.h"
+#include "state/failure.h"
 
 namespace nnd::record {
 
@@ -91,41 +92,37 @@ Event& Event::end() {
   return *this;
 }
 
-Event& Event::diagnose(const diagnosis::Diagnosis& diagnosis, std::uint32_t failure) {
-  return blame(nccl_net_diag::cause_id(diagnosis.cause), diagnosis.sentence, diagnosis.remedy,
-               failure);
+Event& Event::of_failure(nccl_net_diag::Cause cause, std::uint32_t failure) {
+  if (!enabled_) return *this;
+  pack_.add("cause", nccl_net_diag::cause_id(cause));
+  if (failure != 0) pack_.add_unsigned("failure", failure);
+  failure_ = failure;
+  return *this;
 }
 
-Event& Event::blame(std::string_view cause, std::string_view msg, std::string_view fix,
-                    std::uint32_t failure) {
+Event& Event::diagnose(const diagnosis::Diagnosis& diagnosis, std::uint32_t failure) {
   if (!enabled_) return *this;
-  pack_.add("cause", cause);
-  if (failure != 0) pack_.add_unsigned("failure", failure);
-  pack_.add("msg", msg);
-  pack_.add("fix", fix);
-  std::size_t at = 0;
-  const auto append = [&](std::string_view text) {
-    const std::size_t n = std::min(text.size(), sizeof(advice_) - 1 - at);
-    std::memcpy(advice_ + at, text.data(), n);
-    at += n;
-  };
-  append(cause);
-  cause_size_ = static_cast<std::uint32_t>(at);
-  append(": ");
-  append(msg);
-  if (!fix.empty()) {
-    if (!msg.empty() && msg.back() != '.') append(".");
-    append(" ");
-    append(fix);
-  }
-  advice_[at] = '\0';
+  of_failure(diagnosis.cause, failure);
+  pack_.add("msg", diagnosis.sentence);
+  pack_.add("fix", diagnosis.remedy);
+  const std::string advice = diagnosis::text(diagnosis);
+  const std::size_t size = std::min(advice.size(), sizeof(advice_) - 1);
+  std::memcpy(advice_, advice.data(), size);
+  advice_[size] = '\0';
+  cause_size_ = static_cast<std::uint32_t>(nccl_net_diag::cause_id(diagnosis.cause).size());
   return *this;
+}
+
+void Event::emit_to_log() {
+  if (!enabled_ || emitted_) return;
+  emitted_ = true;
+  submit(id_, severity_, pack_.finish());
+  if (failure_ != 0) state::count_event(failure_);
 }
 
 void Event::emit() {
   if (!enabled_ || emitted_) return;
-  emitted_ = true;
-  submit(id_, severity_, pack_.finish());
+  emit_to_log();
   if (severity_ != Severity::kInfo && cause_size_ != 0 &&
       first_of_cause({advice_, cause_size_}, subject_))
     nccl_info(advice_);

@@ -51,12 +51,14 @@ class Event {
   // A warn or error says its cause, one sentence with what was seen, and what to do; `failure`: the
   // number that all events of this failure have, 0: it is none.
   Event& diagnose(const diagnosis::Diagnosis& diagnosis, std::uint32_t failure = 0);
-  Event& blame(std::string_view cause, std::string_view msg, std::string_view fix,
-               std::uint32_t failure = 0);
+  // A later event of a failure whose sentence was told: cause and number.
+  Event& of_failure(nccl_net_diag::Cause cause, std::uint32_t failure);
 
   // Hands the event to the recorder (and, for warn and error, one INFO line to NCCL's logger).
   // Never blocks on the log: a full ring drops and counts.
   void emit();
+  // Without the line: NCCL's logger gets the sentence otherwise.
+  void emit_to_log();
 
   bool enabled() const { return enabled_; }
 
@@ -74,6 +76,7 @@ class Event {
   bool emitted_ = false;
   bool in_subject_ = false;       // inside "dev" or "peer"
   std::uint64_t subject_ = 0;     // hash of what tells devices and peers apart
+  std::uint32_t failure_ = 0;     // number of the failure that it belongs to; 0: none
   char advice_[768];              // "CAUSE: msg. fix", ends with 0
   std::uint32_t cause_size_ = 0;  // of the cause at the beginning of advice_; 0: nobody was blamed
   Pack pack_;

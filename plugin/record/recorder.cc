@@ -21,6 +21,7 @@
 #include "record/filter.h"
 #include "record/sigbus.h"
 #include "record/submit.h"
+#include "state/failure.h"
 
 namespace nnd::record {
 
@@ -190,6 +191,7 @@ void stop() {
     state->files.close();
   }
   forget_causes();
+  nnd::state::forget_failures();
   g_phase.store(Phase::kIdle);
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "context/fork_mutex.h"
+#include "diagnosis/own.h"
 #include "inner/nccl.h"
 #include "nccl_abi/releases.h"
 #include "record/event.h"
@@ -41,9 +42,7 @@ void tell_complaints(const config::Settings& settings) {
     Event e(EventId::kEnvLint, Severity::kWarn);
     e.add("variable", c.variable).add("value", c.value);
     if (!c.nearest.empty()) e.add("nearest", c.nearest);
-    e.blame("INC-ENV", c.variable + "=" + c.value + ": " + c.problem,
-            c.nearest.empty() ? "Correct it or take it out of the environment."
-                              : "Did you mean " + c.nearest + "?");
+    e.diagnose(diagnose(diagnosis::WrongVariable{c.variable, c.value, c.problem, c.nearest}));
     e.emit();
   }
 }
@@ -82,15 +81,9 @@ void tell_loaded(const inner::Found& found, int api, const std::string& verbs_pr
     e.push("RMA: NCCL " + nccl + " has none with a net plugin");
   e.end();
   if (!wraps)
-    e.blame("DEV-PLUGIN",
-            "No transport is wrapped: " + (found.why.empty() ? "none was found" : found.why),
-            "The job runs on NCCL's own transport; connections and requests are not seen here.");
+    e.diagnose(diagnose(diagnosis::NotWrapped{found.why}));
   else if (forgets)
-    e.blame("DEV-PLUGIN",
-            "NCCL " + nccl +
-                " forgets its net plugin when the last communicator is destroyed; the next "
-                "communicator then runs without it",
-            "Set NCCL_NET_PLUGIN_REF_COUNT=1 in the job's environment.");
+    e.diagnose(diagnose(diagnosis::ForgetsPlugin{nccl}));
   e.emit();
   tell_complaints(settings);
   if (!wraps) return;

@@ -53,8 +53,6 @@ struct Current {
   // Written by the verbs layer for whoever made the call: the last verb that failed inside it.
   const char* failed_verb = nullptr;
   int failed_errno = 0;
-  // The policy's sentence where it refused a pair inside this call; lives as long as the process.
-  const char* refusal = nullptr;
   int qp_state = -1;  // enum ibv_qp_state that a QP came to last inside this call; -1: none did
   // Of a QP that was moved inside this call: the remote GID, and the link layer behind it.
   context::Gid peer_gid{};
@@ -83,7 +81,7 @@ FailedCompletion& failed_completion() noexcept;
 class Scope {
  public:
   Scope(Call call, const About& conn, int ptr_type = 0) noexcept : saved_(current()) {
-    current() = Current{call, conn, ptr_type, nullptr, 0, nullptr, -1, {}, 0, 0};
+    current() = Current{call, conn, ptr_type, nullptr, 0, -1, {}, 0, 0};
   }
   ~Scope() { current() = saved_; }
   Scope(const Scope&) = delete;

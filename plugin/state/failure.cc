@@ -33,6 +33,7 @@ struct Table {
   std::uint32_t last = 0;
   std::map<std::uint32_t, Entry> entries;  // by number
   std::map<std::uint32_t, OfConnection> connections;
+  std::map<std::string, std::uint32_t> devices;
 };
 
 // So that who asks in a process where nothing failed takes no lock.
@@ -50,6 +51,12 @@ std::uint32_t add(Table& all, Entry entry) {
   all.entries.emplace(++all.last, std::move(entry));
   g_any.store(true, std::memory_order_release);
   return all.last;
+}
+
+OfConnection& of_connection(Table& all, std::uint32_t conn) {
+  if (all.connections.size() >= kKept && !all.connections.contains(conn))
+    all.connections.erase(all.connections.begin());
+  return all.connections[conn];
 }
 
 // Outside of a call nobody resets it.
@@ -83,8 +90,16 @@ Failure begin_failure(const Subject& subject, diagnosis::Diagnosis diagnosis, st
       known->second.suspicion = false;
       known->second.diagnosis = diagnosis;
     }
-    if (subject.conn != 0) all.connections[subject.conn].failure = number;
+    if (subject.conn != 0) of_connection(all, subject.conn).failure = number;
     note_for_call(number);
+    return Failure{number, std::move(diagnosis)};
+  });
+}
+
+Failure begin_device_failure(const std::string& device, diagnosis::Diagnosis diagnosis) {
+  return locked([&](Table& all) {
+    const std::uint32_t number = add(all, {diagnosis, {0, device, {}}});
+    all.devices[device] = number;
     return Failure{number, std::move(diagnosis)};
   });
 }
@@ -92,7 +107,7 @@ Failure begin_failure(const Subject& subject, diagnosis::Diagnosis diagnosis, st
 Failure begin_suspicion(const Subject& subject, diagnosis::Diagnosis diagnosis) {
   return locked([&](Table& all) {
     const std::uint32_t number = add(all, {diagnosis, subject, true});
-    if (subject.conn != 0) all.connections[subject.conn].suspicions.push_back(number);
+    if (subject.conn != 0) of_connection(all, subject.conn).suspicions.push_back(number);
     return Failure{number, std::move(diagnosis)};
   });
 }
@@ -102,7 +117,7 @@ void adopt_failure(std::uint32_t number, std::uint32_t conn) {
     const auto known = all.entries.find(number);
     if (known == all.entries.end()) return;
     known->second.suspicion = false;
-    if (conn != 0) all.connections[conn].failure = number;
+    if (conn != 0) of_connection(all, conn).failure = number;
     note_for_call(number);
   });
 }
@@ -120,6 +135,15 @@ std::optional<Failure> failure_of(std::uint32_t conn) {
     const auto known = all.connections.find(conn);
     if (known == all.connections.end()) return std::nullopt;
     return find(all, known->second.failure);
+  });
+}
+
+std::optional<Failure> failure_of_device(const std::string& device) {
+  if (device.empty() || !g_any.load(std::memory_order_acquire)) return std::nullopt;
+  return locked([&](const Table& all) -> std::optional<Failure> {
+    const auto known = all.devices.find(device);
+    if (known == all.devices.end()) return std::nullopt;
+    return find(all, known->second);
   });
 }
 
@@ -182,6 +206,7 @@ void forget_failures() noexcept {
   const std::lock_guard guard(all.mutex);
   all.entries.clear();
   all.connections.clear();
+  all.devices.clear();
   g_any.store(false, std::memory_order_release);
 }
 

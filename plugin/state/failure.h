@@ -30,6 +30,9 @@ struct Subject {
 // inside, failed with. `of`: the number of an earlier failure or suspicion that this belongs to.
 Failure begin_failure(const Subject& subject, diagnosis::Diagnosis diagnosis, std::uint32_t of = 0);
 
+// A device gave up, and whatever uses it fails with it.
+Failure begin_device_failure(const std::string& device, diagnosis::Diagnosis diagnosis);
+
 // The two ends of a connection break a rule. Nothing has failed; what fails later may follow from
 // it.
 Failure begin_suspicion(const Subject& subject, diagnosis::Diagnosis diagnosis);
@@ -40,6 +43,9 @@ void adopt_failure(std::uint32_t number, std::uint32_t conn);
 // What this thread's call failed with, else the connection. None: nothing that is known.
 std::optional<Failure> failure_of_call(std::uint32_t conn);
 std::optional<Failure> failure_of(std::uint32_t conn);
+
+// Of the device as a whole.
+std::optional<Failure> failure_of_device(const std::string& device);
 
 // A broken rule of the connection that fits; the oldest.
 using Fits = std::function<bool(const diagnosis::Diagnosis&)>;

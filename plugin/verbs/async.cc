@@ -1,7 +1,10 @@
 // Asynchronous events of devices, ports, QPs and CQs: the event port.event.
+#include "diagnosis/async.h"
+
 #include <string>
 
 #include "context/quiet.h"
+#include "state/failure.h"
 #include "verbs/fields.h"
 #include "verbs/gid.h"
 #include "verbs/handlers.h"
@@ -62,22 +65,20 @@ Severity severity_of(int event) noexcept {
   }
 }
 
-void blame(Event& event, int type, const std::string& place, const std::string& kind) {
-  if (type == IBV_EVENT_PORT_ERR)
-    event.blame("ASYNC-PORT", place + " went down.",
-                "Look at the cable, the transceiver and the switch port of this link; connections "
-                "on it fail unless it is back within their retry time.");
-  else if (type == IBV_EVENT_GID_CHANGE)
-    event.blame(
-        "GID-CHANGE",
-        "The GID table of " + place +
-            " changed; QPs that use a GID index whose address moved will fail.",
-        "Find what re-configures the interface's addresses (DHCP, NetworkManager, container "
-        "start and stop) and stop it while jobs run.");
-  else
-    event.blame("ASYNC-FATAL", place + " reported " + kind + ".",
-                "NCCL treats this as fatal. Look in the kernel's log (dmesg) of this node for the "
-                "driver's reason.");
+diagnosis::DeviceReport::Kind kind_of(int event) noexcept {
+  using Kind = diagnosis::DeviceReport::Kind;
+  return event == IBV_EVENT_PORT_ERR     ? Kind::kPortDown
+         : event == IBV_EVENT_GID_CHANGE ? Kind::kGidChange
+                                         : Kind::kFatal;
+}
+
+// A warning is no failure: whether something fails of it is to be seen. What no connection owns is
+// the device's.
+std::uint32_t failure_of(const diagnosis::Diagnosis& report, int type, std::uint32_t conn,
+                         const std::string& device) {
+  if (severity_of(type) != Severity::kError) return 0;
+  return conn != 0 ? state::begin_failure({conn, device, {}}, report).number
+                   : state::begin_device_failure(device, report).number;
 }
 
 void tell(const ibv_context* context, const ibv_async_event& seen) {
@@ -103,7 +104,11 @@ void tell(const ibv_context* context, const ibv_async_event& seen) {
   if (scope == Scope::kQp) event.object("qp").add("num", qp.num).end();
   if (port != 0) place += ":" + std::to_string(port);
   if (scope == Scope::kQp) place += " QP " + std::to_string(qp.num);
-  if (severity_of(type) != Severity::kInfo) blame(event, type, place, kind);
+  if (severity_of(type) != Severity::kInfo) {
+    const diagnosis::Diagnosis report =
+        diagnose(diagnosis::DeviceReport{kind_of(type), place, kind});
+    event.diagnose(report, failure_of(report, type, qp.conn.id, device_name(context)));
+  }
   event.emit();
 }
 

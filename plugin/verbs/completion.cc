@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <string>
 
 #include "context/quiet.h"
 #include "facts/counters.h"
 #include "verbs/clock.h"
+#include "verbs/failures.h"
 #include "verbs/fields.h"
 #include "verbs/gid.h"
 #include "verbs/names.h"
@@ -24,56 +24,6 @@ struct Story {
   std::uint64_t completed = 0;
   std::int64_t age_us = -1;  // since the last success; -1: there was none
 };
-
-const char* fix_of(int status, bool worked) noexcept {
-  switch (status) {
-    case IBV_WC_RETRY_EXC_ERR:
-      return worked
-                 ? "The path worked before: look for a link that flapped, a peer process or node "
-                   "that died, and the switch ports between the two. The side that reports isn't "
-                   "necessarily the faulty one: read the peer's log first."
-                 : "No work request ever completed on this QP: the path never existed. Compare "
-                   "GID, subnet, VLAN, MTU, traffic class and partition key of both ends, and "
-                   "test it with nccl-net-diag ping or ib_write_bw.";
-    case IBV_WC_LOC_PROT_ERR:
-      return "The HCA could not reach local memory: with GPU memory usually PCIe ACS or an IOMMU "
-             "that translates. Disable ACS, set iommu=pt; NCCL_NET_GDR_LEVEL=LOC shows whether "
-             "GPUDirect is the reason.";
-    case IBV_WC_WR_FLUSH_ERR:
-      return "A flush is a consequence: the QP had left its working state before. Look for the "
-             "first error of the peer, of the device, or of another QP of this connection.";
-    case IBV_WC_REM_INV_REQ_ERR:
-    case IBV_WC_REM_ACCESS_ERR:
-    case IBV_WC_REM_OP_ERR:
-      return "The peer's HCA refused the request: its memory registration is gone or doesn't allow "
-             "it. Look at the peer's log, and that all ranks run the same NCCL version.";
-    case IBV_WC_LOC_LEN_ERR:
-    case IBV_WC_LOC_QP_OP_ERR:
-      return "The message doesn't fit the QP: compare the MTU of both ends and the NCCL versions.";
-    case IBV_WC_RNR_RETRY_EXC_ERR:
-      return "The peer had no receive posted and NCCL's endless RNR retry wasn't in force: look at "
-             "the effective rnr_retry of this QP.";
-    default:
-      return "Look in the kernel's logs (dmesg) of both nodes for the drivers' reason.";
-  }
-}
-
-std::string sentence(const Story& story, const ibv_wc& wc) {
-  const state::QpInfo& qp = story.qp;
-  std::string text = qp.device;
-  if (qp.port != 0) text += ":" + std::to_string(qp.port);
-  if (!context::gid_zero(qp.local_gid)) text += " " + address_text(qp.local_gid);
-  text += ": QP " + std::to_string(wc.qp_num);
-  if (!context::gid_zero(qp.remote_gid)) text += " towards " + address_text(qp.remote_gid);
-  text += " failed with status " + std::to_string(static_cast<int>(wc.status)) + " " +
-          std::string(status_name(wc.status)) + ", vendor error " + std::to_string(wc.vendor_err);
-  char hex[16];
-  (void)std::snprintf(hex, sizeof hex, " (0x%x)", wc.vendor_err);
-  text += hex;
-  if (story.age_us < 0) return text + "; no work request ever completed on it.";
-  return text + "; it had worked: " + std::to_string(story.completed) +
-         " work requests completed, the last " + std::to_string(story.age_us / 1000) + " ms ago.";
-}
 
 // What the port has counted since this process began to use it.
 void add_counters(Event& event, const state::QpInfo& qp) {
@@ -107,9 +57,8 @@ void tell(const Story& story, const ibv_wc& wc) {
   if (worked) event.add("last_success_age_us", story.age_us);
   event.add("history", worked ? "worked, then died" : "never worked").end();
   add_counters(event, qp);
-  event.blame("WC-" + std::to_string(static_cast<int>(wc.status)), sentence(story, wc),
-              fix_of(wc.status, worked));
-  event.emit();
+  const state::Failure failure = fail_completion(qp, wc, story.completed, story.age_us);
+  event.diagnose(failure.diagnosis, failure.number).emit();
 }
 
 // Whether this failure is news. A flush is none after any error; an error is, even after a flush.

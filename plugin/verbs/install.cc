@@ -7,13 +7,14 @@
 
 #include "context/fork_mutex.h"
 #include "context/quiet.h"
+#include "diagnosis/own.h"
 #include "inner/find.h"
 #include "inner/module.h"
 #include "record/event.h"
 #include "verbs/devices.h"
 #include "verbs/library.h"
 #include "verbs/lookup.h"
-#include "verbs/qp_causes.h"
+#include "verbs/qp_retries.h"
 #include "verbs/slots.h"
 
 namespace nnd::verbs {
@@ -61,10 +62,7 @@ void forward_once(const std::string& library) {
   if (error.empty()) return;
   record::Event event(record::EventId::kEnvLint, record::Severity::kWarn);
   event.add("variable", "NCCL_NET_DIAG_VERBS_LIB").add("value", library);
-  event.blame(
-      "INC-ENV", "NCCL_NET_DIAG_VERBS_LIB could not be opened: " + error + ".",
-      "Name a verbs library that the loader finds; until then calls go to the one that NCCL "
-      "opened.");
+  event.diagnose(diagnose(diagnosis::VerbsLibraryNotOpened{error}));
   event.emit();
 }
 

@@ -1,12 +1,13 @@
 // Memory registrations: the event mr.register.
-#include <sys/resource.h>
+#include "diagnosis/memory.h"
 
 #include <cerrno>
-#include <cstdio>
 #include <string>
 
 #include "context/errno_text.h"
 #include "context/quiet.h"
+#include "facts/node.h"
+#include "state/failure.h"
 #include "verbs/clock.h"
 #include "verbs/fields.h"
 #include "verbs/handlers.h"
@@ -20,9 +21,8 @@ using record::EventId;
 using record::Severity;
 
 constexpr int kNcclPtrCuda = 2;  // NCCL_PTR_CUDA, net API v6 to v12
-constexpr unsigned kCapIpcLock = 14;
 
-enum class Kind : std::uint8_t { kHost, kPeermem, kDmabuf };
+using Kind = diagnosis::MemoryKind;
 
 struct Registration {
   const char* verb;
@@ -38,53 +38,6 @@ Kind kind_of_plain() noexcept {
                                                                          : Kind::kHost;
 }
 
-const char* name_of(Kind kind) noexcept {
-  switch (kind) {
-    case Kind::kPeermem:
-      return "peermem";
-    case Kind::kDmabuf:
-      return "dmabuf";
-    default:
-      return "host";
-  }
-}
-
-bool may_lock_any_amount() {
-  std::FILE* status = std::fopen("/proc/self/status", "re");
-  if (status == nullptr) return false;
-  char line[256];
-  unsigned long long effective = 0;
-  while (std::fgets(line, sizeof line, status) != nullptr)
-    if (std::sscanf(line, "CapEff: %llx", &effective) == 1) break;
-  (void)std::fclose(status);
-  return (effective >> kCapIpcLock & 1U) != 0;
-}
-
-void blame(Event& event, const Registration& asked, const std::string& device, int error) {
-  const std::string what = device + ": registering " + std::to_string(asked.length) + " bytes of " +
-                           name_of(asked.kind) + " memory failed in " + asked.verb + ": errno " +
-                           context::errno_text(error);
-  rlimit limit{};
-  if (error == ENOMEM && asked.kind == Kind::kHost && ::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 &&
-      limit.rlim_cur != RLIM_INFINITY && !may_lock_any_amount()) {
-    event.blame("LIM-MEMLOCK",
-                what + "; the locked memory limit is " + std::to_string(limit.rlim_cur) +
-                    " bytes and the process has no CAP_IPC_LOCK.",
-                "Raise the limit: ulimit -l unlimited, LimitMEMLOCK=infinity for the daemon that "
-                "starts the job, --ulimit memlock=-1 for Docker.");
-  } else if (asked.kind != Kind::kHost) {
-    event.blame("GDR-REGFAIL", what + ".",
-                asked.kind == Kind::kPeermem
-                    ? "GPU memory was to be registered through nvidia-peermem. Reload that module "
-                      "after the GPU and RDMA drivers, or use DMA-BUF (open GPU kernel modules)."
-                    : "GPU memory was to be registered as DMA-BUF. Check that this HCA's driver "
-                      "supports it, or set NCCL_DMABUF_ENABLE=0 to use nvidia-peermem.");
-  } else {
-    event.blame("MR-" + std::to_string(error), what + ".",
-                "Look in the kernel's log (dmesg) of this node for the driver's reason.");
-  }
-}
-
 void tell(const Registration& asked, const ibv_mr* mr, int error, std::int64_t dur_us) {
   if (mr == nullptr) note_failure(asked.verb, error);
   Event event(EventId::kMrRegister, mr == nullptr ? Severity::kWarn : Severity::kInfo);
@@ -93,7 +46,7 @@ void tell(const Registration& asked, const ibv_mr* mr, int error, std::int64_t d
   add_connection(event, state::current().conn, {});
   add_device(event, {.name = device});
   event.object("mr")
-      .add("kind", name_of(asked.kind))
+      .add("kind", memory_kind_text(asked.kind))
       .add("verb", asked.verb)
       .add("bytes", asked.length)
       .add("access", asked.access);
@@ -101,7 +54,11 @@ void tell(const Registration& asked, const ibv_mr* mr, int error, std::int64_t d
   event.end().add("dur_us", dur_us);
   if (mr == nullptr) {
     add_errno(event, error);
-    blame(event, asked, device, error);
+    const state::Failure failure = state::begin_failure(
+        {state::current().conn.id, device, {}},
+        diagnose(diagnosis::FailedRegistration{device, asked.verb, asked.kind, asked.length, error,
+                                               facts::locked_memory()}));
+    event.diagnose(failure.diagnosis, failure.number);
   }
   event.emit();
 }

@@ -6,7 +6,7 @@
 
 #include "context/quiet.h"
 #include "verbs/devices.h"
-#include "verbs/fields.h"
+#include "verbs/failures.h"
 #include "verbs/gid.h"
 #include "verbs/handlers.h"
 #include "verbs/watch.h"
@@ -18,13 +18,13 @@ namespace {
 int error_of(int rc) noexcept { return rc == -1 ? errno : rc; }
 
 int noted(const char* verb, int rc) noexcept {
-  if (rc != 0) note_failure(verb, error_of(rc));
+  if (rc != 0) fail_verb(verb, error_of(rc));
   return rc;
 }
 
 template <class T>
 T* noted(const char* verb, T* object) noexcept {
-  if (object == nullptr) note_failure(verb, errno);
+  if (object == nullptr) fail_verb(verb, errno);
   return object;
 }
 

@@ -13,10 +13,11 @@
 #include "facts/node.h"
 #include "facts/subnet.h"
 #include "verbs/clock.h"
+#include "verbs/failures.h"
 #include "verbs/fields.h"
 #include "verbs/gid.h"
 #include "verbs/names.h"
-#include "verbs/qp_causes.h"
+#include "verbs/qp_retries.h"
 
 namespace nnd::verbs {
 namespace {
@@ -119,8 +120,8 @@ void tell_create(const state::QpInfo& qp, int type, const ibv_qp_cap& cap, int e
   event.add("dur_us", dur_us);
   add_errno(event, error);
   if (error != 0) {
-    const Blame blame = blame_create(qp.device, error);
-    event.blame(blame.cause, blame.msg, blame.fix);
+    const state::Failure failure = fail_create(qp, error);
+    event.diagnose(failure.diagnosis, failure.number);
   }
   event.emit();
 }
@@ -148,9 +149,13 @@ void tell_move(const state::QpInfo& qp, const ibv_qp_attr& attr, int mask, const
   event.end().add("rc", move.rc).add("dur_us", move.dur_us);
   add_errno(event, move.error);
   if (failed && news && !move.refused) {
-    const Blame blame =
-        blame_move(qp, {move.from, move.to, move.error, move.attempt, move.dur_us, ends.verdict});
-    event.blame(blame.cause, blame.msg, blame.fix);
+    const state::Failure failure =
+        fail_move(qp, {move.from, move.to, move.error, move.attempt, move.dur_us, ends.verdict});
+    event.diagnose(failure.diagnosis, failure.number);
+  } else if (failed) {
+    // Told already, by the first attempt or by the policy.
+    if (const auto failure = state::failure_of_call(qp.conn.id))
+      event.of_failure(failure->diagnosis.cause, failure->number);
   }
   event.emit();
 }

@@ -6,6 +6,7 @@
 
 #include "context/quiet.h"
 #include "facts/counters.h"
+#include "state/failure.h"
 #include "verbs/clock.h"
 #include "verbs/fields.h"
 #include "verbs/gid.h"
@@ -122,6 +123,9 @@ void end_move(const Library& lib, ibv_qp& qp, const ibv_qp_attr& attr, int mask,
   if (!context::gid_zero(copy.remote_gid)) state::current().peer_gid = copy.remote_gid;
   if (move.error == 0 && move.to == IBV_QPS_RTS) read_back(lib, qp, attr, copy, move);
   tell_move(copy, attr, mask, move);
+  // A move that failed before and works now, and a QP that NCCL brought back.
+  if (move.error == 0 && (move.attempt > 1 || (move.by_recovery && move.to == IBV_QPS_RTS)))
+    state::end_failure(copy.conn.id);
 }
 
 }  // namespace

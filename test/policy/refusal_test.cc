@@ -66,14 +66,20 @@ void check_refused(const std::string& scenario, const std::string& policy, Envir
   CHECK(reply["rc"] == 2);
   const auto warned = warnings(job->rank(0));
   REQUIRE_FALSE(warned.empty());
-  CHECK_THAT(warned.back(), contains("NET/DIAG the network is refused"));
+  CHECK_THAT(warned.back(), contains(": listen: the network is refused"));
   CHECK_THAT(warned.back(), contains(sentence));
   job->finish();
   job->exit();
   job.check_logs();
   const auto failed = of_kind(job.log(0), "conn.fail");
   REQUIRE(failed.size() == 1);
-  CHECK(failed[0]["cause"] == "POLICY");
+  // For the reason that was told when it was found.
+  const auto reasons = select(job.log(0), [&](const json& event) {
+    return event["ev"].get<std::string>().starts_with("policy.") &&
+           event.value("failure", 0) == failed[0]["failure"];
+  });
+  REQUIRE(reasons.size() == 1);
+  CHECK(reasons[0]["cause"] == failed[0]["cause"]);
   CHECK_THAT(failed[0]["msg"].get<std::string>(), contains(sentence));
 }
 

@@ -15,7 +15,7 @@ def refused(lab, hca, rule, cause, rules="", environment=None, **more):
     expect(refusals[0]["cause"] == cause and refusals[0]["sev"] == "error", "another cause or severity", refusals)
     sentence(refusals[0])
     expect(not of(rank.events(), "qp.create"), "a QP was made", of(rank.events(), "qp.create"))
-    expect(of(rank.events(), "conn.fail")[0]["cause"] == "POLICY", "the call's end has another cause", of(rank.events(), "conn.fail"))
+    expect(of(rank.events(), "conn.fail")[0]["cause"] == cause, "the call's end has another cause", of(rank.events(), "conn.fail"))
     return rank, refusals[0]
 
 

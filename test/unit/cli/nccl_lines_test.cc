@@ -15,6 +15,7 @@ TEST_CASE("channels and network as NCCL prints them", "[nccl-lines]") {
       "vm:1:1 [0] NCCL INFO Channel 03/1 : 0[11000] -> 8[0] [send] via NET/IB/1/GDRDMA/Shared\n"
       "vm:1:1 [0] NCCL INFO Channel 00 : 0[0] -> 1[1] via SHM/direct/direct\n"
       "vm:1:1 [0] a.cc:7 NCCL WARN no luck\n"
+      "vm:1:1 [0] nccl-net-diag:0 NCCL WARN NET/DIAG QP-110: none of its own\n"
       "vm:1:1 [0] a.cc:7 NCCL WARN no luck\n");
   CHECK(lines.network == "IB");
   CHECK(lines.warnings == std::vector<std::string>{"no luck"});

@@ -82,7 +82,7 @@ TEST_CASE("two link layers explain a connect that fails without a reason") {
   CHECK(diagnose(seen).cause == Cause::kCqErrno);
   seen = call("regMr");
   seen.layers = {2, 1};
-  CHECK(diagnose(seen).cause == Cause::kRc2);
+  CHECK(diagnose(seen).cause == Cause::kGdrRegFail);
 }
 
 TEST_CASE("a peer that is missing, or doesn't fit") {
@@ -104,10 +104,37 @@ TEST_CASE("a peer that is missing, or doesn't fit") {
 }
 
 TEST_CASE("an init that fails sends NCCL to another transport, unless the policy forbids it") {
-  CHECK(diagnose(FailedInit{2, "ibv_open_device", false}).sentence ==
+  CHECK(diagnose(FailedInit{2, "ibv_open_device"}).sentence ==
         "The transport's init returned 2 after ibv_open_device failed.");
-  CHECK(diagnose(FailedInit{2, "", false}).remedy.find("another transport") != std::string::npos);
-  CHECK(diagnose(FailedInit{2, "", true}).remedy.find("The policy keeps NCCL") == 0);
+  CHECK(diagnose(FailedInit{2}).remedy.find("another transport") != std::string::npos);
+  const Diagnosis refusal{Cause::kIncNDevs, "too few.", "Look."};
+  const Diagnosis refused = diagnose(FailedInit{2}, &refusal);
+  CHECK(refused.cause == Cause::kIncNDevs);
+  CHECK(refused.sentence == "The transport's init returned 2: too few.");
+  CHECK(refused.remedy == "Look.");
+  CHECK(diagnose(RefusedCall{"listen"}, refusal).sentence == "listen: too few.");
+}
+
+TEST_CASE("a registration that fails is one that NCCL may do without") {
+  const Diagnosis failure{Cause::kGdrRegFail, "mlx5_0: no.", "Reload."};
+  const Diagnosis out = diagnose(call("regMr", "ibv_reg_mr", 14), &failure);
+  CHECK(out.cause == Cause::kGdrRegFail);
+  CHECK(out.remedy == "Reload.");
+  CHECK(out.sentence ==
+        "The transport's regMr returned 2 after 7 ms: mlx5_0: no. NCCL goes on without this "
+        "registration where it can.");
+  CHECK(diagnose(call("regMrDmaBuf")).cause == Cause::kGdrRegFail);
+  CHECK(diagnose(call("regMr", "ibv_reg_mr", 22)).cause == Cause::kMr22);
+}
+
+TEST_CASE("a peer that is given up on after a failure") {
+  const Diagnosis failure{Cause::kSubRail, "no route.", "Route."};
+  MissingPeer seen;
+  seen.stage = "connect";
+  seen.abandoned = true;
+  CHECK(diagnose(seen, &failure).cause == Cause::kSubRail);
+  CHECK(diagnose(seen, &failure).sentence ==
+        "NCCL gave up on this connection after 0 ms in connect: no route.");
 }
 
 TEST_CASE("this library's own ids") {

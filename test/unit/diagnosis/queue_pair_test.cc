@@ -3,6 +3,7 @@
 #include "diagnosis/queue_pair.h"
 
 #include <cerrno>
+#include <vector>
 
 #include "diagnosis/catalogue.h"
 #include "diagnosis/memory.h"
@@ -50,7 +51,7 @@ TEST_CASE("a move to RTR by its errno") {
   CHECK(out.remedy == explain(row.cause).remedy);
   CHECK(
       says(out, "mlx5_1:1 10.0.1.2: QP 30 could not go from INIT to RTR towards 10.0.4.9: errno "));
-  CHECK(says(out, " after 1026 ms, attempt 1. NCCL gives up now."));
+  CHECK(says(out, " after 1026 ms, attempt 1."));
 }
 
 TEST_CASE("a move to another state: an address is not the reason") {
@@ -80,7 +81,7 @@ TEST_CASE("what is known of the ends is the cause where it explains the errno") 
   const Diagnosis out = diagnose(to_rtr(row.error, row.reach));
   CHECK(out.cause == row.cause);
   const bool about_addresses = row.error != ENODATA;
-  CHECK(says(out, "; 10.0.4.9 is outside 10.0.1.0/24. ") == about_addresses);
+  CHECK(says(out, "; 10.0.4.9 is outside 10.0.1.0/24.") == about_addresses);
 }
 
 TEST_CASE("the GIDs alone, and the link layers") {
@@ -101,11 +102,11 @@ TEST_CASE("the GIDs alone, and the link layers") {
 }
 
 TEST_CASE("what NCCL does next is said") {
-  FailedTransition seen = to_rtr(ETIMEDOUT);
-  seen.retries = {34, true, true};
-  CHECK(says(diagnose(seen), ". NCCL will try again 34 times, which takes a minute or more."));
-  seen.retries = {2, false, false};
-  CHECK(says(diagnose(seen), ". NCCL will try again 2 times (versions before 2.24 give up now)."));
+  CHECK(what_nccl_does({}) == "NCCL gives up now.");
+  CHECK(what_nccl_does({34, true, true}) ==
+        "NCCL will try again 34 times, which takes a minute or more.");
+  CHECK(what_nccl_does({2, false, false}) ==
+        "NCCL will try again 2 times (versions before 2.24 give up now).");
 }
 
 TEST_CASE("a rule that the pair broke is the cause where it explains the errno") {
@@ -119,21 +120,24 @@ TEST_CASE("a rule that the pair broke is the cause where it explains the errno")
     int error;
     Cause cause;
   };
-  const auto row = GENERATE_COPY(
-      Row{&rail, 110, Cause::kSubRail}, Row{&rail, 101, Cause::kSubRail},
-      Row{&rail, 113, Cause::kSubRail}, Row{&rail, 22, Cause::kQp22}, Row{&rail, 12, Cause::kQp12},
-      Row{&family, 22, Cause::kGidDiff}, Row{&family, 110, Cause::kGidDiff},
-      Row{&family, 19, Cause::kGidDiff}, Row{&family, 61, Cause::kQp61},
-      Row{&layers, 22, Cause::kDevMixLl}, Row{&layers, 5, Cause::kDevMixLl},
-      Row{&mtu, 110, Cause::kQp110}, Row{&mtu, 22, Cause::kQp22});
-  CAPTURE(row.error);
-  const Diagnosis out = diagnose(to_rtr(row.error), row.broken);
-  CHECK(out.cause == row.cause);
-  // One failure has one advice, and its events say what it rests on.
-  const bool explained = out.cause == row.broken->cause;
-  CHECK((out.remedy == row.broken->remedy) == explained);
-  CHECK(says(out, row.broken->evidence.c_str()) == explained);
-  CHECK(says(out, "errno "));
+  const std::vector<Row> rows = {
+      Row{&rail, 110, Cause::kSubRail},   Row{&rail, 101, Cause::kSubRail},
+      Row{&rail, 113, Cause::kSubRail},   Row{&rail, 22, Cause::kQp22},
+      Row{&rail, 12, Cause::kQp12},       Row{&family, 22, Cause::kGidDiff},
+      Row{&family, 110, Cause::kGidDiff}, Row{&family, 19, Cause::kGidDiff},
+      Row{&family, 61, Cause::kQp61},     Row{&layers, 22, Cause::kDevMixLl},
+      Row{&layers, 5, Cause::kDevMixLl},  Row{&mtu, 110, Cause::kQp110},
+      Row{&mtu, 22, Cause::kQp22}};
+  for (const Row& row : rows) {
+    CAPTURE(row.error);
+    const Diagnosis out = diagnose(to_rtr(row.error), row.broken);
+    CHECK(out.cause == row.cause);
+    // One failure has one advice, and its events say what it rests on.
+    const bool explained = out.cause == row.broken->cause;
+    CHECK((out.remedy == row.broken->remedy) == explained);
+    CHECK(says(out, row.broken->evidence.c_str()) == explained);
+    CHECK(says(out, "errno "));
+  }
 }
 
 TEST_CASE("the rule and the errno see the same ends alike") {

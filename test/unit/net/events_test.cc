@@ -160,8 +160,8 @@ TEST_CASE("a failure has the catalogue's cause, or only what is known of it") {
       GENERATE(Row{"ibv_modify_qp", 22, "QP-22"}, Row{"ibv_modify_qp", 113, "QP-113"},
                Row{"ibv_create_qp", 22, "QP-22"}, Row{"ibv_create_qp", 12, "LIM-MEMLOCK2"},
                Row{"ibv_create_cq", 12, "LIM-MEMLOCK2"}, Row{"ibv_reg_mr", 12, "LIM-MEMLOCK2"},
-               Row{"ibv_reg_mr_iova2", 22, "MR-22"}, Row{"ibv_alloc_pd", 12, "VERBS-12"},
-               Row{"ibv_query_gid", 5, "VERBS-5"}, Row{nullptr, 0, "RC-2"});
+               Row{"ibv_reg_mr_iova2", 22, "MR-22"}, Row{"ibv_alloc_pd", 12, "VERBS-ERRNO"},
+               Row{"ibv_query_gid", 5, "VERBS-ERRNO"}, Row{nullptr, 0, "RC-2"});
   CAPTURE(row.verb, row.error);
   CHECK(the(log_of_failed_connect(row.verb, row.error), "conn.fail")["cause"] == row.cause);
 }

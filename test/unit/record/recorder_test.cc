@@ -94,7 +94,7 @@ TEST_CASE("filters keep events out of the log") {
   CHECK(Event(EventId::kConnOpen).enabled());
   CHECK_FALSE(Event(EventId::kConnClose).enabled());
   Event(EventId::kConnClose).emit();
-  Event(EventId::kQpCreate, Severity::kWarn).blame("X-1", "m", "f").emit();
+  Event(EventId::kQpCreate, Severity::kWarn).diagnose({nccl_net_diag::Cause::kDevBond, "m", "f"}).emit();
   emit_numbered(1, 1);
   stop();
   const std::vector<Json> lines = read_log(dir / "log.jsonl");
@@ -247,7 +247,7 @@ TEST_CASE("the log is valid against the schema") {
       .object("wc")
       .add("status", 12)
       .end()
-      .blame("WC-12", "what was seen", "what to do")
+      .diagnose({nccl_net_diag::Cause::kWc12, "what was seen", "what to do"})
       .emit();
   for (int i = 0; i < 300; ++i) {
     Event(EventId::kConnFail).add("stage", std::string(4000, 'x')).emit();

@@ -44,6 +44,7 @@ NcclLines read_nccl_lines(const std::string& output) {
     } else if (auto network = after(line, "Using network "); !network.empty()) {
       out.network = network;
     } else if (auto warning = after(line, "NCCL WARN "); !warning.empty()) {
+      if (warning.starts_with("NET/DIAG ")) continue;  // the shim's, which its events tell
       if (std::find(out.warnings.begin(), out.warnings.end(), warning) == out.warnings.end())
         out.warnings.push_back(warning);
     }

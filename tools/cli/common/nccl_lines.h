@@ -19,7 +19,7 @@ struct ChannelLine {
 struct NcclLines {
   std::vector<ChannelLine> channels;  // over the network, each once
   std::string network;                // "IB", "Socket" ("Using network IB"); empty where not said
-  std::vector<std::string> warnings;  // each different "NCCL WARN" text once
+  std::vector<std::string> warnings;  // its own: each different "NCCL WARN" text once
 };
 
 NcclLines read_nccl_lines(const std::string& output);

@@ -1,0 +1,223 @@
+// A failure is diagnosed once: for every way in which the emulated fabric fails, all events of one
+// failure have one cause, one number and one advice, and so have the summary and NCCL's logger. The
+// same without a fault tells of none.
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "integration/harness.h"
+
+using namespace nnd;
+using namespace nnd::integration;
+
+namespace {
+
+using Environment = std::map<std::string, std::string>;
+
+// A kernel that gives up at once, and NCCL 2.24 and newer that tries once more.
+const Environment kQuick = {
+    {"NCCL_IB_MQP_RETRY_CNT", "1"},
+    {"NCCL_IB_MQP_RETRY_SLEEP_MSEC", "1"},
+    // NCCL before 2.21 takes index 0 unless told otherwise, a link-local GID.
+    {"NCCL_IB_GID_INDEX", "3"}};
+constexpr int kShortMs = 3000;
+
+struct Scenario {
+  std::string name;
+  std::string text;
+  std::set<std::string> causes;  // one of these
+  std::string policy = {};
+  int from_dev = 0;
+  int to_dev = 0;
+};
+
+std::string fault(const std::string& keys) { return two_hosts("[[fault]]\n" + keys + "\n"); }
+std::string refused(const std::string& error) {
+  return fault("kind = \"refuse-rtr\"\nhost = \"node1\"\nerrno = \"" + error + "\"");
+}
+std::string failing(const std::string& verb, const std::string& error) {
+  return fault("kind = \"fail-call\"\nhost = \"node0\"\nverb = \"" + verb + "\"\nerrno = \"" +
+               error + "\"\ntimes = 0");
+}
+std::string broken_request(const std::string& status) {
+  return fault("kind = \"fail-wr\"\nhost = \"node0\"\nnth = 3\nstatus = \"" + status + "\"");
+}
+std::string rails(const std::string& more = "") {
+  return "resolve_timeout_ms = 20\n[[host]]\ncount = 2\nname = \"node{h}\"\n[[host.hca]]\n"
+         "count = 2\naddress = \"10.200.{i}.{h+1}/24\"\n" +
+         more;
+}
+
+const std::vector<Scenario>& scenarios() {
+  // Which of the two it is depends on the limit that the test runs with.
+  static const std::set<std::string> no_memory = {"LIM-MEMLOCK", "LIM-MEMLOCK2"};
+  static const std::vector<Scenario> all = {
+      {"an address that does not resolve", refused("ETIMEDOUT"), {"QP-110"}},
+      {"an attribute that does not fit", refused("EINVAL"), {"QP-22"}},
+      {"an interface that is gone", refused("ENODEV"), {"QP-19"}},
+      {"a GID that is gone", refused("ENODATA"), {"QP-61"}},
+      {"no route that the facts know of", refused("ENETUNREACH"), {"QP-101"}},
+      {"a router that does not answer", refused("EHOSTUNREACH"), {"QP-113"}},
+      {"no memory to move a QP", refused("ENOMEM"), {"QP-12"}},
+      {"another rail", rails(), {"SUB-RAIL"}, "", 0, 1},
+      {"another rail, observed", rails(), {"SUB-RAIL"}, "mode = \"observe\"\n", 0, 1},
+      {"another rail, refused", rails(), {"SUB-RAIL"}, "mode = \"enforce\"\n", 0, 1},
+      {"another rail, no rule", rails(), {"SUB-RAIL"}, "[pair]\nsubnet = \"any\"\n", 0, 1},
+      {"a QP finds no memory", failing("ibv_create_qp", "ENOMEM"), no_memory},
+      {"a CQ finds no memory", failing("ibv_create_cq", "ENOMEM"), no_memory},
+      {"a registration finds no memory", failing("ibv_reg_mr", "ENOMEM"), no_memory},
+      {"a CQ that can't be made", failing("ibv_create_cq", "EINVAL"), {"CQ-ERRNO"}},
+      {"a QP that can't be made", failing("ibv_create_qp", "EINVAL"), {"QP-22"}},
+      {"a registration that is denied", failing("ibv_reg_mr", "EINVAL"), {"MR-22"}},
+      {"a protection domain that is denied", failing("ibv_alloc_pd", "EPERM"), {"VERBS-ERRNO"}},
+      {"a peer that does not answer", broken_request("RETRY_EXC_ERR"), {"WC-12"}},
+      {"memory out of reach", broken_request("LOC_PROT_ERR"), {"WC-4"}},
+      {"access denied by the peer", broken_request("REM_ACCESS_ERR"), {"WC-10"}},
+      {"a flush alone", broken_request("WR_FLUSH_ERR"), {"WC-5"}},
+      {"an HCA that dies",
+       fault("kind = \"async-event\"\nhost = \"node0\"\nevent = \"DEVICE_FATAL\"\n"
+             "after_messages = 3"),
+       {"ASYNC-FATAL"}},
+      {"too few HCAs", two_hosts(), {"INC-NDEVS"}, "mode = \"enforce\"\n[hca]\nmin_count = 2\n"},
+      {"a policy that is wrong", two_hosts(), {"POLICY"}, "mode = \"enforce\"\nx = 1\n"},
+  };
+  return all;
+}
+
+struct Told {
+  std::vector<json> events;
+  std::vector<json> lines;  // of NCCL's logger
+};
+
+// One link and some data over it, as far as they go; of both ranks.
+std::vector<Told> run(const Scenario& scenario) {
+  const ScratchDir scratch;
+  Environment environment = kQuick;
+  if (!scenario.policy.empty()) {
+    const auto file = scratch.path() / "policy.toml";
+    std::ofstream(file) << scenario.policy;
+    environment["NCCL_NET_DIAG_POLICY"] = file;
+  }
+  EmulatedJob job(scenario.text, 2, environment);
+  job->setup(shim());
+  driver::Link link = job->ring(1).front();
+  link.from_dev = scenario.from_dev;
+  link.to_dev = scenario.to_dev;
+  const auto opened = job->try_open(link, kShortMs);
+  if (link.send_conn != 0 && link.recv_conn != 0) {
+    driver::Traffic traffic;
+    traffic.sizes = {65536};
+    traffic.repeat = 16;
+    job->try_move(link, traffic, kShortMs);
+  }
+  std::vector<Told> told(2);
+  for (int rank = 0; rank < 2; ++rank)
+    told[static_cast<std::size_t>(rank)].lines =
+        job->rank(rank).run({{"op", "logs"}})["lines"].get<std::vector<json>>();
+  job->all({{"op", "exit"}});
+  for (int rank = 0; rank < 2; ++rank) {
+    CHECK(job->rank(rank).wait_exit() == 0);
+    told[static_cast<std::size_t>(rank)].events = job.log(rank);
+  }
+  job.check_logs();
+  return told;
+}
+
+std::map<int, std::vector<json>> by_failure(const std::vector<json>& events) {
+  std::map<int, std::vector<json>> out;
+  for (const auto& event : events)
+    if (event.contains("failure") && event["ev"] != "summary")
+      out[event["failure"].get<int>()].push_back(event);
+  return out;
+}
+
+// NCCL's logger has "CAUSE: sentence remedy" at WARN, as the last line before the error.
+void check_last_warning(const Told& told, const json& fail) {
+  const std::string expected = "NET/DIAG " + fail["cause"].get<std::string>() + ": " +
+                               fail["msg"].get<std::string>().substr(0, 200);
+  INFO(json(told.lines).dump());
+  CHECK(std::any_of(told.lines.begin(), told.lines.end(), [&](const json& line) {
+    return line["level"] == 2 && line["text"].get<std::string>().starts_with(expected);
+  }));
+}
+
+void check_one_story(const Told& told) {
+  const auto failures = by_failure(told.events);
+  for (const auto& [number, events] : failures) {
+    INFO("failure " << number);
+    std::set<std::string> fixes;
+    for (const auto& event : events) {
+      INFO(event.dump());
+      CHECK(event["cause"] == events.front()["cause"]);
+      if (event.contains("fix")) fixes.insert(event["fix"]);
+    }
+    CHECK(fixes.size() == 1);
+  }
+  for (const auto& fail : of_kind(told.events, "conn.fail")) {
+    INFO(fail.dump());
+    REQUIRE(fail.contains("failure"));
+    if (fail["sev"] == "error") check_last_warning(told, fail);
+  }
+  for (const char* kind : {"qp.transition", "qp.create", "mr.register", "wc.error"})
+    for (const auto& event : of_kind(told.events, kind))
+      if (event["sev"] != "info") CHECK(event.contains("failure"));
+
+  const auto summaries = of_kind(told.events, "summary");
+  REQUIRE(summaries.size() == 1);
+  std::map<int, json> listed;
+  for (const auto& failure : summaries[0]["failures"]) listed[failure["failure"]] = failure;
+  CHECK(summaries[0]["failures_total"] == listed.size());
+  for (const auto& [number, failure] : listed) {
+    INFO(failure.dump());
+    REQUIRE(failures.contains(number));
+    CHECK(failure["cause"] == failures.at(number).front()["cause"]);
+    CHECK(failure["events"] == failures.at(number).size());
+  }
+  // A broken rule that nothing followed from is no failure.
+  for (const auto& [number, events] : failures)
+    if (events.size() > 1 || events.front()["ev"] != "policy.warn") CHECK(listed.contains(number));
+}
+
+}  // namespace
+
+TEST_CASE("all events of a failure have one cause, one number and one advice") {
+  for (const Scenario& scenario : scenarios()) {
+    INFO(scenario.name);
+    bool ended = false;
+    for (const Told& told : run(scenario)) {
+      check_one_story(told);
+      for (const auto& event : told.events)
+        if (event["ev"] == "conn.fail" && event["sev"] == "error")
+          ended = ended || scenario.causes.contains(event["cause"].get<std::string>());
+    }
+    CHECK(ended);
+  }
+}
+
+TEST_CASE("a broken rule, the failed move and the lost connection are one failure") {
+  const Scenario rail{"another rail", rails(), {}, "", 0, 1};
+  const auto told = run(rail);
+  bool seen = false;
+  for (const Told& rank : told)
+    for (const auto& [number, events] : by_failure(rank.events)) {
+      std::set<std::string> kinds;
+      for (const auto& event : events) kinds.insert(event["ev"]);
+      seen = seen || kinds == std::set<std::string>{"policy.warn", "qp.transition", "conn.fail"};
+    }
+  CHECK(seen);
+}
+
+TEST_CASE("a healthy link tells of no failure") {
+  for (const std::string& text :
+       {two_hosts(), rails("[[route]]\nfrom = \"10.200.0.0/16\"\nto = \"10.200.0.0/16\"\n")}) {
+    Scenario scenario{"healthy", text, {}};
+    scenario.to_dev = text == two_hosts() ? 0 : 1;
+    for (const Told& told : run(scenario)) {
+      CHECK(by_failure(told.events).empty());
+      CHECK(of_kind(told.events, "summary").at(0)["failures"].empty());
+      for (const char* severity : {"warn", "error"})
+        for (const auto& event : of_severity(told.events, severity)) FAIL_CHECK(event.dump());
+    }
+  }
+}
