@@ -75,6 +75,25 @@ TEST_CASE("the data of rank i of sixteen goes over HCA i", "[many]") {
   }
 }
 
+TEST_CASE("the link of the example link-drop goes down and comes back in a job that goes on",
+          "[link-drop]") {
+  FabricJob job(1, 2, std::filesystem::path(NND_EXAMPLE_SCENARIOS) / "link-drop.toml");
+  job.spec.actions = {{.kind = Kind::kCreate},
+                      {.kind = Kind::kCollective, .bytes = std::size_t{4} << 20, .iterations = 4},
+                      {.kind = Kind::kDestroy}};
+  CHECK(failures(job.run()) == "");
+  const auto port_events = [&job](int rank) {
+    std::vector<std::string> names;
+    for (const auto& event : job.events(rank, "port.event")) {
+      CHECK(event.at("dev").at("name") == "mlx5_0");
+      names.push_back(event.at("event"));
+    }
+    return names;
+  };
+  CHECK(port_events(0) == std::vector<std::string>{"PORT_ERR", "PORT_ACTIVE"});
+  CHECK(port_events(1) == std::vector<std::string>{"GID_CHANGE"});
+}
+
 TEST_CASE("sixty-four ranks on eight nodes", "[.][very-many]") {
   FabricJob job(8, 8);
   job.spec.environment["NCCL_MAX_NCHANNELS"] = "2";

@@ -47,6 +47,8 @@ std::string other_nccl_version() { return wanted_version("NND_TEST_OTHER_NCCL", 
 
 std::string other_nccl_library() { return cached_library(other_nccl_version()); }
 
+std::string nccl_version_text() { return wanted_version(); }
+
 int nccl_version() {
   int major = 0, minor = 0, patch = 0;
   if (std::sscanf(wanted_version().c_str(), "%d.%d.%d", &major, &minor, &patch) != 3)

@@ -23,6 +23,7 @@ const std::string& nccl_library();
 std::string other_nccl_version();
 std::string other_nccl_library();
 int nccl_version();
+std::string nccl_version_text();  // as $NND_TEST_NCCL has it
 
 // A job over NCCL's own sockets on the loopback: nodes times GPUs, nothing to do yet.
 softcuda::JobSpec socket_job(int nodes, int gpus_per_node);

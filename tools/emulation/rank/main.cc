@@ -4,12 +4,12 @@
 
 #include "driver/error.h"
 #include "driver/server.h"
-#include "softverbs/sysview.h"
+#include "softverbs/hostview.h"
 
 int main() {
   const char* const sysfs = std::getenv("NND_RANK_SYSFS");
   const auto show_sysfs = [sysfs](void* libnccl) {
-    const auto problem = softverbs::redirect_sysfs(libnccl, sysfs);
+    const auto problem = softverbs::show_host(libnccl, sysfs);
     if (!problem.empty()) throw nnd::driver::Error("cannot show libnccl another /sys: " + problem);
   };
   nnd::wire::JsonSocket socket(3);

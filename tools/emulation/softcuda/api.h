@@ -14,6 +14,7 @@ struct ApiEntry {
 
 std::vector<ApiEntry> device_api();
 std::vector<ApiEntry> memory_api();
+std::vector<ApiEntry> peer_memory_api();
 std::vector<ApiEntry> virtual_memory_api();
 std::vector<ApiEntry> stream_api();
 std::vector<ApiEntry> launch_api();

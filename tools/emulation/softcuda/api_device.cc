@@ -11,7 +11,7 @@
 namespace softcuda {
 namespace {
 
-constexpr int kCudaVersion = 12090;  // what driver and runtime say they are: 12.9
+constexpr int kCudaVersion = 13000;  // what driver and runtime say they are: 13.0
 constexpr std::size_t kDeviceMemory = std::size_t{80} << 30;
 constexpr int kSharedPerBlock = 49152, kSharedPerBlockOptin = 232448,
               kSharedPerMultiprocessor = 233472, kThreadsPerBlock = 1024, kMultiprocessors = 132;
@@ -133,9 +133,13 @@ int get_properties(void* properties, int device) {
   return kSuccess;
 }
 
-int can_access_peer(int* can, int /*device*/, int /*peer*/) {
-  *can = 0;
+int can_access_peer(int* can, int device, int peer) {
+  *can = have_nvswitch() && device != peer ? 1 : 0;
   return kSuccess;
+}
+
+int enable_peer_access(int /*peer*/, unsigned /*flags*/) {
+  return have_nvswitch() ? kSuccess : kNotSupported;
 }
 
 int set_limit(int /*limit*/, std::size_t /*value*/) { return kSuccess; }
@@ -214,8 +218,10 @@ std::vector<ApiEntry> device_api() {
       api_entry("cudaDeviceGetAttribute", get_attribute),
       api_entry("cudaDeviceGetPCIBusId", get_pci_bus_id),
       api_entry("cudaDeviceGetByPCIBusId", get_by_pci_bus_id),
+      api_entry("cudaGetDeviceProperties", get_properties),  // CUDA 13
       api_entry("cudaGetDeviceProperties_v2", get_properties),
       api_entry("cudaDeviceCanAccessPeer", can_access_peer),
+      api_entry("cudaDeviceEnablePeerAccess", enable_peer_access),
       api_entry("cudaDeviceSetLimit", set_limit),
       api_entry("cudaDeviceSynchronize", synchronize_device),
       api_entry("cudaDriverGetVersion", get_version),

@@ -92,6 +92,7 @@ std::vector<ApiEntry> stream_api() {
       api_entry("cudaStreamWaitEvent", stream_wait_event),
       api_entry("cudaStreamGetId", stream_get_id),
       api_entry("cudaStreamIsCapturing", stream_capture_status),
+      api_entry("cudaStreamGetCaptureInfo", stream_capture_status),  // CUDA 13: the _v3 of 12
       api_entry("cudaStreamGetCaptureInfo_v2", stream_capture_status),
       api_entry("cudaStreamGetCaptureInfo_v3", stream_capture_status),
       api_entry("cudaThreadExchangeStreamCaptureMode", exchange_capture_mode),

@@ -53,7 +53,7 @@ std::string plan_patches(std::uintptr_t base, const SymbolTable& table,
     if (!symbol.is_function || !is_runtime_entry(symbol.name)) continue;
     void* at = reinterpret_cast<void*>(base + symbol.value);
     if (symbol.bytes < kJumpBytes) {
-      if (find_api(symbol.name) != nullptr)
+      if (find_api(symbol.name) != nullptr && !only_returns_a_number(at, symbol.bytes))
         return fmt::format("{} is too short ({} bytes) for a jump", symbol.name, symbol.bytes);
       continue;
     }
@@ -88,9 +88,10 @@ std::string attach(void* handle, const std::string& symbols) {
   if (version == 0) return fmt::format("{} has no ncclGetVersion: not a libnccl", path);
   if (!symbols.empty() && !same_build(path, symbols))
     return fmt::format("{} is not the same build as {}: its symbols don't fit", symbols, path);
-  const SymbolTable table = read_symbols(symbols.empty() ? path : symbols);
+  const std::string& file = symbols.empty() ? path : symbols;
+  const SymbolTable table = read_symbols(file);
   if (!table.error.empty()) return table.error;
-  auto made = Module::make(path, version, map->l_addr, table);
+  auto made = Module::make(path, file, version, map->l_addr, table);
   if (made.module == nullptr) return made.error;
   std::vector<Patch> patches;
   if (std::string error = plan_patches(map->l_addr, table, patches); !error.empty())

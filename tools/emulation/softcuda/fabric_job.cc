@@ -18,7 +18,8 @@ void put_on_fabric(JobSpec& spec, softverbs::Scenario scenario, const std::files
     spec.node_environment[node].merge(softverbs::materialize(scenario, host.name, sysfs, fabric));
     spec.sysfs[node] = sysfs.string();
   }
-  const auto& gpus = scenario.hosts.front().gpus;  // the job's nodes are alike
+  spec.nvswitch = scenario.hosts.front().nvswitch;  // the job's nodes are alike
+  const auto& gpus = scenario.hosts.front().gpus;
   if (gpus.size() < static_cast<std::size_t>(spec.gpus_per_node))
     throw softverbs::ScenarioError(fmt::format("{}: {} GPUs a host for {} ranks a node",
                                                scenario.file.string(), gpus.size(),

@@ -13,6 +13,7 @@ std::vector<PciAddress>& list() {
   return gpus;
 }
 
+bool linked = false;
 thread_local int current = 0;
 
 // Reads a hexadecimal number and the separator behind it; false when either is missing.
@@ -42,8 +43,12 @@ std::string to_string(const PciAddress& pci) {
   return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", pci.domain, pci.bus, pci.device, pci.function);
 }
 
-void set_gpus(std::vector<PciAddress> gpus) { list() = std::move(gpus); }
+void set_gpus(std::vector<PciAddress> gpus, bool nvswitch) {
+  list() = std::move(gpus);
+  linked = nvswitch;
+}
 const std::vector<PciAddress>& gpus() { return list(); }
+bool have_nvswitch() { return linked; }
 
 int current_gpu() { return current; }
 void set_current_gpu(int index) { current = index; }

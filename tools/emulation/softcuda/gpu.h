@@ -20,9 +20,11 @@ std::string to_string(const PciAddress& pci);
 inline constexpr int kComputeMajor = 9;
 inline constexpr int kComputeMinor = 0;
 
-// To be called before attach(); the default is one GPU at 0000:10:00.0. Not thread-safe.
-void set_gpus(std::vector<PciAddress> gpus);
+// To be called before attach(); the default is one GPU at 0000:10:00.0. nvswitch: each GPU is
+// linked with all others and reaches their memory. Not thread-safe.
+void set_gpus(std::vector<PciAddress> gpus, bool nvswitch = false);
 const std::vector<PciAddress>& gpus();
+bool have_nvswitch();
 
 // The calling thread's current device, as cudaSetDevice leaves it.
 int current_gpu();

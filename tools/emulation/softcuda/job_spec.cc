@@ -130,6 +130,7 @@ void to_json(nlohmann::json& json, const JobSpec& spec) {
           {"other_nccl", spec.other_nccl},
           {"nodes", spec.nodes},
           {"gpus_per_node", spec.gpus_per_node},
+          {"nvswitch", spec.nvswitch},
           {"deadline_sec", spec.deadline_sec},
           {"environment", spec.environment},
           {"inherit_nccl_settings", spec.inherit_nccl_settings},
@@ -150,6 +151,7 @@ void from_json(const nlohmann::json& json, JobSpec& spec) {
   spec.other_nccl = json.at("other_nccl");
   spec.nodes = json.at("nodes");
   spec.gpus_per_node = json.at("gpus_per_node");
+  spec.nvswitch = json.at("nvswitch");
   spec.deadline_sec = json.at("deadline_sec");
   if (json.contains("grace_sec")) spec.grace_sec = json.at("grace_sec").get<double>();
   spec.environment = json.at("environment").get<std::map<std::string, std::string>>();

@@ -52,6 +52,9 @@ struct JobSpec {
   // Places of a node's GPUs, the same on every node; as many as gpus_per_node, or empty for buses
   // 0x10, 0x11, ...
   std::vector<PciAddress> gpus;
+  // All GPUs of a node are on an NVSwitch, and reach each other's memory; else only NCCL's shared
+  // memory and the network join them.
+  bool nvswitch = false;
   std::vector<Action> actions;
   double deadline_sec = 60;  // for the whole job; then the ranks are ended
   // How long the others may go on once a rank has failed; by default until the deadline.

@@ -18,6 +18,11 @@ using Address = std::uint64_t;
 constexpr std::array<unsigned char, 6> kJump{0xff, 0x25, 0, 0, 0, 0};  // jmp *0(%rip)
 constexpr std::size_t kAddressAt = 6;
 
+// mov number,%eax; ret
+bool returns_a_number(const unsigned char* code, std::size_t bytes) {
+  return bytes == 6 && code[0] == 0xb8 && code[5] == 0xc3;
+}
+
 // movabs name,%rdi; jmp *0(%rip); handler
 void write_thunk(unsigned char* to, Address name, Address handler) {
   constexpr std::array<unsigned char, 2> kLoad{0x48, 0xbf};
@@ -30,6 +35,14 @@ void write_thunk(unsigned char* to, Address name, Address handler) {
 // ldr x16, #8; br x16
 constexpr std::array<unsigned char, 8> kJump{0x50, 0x00, 0x00, 0x58, 0x00, 0x02, 0x1f, 0xd6};
 constexpr std::size_t kAddressAt = 8;
+
+// mov w0, number; ret
+bool returns_a_number(const unsigned char* code, std::size_t bytes) {
+  std::array<std::uint32_t, 2> words{};
+  if (bytes != sizeof words) return false;
+  std::memcpy(words.data(), code, sizeof words);
+  return (words[0] & 0xffe0001f) == 0x52800000 && words[1] == 0xd65f03c0;
+}
 
 // ldr x0, name; ldr x16, handler; br x16; nop; name: ...; handler: ...
 void write_thunk(unsigned char* to, Address name, Address handler) {
@@ -46,6 +59,10 @@ constexpr std::size_t kThunkBytes = 32;
 static_assert(kAddressAt + sizeof(Address) == kJumpBytes);
 
 }  // namespace
+
+bool only_returns_a_number(const void* at, std::size_t bytes) {
+  return returns_a_number(static_cast<const unsigned char*>(at), bytes);
+}
 
 std::string put_jump(void* at, const void* target) {
   const auto page = static_cast<Address>(sysconf(_SC_PAGESIZE));

@@ -14,6 +14,10 @@ inline constexpr std::size_t kJumpBytes = 16;
 inline constexpr std::size_t kJumpBytes = 14;
 #endif
 
+// Whether a function does nothing but return a number, as what a runtime no longer has does
+// (cudaStreamGetCaptureInfo_v2 of CUDA 13: cudaErrorStubLibrary). NCCL doesn't call such a one.
+bool only_returns_a_number(const void* at, std::size_t bytes);
+
 // Empty, or why the memory couldn't be written.
 std::string put_jump(void* at, const void* target);
 

@@ -1,6 +1,6 @@
 // Where NCCL's host side leaves what its kernels read: offsets and sizes inside NCCL's own
-// structures, by version. The one place for this knowledge; tools/emulation/softcuda/print-layout prints the
-// row of a new libnccl from its debug information.
+// structures. An official library tells it by its debug information (debug_layout.h); the table here
+// is for one that was stripped, by version.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +46,11 @@ struct Layout {
   int func_bits;  // width of the function's number in ncclDevWorkBatch or ncclWorkHeader
 };
 
-// Null when nothing is known about this version.
+// Null when the table hasn't this version.
 const Layout* find_layout(int nccl_version);
+
+// Layout::p2p_parts_reversed, which is code and so not in the debug information.
+bool parts_are_reversed(int nccl_version);
 
 // The oldest and the newest version known, for messages.
 int oldest_layout();

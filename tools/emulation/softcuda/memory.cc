@@ -1,8 +1,11 @@
 #include "memory.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -31,15 +34,38 @@ std::size_t mapped_bytes(std::size_t bytes) {
   return std::max(kPage, (bytes + kPage - 1) / kPage * kPage);
 }
 
+// A stretch of the shared file that was never used; what is released leaves a hole.
+off_t next_offset(std::size_t bytes) {
+  static std::atomic<off_t> end = 0;
+  return end.fetch_add(static_cast<off_t>(mapped_bytes(bytes)));
+}
+
+bool make_hole(off_t offset, std::size_t bytes) {
+  return fallocate(shared_memory_file(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset,
+                   static_cast<off_t>(mapped_bytes(bytes))) == 0;
+}
+
 }  // namespace
 
+int shared_memory_file() {
+  static const int file = [] {
+    constexpr off_t kAll = off_t{1} << 42;  // holes; never more than what is written
+    const int made = have_nvswitch() ? memfd_create("softcuda", MFD_CLOEXEC) : -1;
+    return made >= 0 && ftruncate(made, kAll) == 0 ? made : -1;
+  }();
+  return file;
+}
+
 Error allocate(void** out, std::size_t bytes, MemoryKind kind) {
-  void* base = mmap(nullptr, mapped_bytes(bytes), PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const int file = kind == MemoryKind::kDevice ? shared_memory_file() : -1;
+  const off_t offset = file < 0 ? -1 : next_offset(bytes);
+  void* base =
+      mmap(nullptr, mapped_bytes(bytes), PROT_READ | PROT_WRITE,
+           file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, file, file < 0 ? 0 : offset);
   if (base == MAP_FAILED) return kOutOfMemory;
   auto& all = registry();
   const std::lock_guard lock(all.mutex);
-  all.by_base[key(base)] = {base, bytes, kind, current_gpu(), true};
+  all.by_base[key(base)] = {base, bytes, kind, current_gpu(), true, offset};
   *out = base;
   return kSuccess;
 }
@@ -52,6 +78,7 @@ Error release(void* base) {
   if (found == all.by_base.end()) return kInvalidValue;
   if (found->second.kind == MemoryKind::kDevice || found->second.kind == MemoryKind::kPinned)
     munmap(base, mapped_bytes(found->second.bytes));
+  if (found->second.offset >= 0) make_hole(found->second.offset, found->second.bytes);
   all.by_base.erase(found);
   return kSuccess;
 }
@@ -62,7 +89,9 @@ void zero(void* to, std::size_t bytes) {
     const std::lock_guard lock(all.mutex);
     const auto found = all.by_base.find(key(to));
     if (found != all.by_base.end() && std::exchange(found->second.untouched, false) &&
-        found->second.bytes == bytes && madvise(to, mapped_bytes(bytes), MADV_DONTNEED) == 0)
+        found->second.bytes == bytes &&
+        (found->second.offset >= 0 ? make_hole(found->second.offset, bytes)
+                                   : madvise(to, mapped_bytes(bytes), MADV_DONTNEED) == 0))
       return;
   }
   std::memset(to, 0, bytes);

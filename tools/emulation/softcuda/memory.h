@@ -1,6 +1,8 @@
-// Device and pinned memory: both are host memory of this process, told apart by a registry.
+// Device and pinned memory: both are host memory, told apart by a registry.
 // Thread-safe.
 #pragma once
+
+#include <sys/types.h>
 
 #include <cstddef>
 #include <optional>
@@ -22,7 +24,12 @@ struct Allocation {
   MemoryKind kind;
   int gpu;                 // current device when it was made
   bool untouched = false;  // as allocate() made it, as far as we know
+  off_t offset = -1;       // in the file that other processes can map (shared_memory_file), or -1
 };
+
+// Where the GPUs reach each other's memory, device memory is a file of this process without a name;
+// -1 where they don't.
+int shared_memory_file();
 
 // Zeroed, page-aligned memory. kOutOfMemory when the system has none.
 Error allocate(void** out, std::size_t bytes, MemoryKind kind);

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "debug_layout.h"
+
 namespace softcuda {
 namespace {
 
@@ -40,18 +42,25 @@ std::vector<std::string> read_function_table(std::uintptr_t base, const SymbolTa
 
 }  // namespace
 
-Module::Made Module::make(std::string path, int nccl_version, std::uintptr_t base,
-                          const SymbolTable& table) {
+Module::Made Module::make(std::string path, const std::string& symbols, int nccl_version,
+                          std::uintptr_t base, const SymbolTable& table) {
   std::unique_ptr<Module> module(new Module);
   module->path_ = std::move(path);
   module->version_ = nccl_version;
-  module->layout_ = find_layout(nccl_version);
-  if (module->layout_ == nullptr)
+  auto read = read_debug_layout(symbols, nccl_version);
+  if (!read.error.empty())
     return {nullptr,
-            fmt::format("softcuda doesn't know the layouts of NCCL {} (known: some from {} to {}); "
-                        "tools/emulation/softcuda/print-layout prints the row to add",
-                        version_text(nccl_version), version_text(oldest_layout()),
-                        version_text(newest_layout()))};
+            fmt::format("softcuda doesn't play NCCL {}: {}; take a release up to {}",
+                        version_text(nccl_version), read.error, version_text(newest_layout()))};
+  if (const Layout* known = find_layout(nccl_version); !read.layout && known != nullptr)
+    read.layout = *known;
+  if (!read.layout)
+    return {nullptr, fmt::format("{} has no debug information, without which softcuda knows some "
+                                 "releases from {} to {} but not {}: take the official library, or "
+                                 "give it beside this one for its symbols",
+                                 symbols, version_text(oldest_layout()),
+                                 version_text(newest_layout()), version_text(nccl_version))};
+  module->layout_ = *read.layout;
   for (const Symbol& symbol : table.symbols)
     if (symbol.is_function && is_kernel(symbol.name))
       module->kernels_[base + symbol.value] = symbol.name;

@@ -21,11 +21,12 @@ class Module {
     std::unique_ptr<Module> module;
     std::string error;
   };
-  // base: what the dynamic loader added to every address. table: the library's symbols.
-  static Made make(std::string path, int nccl_version, std::uintptr_t base,
-                   const SymbolTable& table);
+  // base: what the dynamic loader added to every address. table: the symbols that were read from
+  // the file `symbols`, the library itself or one of the same build.
+  static Made make(std::string path, const std::string& symbols, int nccl_version,
+                   std::uintptr_t base, const SymbolTable& table);
 
-  const Layout& layout() const { return *layout_; }
+  const Layout& layout() const { return layout_; }
   int version() const { return version_; }
   const std::string& path() const { return path_; }
 
@@ -42,7 +43,7 @@ class Module {
 
   std::string path_;
   int version_ = 0;
-  const Layout* layout_ = nullptr;
+  Layout layout_{};
   std::map<std::uintptr_t, std::string> kernels_;
   std::vector<std::string> functions_;  // by function number; empty in 2.18
 };

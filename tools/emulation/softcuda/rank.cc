@@ -19,7 +19,7 @@
 #include "gpu.h"
 #include "sanitized.h"
 #include "segments.h"
-#include "softverbs/sysview.h"
+#include "softverbs/hostview.h"
 #include "stream.h"
 
 namespace softcuda {
@@ -51,7 +51,7 @@ void set_node_gpus(const JobSpec& job) {
   std::vector<PciAddress> gpus = job.gpus;
   for (int i = 0; gpus.empty() || static_cast<int>(gpus.size()) < job.gpus_per_node; ++i)
     gpus.push_back({.bus = 0x10 + static_cast<unsigned>(i)});
-  set_gpus(std::move(gpus));
+  set_gpus(std::move(gpus), job.nvswitch);
 }
 
 class Rank {
@@ -102,8 +102,7 @@ class Rank {
       throw std::runtime_error(fmt::format("{} has no {}", path, missing));
     const int node = spec_.rank / spec_.job.gpus_per_node;
     if (const auto sysfs = spec_.job.sysfs.find(node); sysfs != spec_.job.sysfs.end())
-      if (const std::string error = softverbs::redirect_sysfs(handle, sysfs->second);
-          !error.empty())
+      if (const std::string error = softverbs::show_host(handle, sysfs->second); !error.empty())
         throw std::runtime_error(error);
   }
 

@@ -62,7 +62,7 @@ std::string load_nvml() {
   static auto& list = *new std::vector<StubGpu>;  // the library keeps a pointer to it
   for (const PciAddress& gpu : gpus())
     list.push_back({gpu.domain, gpu.bus, gpu.device, gpu.function});
-  const StubGpus given{list.data(), list.size(), kComputeMajor, kComputeMinor};
+  const StubGpus given{list.data(), list.size(), kComputeMajor, kComputeMinor, have_nvswitch()};
   reinterpret_cast<void (*)(const StubGpus*)>(dlsym(nvml.handle, "softcuda_set_gpus"))(&given);
   return {};
 }

@@ -2,7 +2,9 @@
 
 #include <cstdlib>
 
+#include "softverbs/cpu.h"
 #include "softverbs/file_tree.h"
+#include "softverbs/hostview.h"
 #include "softverbs/scenario.h"
 #include "softverbs/sysfs_tree.h"
 
@@ -34,8 +36,10 @@ Environment materialize(const Scenario& scenario, const std::string& host_name, 
     write_infiniband(tree, hca);
   }
   for (const Gpu& gpu : host->gpus) write_gpu(tree, gpu);
+  write_cpus(tree, *host);
   write_netdevs(tree, *host);
   tree.file("nnd-netlink.json", netlink_json(*host));
+  tree.file(stands_for(kHostNameFile), host->name);
   for (const auto& [path, content] : host->sysfs) {
     if (content)
       tree.file(path, *content);

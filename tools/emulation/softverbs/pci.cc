@@ -4,6 +4,8 @@
 #include <map>
 #include <regex>
 
+#include "softverbs/cpu.h"
+
 namespace softverbs {
 
 namespace {
@@ -26,8 +28,8 @@ void write_attributes(const FileTree& tree, const std::string& dir, const PciFun
   tree.file(dir + "/vendor", function.vendor);
   tree.file(dir + "/device", function.device);
   tree.file(dir + "/numa_node", std::to_string(function.numa));
-  tree.file(dir + "/local_cpus", "ffffffff");
-  tree.file(dir + "/local_cpulist", "0-31");
+  tree.file(dir + "/local_cpus", cpu_map(function.numa));
+  tree.file(dir + "/local_cpulist", cpu_list(function.numa));
   tree.file(dir + "/current_link_speed", function.speed);
   tree.file(dir + "/max_link_speed", function.max_speed);
   tree.file(dir + "/current_link_width", std::to_string(function.width));
@@ -79,10 +81,6 @@ void write_function(const FileTree& tree, const PciFunction& function) {
     place = bridge;
     nearest = false;
   }
-  if (function.numa < 0) return;
-  const std::string node = "devices/system/node/node" + std::to_string(function.numa);
-  tree.file(node + "/cpumap", "ffffffff");
-  tree.file(node + "/cpulist", "0-31");
 }
 
 std::string twice_on_pci(const Host& host) {

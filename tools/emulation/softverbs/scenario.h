@@ -17,6 +17,7 @@ namespace softverbs {
 enum class LinkLayer : std::uint8_t { kInfiniBand = 1, kEthernet = 2 };  // as enum of verbs.h
 enum class GidType : std::uint8_t { kIb, kRoceV1, kRoceV2 };
 enum class Look : std::uint8_t { kMlx5, kBnxt, kIrdma, kRxe };
+enum class Cpu : std::uint8_t { kIntelSkylake, kIntelSapphireRapids, kAmdRome, kAmdGenoa };
 
 struct GidEntry {
   int index = 0;
@@ -98,6 +99,8 @@ struct HostRoute {
 
 struct Host {
   std::string name;
+  Cpu cpu = Cpu::kIntelSapphireRapids;  // NCCL judges paths between sockets by it
+  bool nvswitch = false;                // joins the GPUs
   std::vector<Hca> hcas;
   std::vector<Gpu> gpus;
   std::vector<Netdev> netdevs;

@@ -7,10 +7,16 @@
 
 #include "config/toml_text.h"
 #include "softverbs/pci.h"
+#include "softverbs/words.h"
 
 namespace softverbs {
 
 namespace {
+
+const Words kCpus = {{"intel-skylake", static_cast<int>(Cpu::kIntelSkylake)},
+                     {"intel-sapphire-rapids", static_cast<int>(Cpu::kIntelSapphireRapids)},
+                     {"amd-rome", static_cast<int>(Cpu::kAmdRome)},
+                     {"amd-genoa", static_cast<int>(Cpu::kAmdGenoa)}};
 
 Prefix network(TomlReader& reader, const char* key) {
   const std::string text = reader.text(key, "");
@@ -51,6 +57,8 @@ void parse_hosts(const toml::table& table, Scenario& scenario, ParseState& state
     reader.number("count", 1, 1, 256);
     Host host;
     host.name = reader.text("name", "node{h}");
+    host.cpu = static_cast<Cpu>(reader.word("cpu", static_cast<int>(host.cpu), kCpus));
+    host.nvswitch = reader.flag("nvswitch", false);
     host.netdevs.push_back(loopback());
     reader.tables("netdev", [&](const toml::table& t) { parse_netdevs(t, number, host, state); });
     reader.tables("hca", [&](const toml::table& t) { parse_hcas(t, number, host, state); });

@@ -1,6 +1,6 @@
-// libnvidia-ml.so.1 as far as NCCL needs it: one handle per GPU of softcuda's list, no NVLink, no
-// fabric, no confidential computing. What isn't here NCCL takes as missing. Names, numbers and
-// structures: nvml.h of CUDA 12.
+// libnvidia-ml.so.1 as far as NCCL needs it: one handle per GPU of softcuda's list, NVLinks to a
+// switch where the list says so, no fabric, no confidential computing. What isn't here NCCL takes
+// as missing. Names, numbers and structures: nvml.h of CUDA 12.
 #include <cstdio>
 #include <cstring>
 
@@ -11,7 +11,8 @@ namespace {
 using softcuda::StubGpus;
 
 constexpr int kSuccess = 0, kInvalidArgument = 2, kNotSupported = 3, kNotFound = 6;
-constexpr int kP2pChipsetNotSupported = 1;
+constexpr int kP2pOk = 0, kP2pChipsetNotSupported = 1;
+constexpr unsigned kNvLinks = 18;                                    // of an H100
 constexpr unsigned kPciId = 0x233010de, kPciSubsystem = 0x16c110de;  // an H100's
 
 StubGpus list{};
@@ -20,6 +21,16 @@ struct PciInfo {  // head of nvmlPciInfo_t, as far as NCCL declares it
   char legacy_id[16];
   unsigned domain, bus, device, id, subsystem;
 };
+
+struct FieldValue {  // nvmlFieldValue_t
+  unsigned field, scope;
+  long long timestamp, latency_us;
+  int value_type, result;
+  unsigned long long value;
+};
+constexpr unsigned kNvLinkState = 165;  // NVML_FI_DEV_NVLINK_GET_STATE; the scope is the link
+
+bool has_link(unsigned link) { return list.nvswitch && link < kNvLinks; }
 
 struct PciInfoExt {  // nvmlPciInfoExt_v1_t
   unsigned version, domain, bus, device, id, subsystem, base_class, sub_class;
@@ -80,22 +91,35 @@ NVML int nvmlDeviceGetCudaComputeCapability(void* handle, int* major, int* minor
 }
 
 NVML int nvmlDeviceGetP2PStatus(void* /*from*/, void* /*to*/, int /*index*/, int* status) {
-  *status = kP2pChipsetNotSupported;
+  *status = list.nvswitch ? kP2pOk : kP2pChipsetNotSupported;
   return kSuccess;
 }
 
-NVML int nvmlDeviceGetNvLinkState(void* /*handle*/, unsigned /*link*/, int* /*active*/) {
-  return kNotSupported;
+NVML int nvmlDeviceGetNvLinkState(void* /*handle*/, unsigned link, int* active) {
+  if (!has_link(link)) return kNotSupported;
+  *active = 1;
+  return kSuccess;
 }
-NVML int nvmlDeviceGetNvLinkRemotePciInfo(void* /*handle*/, unsigned /*link*/, void* /*pci*/) {
-  return kNotSupported;
+// What isn't on the PCI bus, as the switch in a virtual machine, is one for NCCL.
+NVML int nvmlDeviceGetNvLinkRemotePciInfo(void* /*handle*/, unsigned link, PciInfo* info) {
+  if (!has_link(link)) return kNotSupported;
+  std::memset(info, 0, sizeof *info);
+  std::snprintf(info->legacy_id, sizeof info->legacy_id, "FFFFFFF:FFFF:FF");
+  return kSuccess;
 }
-NVML int nvmlDeviceGetNvLinkCapability(void* /*handle*/, unsigned /*link*/, int /*what*/,
-                                       unsigned* /*result*/) {
-  return kNotSupported;
+NVML int nvmlDeviceGetNvLinkCapability(void* /*handle*/, unsigned link, int /*what*/,
+                                       unsigned* result) {
+  if (!has_link(link)) return kNotSupported;
+  *result = 1;
+  return kSuccess;
 }
-NVML int nvmlDeviceGetFieldValues(void* /*handle*/, int /*count*/, void* /*values*/) {
-  return kNotSupported;
+NVML int nvmlDeviceGetFieldValues(void* /*handle*/, int count, FieldValue* values) {
+  for (FieldValue* each = values; each != values + count; ++each) {
+    const bool known = each->field == kNvLinkState && has_link(each->scope);
+    each->result = known ? kSuccess : kNotSupported;
+    each->value = known ? 1 : 0;
+  }
+  return kSuccess;
 }
 
 // From here on asked for by 2.30 and later.
@@ -125,6 +149,13 @@ NVML int nvmlDeviceGetPciInfoExt(void* handle, PciInfoExt* info) {
   info->sub_class = 2;
   std::snprintf(info->bus_id, sizeof info->bus_id, "%08x:%02x:%02x.0", gpu->domain, gpu->bus & 0xff,
                 gpu->device & 0xff);
+  return kSuccess;
+}
+
+NVML int nvmlDeviceGetNvLinkRemoteDeviceType(void* /*handle*/, unsigned link, int* type) {
+  constexpr int kSwitch = 2;  // nvmlIntNvLinkDeviceType_t
+  if (!has_link(link)) return kNotSupported;
+  *type = kSwitch;
   return kSuccess;
 }
 

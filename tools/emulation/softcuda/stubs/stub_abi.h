@@ -13,6 +13,7 @@ struct StubGpus {
   const StubGpu* gpus;  // lives as long as the process
   std::size_t count;
   int compute_major, compute_minor;
+  bool nvswitch;
 };
 
 // Same signature as cuGetProcAddress up to CUDA 12.0.

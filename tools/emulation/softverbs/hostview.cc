@@ -1,8 +1,9 @@
-#include "softverbs/sysview.h"
+#include "softverbs/hostview.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <string_view>
 
@@ -22,16 +24,33 @@ namespace softverbs {
 namespace {
 
 constexpr std::string_view kSys = "/sys";
-std::string sys_root;  // stands for /sys; set before the first slot is patched
+// Set before the first slot is patched.
+std::string sys_root;  // stands for /sys
+std::string host_name;
 
-// The path to use instead of one under /sys; others stay. The copy lives in the caller's Mapped.
+bool is_below(std::string_view path, std::string_view directory) {
+  return path.starts_with(directory) &&
+         (path.size() == directory.size() || path[directory.size()] == '/');
+}
+
+// What a machine's administrator and kernel tell NCCL outside /sys.
+bool is_of_the_host(std::string_view path) {
+  return path == kTopologyFile || path == "/etc/nccl.conf" || path.ends_with("/.nccl.conf") ||
+         path == "/dev/kmsg" || is_below(path, "/var/log");
+}
+
+// The path to use instead of one under /sys or another of the host; others stay. The copy lives in
+// the caller's Mapped.
 class Mapped {
  public:
   explicit Mapped(const char* path) : path_(path) {
     const std::string_view given(path ? path : "");
-    if (given.substr(0, kSys.size()) != kSys) return;
-    if (given.size() > kSys.size() && given[kSys.size()] != '/') return;
-    copy_ = sys_root + std::string(given.substr(kSys.size()));
+    if (is_below(given, kSys))
+      copy_ = sys_root + std::string(given.substr(kSys.size()));
+    else if (is_of_the_host(given))
+      copy_ = sys_root + "/" + stands_for(std::string(given));
+    else
+      return;
     path_ = copy_.c_str();
   }
   operator const char*() const { return path_; }
@@ -117,27 +136,53 @@ ssize_t own_readlinkat(int dir, const char* path, char* buffer, std::size_t size
   return ::readlinkat(dir, Mapped(path), buffer, size);
 }
 
-// What official libraries import for sysfs (readelf -r of 2.18.3 to 2.32.3), and what a build of a
+int own_gethostname(char* name, std::size_t size) {
+  if (host_name.empty()) return ::gethostname(name, size);
+  std::snprintf(name, size, "%s", host_name.c_str());
+  return 0;
+}
+
+// A rank may run on any CPU of its host, and NCCL's choice among them changes nothing here.
+int own_sched_getaffinity(pid_t, std::size_t size, cpu_set_t* set) {
+  std::memset(set, 0xff, size);
+  return 0;
+}
+int own_sched_setaffinity(pid_t, std::size_t, const cpu_set_t*) { return 0; }
+
+// What official libraries import for this (readelf -r of 2.18.3 to 2.32.3), and what a build of a
 // newer compiler would.
-const Import kImports[] = {
-    redirected("open", own_open),         redirected("open64", own_open),
-    redirected("openat", own_openat),     redirected("openat64", own_openat),
-    redirected("fopen", own_fopen),       redirected("fopen64", own_fopen),
-    redirected("opendir", own_opendir),   redirected("access", own_access),
-    redirected("stat", own_stat),         redirected("stat64", own_stat),
-    redirected("lstat", own_lstat),       redirected("lstat64", own_lstat),
-    redirected("__xstat", own_xstat),     redirected("__xstat64", own_xstat),
-    redirected("__lxstat", own_lxstat),   redirected("__lxstat64", own_lxstat),
-    redirected("realpath", own_realpath), redirected("__realpath_chk", own_realpath_chk),
-    redirected("readlink", own_readlink), redirected("readlinkat", own_readlinkat)};
+const Import kImports[] = {redirected("open", own_open),
+                           redirected("open64", own_open),
+                           redirected("openat", own_openat),
+                           redirected("openat64", own_openat),
+                           redirected("fopen", own_fopen),
+                           redirected("fopen64", own_fopen),
+                           redirected("opendir", own_opendir),
+                           redirected("access", own_access),
+                           redirected("stat", own_stat),
+                           redirected("stat64", own_stat),
+                           redirected("lstat", own_lstat),
+                           redirected("lstat64", own_lstat),
+                           redirected("__xstat", own_xstat),
+                           redirected("__xstat64", own_xstat),
+                           redirected("__lxstat", own_lxstat),
+                           redirected("__lxstat64", own_lxstat),
+                           redirected("realpath", own_realpath),
+                           redirected("__realpath_chk", own_realpath_chk),
+                           redirected("readlink", own_readlink),
+                           redirected("readlinkat", own_readlinkat),
+                           redirected("gethostname", own_gethostname),
+                           redirected("sched_getaffinity", own_sched_getaffinity),
+                           redirected("sched_setaffinity", own_sched_setaffinity)};
 
 }  // namespace
 
-std::string redirect_sysfs(void* module, const std::string& root) {
+std::string show_host(void* module, const std::string& root) {
   std::error_code error;
   const auto real = std::filesystem::canonical(root, error);
   if (error) return root + ": " + error.message();
   sys_root = real.string();
+  std::ifstream(real / stands_for(kHostNameFile)) >> host_name;
   return redirect_imports(module, kImports, std::size(kImports));
 }
 
