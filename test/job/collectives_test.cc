@@ -45,6 +45,18 @@ TEST_CASE("all collectives on two nodes of two GPUs", "[collectives]") {
   CHECK(failures(run_job(spec)) == "");
 }
 
+TEST_CASE("all collectives on two nodes of two GPUs that reach each other's memory",
+          "[collectives]") {
+  JobSpec spec = socket_job(2, 2);
+  spec.nvswitch = true;
+  add_all_collectives(spec, kSizes);
+  spec.environment["NCCL_DEBUG"] = "INFO";
+  const JobResult result = run_job(spec);
+  CHECK(failures(result) == "");
+  for (const RankResult& rank : result.ranks)
+    CHECK(rank.output.find("via P2P/IPC") != std::string::npos);
+}
+
 TEST_CASE("all operations and types", "[collectives]") {
   JobSpec spec = socket_job(3, 1);
   add_all_types(spec);

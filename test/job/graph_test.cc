@@ -24,15 +24,17 @@ std::string content(const std::filesystem::path& file) {
 }
 
 struct Seen {
-  std::string graph, topology;
+  std::string graph, topology, output;  // output: rank 0's
 };
 
 Seen look(JobSpec& spec, const std::filesystem::path& dir) {
   spec.environment["NCCL_GRAPH_DUMP_FILE"] = (dir / "graph.xml").string();
   spec.environment["NCCL_TOPO_DUMP_FILE"] = (dir / "topology.xml").string();
   spec.actions = {{.kind = Kind::kCreate}, {.kind = Kind::kDestroy}};
-  CHECK(failures(run_job(spec)) == "");
-  return {content(dir / "graph.xml"), content(dir / "topology.xml")};
+  spec.environment["NCCL_DEBUG"] = "INFO";
+  const JobResult result = run_job(spec);
+  CHECK(failures(result) == "");
+  return {content(dir / "graph.xml"), content(dir / "topology.xml"), result.ranks.at(0).output};
 }
 
 // The version that the file of a graph is named after: releases that don't differ have one file.
@@ -108,15 +110,18 @@ TEST_CASE("nothing of another machine is seen in a scenario's nodes", "[other-ma
         std::string::npos);
   CHECK(seen[0].topology == seen[1].topology);
   CHECK(seen[0].graph == seen[1].graph);
+  CHECK(seen[1].output.find("NCCL_CROSS_NIC") == std::string::npos);
+  CHECK(seen[1].output.find("other-machine") == std::string::npos);
 }
 
 TEST_CASE("without a scenario, NCCL sees the other machine", "[other-machine]") {
   const nnd::test::TempDir dir;
-  JobSpec spec = nnd::test::socket_job(1, 2);
+  JobSpec spec = nnd::test::socket_job(2, 1);
   run_on_another_machine(spec);
   const std::string vendor = spec.environment["OTHER_MACHINE_VENDOR"];
   const Seen seen = look(spec, dir.path());
   CHECK(seen.topology.find("arch=\"ppc64\"") != std::string::npos);
   CHECK(seen.topology.find("vendor=\"" + vendor + "\"") != std::string::npos);
-  CHECK(seen.graph.find("crossnic=\"1\"") != std::string::npos);
+  CHECK(seen.output.find("NCCL_CROSS_NIC set by environment to 1") != std::string::npos);
+  CHECK(seen.output.find("other-machine:") != std::string::npos);
 }

@@ -77,6 +77,14 @@ NcclUniqueId from_hex(std::string_view text) {
   return id;
 }
 
+// What a user or a launcher tells the processes of a job.
+bool is_of_a_job(std::string_view variable) {
+  constexpr std::array<std::string_view, 6> kPrefixes{"NCCL_", "UCX_",  "SLURM_",
+                                                      "OMPI_", "PMIX_", "PMI_"};
+  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                     [&](std::string_view prefix) { return variable.starts_with(prefix); });
+}
+
 // A line from the parent, without its end.
 std::string read_line(int fd) {
   std::string line;
@@ -174,7 +182,7 @@ class Job {
     std::map<std::string, std::string> all;
     for (char** variable = environ; *variable != nullptr; ++variable) {
       const std::string_view text = *variable;
-      if (!spec_.inherit_nccl_settings && text.starts_with("NCCL_")) continue;
+      if (!spec_.inherit_nccl_settings && is_of_a_job(text)) continue;
       if (const auto at = text.find('='); at != std::string_view::npos)
         all[std::string(text.substr(0, at))] = text.substr(at + 1);
     }
@@ -183,7 +191,7 @@ class Job {
     };
     const int node = rank / spec_.gpus_per_node;
     set(required_environment());
-    if (spec_.nodes > 1 && part_ == nullptr) all["NCCL_HOSTID"] = fmt::format("softnode{}", node);
+    if (part_ == nullptr) all["NCCL_HOSTID"] = fmt::format("softnode{}", node);
     // A rank has three threads that spin: the caller's, the proxy's, a kernel's.
     const int here = part_ == nullptr ? spec_.ranks() : part_->ranks;
     if (3U * static_cast<unsigned>(here) > std::thread::hardware_concurrency())

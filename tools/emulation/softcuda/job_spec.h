@@ -60,7 +60,7 @@ struct JobSpec {
   // How long the others may go on once a rank has failed; by default until the deadline.
   std::optional<double> grace_sec = std::nullopt;
 
-  // Whether the caller's NCCL_... variables reach the ranks.
+  // Whether the caller's settings and launcher (NCCL_..., UCX_..., SLURM_...) reach the ranks.
   bool inherit_nccl_settings = true;
   // Each rank's environment: the caller's, required_environment(), an NCCL_HOSTID per node, then
   // these.

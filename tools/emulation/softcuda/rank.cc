@@ -88,6 +88,11 @@ class Rank {
   void load_library(const std::string& path, const std::string& symbols, NcclApi& nccl) const {
     void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) throw std::runtime_error(dlerror());
+    // First: old releases read their configuration files whatever they are asked.
+    const int node = spec_.rank / spec_.job.gpus_per_node;
+    if (const auto sysfs = spec_.job.sysfs.find(node); sysfs != spec_.job.sysfs.end())
+      if (const std::string error = softverbs::show_host(handle, sysfs->second); !error.empty())
+        throw std::runtime_error(error);
     if (const std::string error = attach(handle, symbols); !error.empty())
       throw std::runtime_error(error);
     if (const std::string error = give_way(handle); !error.empty()) throw std::runtime_error(error);
@@ -100,10 +105,6 @@ class Rank {
       throw std::runtime_error(error);
     if (const std::string missing = nccl.load(handle); !missing.empty())
       throw std::runtime_error(fmt::format("{} has no {}", path, missing));
-    const int node = spec_.rank / spec_.job.gpus_per_node;
-    if (const auto sysfs = spec_.job.sysfs.find(node); sysfs != spec_.job.sysfs.end())
-      if (const std::string error = softverbs::show_host(handle, sysfs->second); !error.empty())
-        throw std::runtime_error(error);
   }
 
   void perform(const Action& action) {
