@@ -5,6 +5,8 @@
 //
 //   FileHeader | ring_count x (RingHeader, ring_size bytes) | conn_count x ConnSlot
 //
+// The file grows by connections: all that there are have a place.
+//
 // Each ring is written by one thread at a time. Bytes [tail, head) of it (both count from the
 // process's start; the place in the ring is the count modulo ring_size) are records that were not
 // yet written to the event log: RecordHeader, then payload_size bytes of MessagePack (a map: the
@@ -20,24 +22,23 @@
 namespace nccl_net_diag::box {
 
 inline constexpr char kMagic[8] = {'N', 'N', 'D', 'B', 'O', 'X', '\r', '\n'};
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 
 struct FileHeader {
   char magic[8];
   std::uint32_t version;
   std::uint32_t byte_order;
-  std::uint64_t file_size;
   std::uint64_t rings_offset;  // ring i has its header at rings_offset + i * ring_stride
   std::uint64_t ring_stride;
   std::uint64_t ring_size;  // bytes of data behind the ring's header; a power of two
   std::uint32_t ring_count;
   std::uint32_t ring_header_size;
   std::uint64_t conns_offset;
-  std::uint32_t conn_count;
   std::uint32_t conn_size;
   std::uint32_t record_header_size;
   std::uint32_t pid;
+  std::uint32_t reserved;
   std::uint64_t proc_id;        // field "proc" of the log
   std::uint64_t start_mono_ns;  // CLOCK_MONOTONIC and CLOCK_REALTIME of one instant: what turns
   std::uint64_t start_real_ns;  // a record's mono_ns into wall time
@@ -50,13 +51,14 @@ struct FileHeader {
   std::uint64_t raw_base;          // the CPU's counter and
   std::uint64_t raw_base_mono_ns;  // CLOCK_MONOTONIC at one instant, and the
   std::uint64_t raw_hz;            // counter's ticks per second (0: not known yet)
+  std::uint64_t conn_count;        // places at conns_offset, conn_size bytes each
 };
 static_assert(sizeof(FileHeader) == 480);
-static_assert(offsetof(FileHeader, ring_count) == 48);
-static_assert(offsetof(FileHeader, proc_id) == 80);
-static_assert(offsetof(FileHeader, host) == 104);
-static_assert(offsetof(FileHeader, checksum) == 436);
-static_assert(offsetof(FileHeader, alive_mono_ns) == 440);
+static_assert(offsetof(FileHeader, ring_count) == 40);
+static_assert(offsetof(FileHeader, proc_id) == 72);
+static_assert(offsetof(FileHeader, host) == 96);
+static_assert(offsetof(FileHeader, checksum) == 428);
+static_assert(offsetof(FileHeader, alive_mono_ns) == 432);
 
 struct RingHeader {
   std::uint64_t head;
@@ -81,29 +83,62 @@ static_assert(sizeof(RecordHeader) == 32);
 
 inline constexpr std::uint32_t kLatencyBuckets = 40;
 
-// Counters of one connection, copied from the live ones every 100 ms. Times are in the CPU's raw
-// counter (see FileHeader). Bucket b of the histogram counts requests that took [2^b, 2^(b+1)) ns.
+// The kinds and stages of a connection, as numbers in the slot.
+inline constexpr const char* kKindNames[] = {"", "listen", "send", "recv"};
+inline constexpr const char* kStageNames[] = {"",    "listening", "opening", "qp_made", "init",
+                                              "rtr", "rts",       "ready",   "failed",  "closing"};
+
+inline constexpr std::uint32_t kSlotQps = 8;
+
+// One connection, attempt or listen comm, copied from the live one every 100 ms. Times named _raw
+// are in the CPU's counter (see FileHeader), 0: never. Texts end with 0.
 struct ConnSlot {
-  std::uint32_t conn;      // event field "conn"; 0: the slot is free
+  std::uint32_t conn;      // event field "conn"; 0 for a listen comm
   std::uint32_t checksum;  // of the slot with this field 0
-  std::uint8_t dir;        // 1 send, 2 recv
-  std::uint8_t reserved[3];
-  std::int32_t dev;
+  std::uint8_t kind;       // 0: the slot is free
+  std::uint8_t stage;      // how far it has come
+  std::uint8_t net_api;
+  std::uint8_t reserved;
+  std::int32_t dev;  // event field "dev".index
   std::uint64_t comm;
   std::uint64_t link_proc;
   std::uint64_t link_listen;
   std::uint64_t peer_proc;
+  std::int32_t rank;  // -1: not known; so are the next two
+  std::int32_t peer_rank;
+  std::int32_t channel;
+  std::uint32_t qp_count;
+  char peer_host[64];
+  std::uint64_t opened_mono_ns;  // the first connect, accept or listen
+  std::uint64_t ready_mono_ns;   // when NCCL got it
+  std::uint64_t polls;           // of connect or accept
+  std::uint64_t last_poll_raw;
+  std::uint64_t moving_since_raw;  // inside ibv_modify_qp since; 0: no
+  std::uint32_t moving_to;         // enum ibv_qp_state
+  std::uint32_t moving_attempt;
   std::uint64_t started;
   std::uint64_t completed;
   std::uint64_t failed;
   std::uint64_t bytes;
   std::uint64_t untracked;
-  std::uint64_t first_post;
-  std::uint64_t last_post;
-  std::uint64_t last_done;
-  std::uint64_t latency[kLatencyBuckets];
+  std::uint64_t flushes;
+  std::uint64_t last_post_raw;
+  std::uint64_t last_done_raw;
+  char device[64];
+  char netdev[16];
+  std::uint32_t port;  // 0: the port's other fields are not known
+  std::int32_t gid_index;
+  std::uint8_t gid[16];
+  std::uint8_t peer_gid[16];
+  struct {
+    std::uint32_t num;
+    std::uint32_t remote_num;
+  } qps[kSlotQps];                         // the first of them
+  std::uint64_t latency[kLatencyBuckets];  // bucket b: requests that took [2^b, 2^(b+1)) ns; the
+                                           // last one all above
 };
-static_assert(sizeof(ConnSlot) == 112 + 8 * kLatencyBuckets);
+static_assert(sizeof(ConnSlot) == 424 + 8 * kLatencyBuckets);
+static_assert(offsetof(ConnSlot, started) == 176 && offsetof(ConnSlot, qps) == 360);
 
 // The checksum: over 8-byte little-endian words, the last one filled up with zeros.
 class Checksum {

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 
 namespace nnd::context {
 
 namespace {
 
+constexpr unsigned kGroups = 8;
 constexpr Gid kMappedPrefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
 // The longest run of at least two groups that are zero, the first of equals: [begin, end).
@@ -16,25 +18,25 @@ struct Run {
   unsigned begin = 0;
   unsigned end = 0;
 };
-Run longest_zeros(const Gid& gid, unsigned count) {
+Run longest_zeros(const Gid& gid) {
   Run best;
-  for (unsigned i = 0; i < count; ++i) {
+  for (unsigned i = 0; i < kGroups; ++i) {
     unsigned end = i;
-    while (end < count && gid[2 * end] == 0 && gid[2 * end + 1] == 0) ++end;
+    while (end < kGroups && gid[2 * end] == 0 && gid[2 * end + 1] == 0) ++end;
     if (end - i > std::max(1U, best.end - best.begin)) best = {i, end};
     i = end;
   }
   return best;
 }
 
-// The first `count` groups of an IPv6 address as inet_ntop writes them.
-char* write_groups(char* out, const Gid& gid, unsigned count) {
-  const Run zeros = longest_zeros(gid, count);
-  for (unsigned i = 0; i < count;) {
+// An IPv6 address as inet_ntop writes it.
+char* write_groups(char* out, const Gid& gid) {
+  const Run zeros = longest_zeros(gid);
+  for (unsigned i = 0; i < kGroups;) {
     if (i == zeros.begin && zeros.end > zeros.begin) {
       *out++ = ':';
       i = zeros.end;
-      if (i == 8) *out++ = ':';
+      if (i == kGroups) *out++ = ':';
       continue;
     }
     if (i > 0) *out++ = ':';
@@ -47,11 +49,12 @@ char* write_groups(char* out, const Gid& gid, unsigned count) {
 }  // namespace
 
 bool gid_ipv4(const Gid& gid) noexcept {
-  return std::equal(kMappedPrefix.begin(), kMappedPrefix.begin() + 12, gid.begin());
+  return std::memcmp(kMappedPrefix.data(), gid.data(), 12) == 0;
 }
 
 bool gid_zero(const Gid& gid) noexcept {
-  return std::all_of(gid.begin(), gid.end(), [](std::uint8_t byte) { return byte == 0; });
+  static constexpr Gid kZero{};
+  return std::memcmp(gid.data(), kZero.data(), kZero.size()) == 0;
 }
 
 bool gid_link_local(const Gid& gid) noexcept {
@@ -62,14 +65,12 @@ bool gid_link_local(const Gid& gid) noexcept {
 // Not inet_ntop: a node may have thousands of GIDs, and that one takes 4,000 instructions for each.
 std::string gid_text(const Gid& gid) {
   std::array<char, INET6_ADDRSTRLEN> buffer;
-  const bool mapped = gid_ipv4(gid);
-  char* end = write_groups(buffer.data(), gid, mapped ? 6 : 8);
-  if (mapped) {
-    *end++ = ':';
-    for (unsigned i = 12; i < 16; ++i) {
-      if (i > 12) *end++ = '.';
-      end = std::to_chars(end, end + 3, static_cast<unsigned>(gid[i])).ptr;
-    }
+  if (!gid_ipv4(gid)) return {buffer.data(), write_groups(buffer.data(), gid)};
+  std::memcpy(buffer.data(), "::ffff:", 7);
+  char* end = buffer.data() + 7;
+  for (unsigned i = 12; i < 16; ++i) {
+    if (i > 12) *end++ = '.';
+    end = std::to_chars(end, end + 3, static_cast<unsigned>(gid[i])).ptr;
   }
   return {buffer.data(), end};
 }

@@ -1,6 +1,5 @@
 #include "context/raw_clock.h"
 
-#include <atomic>
 #include <limits>
 
 #include "context/clock.h"
@@ -34,11 +33,13 @@ Sample sample() noexcept {
 std::atomic<std::uint64_t> g_raw{0};
 std::atomic<std::uint64_t> g_mono_ns{0};
 std::atomic<int> g_known{0};  // 0 no, 1 being set, 2 yes
-std::atomic<double> g_ns_per_tick{0};
 
 constexpr std::uint64_t kShortestBaseline = 1000000;  // ns
+constexpr double kUnit = 4294967296.0;                // of g_ns_per_tick
 
 }  // namespace
+
+constinit std::atomic<std::uint64_t> g_ns_per_tick{0};
 
 void calibrate() noexcept {
   const Sample current = sample();
@@ -53,8 +54,9 @@ void calibrate() noexcept {
   const std::uint64_t ns = current.mono_ns - g_mono_ns.load(std::memory_order_relaxed);
   const std::uint64_t ticks = current.raw - g_raw.load(std::memory_order_relaxed);
   if (ns >= kShortestBaseline && ticks != 0)
-    g_ns_per_tick.store(static_cast<double>(ns) / static_cast<double>(ticks),
-                        std::memory_order_relaxed);
+    g_ns_per_tick.store(
+        static_cast<std::uint64_t>(static_cast<double>(ns) / static_cast<double>(ticks) * kUnit),
+        std::memory_order_relaxed);
 }
 
 Reference reference() noexcept {
@@ -62,16 +64,10 @@ Reference reference() noexcept {
   if (g_known.load(std::memory_order_acquire) != 2) return r;
   r.raw = g_raw.load(std::memory_order_relaxed);
   r.mono_ns = g_mono_ns.load(std::memory_order_relaxed);
-  const double ns_per_tick = g_ns_per_tick.load(std::memory_order_relaxed);
-  if (ns_per_tick > 0) r.hz = static_cast<std::uint64_t>(1e9 / ns_per_tick);
+  if (const std::uint64_t ns_per_tick = g_ns_per_tick.load(std::memory_order_relaxed);
+      ns_per_tick != 0)
+    r.hz = static_cast<std::uint64_t>(1e9 * kUnit / static_cast<double>(ns_per_tick));
   return r;
-}
-
-std::uint64_t to_ns(std::uint64_t ticks) noexcept {
-  // Signed conversions are one instruction each; nothing lasts 2^63 ticks.
-  return static_cast<std::uint64_t>(
-      static_cast<std::int64_t>(static_cast<double>(static_cast<std::int64_t>(ticks)) *
-                                g_ns_per_tick.load(std::memory_order_relaxed)));
 }
 
 }  // namespace nnd::context::raw_clock

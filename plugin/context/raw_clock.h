@@ -3,6 +3,7 @@
 // CLOCK_MONOTONIC now and then.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -32,7 +33,13 @@ struct Reference {
 void calibrate() noexcept;
 Reference reference() noexcept;
 
+[[gnu::visibility("hidden")]] extern constinit std::atomic<std::uint64_t> g_ns_per_tick;  // x 2^32
+
 // A difference of two readings in ns, by one multiplication; 0 while the rate is not known.
-std::uint64_t to_ns(std::uint64_t ticks) noexcept;
+inline std::uint64_t to_ns(std::uint64_t ticks) noexcept {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::uint64_t>((Wide{ticks} * g_ns_per_tick.load(std::memory_order_relaxed)) >>
+                                    32);
+}
 
 }  // namespace nnd::context::raw_clock

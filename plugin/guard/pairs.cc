@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -91,9 +92,13 @@ bool to_itself(const state::QpInfo& qp) {
   return qp.gid_index >= 0 && !context::gid_zero(qp.remote_gid) && qp.local_gid == qp.remote_gid;
 }
 
+// Broken pairs of connections that were told. A connection's QPs are made together: those of the
+// last few thousand are enough.
 struct Told {
+  static constexpr std::size_t kMost = 4096;
   context::ForkMutex mutex;
-  std::set<std::string> once;  // broken pairs, by connection
+  std::set<std::string> once;
+  std::deque<std::string> order;
 };
 
 Told& told() {
@@ -104,6 +109,18 @@ Told& told() {
 std::string key_of(const state::QpInfo& qp) {
   return fmt::format("{} {} {} {} {}", qp.conn.id, qp.device, qp.port, qp.gid_index,
                      context::gid_text(qp.remote_gid));
+}
+
+bool first_time(const std::string& key) {
+  Told& all = told();
+  const std::lock_guard lock(all.mutex);
+  if (!all.once.insert(key).second) return false;
+  all.order.push_back(key);
+  if (all.order.size() > Told::kMost) {
+    all.once.erase(all.order.front());
+    all.order.pop_front();
+  }
+  return true;
 }
 
 // How the kernel would send to the peer, as far as it was looked at.
@@ -169,11 +186,7 @@ bool may_pair(const state::QpInfo& qp) {
     state::current().peer_link_layer = static_cast<std::uint8_t>(pair.remote_link_layer);
   const policy::PairJudgement judged = policy::judge_pair(node, rules(), mode(), pair);
   if (judged.verdicts.empty()) return true;
-  bool first = false;
-  {
-    const std::lock_guard lock(told().mutex);
-    first = told().once.insert(key_of(qp)).second;
-  }
+  const bool first = first_time(key_of(qp));
   for (std::size_t i = 0; first && i < judged.verdicts.size(); ++i) {
     const diagnosis::Diagnosis& broken = judged.verdicts[i].diagnosis;
     const state::Failure failure = judged.refused == i

@@ -5,45 +5,43 @@
 
 namespace nnd::net {
 
-Attempts::Entered Attempts::enter(void* handle, void* ctx, int dev) noexcept try {
-  Entered result;
+static_assert(sizeof(Connection::handle) == nccl_abi::kHandleSize);
+
+Attempts::Entered Attempts::enter(int api, void* handle, void* ctx, int dev) noexcept try {
   const std::lock_guard guard(lock_);
-  std::shared_ptr<Attempt>& slot = by_handle_[handle];
-  if (slot && slot->ctx == ctx && slot->about.dev == dev &&
-      std::memcmp(slot->content.data(), handle, nccl_abi::kHandleSize) == 0) {
-    result.attempt = slot;
-    return result;
-  }
-  auto fresh = std::make_shared<Attempt>();
-  fresh->ctx = ctx;
-  fresh->about.dev = dev;
-  fresh->about.dir = state::Direction::kSend;
-  result.replaced = std::move(slot);
-  slot = std::move(fresh);
-  result.attempt = slot;
-  result.begun = true;
-  return result;
+  const auto place = by_handle_.try_emplace(handle, nullptr).first;
+  Connection* const known = place->second;
+  if (known != nullptr && known->ctx == ctx && known->about.dev == dev &&
+      std::memcmp(known->handle.data(), handle, known->handle.size()) == 0)
+    return {known, false, nullptr};
+  state::About about;
+  about.dev = dev;
+  about.dir = state::Direction::kSend;
+  place->second = state::open_connection(state::Kind::kSend, api, about, ctx);
+  const Entered entered{place->second, place->second != nullptr, known};
+  if (place->second == nullptr) by_handle_.erase(place);
+  return entered;
 } catch (...) {
   return {};
 }
 
-void Attempts::leave(Attempt& attempt, const void* handle) noexcept {
-  ++attempt.polls;
-  std::memcpy(attempt.content.data(), handle, nccl_abi::kHandleSize);
+void Attempts::leave(Connection& attempt, const void* handle) noexcept {
+  std::memcpy(attempt.handle.data(), handle, attempt.handle.size());
 }
 
-void Attempts::drop(void* handle, const Attempt& attempt) noexcept {
+void Attempts::drop(void* handle, const Connection& attempt) noexcept {
   const std::lock_guard guard(lock_);
   const auto found = by_handle_.find(handle);
-  if (found != by_handle_.end() && found->second.get() == &attempt) by_handle_.erase(found);
+  if (found != by_handle_.end() && found->second == &attempt) by_handle_.erase(found);
 }
 
-std::vector<std::shared_ptr<Attempt>> Attempts::take_all(void* ctx) {
-  std::vector<std::shared_ptr<Attempt>> taken;
+std::vector<Connection*> Attempts::take_all(void* ctx) {
+  std::vector<Connection*> taken;
   const std::lock_guard guard(lock_);
+  taken.reserve(by_handle_.size());
   for (auto i = by_handle_.begin(); i != by_handle_.end();) {
     if (i->second->ctx == ctx) {
-      taken.push_back(std::move(i->second));
+      taken.push_back(i->second);
       i = by_handle_.erase(i);
     } else {
       ++i;

@@ -3,48 +3,39 @@
 // the same memory holds another handle, or when its communicator is finalized.
 #pragma once
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <unordered_map>
 #include <vector>
 
 #include "context/fork_mutex.h"
 #include "nccl_abi/common.h"
-#include "state/current.h"
+#include "state/connections.h"
 
 namespace nnd::net {
 
-struct Attempt {
-  state::About about;
-  void* ctx = nullptr;
-  std::uint64_t began_ns = 0;
-  std::uint64_t polls = 0;
-  int qp_state = -1;  // enum ibv_qp_state that its QPs came to; -1: none was made
-  std::array<std::byte, nccl_abi::kHandleSize> content{};  // as the last poll left it
-};
+using state::Connection;
 
-// Thread-safe; one attempt is polled by one thread at a time.
+// Which entry of the table belongs to which memory. Thread-safe; one attempt is polled by one
+// thread at a time.
 class Attempts {
  public:
   struct Entered {
-    std::shared_ptr<Attempt> attempt;   // null: out of memory
-    bool begun = false;                 // the first poll
-    std::shared_ptr<Attempt> replaced;  // the attempt that had this memory before
+    Connection* attempt = nullptr;   // null: out of memory
+    bool begun = false;              // the first poll
+    Connection* replaced = nullptr;  // the attempt that had this memory before; now the caller's
   };
-  Entered enter(void* handle, void* ctx, int dev) noexcept;
+  Entered enter(int api, void* handle, void* ctx, int dev) noexcept;
   // After a poll that ended nothing.
-  void leave(Attempt& attempt, const void* handle) noexcept;
-  // After a poll that ended it.
-  void drop(void* handle, const Attempt& attempt) noexcept;
-  // Those of a communicator that goes away.
-  std::vector<std::shared_ptr<Attempt>> take_all(void* ctx);
+  void leave(Connection& attempt, const void* handle) noexcept;
+  // After a poll that ended it: the entry is the caller's.
+  void drop(void* handle, const Connection& attempt) noexcept;
+  // Those of a communicator that goes away: the caller's.
+  std::vector<Connection*> take_all(void* ctx);
   std::size_t size();
 
  private:
   context::ForkMutex lock_;
-  std::unordered_map<void*, std::shared_ptr<Attempt>> by_handle_;
+  std::unordered_map<void*, Connection*> by_handle_;
 };
 
 }  // namespace nnd::net

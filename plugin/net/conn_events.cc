@@ -29,6 +29,49 @@ void add_about(Event& e, int api, const state::About& about) {
   add_peer(e, {.proc = about.peer_proc, .gid = about.peer_gid});
 }
 
+void add_qp(Event& e, const state::QpSummary& qp, const state::Ends& ends) {
+  e.push_object().add("num", qp.num);
+  if (qp.remote_num != 0) e.add("remote_num", qp.remote_num);
+  const bool loopback = !context::gid_zero(qp.gid) && qp.gid == qp.remote_gid;
+  if (loopback) e.add("loopback", true);
+  if (!loopback && qp.gid != ends.gid && !context::gid_zero(qp.gid))
+    e.add("gid", context::gid_text(qp.gid)).add("remote_gid", context::gid_text(qp.remote_gid));
+  if (qp.path_mtu != 0) e.add("path_mtu", qp.path_mtu);
+  if (qp.remote_num != 0) {
+    e.add("sl", qp.sl);
+    if (qp.traffic_class >= 0) e.add("traffic_class", qp.traffic_class);
+    e.add("timeout", qp.timeout).add("retry_cnt", qp.retry_cnt).add("rnr_retry", qp.rnr_retry);
+  }
+  e.add("attempts", qp.attempts);
+  e.add("init_us", qp.init_us).add("rtr_us", qp.rtr_us).add("rts_us", qp.rts_us).end();
+}
+
+// All that is known of a connection: so one line tells it without the lines before.
+void add_whole(Event& e, const Connection& c) {
+  state::Ends ends;
+  state::Labels labels;
+  c.ends.get(ends);
+  c.labels.get(labels);
+  add_connection(e, c.about);
+  if (labels.rank >= 0) e.add("rank", labels.rank);
+  if (labels.channel >= 0) e.add("channel", labels.channel);
+  add_net_device(e, c.api, c.about.dev, &ends);
+  const bool told = !context::gid_zero(ends.remote_gid);
+  add_peer(e, {.proc = c.about.peer_proc,
+               .rank = labels.peer_rank,
+               .host = labels.peer_host,
+               .gid = told ? ends.remote_gid : c.about.peer_gid,
+               .subnet = ends.remote_subnet});
+  const std::uint32_t count = c.qps.load(std::memory_order_relaxed);
+  if (count == 0) return;
+  e.add("qp_count", count).array("qps");
+  for (std::uint32_t i = 0; i < count && i < state::kTellableQps; ++i) {
+    state::QpSummary qp;
+    if (c.qp[i].get(qp) && qp.num != 0) add_qp(e, qp, ends);
+  }
+  e.end();
+}
+
 void add_outcome(Event& e, const Outcome& outcome) {
   e.add("rc", static_cast<int>(outcome.rc));
   if (outcome.verb != nullptr) e.add("verb", outcome.verb).add("errno", outcome.verb_errno);
@@ -92,8 +135,8 @@ void tell_open(int api, const state::About& about) {
 
 void tell_ready(const Connection& c) {
   Event e(EventId::kConnReady);
-  add_about(e, c.api, c.about);
-  e.add("dur_us", to_us(c.ready_ns - c.opened_ns)).add("polls", c.polls).emit();
+  if (e.enabled()) add_whole(e, c);
+  e.add("dur_us", to_us(c.ready_ns - c.opened_ns)).add("polls", c.polls.load()).emit();
   state::end_failure(c.about.id);  // whatever failed on the way: NCCL got over it
 }
 
@@ -120,15 +163,17 @@ void tell_refused(int api, const state::About& about, std::string_view stage,
            diagnose(diagnosis::RefusedCall{std::string(stage)}, refusal.diagnosis), true);
 }
 
-void tell_late(int api, const state::About& about, std::string_view stage, int qp_state,
-               double deadline_sec, std::uint64_t age_ns, std::uint64_t polls) {
+void tell_late(const Connection& c, std::string_view call, double deadline_sec) {
+  const std::uint64_t age_ns = context::mono_ns() - c.opened_ns;
+  // As enum ibv_qp_state, -1 where it has no QP.
+  const int qp_state = static_cast<int>(c.stage.load()) - static_cast<int>(state::Stage::kQpMade);
   Event e(EventId::kConnFail, Severity::kError);
-  add_about(e, api, about);
-  e.add("stage", stage).add("age_us", to_us(age_ns)).add("polls", polls);
-  const auto known = state::failure_of_call(about.id);
-  end_with(e, about, known,
-           diagnose(diagnosis::MissingPeer{std::string(stage), age_ns, false, deadline_sec,
-                                           qp_state, layers_of(api, about)},
+  add_about(e, c.api, c.about);
+  e.add("stage", call).add("age_us", to_us(age_ns)).add("polls", c.polls.load());
+  const auto known = state::failure_of_call(c.about.id);
+  end_with(e, c.about, known,
+           diagnose(diagnosis::MissingPeer{std::string(call), age_ns, false, deadline_sec, qp_state,
+                                           layers_of(c.api, c.about)},
                     diagnosis_of(known)),
            true);
 }
@@ -163,34 +208,39 @@ void tell_close(Connection& c, Result rc, std::uint64_t dur_ns) {
   Event e(EventId::kConnClose);
   if (!e.enabled()) return;
   const auto get = [](const auto& n) { return n.load(std::memory_order_relaxed); };
-  const record::ConnCounters& n = *c.counters;
-  add_about(e, c.api, c.about);
+  add_whole(e, c);
   e.add("rc", static_cast<int>(rc)).add("dur_us", to_us(dur_ns));
   e.add("lived_us", to_us(context::mono_ns() - c.ready_ns));
-  e.add("started", get(n.started))
-      .add("completed", get(n.completed))
-      .add("failed", get(n.failed))
-      .add("in_flight", get(n.started) - get(n.completed) - get(n.failed))
-      .add("bytes", get(n.bytes))
+  e.add("started", get(c.started))
+      .add("completed", get(c.completed))
+      .add("failed", get(c.failed))
+      .add("in_flight", get(c.started) - get(c.completed) - get(c.failed))
+      .add("bytes", get(c.bytes))
       .add("flushes", get(c.flushes))
-      .add("untracked", get(n.untracked));
+      .add("untracked", get(c.untracked));
   if (const std::uint64_t oldest = oldest_post(c); oldest != 0)
     e.add("oldest_us", to_us(context::raw_clock::to_ns(context::raw_clock::now() - oldest)));
   // Only the buckets in use: "latency_ns": {"1024": 17} counts those that took 1024 to 2047 ns.
   e.object("latency_ns");
-  for (std::size_t b = 0; b < nccl_net_diag::box::kLatencyBuckets; ++b)
-    if (const std::uint64_t count = get(n.latency[b]); count != 0)
+  for (std::size_t b = 0; b < c.latency.size(); ++b)
+    if (const std::uint64_t count = get(c.latency[b]); count != 0)
       e.add(std::to_string(std::uint64_t{1} << b), count);
   e.end();
   e.emit();
 }
 
+namespace {
+
 std::atomic<bool> trace_requests{false};
+
+}  // namespace
 
 void watch_requests() noexcept {
   trace_requests.store(Event(EventId::kReqPost).enabled() || Event(EventId::kReqDone).enabled(),
                        std::memory_order_relaxed);
 }
+
+bool requests_are_traced() noexcept { return trace_requests.load(std::memory_order_relaxed); }
 
 namespace {
 
@@ -208,12 +258,15 @@ void trace_posted(const Connection& c, const Request& r) noexcept {
       .emit();
 }
 
-void trace_done(const Connection& c, const Request& r, std::uint64_t ticks) noexcept {
+Result done_traced(Connection& c, Request& r, const int* sizes) noexcept {
+  const RequestKind kind = r.kind;
+  const std::uint64_t ticks = done(c, r, sizes);
   Event(EventId::kReqDone)
       .add("conn", c.about.id)
-      .add("kind", kind_name(r.kind))
+      .add("kind", kind_name(kind))
       .add("dur_us", to_us(context::raw_clock::to_ns(ticks)))
       .emit();
+  return Result::kSuccess;
 }
 
 }  // namespace nnd::net

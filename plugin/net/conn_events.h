@@ -6,11 +6,12 @@
 #include <string_view>
 
 #include "nccl_abi/common.h"
-#include "net/attempts.h"
-#include "net/connection.h"
+#include "state/connections.h"
 #include "state/failure.h"
 
 namespace nnd::net {
+
+using state::Connection;
 
 // How a call into the transport ended, with the verb that failed inside it, where the verbs layer
 // saw one (state::current(), to be read while the call's Scope is alive).
@@ -33,10 +34,8 @@ void tell_fail(int api, const state::About& about, std::string_view stage, const
 // A call that the transport never gets, since the policy refuses the network.
 void tell_refused(int api, const state::About& about, std::string_view stage,
                   const state::Failure& refusal);
-// A connect or accept that is over the policy's deadline. qp_state: what its QPs came to (enum
-// ibv_qp_state), -1 where it has none.
-void tell_late(int api, const state::About& about, std::string_view stage, int qp_state,
-               double deadline_sec, std::uint64_t age_ns, std::uint64_t polls);
+// A connect or accept that is over the policy's deadline.
+void tell_late(const Connection& c, std::string_view call, double deadline_sec);
 // A registration failed, which NCCL may do without.
 void tell_reg_fail(const Connection& c, std::string_view stage, const Outcome& outcome);
 // NCCL gave the attempt up.

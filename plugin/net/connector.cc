@@ -12,6 +12,7 @@
 #include "diagnosis/connection.h"
 #include "net/dependencies.h"
 #include "net/devices.h"
+#include "net/requests.h"
 #include "record/event.h"
 #include "record/recorder.h"
 #include "state/failure.h"
@@ -23,6 +24,8 @@ using nccl_abi::Result;
 using state::Direction;
 
 namespace {
+
+constexpr state::About kUnknown{};
 
 struct Comms {
   context::ForkMutex lock;
@@ -39,21 +42,17 @@ bool pending(Result rc, void** comm) noexcept {
 }
 
 // What verbs was told of the peer, in place of what the peer announced.
-void learn_peer(state::About& about) noexcept {
-  if (const context::Gid& gid = state::current().peer_gid; gid != context::Gid{})
-    about.peer_gid = gid;
-  if (const std::uint8_t layer = state::current().peer_link_layer; layer != 0)
-    about.peer_link_layer = layer;
+void learn_peer(Connection& c) noexcept {
+  const state::Current& now = state::current();
+  if (now.peer_gid == context::Gid{} && now.peer_link_layer == 0) return;
+  if (now.peer_gid != context::Gid{}) c.about.peer_gid = now.peer_gid;
+  if (now.peer_link_layer != 0) c.about.peer_link_layer = now.peer_link_layer;
+  c.publish();
 }
 
-bool late(std::uint64_t began_ns, double deadline_sec) noexcept {
-  return deadline_sec > 0 && static_cast<double>(mono_ns() - began_ns) > deadline_sec * 1e9;
-}
-
-// Event fields "conn" and "link".listen: 1, 2, ... in this process.
-std::uint32_t next_connection_id() noexcept {
-  static std::atomic<std::uint32_t> last{0};
-  return ++last;
+bool late(const Connection& c) noexcept {
+  const double deadline_sec = dependencies().refusal.deadline_sec();
+  return deadline_sec > 0 && static_cast<double>(mono_ns() - c.opened_ns) > deadline_sec * 1e9;
 }
 
 std::uint32_t next_listen_id() noexcept {
@@ -61,21 +60,54 @@ std::uint32_t next_listen_id() noexcept {
   return ++last;
 }
 
-// Our own object in place of the transport's, or null.
-Connection* wrap(Kind kind, int api, const state::About& about, void* ctx, std::uint64_t began_ns,
-                 std::uint64_t polls, void** comm) noexcept {
-  Connection* const c = acquire_connection(kind);
-  if (c == nullptr) return nullptr;
-  c->api = static_cast<std::uint8_t>(api);
-  c->about = about;
-  c->ctx = ctx;
-  c->opened_ns = began_ns;
-  c->ready_ns = mono_ns();
-  c->polls = polls;
-  c->inner = *comm;
-  if (kind != Kind::kListen) c->counters = record::acquire_conn(about);
-  *comm = c;
-  return c;
+// A connect or accept was polled. True: for the last time.
+bool polled(Connection& c, Result rc, void** comm) noexcept {
+  state::add(c.polls, 1);
+  c.last_poll.store(context::raw_clock::now(), std::memory_order_relaxed);
+  learn_peer(c);
+  return !pending(rc, comm) || late(c);
+}
+
+// Its entry is free for another.
+void drop(Connection& c) noexcept {
+  state::forget_connection(c.about.id);
+  release_connection(c);
+}
+
+// After the last poll. What NCCL is to get.
+Result end_attempt(Connection& c, const char* call, Result rc, void** comm,
+                   bool awaits_consumed) noexcept {
+  if (pending(rc, comm)) {
+    context::quietly([&] { tell_late(c, call, dependencies().refusal.deadline_sec()); });
+    drop(c);
+    return Result::kSystemError;
+  }
+  const Outcome outcome = Outcome::of(rc);
+  const bool failed = rc != Result::kSuccess;
+  // NCCL closes a comm that came with an error, so that one is wrapped too.
+  const bool has_comm = *comm != nullptr;
+  if (has_comm) {
+    c.awaits_consumed = awaits_consumed;
+    c.fail_told = failed;
+    c.traced = requests_are_traced();
+    hand_out(c, *comm);
+    *comm = &c;
+    if (failed) c.stage = state::Stage::kFailed;
+  }
+  context::quietly([&] {
+    if (failed)
+      tell_fail(c.api, c.about, call, outcome, mono_ns() - c.opened_ns, c.polls);
+    else
+      tell_ready(c);
+  });
+  if (!has_comm) drop(c);
+  return rc;
+}
+
+// NCCL has given it up.
+void abandon(Connection& c, const char* call) noexcept {
+  context::quietly([&] { tell_abandoned(c.api, c.about, call, mono_ns() - c.opened_ns, c.polls); });
+  drop(c);
 }
 
 void remember_comm(void* ctx, std::uint64_t comm) noexcept {
@@ -118,138 +150,79 @@ void ListenCall::finish(Result rc, void** listen_comm) noexcept {
   const nccl_net_diag::trailer::Trailer t{about_.link_proc, about_.link_listen, port.gid,
                                           port.link_layer, port.roce};
   const bool trailer = tail_.seal(t);
-  wrap(Kind::kListen, api_, about_, ctx_, began_ns_, 1, listen_comm);
+  if (Connection* const c = open_connection(state::Kind::kListen, api_, about_, ctx_)) {
+    c->opened_ns = began_ns_;
+    hand_out(*c, *listen_comm);
+    *listen_comm = c;
+  }
   context::quietly([&] { tell_listen(api_, about_, trailer, took); });
 }
 
-ConnectPoll::ConnectPoll(int api, void* ctx, int dev, void* handle) noexcept
-    : api_(api), handle_(handle) {
-  Attempts::Entered entered = attempts().enter(handle, ctx, dev);
-  attempt_ = std::move(entered.attempt);
+ConnectPoll::ConnectPoll(int api, void* ctx, int dev, void* handle) noexcept : handle_(handle) {
+  const Attempts::Entered entered = attempts().enter(api, handle, ctx, dev);
+  attempt_ = entered.attempt;
+  if (entered.replaced != nullptr) abandon(*entered.replaced, "connect");
   if (!entered.begun) return;
-  Attempt& a = *attempt_;
-  a.began_ns = mono_ns();
-  a.about.id = next_connection_id();
-  a.about.comm = comm_of(ctx);
+  state::About& about = attempt_->about;
+  about.comm = comm_of(ctx);
   if (const auto trailer = read_trailer(handle)) {
-    a.about.link_proc = trailer->proc;
-    a.about.link_listen = trailer->listen;
-    a.about.peer_proc = trailer->proc;
-    a.about.peer_gid = trailer->gid;
-    a.about.peer_link_layer = trailer->link_layer;
-    a.about.peer_roce = trailer->roce;
+    about.link_proc = trailer->proc;
+    about.link_listen = trailer->listen;
+    about.peer_proc = trailer->proc;
+    about.peer_gid = trailer->gid;
+    about.peer_link_layer = trailer->link_layer;
+    about.peer_roce = trailer->roce;
   }
-  context::quietly([&] {
-    if (entered.replaced) {
-      const Attempt& old = *entered.replaced;
-      tell_abandoned(api_, old.about, "connect", a.began_ns - old.began_ns, old.polls);
-    }
-    tell_open(api_, a.about);
-  });
+  attempt_->publish();
+  context::quietly([&] { tell_open(api, about); });
 }
 
 const state::About& ConnectPoll::about() const noexcept {
-  static constexpr state::About kUnknown{};
-  if (attempt_ == nullptr) return kUnknown;
-  return attempt_->about;
+  return attempt_ == nullptr ? kUnknown : attempt_->about;
 }
 
 Result ConnectPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcept {
   if (attempt_ == nullptr) return rc;
-  learn_peer(attempt_->about);
-  if (pending(rc, comm)) {
-    if (const int state = state::current().qp_state; state >= 0) attempt_->qp_state = state;
-    const double deadline_sec = dependencies().refusal.deadline_sec();
-    if (!late(attempt_->began_ns, deadline_sec)) {
-      attempts().leave(*attempt_, handle_);
-      return rc;
-    }
-    const std::shared_ptr<Attempt> a = attempt_;
-    attempts().drop(handle_, *a);
-    context::quietly([&] {
-      tell_late(api_, a->about, "connect", a->qp_state, deadline_sec, mono_ns() - a->began_ns,
-                a->polls + 1);
-    });
-    return Result::kSystemError;
+  if (!polled(*attempt_, rc, comm)) {
+    attempts().leave(*attempt_, handle_);
+    return rc;
   }
-  const Outcome outcome = Outcome::of(rc);
-  const std::shared_ptr<Attempt> a = attempt_;
-  attempts().drop(handle_, *a);
-  Connection* c = nullptr;
-  // NCCL closes a comm that came with an error, so that one is wrapped too.
-  if (*comm != nullptr)
-    c = wrap(Kind::kSend, api_, a->about, a->ctx, a->began_ns, a->polls + 1, comm);
-  if (c != nullptr) c->awaits_consumed = awaits_consumed;
-  context::quietly([&] {
-    if (rc != Result::kSuccess) {
-      if (c != nullptr) c->fail_told = true;
-      tell_fail(api_, a->about, "connect", outcome, mono_ns() - a->began_ns, a->polls + 1);
-    } else if (c != nullptr) {
-      tell_ready(*c);
-    }
-  });
-  return rc;
+  attempts().drop(handle_, *attempt_);
+  return end_attempt(*attempt_, "connect", rc, comm, awaits_consumed);
 }
 
 AcceptPoll::AcceptPoll(Connection& listener) noexcept : listener_(listener) {
-  if (listener.attempt_began_ns != 0) return;
-  listener.attempt_began_ns = mono_ns();
-  listener.attempt_polls = 0;
-  listener.attempt_qp_state = -1;
-  listener.attempt = listener.about;
-  listener.attempt.id = next_connection_id();
-  listener.attempt.dir = Direction::kRecv;
-  context::quietly([&] { tell_open(listener.api, listener.attempt); });
+  if (listener.accepting == nullptr) {
+    state::About about = listener.about;
+    about.dir = Direction::kRecv;
+    listener.accepting = open_connection(state::Kind::kRecv, listener.api, about, listener.ctx);
+    if (listener.accepting != nullptr)
+      context::quietly([&] { tell_open(listener.api, listener.accepting->about); });
+  }
+  attempt_ = listener.accepting;
+}
+
+const state::About& AcceptPoll::about() const noexcept {
+  return attempt_ == nullptr ? kUnknown : attempt_->about;
 }
 
 Result AcceptPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcept {
-  Connection& l = listener_;
-  ++l.attempt_polls;
-  learn_peer(l.attempt);
-  if (pending(rc, comm)) {
-    if (const int state = state::current().qp_state; state >= 0) l.attempt_qp_state = state;
-    const double deadline_sec = dependencies().refusal.deadline_sec();
-    if (!late(l.attempt_began_ns, deadline_sec)) return rc;
-    context::quietly([&] {
-      tell_late(l.api, l.attempt, "accept", l.attempt_qp_state, deadline_sec,
-                mono_ns() - l.attempt_began_ns, l.attempt_polls);
-    });
-    l.attempt_began_ns = 0;
-    return Result::kSystemError;
-  }
-  const Outcome outcome = Outcome::of(rc);
-  const std::uint64_t began_ns = l.attempt_began_ns;
-  l.attempt_began_ns = 0;
-  Connection* c = nullptr;
-  if (*comm != nullptr)
-    c = wrap(Kind::kRecv, l.api, l.attempt, l.ctx, began_ns, l.attempt_polls, comm);
-  if (c != nullptr) c->awaits_consumed = awaits_consumed;
-  context::quietly([&] {
-    if (rc != Result::kSuccess) {
-      if (c != nullptr) c->fail_told = true;
-      tell_fail(l.api, l.attempt, "accept", outcome, mono_ns() - began_ns, l.attempt_polls);
-    } else if (c != nullptr) {
-      tell_ready(*c);
-    }
-  });
-  return rc;
+  if (attempt_ == nullptr || !polled(*attempt_, rc, comm)) return rc;
+  listener_.accepting = nullptr;
+  return end_attempt(*attempt_, "accept", rc, comm, awaits_consumed);
 }
 
 void closed(Connection& c, Result rc, std::uint64_t began_ns) noexcept {
-  context::quietly([&] {
-    if (c.kind != Kind::kListen)
-      tell_close(c, rc, mono_ns() - began_ns);
-    else if (c.attempt_began_ns != 0)
-      tell_abandoned(c.api, c.attempt, "accept", mono_ns() - c.attempt_began_ns, c.attempt_polls);
-  });
-  state::forget_connection(c.about.id);
-  if (c.counters != nullptr) record::release_conn(c.counters);
-  release_connection(&c);
+  if (c.accepting != nullptr) abandon(*c.accepting, "accept");
+  if (c.kind != state::Kind::kListen)
+    context::quietly([&] { tell_close(c, rc, mono_ns() - began_ns); });
+  drop(c);
 }
 
-void failed(Connection& c, const char* stage, Result rc) noexcept {
-  if (c.fail_told) return;
+Result failed(Connection& c, const char* stage, Result rc) noexcept {
+  if (c.fail_told) return rc;
   c.fail_told = true;
+  c.stage = state::Stage::kFailed;
   Outcome outcome = Outcome::of(rc);
   state::current().failed_verb = nullptr;  // no Scope of this call's own does it
   state::About about = c.about;
@@ -263,6 +236,7 @@ void failed(Connection& c, const char* stage, Result rc) noexcept {
   completion = {};
   context::quietly(
       [&] { tell_fail(c.api, about, stage, outcome, mono_ns() - c.opened_ns, c.polls); });
+  return rc;
 }
 
 void reg_failed(void* comm, const char* stage, Result rc) noexcept {
@@ -273,13 +247,13 @@ void reg_failed(void* comm, const char* stage, Result rc) noexcept {
   context::quietly([&] { tell_reg_fail(c, stage, Outcome::of(rc)); });
 }
 
-void failed(Request& r, Result rc) noexcept {
-  if (r.state != RequestState::kInFlight) return;
+Result test_failed(Request& r, Result rc) noexcept {
+  if (r.state != RequestState::kInFlight) return rc;
   Connection& c = *connection_of(&r);
   r.state = RequestState::kFailed;
   r.posted.store(0, std::memory_order_relaxed);
-  record::ConnCounters::add(c.counters->failed, 1);
-  failed(c, "test", rc);
+  state::add(c.failed, 1);
+  return failed(c, "test", rc);
 }
 
 void tell_comm_init(int api, void** ctx, std::uint64_t comm, const nccl_abi::NetCommConfig* config,
@@ -306,11 +280,10 @@ void tell_comm_init(int api, void** ctx, std::uint64_t comm, const nccl_abi::Net
 
 void finalizing(int api, void* ctx) noexcept {
   context::quietly([&] {
-    for (const auto& a : attempts().take_all(ctx))
-      tell_abandoned(api, a->about, "connect", mono_ns() - a->began_ns, a->polls);
+    for (Connection* const attempt : attempts().take_all(ctx)) abandon(*attempt, "connect");
     std::uint64_t open = 0;
-    for_each_connection([&](Connection& c) {
-      if (c.ctx == ctx && c.kind != Kind::kListen) ++open;
+    state::for_each_connection([&](const Connection& c) {
+      if (c.ctx == ctx && c.kind != state::Kind::kListen && c.ready_ns != 0) ++open;
     });
     record::Event e(record::EventId::kCommFinalize);
     if (const std::uint64_t comm = comm_of(ctx); comm != 0) e.hex("comm", comm);

@@ -4,17 +4,17 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "nccl_abi/common.h"
-#include "net/arena.h"
 #include "net/attempts.h"
 #include "net/conn_events.h"
-#include "net/connection.h"
 #include "net/handle.h"
-#include "state/current.h"
+#include "state/connections.h"
 
 namespace nnd::net {
+
+using state::Connection;
+using state::is_ours;
 
 inline void* inner_of(void* comm) noexcept {
   return is_ours(comm) ? static_cast<Connection*>(comm)->inner : comm;
@@ -52,26 +52,27 @@ class ConnectPoll {
  private:
   int api_;
   void* handle_;
-  std::shared_ptr<Attempt> attempt_;  // null: out of memory
+  Connection* attempt_;  // null: out of memory
 };
 
 // One call of accept on a listen comm of ours.
 class AcceptPoll {
  public:
   explicit AcceptPoll(Connection& listener) noexcept;
-  const state::About& about() const noexcept { return listener_.attempt; }
+  const state::About& about() const noexcept;
   nccl_abi::Result finish(nccl_abi::Result rc, void** comm, bool awaits_consumed) noexcept;
 
  private:
   Connection& listener_;
+  Connection* attempt_;  // null: out of memory
 };
 
 // After the transport closed the comm of a connection of ours, which is gone afterwards.
 void closed(Connection& c, nccl_abi::Result rc, std::uint64_t began_ns) noexcept;
 
 // A call on a ready connection failed: told once per connection.
-void failed(Connection& c, const char* stage, nccl_abi::Result rc) noexcept;
-void failed(Request& r, nccl_abi::Result rc) noexcept;
+// Returns rc.
+nccl_abi::Result failed(Connection& c, const char* stage, nccl_abi::Result rc) noexcept;
 void reg_failed(void* comm, const char* stage, nccl_abi::Result rc) noexcept;
 
 // After the transport's init. ctx and comm tell which communicator a later call is for, from v11

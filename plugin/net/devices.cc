@@ -105,12 +105,26 @@ std::string device_name(int api, int index) {
   return found != t.devices.end() ? found->second.name : "";
 }
 
-void add_net_device(record::Event& event, int api, int index) {
+void add_net_device(record::Event& event, int api, int index, const state::Ends* ends) {
   Table& t = table();
   const std::lock_guard guard(t.lock);
   const auto found = t.devices.find({api, index});
-  add_device(event, found != t.devices.end() ? fields_of(found->second)
-                                             : record::DeviceFields{.index = index});
+  record::DeviceFields fields{.index = index};
+  if (found != t.devices.end()) fields = fields_of(found->second);
+  if (ends != nullptr && ends->port != 0) {
+    if (fields.name.empty()) fields.name = ends->device;
+    if (fields.pci.empty()) fields.pci = ends->pci;
+    if (fields.speed_mbps < 0) fields.speed_mbps = ends->speed_mbps;
+    fields.port = ends->port;
+    fields.numa = ends->numa;
+    fields.link_layer = ends->link_layer;
+    fields.mtu = ends->mtu;
+    fields.gid_index = ends->gid_index;
+    fields.gid = ends->gid;
+    fields.subnet = ends->subnet;
+    fields.netdev = ends->netdev;
+  }
+  add_device(event, fields);
 }
 
 }  // namespace nnd::net

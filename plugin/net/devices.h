@@ -9,6 +9,7 @@
 
 #include "net/dependencies.h"
 #include "record/event.h"
+#include "state/ends.h"
 
 namespace nnd::net {
 
@@ -84,8 +85,8 @@ std::string device_name(int api, int index);
 
 // Emits net.device when the device is new, or another one has its index. Thread-safe.
 void learn_device(int api, Device device);
-// Adds "dev" {index, name, port, pci, speed_mbps} with what is known of it. Thread-safe.
-void add_net_device(record::Event& event, int api, int index);
+// Adds "dev" with what is known of it; `ends`: of a connection that uses it. Thread-safe.
+void add_net_device(record::Event& event, int api, int index, const state::Ends* ends = nullptr);
 // By dependencies().port; empty where the device isn't known.
 PortFacts port_of(int api, int index);
 

@@ -3,21 +3,25 @@
 // is done.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "context/raw_clock.h"
-#include "net/connection.h"
+#include "nccl_abi/common.h"
+#include "state/connections.h"
 
 namespace nnd::net {
 
-// Whether req.* events are wanted: read once at init, off by default.
-extern std::atomic<bool> trace_requests;
-void watch_requests() noexcept;  // at each init
+using state::Connection;
+using state::connection_of;
+using state::Request;
+using state::RequestKind;
+using state::RequestState;
 
-// The cold halves.
+// Whether req.* events are wanted: looked at once, at init. Off by default.
+void watch_requests() noexcept;
+bool requests_are_traced() noexcept;
+
 void trace_posted(const Connection& c, const Request& r) noexcept;
-void trace_done(const Connection& c, const Request& r, std::uint64_t ticks) noexcept;
 
 // After the transport accepted a request: puts our own in its place. With the pool empty NCCL gets
 // the transport's request, which is counted but not timed.
@@ -25,21 +29,21 @@ inline void posted(Connection& c, void** request, RequestKind kind, std::uint64_
                    int buffers) noexcept {
   Request* const r = c.free_requests;
   if (r == nullptr) [[unlikely]] {
-    record::ConnCounters::add(c.counters->untracked, 1);
+    state::add(c.untracked, 1);
     return;
   }
   c.free_requests = r->next_free;
   const std::uint64_t now = context::raw_clock::now();
   r->inner = *request;
   r->bytes = bytes;
-  r->buffers = static_cast<std::uint16_t>(buffers);
   r->state = RequestState::kInFlight;
   r->kind = kind;
+  r->buffers = static_cast<std::uint16_t>(buffers);
   r->posted.store(now, std::memory_order_relaxed);
-  c.counters->count_post(now);
-  if (kind == RequestKind::kFlush) record::ConnCounters::add(c.flushes, 1);
+  c.count_post(now);
+  if (kind == RequestKind::kFlush) state::add(c.flushes, 1);
   *request = r;
-  if (trace_requests.load(std::memory_order_relaxed)) [[unlikely]]
+  if (c.traced) [[unlikely]]
     trace_posted(c, *r);
 }
 
@@ -49,25 +53,46 @@ inline void give_back(Connection& c, Request& r) noexcept {
   c.free_requests = &r;
 }
 
-// After the transport said that a request is done. sizes: as NCCL passed it to test, may be null.
-inline void done(Request& r, const int* sizes) noexcept {
-  if (r.state != RequestState::kInFlight) [[unlikely]]
-    return;  // tested again after it was done
-  Connection& c = *connection_of(&r);
-  const std::uint64_t now = context::raw_clock::now();
-  std::uint64_t bytes = r.bytes;
-  if (r.kind == RequestKind::kRecv && sizes != nullptr)
-    for (unsigned i = 0; i < r.buffers; ++i)
-      bytes += sizes[i] > 0 ? static_cast<std::uint64_t>(sizes[i]) : 0;
+// After the transport said that a request in flight is done. sizes: as NCCL passed it to test, may
+// be null. What it took, in ticks.
+[[gnu::always_inline]] inline std::uint64_t done(Connection& c, Request& r,
+                                                 const int* sizes) noexcept {
   const std::uint64_t began = r.posted.load(std::memory_order_relaxed);
-  c.counters->count_done(began, now, bytes);
+  const std::uint64_t now = context::raw_clock::now();
   r.posted.store(0, std::memory_order_relaxed);
-  if (trace_requests.load(std::memory_order_relaxed)) [[unlikely]]
-    trace_done(c, r, now - began);
-  if (r.kind == RequestKind::kRecv && c.awaits_consumed) [[unlikely]]
+  std::uint64_t bytes = r.bytes;
+  bool held = false;
+  if (r.kind == RequestKind::kRecv) {
+    if (sizes != nullptr)
+      for (const int* const end = sizes + r.buffers; sizes != end; ++sizes)
+        bytes += *sizes > 0 ? static_cast<std::uint64_t>(*sizes) : 0;
+    held = c.awaits_consumed;
+  }
+  c.count_done(began, now, bytes);
+  if (held) [[unlikely]]
     r.state = RequestState::kAwaitsConsumed;
   else
     give_back(c, r);
+  return now - began;
+}
+
+// The cold halves return what NCCL gets.
+nccl_abi::Result test_failed(Request& r, nccl_abi::Result rc) noexcept;
+nccl_abi::Result done_traced(Connection& c, Request& r, const int* sizes) noexcept;
+
+// After a test that ended something: the request, or the connection. Calls nothing on a healthy
+// job's way, so that no register needs to be kept.
+[[gnu::noinline]] inline nccl_abi::Result tested(Request& r, nccl_abi::Result rc,
+                                                 const int* sizes) noexcept {
+  if (rc != nccl_abi::Result::kSuccess) [[unlikely]]
+    return test_failed(r, rc);
+  if (r.state != RequestState::kInFlight) [[unlikely]]
+    return rc;  // tested again after it was done
+  Connection& c = *connection_of(&r);
+  if (c.traced) [[unlikely]]
+    return done_traced(c, r, sizes);
+  done(c, r, sizes);
+  return nccl_abi::Result::kSuccess;
 }
 
 }  // namespace nnd::net

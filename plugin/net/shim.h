@@ -12,13 +12,12 @@
 #include "context/clock.h"
 #include "context/fork_mutex.h"
 #include "nccl_abi/net.h"
-#include "net/arena.h"
 #include "net/connector.h"
 #include "net/dependencies.h"
 #include "net/devices.h"
 #include "net/refusal.h"
 #include "net/requests.h"
-#include "state/current.h"
+#include "state/connections.h"
 
 namespace nnd::net {
 
@@ -188,6 +187,7 @@ class Shim {
     if (!is_ours(comm)) return call(comm);
     auto& c = *static_cast<Connection*>(comm);
     const std::uint64_t began_ns = context::mono_ns();
+    c.stage = state::Stage::kClosing;
     const state::Scope scope(Call::kClose, c.about);
     const Result rc = call(c.inner);
     closed(c, rc, began_ns);
@@ -237,10 +237,9 @@ class Shim {
     auto& c = *static_cast<Connection*>(comm);
     const Result rc = call(c.inner);
     if (rc != Result::kSuccess) [[unlikely]]
-      failed(c, stage, rc);
-    else if (*request != nullptr)
-      posted(c, request, kind, bytes, buffers);
-    return rc;
+      return failed(c, stage, rc);
+    if (*request != nullptr) posted(c, request, kind, bytes, buffers);
+    return Result::kSuccess;
   }
 
   template <class Size>
@@ -277,14 +276,21 @@ class Shim {
   }
   static Result test(void* request, int* is_done, int* sizes) noexcept {
     if (!is_ours(request)) [[unlikely]]
-      return inner_.test(request, is_done, sizes);
-    Request& r = *static_cast<Request*>(request);
-    const Result rc = inner_.test(r.inner, is_done, sizes);
-    if (rc != Result::kSuccess) [[unlikely]]
-      failed(r, rc);
-    else if (*is_done != 0)
-      done(r, sizes);
-    return rc;
+      return test_stranger(request, is_done, sizes);
+    // Kept on the stack: most tests find nothing, and registers would have to be saved for them.
+    struct {
+      Request* volatile request;
+      int* volatile is_done;
+      int* volatile sizes;
+    } kept{static_cast<Request*>(request), is_done, sizes};
+    const Result rc = inner_.test(static_cast<Request*>(request)->inner, is_done, sizes);
+    if ((static_cast<int>(rc) | *kept.is_done) == 0) [[likely]]
+      return rc;
+    return tested(*kept.request, rc, kept.sizes);
+  }
+  [[gnu::noinline, gnu::cold]] static Result test_stranger(void* request, int* is_done,
+                                                           int* sizes) noexcept {
+    return inner_.test(request, is_done, sizes);
   }
   // NCCL says so with the request that irecv gave it, after test has called it done.
   static Result irecvConsumed(void* comm, int n, void* request) noexcept {

@@ -15,10 +15,11 @@ class Box {
  public:
   static constexpr std::uint32_t kRings = 16;
   static constexpr std::uint64_t kRingSize = 512 * 1024;
-  static constexpr std::uint32_t kConns = 1024;
+  // Of header and rings; the places of connections come on top.
   static std::size_t bytes() noexcept;
 
-  // Allocates the file's blocks, maps it and watches for SIGBUS. 0 or an errno.
+  // Allocates the file's blocks, maps it and watches for SIGBUS. 0 or an errno. The descriptor
+  // stays open as long as the file is mapped.
   int map_file(int fd) noexcept;
   // 0 or an errno.
   int map_anonymous() noexcept;
@@ -32,11 +33,20 @@ class Box {
   box::FileHeader& header() const noexcept { return *reinterpret_cast<box::FileHeader*>(base_); }
   box::RingHeader* ring(std::uint32_t index) const noexcept;
   char* ring_data(std::uint32_t index) const noexcept;
-  box::ConnSlot* conn(std::uint32_t index) const noexcept;
+  box::ConnSlot* conn(std::size_t place) const noexcept;
+  // How many of so many places there are: the file grows by what is missing. None in anonymous
+  // memory. The drain's thread alone; may take as long as the file system likes.
+  std::size_t make_places(std::size_t wanted) noexcept;
 
  private:
-  char* base_ = nullptr;
+  int map_up_to(std::size_t bytes) noexcept;
+
+  char* base_ = nullptr;    // of a range that has room for all connections that there can be
+  std::size_t mapped_ = 0;  // of it: the file's
+  std::size_t places_ = 0;
+  int fd_ = -1;  // the caller's
   bool file_backed_ = false;
+  bool full_ = false;  // it could not grow
 };
 
 }  // namespace nnd::record

@@ -15,7 +15,7 @@
 #include "context/raw_clock.h"
 #include "diagnosis/own.h"
 #include "record/advice.h"
-#include "record/conn_table.h"
+#include "record/mirror.h"
 #include "record/pack.h"
 #include "record/recorder.h"
 
@@ -288,7 +288,7 @@ void Drain::mirror() {
   mirrored_at_ = now;
   context::raw_clock::calibrate();
   if (!box_.file_backed()) return;
-  mirror_conns(box_);
+  mirror_connections(box_);
   const context::raw_clock::Reference reference = context::raw_clock::reference();
   box::FileHeader& header = box_.header();
   header.alive_mono_ns = now;

@@ -65,7 +65,8 @@ Event& Event::hex(std::string_view key, std::uint64_t value) {
 
 Event& Event::object(std::string_view key) {
   if (!enabled_) return *this;
-  in_subject_ = pack_.depth() == 1 && (key == "dev" || key == "peer");
+  in_subject_ =
+      severity_ != Severity::kInfo && pack_.depth() == 1 && (key == "dev" || key == "peer");
   pack_.open(key, false);
   return *this;
 }

@@ -8,8 +8,11 @@ void add_text(Event& event, std::string_view key, std::string_view text) {
   if (!text.empty()) event.add(key, text);
 }
 
-void add_gid(Event& event, const context::Gid& gid) {
-  if (!context::gid_zero(gid)) event.add("gid", context::gid_text(gid));
+void add_gid(Event& event, const context::Gid& gid, std::string_view text) {
+  if (!text.empty())
+    event.add("gid", text);
+  else if (!context::gid_zero(gid))
+    event.add("gid", context::gid_text(gid));
 }
 
 }  // namespace
@@ -25,7 +28,7 @@ void add_device(Event& event, const DeviceFields& device) {
   if (device.speed_mbps >= 0) event.add("speed_mbps", device.speed_mbps);
   if (device.mtu != 0) event.add("mtu", device.mtu);
   if (device.gid_index >= 0) event.add("gid_index", device.gid_index);
-  add_gid(event, device.gid);
+  add_gid(event, device.gid, device.gid_text);
   add_text(event, "subnet", device.subnet);
   add_text(event, "netdev", device.netdev);
   event.end();
@@ -37,7 +40,7 @@ void add_peer(Event& event, const PeerFields& peer) {
   if (peer.proc != 0) event.hex("proc", peer.proc);
   if (peer.rank >= 0) event.add("rank", peer.rank);
   add_text(event, "host", peer.host);
-  add_gid(event, peer.gid);
+  add_gid(event, peer.gid, peer.gid_text);
   add_text(event, "subnet", peer.subnet);
   event.end();
 }

@@ -23,6 +23,7 @@ struct DeviceFields {
   unsigned mtu = 0;  // bytes
   int gid_index = -1;
   context::Gid gid{};
+  std::string_view gid_text{};  // of gid, where somebody has it
   std::string_view subnet{};
   std::string_view netdev{};
 };
@@ -34,6 +35,7 @@ struct PeerFields {
   int rank = -1;
   std::string_view host{};
   context::Gid gid{};
+  std::string_view gid_text{};
   std::string_view subnet{};
 };
 void add_peer(Event& event, const PeerFields& peer);

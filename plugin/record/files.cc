@@ -8,7 +8,6 @@
 #include <cstring>
 #include <new>
 
-#include "record/memory_room.h"
 #include "record/recorder.h"
 
 namespace nnd::record {
@@ -24,13 +23,6 @@ std::string beside(std::string log) {
   if (log.size() >= kLogEnding.size() && log.ends_with(kLogEnding))
     log.resize(log.size() - kLogEnding.size());
   return log.append(kBoxEnding);
-}
-
-// Allocating a tmpfs file past the limit of the memory cgroup would not fail: the kernel would kill
-// the job for it. A disk's file is cache, which the kernel takes back instead.
-int map_box(int fd, Box& box) {
-  if (in_memory_file(fd) && cgroup_room() < 2 * Box::bytes()) return ENOMEM;
-  return box.map_file(fd);
 }
 
 }  // namespace
@@ -75,7 +67,7 @@ void Files::open_box(const config::Settings& settings, const PathFields& fields,
     box_file_ = create_file(path, true);
     std::string error = box_file_.error;
     if (box_file_.fd >= 0) {
-      const int failed = map_box(box_file_.fd, box);
+      const int failed = box.map_file(box_file_.fd);
       if (failed == 0) return;
       box_file_.remove();
       box_file_.close();

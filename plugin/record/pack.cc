@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 namespace nnd::record {
 
@@ -14,6 +15,67 @@ constexpr std::string_view kCutMark = "\xE2\x80\xA6";  // an ellipsis: "there wa
 constexpr std::size_t kTail = 8;                       // kept free for "cut": true
 constexpr std::size_t kStringHead = 5;
 constexpr std::size_t kLevelHead = 3;
+constexpr std::size_t kShort = 32;  // a text below has a head of one byte
+
+// Below kShort bytes, as nearly every key and most values are: a call would take longer.
+inline void copy_short(char* to, const char* from, std::size_t n) {
+  const auto ends = [&]<std::size_t kBytes>(std::integral_constant<std::size_t, kBytes>) {
+    std::memcpy(to, from, kBytes);
+    std::memcpy(to + n - kBytes, from + n - kBytes, kBytes);
+  };
+  if (n >= 16) return ends(std::integral_constant<std::size_t, 16>());
+  if (n >= 8) return ends(std::integral_constant<std::size_t, 8>());
+  if (n >= 4) return ends(std::integral_constant<std::size_t, 4>());
+  for (std::size_t i = 0; i < n; ++i) to[i] = from[i];
+}
+
+template <class Word>
+void store_big_endian(char* to, Word value) {
+  if constexpr (std::endian::native == std::endian::little) {
+    if constexpr (sizeof(Word) == 2) value = __builtin_bswap16(value);
+    if constexpr (sizeof(Word) == 4) value = __builtin_bswap32(value);
+    if constexpr (sizeof(Word) == 8) value = __builtin_bswap64(value);
+  }
+  std::memcpy(to, &value, sizeof(value));
+}
+
+char* put_byte(char* to, unsigned value) {
+  *to = static_cast<char>(value);
+  return to + 1;
+}
+
+template <class Word>
+char* put_big_endian(char* to, Word value) {
+  store_big_endian(to, value);
+  return to + sizeof(value);
+}
+
+// What follows writes at `to`, where the caller has made room, and returns what comes behind it.
+
+char* put_text_head(char* to, std::size_t n) {
+  if (n < kShort) return put_byte(to, 0xA0 | static_cast<unsigned>(n));
+  if (n < 256) return put_byte(put_byte(to, 0xD9), static_cast<unsigned>(n));
+  return put_big_endian(put_byte(to, 0xDA), static_cast<std::uint16_t>(n));
+}
+
+[[gnu::always_inline]] inline char* put_text(char* to, std::string_view value) {
+  const std::size_t n = value.size();
+  to = put_text_head(to, n);
+  if (n < kShort) [[likely]]
+    copy_short(to, value.data(), n);
+  else
+    std::memcpy(to, value.data(), n);
+  return to + n;
+}
+
+inline char* put_unsigned(char* to, std::uint64_t value) {
+  if (value < 0x80) return put_byte(to, static_cast<unsigned>(value));
+  if (value <= 0xFF) return put_byte(put_byte(to, 0xCC), static_cast<unsigned>(value));
+  if (value <= 0xFFFF) return put_big_endian(put_byte(to, 0xCD), static_cast<std::uint16_t>(value));
+  if (value <= 0xFFFFFFFF)
+    return put_big_endian(put_byte(to, 0xCE), static_cast<std::uint32_t>(value));
+  return put_big_endian(put_byte(to, 0xCF), value);
+}
 
 }  // namespace
 
@@ -26,13 +88,12 @@ void Pack::reset() {
   depth_ = 0;
   unheard_ = 0;
   cut_ = false;
-  open_level(false);
+  written_to(open_level(data_, false));
 }
 
-// True when `bytes` more fit, the tail left free.
+// Makes room for `bytes` more, the tail left free. False: there can be none.
 bool Pack::reserve(std::size_t bytes) {
   const std::size_t need = size_ + bytes + kTail;
-  if (need <= capacity_) return true;
   if (need > kLargest) return false;
   std::size_t capacity = capacity_;
   while (capacity < need) capacity *= 2;
@@ -44,13 +105,11 @@ bool Pack::reserve(std::size_t bytes) {
   return true;
 }
 
-void Pack::big_endian(std::uint64_t value, int bytes) {
-  for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8)
-    byte(static_cast<unsigned>((value >> shift) & 0xFF));
-}
-
 // Cuts a string that is too long, between two UTF-8 characters.
-std::string_view Pack::fitting(std::string_view value, bool* cut) {
+inline std::string_view Pack::fitting(std::string_view value, bool* cut) {
+  *cut = false;
+  if (value.size() < kShort && size_ + kInPlace < kLargest) [[likely]]
+    return value;
   std::size_t room = kLongestString;
   if (size_ + kStringHead + kTail + value.size() > kLargest)
     room = kLargest > size_ + kStringHead + kTail ? kLargest - size_ - kStringHead - kTail : 0;
@@ -61,76 +120,60 @@ std::string_view Pack::fitting(std::string_view value, bool* cut) {
   return value.substr(0, keep);
 }
 
-// Writes the head of a string and its bytes; the caller reserved the room.
-void Pack::text(std::string_view value) {
-  const std::size_t n = value.size();
-  if (n < 32) {
-    byte(0xA0 | static_cast<unsigned>(n));
-  } else if (n < 256) {
-    byte(0xD9);
-    big_endian(n, 1);
-  } else {
-    byte(0xDA);
-    big_endian(n, 2);
-  }
-  if (n > 0) std::memcpy(data_ + size_, value.data(), n);  // an empty view may have no address
-  size_ += n;
-}
-
-// Begins an item of the innermost level: counts it and writes its key (none in an array).
-bool Pack::item(std::string_view key, std::size_t value_bytes) {
-  if (unheard_ > 0) return false;
+// Begins an item of the innermost level: counts it and writes its key (none in an array). Where its
+// value goes; null: it is left out.
+[[gnu::always_inline]] inline char* Pack::item(std::string_view key, std::size_t value_bytes) {
+  if (unheard_ > 0) return nullptr;
   Level& level = levels_[depth_ - 1];
   if (level.array != key.empty() || level.count == std::numeric_limits<std::uint16_t>::max() ||
-      key.size() > 255 || !reserve(kStringHead + key.size() + value_bytes)) {
+      key.size() > 255) {
     cut_ = true;
-    return false;
+    return nullptr;
+  }
+  const std::size_t bytes = kStringHead + key.size() + value_bytes;
+  if (size_ + bytes + kTail > capacity_ && !reserve(bytes)) [[unlikely]] {
+    cut_ = true;
+    return nullptr;
   }
   ++level.count;
-  if (!level.array) text(key);
-  return true;
+  char* const to = data_ + size_;
+  return key.empty() ? to : put_text(to, key);
 }
 
 void Pack::add(std::string_view key, std::string_view value) {
   bool cut = false;
   const std::string_view kept = fitting(value, &cut);
-  if (!item(key, kStringHead + kept.size() + kCutMark.size())) return;
-  if (!cut) return text(kept);
+  char* to = item(key, kStringHead + kept.size() + kCutMark.size());
+  if (to == nullptr) return;
+  if (!cut) return written_to(put_text(to, kept));
   cut_ = true;
-  const std::size_t n = kept.size() + kCutMark.size();
-  byte(0xDA);
-  big_endian(n, 2);
-  std::memcpy(data_ + size_, kept.data(), kept.size());
-  std::memcpy(data_ + size_ + kept.size(), kCutMark.data(), kCutMark.size());
-  size_ += n;
+  to = put_text_head(to, kept.size() + kCutMark.size());
+  std::memcpy(to, kept.data(), kept.size());
+  std::memcpy(to + kept.size(), kCutMark.data(), kCutMark.size());
+  written_to(to + kept.size() + kCutMark.size());
 }
 
 void Pack::push(std::string_view value) { add({}, value); }
 
 void Pack::add(std::string_view key, bool value) {
-  if (item(key, 1)) byte(value ? 0xC3 : 0xC2);
+  if (char* const to = item(key, 1)) written_to(put_byte(to, value ? 0xC3 : 0xC2));
 }
 
 void Pack::add(std::string_view key, double value) {
-  if (!item(key, 9)) return;
-  byte(0xCB);
-  big_endian(std::bit_cast<std::uint64_t>(value), 8);
+  if (char* const to = item(key, 9))
+    written_to(put_big_endian(put_byte(to, 0xCB), std::bit_cast<std::uint64_t>(value)));
 }
 
 void Pack::add_signed(std::string_view key, std::int64_t value) {
   if (value >= 0) return add_unsigned(key, static_cast<std::uint64_t>(value));
-  if (!item(key, 9)) return;
-  if (value >= -32) return byte(static_cast<unsigned>(value) & 0xFF);
-  byte(0xD3);
-  big_endian(static_cast<std::uint64_t>(value), 8);
+  char* const to = item(key, 9);
+  if (to == nullptr) return;
+  if (value >= -32) return written_to(put_byte(to, static_cast<unsigned>(value) & 0xFF));
+  written_to(put_big_endian(put_byte(to, 0xD3), static_cast<std::uint64_t>(value)));
 }
 
 void Pack::add_unsigned(std::string_view key, std::uint64_t value) {
-  if (!item(key, 9)) return;
-  if (value < 0x80) return byte(static_cast<unsigned>(value));
-  const int bytes = value <= 0xFF ? 1 : value <= 0xFFFF ? 2 : value <= 0xFFFFFFFF ? 4 : 8;
-  byte(0xCC + static_cast<unsigned>(std::bit_width(static_cast<unsigned>(bytes)) - 1));
-  big_endian(value, bytes);
+  if (char* const to = item(key, 9)) written_to(put_unsigned(to, value));
 }
 
 void Pack::hex(std::string_view key, std::uint64_t value) {
@@ -145,14 +188,15 @@ void Pack::hex(std::string_view key, std::uint64_t value) {
   add(key, std::string_view(text + at, sizeof(text) - static_cast<std::size_t>(at)));
 }
 
-void Pack::open_level(bool array) {
-  byte(array ? 0xDC : 0xDE);
-  levels_[depth_++] = {static_cast<std::uint32_t>(size_), 0, array};
-  big_endian(0, 2);
+char* Pack::open_level(char* to, bool array) {
+  to = put_byte(to, array ? 0xDC : 0xDE);
+  levels_[depth_++] = {static_cast<std::uint32_t>(to - data_), 0, array};
+  return put_big_endian(to, std::uint16_t{0});
 }
 
 void Pack::open(std::string_view key, bool array) {
-  if (depth_ < kDeepest && item(key, kLevelHead)) return open_level(array);
+  if (depth_ < kDeepest)
+    if (char* const to = item(key, kLevelHead)) return written_to(open_level(to, array));
   cut_ = true;
   ++unheard_;
 }
@@ -174,8 +218,7 @@ std::string_view Pack::finish() {
   while (depth_ > 1 || unheard_ > 0) end();
   Level& root = levels_[0];
   if (cut_) {
-    text("cut");
-    byte(0xC3);
+    written_to(put_byte(put_text(data_ + size_, "cut"), 0xC3));
     ++root.count;
     cut_ = false;
   }

@@ -48,11 +48,9 @@ class Pack {
   };
 
   bool reserve(std::size_t bytes);
-  void byte(unsigned value) { data_[size_++] = static_cast<char>(value); }
-  void big_endian(std::uint64_t value, int bytes);
-  bool item(std::string_view key, std::size_t value_bytes);
-  void text(std::string_view value);
-  void open_level(bool array);
+  char* item(std::string_view key, std::size_t value_bytes);
+  void written_to(const char* end) { size_ = static_cast<std::size_t>(end - data_); }
+  char* open_level(char* to, bool array);
   std::string_view fitting(std::string_view value, bool* cut);
 
   char in_place_[kInPlace];

@@ -15,13 +15,13 @@
 #include "context/worker.h"
 #include "record/advice.h"
 #include "record/box.h"
-#include "record/conn_table.h"
 #include "record/drain.h"
 #include "record/files.h"
 #include "record/filter.h"
 #include "record/sigbus.h"
 #include "record/submit.h"
 #include "state/failure.h"
+#include "state/connections.h"
 
 namespace nnd::record {
 
@@ -113,11 +113,11 @@ void in_child() noexcept {
   g_proc_id.store(0);
   g_phase.store(Phase::kIdle);
   sigbus::unwatch();
+  state::forget_connections();
   if (state == nullptr) return;
   state->box.unmap();
   state->files.close();
   forget_causes();
-  forget_conns();
 }
 
 }  // namespace

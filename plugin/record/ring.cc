@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "record/record_walk.h"
+#include "nccl_net_diag/record_walk.h"
 
 namespace nnd::record {
 
@@ -52,7 +52,7 @@ Ring::Put Ring::put(nccl_net_diag::EventId id, nccl_net_diag::Severity severity,
                     std::uint64_t mono_ns, std::uint32_t tid, std::string_view payload) noexcept {
   const std::uint64_t head = head_.load(std::memory_order_relaxed);
   const std::uint64_t used = head - tail_.load(std::memory_order_acquire);
-  const std::uint64_t need = sizeof(box::RecordHeader) + padded_size(payload.size());
+  const std::uint64_t need = sizeof(box::RecordHeader) + box::padded_size(payload.size());
   if (need > size_ - used) {
     const std::uint64_t dropped = dropped_.load(std::memory_order_relaxed) + 1;
     dropped_.store(dropped, std::memory_order_relaxed);
@@ -68,7 +68,7 @@ Ring::Put Ring::put(nccl_net_diag::EventId id, nccl_net_diag::Severity severity,
   header.payload_size = static_cast<std::uint32_t>(payload.size());
   header.event = static_cast<std::uint16_t>(id);
   header.severity = static_cast<std::uint8_t>(severity);
-  header.checksum = record_checksum(header, payload);
+  header.checksum = box::record_checksum(header, payload);
   copy_in(head, &header, sizeof(header));
   copy_in(head + sizeof(header), payload.data(), payload.size());
   ordinal_.store(ordinal + 1, std::memory_order_release);
@@ -87,7 +87,7 @@ bool RingCursor::load() {
   const auto copy_out = [this](std::uint64_t at, void* to, std::size_t size) {
     ring_->copy_out(at, to, size);
   };
-  if (!find_record(copy_out, mark_.at, limit_, header_, payload_)) return false;
+  if (!box::find_record(copy_out, mark_.at, limit_, header_, payload_)) return false;
   // Damaged records before it left a gap.
   mark_.damaged += header_.ordinal - mark_.ordinal;
   mark_.ordinal = header_.ordinal;

@@ -9,6 +9,7 @@
 
 namespace nnd::state {
 
+struct Connection;
 struct Qp;
 
 enum class Call : std::uint8_t {
@@ -44,6 +45,7 @@ struct About {
   context::Gid peer_gid{};
   std::uint8_t peer_link_layer = 0;  // as enum ibv link layers
   std::uint8_t peer_roce = 0;        // RoCE version of this GID
+  Connection* entry = nullptr;       // its place in the table (connections.h); null: it has none
 };
 
 struct Current {
@@ -53,7 +55,6 @@ struct Current {
   // Written by the verbs layer for whoever made the call: the last verb that failed inside it.
   const char* failed_verb = nullptr;
   int failed_errno = 0;
-  int qp_state = -1;  // enum ibv_qp_state that a QP came to last inside this call; -1: none did
   // Of a QP that was moved inside this call: the remote GID, and the link layer behind it.
   context::Gid peer_gid{};
   std::uint8_t peer_link_layer = 0;
@@ -81,7 +82,11 @@ FailedCompletion& failed_completion() noexcept;
 class Scope {
  public:
   Scope(Call call, const About& conn, int ptr_type = 0) noexcept : saved_(current()) {
-    current() = Current{call, conn, ptr_type, nullptr, 0, -1, {}, 0, 0};
+    Current& now = current();
+    now = Current{};
+    now.call = call;
+    now.conn = conn;
+    now.ptr_type = ptr_type;
   }
   ~Scope() { current() = saved_; }
   Scope(const Scope&) = delete;

@@ -1,6 +1,7 @@
 // One queue pair: whose it is, what the control path knows of it, and what the data path counts.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include "context/gid.h"
 #include "state/counter.h"
 #include "state/current.h"
+#include "state/fixed_text.h"
 
 struct ibv_qp;
 struct ibv_context;
@@ -30,11 +32,24 @@ struct QpInfo {
   int gid_index = -1;      // -1: no GRH
   context::Gid local_gid{};
   context::Gid remote_gid{};
+  FixedText<48> local_gid_text;  // empty: zero
+  FixedText<48> remote_gid_text;
+  // Of these GIDs, as far as the node's facts tell; empty: not known.
+  FixedText<56> subnet;
+  FixedText<56> remote_subnet;
+  FixedText<16> netdev;
+  std::uint8_t sl = 0;  // as asked for, like what follows
+  std::uint8_t timeout = 0;
+  std::uint8_t retry_cnt = 0;
+  std::uint8_t rnr_retry = 0;
   bool was_ready = false;  // has been in RTR
   int from = -1;           // the transition that was tried last (enum ibv_qp_state) ...
   int to = -1;
-  unsigned attempts = 0;  // ... how often in a row
-  int last_errno = 0;     // ... and how the last attempt ended
+  unsigned attempts = 0;                    // ... how often in a row
+  int last_errno = 0;                       // ... and how the last attempt ended
+  unsigned most_attempts = 0;               // that one transition needed
+  std::array<std::uint32_t, 4> spent_us{};  // by enum ibv_qp_state: in transitions to it
+  std::uint32_t place = 0;                  // among its connection's QPs
 };
 
 // What the data path writes lies in the first cache line. It is written with plain loads and

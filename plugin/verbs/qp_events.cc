@@ -26,43 +26,31 @@ using record::Event;
 using record::EventId;
 using record::Severity;
 
-struct Ends {
-  facts::SubnetVerdict verdict;
-  std::string local;  // subnets: "10.0.1.0/24"; empty: not known
-  std::string remote;
-  std::string netdev;
-};
-
-// As far as the node's facts are still true of this GID.
-Ends ends_of(const state::QpInfo& qp) {
+// How the two ends reach each other, as far as the node's facts are still true of the local GID.
+facts::SubnetVerdict verdict_of(const state::QpInfo& qp) {
   if (context::gid_zero(qp.local_gid) || context::gid_zero(qp.remote_gid)) return {};
   const facts::Node& node = facts::current_node();
   const facts::Port* port = node.find(qp.device, qp.port);
   const facts::Gid* local = port == nullptr ? nullptr : port->gid(qp.gid_index);
   if (local == nullptr || local->raw != qp.local_gid) return {};
-  Ends ends;
-  ends.verdict = facts::compare(node, qp.device, qp.port, qp.gid_index, qp.remote_gid);
-  ends.local = local->subnet();
-  ends.netdev = local->netdev;
-  // The remote prefix length is its own node's business; the local one says what this kernel takes
-  // for the same subnet.
-  const facts::IpAddress there = facts::gid_address(qp.remote_gid);
-  if (local->address && local->address->address.family == there.family)
-    ends.remote = facts::IpPrefix{there, local->address->length}.network_text();
-  return ends;
+  return facts::compare(node, qp.device, qp.port, qp.gid_index, qp.remote_gid);
 }
 
-void add_local(Event& event, const state::QpInfo& qp, const Ends& ends) {
+void add_local(Event& event, const state::QpInfo& qp) {
   add_device(event, {.name = qp.device,
                      .port = qp.port,
                      .gid_index = qp.gid_index,
                      .gid = qp.local_gid,
-                     .subnet = ends.local,
-                     .netdev = ends.netdev});
+                     .gid_text = qp.local_gid_text,
+                     .subnet = qp.subnet,
+                     .netdev = qp.netdev});
 }
 
-void add_remote(Event& event, const state::QpInfo& qp, const Ends& ends) {
-  add_peer(event, {.proc = qp.conn.peer_proc, .gid = qp.remote_gid, .subnet = ends.remote});
+void add_remote(Event& event, const state::QpInfo& qp) {
+  add_peer(event, {.proc = qp.conn.peer_proc,
+                   .gid = qp.remote_gid,
+                   .gid_text = qp.remote_gid_text,
+                   .subnet = qp.remote_subnet});
 }
 
 void add_path(Event& event, const ibv_ah_attr& path) {
@@ -135,10 +123,9 @@ void tell_move(const state::QpInfo& qp, const ibv_qp_attr& attr, int mask, const
   Event event(EventId::kQpTransition,
               failed && news && !move.refused ? Severity::kWarn : Severity::kInfo);
   if (!event.enabled()) return;
-  const Ends ends = ends_of(qp);
   add_connection(event, qp.conn, move.by_recovery ? "recovery" : qp.owner);
-  add_local(event, qp, ends);
-  add_remote(event, qp, ends);
+  add_local(event, qp);
+  add_remote(event, qp);
   event.object("qp").add("num", qp.num);
   if (qp.remote_num != 0) event.add("remote_num", qp.remote_num);
   event.add("from", state_name(move.from)).add("to", state_name(move.to));
@@ -150,7 +137,7 @@ void tell_move(const state::QpInfo& qp, const ibv_qp_attr& attr, int mask, const
   add_errno(event, move.error);
   if (failed && news && !move.refused) {
     const state::Failure failure =
-        fail_move(qp, {move.from, move.to, move.error, move.attempt, move.dur_us, ends.verdict});
+        fail_move(qp, {move.from, move.to, move.error, move.attempt, move.dur_us, verdict_of(qp)});
     event.diagnose(failure.diagnosis, failure.number);
   } else if (failed) {
     // Told already, by the first attempt or by the policy.
@@ -206,8 +193,11 @@ void tell_destroy(state::Qp& record, int error, std::int64_t dur_us) {
   }
   const auto count = [](const auto& counter) { return counter.load(std::memory_order_relaxed); };
   add_connection(event, qp.conn, qp.owner);
-  add_device(event,
-             {.name = qp.device, .port = qp.port, .gid_index = qp.gid_index, .gid = qp.local_gid});
+  add_device(event, {.name = qp.device,
+                     .port = qp.port,
+                     .gid_index = qp.gid_index,
+                     .gid = qp.local_gid,
+                     .gid_text = qp.local_gid_text});
   event.object("qp").add("num", qp.num);
   event.add("sends", count(record.sends))
       .add("recvs", count(record.recvs))

@@ -1,4 +1,5 @@
 // ibv_create_qp, ibv_modify_qp, ibv_query_qp, ibv_destroy_qp and mlx5dv_create_qp.
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "verbs/handlers.h"
 #include "verbs/hooks.h"
 #include "verbs/qp_events.h"
+#include "verbs/summary.h"
 
 namespace nnd::verbs {
 namespace {
@@ -42,7 +44,7 @@ void created(const Library& lib, const char* verb, const ibv_qp* qp, const ibv_c
     return;
   }
   info.num = qp->qp_num;
-  state::current().qp_state = IBV_QPS_RESET;
+  add_to_entry(info);
   tell_create(info, asked.type, got, 0, dur_us);
   state::qp_table().add(qp, context, qp->qp_num, std::move(info));
 }
@@ -55,21 +57,32 @@ void learn(const Library& lib, const ibv_qp& qp, const ibv_qp_attr& attr, int ma
   if ((mask & IBV_QP_PORT) != 0) info.port = attr.port_num;
   if ((mask & IBV_QP_DEST_QPN) != 0) info.remote_num = attr.dest_qp_num;
   if ((mask & IBV_QP_PATH_MTU) != 0) info.path_mtu = attr.path_mtu;
+  if ((mask & IBV_QP_TIMEOUT) != 0) info.timeout = attr.timeout;
+  if ((mask & IBV_QP_RETRY_CNT) != 0) info.retry_cnt = attr.retry_cnt;
+  if ((mask & IBV_QP_RNR_RETRY) != 0) info.rnr_retry = attr.rnr_retry;
   if ((mask & IBV_QP_AV) == 0) return;
   info.traffic_class = attr.ah_attr.is_global != 0 ? attr.ah_attr.grh.traffic_class : -1;
+  info.sl = attr.ah_attr.sl;
   info.gid_index = -1;
   info.local_gid = info.remote_gid = context::Gid{};
+  for (auto* text : {&info.local_gid_text, &info.remote_gid_text}) *text = std::string_view();
+  for (auto* text : {&info.subnet, &info.remote_subnet}) *text = std::string_view();
+  info.netdev = std::string_view();
   if (attr.ah_attr.is_global == 0) return;
   info.gid_index = attr.ah_attr.grh.sgid_index;
   info.remote_gid = raw_of(attr.ah_attr.grh.dgid);
   const unsigned port = attr.ah_attr.port_num != 0 ? attr.ah_attr.port_num : info.port;
   const auto index = static_cast<unsigned>(info.gid_index);
-  if (recall_gid(qp.context, port, index, info.local_gid) || lib.real.query_gid == nullptr) return;
   ibv_gid gid{};
-  if (lib.real.query_gid(qp.context, static_cast<std::uint8_t>(port), info.gid_index, &gid) != 0)
-    return;
-  info.local_gid = raw_of(gid);
-  remember_gid(qp.context, port, index, info.local_gid);
+  if (!recall_gid(qp.context, port, index, info.local_gid) && lib.real.query_gid != nullptr &&
+      lib.real.query_gid(qp.context, static_cast<std::uint8_t>(port), info.gid_index, &gid) == 0) {
+    info.local_gid = raw_of(gid);
+    remember_gid(qp.context, port, index, info.local_gid);
+  }
+  if (!context::gid_zero(info.local_gid)) info.local_gid_text = context::gid_text(info.local_gid);
+  if (!context::gid_zero(info.remote_gid))
+    info.remote_gid_text = context::gid_text(info.remote_gid);
+  learn_subnets(info);
 }
 
 // A connection's first move to RTR is where a pair of ports that must not talk is stopped: in
@@ -99,6 +112,7 @@ Move begin_move(const Library& lib, const ibv_qp& qp, const ibv_qp_attr& attr, i
   move.last_errno = info.last_errno;
   if (move.attempt == 1 || (mask & IBV_QP_AV) != 0) learn(lib, qp, attr, mask, info);
   move.refused = refused(info, move);
+  begin_in_entry(info, move.to, move.attempt);
   if (move.to == IBV_QPS_ERR)
     record.told.fetch_or(state::Qp::kFlushTold, std::memory_order_relaxed);
   return move;
@@ -109,16 +123,18 @@ void end_move(const Library& lib, ibv_qp& qp, const ibv_qp_attr& attr, int mask,
   state::QpInfo copy;
   {
     const std::lock_guard lock(record.mutex);
-    record.info.last_errno = move.error;
-    if (move.error == 0 && move.to == IBV_QPS_RTR) record.info.was_ready = true;
+    state::QpInfo& info = record.info;
+    info.last_errno = move.error;
+    info.most_attempts = std::max(info.most_attempts, move.attempt);
+    if (static_cast<unsigned>(move.to) < info.spent_us.size())
+      info.spent_us[static_cast<unsigned>(move.to)] += static_cast<std::uint32_t>(move.dur_us);
+    if (move.error == 0 && move.to == IBV_QPS_RTR) info.was_ready = true;
     if (move.error == 0 && move.to == IBV_QPS_RESET)
       record.told.store(0, std::memory_order_relaxed);
-    copy = record.info;
+    end_in_entry(info, move.error == 0 ? move.to : move.from);
+    copy = info;
   }
-  if (move.error != 0)
-    note_failure("ibv_modify_qp", move.error);
-  else
-    state::current().qp_state = move.to;
+  if (move.error != 0) note_failure("ibv_modify_qp", move.error);
   if (move.error == 0 && move.to == IBV_QPS_INIT) facts::count_port(copy.device, copy.port);
   if (!context::gid_zero(copy.remote_gid)) state::current().peer_gid = copy.remote_gid;
   if (move.error == 0 && move.to == IBV_QPS_RTS) read_back(lib, qp, attr, copy, move);

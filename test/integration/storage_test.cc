@@ -9,11 +9,11 @@
 #include <iterator>
 #include <thread>
 
-#include "support/event_log.h"
 #include "integration/harness.h"
+#include "log/box.h"
 #include "nccl_net_diag/events.h"
 #include "record/box.h"
-#include "record/box_reader.h"
+#include "support/event_log.h"
 #include "support/memory_cgroup.h"
 #include "support/own_mounts.h"
 #include "support/sanitizers.h"
@@ -115,10 +115,10 @@ std::ptrdiff_t told(const fs::path& dir, const std::string& text) {
   });
 }
 
-record::BoxContents box(const fs::path& file) {
+log::BoxContents box(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  return record::read_box(bytes);
+  return log::read_box(bytes);
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "log/box.h"
 #include "policy/judged.h"
-#include "record/box_reader.h"
 
 using namespace nnd;
 using namespace nnd::integration;
@@ -33,7 +33,7 @@ Lines said(const Judged& judged, std::size_t index) {
 std::size_t left_in_black_box(const EmulatedJob& job, const std::string& word) {
   std::ifstream file(job.log_dir() / "rank0.nndbox", std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  const auto box = record::read_box(bytes);
+  const auto box = log::read_box(bytes);
   return static_cast<std::size_t>(std::count_if(
       box.records.begin(), box.records.end(),
       [&](const auto& record) { return record.payload.find(word) != std::string::npos; }));

@@ -126,9 +126,9 @@ class AsNccl {
   void* phandles[2] = {phandle, phandle};
 };
 
-inline const nnd::net::Connection& ours(void* comm) {
+inline const nnd::state::Connection& ours(void* comm) {
   REQUIRE(nnd::net::is_ours(comm));
-  return *static_cast<nnd::net::Connection*>(comm);
+  return *static_cast<nnd::state::Connection*>(comm);
 }
 inline std::uint64_t inner(void* comm) { return word(ours(comm).inner); }
 

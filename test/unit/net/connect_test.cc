@@ -1,6 +1,5 @@
 // Connections over a transport: polling, re-used handles, failures, orders of closing.
 #include "as_nccl.h"
-#include "net/arena.h"
 #include "net/attempts.h"
 #include "net/connector.h"
 #include "net/handle.h"
@@ -11,13 +10,13 @@ using fake::ours;
 using fake::Result;
 using fake::state;
 using nnd::net::attempts;
-using nnd::net::is_ours;
+using nnd::state::is_ours;
 
 namespace {
 
 std::size_t open_connections() {
   std::size_t n = 0;
-  nnd::net::for_each_connection([&](nnd::net::Connection&) { ++n; });
+  nnd::state::for_each_connection([&](nnd::state::Connection&) { ++n; });
   return n;
 }
 
@@ -193,7 +192,7 @@ TEMPLATE_TEST_CASE("failures are returned as they are, and end the attempt", "",
   REQUIRE(n.irecv(recv, 1, &request) == Result::kSuccess);
   CHECK(n.net.test(request, &done, nullptr) == rc);
   CHECK(n.net.test(request, &done, nullptr) == rc);
-  CHECK(ours(recv).counters->failed.load() == 1);
+  CHECK(ours(recv).failed.load() == 1);
   CHECK(n.net.closeRecv(recv) == rc);
   CHECK(n.net.closeListen(listener) == rc);
   CHECK(open_connections() == 0);
@@ -235,7 +234,7 @@ TEMPLATE_TEST_CASE("comms close in any order", "", NND_ALL_VERSIONS) {
   int done = 0;
   REQUIRE(n.net.test(request, &done, nullptr) == Result::kSuccess);
   CHECK(done == 1);
-  CHECK(ours(second).counters->completed.load() == 1);
+  CHECK(ours(second).completed.load() == 1);
   REQUIRE(n.irecv(second, 1, &request) == Result::kSuccess);  // still in flight at the close
   REQUIRE(n.net.closeRecv(second) == Result::kSuccess);
   CHECK(open_connections() == 0);

@@ -137,6 +137,73 @@ TEST_CASE("a connection's life is told") {
   CHECK(the(log, "comm.finalize")["open_connections"] == 0);
 }
 
+TEST_CASE("conn.ready and conn.close tell the whole of a connection") {
+  static nccl_abi::NetV12 table;
+  table = *fake::transport<nccl_abi::NetV12>();
+  // What the verbs layer does in a connect.
+  table.connect = [](void*, int, void*, void** comm, nccl_abi::NetDeviceHandle**) {
+    nnd::state::Connection& c = *nnd::state::current().conn.entry;
+    nnd::state::Ends ends;
+    ends.device = "mlx5_0";
+    ends.netdev = "ens1np0";
+    ends.subnet = "10.0.1.0/24";
+    ends.remote_subnet = "10.0.2.0/24";
+    ends.link_layer = "Ethernet";
+    ends.port = 1;
+    ends.gid_index = 3;
+    ends.gid[0] = 0xfd;
+    ends.remote_gid[0] = 0xfe;
+    ends.mtu = 4096;
+    ends.numa = 1;
+    c.ends.set(ends);
+    nnd::state::Labels labels;
+    labels.rank = 3;
+    labels.peer_rank = 7;
+    labels.channel = 2;
+    labels.peer_host = "node7";
+    c.labels.set(labels);
+    nnd::state::QpSummary qp;
+    qp.num = 17;
+    qp.remote_num = 18;
+    qp.gid = ends.gid;
+    qp.remote_gid = ends.remote_gid;
+    qp.path_mtu = 4096;
+    qp.sl = 3;
+    qp.traffic_class = 106;
+    qp.timeout = 20;
+    qp.retry_cnt = 7;
+    qp.rnr_retry = 7;
+    qp.attempts = 2;
+    qp.rtr_us = 1026;
+    c.qp[0].set(qp);
+    c.qps = 1;
+    *comm = reinterpret_cast<void*>(0x4242);
+    return Result::kSuccess;
+  };
+  AsNccl<nccl_abi::NetV12> n(&table);
+  const auto log = log_of([&] {
+    n.init();
+    AsNccl<nccl_abi::NetV12>::Handle handle{};
+    void* send = nullptr;
+    n.connect(0, handle, &send);
+    n.net.closeSend(send);
+  });
+  for (const char* name : {"conn.ready", "conn.close"}) {
+    const Json& event = the(log, name);
+    CHECK(event["rank"] == 3);
+    CHECK(event["channel"] == 2);
+    CHECK(event["dev"] == Json::parse(R"({"index":0,"name":"mlx5_0","port":1,"numa":1,
+      "link_layer":"Ethernet","mtu":4096,"gid_index":3,"gid":"fd00::","subnet":"10.0.1.0/24",
+      "netdev":"ens1np0"})"));
+    CHECK(event["peer"] ==
+          Json::parse(R"({"rank":7,"host":"node7","gid":"fe00::","subnet":"10.0.2.0/24"})"));
+    CHECK(event["qp_count"] == 1);
+    CHECK(event["qps"] == Json::parse(R"([{"num":17,"remote_num":18,"path_mtu":4096,"sl":3,
+      "traffic_class":106,"timeout":20,"retry_cnt":7,"rnr_retry":7,"attempts":2,"init_us":0,
+      "rtr_us":1026,"rts_us":0}])"));
+  }
+}
+
 TEST_CASE("a failed connect tells the verb that failed") {
   const auto log = log_of_failed_connect("ibv_modify_qp", 110);
   const Json& fail = the(log, "conn.fail");
@@ -209,7 +276,7 @@ TEST_CASE("a failed test has the status of its own connection's completion as it
       void* request = nullptr;
       n.irecv(recv, 1, &request);
       state().answer["test"] = Result::kRemoteError;
-      const auto* own = static_cast<const nnd::net::Connection*>(recv);
+      const auto* own = static_cast<const nnd::state::Connection*>(recv);
       nnd::state::failed_completion() = {of_conn == 0 ? own->about.id : of_conn, 12, {0xfd}};
       int done = 0;
       n.net.test(request, &done, nullptr);

@@ -30,7 +30,7 @@ TEST_CASE("isend, irecv, iflush and test take no lock and make no system call") 
   void* recv = n.recv_comm();
   const auto traffic = [&] {
     bool fine = true;
-    for (std::size_t i = 0; i < 2 * nnd::net::kRequestsPerConnection; ++i) {
+    for (std::size_t i = 0; i < 2 * nnd::state::kRequestsPerConnection; ++i) {
       void* requests[3] = {};
       int done = 0;
       fine = fine && n.isend(send, 8, &requests[0]) == Result::kSuccess &&

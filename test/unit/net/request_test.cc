@@ -11,7 +11,7 @@ using fake::AsNccl;
 using fake::ours;
 using fake::Result;
 using fake::state;
-using nnd::net::is_ours;
+using nnd::state::is_ours;
 
 namespace {
 
@@ -25,9 +25,9 @@ bool complete(auto& n, void* request, int size) {
   return done == 1;
 }
 
-std::uint64_t in_histogram(const nnd::net::Connection& c) {
+std::uint64_t in_histogram(const nnd::state::Connection& c) {
   std::uint64_t sum = 0;
-  for (const auto& bucket : c.counters->latency) sum += bucket.load();
+  for (const auto& bucket : c.latency) sum += bucket.load();
   return sum;
 }
 
@@ -40,23 +40,23 @@ TEMPLATE_TEST_CASE("sends and receives are counted with their bytes", "", NND_AL
   void* recv = n.recv_comm();
   void* request = nullptr;
   REQUIRE(n.isend(send, 1000, &request) == Result::kSuccess);
-  CHECK(ours(send).counters->started.load() == 1);
-  CHECK(ours(send).counters->completed.load() == 0);
+  CHECK(ours(send).started.load() == 1);
+  CHECK(ours(send).completed.load() == 0);
   CHECK(complete(n, request, 1000));
-  CHECK(ours(send).counters->completed.load() == 1);
-  CHECK(ours(send).counters->bytes.load() == 1000);
+  CHECK(ours(send).completed.load() == 1);
+  CHECK(ours(send).bytes.load() == 1000);
   CHECK(in_histogram(ours(send)) == 1);
-  CHECK(ours(send).counters->last_done.load() >= ours(send).counters->last_post.load());
+  CHECK(ours(send).last_done.load() >= ours(send).last_post.load());
 
   REQUIRE(n.irecv(recv, 1, &request) == Result::kSuccess);
   CHECK(complete(n, request, 640));
-  CHECK(ours(recv).counters->bytes.load() == 640);
+  CHECK(ours(recv).bytes.load() == 640);
 
   // A flush moves nothing.
   REQUIRE(n.iflush(recv, &request) == Result::kSuccess);
   CHECK(complete(n, request, 0));
-  CHECK(ours(recv).counters->bytes.load() == 640);
-  CHECK(ours(recv).counters->completed.load() == 2);
+  CHECK(ours(recv).bytes.load() == 640);
+  CHECK(ours(recv).completed.load() == 2);
   CHECK(ours(recv).flushes.load() == 1);
   n.net.closeSend(send);
   n.net.closeRecv(recv);
@@ -70,7 +70,7 @@ TEMPLATE_TEST_CASE("a transport that takes no request now is not counted", "", N
   void* request = reinterpret_cast<void*>(0x5);
   REQUIRE(n.isend(send, 8, &request) == Result::kSuccess);
   CHECK(request == nullptr);
-  CHECK(ours(send).counters->started.load() == 0);
+  CHECK(ours(send).started.load() == 0);
   n.net.closeSend(send);
 }
 
@@ -81,17 +81,17 @@ TEMPLATE_TEST_CASE("with the pool empty the transport's own request is passed th
   void* send = n.send_comm();
   std::vector<void*> requests;
   std::set<void*> distinct;
-  for (std::size_t i = 0; i < nnd::net::kRequestsPerConnection + 3; ++i) {
+  for (std::size_t i = 0; i < nnd::state::kRequestsPerConnection + 3; ++i) {
     void* request = nullptr;
     REQUIRE(n.isend(send, 8, &request) == Result::kSuccess);
-    CHECK(is_ours(request) == (i < nnd::net::kRequestsPerConnection));
+    CHECK(is_ours(request) == (i < nnd::state::kRequestsPerConnection));
     requests.push_back(request);
     distinct.insert(request);
   }
   CHECK(distinct.size() == requests.size());
-  CHECK(ours(send).counters->untracked.load() == 3);
+  CHECK(ours(send).untracked.load() == 3);
   for (void* request : requests) CHECK(complete(n, request, 8));
-  CHECK(ours(send).counters->completed.load() == nnd::net::kRequestsPerConnection);
+  CHECK(ours(send).completed.load() == nnd::state::kRequestsPerConnection);
   void* request = nullptr;
   REQUIRE(n.isend(send, 8, &request) == Result::kSuccess);
   CHECK(is_ours(request));
@@ -106,7 +106,7 @@ TEST_CASE("a request tested again after it was done is not counted twice") {
   REQUIRE(n.isend(send, 8, &request) == Result::kSuccess);
   CHECK(complete(n, request, 8));
   CHECK(complete(n, request, 8));
-  CHECK(ours(send).counters->completed.load() == 1);
+  CHECK(ours(send).completed.load() == 1);
   void* a = nullptr;
   void* b = nullptr;
   REQUIRE(n.isend(send, 8, &a) == Result::kSuccess);
@@ -122,7 +122,7 @@ TEMPLATE_TEST_CASE("a receive lives until the transport was told that it is cons
   REQUIRE(n.init() == Result::kSuccess);
   void* recv = n.recv_comm();
   const std::uint64_t inner_comm = fake::inner(recv);
-  for (std::size_t i = 0; i < 2 * nnd::net::kRequestsPerConnection; ++i) {
+  for (std::size_t i = 0; i < 2 * nnd::state::kRequestsPerConnection; ++i) {
     void* request = nullptr;
     REQUIRE(n.irecv(recv, 1, &request) == Result::kSuccess);
     REQUIRE(is_ours(request));
@@ -136,7 +136,7 @@ TEMPLATE_TEST_CASE("a receive lives until the transport was told that it is cons
     REQUIRE(complete(n, other, 8));
     REQUIRE(n.net.irecvConsumed(recv, 1, other) == Result::kSuccess);
   }
-  CHECK(ours(recv).counters->untracked.load() == 0);
+  CHECK(ours(recv).untracked.load() == 0);
   void* dptr = nullptr;
   REQUIRE(n.net.getDeviceMr(recv, n.mhandle, &dptr) == Result::kSuccess);
   CHECK(state().calls["getDeviceMr"].args == fake::words(inner_comm, n.mhandle, &dptr));
@@ -194,7 +194,7 @@ TEST_CASE("the data path allocates nothing") {
   void* send = n.send_comm();
   void* recv = n.recv_comm();
   const std::size_t before = allocations;
-  for (std::size_t i = 0; i < 3 * nnd::net::kRequestsPerConnection; ++i) {
+  for (std::size_t i = 0; i < 3 * nnd::state::kRequestsPerConnection; ++i) {
     void* requests[3] = {};
     n.isend(send, 8, &requests[0]);
     n.irecv(recv, 1, &requests[1]);
@@ -208,7 +208,7 @@ TEST_CASE("the data path allocates nothing") {
       if (i % 2 == 0) n.net.test(request, &done, nullptr);
   }
   CHECK(allocations == before);
-  CHECK(ours(send).counters->untracked.load() > 0);
+  CHECK(ours(send).untracked.load() > 0);
   n.net.closeSend(send);
   n.net.closeRecv(recv);
 }

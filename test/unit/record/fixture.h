@@ -18,13 +18,17 @@
 #include <thread>
 #include <vector>
 
-#include "record/box_reader.h"
+#include "log/box.h"
 #include "record/event.h"
 #include "record/recorder.h"
 #include "support/sanitizers.h"
 #include "support/temp_dir.h"
 
 namespace nnd::record::testing {
+
+using log::BoxContents;
+using log::BoxRecord;
+using log::read_box;
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;

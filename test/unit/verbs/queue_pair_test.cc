@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "facts/node.h"
-#include "state/current.h"
+#include "state/connections.h"
 #include "support/catch.h"
 #include "verbs/hooks.h"
 #include "verbs/qp_retries.h"
@@ -74,6 +74,67 @@ std::vector<json> of_qp(const std::string& name, unsigned num) {
 }
 
 }  // namespace
+
+TEST_CASE("A connection's entry tells how far its QPs are, and of each of them") {
+  const Opened device;
+  state::About about;
+  about.dir = state::Direction::kSend;
+  state::Connection* const c = state::open_connection(state::Kind::kSend, 11, about, nullptr);
+  CHECK(c->stage == state::Stage::kOpening);
+  ibv_qp* qp = nullptr;
+  {
+    const state::Scope scope(state::Call::kConnect, c->about);
+    qp = device.qp();
+  }
+  CHECK(c->stage == state::Stage::kQpMade);
+  to_init(device.w, qp);
+  CHECK(c->stage == state::Stage::kInit);
+  state::Ends ends;
+  CHECK((c->ends.get(ends) && ends.port == 0));
+
+  ibv_qp_attr attr = rtr();
+  device.w.verbs.control->modify_error = ETIMEDOUT;
+  device.w.verbs.control->modify_failures = 2;
+  CHECK(device.w.verbs.modify_qp(qp, &attr, kRtrMask) == ETIMEDOUT);
+  CHECK(device.w.verbs.modify_qp(qp, &attr, kRtrMask) == ETIMEDOUT);
+  CHECK(c->stage == state::Stage::kInit);
+  CHECK(c->moving_attempt == 2);
+  CHECK(c->moving_to == IBV_QPS_RTR);
+  CHECK(c->moving_since == 0);
+  CHECK(device.w.verbs.modify_qp(qp, &attr, kRtrMask) == 0);
+  CHECK(c->stage == state::Stage::kRtr);
+  CHECK(to_rts(device.w, qp) == 0);
+  CHECK(c->stage == state::Stage::kRts);
+
+  state::QpSummary told;
+  REQUIRE(c->qp[0].get(told));
+  CHECK(c->qps == 1);
+  CHECK(told.num == qp->qp_num);
+  CHECK(told.remote_num == 777);
+  CHECK(told.state == IBV_QPS_RTS);
+  CHECK(told.path_mtu == 4096);
+  CHECK(told.traffic_class == 106);
+  CHECK(told.timeout == 20);
+  CHECK(told.retry_cnt == 10);
+  CHECK(told.rnr_retry == 7);
+  CHECK(told.gid_index == 3);
+  CHECK(told.remote_gid[15] == 9);
+  CHECK(told.attempts == 3);
+  REQUIRE(c->ends.get(ends));
+  CHECK(ends.device == std::string_view("fake_0"));
+  CHECK(ends.port == 1);
+  CHECK(ends.gid_index == 3);
+  CHECK(ends.remote_gid[15] == 9);
+
+  // The entry is another's by now: nothing is written there.
+  state::release_connection(*c);
+  state::Connection* const other = state::open_connection(state::Kind::kRecv, 11, about, nullptr);
+  REQUIRE(other == c);
+  CHECK(device.w.verbs.destroy_qp(qp) == 0);
+  CHECK(other->qps == 0);
+  CHECK(other->stage == state::Stage::kOpening);
+  state::release_connection(*other);
+}
 
 TEST_CASE("A QP belongs to the connection that made it, whoever moves it later") {
   const Opened device;

@@ -1,14 +1,19 @@
-#include "record/box_reader.h"
+#include "log/box.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 
-#include "record/record_walk.h"
+#include "nccl_net_diag/record_walk.h"
 
-namespace nnd::record {
+namespace nnd::log {
+
+namespace box = nccl_net_diag::box;
 
 namespace {
+
+constexpr std::uint64_t kLargest = 1u << 30;  // of an offset or a stride
 
 // Whether [at, at + size) lies in the file; no sum overflows.
 bool inside(std::string_view bytes, std::uint64_t at, std::uint64_t size) {
@@ -26,8 +31,8 @@ std::string problem_of(const box::FileHeader& h) {
       h.record_header_size != sizeof(box::RecordHeader) || h.conn_size != sizeof(box::ConnSlot) ||
       !std::has_single_bit(h.ring_size) || h.ring_stride < sizeof(box::RingHeader) ||
       h.ring_stride % 8 != 0 || h.ring_size > h.ring_stride - sizeof(box::RingHeader) ||
-      h.file_size > (1u << 30) || h.ring_stride > h.file_size || h.rings_offset > h.file_size ||
-      h.conns_offset > h.file_size || std::memchr(h.host, 0, sizeof(h.host)) == nullptr ||
+      h.ring_stride > kLargest || h.rings_offset > kLargest || h.conns_offset > kLargest ||
+      std::memchr(h.host, 0, sizeof(h.host)) == nullptr ||
       std::memchr(h.log_path, 0, sizeof(h.log_path)) == nullptr)
     return "has a header that contradicts itself";
   return {};
@@ -60,7 +65,7 @@ void read_ring(std::string_view bytes, std::uint64_t offset, BoxContents& conten
   for (std::uint64_t at = ring.tail; at != ring.head;) {
     box::RecordHeader header{};
     const std::uint64_t from = at;
-    const bool found = find_record(copy_out, at, ring.head, header, payload);
+    const bool found = box::find_record(copy_out, at, ring.head, header, payload);
     if (at != from) contents.damaged_records += found && any ? header.ordinal - due : 1;
     if (!found) break;
     contents.records.push_back({header, std::string(payload.begin(), payload.end())});
@@ -70,14 +75,21 @@ void read_ring(std::string_view bytes, std::uint64_t offset, BoxContents& conten
   }
 }
 
+bool contradicts_itself(const box::ConnSlot& slot) {
+  return slot.kind >= std::size(box::kKindNames) || slot.stage >= std::size(box::kStageNames) ||
+         std::memchr(slot.peer_host, 0, sizeof(slot.peer_host)) == nullptr ||
+         std::memchr(slot.device, 0, sizeof(slot.device)) == nullptr ||
+         std::memchr(slot.netdev, 0, sizeof(slot.netdev)) == nullptr;
+}
+
 void read_conn(std::string_view bytes, std::uint64_t offset, BoxContents& contents) {
   box::ConnSlot slot{};
   if (!inside(bytes, offset, sizeof(slot))) return;
   std::memcpy(&slot, bytes.data() + offset, sizeof(slot));
-  if (slot.conn == 0) return;
+  if (slot.kind == 0) return;
   const std::uint32_t checksum = slot.checksum;
   slot.checksum = 0;
-  if (checksum != box::Checksum().add(&slot, sizeof(slot)).value())
+  if (checksum != box::Checksum().add(&slot, sizeof(slot)).value() || contradicts_itself(slot))
     ++contents.damaged_conns;
   else
     contents.conns.push_back(slot);
@@ -95,10 +107,11 @@ BoxContents read_box(std::string_view bytes) {
   const box::FileHeader& h = contents.header;
   contents.problem = problem_of(h);
   if (!contents.problem.empty()) return contents;
-  // Offsets and strides are below 1 GiB and counts below 2^32: the products don't overflow.
-  for (std::uint64_t i = 0; i < h.ring_count && i * h.ring_stride < h.file_size; ++i)
+  // Offsets and strides are below 1 GiB and the counters below 2^32: the products don't overflow.
+  const std::uint64_t size = bytes.size();
+  for (std::uint64_t i = 0; i < h.ring_count && i * h.ring_stride < size; ++i)
     read_ring(bytes, h.rings_offset + i * h.ring_stride, contents);
-  for (std::uint64_t i = 0; i < h.conn_count && i * h.conn_size < h.file_size; ++i)
+  for (std::uint64_t i = 0; i < h.conn_count && i * h.conn_size < size; ++i)
     read_conn(bytes, h.conns_offset + i * h.conn_size, contents);
   std::stable_sort(
       contents.records.begin(), contents.records.end(),
@@ -106,4 +119,4 @@ BoxContents read_box(std::string_view bytes) {
   return contents;
 }
 
-}  // namespace nnd::record
+}  // namespace nnd::log

@@ -1,5 +1,4 @@
-// Finding records in a ring's bytes, which may be damaged: for the drain and for readers of black
-// boxes alike.
+// Finding records in a black box's ring, whose bytes may be damaged.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +8,20 @@
 #include "nccl_net_diag/black_box.h"
 #include "nccl_net_diag/events.h"
 
-namespace nnd::record {
-
-namespace box = nccl_net_diag::box;
+namespace nccl_net_diag::box {
 
 constexpr std::uint64_t padded_size(std::uint64_t size) { return (size + 7) & ~std::uint64_t{7}; }
 
-inline std::uint32_t record_checksum(box::RecordHeader header, std::string_view payload) noexcept {
+inline std::uint32_t record_checksum(RecordHeader header, std::string_view payload) noexcept {
   header.checksum = 0;
-  return box::Checksum().add(&header, sizeof(header)).add(payload.data(), payload.size()).value();
+  return Checksum().add(&header, sizeof(header)).add(payload.data(), payload.size()).value();
 }
 
 // Whether the header can be that of a record within `room` bytes.
-inline bool record_fits(const box::RecordHeader& header, std::uint64_t room) noexcept {
+inline bool record_fits(const RecordHeader& header, std::uint64_t room) noexcept {
   return header.size <= room && header.size == sizeof(header) + padded_size(header.payload_size) &&
-         header.event < static_cast<std::uint16_t>(nccl_net_diag::EventId::kCount) &&
-         header.severity <= static_cast<std::uint8_t>(nccl_net_diag::Severity::kError);
+         header.event < static_cast<std::uint16_t>(EventId::kCount) &&
+         header.severity <= static_cast<std::uint8_t>(Severity::kError);
 }
 
 // Finds the first good record at `at` or, past damaged ones, behind it, and moves `at` there; false
@@ -32,7 +29,7 @@ inline bool record_fits(const box::RecordHeader& header, std::uint64_t room) noe
 // bad_alloc.
 template <class CopyOut>
 bool find_record(const CopyOut& copy_out, std::uint64_t& at, std::uint64_t limit,
-                 box::RecordHeader& header, std::vector<char>& payload) {
+                 RecordHeader& header, std::vector<char>& payload) {
   for (; limit - at >= sizeof(header); at += 8) {
     copy_out(at, &header, sizeof(header));
     if (!record_fits(header, limit - at)) continue;
@@ -44,4 +41,4 @@ bool find_record(const CopyOut& copy_out, std::uint64_t& at, std::uint64_t limit
   return false;
 }
 
-}  // namespace nnd::record
+}  // namespace nccl_net_diag::box

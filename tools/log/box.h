@@ -9,7 +9,7 @@
 
 #include "nccl_net_diag/black_box.h"
 
-namespace nnd::record {
+namespace nnd::log {
 
 struct BoxRecord {
   nccl_net_diag::box::RecordHeader header;
@@ -30,4 +30,4 @@ struct BoxContents {
 // `bytes`: the file's. Throws bad_alloc.
 BoxContents read_box(std::string_view bytes);
 
-}  // namespace nnd::record
+}  // namespace nnd::log

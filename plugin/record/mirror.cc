@@ -1,0 +1,126 @@
+#include "record/mirror.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "record/box.h"
+#include "record/pack.h"
+#include "state/connections.h"
+
+namespace nnd::record {
+
+namespace {
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
+static_assert(std::size(box::kStageNames) == static_cast<std::size_t>(state::Stage::kClosing) + 1);
+static_assert(std::size(box::kKindNames) == static_cast<std::size_t>(state::Kind::kRecv) + 1);
+
+template <std::size_t kRoom>
+void copy_text(char (&to)[kRoom], std::string_view text) {
+  const std::size_t n = std::min(text.size(), kRoom - 1);
+  std::copy_n(text.begin(), n, to);
+  to[n] = '\0';
+}
+
+void copy_identity(box::ConnSlot& slot, const state::Connection& c) {
+  state::About about;
+  state::Labels labels;
+  if (!c.identity.get(about) || !c.labels.get(labels)) return;
+  slot.conn = about.id;
+  slot.net_api = c.api.load(kRelaxed);
+  slot.dev = about.dev;
+  slot.comm = about.comm;
+  slot.link_proc = about.link_proc;
+  slot.link_listen = about.link_listen;
+  slot.peer_proc = about.peer_proc;
+  slot.rank = labels.rank;
+  slot.peer_rank = labels.peer_rank;
+  slot.channel = labels.channel;
+  copy_text(slot.peer_host, labels.peer_host);
+}
+
+void copy_progress(box::ConnSlot& slot, const state::Connection& c) {
+  slot.opened_mono_ns = c.opened_ns.load(kRelaxed);
+  slot.ready_mono_ns = c.ready_ns.load(kRelaxed);
+  slot.polls = c.polls.load(kRelaxed);
+  slot.last_poll_raw = c.last_poll.load(kRelaxed);
+  slot.moving_since_raw = c.moving_since.load(std::memory_order_acquire);
+  slot.moving_to = c.moving_to.load(kRelaxed);
+  slot.moving_attempt = c.moving_attempt.load(kRelaxed);
+}
+
+void copy_counters(box::ConnSlot& slot, const state::Connection& c) {
+  slot.started = c.started.load(kRelaxed);
+  slot.completed = c.completed.load(kRelaxed);
+  slot.failed = c.failed.load(kRelaxed);
+  slot.bytes = c.bytes.load(kRelaxed);
+  slot.untracked = c.untracked.load(kRelaxed);
+  slot.flushes = c.flushes.load(kRelaxed);
+  slot.last_post_raw = c.last_post.load(kRelaxed);
+  slot.last_done_raw = c.last_done.load(kRelaxed);
+  for (std::size_t b = 0; b < c.latency.size(); ++b)
+    slot.latency[std::min<std::size_t>(b, box::kLatencyBuckets - 1)] += c.latency[b].load(kRelaxed);
+}
+
+void copy_ends(box::ConnSlot& slot, const state::Connection& c) {
+  state::Ends ends;
+  if (c.ends.get(ends) && ends.port != 0) {
+    copy_text(slot.device, ends.device);
+    copy_text(slot.netdev, ends.netdev);
+    slot.port = ends.port;
+    slot.gid_index = ends.gid_index;
+    std::copy(ends.gid.begin(), ends.gid.end(), slot.gid);
+    std::copy(ends.remote_gid.begin(), ends.remote_gid.end(), slot.peer_gid);
+  }
+  slot.qp_count = c.qps.load(kRelaxed);
+  for (std::uint32_t i = 0; i < std::min(slot.qp_count, box::kSlotQps); ++i)
+    if (state::QpSummary qp; c.qp[i].get(qp)) slot.qps[i] = {qp.num, qp.remote_num};
+}
+
+void copy(box::ConnSlot& to, const state::Connection& c) {
+  box::ConnSlot slot{};
+  slot.kind = static_cast<std::uint8_t>(c.kind.load(kRelaxed));
+  slot.stage = static_cast<std::uint8_t>(c.stage.load(kRelaxed));
+  copy_identity(slot, c);
+  copy_progress(slot, c);
+  copy_counters(slot, c);
+  copy_ends(slot, c);
+  slot.checksum = box::Checksum().add(&slot, sizeof(slot)).value();
+  to = slot;
+}
+
+void add_way(Pack& fields, std::string_view name, const state::Traffic::Way& way) {
+  fields.open(name, false);
+  fields.add_unsigned("conns", way.conns);
+  fields.add_unsigned("started", way.started);
+  fields.add_unsigned("completed", way.completed);
+  fields.add_unsigned("failed", way.failed);
+  fields.add_unsigned("bytes", way.bytes);
+  fields.end();
+}
+
+}  // namespace
+
+void mirror_connections(Box& box) noexcept {
+  const std::size_t places = box.make_places(state::entries_used());
+  for (std::size_t place = 0; place < places; ++place) {
+    box::ConnSlot& slot = *box.conn(place);
+    if (const state::Connection* const c = state::entry_at(place))
+      copy(slot, *c);
+    else if (slot.kind != 0)
+      slot = {};
+  }
+}
+
+void add_traffic(Pack& fields) {
+  const state::Traffic sums = state::traffic();
+  fields.open("traffic", false);
+  fields.add_unsigned("open", sums.open);
+  add_way(fields, "send", sums.send);
+  add_way(fields, "recv", sums.recv);
+  fields.end();
+}
+
+}  // namespace nnd::record

@@ -1,0 +1,14 @@
+// What the black box and the summary say of the connections. The drain's thread alone.
+#pragma once
+
+namespace nnd::record {
+
+class Box;
+class Pack;
+
+// Copies the table of connections into the box, which grows with it.
+void mirror_connections(Box& box) noexcept;
+// Adds "traffic": sums over all connections of this process, closed ones included.
+void add_traffic(Pack& fields);
+
+}  // namespace nnd::record

@@ -1,0 +1,151 @@
+// One entry of the table: a listen comm, or a connection from the first connect or accept to its
+// close. NCCL holds a pointer to it in place of the transport's own comm, and one to a Request in
+// place of each of the transport's.
+//
+// Who writes what. NCCL calls from one thread at a time for a comm, which is the connection's own
+// thread: it writes all that isn't said to be another's. Atomics and Published values may be read
+// by any thread at any time, without a lock; what is neither is for the connection's own thread.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "context/raw_clock.h"
+#include "state/counter.h"
+#include "state/current.h"
+#include "state/ends.h"
+#include "state/published.h"
+
+namespace nnd::state {
+
+enum class Kind : std::uint8_t { kNone, kListen, kSend, kRecv };
+
+// How far it has come. Those of its QPs are those of the QP that is furthest.
+enum class Stage : std::uint8_t {
+  kFree,       // nobody's
+  kListening,  // NCCL has a listen comm
+  kOpening,    // NCCL polls connect or accept; no QP was made: the peer has not come or answered
+  kQpMade,
+  kInit,
+  kRtr,
+  kRts,      // waits for the peer's word that its own are ready
+  kReady,    // NCCL has the connection
+  kFailed,   // a call on it failed
+  kClosing,  // inside the transport's close
+};
+
+enum class RequestState : std::uint8_t { kFree, kInFlight, kFailed, kAwaitsConsumed };
+enum class RequestKind : std::uint8_t { kSend, kRecv, kFlush };
+
+struct Request {
+  void* inner = nullptr;
+  std::atomic<std::uint64_t> posted{0};  // CPU counter; 0: not in flight. Any thread may read it.
+  std::uint64_t bytes = 0;               // of a send
+  Request* next_free = nullptr;
+  RequestState state = RequestState::kFree;
+  RequestKind kind = RequestKind::kSend;
+  std::uint16_t buffers = 0;  // of a receive
+};
+
+inline constexpr std::size_t kSlotSize = 16384;  // a slot is aligned to its size
+inline constexpr std::size_t kRequestsPerConnection = 256;
+inline constexpr std::size_t kTellableQps = 16;  // whose summary is kept; further ones are counted
+inline constexpr std::size_t kLatencyBuckets = 64;
+
+struct alignas(64) Connection {
+  // --- one cache line: all that a healthy call needs to know
+  void* inner = nullptr;  // the transport's comm
+  Request* free_requests = nullptr;
+  Counter started{0};  // requests that the transport took
+  Counter completed{0};
+  Counter bytes{0};                         // of completed ones
+  std::atomic<std::uint64_t> last_post{0};  // CPU counter, 0: never; so is last_done
+  std::atomic<std::uint64_t> last_done{0};
+  bool traced = false;           // req.* events are wanted
+  bool awaits_consumed = false;  // the transport has irecvConsumed
+  bool fail_told = false;
+  bool reg_fail_told = false;
+  std::atomic<std::uint8_t> api{0};  // the net API's version
+  std::atomic<Stage> stage{Stage::kFree};
+  std::atomic<Kind> kind{Kind::kNone};
+
+  // --- the rest of the counters
+  Counter failed{0};
+  Counter untracked{0};  // requests that found the pool empty: not timed
+  Counter flushes{0};    // of started: iflush
+  Counter polls{0};      // of connect or accept
+  // Bucket b: completed requests that took [2^b, 2^(b+1)) ns.
+  std::array<Counter, kLatencyBuckets> latency{};
+
+  // --- times
+  std::atomic<std::uint64_t> opened_ns{0};  // CLOCK_MONOTONIC: the first connect, accept or listen
+  std::atomic<std::uint64_t> ready_ns{0};   // when it was handed to NCCL; 0: it was not
+  std::atomic<std::uint64_t> last_poll{0};  // CPU counter: the last connect or accept
+
+  // --- who it is
+  std::atomic<std::uint32_t> id{0};       // as about's; 0: it is gone, or a listen comm
+  std::atomic<std::uint32_t> process{0};  // generation: another one's is a parent's, before a fork
+  About about;                            // the own thread's; published after each change
+  Published<About> identity;
+  Published<Labels> labels;  // a later layer's
+  Published<Ends> ends;      // the verbs layer's, written inside calls of this connection's
+  // The verbs layer's, each by the thread that moves this QP. The n-th QP of the connection, flush
+  // QPs included.
+  std::atomic<std::uint32_t> qps{0};
+  std::array<Published<QpSummary>, kTellableQps> qp{};
+  // The ibv_modify_qp that is under way: since when (CPU counter, 0: none), to which enum
+  // ibv_qp_state, and which attempt of this transition it is.
+  std::atomic<std::uint64_t> moving_since{0};
+  std::atomic<std::uint32_t> moving_to{0};
+  std::atomic<std::uint32_t> moving_attempt{0};
+
+  // --- the net layer's own
+  std::atomic<void*> ctx{nullptr};      // NCCL's context (v11 and newer)
+  Connection* accepting = nullptr;      // of a listen comm: the accept that is under way
+  std::array<std::byte, 128> handle{};  // of a connect: as the last poll left it
+  Connection* next_free = nullptr;      // the table's, under its lock
+  bool has_pool = false;
+
+  Request* requests() noexcept;
+  void publish() noexcept { identity.set(about); }
+  // Further, unless it is there already or NCCL has it.
+  void advance(Stage to) noexcept {
+    const Stage now = stage.load(std::memory_order_relaxed);
+    if (now >= Stage::kOpening && now < to && now < Stage::kReady)
+      stage.store(to, std::memory_order_relaxed);
+  }
+
+  void count_post(std::uint64_t raw_now) noexcept {
+    add(started, 1);
+    last_post.store(raw_now, std::memory_order_relaxed);
+  }
+  void count_done(std::uint64_t posted_raw, std::uint64_t raw_now, std::uint64_t size) noexcept {
+    add(completed, 1);
+    add(bytes, size);
+    last_done.store(raw_now, std::memory_order_relaxed);
+    const std::uint64_t ns = context::raw_clock::to_ns(raw_now - posted_raw);
+    add(latency[static_cast<unsigned>(std::bit_width(ns | 1)) - 1], 1);
+  }
+};
+
+inline constexpr std::size_t kRequestsOffset = kSlotSize - kRequestsPerConnection * sizeof(Request);
+static_assert(offsetof(Connection, failed) == 64);
+static_assert(sizeof(Connection) <= kRequestsOffset);
+static_assert(alignof(Request) <= 8 && kRequestsOffset % 64 == 0);
+
+inline Request* Connection::requests() noexcept {
+  return reinterpret_cast<Request*>(reinterpret_cast<char*>(this) + kRequestsOffset);
+}
+
+inline Connection* connection_of(Request* request) noexcept {
+  return reinterpret_cast<Connection*>(reinterpret_cast<std::uintptr_t>(request) &
+                                       ~(std::uintptr_t{kSlotSize} - 1));
+}
+
+// CPU counter when the oldest request in flight was posted, 0 if there is none. Any thread.
+std::uint64_t oldest_post(Connection& c) noexcept;
+
+}  // namespace nnd::state

@@ -1,0 +1,215 @@
+#include "state/connections.h"
+
+#include <sys/mman.h>
+
+#include <mutex>
+#include <new>
+
+#include "context/clock.h"
+#include "context/fork_mutex.h"
+#include "context/immortal.h"
+
+namespace nnd::state {
+
+namespace {
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
+constexpr std::size_t kMostPlaces = 262144;  // 4 GiB of addresses, less where they are limited
+constexpr std::size_t kFewestPlaces = 1024;
+// Made accessible at a time: a private mapping that can be written counts as committed memory where
+// the kernel is strict about it.
+constexpr std::size_t kPlacesPerStep = 64;
+
+struct Table {
+  context::ForkMutex lock;
+  std::size_t accessible = 0;  // places that may be touched
+  Connection* free = nullptr;  // chained by next_free
+  std::uint32_t last_id = 0;   // event field "conn": 1, 2, ... in this process
+};
+
+Table& table() noexcept {
+  static context::Immortal<Table> instance;
+  return *instance;
+}
+
+std::atomic<std::size_t> g_used{0};
+std::atomic<std::uint32_t> g_process{1};
+
+// Of connections that NCCL had and that are gone.
+struct Gone {
+  std::atomic<std::uint64_t> conns{0}, started{0}, completed{0}, failed{0}, bytes{0};
+};
+Gone g_gone[2];  // [1]: sent
+
+bool reserve() noexcept {
+  for (std::size_t places = kMostPlaces; places >= kFewestPlaces; places /= 2) {
+    const std::size_t size = places * kSlotSize;
+    void* const memory = ::mmap(nullptr, size + kSlotSize, PROT_NONE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) continue;
+    const auto at = reinterpret_cast<std::uintptr_t>(memory);
+    g_arena.begin = (at + kSlotSize - 1) & ~(std::uintptr_t{kSlotSize} - 1);
+    g_arena.size = size;
+    return true;
+  }
+  return false;
+}
+
+Connection* place_at(std::size_t place) noexcept {
+  return reinterpret_cast<Connection*>(g_arena.begin + place * kSlotSize);
+}
+
+Connection* fresh_place(Table& t) noexcept {
+  const std::size_t used = g_used.load(kRelaxed);
+  if (g_arena.size == 0 && !reserve()) return nullptr;
+  if (used == g_arena.size / kSlotSize) return nullptr;
+  if (used == t.accessible) {
+    if (::mprotect(place_at(used), kPlacesPerStep * kSlotSize, PROT_READ | PROT_WRITE) != 0)
+      return nullptr;
+    t.accessible += kPlacesPerStep;
+  }
+  auto* const c = new (place_at(used)) Connection;
+  g_used.store(used + 1, std::memory_order_release);
+  return c;
+}
+
+// As new, without making a reader's atomics anew.
+void clear(Connection& c) noexcept {
+  for (Counter* word :
+       {&c.started, &c.completed, &c.bytes, &c.failed, &c.untracked, &c.flushes, &c.polls,
+        &c.last_post, &c.last_done, &c.opened_ns, &c.ready_ns, &c.last_poll, &c.moving_since})
+    word->store(0, kRelaxed);
+  for (Counter& bucket : c.latency) bucket.store(0, kRelaxed);
+  c.qps.store(0, kRelaxed);
+  c.labels.set({});
+  c.ends.set({});
+  c.inner = nullptr;
+  c.free_requests = nullptr;
+  c.accepting = nullptr;
+  c.traced = c.awaits_consumed = c.fail_told = c.reg_fail_told = false;
+}
+
+void add_to(Traffic::Way& way, const Connection& c) noexcept {
+  ++way.conns;
+  way.started += c.started.load(kRelaxed);
+  way.completed += c.completed.load(kRelaxed);
+  way.failed += c.failed.load(kRelaxed);
+  way.bytes += c.bytes.load(kRelaxed);
+}
+
+// A listen comm carries nothing, an attempt is no connection yet.
+bool has_traffic(const Connection& c) noexcept {
+  return c.kind.load(kRelaxed) != Kind::kListen && c.ready_ns.load(kRelaxed) != 0;
+}
+
+bool is_own(const Connection& c) noexcept {
+  return c.process.load(kRelaxed) == g_process.load(kRelaxed);
+}
+
+}  // namespace
+
+constinit Arena g_arena;
+
+std::uint64_t oldest_post(Connection& c) noexcept {
+  std::uint64_t oldest = 0;
+  for (std::size_t i = 0; i < kRequestsPerConnection; ++i) {
+    const std::uint64_t at = c.requests()[i].posted.load(kRelaxed);
+    if (at != 0 && (oldest == 0 || at < oldest)) oldest = at;
+  }
+  return oldest;
+}
+
+Connection* open_connection(Kind kind, int api, const About& about, void* ctx) noexcept {
+  Table& t = table();
+  const std::lock_guard guard(t.lock);
+  Connection* c = t.free;
+  if (c != nullptr) {
+    t.free = c->next_free;
+    clear(*c);
+  } else if (c = fresh_place(t); c == nullptr) {
+    return nullptr;
+  }
+  c->api.store(static_cast<std::uint8_t>(api), kRelaxed);
+  c->ctx.store(ctx, kRelaxed);
+  c->about = about;
+  c->about.id = kind == Kind::kListen ? 0 : ++t.last_id;
+  c->id.store(c->about.id, kRelaxed);
+  c->about.entry = c;
+  c->publish();
+  c->kind.store(kind, kRelaxed);
+  c->opened_ns.store(context::mono_ns(), kRelaxed);
+  c->process.store(g_process.load(kRelaxed), kRelaxed);
+  c->stage.store(kind == Kind::kListen ? Stage::kListening : Stage::kOpening,
+                 std::memory_order_release);
+  return c;
+}
+
+void hand_out(Connection& c, void* inner) noexcept {
+  Request* const requests = c.requests();
+  if (c.kind.load(kRelaxed) != Kind::kListen) {
+    for (std::size_t i = kRequestsPerConnection; i-- > 0;) {
+      Request* const request = c.has_pool ? &requests[i] : new (&requests[i]) Request;
+      request->posted.store(0, kRelaxed);
+      request->state = RequestState::kFree;
+      request->next_free = c.free_requests;
+      c.free_requests = request;
+    }
+    c.has_pool = true;
+    c.stage.store(Stage::kReady, kRelaxed);
+  }
+  c.inner = inner;
+  c.ready_ns.store(context::mono_ns(), kRelaxed);
+}
+
+void release_connection(Connection& c) noexcept {
+  Table& t = table();
+  const std::lock_guard guard(t.lock);
+  if (has_traffic(c) && is_own(c)) {
+    Traffic::Way way;
+    add_to(way, c);
+    Gone& gone = g_gone[c.kind.load(kRelaxed) == Kind::kSend ? 1 : 0];
+    gone.conns.fetch_add(way.conns, kRelaxed);
+    gone.started.fetch_add(way.started, kRelaxed);
+    gone.completed.fetch_add(way.completed, kRelaxed);
+    gone.failed.fetch_add(way.failed, kRelaxed);
+    gone.bytes.fetch_add(way.bytes, kRelaxed);
+  }
+  c.stage.store(Stage::kFree, std::memory_order_release);
+  c.id.store(0, kRelaxed);
+  c.kind.store(Kind::kNone, kRelaxed);
+  c.next_free = t.free;
+  t.free = &c;
+}
+
+std::size_t entries_used() noexcept { return g_used.load(std::memory_order_acquire); }
+
+Connection* entry_at(std::size_t place) noexcept {
+  Connection* const c = place_at(place);
+  return c->stage.load(std::memory_order_acquire) != Stage::kFree && is_own(*c) ? c : nullptr;
+}
+
+Traffic traffic() noexcept {
+  Traffic sum;
+  for (int sent = 0; sent < 2; ++sent) {
+    const Gone& gone = g_gone[sent];
+    Traffic::Way& way = sent == 1 ? sum.send : sum.recv;
+    way = {gone.conns.load(kRelaxed), gone.started.load(kRelaxed), gone.completed.load(kRelaxed),
+           gone.failed.load(kRelaxed), gone.bytes.load(kRelaxed)};
+  }
+  for_each_connection([&](const Connection& c) {
+    if (!has_traffic(c)) return;
+    add_to(c.kind.load(kRelaxed) == Kind::kSend ? sum.send : sum.recv, c);
+    ++sum.open;
+  });
+  return sum;
+}
+
+void forget_connections() noexcept {
+  g_process.fetch_add(1, kRelaxed);
+  for (Gone& gone : g_gone)
+    for (Counter* sum : {&gone.conns, &gone.started, &gone.completed, &gone.failed, &gone.bytes})
+      sum->store(0, kRelaxed);
+}
+
+}  // namespace nnd::state

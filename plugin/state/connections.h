@@ -1,0 +1,61 @@
+// The one table of this process's connections and listen comms. It lies in a range of addresses
+// that is reserved once and made accessible in steps: an entry never moves, and the data path knows
+// one of ours by its address. It has more places than a process can have sockets.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "state/connection.h"
+
+namespace nnd::state {
+
+struct Arena {
+  std::uintptr_t begin = 0;
+  std::size_t size = 0;  // 0: nothing lies in it yet
+};
+[[gnu::visibility("hidden")]] extern constinit Arena g_arena;
+
+inline bool is_ours(const void* pointer) noexcept {
+  return reinterpret_cast<std::uintptr_t>(pointer) - g_arena.begin < g_arena.size;
+}
+
+// --- control path; thread-safe
+
+// An entry with all of this set before a reader can see it. Null when no memory is to be had: the
+// caller then hands the transport's own object to NCCL. Its stage is kListening or kOpening.
+Connection* open_connection(Kind kind, int api, const About& about, void* ctx) noexcept;
+// NCCL gets it, with the transport's comm inside: the pool of requests is ready and its pages are
+// present.
+void hand_out(Connection& c, void* inner) noexcept;
+// It is gone, and so is the pointer. What NCCL had is added to the totals.
+void release_connection(Connection& c) noexcept;
+
+// --- readers; no lock
+
+// Places that were ever used: entry_at(0) to entry_at(n - 1).
+std::size_t entries_used() noexcept;
+// Null: the place is free, or was the parent's of a fork.
+Connection* entry_at(std::size_t place) noexcept;
+
+template <class F>
+void for_each_connection(F&& f) {
+  const std::size_t used = entries_used();
+  for (std::size_t place = 0; place < used; ++place)
+    if (Connection* const c = entry_at(place)) f(*c);
+}
+
+// Sums over all connections that NCCL had in this process: [kSend] and [kRecv].
+struct Traffic {
+  struct Way {
+    std::uint64_t conns = 0, started = 0, completed = 0, failed = 0, bytes = 0;
+  };
+  Way send, recv;
+  std::uint64_t open = 0;  // of them
+};
+Traffic traffic() noexcept;
+
+// In a forked child: the parent's connections are not ours, though they may still be closed there.
+void forget_connections() noexcept;
+
+}  // namespace nnd::state

@@ -1,0 +1,62 @@
+// What is known of a connection beyond its identity: its two ends, its QPs, and who uses it. Plain
+// values, to be published.
+#pragma once
+
+#include <cstdint>
+
+#include "context/gid.h"
+#include "state/fixed_text.h"
+
+namespace nnd::state {
+
+// The HCA port that its QPs use here, and the other end's address, as told by the first of them
+// that was moved to RTR and leads to another port.
+struct Ends {
+  FixedText<64> device;
+  FixedText<16> netdev;
+  FixedText<16> pci;
+  FixedText<16> link_layer;  // "Ethernet"
+  FixedText<56> subnet;      // "10.0.1.0/24"
+  FixedText<56> remote_subnet;
+  context::Gid gid{};
+  context::Gid remote_gid{};
+  std::int32_t gid_index = -1;  // -1: no GRH
+  std::uint32_t port = 0;       // 0: not known, nor is the rest
+  std::uint32_t mtu = 0;        // active, in bytes
+  std::int32_t speed_mbps = -1;
+  std::int32_t numa = -1;
+  std::int32_t unused = 0;
+};
+
+// One QP.
+struct QpSummary {
+  std::uint32_t num = 0;
+  std::uint32_t remote_num = 0;
+  context::Gid gid{};
+  context::Gid remote_gid{};
+  std::int32_t gid_index = -1;
+  std::int32_t traffic_class = -1;  // -1: no GRH
+  std::uint16_t path_mtu = 0;       // bytes
+  std::int8_t state = 0;            // enum ibv_qp_state it came to
+  std::uint8_t port = 0;
+  std::uint8_t sl = 0;
+  std::uint8_t timeout = 0;
+  std::uint8_t retry_cnt = 0;
+  std::uint8_t rnr_retry = 0;
+  // Spent in ibv_modify_qp to INIT, RTR and RTS, all attempts together.
+  std::uint32_t init_us = 0;
+  std::uint32_t rtr_us = 0;
+  std::uint32_t rts_us = 0;
+  std::uint32_t attempts = 0;  // the most that one of its transitions needed
+};
+
+// Whose it is: filled in by the layer that knows ranks. -1, empty: not known.
+struct Labels {
+  std::int32_t rank = -1;
+  std::int32_t peer_rank = -1;
+  std::int32_t channel = -1;
+  std::int32_t unused = 0;
+  FixedText<64> peer_host;
+};
+
+}  // namespace nnd::state
