@@ -1,7 +1,7 @@
-# fmt, spdlog, nlohmann-json, CLI11 and toml++ are used as headers only: the plugin must not need a shared library of theirs
+# fmt, nlohmann-json, CLI11 and toml++ are used as headers only: the plugin must not need a shared library of theirs
 # at run time, and a cross build needs no foreign packages.
 set(missing "")
-foreach(header fmt/format.h spdlog/spdlog.h nlohmann/json.hpp CLI/CLI.hpp toml++/toml.h infiniband/verbs.h)
+foreach(header fmt/format.h nlohmann/json.hpp CLI/CLI.hpp toml++/toml.h infiniband/verbs.h)
   string(MAKE_C_IDENTIFIER "NND_HAS_${header}" found)
   find_path(${found} ${header} PATHS ${NND_CROSS_HEADERS})
   if(NOT ${found})
@@ -9,10 +9,9 @@ foreach(header fmt/format.h spdlog/spdlog.h nlohmann/json.hpp CLI/CLI.hpp toml++
   endif()
 endforeach()
 if(missing)
-  message(FATAL_ERROR "Headers not found: ${missing}. On Debian and Ubuntu: apt-get install libfmt-dev libspdlog-dev "
-                      "nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libibverbs-dev")
+  message(FATAL_ERROR "Headers not found: ${missing}. On Debian and Ubuntu: apt-get install libfmt-dev nlohmann-json3-dev "
+                      "libcli11-dev libtomlplusplus-dev libibverbs-dev")
 endif()
-target_compile_definitions(nnd_flags INTERFACE SPDLOG_FMT_EXTERNAL=1)
 
 # fmt compiled once, where its release allows (saves a third of a build); otherwise in every file that uses it.
 try_compile(NND_FMT_ONCE ${PROJECT_BINARY_DIR}/fmt-probe

@@ -1,9 +1,13 @@
 # One set of compiler flags for everything that is built here.
 add_library(nnd_flags INTERFACE)
 target_compile_options(nnd_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow)
-# An error only where CI builds: another compiler's new or false warnings must not stop anybody's build.
-set(compiler "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}")
-if(compiler MATCHES "^(GNU 12|Clang 14)\\.")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # False in std::string's own code (GCC bugs 105329 and 105651), and differently with each level of optimisation.
+  target_compile_options(nnd_flags INTERFACE -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
+endif()
+# Errors where CI builds only: another compiler's new or false warnings must not stop anybody's build.
+option(NND_WERROR "Warnings are errors" OFF)
+if(NND_WERROR)
   target_compile_options(nnd_flags INTERFACE -Werror)
 endif()
 if(NND_SANITIZE)

@@ -2,19 +2,13 @@
 
 #include <fmt/format.h>
 
-#define TOML_EXCEPTIONS 0
-// The library asserts what a wrong file can break ("[!]" in 3.3) and finds the error a step later;
-// with NDEBUG it has Clang take the assertions for granted.
-#undef NDEBUG
-#define TOML_ASSERT(expr) static_cast<void>(0)
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "config/nearest.h"
+#include "config/toml.h"
 #include "config/toml_text.h"
 #include "policy/keys.h"
 

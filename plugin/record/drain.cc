@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <linux/futex.h>
-#include <spdlog/logger.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -58,15 +57,10 @@ Drain::Drain(Box& box, Ring* rings, std::uint32_t count, LineWriter lines, Drain
       rings_(rings),
       lines_(std::move(lines)),
       target_(std::move(target)),
-      sink_(std::make_shared<LineSink>(target_.fd, target_.regular)),
-      log_(std::make_unique<spdlog::logger>("nccl-net-diag", sink_)),
+      sink_(target_.fd, target_.regular),
       started_ns_(context::mono_ns()) {
   for (std::uint32_t i = 0; i < count; ++i) cursors_.emplace_back(rings[i]);
-  // What goes wrong in there is seen by the sink's counts; spdlog would print it to stderr.
-  log_->set_error_handler([](const std::string&) {});
 }
-
-Drain::~Drain() = default;
 
 void Drain::run() noexcept {
   std::uint64_t idle = kShortestSleep;
@@ -137,7 +131,7 @@ bool Drain::pass() {
   for (RingCursor& cursor : cursors_) cursor.begin_pass();
   while (RingCursor* cursor = earliest()) {
     write_record(*cursor);
-    if (sink_->waiting_bytes() >= kBatchBytes && !flush()) return false;
+    if (sink_.waiting_bytes() >= kBatchBytes && !flush()) return false;
   }
   if (!flush()) return false;
   for (RingCursor& cursor : cursors_) cursor.commit(cursor.mark());
@@ -156,7 +150,7 @@ void Drain::write_record(RingCursor& cursor) {
                            static_cast<Severity>(header.severity), header.mono_ns,
                            cursor.payload())) {
     lost = &unwritable_;
-  } else if (sink_->total_bytes() + sink_->waiting_bytes() + line_.size() + kOwnLines >
+  } else if (sink_.total_bytes() + sink_.waiting_bytes() + line_.size() + kOwnLines >
              target_.max_bytes) {
     full_ = true;
     lost = &past_limit_;
@@ -168,18 +162,16 @@ void Drain::write_record(RingCursor& cursor) {
 }
 
 void Drain::hand_to_sink() {
-  const std::size_t before = sink_->waiting_lines();
-  log_->log(spdlog::level::info, spdlog::string_view_t(line_.data(), line_.size()));
-  if (sink_->waiting_lines() == before) throw std::bad_alloc();  // spdlog caught it
+  sink_.add(line_);
   ++next_seq_;
 }
 
 // Writes the waiting lines and gives their bytes back to the rings. When only some got out, the
 // cursors go back behind those.
 bool Drain::flush() {
-  const std::size_t waiting = sink_->waiting_lines();
-  log_->flush();
-  std::size_t out = sink_->lines_out();
+  const std::size_t waiting = sink_.waiting_lines();
+  sink_.flush();
+  std::size_t out = sink_.lines_out();
   next_seq_ -= waiting - out;
   for (const Commit& commit : commits_) {
     if (commit.lost == nullptr && out-- == 0) break;
@@ -187,7 +179,7 @@ bool Drain::flush() {
     commit.cursor->commit(commit.mark);
   }
   commits_.clear();
-  failing_ = sink_->error();
+  failing_ = sink_.error();
   if (failing_ == 0) {
     batches_.fetch_add(1, std::memory_order_relaxed);
     return true;
@@ -257,7 +249,7 @@ bool Drain::write_summary() {
   fields.add_unsigned("events", next_seq_);
   fields.add_unsigned("dropped", ring_dropped() + past_limit_ + damaged() + unwritable_);
   add_losses(fields);
-  fields.add_unsigned("log_bytes", sink_->total_bytes());
+  fields.add_unsigned("log_bytes", sink_.total_bytes());
   fields.add_unsigned("dur_us", (context::mono_ns() - started_ns_) / 1000);
   add_causes(fields);
   add_failures(fields);

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,10 +11,6 @@
 #include "record/line.h"
 #include "record/ring.h"
 #include "record/sink.h"
-
-namespace spdlog {
-class logger;
-}
 
 namespace nnd::record {
 
@@ -32,7 +27,6 @@ struct DrainTarget {
 class Drain {
  public:
   Drain(Box& box, Ring* rings, std::uint32_t count, LineWriter lines, DrainTarget target);
-  ~Drain();
 
   // The thread's body: returns after request_stop(), with everything written.
   void run() noexcept;
@@ -72,8 +66,7 @@ class Drain {
   Ring* rings_;
   LineWriter lines_;
   DrainTarget target_;
-  std::shared_ptr<LineSink> sink_;
-  std::unique_ptr<spdlog::logger> log_;
+  LineSink sink_;
   std::vector<Commit> commits_;
   std::string line_;
   std::uint64_t next_seq_ = 0;

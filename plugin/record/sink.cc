@@ -1,29 +1,21 @@
 #include "record/sink.h"
 
-#include <spdlog/pattern_formatter.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
 
 namespace nnd::record {
 
-LineSink::LineSink(int fd, bool regular)
-    : base_sink(
-          std::make_unique<spdlog::pattern_formatter>("%v", spdlog::pattern_time_type::utc, "\n")),
-      fd_(fd),
-      regular_(regular) {}
-
-void LineSink::sink_it_(const spdlog::details::log_msg& msg) {
-  spdlog::memory_buf_t line;
-  formatter_->format(msg, line);
+void LineSink::add(std::string_view line) {
   if (ends_.size() == ends_.capacity()) ends_.reserve(2 * ends_.size() + 64);
-  waiting_.append(line.data(), line.size());
+  if (waiting_.capacity() - waiting_.size() <= line.size())
+    waiting_.reserve(2 * waiting_.size() + line.size() + 1);
+  waiting_.append(line).push_back('\n');  // has room: a line is in with its end or not at all
   ends_.push_back(waiting_.size());
 }
 
-void LineSink::flush_() {
+void LineSink::flush() {
   lines_out_ = 0;
   error_ = 0;
   std::size_t written = 0;

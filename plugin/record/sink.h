@@ -1,21 +1,23 @@
-// The end of the log: an spdlog sink over a file descriptor of our own (created safely, see
-// safe_file.h), which collects lines and writes them in one go. When a write fails half way it
-// tells how many whole lines are out and takes the broken piece back.
+// The end of the log: collects lines and writes them in one go to a file descriptor that was
+// created safely (safe_file.h). When a write fails half way it tells how many whole lines are out
+// and takes the broken piece back. For one thread.
 #pragma once
-
-#include <spdlog/details/null_mutex.h>
-#include <spdlog/sinks/base_sink.h>
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace nnd::record {
 
-class LineSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+class LineSink {
  public:
   // Does not own the descriptor; -1: lines are thrown away. `regular`: a file that can be cut.
-  LineSink(int fd, bool regular);
+  LineSink(int fd, bool regular) : fd_(fd), regular_(regular) {}
+
+  // A line without its end. When it throws (bad_alloc), the line is not in.
+  void add(std::string_view line);
+  void flush();
 
   std::size_t waiting_bytes() const { return waiting_.size(); }
   std::size_t waiting_lines() const { return ends_.size(); }
@@ -23,10 +25,6 @@ class LineSink final : public spdlog::sinks::base_sink<spdlog::details::null_mut
   std::size_t lines_out() const { return lines_out_; }
   int error() const { return error_; }
   std::uint64_t total_bytes() const { return total_; }
-
- protected:
-  void sink_it_(const spdlog::details::log_msg& msg) override;
-  void flush_() override;
 
  private:
   void take_back_broken_line(std::size_t whole, std::size_t written);

@@ -28,7 +28,7 @@ struct OfConnection {
   std::vector<std::uint32_t> suspicions;
 };
 
-struct Table {
+struct FailureTable {
   context::ForkMutex mutex;
   std::uint32_t last = 0;
   std::map<std::uint32_t, Entry> entries;  // by number
@@ -39,21 +39,21 @@ struct Table {
 // So that who asks in a process where nothing failed takes no lock.
 std::atomic<bool> g_any{false};
 
-Table& table() {
-  static context::Immortal<Table> instance;
+FailureTable& failure_table() {
+  static context::Immortal<FailureTable> instance;
   // The parent's failures are in the parent's log.
   [[maybe_unused]] static const bool watched = (context::in_forked_child(forget_failures), true);
   return *instance;
 }
 
-std::uint32_t add(Table& all, Entry entry) {
+std::uint32_t add(FailureTable& all, Entry entry) {
   if (all.entries.size() >= kKept) all.entries.erase(all.entries.begin());
   all.entries.emplace(++all.last, std::move(entry));
   g_any.store(true, std::memory_order_release);
   return all.last;
 }
 
-OfConnection& of_connection(Table& all, std::uint32_t conn) {
+OfConnection& of_connection(FailureTable& all, std::uint32_t conn) {
   if (all.connections.size() >= kKept && !all.connections.contains(conn))
     all.connections.erase(all.connections.begin());
   return all.connections[conn];
@@ -65,7 +65,7 @@ void note_for_call(std::uint32_t number) noexcept {
   if (now.call != Call::kNone) now.failure = number;
 }
 
-std::optional<Failure> find(const Table& all, std::uint32_t number) {
+std::optional<Failure> find(const FailureTable& all, std::uint32_t number) {
   const auto entry = all.entries.find(number);
   if (entry == all.entries.end()) return std::nullopt;
   return Failure{number, entry->second.diagnosis};
@@ -73,7 +73,7 @@ std::optional<Failure> find(const Table& all, std::uint32_t number) {
 
 template <class F>
 auto locked(F&& f) {
-  Table& all = table();
+  FailureTable& all = failure_table();
   const std::lock_guard guard(all.mutex);
   return f(all);
 }
@@ -81,7 +81,7 @@ auto locked(F&& f) {
 }  // namespace
 
 Failure begin_failure(const Subject& subject, diagnosis::Diagnosis diagnosis, std::uint32_t of) {
-  return locked([&](Table& all) {
+  return locked([&](FailureTable& all) {
     const auto known = all.entries.find(of);
     std::uint32_t number = of;
     if (known == all.entries.end()) {
@@ -97,7 +97,7 @@ Failure begin_failure(const Subject& subject, diagnosis::Diagnosis diagnosis, st
 }
 
 Failure begin_device_failure(const std::string& device, diagnosis::Diagnosis diagnosis) {
-  return locked([&](Table& all) {
+  return locked([&](FailureTable& all) {
     const std::uint32_t number = add(all, {diagnosis, {0, device, {}}});
     all.devices[device] = number;
     return Failure{number, std::move(diagnosis)};
@@ -105,7 +105,7 @@ Failure begin_device_failure(const std::string& device, diagnosis::Diagnosis dia
 }
 
 Failure begin_suspicion(const Subject& subject, diagnosis::Diagnosis diagnosis) {
-  return locked([&](Table& all) {
+  return locked([&](FailureTable& all) {
     const std::uint32_t number = add(all, {diagnosis, subject, true});
     if (subject.conn != 0) of_connection(all, subject.conn).suspicions.push_back(number);
     return Failure{number, std::move(diagnosis)};
@@ -113,7 +113,7 @@ Failure begin_suspicion(const Subject& subject, diagnosis::Diagnosis diagnosis) 
 }
 
 void adopt_failure(std::uint32_t number, std::uint32_t conn) {
-  locked([&](Table& all) {
+  locked([&](FailureTable& all) {
     const auto known = all.entries.find(number);
     if (known == all.entries.end()) return;
     known->second.suspicion = false;
@@ -125,13 +125,13 @@ void adopt_failure(std::uint32_t number, std::uint32_t conn) {
 std::optional<Failure> failure_of_call(std::uint32_t conn) {
   if (!g_any.load(std::memory_order_acquire)) return std::nullopt;
   if (const std::uint32_t number = current().failure; number != 0)
-    return locked([&](const Table& all) { return find(all, number); });
+    return locked([&](const FailureTable& all) { return find(all, number); });
   return failure_of(conn);
 }
 
 std::optional<Failure> failure_of(std::uint32_t conn) {
   if (conn == 0 || !g_any.load(std::memory_order_acquire)) return std::nullopt;
-  return locked([&](const Table& all) -> std::optional<Failure> {
+  return locked([&](const FailureTable& all) -> std::optional<Failure> {
     const auto known = all.connections.find(conn);
     if (known == all.connections.end()) return std::nullopt;
     return find(all, known->second.failure);
@@ -140,7 +140,7 @@ std::optional<Failure> failure_of(std::uint32_t conn) {
 
 std::optional<Failure> failure_of_device(const std::string& device) {
   if (device.empty() || !g_any.load(std::memory_order_acquire)) return std::nullopt;
-  return locked([&](const Table& all) -> std::optional<Failure> {
+  return locked([&](const FailureTable& all) -> std::optional<Failure> {
     const auto known = all.devices.find(device);
     if (known == all.devices.end()) return std::nullopt;
     return find(all, known->second);
@@ -149,7 +149,7 @@ std::optional<Failure> failure_of_device(const std::string& device) {
 
 std::optional<Failure> suspicion_of(std::uint32_t conn, const Fits& fits) {
   if (conn == 0 || !g_any.load(std::memory_order_acquire)) return std::nullopt;
-  return locked([&](const Table& all) -> std::optional<Failure> {
+  return locked([&](const FailureTable& all) -> std::optional<Failure> {
     const auto known = all.connections.find(conn);
     if (known == all.connections.end()) return std::nullopt;
     for (const std::uint32_t number : known->second.suspicions)
@@ -160,7 +160,7 @@ std::optional<Failure> suspicion_of(std::uint32_t conn, const Fits& fits) {
 
 void end_failure(std::uint32_t conn) noexcept {
   if (conn == 0 || !g_any.load(std::memory_order_acquire)) return;
-  locked([&](Table& all) {
+  locked([&](FailureTable& all) {
     const auto known = all.connections.find(conn);
     if (known != all.connections.end()) known->second.failure = 0;
   });
@@ -169,7 +169,7 @@ void end_failure(std::uint32_t conn) noexcept {
 
 void forget_connection(std::uint32_t conn) noexcept {
   if (conn == 0 || !g_any.load(std::memory_order_acquire)) return;
-  locked([&](Table& all) {
+  locked([&](FailureTable& all) {
     const auto known = all.connections.find(conn);
     if (known == all.connections.end()) return;
     // What nobody will follow up need not be kept.
@@ -182,14 +182,14 @@ void forget_connection(std::uint32_t conn) noexcept {
 }
 
 void count_event(std::uint32_t failure) noexcept {
-  locked([&](Table& all) {
+  locked([&](FailureTable& all) {
     if (const auto known = all.entries.find(failure); known != all.entries.end())
       ++known->second.events;
   });
 }
 
 FailureList list_failures(std::size_t limit) {
-  return locked([&](const Table& all) {
+  return locked([&](const FailureTable& all) {
     FailureList out;
     for (const auto& [number, entry] : all.entries) {
       if (entry.suspicion || entry.events == 0) continue;
@@ -202,7 +202,7 @@ FailureList list_failures(std::size_t limit) {
 }
 
 void forget_failures() noexcept {
-  Table& all = table();
+  FailureTable& all = failure_table();
   const std::lock_guard guard(all.mutex);
   all.entries.clear();
   all.connections.clear();

@@ -132,14 +132,14 @@ bool take_opened(ibv_device* device, ibv_context*& context, int& error) {
   return false;
 }
 
-void tell(const std::optional<std::vector<facts::VerbsDevice>>& facts) {
+void tell_devices(const std::optional<std::vector<facts::VerbsDevice>>& facts) {
   if (facts) hooks().devices_seen(*facts);
 }
 
 }  // namespace
 
 void end_device_list() noexcept {
-  context::quietly([] { tell(end_watch(nullptr)); });
+  context::quietly([] { tell_devices(end_watch(nullptr)); });
 }
 
 bool may_see_port(const ibv_context* context, unsigned port) {
@@ -163,7 +163,7 @@ ibv_device** get_device_list(const Library& lib, int* count) {
 }
 
 void free_device_list(const Library& lib, ibv_device** list) {
-  context::quietly([&] { tell(end_watch(list)); });
+  context::quietly([&] { tell_devices(end_watch(list)); });
   context::quietly([&] {
     Book& all = book();
     const std::lock_guard lock(all.mutex);

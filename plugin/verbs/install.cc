@@ -20,7 +20,7 @@
 namespace nnd::verbs {
 namespace {
 
-context::ForkMutex g_mutex;
+context::ForkMutex g_install_mutex;
 std::atomic<bool> g_installed{false};
 
 // The functions of a directly linked libibverbs, found as the loader binds them: first in the
@@ -113,7 +113,7 @@ InstallResult install_locked(const void* address, const config::Settings& settin
 InstallResult install(const void* nccl_address, const config::Settings& settings) noexcept {
   InstallResult result;
   context::quietly([&] {
-    const std::lock_guard lock(g_mutex);
+    const std::lock_guard lock(g_install_mutex);
     result = install_locked(nccl_address, settings);
   });
   return result;

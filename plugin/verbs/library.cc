@@ -16,7 +16,7 @@ namespace {
 
 std::array<Library, kMaxLibraries> g_libraries;
 std::size_t g_used = 0;
-context::ForkMutex g_mutex;
+context::ForkMutex g_libraries_mutex;
 
 // The function that NCCL gets: binds a handler to library number L.
 template <std::size_t L, auto Handler>
@@ -78,7 +78,7 @@ Wrapped wrap(void* handle, const char* symbol, void* real, Origin origin) {
   const Entry* entry = find(symbol);
   Dl_info where{};
   if (entry == nullptr || real == nullptr || ::dladdr(real, &where) == 0) return {};
-  const std::lock_guard lock(g_mutex);
+  const std::lock_guard lock(g_libraries_mutex);
   std::size_t index = 0;
   while (index < g_used &&
          (g_libraries[index].base != where.dli_fbase || g_libraries[index].origin != origin))

@@ -78,7 +78,7 @@ namespace nnd::verbs {
 namespace {
 
 std::atomic<void*> g_forward{nullptr};
-std::atomic<bool> g_seen{false};
+std::atomic<bool> g_wrapper_given{false};
 std::atomic<bool> g_overflow{false};
 
 bool of_verbs(const char* name) noexcept {
@@ -94,7 +94,7 @@ void* wrapper_of(void* handle, const char* name, void* real, Origin origin) noex
   Wrapped found;
   context::quietly([&] { found = wrap(handle, name, real, origin); });
   if (found.too_many) g_overflow.store(true, std::memory_order_relaxed);
-  if (found.wrapper != nullptr) g_seen.store(true, std::memory_order_relaxed);
+  if (found.wrapper != nullptr) g_wrapper_given.store(true, std::memory_order_relaxed);
   return found.wrapper;
 }
 
@@ -113,7 +113,7 @@ std::string forward_to(const std::string& library) {
   return {};
 }
 
-bool lookup_seen() noexcept { return g_seen.load(std::memory_order_relaxed); }
+bool lookup_seen() noexcept { return g_wrapper_given.load(std::memory_order_relaxed); }
 bool lookup_overflow() noexcept { return g_overflow.load(std::memory_order_relaxed); }
 
 }  // namespace nnd::verbs

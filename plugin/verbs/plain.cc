@@ -15,10 +15,10 @@ namespace nnd::verbs::handlers {
 namespace {
 
 // Verbs return an errno, or -1 and set errno.
-int error_of(int rc) noexcept { return rc == -1 ? errno : rc; }
+int errno_after(int rc) noexcept { return rc == -1 ? errno : rc; }
 
 int noted(const char* verb, int rc) noexcept {
-  if (rc != 0) fail_verb(verb, error_of(rc));
+  if (rc != 0) fail_verb(verb, errno_after(rc));
   return rc;
 }
 
@@ -32,14 +32,14 @@ T* noted(const char* verb, T* object) noexcept {
 
 int query_device(const Library& lib, ibv_context* context, ibv_device_attr* attr) {
   const int rc = noted("ibv_query_device", lib.real.query_device(context, attr));
-  context::quietly([&, error = error_of(rc)] { watched_device(context, error, *attr); });
+  context::quietly([&, error = errno_after(rc)] { watched_device(context, error, *attr); });
   return rc;
 }
 
 int query_port(const Library& lib, ibv_context* context, std::uint8_t port,
                _compat_ibv_port_attr* attr) {
   const int rc = noted("ibv_query_port", lib.real.query_port(context, port, attr));
-  context::quietly([&, error = error_of(rc)] {
+  context::quietly([&, error = errno_after(rc)] {
     // At IBVERBS_1.1 it fills what the first libibverbs had, and nothing behind that.
     ibv_port_attr prefix{};
     if (error == 0) std::memcpy(&prefix, attr, offsetof(ibv_port_attr, flags));

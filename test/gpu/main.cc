@@ -1,14 +1,9 @@
 // A main of its own: without a GPU nothing here can be tested, and that is said once.
-#if __has_include(<catch2/catch_all.hpp>)
-#include <catch2/catch_session.hpp>
-#else
-#define CATCH_CONFIG_RUNNER
-#include <catch2/catch.hpp>
-#endif
 #include <cstdio>
 
 #include "gpu/cuda_driver.h"
 #include "integration/harness.h"
+#include "support/catch_session.h"
 
 int main(int argc, char** argv) {
   nnd::gpu::CudaDriver cuda;
@@ -17,7 +12,7 @@ int main(int argc, char** argv) {
     why = "no NCCL " + nnd::integration::nccl_version() + " in the cache";
   if (!why.empty()) {
     std::printf("SKIPPED: %s\n", why.c_str());
-    return nnd::integration::kSkipped;
+    return nnd::test::kSkipped;
   }
-  return Catch::Session().run(argc, argv);
+  return nnd::test::run_cases(argc, argv);
 }

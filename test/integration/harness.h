@@ -17,11 +17,9 @@ namespace nnd::integration {
 using nlohmann::json;
 
 // The libnccl under test: $NND_TEST_NCCL as a version in the cache or a path, else 2.28.9. Where it
-// is missing the whole program says so and exits with kSkipped (see main.cc).
+// is missing the whole program says so and exits as skipped (main.cc).
 std::string nccl();
 std::string nccl_version();
-
-inline constexpr int kSkipped = 77;
 
 // The matcher for a part of a text, which Catch2 names differently in its versions.
 inline auto contains(const std::string& part) {

@@ -17,6 +17,7 @@
 #include "support/memory_cgroup.h"
 #include "support/own_mounts.h"
 #include "support/sanitizers.h"
+#include "support/skip.h"
 
 using namespace nnd;
 using namespace nnd::integration;
@@ -44,7 +45,7 @@ bool in_own_mounts(Body&& body) {
   int status = -1;
   ::waitpid(child, &status, 0);
   if (WIFEXITED(status) && WEXITSTATUS(status) == kNoMounts) {
-    WARN("SKIPPED: no user and mount namespaces here");
+    test::skipped("no user and mount namespaces here");
     return false;
   }
   CHECK(status == 0);
@@ -221,8 +222,7 @@ TEST_CASE("a memory cgroup at its limit: no black box on a tmpfs, and nobody is 
   if (!emulated::emulator().empty() || test::kSanitized) return;
   const test::MemoryCgroup group;
   if (!group.made()) {
-    WARN("SKIPPED: no memory cgroup can be made here");
-    return;
+    NND_SKIP("no memory cgroup can be made here");
   }
   const ScratchDir logs("/dev/shm");
   EmulatedJob job(two_hosts(), 2, {{"NCCL_NET_DIAG_FILE", logs / "%p.jsonl"}});
@@ -230,8 +230,7 @@ TEST_CASE("a memory cgroup at its limit: no black box on a tmpfs, and nobody is 
   job->all(shim().request());
   // Room for what the job still needs, not for a black box in memory.
   if (!group.limit(group.usage() + 3 * record::Box::bytes() / 2)) {
-    WARN("SKIPPED: the limit of a memory cgroup can't be set here");
-    return;
+    NND_SKIP("the limit of a memory cgroup can't be set here");
   }
   job->setup(shim());
   driver::Traffic traffic;

@@ -2,6 +2,7 @@
 // second is told so and runs as if there were no plugin.
 #include "driver/nccl_cache.h"
 #include "integration/harness.h"
+#include "support/skip.h"
 
 using namespace nnd;
 using namespace nnd::integration;
@@ -23,8 +24,7 @@ TEST_CASE("of two NCCLs in a process the first is wrapped and the second runs wi
   CAPTURE(version);
   const auto other = driver::cached_nccl(version);
   if (!other || version == nccl_version()) {
-    WARN("SKIPPED: NCCL " << version << " is not in the cache, or the first one too");
-    return;
+    NND_SKIP("NCCL " + version + " is not in the cache, or the first one too");
   }
   EmulatedJob job(two_hosts());
   const auto first = job->setup(shim());

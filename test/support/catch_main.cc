@@ -1,4 +1,3 @@
-#if !__has_include(<catch2/catch_all.hpp>)
-#define CATCH_CONFIG_MAIN
-#include <catch2/catch.hpp>
-#endif
+#include "support/catch_session.h"
+
+int main(int argc, char** argv) { return nnd::test::run_cases(argc, argv); }

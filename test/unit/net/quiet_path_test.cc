@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "as_nccl.h"
+#include "support/skip.h"
 
 using fake::AsNccl;
 using fake::Result;
@@ -13,13 +14,14 @@ using nnd::test::watched;
 
 TEST_CASE("what watches the data path sees locks and system calls") {
   static std::mutex mutex;
+  if (watched([] { return true; }) == "not possible")
+    NND_SKIP("system calls can't be forbidden here");
   CHECK(watched([] { return true; }) == "quiet");
   CHECK(watched([] { return false; }) == "failed");
   CHECK(watched([] {
           const std::lock_guard lock(mutex);
           return true;
         }) == "lock");
-  if (watched([] { return true; }) == "not possible") return;
   CHECK(watched([] { return ::syscall(SYS_getppid) > 0; }) == "system call");
 }
 
@@ -46,8 +48,8 @@ TEST_CASE("isend, irecv, iflush and test take no lock and make no system call") 
     return fine;
   };
   const std::string outcome = watched(traffic);
-  CAPTURE(outcome);
-  CHECK((outcome == "quiet" || outcome == "not possible"));
+  if (outcome == "not possible") NND_SKIP("system calls can't be forbidden here");
+  CHECK(outcome == "quiet");
 }
 
 #endif

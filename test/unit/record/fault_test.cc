@@ -14,6 +14,7 @@
 #include "record/sigbus.h"
 #include "support/catch.h"
 #include "support/own_mounts.h"
+#include "support/skip.h"
 
 using namespace nnd::record;
 using namespace nnd::record::testing;
@@ -113,10 +114,8 @@ TEST_CASE("a full disk: the broken line is taken back, and nothing is lost once 
     if (only(lines, "conn.open").size() != 210) return 5;
     return exists(dir / "log.nndbox") ? 6 : 0;
   });
-  if (ended_with(status, kSkipped))
-    WARN("SKIPPED: no user namespaces here");
-  else
-    CHECK(WEXITSTATUS(status) == 0);
+  if (ended_with(status, kSkipped)) NND_SKIP("no user namespaces here");
+  CHECK(WEXITSTATUS(status) == 0);
 }
 
 TEST_CASE("a tmpfs too small for the black box: anonymous memory, and the log goes on") {
@@ -129,16 +128,13 @@ TEST_CASE("a tmpfs too small for the black box: anonymous memory, and the log go
     stop();
     return read_log(dir / "log.jsonl").size() == 21 ? 0 : 2;
   });
-  if (ended_with(status, kSkipped))
-    WARN("SKIPPED: no user namespaces here");
-  else
-    CHECK(WEXITSTATUS(status) == 0);
+  if (ended_with(status, kSkipped)) NND_SKIP("no user namespaces here");
+  CHECK(WEXITSTATUS(status) == 0);
 }
 
 TEST_CASE("no memory: nothing is recorded, and the job goes on") {
   if constexpr (kSanitized) {
-    WARN("SKIPPED: a sanitizer needs its address space");
-    return;
+    NND_SKIP("a sanitizer needs its address space");
   }
   const TempDir dir;
   const int status = in_child([&] {

@@ -7,6 +7,7 @@
 #include "fixture.h"
 #include "record/safe_file.h"
 #include "support/catch.h"
+#include "support/skip.h"
 
 using namespace nnd::record;
 using namespace nnd::record::testing;
@@ -85,8 +86,7 @@ TEST_CASE("a directory that others can write to is refused, unless it is sticky"
 TEST_CASE("another user's directory is refused") {
   const TempDir dir;
   if (::chown(dir.path().c_str(), 12345, 12345) != 0) {
-    WARN("SKIPPED: only root can give a directory away");
-    return;
+    NND_SKIP("only root can give a directory away");
   }
   const SafeFile file = create_file(dir / "log.jsonl", false);
   CHECK(file.fd < 0);
@@ -123,10 +123,8 @@ TEST_CASE("an unwritable directory is told with its path and errno") {
     stop();
     return contains(place, dir / "log.jsonl") && contains(place, "Permission denied") ? 0 : 1;
   });
-  if (ended_with(status, 2))
-    WARN("SKIPPED: can't become another user");
-  else
-    CHECK(ended_with(status, 0));
+  if (ended_with(status, 2)) NND_SKIP("can't become another user");
+  CHECK(ended_with(status, 0));
 }
 
 TEST_CASE("stderr and off") {

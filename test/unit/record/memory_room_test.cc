@@ -9,6 +9,7 @@
 #include "record/box.h"
 #include "support/catch.h"
 #include "support/memory_cgroup.h"
+#include "support/skip.h"
 
 using namespace nnd::record;
 using namespace nnd::record::testing;
@@ -52,8 +53,7 @@ TEST_CASE("memory room: cgroups of the first generation, in a container that see
 TEST_CASE("a memory cgroup at its limit: no black box on a tmpfs, and nobody is killed") {
   const nnd::test::MemoryCgroup group;
   if (kSanitized || !group.made() || !group.limit(Box::bytes() - 1024 * 1024)) {
-    WARN("SKIPPED: no memory cgroup can be made here, or a sanitizer needs more than its limit");
-    return;
+    NND_SKIP("no memory cgroup can be made here, or a sanitizer needs more than its limit");
   }
   const TempDir dir("/dev/shm");
   const std::string log = dir / "log.jsonl";

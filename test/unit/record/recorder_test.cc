@@ -13,6 +13,7 @@
 #include "context/clock.h"
 #include "fixture.h"
 #include "support/catch.h"
+#include "support/skip.h"
 
 using namespace nnd::record;
 using namespace nnd::record::testing;
@@ -230,8 +231,7 @@ TEST_CASE("the drain thread has a name and blocks signals") {
 
 TEST_CASE("the log is valid against the schema") {
   if (std::system("python3 -c 'import jsonschema' 2>/dev/null") != 0) {
-    WARN("SKIPPED: python3-jsonschema is not installed");
-    return;
+    NND_SKIP("python3-jsonschema is not installed");
   }
   const TempDir dir;
   const std::string path = dir / "log.jsonl";

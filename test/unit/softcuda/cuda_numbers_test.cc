@@ -1,22 +1,19 @@
 // Our declarations against the toolkit's header, where there is one: its enumerators are read as
 // text, nothing is compiled against it.
 #include <fstream>
-#include <iostream>
 #include <map>
 #include <regex>
 #include <string>
 
 #include "softcuda/cuda_abi.h"
 #include "support/catch.h"
+#include "support/skip.h"
 
 using namespace softcuda;
 
 TEST_CASE("constants are those of cuda.h") {
   std::ifstream header("/usr/local/cuda/include/cuda.h");
-  if (!header) {
-    std::cout << "SKIPPED: no /usr/local/cuda/include/cuda.h on this machine\n";
-    return;
-  }
+  if (!header) NND_SKIP("no /usr/local/cuda/include/cuda.h on this machine");
   std::map<std::string, long> numbers;
   const std::regex enumerator(R"(^\s*(CU\w+|CUDA_\w+)\s*=\s*(0x[0-9a-fA-F]+|[0-9]+)\b)");
   for (std::string line; std::getline(header, line);)

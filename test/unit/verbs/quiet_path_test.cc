@@ -5,6 +5,7 @@
 
 #include "state/current.h"
 #include "support/catch.h"
+#include "support/skip.h"
 #include "world.h"
 
 TEST_CASE("Posting and polling take no lock and make no system call") {
@@ -31,8 +32,8 @@ TEST_CASE("Posting and polling take no lock and make no system call") {
     return fine;
   };
   const std::string outcome = nnd::test::watched(traffic);
-  CAPTURE(outcome);
-  CHECK((outcome == "quiet" || outcome == "not possible"));
+  if (outcome == "not possible") NND_SKIP("system calls can't be forbidden here");
+  CHECK(outcome == "quiet");
   CHECK(device.w.verbs.destroy_qp(qp) == 0);
   CHECK(device.w.verbs.destroy_cq(cq) == 0);
 }

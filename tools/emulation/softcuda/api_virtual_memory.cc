@@ -85,7 +85,7 @@ int release_handle(Handle handle) {
   return drop(all, handle);
 }
 
-int get_properties(AllocationProperties* out, Handle handle) {
+int get_allocation_properties(AllocationProperties* out, Handle handle) {
   State& all = state();
   const std::lock_guard lock(all.mutex);
   const auto found = all.memory.find(handle);
@@ -181,7 +181,7 @@ std::vector<ApiEntry> virtual_memory_api() {
       api_entry("cuMemGetAllocationGranularity", get_granularity),
       api_entry("cuMemCreate", create),
       api_entry("cuMemRelease", release_handle),
-      api_entry("cuMemGetAllocationPropertiesFromHandle", get_properties),
+      api_entry("cuMemGetAllocationPropertiesFromHandle", get_allocation_properties),
       api_entry("cuMemExportToShareableHandle", export_handle),
       api_entry("cuMemImportFromShareableHandle", import_handle),
       api_entry("cuMemAddressReserve", reserve),

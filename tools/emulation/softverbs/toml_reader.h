@@ -10,15 +10,7 @@
 #include <utility>
 #include <vector>
 
-// As in plugin/policy: some of the library's inline functions have one name and two meanings, and
-// the tool has both rooms in it.
-#define TOML_EXCEPTIONS 0
-#undef NDEBUG
-#define TOML_ASSERT(expr) static_cast<void>(0)
-#define TOML_HEADER_ONLY 1
-#define TOML_ENABLE_WINDOWS_COMPAT 0
-#include <toml++/toml.h>
-
+#include "config/toml.h"
 #include "softverbs/pattern.h"
 
 namespace softverbs {

@@ -1,0 +1,38 @@
+# How targets are compiled cheaply: what nearly every file includes is parsed once per set of flags (a precompiled header),
+# and the files of a folder are compiled a few at a time (a unity build). Neither changes what is built:
+# CMAKE_DISABLE_PRECOMPILE_HEADERS=ON and NND_UNITY=OFF compile each file by itself, as CI does too.
+option(NND_UNITY "Compile a folder's files together, some at a time: less in all, more after an edit" ON)
+
+# nnd_compile(TARGET KIND): the target's flags and its precompiled header.
+#   hot        in a job: optimised as the build type says
+#   cold       the tool and what surrounds the emulated fabric: nothing there takes time but its own compilation
+#   test       Catch2 programs: nothing is measured in them
+#   test_json  those that read JSON
+# Position-independent everywhere, so that programs and libraries can share one precompiled header.
+function(nnd_compile target kind)
+  set(flags -fPIC)
+  set(headers ${PROJECT_SOURCE_DIR}/cmake/precompiled/std.h)
+  if(kind STREQUAL "hot")
+    list(APPEND flags $<$<CONFIG:RelWithDebInfo>:-g1>) # lines and functions; variables cost a quarter of the time
+  elseif(kind STREQUAL "cold")
+    list(APPEND flags -O1 -g1)
+    list(APPEND headers ${PROJECT_SOURCE_DIR}/cmake/precompiled/json.h)
+  elseif(kind MATCHES "^test")
+    list(APPEND flags -O0 -g1)
+    list(APPEND headers ${PROJECT_SOURCE_DIR}/test/support/catch.h)
+    if(kind STREQUAL "test_json")
+      list(APPEND headers ${PROJECT_SOURCE_DIR}/cmake/precompiled/json.h)
+    endif()
+  endif()
+  if(NOT TARGET nnd_precompiled_${kind})
+    add_library(nnd_precompiled_${kind} OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled/empty.cc)
+    target_compile_options(nnd_precompiled_${kind} PRIVATE ${flags})
+    target_link_libraries(nnd_precompiled_${kind} PRIVATE nnd_flags Threads::Threads)
+    target_precompile_headers(nnd_precompiled_${kind} PRIVATE ${headers})
+  endif()
+  target_compile_options(${target} PRIVATE ${flags})
+  target_precompile_headers(${target} REUSE_FROM nnd_precompiled_${kind})
+  if(NND_UNITY AND NOT kind MATCHES "^test")
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
+endfunction()

@@ -1,0 +1,34 @@
+#include "support/catch_session.h"
+
+#if __has_include(<catch2/catch_session.hpp>)
+#include <catch2/catch_session.hpp>
+#else
+#define CATCH_CONFIG_RUNNER
+#include <catch2/catch.hpp>
+#endif
+
+#include <cstdio>
+
+#include "support/skip.h"
+
+namespace nnd::test {
+
+namespace {
+
+int g_skipped = 0;
+
+}  // namespace
+
+void skipped(const std::string& reason) {
+  ++g_skipped;
+  const std::string name = Catch::getResultCapture().getCurrentTestName();
+  std::printf("SKIPPED: %s: %s\n", name.c_str(), reason.c_str());
+  std::fflush(stdout);
+}
+
+int run_cases(int argc, char** argv) {
+  const int failed = Catch::Session().run(argc, argv);
+  return failed == 0 && g_skipped > 0 ? kSkipped : failed;
+}
+
+}  // namespace nnd::test
