@@ -104,7 +104,7 @@ class JobOnTmpfs {
   EmulatedJob job_;
 };
 
-std::vector<json> log(const fs::path& dir, int rank) {
+std::vector<json> log_lines(const fs::path& dir, int rank) {
   return test::read_log(dir / ("rank" + std::to_string(rank) + ".jsonl"));
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("a tmpfs too small for the black box: the log is complete without one"
       }))
     return;
   check_logs(saved.path());
-  check_lives(log(saved.path(), 0), 4);
+  check_lives(log_lines(saved.path(), 0), 4);
   CHECK(told(saved.path(), "no black box: can't allocate") == 1);
   CHECK(!fs::exists(saved.path() / "rank0.nndbox"));
 }
@@ -152,9 +152,9 @@ TEST_CASE("a disk that is full for a while costs no event") {
     return;
   check_logs(saved.path());
   for (int rank = 0; rank < 2; ++rank) {
-    check_lives(log(saved.path(), rank), 24);
-    CHECK(of_kind(log(saved.path(), rank), "log.dropped").empty());
-    CHECK(of_kind(log(saved.path(), rank), "summary").size() == 1);
+    check_lives(log_lines(saved.path(), rank), 24);
+    CHECK(of_kind(log_lines(saved.path(), rank), "log.dropped").empty());
+    CHECK(of_kind(log_lines(saved.path(), rank), "summary").size() == 1);
     CHECK(!fs::exists(saved / ("rank" + std::to_string(rank) + ".nndbox")));
   }
   CHECK(told(saved.path(), "can't write the event log") == 1);
@@ -171,7 +171,7 @@ TEST_CASE("a disk that stays full: whole lines, and the black box keeps the rest
       }))
     return;
   check_logs(saved.path());
-  const auto lines = log(saved.path(), 0);
+  const auto lines = log_lines(saved.path(), 0);
   CHECK(of_kind(lines, "summary").empty());
   const auto rest = box(saved / "rank0.nndbox");
   CHECK(rest.problem == "");
