@@ -20,8 +20,8 @@
 #include "record/filter.h"
 #include "record/sigbus.h"
 #include "record/submit.h"
-#include "state/failure.h"
 #include "state/connections.h"
+#include "state/failure.h"
 
 namespace nnd::record {
 

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <set>
 
-#include "support/event_log.h"
 #include "driver/nccl_cache.h"
+#include "support/event_log.h"
 
 namespace nnd::integration {
 

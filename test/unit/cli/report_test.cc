@@ -128,7 +128,8 @@ TEST_CASE("what another task reports is read as it was sent, and nothing else is
 TEST_CASE("an end whose rank nobody knows is no rank's peer", "[report]") {
   auto nameless = connection(0, "recv", 1, 10);
   nameless.erase("rank");
-  const auto rehearsal = merge({part(0, "a", 1, json::array(), {connection(0, "send", 1, 10), nameless})});
+  const auto rehearsal =
+      merge({part(0, "a", 1, json::array(), {connection(0, "send", 1, 10), nameless})});
   REQUIRE(rehearsal.paths.size() == 1);
   CHECK(rehearsal.paths[0].peer_rank == -1);
   CHECK(rehearsal.paths[0].peer_hca == "mlx5_0:1");

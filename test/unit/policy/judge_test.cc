@@ -426,7 +426,8 @@ TEST_CASE("too few, and none at all") {
   policy.hca.min_count = 8;
   CHECK_FALSE(rails().judge(Mode::kEnforce, policy).network_refused.has_value());
   const Judgement few = rails(7).judge(Mode::kEnforce, policy);
-  CHECK(few.network_refused->diagnosis.sentence == "7 usable HCA ports remain, the policy asks for 8.");
+  CHECK(few.network_refused->diagnosis.sentence ==
+        "7 usable HCA ports remain, the policy asks for 8.");
   CHECK(few.refused.empty());
   CHECK_FALSE(rails(7).judge(Mode::kWarn, policy).network_refused.has_value());
 

@@ -95,7 +95,9 @@ TEST_CASE("filters keep events out of the log") {
   CHECK(Event(EventId::kConnOpen).enabled());
   CHECK_FALSE(Event(EventId::kConnClose).enabled());
   Event(EventId::kConnClose).emit();
-  Event(EventId::kQpCreate, Severity::kWarn).diagnose({nccl_net_diag::Cause::kDevBond, "m", "f"}).emit();
+  Event(EventId::kQpCreate, Severity::kWarn)
+      .diagnose({nccl_net_diag::Cause::kDevBond, "m", "f"})
+      .emit();
   emit_numbered(1, 1);
   stop();
   const std::vector<Json> lines = read_log(dir / "log.jsonl");

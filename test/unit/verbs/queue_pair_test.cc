@@ -8,8 +8,8 @@
 #include "state/connections.h"
 #include "support/catch.h"
 #include "verbs/hooks.h"
-#include "verbs/qp_retries.h"
 #include "verbs/qp_events.h"
+#include "verbs/qp_retries.h"
 #include "world.h"
 
 namespace state = nnd::state;

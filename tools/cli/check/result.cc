@@ -47,7 +47,8 @@ std::vector<std::string> broken(const Checked& checked, const CheckDemands& dema
                                 const Tally& tally) {
   std::vector<std::string> out;
   const facts::Node& node = checked.node;
-  if (checked.judgement.network_refused) out.push_back(checked.judgement.network_refused->diagnosis.sentence);
+  if (checked.judgement.network_refused)
+    out.push_back(checked.judgement.network_refused->diagnosis.sentence);
   const bool hardware = !node.hcas.empty() || !node.sysfs_hcas.empty() || !node.pci.rdma.empty();
   if (hardware && tally.taken == 0 && !node.rdma_unwanted)
     out.push_back("RDMA hardware is here, and NCCL can use none of it.");

@@ -6,7 +6,8 @@
 namespace softcuda {
 namespace {
 
-// What read_debug_layout() reads, which a test compares; rows of releases that don't differ are one.
+// What read_debug_layout() reads, which a test compares; rows of releases that don't differ are
+// one.
 // clang-format off
 constexpr Layout kLayouts[] = {
     {.first = 21803, .last = 21803,

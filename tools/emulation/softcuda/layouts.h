@@ -1,6 +1,6 @@
 // Where NCCL's host side leaves what its kernels read: offsets and sizes inside NCCL's own
-// structures. An official library tells it by its debug information (debug_layout.h); the table here
-// is for one that was stripped, by version.
+// structures. An official library tells it by its debug information (debug_layout.h); the table
+// here is for one that was stripped, by version.
 #pragma once
 
 #include <cstdint>
