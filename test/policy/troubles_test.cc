@@ -23,6 +23,7 @@ const std::set<std::string_view> kNoRules = {"mode",          "hca.slow_percent"
 const std::set<Trouble> kByThemselves = {
     {"pair.link_layer", "DEV-MIXLL"},  // InfiniBand against RoCE
     {"hca.unusable", "DEV-NOPCI"},     // a device path that does not resolve
+    {"env.lint", "INC-ENV"},           // set for the container's first process alone
 };
 
 std::set<Trouble> tested() {
