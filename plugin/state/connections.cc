@@ -124,12 +124,11 @@ Connection* open_connection(Kind kind, int api, const About& about, void* ctx) n
   Table& t = table();
   const std::lock_guard guard(t.lock);
   Connection* c = t.free;
-  if (c != nullptr) {
+  if (c != nullptr)
     t.free = c->next_free;
-    clear(*c);
-  } else if (c = fresh_place(t); c == nullptr) {
+  else if (c = fresh_place(t); c == nullptr)
     return nullptr;
-  }
+  clear(*c);
   c->api.store(static_cast<std::uint8_t>(api), kRelaxed);
   c->ctx.store(ctx, kRelaxed);
   c->about = about;

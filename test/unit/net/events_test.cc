@@ -113,6 +113,9 @@ TEST_CASE("a connection's life is told") {
   CHECK(devices == 1);
   CHECK(the(log, "net.device")["dev"]["pci"] == "0000:00:01.0");
 
+  // Nobody has told whose connection it is.
+  CHECK_FALSE(the(log, "conn.ready").contains("rank"));
+  CHECK_FALSE(the(log, "conn.ready").contains("channel"));
   const Json& listen = the(log, "conn.listen");
   const Json& open = the(log, "conn.open");
   const Json& ready = the(log, "conn.ready");
