@@ -32,7 +32,7 @@ def run_job(lab, hcas, environment=None):
     """An all-reduce whose data is checked, one rank for each HCA (or list of them). The ranks, in order."""
     gpu = sorted(os.listdir("/sys/bus/pci/devices"))[-4]
     names = [f"{lab.name}.{rank}" for rank in range(len(hcas))]
-    command = [f"{Options.build}/tools/nnd-job", "--nccl", Options.nccl, "--nodes", str(len(hcas)), "--gpus", "1", "--gpu-pci", gpu,
+    command = [f"{Options.build}/tools/emulation/nnd-job", "--nccl", Options.nccl, "--nodes", str(len(hcas)), "--gpus", "1", "--gpu-pci", gpu,
                "--size", "300000", "--iterations", "3", "--deadline", "240", "--json", "--env", "NCCL_DEBUG=INFO"]
     for rank, (name, hca) in enumerate(zip(names, hcas)):
         os.mkdir(f"{Options.logs}/{name}")
