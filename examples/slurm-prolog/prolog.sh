@@ -1,17 +1,21 @@
 #!/usr/bin/env bash
 # Slurm prolog (slurm.conf: Prolog=/etc/slurm/prolog.d/*): before a job, does this node have the HCAs that it should have?
-# A prolog that fails drains the node and requeues the job. What was found is kept for whoever looks at the node.
+# A prolog that fails drains the node and requeues the job. So it fails for what is wrong with the node, and for nothing
+# else: not for a missing tool, a wrong policy file or a full disk. What was found is kept for whoever looks at the node.
 set -u
 TOOL=${NND_TOOL:-nccl-net-diag}
 EXPECTED=${NND_EXPECT_HCAS:-8}
 LOG=${NND_CHECK_LOG:-/var/log/nccl-net-diag-check.json}
 
+say() { logger -t nccl-net-diag "$1" 2>/dev/null || echo "nccl-net-diag: $1" >&2; }
+
 # A prolog has slurmd's environment, not the job's: node facts are judged here, not the user's variables.
-"$TOOL" check --json --expect-hcas "$EXPECTED" >"$LOG"
-case $? in
+found=$("$TOOL" check --json --expect-hcas "$EXPECTED")
+code=$?
+{ printf '%s\n' "$found" >"$LOG"; } 2>/dev/null || say "$LOG can't be written"
+case $code in
   0) exit 0 ;;
-  1) logger -t nccl-net-diag "HCAs refused, missing or broken: see $LOG"; exit 1 ;;
-  # A wrong policy file or call is the cluster's mistake: it must not drain every node.
-  2) logger -t nccl-net-diag "wrong call or policy file: see $LOG"; exit 0 ;;
-  *) logger -t nccl-net-diag "could not examine this node: see $LOG"; exit 1 ;;
+  1) say "HCAs are missing or broken: see $LOG"; exit 1 ;;
+  2) say "wrong call or policy file: see $LOG"; exit 0 ;;
+  *) say "could not examine this node (exit code $code): see $LOG"; exit 0 ;;
 esac

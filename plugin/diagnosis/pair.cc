@@ -10,6 +10,15 @@ Diagnosis of_ends(Cause cause, const std::string& subject, std::string what) {
   return {cause, subject + what + '.', remedy_of(cause), std::move(what)};
 }
 
+// No choice among rails helps an HCA that no rail has.
+Diagnosis without_odd(Diagnosis out, const Ends& seen) {
+  if (seen.odd != nullptr)
+    out.remedy = "Leave " + seen.place.substr(0, seen.place.rfind(':')) +
+                 " out on every node, it is not like its siblings (" +
+                 std::string(nccl_net_diag::cause_id(seen.odd->cause)) + "): " + seen.odd->remedy;
+  return out;
+}
+
 }  // namespace
 
 Diagnosis diagnose(const UnlikeLinkLayers& seen) {
@@ -29,10 +38,13 @@ Diagnosis diagnose(const Ends& seen) {
     case Reach::kLocal:
       return of_ends(Cause::kSubIntra, subject, "the peer's GID is one of this node's own");
     case Reach::kRouted:
-      return of_ends(Cause::kSubRail, subject, "another subnet, and the policy asks for the same");
+      return without_odd(
+          of_ends(Cause::kSubRail, subject, "another subnet, and the policy asks for the same"),
+          seen);
     default:
-      return of_ends(Cause::kSubRail, subject,
-                     "another subnet, and no route leaves by " + seen.netdev);
+      return without_odd(of_ends(Cause::kSubRail, subject,
+                                 "another subnet, and no route leaves by " + seen.netdev),
+                         seen);
   }
 }
 

@@ -23,6 +23,7 @@ struct Ends {
   std::string remote;  // "10.0.4.9"
   std::string netdev;  // by which the kernel would send
   Reach reach = Reach::kUnknown;
+  const Diagnosis* odd = nullptr;  // what is wrong with the local HCA itself, beside its siblings
 };
 Diagnosis diagnose(const Ends& seen);
 

@@ -180,6 +180,19 @@ bool may_see_port(std::string_view device, unsigned port) noexcept {
   return judgement == nullptr || !judgement->refuses(device, port);
 }
 
+const diagnosis::Diagnosis* oddity_of(std::string_view device, unsigned port) noexcept {
+  using nccl_net_diag::Cause;
+  const policy::Judgement* judgement = g_judgement.load(std::memory_order_acquire);
+  if (judgement == nullptr) return nullptr;
+  for (const policy::Verdict& verdict : judgement->verdicts) {
+    const Cause cause = verdict.diagnosis.cause;
+    if (verdict.device == device && verdict.port == port &&
+        (cause == Cause::kDevBond || cause == Cause::kDevMgmt))
+      return &verdict.diagnosis;
+  }
+  return nullptr;
+}
+
 std::string hca_summary() {
   const policy::Judgement* judgement = g_judgement.load(std::memory_order_acquire);
   return facts::hca_summary(

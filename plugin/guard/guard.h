@@ -43,6 +43,10 @@ bool refuses_at_init() noexcept;
 bool may_see_device(std::string_view device) noexcept;
 bool may_see_port(std::string_view device, unsigned port) noexcept;
 
+// Why this port is not like the node's others, as the rules found; null: it is, or isn't judged
+// yet. Lives as long as the process.
+const diagnosis::Diagnosis* oddity_of(std::string_view device, unsigned port) noexcept;
+
 // "taken: mlx5_0:1/RoCE 400G; refused: mlx5_bond_0:1 (hca.bond)", for one line of NCCL's log.
 std::string hca_summary();
 

@@ -55,8 +55,8 @@ class PairJudge {
   void judge_subnet() {
     const facts::SubnetVerdict& subnet = out_.subnet;
     const auto told = [&] {
-      return diagnose(
-          diagnosis::Ends{name_, subnet.local, subnet.remote, subnet.netdev, subnet.reach});
+      return diagnose(diagnosis::Ends{name_, subnet.local, subnet.remote, subnet.netdev,
+                                      subnet.reach, pair_.odd});
     };
     switch (subnet.reach) {
       case Reach::kDifferentFamily:

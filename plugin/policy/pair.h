@@ -22,6 +22,7 @@ struct Pair {
   int remote_link_layer = 0;  // as enum ibv link layers; 0: not known
   int local_rail = -1;
   int remote_rail = -1;
+  const diagnosis::Diagnosis* odd = nullptr;  // why the local HCA is not like its siblings, if so
 };
 
 struct PairJudgement {

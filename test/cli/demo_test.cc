@@ -16,7 +16,7 @@ TEST_CASE("the demo is a job of a real NCCL over nine HCAs a node", "[demo]") {
   INFO(outcome.err << outcome.out);
   REQUIRE(outcome.exit_code == 0);
   const json result = outcome.json();
-  CHECK(result["failure"].is_null());
+  CHECK(result["failures"].empty());
   REQUIRE(result["processes"].size() == 2);
   for (const auto& process : result["processes"]) CHECK(process["wraps"] == "IB");
   std::map<std::string, int> taken;
@@ -55,7 +55,7 @@ TEST_CASE("the demo's own errors", "[demo]") {
   const Outcome unreadable =
       run_tool({"demo", "--nccl", dir.file("libnccl.so.2", "no library"), "--json"});
   CHECK(unreadable.exit_code == 3);
-  CHECK(unreadable.json()["failure"].get<std::string>().find(dir.path()) != std::string::npos);
+  CHECK(unreadable.json()["verdict"].get<std::string>().find(dir.path()) != std::string::npos);
   // More ranks than the fabric's nodes have GPUs for.
   CHECK(run_tool({"demo", "--nccl", NND_CLI_NCCL, "--ranks", "20"}).exit_code == 2);
 }
@@ -66,6 +66,9 @@ TEST_CASE("the field's most common report: enforced, the job runs on the rails",
   INFO(outcome.err << outcome.out);
   REQUIRE(outcome.exit_code == 0);
   const json result = outcome.json();
+  std::set<std::string> hosts;
+  for (const auto& process : result["processes"]) hosts.insert(process["host"]);
+  CHECK(hosts == std::set<std::string>{"node0", "node1"});  // the scenario's
   for (const auto& hca : result["hcas"])
     CHECK(hca["verdict"] == (hca["dev"]["name"] == "mlx5_bond_0" ? "refused" : "taken"));
   REQUIRE_FALSE(result["connections"].empty());
@@ -80,12 +83,12 @@ TEST_CASE("the demo without the shim", "[demo]") {
   INFO(outcome.err << outcome.out);
   REQUIRE(outcome.exit_code == 0);
   const json result = outcome.json();
-  CHECK(result["failure"].is_null());
+  CHECK(result["failures"].empty());
   CHECK(result["events"] == 0);
 }
 
 TEST_CASE("the list of scenarios", "[demo]") {
-  const json list = run_tool({"demo", "--list", "--json"}).json();
+  const json list = run_tool({"demo", "--list", "--json"}).json()["scenarios"];
   std::set<std::string> names;
   for (const auto& one : list) {
     names.insert(one["name"]);
@@ -94,11 +97,15 @@ TEST_CASE("the list of scenarios", "[demo]") {
   CHECK(names.count("two-nodes-8-hca-bond") == 1);
 }
 
-TEST_CASE("Ctrl-C leaves no process and no file", "[demo]") {
-  Tool tool({"demo", "--nccl", NND_CLI_NCCL});
+TEST_CASE("Ctrl-C shows what was seen until then, and leaves its logs and no process", "[demo]") {
+  Tool tool({"demo", "--nccl", NND_CLI_NCCL, "--json"});
   while (tool.processes() < 3) poll(nullptr, 0, 20);  // the tool and its two ranks
   tool.interrupt();
-  CHECK(tool.wait().exit_code == 3);
-  CHECK(tool.left_nothing());
+  const Outcome outcome = tool.wait();
+  INFO(outcome.err << outcome.out);
+  CHECK(outcome.exit_code == 3);
+  const json result = outcome.json();
+  CHECK(result["verdict"].get<std::string>().starts_with("interrupted after "));
+  CHECK(fs::is_directory(result["logs"].get<std::string>()));
   CHECK(tool.processes() == 0);
 }

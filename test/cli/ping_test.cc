@@ -160,7 +160,7 @@ TEST_CASE("each HCA with the one of its name: healthy, silent, complete", "[ping
   const json result = outcome.json();
   CHECK(result["ok"] == true);
   CHECK(result["ended"].is_null());
-  CHECK(result["result"]["broken"].empty());
+  CHECK(result["broken"].empty());
   REQUIRE(result["pairs"].size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
     const auto& pair = result["pairs"][i];
@@ -250,7 +250,8 @@ TEST_CASE("where the policy enforces, the pair is refused and the bond is not pi
   const auto caller = hosts.call({"--matrix", "--sizes", "64K"}, enforce);
   const Outcome outcome = caller->wait();
   INFO(outcome.out << outcome.err);
-  CHECK(outcome.exit_code == 1);  // HCAs are refused
+  CHECK(outcome.exit_code == 0);  // what is to talk does, and the bond was kept out
+  CHECK(outcome.json()["verdict"].get<std::string>().find("keeps 1 HCA out") != std::string::npos);
   CHECK(listener->wait().exit_code == 0);
   const json result = outcome.json();
   REQUIRE(result["pairs"].size() == 4);
@@ -282,7 +283,7 @@ TEST_CASE("a host that meets nothing over there is broken", "[ping]") {
   const json result = outcome.json();
   REQUIRE(result["pairs"].size() == 1);
   CHECK(result["pairs"][0]["errno"] == 110);
-  CHECK(result["result"]["broken"].size() == 2);
+  CHECK(result["broken"].size() == 2);
 }
 
 TEST_CASE("where nothing may be used, or there is nothing, no pair is pinged", "[ping]") {
@@ -295,7 +296,7 @@ TEST_CASE("where nothing may be used, or there is nothing, no pair is pinged", "
   INFO(outcome.out << outcome.err);
   CHECK(outcome.exit_code == 1);
   CHECK(outcome.json()["pairs"].empty());
-  CHECK_FALSE(outcome.json()["result"]["broken"].empty());
+  CHECK_FALSE(outcome.json()["broken"].empty());
   CHECK(listener->wait().exit_code == 0);
 
   const Hosts bare("[[host]]\ncount = 2\nname = \"node{h}\"\n");
@@ -453,4 +454,28 @@ TEST_CASE("tasks of a launcher ping each other", "[ping]") {
     CHECK(other.exit_code == 0);
     CHECK(other.out.empty());
   }
+}
+
+TEST_CASE("both sides on an emulated fabric, by one call", "[ping]") {
+  Tool tool({"ping", "--scenario", "front-end-bond", "--duration", "0.02", "--sizes", "64K",
+             "--nccl", NND_CLI_NCCL, "--json"});
+  const Outcome outcome = tool.wait();
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.exit_code == 1);  // the bonds reach nobody
+  const json result = outcome.json();
+  REQUIRE(result["pairs"].size() == 4);
+  for (const auto& pair : result["pairs"]) {
+    INFO(pair.dump(2));
+    const bool bond = pair["from"]["hca"] == "mlx5_bond_0";
+    CHECK(pair["from"]["host"] == "node0");
+    CHECK(pair["to"]["host"] == "node1");
+    CHECK(pair["state"] == (bond ? "unreachable" : "reachable"));
+    if (!bond) continue;
+    CHECK(pair["cause"] == "SUB-RAIL");
+    // Rails are not what is wrong with a bond.
+    CHECK(pair["fix"].get<std::string>().find("NCCL_IB_HCA==mlx5_0,mlx5_1,mlx5_2") !=
+          std::string::npos);
+  }
+  CHECK(tool.processes() == 0);
+  CHECK(tool.left_nothing());
 }

@@ -175,15 +175,17 @@ TEST_CASE("nothing is written through links that lie among the logs", "[rehearse
   CHECK(refused.json()["error"]["kind"] == "logs");
 }
 
-TEST_CASE("Ctrl-C ends all ranks", "[rehearse]") {
+TEST_CASE("Ctrl-C ends all ranks, and shows what was seen until then", "[rehearse]") {
   Tool tool(call({"--scenario", kRails, "--iterations", "1000000"}));
   while (tool.processes() < 3) poll(nullptr, 0, 20);
   tool.interrupt();
   const Outcome outcome = tool.wait();
   CHECK(outcome.exit_code == 3);
-  CHECK(outcome.json()["error"]["kind"] == "interrupted");
+  const json result = outcome.json();
+  CHECK(result["verdict"].get<std::string>().starts_with("interrupted after "));
+  CHECK(result["ranks"].size() == 2);
+  CHECK(fs::exists(fs::path(result["logs"].get<std::string>()) / "rank0.out"));
   CHECK(tool.processes() == 0);
-  CHECK(tool.left_nothing());
 }
 
 TEST_CASE("four tasks of a launcher on two nodes", "[launched]") {
@@ -220,7 +222,7 @@ TEST_CASE("four tasks of a launcher on two nodes", "[launched]") {
   }
 }
 
-TEST_CASE("a task whose HCA is refused says so with its exit code", "[launched]") {
+TEST_CASE("a task that keeps a bad HCA out is fine, and tells it", "[launched]") {
   const auto port = std::to_string(nnd::test::free_port());
   std::vector<std::unique_ptr<Tool>> tasks;
   for (const char* task : {"0", "1"})
@@ -236,9 +238,9 @@ TEST_CASE("a task whose HCA is refused says so with its exit code", "[launched]"
                   {"NCCL_NET_DIAG_MODE", task[0] == '1' ? "enforce" : "warn"}}));
   const Outcome other = tasks[1]->wait(), root = tasks[0]->wait();
   INFO(root.err << root.out << other.err);
-  CHECK(other.exit_code == 1);
+  CHECK(other.exit_code == 0);
   CHECK(other.out.empty());
-  CHECK(root.exit_code == 1);
+  CHECK(root.exit_code == 0);
   const json result = root.json();
   CHECK(result["failures"].empty());
   CHECK(result["collectives"].size() == 1);

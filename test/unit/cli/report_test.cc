@@ -59,7 +59,7 @@ TEST_CASE("both ends of a connection find each other, and the slowest rank count
   REQUIRE(merged["collectives"].size() == 1);
   CHECK(merged["collectives"][0]["ms"] == 2);
   CHECK(merged["collectives"][0]["algorithm_gb_per_s"] == 0.005);
-  CHECK(render(rehearsal).find("0-1") != std::string::npos);
+  CHECK(rehearsal_page(rehearsal, Screen()).find("0-1") != std::string::npos);
 }
 
 TEST_CASE("a channel has the name of its net device, also of two HCAs that NCCL merged",
@@ -100,7 +100,7 @@ TEST_CASE("causes are told once, and not those of ranks that were only stopped",
   result.ranks[0].error = result.ranks[1].error = "no way";
   result.ranks[2].stopped = true;
   result.ranks[3].done = true;
-  CHECK(failures_of(result, 60) == std::vector<std::string>{"ranks 0 and 1: no way"});
+  CHECK(failures_of(result, 60) == std::vector<std::string>{"ranks 0-1: no way"});
   result.ranks[2].signal = 9;
   result.ranks[2].stopped = false;
   CHECK(failures_of(result, 60).back() == "rank 2: ended by signal 9 (Killed)");

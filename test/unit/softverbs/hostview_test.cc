@@ -62,8 +62,10 @@ TEST_CASE("what NCCL asks of a machine outside /sys is the scenario's too") {
   REQUIRE(softverbs::show_host(reader.module, stage.sysfs("dgx7").string()) == "");
 
   char text[256] = {};
+  REQUIRE(setenv("SOFTVERBS_HOST", "dgx7", 1) == 0);
   CHECK(reader.function<int(char*, std::size_t)>("reader_host_name")(text, sizeof text) == 0);
   CHECK(std::string(text) == "dgx7");
+  unsetenv("SOFTVERBS_HOST");
   const auto open = reader.function<int(const char*, char*, int)>("reader_fopen");
   CHECK(open("/var/run/nvidia-topologyd/virtualTopology.xml", text, sizeof text) > 0);
   CHECK(std::string(text) == "<system version=\"1\">\n");

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "cli/common/call_error.h"
+#include "cli/common/exit_code.h"
 #include "nccl_abi/releases.h"
 #include "policy/judge.h"
 
@@ -29,7 +31,7 @@ policy::Loaded load_policy(const CheckInput& input, const config::Settings& sett
   std::string text;
   for (const policy::LoadError& error : loaded.errors)
     text += (text.empty() ? "" : "\n") + error.text();
-  throw PolicyError(text);
+  throw CallError(kWrongCall, "policy", text, file);
 }
 
 // As NCCL looks for it: NCCL_IBVERBS_LIB from 2.30.3 on, then the two names. What the shim is told
@@ -48,14 +50,15 @@ std::vector<std::string> libraries(const config::Settings& settings,
 verbs::Survey look(const config::Settings& settings, const facts::Sources& sources) {
   std::error_code ignored;
   if (!fs::is_directory(settings.sysfs, ignored))
-    throw NotExaminable(settings.sysfs + " is no folder: sysfs can't be read");
+    throw CallError(kNotExamined, "sysfs", settings.sysfs + " is no folder: sysfs can't be read");
   verbs::Survey survey =
       verbs::survey(libraries(settings, sources.environment, sources.nccl_version));
   if (!settings.verbs_lib.empty() && !survey.problem.empty())
-    throw NotExaminable("NCCL_NET_DIAG_VERBS_LIB: " + survey.problem);
+    throw CallError(kNotExamined, "libibverbs", "NCCL_NET_DIAG_VERBS_LIB: " + survey.problem);
   // A kernel without RDMA answers ENOSYS.
   if (survey.list_errno != 0 && survey.list_errno != ENOSYS)
-    throw NotExaminable(fmt::format("ibv_get_device_list: {}", std::strerror(survey.list_errno)));
+    throw CallError(kNotExamined, "libibverbs",
+                    fmt::format("ibv_get_device_list: {}", std::strerror(survey.list_errno)));
   return survey;
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -33,19 +32,8 @@ struct Checked {
   double took_ms = 0;
 };
 
-// The policy file is wrong, or there is none of this name.
-class PolicyError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-// It can't be told what a job would find here.
-class NotExaminable : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-// Reads the process's environment. Throws PolicyError or NotExaminable.
+// Reads the process's environment. Throws CallError: the policy file is wrong, or it can't be told
+// what a job would find here.
 Checked examine(const CheckInput& input);
 
 }  // namespace nnd::cli

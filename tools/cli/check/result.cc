@@ -78,15 +78,23 @@ std::string sentence(const Checked& checked, const Tally& tally) {
 json summary(const Checked& checked, const CheckDemands& demands) {
   const Tally tally = count(checked);
   const auto faults = broken(checked, demands, tally);
-  const bool failed = !faults.empty() || tally.refused != 0 ||
-                      (demands.fail_on == FailOn::kWarn && tally.warnings != 0);
-  return {{"exit_code", failed ? kBroken : kFine},
-          {"text", sentence(checked, tally)},
-          {"broken", faults},
+  return {{"broken", faults},
           {"refused", tally.refused},
           {"warnings", tally.warnings},
           {"usable_hcas", tally.usable_hcas.size()},
           {"expected_hcas", demands.expect_hcas ? json(*demands.expect_hcas) : json()}};
+}
+
+// What is wrong, or else what NCCL will do; and whether there is more to read.
+std::string verdict(const Checked& checked, const CheckDemands& demands) {
+  const Tally tally = count(checked);
+  const auto faults = broken(checked, demands, tally);
+  std::string out = fmt::format(
+      "{}: {}", checked.host,
+      faults.empty() ? sentence(checked, tally) : fmt::format("{}", fmt::join(faults, " ")));
+  if (tally.warnings != 0)
+    out += fmt::format(" {} warning{}.", tally.warnings, tally.warnings == 1 ? "" : "s");
+  return out;
 }
 
 json verbs_json(const verbs::Survey& survey) {
@@ -104,8 +112,7 @@ json policy_json(const Checked& checked) {
 
 nlohmann::json check_result(const Checked& checked, const CheckDemands& demands) {
   const int version = checked.node.nccl_version;
-  return {{"v", 1},
-          {"host", checked.host},
+  return {{"host", checked.host},
           {"nccl", version == 0 ? json() : json(inner::version_text(version))},
           {"policy", policy_json(checked)},
           {"verbs", verbs_json(checked.survey)},
@@ -118,6 +125,21 @@ nlohmann::json check_result(const Checked& checked, const CheckDemands& demands)
           {"proposal", proposal_json(checked)},
           {"result", summary(checked, demands)},
           {"took_ms", checked.took_ms}};
+}
+
+Answer check_answer(const Checked& checked, const CheckDemands& demands) {
+  Answer out;
+  out.body = check_result(checked, demands);
+  out.verdict = verdict(checked, demands);
+  const json& result = out.body["result"];
+  const bool refused = result["refused"] != 0, warned = result["warnings"] != 0;
+  if (!result["broken"].empty() || (demands.fail_on != FailOn::kBrokenOnly && refused) ||
+      (demands.fail_on == FailOn::kWarn && warned))
+    out.exit_code = kBroken;
+  out.warned = warned || refused;
+  out.page = [body = out.body](const Screen& screen) { return check_page(body, screen); };
+  out.brief = [body = out.body] { return check_lines(body); };
+  return out;
 }
 
 }  // namespace nnd::cli

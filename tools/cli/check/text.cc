@@ -4,7 +4,6 @@
 #include <map>
 
 #include "cli/check/result.h"
-#include "cli/common/exit_code.h"
 #include "cli/common/text_table.h"
 
 namespace nnd::cli {
@@ -13,9 +12,32 @@ namespace {
 
 using nlohmann::json;
 
+std::string name_of(const json& hca) {
+  return hca["port"].is_null()
+             ? hca["name"].get<std::string>()
+             : fmt::format("{}:{}", hca["name"].get<std::string>(), hca["port"].get<int>());
+}
+
+std::string speed_of(const json& hca) {
+  const long mbps = hca.value("speed_mbps", 0L);
+  return mbps == 0 ? "-" : fmt::format("{:g}", static_cast<double>(mbps) / 1000);
+}
+
+std::string why(const json& hca) {
+  std::vector<std::string> parts;
+  for (const json& reason : hca["reasons"]) parts.push_back(reason.get<std::string>());
+  if (hca.contains("rules"))
+    for (const json& rule : hca["rules"]) parts.push_back(rule.get<std::string>());
+  return parts.empty() ? "-" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string text_of(const json& value, const char* none = "-") {
+  return value.is_string() ? value.get<std::string>() : none;
+}
+
 class Page {
  public:
-  Page(const json& result, bool colour) : result_(result), colour_(colour) {}
+  Page(const json& result, const Screen& screen) : result_(result), screen_(screen) {}
 
   std::string render() {
     head();
@@ -34,23 +56,16 @@ class Page {
     verdicts();
     lint();
     proposal();
-    conclusion();
     return std::move(out_);
   }
 
  private:
-  enum Colour { kPlain = 0, kRed = 31, kGreen = 32, kYellow = 33 };
-
-  std::string paint(const std::string& text, Colour colour) const {
-    return colour_ && colour != kPlain
-               ? fmt::format("\x1b[{}m{}\x1b[0m", static_cast<int>(colour), text)
-               : text;
-  }
   std::string title(const std::string& text) const {
-    return colour_ ? "\n\x1b[1m" + text + "\x1b[0m\n" : "\n" + text + "\n";
+    return "\n" + screen_.paint(text, Colour::kBold) + "\n";
   }
-  static std::string text_of(const json& value, const char* none = "-") {
-    return value.is_string() ? value.get<std::string>() : none;
+  // A line of the page, broken where it is too long.
+  void line(const std::string& text, std::size_t indent) {
+    out_ += screen_.wrap(text, indent) + "\n";
   }
 
   void head() {
@@ -69,29 +84,11 @@ class Page {
       out_ += "network: " + result_["system"]["network_problem"].get<std::string>() + "\n";
   }
 
-  static std::string name_of(const json& hca) {
-    return hca["port"].is_null()
-               ? hca["name"].get<std::string>()
-               : fmt::format("{}:{}", hca["name"].get<std::string>(), hca["port"].get<int>());
-  }
-
-  static std::string speed_of(const json& hca) {
-    const long mbps = hca.value("speed_mbps", 0L);
-    return mbps == 0 ? "-" : fmt::format("{:g}", static_cast<double>(mbps) / 1000);
-  }
-
-  static std::string why(const json& hca) {
-    std::vector<std::string> parts;
-    for (const json& reason : hca["reasons"]) parts.push_back(reason.get<std::string>());
-    if (hca.contains("rules"))
-      for (const json& rule : hca["rules"]) parts.push_back(rule.get<std::string>());
-    return parts.empty() ? "-" : fmt::format("{}", fmt::join(parts, ", "));
-  }
-
   static Colour colour_of(const json& hca) {
-    if (hca["verdict"] == "refused") return kRed;
-    return hca["verdict"] == "skipped" || !hca.value("rules", json::array()).empty() ? kYellow
-                                                                                     : kPlain;
+    if (hca["verdict"] == "refused") return Colour::kRed;
+    return hca["verdict"] == "skipped" || !hca.value("rules", json::array()).empty()
+               ? Colour::kYellow
+               : Colour::kPlain;
   }
 
   void hcas() {
@@ -105,21 +102,10 @@ class Page {
                  text_of(hca["netdev"]), hca.value("link_layer", "-"), speed_of(hca),
                  hca.contains("mtu") ? std::to_string(hca["mtu"].get<unsigned>()) : "-",
                  text_of(pick.value("gid", json())), text_of(pick.value("subnet", json())),
-                 hca.value("state", "-"), hca["verdict"].get<std::string>(), why(hca)});
+                 hca.value("state", "-"), hca["verdict"].get<std::string>(), why(hca)},
+                colour_of(hca));
     }
-    out_ += title("HCAs");
-    add_rows(table.render());
-  }
-
-  // A row takes the colour of its HCA.
-  void add_rows(const std::string& table) {
-    std::size_t at = table.find('\n') + 1;
-    out_ += table.substr(0, at);
-    for (const json& hca : result_["hcas"]) {
-      const auto end = table.find('\n', at);
-      out_ += paint(table.substr(at, end - at), colour_of(hca)) + "\n";
-      at = end + 1;
-    }
+    out_ += title("HCAs") + table.render(screen_);
   }
 
   static std::string pick_text(const json& hca) {
@@ -145,9 +131,8 @@ class Page {
     out_ += title(heading);
     for (const std::string& said : order) {
       const auto& own = names[said];
-      const bool all = own.size() == result_["hcas"].size() && own.size() > 2;
-      out_ += fmt::format("  {}: {}\n",
-                          all ? std::string("all") : fmt::format("{}", fmt::join(own, ", ")), said);
+      const bool all = own.size() == result_["hcas"].size() && own.size() > 2 && !screen_.verbose();
+      line(fmt::format("  {}: {}", all ? "all" : fmt::format("{}", fmt::join(own, ", ")), said), 4);
     }
   }
 
@@ -160,22 +145,26 @@ class Page {
     const json& limits = result_["limits"];
     const json& oob = result_["system"]["oob"];
     out_ += title("This process");
-    out_ += fmt::format("  locked memory {}{}, open files {}",
-                        limit_text(limits["memlock"], 1024 * 1024, " MiB"),
-                        limits["cap_ipc_lock"].get<bool>() ? " (not with CAP_IPC_LOCK)" : "",
-                        limit_text(limits["nofile"], 1, ""));
+    std::string text = fmt::format(
+        "  locked memory: {}{}, open files: {}", limit_text(limits["memlock"], 1024 * 1024, " MiB"),
+        limits["cap_ipc_lock"].get<bool>() && !limits["memlock"].is_null()
+            ? " (no limit for this process: it has CAP_IPC_LOCK)"
+            : "",
+        limit_text(limits["nofile"], 1, ""));
     if (limits["dev_infiniband"].is_boolean())
-      out_ += limits["dev_infiniband"].get<bool>() ? ", /dev/infiniband is there"
+      text += limits["dev_infiniband"].get<bool>() ? ", /dev/infiniband is there"
                                                    : ", /dev/infiniband is missing";
-    out_ += fmt::format("\n  ranks will meet by {}{} ({})\n", text_of(oob["netdev"], "nothing"),
-                        oob["address"].is_string() ? " " + oob["address"].get<std::string>() : "",
-                        oob["why"].get<std::string>());
+    line(text, 4);
+    line(fmt::format("  ranks will meet by {}{} ({})", text_of(oob["netdev"], "nothing"),
+                     oob["address"].is_string() ? " " + oob["address"].get<std::string>() : "",
+                     oob["why"].get<std::string>()),
+         4);
   }
 
   void told(const std::string& word, Colour colour, const std::string& sentence,
             const std::string& fix) {
-    out_ += fmt::format("  {} {}\n          {}\n", paint(fmt::format("{:<7}", word), colour),
-                        sentence, fix);
+    line(fmt::format("  {} {}", screen_.paint(fmt::format("{:<7}", word), colour), sentence), 10);
+    line(std::string(10, ' ') + fix, 10);
   }
 
   void verdicts() {
@@ -184,9 +173,9 @@ class Page {
     for (const json& one : result_["verdicts"]) {
       const std::string decision = one["decision"];
       told(decision,
-           decision == "refuse" ? kRed
-           : decision == "warn" ? kYellow
-                                : kPlain,
+           decision == "refuse" ? Colour::kRed
+           : decision == "warn" ? Colour::kYellow
+                                : Colour::kPlain,
            fmt::format("{} [{}, {}]", one["fact"].get<std::string>(),
                        one["rule"].get<std::string>(), one["cause"].get<std::string>()),
            one["remedy"].get<std::string>());
@@ -197,7 +186,7 @@ class Page {
     if (result_["lint"].empty()) return;
     out_ += title("Environment");
     for (const json& one : result_["lint"])
-      told("warn", kYellow,
+      told("warn", Colour::kYellow,
            fmt::format("{}={}: {} [{}]", one["variable"].get<std::string>(),
                        one["value"].get<std::string>(), one["msg"].get<std::string>(),
                        one["cause"].get<std::string>()),
@@ -209,22 +198,25 @@ class Page {
     for (const json& line : result_["proposal"]) out_ += "  " + line.get<std::string>() + "\n";
   }
 
-  void conclusion() {
-    const json& result = result_["result"];
-    const bool fine = result["exit_code"] == kFine;
-    out_ += "\n" + paint(fine ? "fine" : "not fine", fine ? kGreen : kRed) + ": " +
-            result["text"].get<std::string>() +
-            fmt::format(" Warnings: {}.\n", result["warnings"].get<std::size_t>());
-    for (const json& fault : result["broken"]) out_ += fault.get<std::string>() + "\n";
-  }
-
   const json& result_;
-  bool colour_;
+  const Screen& screen_;
   std::string out_;
 };
 
 }  // namespace
 
-std::string render_check(const json& result, bool colour) { return Page(result, colour).render(); }
+std::string check_page(const json& result, const Screen& screen) {
+  return Page(result, screen).render();
+}
+
+std::vector<std::string> check_lines(const json& result) {
+  std::vector<std::string> out;
+  for (const json& hca : result["hcas"])
+    out.push_back(fmt::format("{} {} {} {} Gbit/s {} {}", result["host"].get<std::string>(),
+                              name_of(hca), hca["verdict"].get<std::string>(), speed_of(hca),
+                              text_of(hca.value("pick", json::object()).value("gid", json())),
+                              why(hca)));
+  return out;
+}
 
 }  // namespace nnd::cli

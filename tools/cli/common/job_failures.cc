@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
+
+#include "cli/common/number_list.h"
 
 namespace nnd::cli {
 
@@ -18,21 +21,12 @@ std::string cause_of(const softcuda::RankResult& rank, double deadline_sec) {
   return rank.done || rank.stopped ? "" : "ended without a word";
 }
 
-std::string name_ranks(const std::vector<int>& ranks) {
-  constexpr std::size_t kMost = 4;
-  if (ranks.size() > kMost) return fmt::format("{} ranks", ranks.size());
-  std::string out = ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t i = 0; i < ranks.size(); ++i)
-    out += fmt::format("{}{}", i == 0 ? "" : i + 1 == ranks.size() ? " and " : ", ", ranks[i]);
-  return out;
-}
-
 }  // namespace
 
 std::vector<std::string> failures_of(const softcuda::JobResult& result, double deadline_sec) {
   std::vector<std::string> out;
   if (!result.error.empty()) out.push_back(result.error);
-  std::vector<std::pair<std::string, std::vector<int>>> causes;
+  std::vector<std::pair<std::string, std::set<int>>> causes;
   for (const auto& rank : result.ranks) {
     const auto cause = cause_of(rank, deadline_sec);
     if (cause.empty()) continue;
@@ -41,10 +35,10 @@ std::vector<std::string> failures_of(const softcuda::JobResult& result, double d
     if (same == causes.end())
       causes.push_back({cause, {rank.rank}});
     else
-      same->second.push_back(rank.rank);
+      same->second.insert(rank.rank);
   }
   for (const auto& [cause, ranks] : causes)
-    out.push_back(fmt::format("{}: {}", name_ranks(ranks), cause));
+    out.push_back(fmt::format("{}: {}", rank_list(ranks), cause));
   return out;
 }
 

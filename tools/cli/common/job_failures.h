@@ -8,7 +8,7 @@
 
 namespace nnd::cli {
 
-// One sentence per cause: "rank 0 and 1: ..."; empty when the job is fine. Ranks that were only
+// One sentence per cause: "ranks 0-1: ..."; empty when the job is fine. Ranks that were only
 // ended because another had failed are not blamed.
 std::vector<std::string> failures_of(const softcuda::JobResult& result, double deadline_sec);
 

@@ -1,11 +1,21 @@
-// nccl-net-diag demo
+// nccl-net-diag demo: a real NCCL job on an emulated fabric, and what the shim logs of it.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <string>
+
+#include "cli/common/answer.h"
 
 namespace nnd::cli {
 
-// Adds the subcommand. Parsing it stores in `exit_code` what running it gave.
-void add_demo(CLI::App& app, int& exit_code);
+struct DemoOptions {
+  std::string nccl;
+  std::string scenario = "two-nodes-8-hca-bond";
+  int ranks = 2;
+  std::string mode = "warn";  // or "off": NCCL alone
+  bool list = false;
+};
+
+// Throws CallError.
+Answer demo(const DemoOptions& options, const Calling& calling);
 
 }  // namespace nnd::cli

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <fstream>
 
+#include "cli/common/call_error.h"
+#include "cli/common/exit_code.h"
 #include "cli/common/job_failures.h"
 #include "fabric/fabric.h"
 #include "softcuda/fabric_job.h"
-#include "softcuda/job.h"
 
 namespace nnd::cli {
 
@@ -59,7 +60,7 @@ softcuda::JobSpec job_spec(const DemoJob& demo, std::size_t hosts) {
   spec.nodes = nodes_for(demo.ranks, hosts);
   spec.gpus_per_node = demo.ranks / spec.nodes;
   spec.actions = actions();
-  spec.deadline_sec = 60 + 4 * demo.ranks;
+  spec.deadline_sec = demo_deadline(demo);
   spec.grace_sec = 3;
   spec.inherit_nccl_settings = false;
   spec.environment = {{"NCCL_NET_PLUGIN", "diag"},
@@ -83,13 +84,19 @@ softcuda::JobSpec job_spec(const DemoJob& demo, std::size_t hosts) {
 
 }  // namespace
 
-std::vector<std::string> run_demo_job(const DemoJob& demo, const std::function<bool()>& stop) {
+double demo_deadline(const DemoJob& demo) { return 150 + 4 * demo.ranks; }
+
+std::vector<std::string> run_demo_job(const DemoJob& demo, const softcuda::JobProgress& progress,
+                                      const softcuda::JobStop& stop) {
   const auto fabric_dir = demo.log_dir / "fabric";
   const Removed cleanup(fabric_dir);
-  const auto scenario = softverbs::load_scenario(demo.scenario);
-  auto spec = job_spec(demo, scenario.hosts.size());
-  softcuda::put_on_fabric(spec, scenario, fabric_dir);
-  const auto result = softcuda::run_job(spec, {}, stop);
+  auto spec = job_spec(demo, demo.scenario.hosts.size());
+  try {
+    softcuda::put_on_fabric(spec, demo.scenario, fabric_dir);
+  } catch (const softverbs::ScenarioError& error) {
+    throw CallError(kWrongCall, "scenario", error.what(), demo.scenario.file.string());
+  }
+  const auto result = softcuda::run_job(spec, progress, stop);
   for (const auto& rank : result.ranks)
     std::ofstream(demo.log_dir / log_name(rank.rank, ".out")) << rank.output;
   return failures_of(result, spec.deadline_sec);

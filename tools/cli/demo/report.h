@@ -3,7 +3,9 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
+#include "cli/common/screen.h"
 #include "log/job.h"
 
 namespace nnd::cli {
@@ -12,6 +14,9 @@ namespace nnd::cli {
 // and event of severity warn or error; by rank.
 nlohmann::json to_json(const log::Job& job);
 
-std::string render(const log::Job& job);
+// "2 ranks, 36 connections over 18 HCAs"
+std::string what_was_used(const log::Job& job);
+std::string demo_page(const log::Job& job, const Screen& screen);
+std::vector<std::string> demo_lines(const log::Job& job);  // one per rank
 
 }  // namespace nnd::cli

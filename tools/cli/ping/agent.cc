@@ -12,7 +12,7 @@ using wire::Clock;
 
 namespace {
 
-constexpr int kTickMs = 50;
+constexpr int kAgentTickMs = 50;
 constexpr const char* kInterrupted = "interrupted";
 
 class Agent {
@@ -47,7 +47,7 @@ class Agent {
     end(why);
   }
 
-  void wait() { socket_.wait(Clock::now() + std::chrono::milliseconds(kTickMs)); }
+  void wait() { socket_.wait(Clock::now() + std::chrono::milliseconds(kAgentTickMs)); }
 
   // Ctrl-C ends the ranks too: what they then did not do says nothing.
   void reply(int attempt, json value) {

@@ -1,13 +1,24 @@
-// `nccl-net-diag ping`: NCCL's own IB transport between two hosts, no GPU.
+// nccl-net-diag ping: NCCL's own IB transport between two hosts, no GPU.
 #pragma once
 
-namespace CLI {
-class App;
-}
+#include <string>
+#include <vector>
+
+#include "cli/common/answer.h"
+#include "cli/ping/run.h"
 
 namespace nnd::cli {
 
-// Adds the subcommand. Parsing it stores in `exit_code` what running it gave.
-void add_ping(CLI::App& app, int& exit_code);
+struct PingOptions {
+  PingRun run;
+  std::string target, nccl, token, token_file, hosts_file, html, scenario;
+  std::vector<std::string> sizes{"1M"};
+  std::string listen;
+  bool listening = false;
+  double duration = 0.5, pair_deadline = 20, deadline = 3600;  // seconds
+};
+
+// Throws CallError.
+Answer ping(PingOptions& options, const Calling& calling);
 
 }  // namespace nnd::cli

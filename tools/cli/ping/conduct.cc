@@ -14,12 +14,12 @@ using std::chrono::milliseconds;
 namespace {
 
 // Loading libnccl takes its time, most of all on a host that is busy.
-constexpr milliseconds kLoadPatience{180000};
+constexpr milliseconds kDescribePatience{180000};
 // Beyond the attempt's own deadline, which each host keeps by itself.
 constexpr milliseconds kReportPatience{60000};
 // When one end has failed the other soon knows more than that it was cancelled.
 constexpr milliseconds kGrace{3000};
-constexpr int kTickMs = 5;
+constexpr int kReplyTickMs = 5;
 
 // NCCL's, of a port that the host has described.
 int device_number(const HostDescription& host, const std::string& port) {
@@ -75,7 +75,7 @@ std::optional<json> PingConductor::reply(std::size_t host, int attempt) {
 const std::vector<HostDescription>& PingConductor::describe() {
   std::vector<std::optional<json>> replies(hosts_.size());
   for (std::size_t i = 0; i < hosts_.size(); ++i) ask(i, {{"do", "describe"}});
-  const auto late = Clock::now() + kLoadPatience;
+  const auto late = Clock::now() + kDescribePatience;
   for (std::size_t i = 0; i < hosts_.size();) {
     if (!replies[i]) replies[i] = reply(i, 0);
     if (replies[i]) {
@@ -84,7 +84,7 @@ const std::vector<HostDescription>& PingConductor::describe() {
     }
     check();
     if (Clock::now() >= late) throw PingEnded(name(i) + " does not answer");
-    poll(nullptr, 0, kTickMs);
+    poll(nullptr, 0, kReplyTickMs);
   }
   for (const auto& one : replies) described_.push_back(host_from(*one));
   return described_;
@@ -116,7 +116,7 @@ PingConductor::Answers PingConductor::answers(const PingPair& pair, Answers so_f
     }
     if (Clock::now() >= late)
       throw PingEnded(name(hosts[so_far[0].there() ? 1 : 0]) + " does not answer");
-    poll(nullptr, 0, kTickMs);
+    poll(nullptr, 0, kReplyTickMs);
   }
 }
 
@@ -130,7 +130,7 @@ PairOutcome PingConductor::attempt(const PingPair& pair) {
                    {"attempt", attempts_},
                    {"hca", *hcas[i]},
                    {"dev", device_number(described_[hosts[i]], *hcas[i])}});
-  const auto prepared = answers(pair, {}, kLoadPatience);
+  const auto prepared = answers(pair, {}, kDescribePatience);
   Answers reports;
   auto patience = kReportPatience;
   if (prepared[0].handle && prepared[1].handle) {

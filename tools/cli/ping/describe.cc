@@ -1,16 +1,15 @@
 #include "cli/ping/describe.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <array>
-#include <cstdlib>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "cli/check/examine.h"
 #include "cli/check/result.h"
+#include "cli/common/environment.h"
+#include "cli/common/version.h"
 #include "driver/error.h"
 
 namespace nnd::cli {
@@ -18,22 +17,6 @@ namespace nnd::cli {
 using nlohmann::json;
 
 namespace {
-
-// An emulated host has a name of its own.
-std::string host_name() {
-  if (const char* const emulated = std::getenv("SOFTVERBS_HOST"); emulated != nullptr)
-    return emulated;
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
-// "2.28.9" as NCCL counts since 2.9: 22809.
-int version_code(const std::string& text) {
-  int major = 0, minor = 0, patch = 0;
-  if (std::sscanf(text.c_str(), "%d.%d.%d", &major, &minor, &patch) != 3) return 0;
-  return major * 10000 + minor * 100 + patch;
-}
 
 // "mlx5_0:1" by NCCL's number. The port that NCCL tells has something added to it where several
 // devices seem to share a PCI place (realPort in v2.28.9-1 src/transport/net_ib.cc); but the n-th

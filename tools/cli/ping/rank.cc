@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "cli/common/environment.h"
 #include "driver/error.h"
 #include "fabric/fabric.h"
 
@@ -17,15 +18,10 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int kTickMs = 2;
-constexpr std::chrono::milliseconds kLoadPatience{60000};
+constexpr int kRankTickMs = 2;
+constexpr std::chrono::milliseconds kRankLoadPatience{60000};
 constexpr std::chrono::milliseconds kEndPatience{3000};
 constexpr int kWarn = 2;  // NCCL's log level
-
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 driver::RankOptions options_of(const PingHost& host, const std::string& name, const fs::path& log) {
   driver::RankOptions out;
@@ -83,27 +79,27 @@ std::pair<json, json> PingRank::ask_both(json first, json second,
     if (replies[1] && replies[1]->value("rc", 0) != 0) break;
     if (const auto why = tick_(); !why.empty()) throw PingStopped(why, false);
     if (Clock::now() >= deadline) throw PingStopped(what + " did not end in time", true);
-    ::poll(nullptr, 0, kTickMs);
+    ::poll(nullptr, 0, kRankTickMs);
   }
   return {replies[0].value_or(json()), replies[1].value_or(json())};
 }
 
 json PingRank::load() {
-  const auto loaded = ask({{"op", "load"}, {"nccl", nccl_}, {"plugin", "diag"}}, kLoadPatience);
+  const auto loaded = ask({{"op", "load"}, {"nccl", nccl_}, {"plugin", "diag"}}, kRankLoadPatience);
   json out{{"nccl", loaded.at("nccl")},
            {"nccl_path", loaded.at("nccl_path")},
            {"net_version", loaded.at("net_version")},
            {"plugin", loaded.at("path")},
            {"devices", json::array()}};
-  const auto init = ask({{"op", "init"}}, kLoadPatience);
+  const auto init = ask({{"op", "init"}}, kRankLoadPatience);
   out["init_rc"] = init.at("rc");
   out["context"] = init.value("context", 0);
   if (init.at("rc") != 0) return out;
-  const auto devices = ask({{"op", "devices"}}, kLoadPatience);
+  const auto devices = ask({{"op", "devices"}}, kRankLoadPatience);
   const int count = devices.at("rc") == 0 ? devices.at("count").get<int>() : 0;
   for (int dev = 0; dev < count; ++dev)
     out["devices"].push_back(
-        ask({{"op", "properties"}, {"dev", dev}}, kLoadPatience).at("properties"));
+        ask({{"op", "properties"}, {"dev", dev}}, kRankLoadPatience).at("properties"));
   return out;
 }
 

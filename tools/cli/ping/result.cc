@@ -185,8 +185,8 @@ std::vector<std::string> broken(const PingResult& result) {
   for (const auto& host : result.hosts) {
     if (!host.problem.empty()) out.push_back(fmt::format("{}: {}", host.host, host.problem));
     for (const auto& fault : host.broken) out.push_back(fmt::format("{}: {}", host.host, fault));
-    if (host.refused != 0)
-      out.push_back(fmt::format("{}: the policy refuses {} of its HCAs", host.host, host.refused));
+    if (host.refused != 0 && select_ports(host, {}).empty())
+      out.push_back(fmt::format("{}: the policy keeps all of its HCAs out", host.host));
   }
   for (const auto& pair : result.pairs)
     if (!pair.reachable() && !pair.apart)
@@ -209,6 +209,10 @@ std::string summary(const PingResult& result) {
     out += fmt::format("; {} {} in different subnets that nothing joins", apart,
                        apart == 1 ? "is" : "are");
   out += ".";
+  for (const auto& host : result.hosts)
+    if (host.refused != 0)
+      out += fmt::format(" On {} the policy keeps {} HCA{} out.", host.host, host.refused,
+                         host.refused == 1 ? "" : "s");
   if (!result.scope.ended.empty())
     out += fmt::format(" Ended after {} of {} pairs: {}.", result.pairs.size(),
                        result.scope.planned, result.scope.ended);
@@ -335,7 +339,7 @@ PingResult ping_result(std::vector<HostDescription> hosts, std::vector<PairResul
   const bool refuses = std::any_of(out.hosts.begin(), out.hosts.end(),
                                    [](const auto& host) { return host.refused != 0; });
   out.exit_code = !out.scope.ended.empty() || (out.pairs.empty() && !refuses) ? kNotExamined
-                  : out.broken.empty()                                        ? kFine
+                  : out.broken.empty() && !out.pairs.empty()                  ? kFine
                                                                               : kBroken;
   return out;
 }
@@ -385,15 +389,12 @@ json to_json(const PairResult& pair) {
 }
 
 json to_json(const PingResult& result) {
-  json out{{"v", 1},
-           {"matrix", result.scope.matrix},
+  json out{{"matrix", result.scope.matrix},
            {"hosts", json::array()},
            {"pairs", json::array()},
            {"planned", result.scope.planned},
            {"ended", or_null(result.scope.ended)},
-           {"result",
-            {{"exit_code", result.exit_code}, {"text", result.text}, {"broken", result.broken}}},
-           {"ok", result.exit_code == kFine}};
+           {"broken", result.broken}};
   for (const auto& host : result.hosts) out["hosts"].push_back(host.whole);
   for (const auto& pair : result.pairs) out["pairs"].push_back(to_json(pair));
   for (const auto& [state, count] : result.counts) out["counts"][text_of(state)] = count;

@@ -23,7 +23,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int kTickMs = 50;
+constexpr int kWaitTickMs = 50;
 
 // This host's own side, in a process of its own: what the other host does in answer to requests,
 // this one does in the same way.
@@ -143,7 +143,7 @@ int listen_for_ping(const PingRun& run, const TcpAddress& address,
       throw CallError(kNotExamined, "deadline", "nobody called before the deadline");
     auto caller = listener.attend(run.tell);
     if (!caller) {
-      poll(nullptr, 0, kTickMs);
+      poll(nullptr, 0, kWaitTickMs);
       continue;
     }
     if (caller->about.value("role", json()) != "conductor") {
@@ -194,7 +194,7 @@ std::optional<PingResult> ping_as_task(const PingRun& run, const LaunchedTask& t
                       fmt::format("only {} of {} tasks came", arrived.size() + 1, task.tasks));
     auto caller = listener.attend(run.tell);
     if (!caller) {
-      poll(nullptr, 0, kTickMs);
+      poll(nullptr, 0, kWaitTickMs);
       continue;
     }
     const auto number = caller->about.value("task", json());

@@ -13,7 +13,9 @@ namespace nnd::cli {
 namespace {
 
 // With its host: there may be more than two.
-std::string name_of(const PairEnd& end) { return fmt::format("{}/{}", end.host, end.port_name()); }
+std::string with_host(const PairEnd& end) {
+  return fmt::format("{}/{}", end.host, end.port_name());
+}
 
 std::string size_text(std::size_t bytes) {
   if (bytes >= 1U << 20U && bytes % (1U << 20U) == 0) return fmt::format("{}M", bytes >> 20U);
@@ -37,10 +39,11 @@ std::string why_of(const PortDescription& port) {
   return or_dash(fmt::format("{}", fmt::join(all, ", ")));
 }
 
-void host_part(const HostDescription& host, std::string& out) {
+void host_part(const HostDescription& host, const Screen& screen, std::string& out) {
   out += fmt::format("{}: NCCL {}, net v{}\n", host.host, or_dash(host.nccl),
                      or_dash(host.net_version));
-  if (!host.problem.empty()) out += fmt::format("  PROBLEM: {}\n", host.problem);
+  if (!host.problem.empty())
+    out += screen.paint(screen.wrap("  PROBLEM: " + host.problem, 4), Colour::kRed) + "\n";
   TextTable table(
       {"HCA", "netdev", "Gbit/s", "MTU", "GID index", "GID", "subnet", "verdict", "why"});
   for (const auto& port : host.ports)
@@ -50,14 +53,16 @@ void host_part(const HostDescription& host, std::string& out) {
                    : fmt::format("{:g}", static_cast<double>(port.speed_mbps) / 1000),
                or_dash(port.mtu), or_dash(port.gid_index), or_dash(port.gid), or_dash(port.subnet),
                port.verdict, why_of(port)});
-  if (!table.empty()) out += table.render();
+  if (!table.empty()) out += table.render(screen);
   for (const auto& verdict : host.verdicts)
-    out += fmt::format("  {} {} [{}, {}]\n          {}\n", verdict.decision, verdict.fact,
-                       verdict.rule, verdict.cause, verdict.remedy);
+    out += screen.wrap(fmt::format("  {} {} [{}, {}]", verdict.decision, verdict.fact, verdict.rule,
+                                   verdict.cause),
+                       4) +
+           "\n" + screen.wrap("          " + verdict.remedy, 10) + "\n";
   out += "\n";
 }
 
-void grid_part(const PingGrid& grid, std::string& out) {
+void grid_part(const PingGrid& grid, const Screen& screen, std::string& out) {
   out +=
       fmt::format("Rows: {}, columns: {}; a number is the errno\n", grid.from_host, grid.to_host);
   std::vector<std::string> headings{""};
@@ -71,17 +76,17 @@ void grid_part(const PingGrid& grid, std::string& out) {
     }
     table.add(std::move(line));
   }
-  out += table.render() + "\n";
+  out += table.render(screen) + "\n";
 }
 
-void reachable_part(const std::vector<PairResult>& pairs, std::string& out) {
+void reachable_part(const std::vector<PairResult>& pairs, const Screen& screen, std::string& out) {
   TextTable table({"from", "to", "GIDs", "MTU", "connect ms", "p50 us", "p99 us", "size",
                    "GB/s there", "back", "policy"});
   for (const auto& pair : pairs) {
     if (!pair.reachable()) continue;
     std::vector<std::string> first{
-        name_of(pair.from),
-        name_of(pair.to),
+        with_host(pair.from),
+        with_host(pair.to),
         fmt::format("{} - {}", or_dash(pair.from.gid), or_dash(pair.to.gid)),
         or_dash(pair.path_mtu),
         rounded(pair.connect_ms),
@@ -99,11 +104,11 @@ void reachable_part(const std::vector<PairResult>& pairs, std::string& out) {
       policy.clear();
     }
   }
-  if (!table.empty()) out += table.render() + "\n";
+  if (!table.empty()) out += table.render(screen) + "\n";
 }
 
 // What is true of many pairs is said once, with the sentence of the first.
-void others_part(const std::vector<PairResult>& pairs, std::string& out) {
+void others_part(const std::vector<PairResult>& pairs, const Screen& screen, std::string& out) {
   std::vector<std::string> order;
   std::map<std::string, std::vector<const PairResult*>> groups;
   for (const auto& pair : pairs) {
@@ -112,21 +117,23 @@ void others_part(const std::vector<PairResult>& pairs, std::string& out) {
     if (!groups.contains(what)) order.push_back(what);
     groups[what].push_back(&pair);
   }
-  constexpr std::size_t kNamed = 4;
+  const std::size_t named = screen.verbose() ? pairs.size() : 4;
   for (const auto& what : order) {
     const auto& group = groups[what];
     std::string names;
-    for (std::size_t i = 0; i < std::min(kNamed, group.size()); ++i)
-      names += fmt::format("{}{} - {}", i == 0 ? "" : ", ", name_of(group[i]->from),
-                           name_of(group[i]->to));
-    if (group.size() > kNamed) names += fmt::format(" and {} more", group.size() - kNamed);
-    out += fmt::format("{}: {} pair{} ({})\n", what, group.size(), group.size() == 1 ? "" : "s",
-                       names);
+    for (std::size_t i = 0; i < std::min(named, group.size()); ++i)
+      names += fmt::format("{}{} - {}", i == 0 ? "" : ", ", with_host(group[i]->from),
+                           with_host(group[i]->to));
+    if (group.size() > named) names += fmt::format(" and {} more", group.size() - named);
+    out += screen.wrap(fmt::format("{}: {} pair{} ({})", what, group.size(),
+                                   group.size() == 1 ? "" : "s", names),
+                       2) +
+           "\n";
     const auto& first = *group.front();
     if (first.told)
       for (const auto& text : {first.told->msg, first.told->fix})
-        if (!text.empty()) out += fmt::format("  {}\n", text);
-    if (!first.nccl_warning.empty()) out += fmt::format("  NCCL: {}\n", first.nccl_warning);
+        if (!text.empty()) out += screen.wrap("  " + text, 4) + "\n";
+    if (!first.nccl_warning.empty()) out += screen.wrap("  NCCL: " + first.nccl_warning, 4) + "\n";
   }
   if (!order.empty()) out += "\n";
 }
@@ -158,7 +165,8 @@ std::string ping_cell(const PairResult& pair) {
 }
 
 std::string ping_line(const PairResult& pair) {
-  auto out = fmt::format("{} -> {}  {}", name_of(pair.from), name_of(pair.to), text_of(pair.state));
+  auto out =
+      fmt::format("{} -> {}  {}", with_host(pair.from), with_host(pair.to), text_of(pair.state));
   if (!pair.reachable()) return out + "  " + error_text(pair);
   out += fmt::format("  p50 {:.1f} us", pair.latency->p50_us);
   for (const auto& row : pair.bandwidth)
@@ -167,16 +175,17 @@ std::string ping_line(const PairResult& pair) {
   return out;
 }
 
-std::string render_ping(const PingResult& result) {
+std::string render_ping(const PingResult& result, const Screen& screen) {
   std::string out;
-  for (const auto& host : result.hosts) host_part(host, out);
+  for (const auto& fault : result.broken)
+    out += screen.paint(screen.wrap("Not fine: " + fault, 2), Colour::kRed) + "\n";
+  if (!result.broken.empty()) out += "\n";
+  for (const auto& host : result.hosts) host_part(host, screen, out);
   if (result.scope.matrix)
-    for (const auto& grid : ping_grids(result.pairs)) grid_part(grid, out);
-  reachable_part(result.pairs, out);
-  others_part(result.pairs, out);
+    for (const auto& grid : ping_grids(result.pairs)) grid_part(grid, screen, out);
+  reachable_part(result.pairs, screen, out);
+  others_part(result.pairs, screen, out);
   environment_part(result.hosts, out);
-  out += result.text + "\n";
-  for (const auto& fault : result.broken) out += fmt::format("NOT FINE: {}\n", fault);
   return out;
 }
 

@@ -4,11 +4,12 @@
 #include <optional>
 #include <string>
 
+#include "cli/common/screen.h"
 #include "cli/ping/result.h"
 
 namespace nnd::cli {
 
-std::string render_ping(const PingResult& result);
+std::string render_ping(const PingResult& result, const Screen& screen);
 
 // One line: "mlx5_0:1 -> mlx5_1:1  unreachable  ETIMEDOUT (110) SUB-RAIL".
 std::string ping_line(const PairResult& pair);

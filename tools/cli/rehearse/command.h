@@ -1,13 +1,20 @@
-// `nccl-net-diag rehearse`: a real NCCL job over this machine's own HCAs without taking a GPU.
+// nccl-net-diag rehearse: a real NCCL job over this machine's own HCAs without taking a GPU.
 #pragma once
 
-namespace CLI {
-class App;
-}
+#include <string>
+
+#include "cli/common/answer.h"
+#include "cli/rehearse/plan.h"
 
 namespace nnd::cli {
 
-// Adds the subcommand. Parsing it stores in `exit_code` what running it gave.
-void add_rehearse(CLI::App& app, int& exit_code);
+struct RehearseOptions {
+  RehearsePlan plan;
+  std::string scenario, root, token_file, logs;
+  bool nodes_given = false;
+};
+
+// Throws CallError.
+Answer rehearse(RehearseOptions& options, const Calling& calling);
 
 }  // namespace nnd::cli

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/common/checked_json.h"
+#include "cli/common/troubles.h"
 #include "log/job.h"
 #include "log/reader.h"
 #include "softcuda/job.h"
@@ -55,13 +56,6 @@ struct HcaReport {
   std::string host, verdict;
   log::Dev dev;
   std::vector<std::string> reasons;
-};
-
-// What the shim warned of or refused.
-struct Trouble {
-  std::string host;
-  std::optional<int> rank;
-  log::Diagnosis diagnosis;
 };
 
 struct Part {

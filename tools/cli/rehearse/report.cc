@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "cli/common/event_json.h"
+#include "cli/common/number_list.h"
 #include "cli/common/text_table.h"
 
 namespace nnd::cli {
@@ -92,30 +93,18 @@ json path_json(const Path& path) {
   return out;
 }
 
-// "0-3,6"
-std::string number_list(const std::set<int>& numbers) {
-  std::string out;
-  for (auto at = numbers.begin(); at != numbers.end();) {
-    const int first = *at;
-    int last = first;
-    while (++at != numbers.end() && *at == last + 1) last = *at;
-    out += (out.empty() ? "" : ",") + std::to_string(first);
-    if (last > first) out += "-" + std::to_string(last);
-  }
-  return or_dash(out);
-}
-
-std::string hca_table(const Rehearsal& rehearsal) {
+std::string hca_table(const Rehearsal& rehearsal, const Screen& screen) {
   TextTable table({"host", "HCA", "port", "link", "Gbit/s", "GID", "verdict", "reasons"});
   for (const auto& hca : rehearsal.all.hcas)
     table.add({hca.host, or_dash(hca.dev.name), or_dash(hca.dev.port), or_dash(hca.dev.link_layer),
                fmt::format("{:g}", static_cast<double>(hca.dev.speed_mbps.value_or(0)) / 1000),
                or_dash(hca.dev.gid), hca.verdict,
                or_dash(fmt::format("{}", fmt::join(hca.reasons, ", ")))});
-  return table.empty() ? "" : "HCAs\n" + table.render() + "\n";
+  return table.empty() ? ""
+                       : screen.paint("HCAs", Colour::kBold) + "\n" + table.render(screen) + "\n";
 }
 
-std::string path_table(const Rehearsal& rehearsal) {
+std::string path_table(const Rehearsal& rehearsal, const Screen& screen) {
   TextTable table({"rank", "host", "dir", "HCA", "channels", "conns", "peer", "peer host",
                    "peer HCA", "bytes", "failed"});
   for (const auto& path : rehearsal.paths)
@@ -123,15 +112,19 @@ std::string path_table(const Rehearsal& rehearsal) {
                number_list(path.channels), std::to_string(path.connections),
                path.peer_rank >= 0 ? std::to_string(path.peer_rank) : "-", or_dash(path.peer_host),
                or_dash(path.peer_hca), std::to_string(path.bytes), std::to_string(path.failed)});
-  return table.empty() ? "" : "Channels\n" + table.render() + "\n";
+  return table.empty()
+             ? ""
+             : screen.paint("Channels", Colour::kBold) + "\n" + table.render(screen) + "\n";
 }
 
-std::string collective_table(const Rehearsal& rehearsal) {
+std::string collective_table(const Rehearsal& rehearsal, const Screen& screen) {
   TextTable table({"collective", "bytes", "iterations", "ms", "GB/s (algorithm, host memory)"});
   for (const auto& run : rehearsal.collectives)
     table.add({run.collective, std::to_string(run.bytes), std::to_string(run.iterations),
                fmt::format("{:.2f}", run.ms), fmt::format("{:.3f}", gb_per_s(run))});
-  return table.empty() ? "" : "Collectives\n" + table.render() + "\n";
+  return table.empty()
+             ? ""
+             : screen.paint("Collectives", Colour::kBold) + "\n" + table.render(screen) + "\n";
 }
 
 }  // namespace
@@ -181,17 +174,26 @@ json to_json(const Rehearsal& rehearsal) {
   return out;
 }
 
-std::string render(const Rehearsal& rehearsal) {
-  const auto& troubles = rehearsal.all.troubles;
-  std::string out = hca_table(rehearsal) + path_table(rehearsal) + collective_table(rehearsal);
-  out += fmt::format("Warnings and refusals: {}\n", troubles.empty() ? "none" : "");
-  for (const auto& [host, rank, diagnosis] : troubles)
-    out +=
-        fmt::format("  {} {} {}: {} {}\n", host, nccl_net_diag::severity_name(diagnosis.severity),
-                    or_dash(diagnosis.cause), or_dash(diagnosis.msg), diagnosis.fix);
-  for (const auto& warning : rehearsal.nccl_warnings) out += fmt::format("  NCCL: {}\n", warning);
-  for (const auto& note : rehearsal.all.notes) out += fmt::format("  Note: {}\n", note);
-  return out + "\n";
+std::string rehearsal_page(const Rehearsal& rehearsal, const Screen& screen) {
+  const auto said = trouble_lines(rehearsal.all.troubles, screen);
+  std::string out = hca_table(rehearsal, screen) + path_table(rehearsal, screen) +
+                    collective_table(rehearsal, screen);
+  out += fmt::format("Warnings and refusals: {}\n{}", said.empty() ? "none" : "", said);
+  for (const auto& warning : rehearsal.nccl_warnings)
+    out += screen.wrap(fmt::format("  NCCL: {}", warning), 4) + "\n";
+  for (const auto& note : rehearsal.all.notes)
+    out += screen.wrap(fmt::format("  Note: {}", note), 4) + "\n";
+  return out;
+}
+
+std::vector<std::string> rehearsal_lines(const Rehearsal& rehearsal) {
+  std::vector<std::string> out;
+  for (const auto& path : rehearsal.paths)
+    out.push_back(fmt::format("rank {} {} {} {} peer {} {}: {} connections, {} bytes, {} failed",
+                              path.rank, path.host, log::name_of(path.dir), path.hca,
+                              path.peer_rank >= 0 ? std::to_string(path.peer_rank) : "-",
+                              or_dash(path.peer_hca), path.connections, path.bytes, path.failed));
+  return out;
 }
 
 }  // namespace nnd::cli

@@ -35,6 +35,7 @@ double gb_per_s(const CollectiveRun& run);
 // docs/rehearse.md; of a connection also the peer's rank and HCA where its other end is known.
 nlohmann::json to_json(const Rehearsal& rehearsal);
 
-std::string render(const Rehearsal& rehearsal);
+std::string rehearsal_page(const Rehearsal& rehearsal, const Screen& screen);
+std::vector<std::string> rehearsal_lines(const Rehearsal& rehearsal);  // one per path
 
 }  // namespace nnd::cli

@@ -2,16 +2,16 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 
 #include "cli/common/call_error.h"
+#include "cli/common/environment.h"
 #include "cli/common/event_json.h"
 #include "cli/common/exit_code.h"
+#include "cli/common/scenario.h"
 #include "cli/rehearse/coordinator.h"
 #include "log/reader.h"
 #include "softcuda/fabric_job.h"
@@ -26,24 +26,8 @@ namespace {
 
 constexpr int kTickMs = 50;
 
-std::string this_host() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
-softverbs::Scenario load(const std::string& file) {
-  try {
-    return softverbs::load_scenario(file);
-  } catch (const softverbs::ScenarioError& error) {
-    throw CallError(kWrongCall, "scenario", error.what(), file);
-  }
-}
-
 softcuda::JobProgress progress_of(const RehearseRun& run) {
-  return [&run](const json& event) {
-    if (event.at("rank") == 0) run.progress(event);
-  };
+  return [&run](const json& event) { run.progress(event); };
 }
 
 // The shim knows a process's rank from these; its log has the rank's name.
@@ -70,7 +54,7 @@ Part part_of(const RehearseRun& run, const softcuda::JobResult& result,
 // A task's place on the emulated fabric: the host that its node's number says.
 std::string put_task_on_fabric(const RehearseRun& run, const LaunchedTask& task,
                                softcuda::JobSpec& spec, const std::string& fabric) {
-  auto scenario = load(run.scenario);
+  auto scenario = load_scenario(run.scenario);
   if (task.node >= static_cast<int>(scenario.hosts.size()))
     throw CallError(kWrongCall, "scenario",
                     fmt::format("{} has {} hosts, and this is node {}", run.scenario,
@@ -156,9 +140,9 @@ Clock::time_point deadline_of(const RehearseRun& run) {
 Rehearsal run_on_this_host(const RehearseRun& run) {
   auto spec = make_rehearsal(run.plan);
   name_ranks(run, spec, 0);
-  std::vector<std::string> hosts(static_cast<std::size_t>(spec.nodes), this_host());
+  std::vector<std::string> hosts(static_cast<std::size_t>(spec.nodes), host_name());
   if (!run.scenario.empty()) {
-    const auto scenario = load(run.scenario);
+    const auto scenario = load_scenario(run.scenario);
     try {
       softcuda::put_on_fabric(spec, scenario, fs::path(run.scratch) / "hosts");
     } catch (const softverbs::ScenarioError& error) {
@@ -190,7 +174,7 @@ Rehearsal run_as_task(const RehearseRun& run, const LaunchedTask& task,
   plan.nodes = task.tasks;
   auto spec = make_rehearsal(plan);
   name_ranks(run, spec, plan.first_gpu);
-  auto host = this_host();
+  auto host = host_name();
   if (!run.scenario.empty()) host = put_task_on_fabric(run, task, spec, fabric);
 
   std::optional<RootTask> root_task;

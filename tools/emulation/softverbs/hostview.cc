@@ -136,12 +136,6 @@ ssize_t own_readlinkat(int dir, const char* path, char* buffer, std::size_t size
   return ::readlinkat(dir, Mapped(path), buffer, size);
 }
 
-int own_gethostname(char* name, std::size_t size) {
-  if (host_name.empty()) return ::gethostname(name, size);
-  std::snprintf(name, size, "%s", host_name.c_str());
-  return 0;
-}
-
 // A rank may run on any CPU of its host, and NCCL's choice among them changes nothing here.
 int own_sched_getaffinity(pid_t, std::size_t size, cpu_set_t* set) {
   std::memset(set, 0xff, size);
@@ -171,7 +165,6 @@ const Import kImports[] = {redirected("open", own_open),
                            redirected("__realpath_chk", own_realpath_chk),
                            redirected("readlink", own_readlink),
                            redirected("readlinkat", own_readlinkat),
-                           redirected("gethostname", own_gethostname),
                            redirected("sched_getaffinity", own_sched_getaffinity),
                            redirected("sched_setaffinity", own_sched_setaffinity)};
 
@@ -182,7 +175,6 @@ std::string show_host(void* module, const std::string& root) {
   const auto real = std::filesystem::canonical(root, error);
   if (error) return root + ": " + error.message();
   sys_root = real.string();
-  std::ifstream(real / stands_for(kHostNameFile)) >> host_name;
   return redirect_imports(module, kImports, std::size(kImports));
 }
 

@@ -1,10 +1,10 @@
 // Shows a loaded libnccl another host than the machine it runs on: redirects that module's own
 // calls by its GOT slots. Files under /sys, NCCL's configuration files, the topology file of
-// virtual machines, kernel logs, the host's name and the CPUs that a thread may use are then the
+// virtual machines, kernel logs and the CPUs that a thread may use are then the
 // scenario's. No privileges, nothing outside that module is touched.
 //
-// What NCCL asks the processor itself (cpuid) can't be redirected; the topology file answers it
-// first.
+// The host's name is host_name.cc's. What NCCL asks the processor itself (cpuid) can't be
+// redirected; the topology file answers it first.
 #pragma once
 
 #include <string>
@@ -13,7 +13,6 @@ namespace softverbs {
 
 // Of the files outside /sys, those that NCCL finds changed, and where they are below the root.
 inline constexpr const char* kTopologyFile = "/var/run/nvidia-topologyd/virtualTopology.xml";
-inline constexpr const char* kHostNameFile = "/etc/hostname";
 inline std::string stands_for(const std::string& file) { return "nnd-host" + file; }
 
 // module: a dlopen handle. root: what materialize() wrote; it stands for "/sys". Returns an empty

@@ -39,7 +39,6 @@ Environment materialize(const Scenario& scenario, const std::string& host_name, 
   write_cpus(tree, *host);
   write_netdevs(tree, *host);
   tree.file("nnd-netlink.json", netlink_json(*host));
-  tree.file(stands_for(kHostNameFile), host->name);
   for (const auto& [path, content] : host->sysfs) {
     if (content)
       tree.file(path, *content);

@@ -1,0 +1,111 @@
+// What all subcommands have in common.
+#include <set>
+
+#include "cli/tool.h"
+#include "support/catch.h"
+
+using namespace nnd::cli_test;
+using nlohmann::json;
+
+namespace {
+
+std::size_t longest_line(const std::string& text) {
+  std::size_t longest = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = std::min(text.find('\n', at), text.size());
+    longest = std::max(longest, end - at);
+    at = end + 1;
+  }
+  return longest;
+}
+
+}  // namespace
+
+TEST_CASE("a misspelt subcommand, and the words that people try", "[manners]") {
+  const Outcome wrong = run_tool({"chek"});
+  CHECK(wrong.exit_code == 2);
+  CHECK(wrong.err.find("did you mean check?") != std::string::npos);
+  CHECK(run_tool({}).exit_code == 2);
+  for (const char* word : {"help", "--help", "-h", "-V", "--version"}) {
+    INFO(word);
+    const Outcome outcome = run_tool({word});
+    CHECK(outcome.exit_code == 0);
+    CHECK_FALSE(outcome.out.empty());
+  }
+}
+
+TEST_CASE("an error has one form in all subcommands", "[manners]") {
+  for (const char* command : {"check", "demo", "ping", "rehearse"}) {
+    INFO(command);
+    const Outcome outcome = run_tool({command, "--scenario", "front-end-bnd", "--json"});
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.exit_code == 2);
+    const json result = outcome.json();
+    CHECK(result["v"] == 1);
+    CHECK(result["command"] == command);
+    CHECK(result["ok"] == false);
+    CHECK(result["exit_code"] == 2);
+    CHECK(result["error"]["kind"] == "scenario");
+    CHECK(result["error"]["nearest"] == "front-end-bond");
+    const Outcome text = run_tool({command, "--scenario", "front-end-bnd"});
+    CHECK(text.exit_code == 2);
+    CHECK(text.out.empty());
+    CHECK(text.err.find("did you mean front-end-bond?") != std::string::npos);
+  }
+}
+
+TEST_CASE("the verdict comes first, and the page fits the screen", "[manners]") {
+  const Outcome wide = run_tool({"check", "--scenario", "front-end-bond"});
+  CHECK(wide.exit_code == 0);
+  CHECK(wide.out.starts_with("works, with warnings: node0: NCCL will use 4 HCA ports"));
+  CHECK(longest_line(wide.out) > 100);
+  for (const char* columns : {"60", "80", "100"}) {
+    INFO(columns);
+    const Outcome narrow =
+        run_tool({"check", "--scenario", "front-end-bond"}, {{"COLUMNS", columns}});
+    INFO(narrow.out);
+    CHECK(longest_line(narrow.out) <= std::stoul(columns));
+    for (const char* word : {"mlx5_bond_0", "::ffff:10.200.2.1", "DEV-BOND"})
+      CHECK(narrow.out.find(word) != std::string::npos);
+  }
+}
+
+TEST_CASE("colour by one rule", "[manners]") {
+  const auto coloured = [](const char* when, const Variables& variables) {
+    return run_tool({"check", "--scenario", "single-hca", "--color", when}, variables)
+               .out.find('\x1b') != std::string::npos;
+  };
+  CHECK(coloured("always", {{"NO_COLOR", "1"}}));
+  CHECK_FALSE(coloured("never", {{"TERM", "xterm"}}));
+  CHECK_FALSE(coloured("auto", {{"TERM", "xterm"}}));  // a pipe
+}
+
+TEST_CASE("a line for each port, for those who look at many nodes", "[manners]") {
+  const Outcome brief = run_tool({"check", "--scenario", "front-end-bond", "--brief"});
+  CHECK(brief.exit_code == 0);
+  CHECK(std::count(brief.out.begin(), brief.out.end(), '\n') == 5);
+  CHECK(brief.out.find("node0 mlx5_bond_0:1 taken") != std::string::npos);
+}
+
+TEST_CASE("an output that takes nothing is an error", "[manners]") {
+  const std::string command =
+      std::string(NND_TOOL) + " check --scenario single-hca >/dev/full 2>&1";
+  CHECK(WEXITSTATUS(std::system(command.c_str())) == 3);
+}
+
+TEST_CASE("every cause is explained", "[manners]") {
+  const json all = run_tool({"explain", "--json"}).json();
+  CHECK(all["causes"].size() > 90);
+  std::set<std::string> ids;
+  for (const auto& cause : all["causes"]) {
+    CHECK_FALSE(cause["remedy"].get<std::string>().empty());
+    ids.insert(cause["id"]);
+  }
+  CHECK(ids.contains("SUB-RAIL"));
+  const Outcome one = run_tool({"explain", "qp-110"});
+  CHECK(one.exit_code == 0);
+  CHECK(one.out.find("QP-110") != std::string::npos);
+  const json unknown = run_tool({"explain", "QP-11", "--json"}).json();
+  CHECK(unknown["exit_code"] == 2);
+  CHECK(unknown["error"]["nearest"] == "QP-110");
+}

@@ -1,0 +1,43 @@
+#include "cli/check/command.h"
+#include "cli/commands/options.h"
+#include "cli/common/scenario.h"
+#include "cli/common/version.h"
+
+namespace nnd::cli {
+
+namespace {
+
+std::string is_version(const std::string& text) {
+  return version_code(text) == 0 ? "\"" + text + "\" is no version like 2.28.9" : std::string();
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, int& exit_code) {
+  constexpr int kMostHcas = 1024;
+  const auto options = std::make_shared<CheckOptions>();
+  auto* const command = add_command(
+      app, "check", "What NCCL would do with this node's HCAs, and why, before any job runs",
+      exit_code, [options](const Calling&) { return check(*options); });
+  command->add_option("--policy", options->policy,
+                      "policy file; by default the one that a job would take");
+  command->add_option("--mode", options->mode, "observe, warn or enforce; by default a job's")
+      ->check(CLI::IsMember({"observe", "warn", "enforce"}));
+  command
+      ->add_option("--expect-hcas", options->expect_hcas, "exit code 1 where fewer HCAs are usable")
+      ->check(CLI::Range(0, kMostHcas));
+  command
+      ->add_option("--fail-on", options->fail_on,
+                   "exit code 1 also where something is refused (refuse), or warned of (warn)")
+      ->check(CLI::IsMember({"warn", "refuse"}));
+  command
+      ->add_option("--nccl", options->nccl,
+                   "the NCCL whose rules count, as 2.28.9; by default the newest known")
+      ->check(CLI::Validator(is_version, "VERSION"));
+  auto* const scenario = command->add_option("--scenario", options->scenario, kScenarioHelp);
+  command
+      ->add_option("--host", options->host, "which of the scenario's hosts; by default the first")
+      ->needs(scenario);
+}
+
+}  // namespace nnd::cli

@@ -1,0 +1,70 @@
+// nccl-net-diag, the tool.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <string_view>
+#include <vector>
+
+#include "cli/commands/options.h"
+#include "cli/common/exit_code.h"
+#include "config/nearest.h"
+#include "softcuda/job.h"
+
+namespace {
+
+namespace cli = nnd::cli;
+
+// The first word that is no option should be a subcommand.
+int no_such_command(const CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> names;
+  for (const auto* command : app.get_subcommands({})) names.push_back(command->get_name());
+  std::string wanted;
+  for (int i = argc - 1; i > 0; --i)
+    if (argv[i][0] != '-') wanted = argv[i];
+  if (wanted.empty()) {
+    std::fputs(app.help().c_str(), stderr);
+    return cli::kWrongCall;
+  }
+  const auto near = nnd::config::nearest(wanted, {names.begin(), names.end()});
+  std::fprintf(stderr, "nccl-net-diag: there is no subcommand \"%s\"; %s\n", wanted.c_str(),
+               near.empty() ? "--help shows them" : ("did you mean " + near + "?").c_str());
+  return cli::kWrongCall;
+}
+
+int run(int argc, char** argv) {
+  if (const auto status = softcuda::run_as_rank()) return *status;
+  CLI::App app("Tells why the network of a multi-node NCCL job is slow, stuck or dead.");
+  app.set_version_flag("-V,--version", NND_VERSION);
+  app.require_subcommand(1);
+  int exit_code = cli::kFine;
+  cli::add_check(app, exit_code);
+#ifdef NND_WHOLE_TOOL
+  cli::add_demo(app, exit_code);
+  cli::add_ping(app, exit_code);
+  cli::add_rehearse(app, exit_code);
+#endif
+  cli::add_explain(app, exit_code);
+  if (argc == 2 && std::string_view(argv[1]) == "help") {
+    std::fputs(app.help().c_str(), stdout);
+    return cli::kFine;
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (app.get_subcommands().empty() && error.get_exit_code() != 0)
+      return no_such_command(app, argc, argv);
+    return app.exit(error) == 0 ? cli::kFine : cli::kWrongCall;
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {  // no subcommand foresaw it: no memory, no directory
+    std::fprintf(stderr, "nccl-net-diag: %s\n", error.what());
+    return cli::kNotExamined;
+  }
+}

@@ -1,0 +1,24 @@
+// The command line: what can be asked of each subcommand. Nothing else knows CLI11.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "cli/common/answer.h"
+
+namespace nnd::cli {
+
+// Each adds its subcommand. Parsing it stores in `exit_code` what running it gave.
+void add_check(CLI::App& app, int& exit_code);
+void add_demo(CLI::App& app, int& exit_code);
+void add_explain(CLI::App& app, int& exit_code);
+void add_ping(CLI::App& app, int& exit_code);
+void add_rehearse(CLI::App& app, int& exit_code);
+
+// A subcommand with the options that all have. `run` is called when it was parsed.
+CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& what,
+                      int& exit_code, std::function<Answer(const Calling&)> run);
+
+}  // namespace nnd::cli

@@ -1,0 +1,82 @@
+#include "cli/common/answer.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "cli/common/call_error.h"
+#include "cli/common/exit_code.h"
+
+namespace nnd::cli {
+
+namespace {
+
+using nlohmann::json;
+
+void print_json(const Calling& calling, int exit_code, const std::string& verdict, json body) {
+  body["v"] = 1;
+  body["command"] = calling.command;
+  body["ok"] = exit_code == kFine;
+  body["exit_code"] = exit_code;
+  body["verdict"] = verdict;
+  fmt::print("{}\n", body.dump(2, ' ', false, json::error_handler_t::replace));
+}
+
+int fail(const Calling& calling, const CallError& error) {
+  if (calling.json)
+    print_json(calling, error.exit_code(), error.what(), {{"error", error.to_json()}});
+  else
+    fmt::print(stderr, "nccl-net-diag {}: {}\n", calling.command, error.what());
+  return error.exit_code();
+}
+
+void print_text(const Calling& calling, const Answer& answer) {
+  const Screen screen(calling);
+  const auto word = answer.exit_code == kFine && answer.warned
+                        ? screen.paint("works, with warnings", Colour::kYellow)
+                    : answer.exit_code == kFine   ? screen.paint("fine", Colour::kGreen)
+                    : answer.exit_code == kBroken ? screen.paint("not fine", Colour::kRed)
+                                                  : screen.paint("incomplete", Colour::kYellow);
+  fmt::print("{}\n", screen.wrap(word + ": " + answer.verdict, 2));
+  if (calling.brief) {
+    for (const auto& line : answer.brief ? answer.brief() : std::vector<std::string>())
+      fmt::print("{}\n", line);
+  } else if (answer.page) {
+    const auto page = answer.page(screen);
+    fmt::print("{}{}", page.empty() ? "" : "\n", page);
+  }
+}
+
+int show(const Calling& calling, const Answer& answer) {
+  if (answer.told) return answer.exit_code;
+  if (calling.json)
+    print_json(calling, answer.exit_code, answer.verdict, answer.body);
+  else
+    print_text(calling, answer);
+  return answer.exit_code;
+}
+
+int run(const Calling& calling, const std::function<Answer()>& body) {
+  try {
+    return show(calling, body());
+  } catch (const CallError& error) {
+    return fail(calling, error);
+  } catch (const std::exception& error) {
+    return fail(calling, CallError(kNotExamined, "failed", error.what()));
+  }
+}
+
+}  // namespace
+
+int answer(const Calling& calling, const std::function<Answer()>& body) {
+  const int code = run(calling, body);
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  fmt::print(stderr, "nccl-net-diag {}: standard output takes nothing: {}\n", calling.command,
+             std::strerror(errno != 0 ? errno : EIO));
+  return kNotExamined;
+}
+
+}  // namespace nnd::cli

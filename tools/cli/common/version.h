@@ -1,0 +1,11 @@
+// NCCL's versions as text and as numbers.
+#pragma once
+
+#include <string>
+
+namespace nnd::cli {
+
+// "2.28.9": 22809, as NCCL counts since 2.9. 0: no version.
+int version_code(const std::string& text);
+
+}  // namespace nnd::cli
