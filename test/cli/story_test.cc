@@ -1,0 +1,104 @@
+// One failure is told alike by all who tell it: the event log, its summary, NCCL's own output,
+// `demo`, `rehearse` and `ping`.
+#include <fstream>
+#include <set>
+
+#include "cli/tool.h"
+#include "support/catch.h"
+#include "support/event_log.h"
+
+using namespace nnd::cli_test;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kTwoHosts = R"(
+resolve_timeout_ms = 20
+[[host]]
+count = 2
+name = "node{h}"
+[[host.hca]]
+address = "10.200.0.{h+1}/24"
+)";
+const std::string kApart = R"(
+resolve_timeout_ms = 20
+[[host]]
+count = 2
+name = "node{h}"
+[[host.hca]]
+address = "10.{h}.0.1/24"
+)";
+
+struct Failure {
+  std::string cause, scenario;
+};
+
+// Gives up at the first errno, without NCCL's minute of retries.
+const std::string kNccl = "2.23.4";
+
+// The process that failed first names the cause; its peer, which NCCL tells by a closed socket,
+// says RC-6: look there.
+void check_logs(const fs::path& logs, const std::string& cause) {
+  std::set<std::string> failed, summed;
+  bool printed = false;
+  for (const auto& entry : fs::directory_iterator(logs)) {
+    if (entry.path().extension() == ".out") {
+      std::ifstream in(entry.path());
+      for (std::string line; std::getline(in, line);)
+        printed = printed || line.find("NCCL WARN NET/DIAG " + cause + ": ") != std::string::npos;
+      continue;
+    }
+    for (const auto& event : nnd::test::read_log(entry.path())) {
+      if (event["ev"] == "conn.fail" && event["sev"] == "error") failed.insert(event["cause"]);
+      if (event["ev"] == "summary")
+        for (const auto& one : event["failures"]) summed.insert(one["cause"]);
+    }
+  }
+  CHECK(printed);
+  CHECK(failed.contains(cause));
+  CHECK(summed == failed);
+  failed.erase("RC-6");
+  CHECK(failed == std::set<std::string>{cause});
+}
+
+json run_json(std::vector<std::string> arguments) {
+  arguments.emplace_back("--json");
+  const Outcome outcome = run_tool(arguments);
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.exit_code == 1);
+  return outcome.json();
+}
+
+}  // namespace
+
+TEST_CASE("one failure has one cause, whoever tells it", "[story]") {
+  const std::vector<Failure> failures = {
+      {"SUB-RAIL", kApart},
+      {"QP-22",
+       kTwoHosts + "[[fault]]\nkind = \"refuse-rtr\"\nhost = \"node1\"\nerrno = \"EINVAL\"\n"},
+      {"WC-12", kTwoHosts + "[[fault]]\nkind = \"fail-wr\"\nhost = \"node0\"\nnth = 3\nstatus = "
+                            "\"RETRY_EXC_ERR\"\n"},
+  };
+  for (const auto& [cause, text] : failures) {
+    INFO(cause);
+    const TemporaryDir dir;
+    const std::string scenario = dir.file("fabric.toml", text);
+    Tool demo({"demo", "--scenario", scenario, "--nccl", kNccl, "--json"});
+    const Outcome outcome = demo.wait();
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.exit_code == 1);
+    const json shown = outcome.json();
+    CHECK(shown["verdict"].get<std::string>().starts_with("The job failed. " + cause + ": "));
+    check_logs(shown["logs"].get<std::string>(), cause);
+
+    const json rehearsed =
+        run_json({"rehearse", "--scenario", scenario, "--nccl", kNccl, "--iterations", "1"});
+    CHECK(rehearsed["verdict"].get<std::string>().find(". " + cause + ": ") != std::string::npos);
+
+    const json pinged = run_json(
+        {"ping", "--scenario", scenario, "--nccl", kNccl, "--duration", "0.02", "--sizes", "64K"});
+    REQUIRE(pinged["pairs"].size() == 1);
+    CHECK(pinged["pairs"][0]["cause"] == cause);
+  }
+}
