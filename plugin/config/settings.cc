@@ -145,7 +145,7 @@ const Row kRows[] = {
      take_text<&Settings::verbs_lib>},
     {{"NCCL_NET_DIAG_SYSFS", "/sys", "root of the sysfs that facts are read from"},
      take_text<&Settings::sysfs>},
-    {{"NCCL_NET_DIAG_TOKEN", "", "the tool's: what both sides of nccl-net-diag ping know"},
+    {{"NCCL_NET_DIAG_TOKEN", "", "the tool's: what all sides of a ping or a rehearse know"},
      take_nothing},
 };
 

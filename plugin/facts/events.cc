@@ -21,7 +21,7 @@ constexpr std::size_t kMaxGids = 16;
 constexpr std::size_t kMaxVariables = 64;
 constexpr std::size_t kMaxValue = 200;
 
-void add_text(Event& event, std::string_view key, std::string_view value) {
+void add_text(Event& event, record::Key key, std::string_view value) {
   if (!value.empty()) event.add(key, value);
 }
 

@@ -127,7 +127,7 @@ bool first_time(const std::string& key) {
 // How the kernel would send to the peer, as far as it was looked at.
 void add_route(record::Event& event, const facts::SubnetVerdict& subnet) {
   if (subnet.local.empty()) return;
-  const auto add = [&event](const char* key, const std::string& value) {
+  const auto add = [&event](record::Key key, const std::string& value) {
     if (!value.empty()) event.add(key, value);
   };
   event.object("route").add("reach", facts::reach_text(subnet.reach));

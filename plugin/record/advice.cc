@@ -69,7 +69,7 @@ void add_causes(Pack& fields) {
   fields.open("causes", false);
   for (const CauseCount& slot : g_causes)
     if (slot.named.load(std::memory_order_acquire))
-      fields.add_unsigned(slot.name, slot.count.load(std::memory_order_relaxed));
+      fields.add_unsigned(std::string_view(slot.name), slot.count.load(std::memory_order_relaxed));
   fields.end();
   fields.add_unsigned("advice_held_back", g_held_back.load(std::memory_order_relaxed));
 }

@@ -13,57 +13,57 @@ namespace nnd::record {
 namespace {
 
 // What tells one device or peer from another; addresses would make each connection a new subject.
-constexpr std::string_view kSubjectKeys[] = {"name", "port", "host", "proc"};
+constexpr Key kSubjectKeys[] = {"name", "port", "host", "proc"};
 
 }  // namespace
 
 Event::Event(EventId id, Severity severity)
     : id_(id), severity_(severity), enabled_(wanted(id, severity)) {}
 
-void Event::note_subject(std::string_view key, std::string_view value) {
+void Event::note_subject(Key key, std::string_view value) {
   if (std::find(std::begin(kSubjectKeys), std::end(kSubjectKeys), key) == std::end(kSubjectKeys))
     return;
   for (const char c : value) subject_ = (subject_ ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
 }
 
-Event& Event::add(std::string_view key, std::string_view value) {
+Event& Event::add(Key key, std::string_view value) {
   if (!enabled_) return *this;
   if (in_subject_) note_subject(key, value);
   pack_.add(key, value);
   return *this;
 }
 
-Event& Event::add(std::string_view key, bool value) {
+Event& Event::add(Key key, bool value) {
   if (enabled_) pack_.add(key, value);
   return *this;
 }
 
-Event& Event::add(std::string_view key, double value) {
+Event& Event::add(Key key, double value) {
   if (enabled_) pack_.add(key, value);
   return *this;
 }
 
-Event& Event::add_signed(std::string_view key, std::int64_t value) {
+Event& Event::add_signed(Key key, std::int64_t value) {
   if (value >= 0) return add_unsigned(key, static_cast<std::uint64_t>(value));
   if (enabled_) pack_.add_signed(key, value);
   return *this;
 }
 
-Event& Event::add_unsigned(std::string_view key, std::uint64_t value) {
+Event& Event::add_unsigned(Key key, std::uint64_t value) {
   if (!enabled_) return *this;
   if (in_subject_) note_subject(key, {reinterpret_cast<const char*>(&value), sizeof(value)});
   pack_.add_unsigned(key, value);
   return *this;
 }
 
-Event& Event::hex(std::string_view key, std::uint64_t value) {
+Event& Event::hex(Key key, std::uint64_t value) {
   if (!enabled_) return *this;
   if (in_subject_) note_subject(key, {reinterpret_cast<const char*>(&value), sizeof(value)});
   pack_.hex(key, value);
   return *this;
 }
 
-Event& Event::object(std::string_view key) {
+Event& Event::object(Key key) {
   if (!enabled_) return *this;
   in_subject_ =
       severity_ != Severity::kInfo && pack_.depth() == 1 && (key == "dev" || key == "peer");
@@ -71,7 +71,7 @@ Event& Event::object(std::string_view key) {
   return *this;
 }
 
-Event& Event::array(std::string_view key) {
+Event& Event::array(Key key) {
   if (enabled_) pack_.open(key, true);
   return *this;
 }

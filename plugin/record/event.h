@@ -29,21 +29,21 @@ class Event {
   explicit Event(EventId id, Severity severity = Severity::kInfo);
 
   // A key may be given once per object. Inside an array use push().
-  Event& add(std::string_view key, std::string_view value);
-  Event& add(std::string_view key, const char* value) { return add(key, std::string_view(value)); }
-  Event& add(std::string_view key, bool value);
-  Event& add(std::string_view key, double value);
+  Event& add(Key key, std::string_view value);
+  Event& add(Key key, const char* value) { return add(key, std::string_view(value)); }
+  Event& add(Key key, bool value);
+  Event& add(Key key, double value);
   template <std::integral T>
-  Event& add(std::string_view key, T value) {
+  Event& add(Key key, T value) {
     if constexpr (std::is_signed_v<T>)
       return add_signed(key, value);
     else
       return add_unsigned(key, value);
   }
-  Event& hex(std::string_view key, std::uint64_t value);  // as a string "0x..."
+  Event& hex(Key key, std::uint64_t value);  // as a string "0x..."
 
-  Event& object(std::string_view key);
-  Event& array(std::string_view key);
+  Event& object(Key key);
+  Event& array(Key key);
   Event& push(std::string_view value);
   Event& push_object();
   Event& end();  // closes the innermost object or array
@@ -66,9 +66,9 @@ class Event {
   Event& operator=(const Event&) = delete;
 
  private:
-  Event& add_signed(std::string_view key, std::int64_t value);
-  Event& add_unsigned(std::string_view key, std::uint64_t value);
-  void note_subject(std::string_view key, std::string_view value);
+  Event& add_signed(Key key, std::int64_t value);
+  Event& add_unsigned(Key key, std::uint64_t value);
+  void note_subject(Key key, std::string_view value);
 
   EventId id_;
   Severity severity_;

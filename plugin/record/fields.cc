@@ -4,7 +4,7 @@ namespace nnd::record {
 
 namespace {
 
-void add_text(Event& event, std::string_view key, std::string_view text) {
+void add_text(Event& event, Key key, std::string_view text) {
   if (!text.empty()) event.add(key, text);
 }
 

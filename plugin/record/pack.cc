@@ -1,10 +1,10 @@
 #include "record/pack.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
 namespace nnd::record {
@@ -15,6 +15,8 @@ constexpr std::string_view kCutMark = "\xE2\x80\xA6";  // an ellipsis: "there wa
 constexpr std::size_t kTail = 8;                       // kept free for "cut": true
 constexpr std::size_t kStringHead = 5;
 constexpr std::size_t kLevelHead = 3;
+constexpr std::size_t kLongestKey = 255;
+static_assert(Pack::kLargest - kTail <= 0xFFFF, "a level's count can't overflow");
 constexpr std::size_t kShort = 32;  // a text below has a head of one byte
 
 // Below kShort bytes, as nearly every key and most values are: a call would take longer.
@@ -120,63 +122,77 @@ inline std::string_view Pack::fitting(std::string_view value, bool* cut) {
   return value.substr(0, keep);
 }
 
-// Begins an item of the innermost level: counts it and writes its key (none in an array). Where its
-// value goes; null: it is left out.
-[[gnu::always_inline]] inline char* Pack::item(std::string_view key, std::size_t value_bytes) {
-  if (unheard_ > 0) return nullptr;
+// An item of the innermost level: counts it, writes its key (none in an array) and has its value
+// written: write(to) gets room for so many bytes, and returns what comes behind them. Nearly all
+// are under a short key; what calls nothing saves no registers.
+template <class Write>
+[[gnu::always_inline]] inline void Pack::item(Key key, std::size_t value_bytes, Write write) {
   Level& level = levels_[depth_ - 1];
-  if (level.array != key.empty() || level.count == std::numeric_limits<std::uint16_t>::max() ||
-      key.size() > 255) {
+  if (unheard_ > 0 || level.array || !key.is_short() ||
+      size_ + Key::kBytes + value_bytes + kTail > capacity_) [[unlikely]]
+    return unusual_item(key, value_bytes, write);
+  ++level.count;
+  written_to(write(key.put_short(data_ + size_)));
+}
+
+template <class Write>
+[[gnu::noinline]] void Pack::unusual_item(Key key, std::size_t value_bytes, Write write) {
+  if (unheard_ > 0) return;
+  Level& level = levels_[depth_ - 1];
+  const std::size_t bytes = std::max(kStringHead + key.size(), Key::kBytes) + value_bytes;
+  if (level.array != key.empty() || key.size() > kLongestKey ||
+      (size_ + bytes + kTail > capacity_ && !reserve(bytes))) {
     cut_ = true;
-    return nullptr;
-  }
-  const std::size_t bytes = kStringHead + key.size() + value_bytes;
-  if (size_ + bytes + kTail > capacity_ && !reserve(bytes)) [[unlikely]] {
-    cut_ = true;
-    return nullptr;
+    return;
   }
   ++level.count;
-  char* const to = data_ + size_;
-  return key.empty() ? to : put_text(to, key);
+  char* to = data_ + size_;
+  if (key.is_short())
+    to = key.put_short(to);
+  else if (!level.array)
+    to = put_text(to, key.text());
+  written_to(write(to));
 }
 
-void Pack::add(std::string_view key, std::string_view value) {
+void Pack::add(Key key, std::string_view value) {
   bool cut = false;
   const std::string_view kept = fitting(value, &cut);
-  char* to = item(key, kStringHead + kept.size() + kCutMark.size());
-  if (to == nullptr) return;
-  if (!cut) return written_to(put_text(to, kept));
+  if (!cut) [[likely]]
+    return item(key, kStringHead + kept.size(), [kept](char* to) { return put_text(to, kept); });
   cut_ = true;
-  to = put_text_head(to, kept.size() + kCutMark.size());
-  std::memcpy(to, kept.data(), kept.size());
-  std::memcpy(to + kept.size(), kCutMark.data(), kCutMark.size());
-  written_to(to + kept.size() + kCutMark.size());
+  item(key, kStringHead + kept.size() + kCutMark.size(), [kept](char* to) {
+    to = put_text_head(to, kept.size() + kCutMark.size());
+    std::memcpy(to, kept.data(), kept.size());
+    std::memcpy(to + kept.size(), kCutMark.data(), kCutMark.size());
+    return to + kept.size() + kCutMark.size();
+  });
 }
 
-void Pack::push(std::string_view value) { add({}, value); }
+void Pack::push(std::string_view value) { add("", value); }
 
-void Pack::add(std::string_view key, bool value) {
-  if (char* const to = item(key, 1)) written_to(put_byte(to, value ? 0xC3 : 0xC2));
+void Pack::add(Key key, bool value) {
+  item(key, 1, [value](char* to) { return put_byte(to, value ? 0xC3 : 0xC2); });
 }
 
-void Pack::add(std::string_view key, double value) {
-  if (char* const to = item(key, 9))
-    written_to(put_big_endian(put_byte(to, 0xCB), std::bit_cast<std::uint64_t>(value)));
+void Pack::add(Key key, double value) {
+  item(key, 9, [value](char* to) {
+    return put_big_endian(put_byte(to, 0xCB), std::bit_cast<std::uint64_t>(value));
+  });
 }
 
-void Pack::add_signed(std::string_view key, std::int64_t value) {
+void Pack::add_signed(Key key, std::int64_t value) {
   if (value >= 0) return add_unsigned(key, static_cast<std::uint64_t>(value));
-  char* const to = item(key, 9);
-  if (to == nullptr) return;
-  if (value >= -32) return written_to(put_byte(to, static_cast<unsigned>(value) & 0xFF));
-  written_to(put_big_endian(put_byte(to, 0xD3), static_cast<std::uint64_t>(value)));
+  item(key, 9, [value](char* to) {
+    if (value >= -32) return put_byte(to, static_cast<unsigned>(value) & 0xFF);
+    return put_big_endian(put_byte(to, 0xD3), static_cast<std::uint64_t>(value));
+  });
 }
 
-void Pack::add_unsigned(std::string_view key, std::uint64_t value) {
-  if (char* const to = item(key, 9)) written_to(put_unsigned(to, value));
+void Pack::add_unsigned(Key key, std::uint64_t value) {
+  item(key, 9, [value](char* to) { return put_unsigned(to, value); });
 }
 
-void Pack::hex(std::string_view key, std::uint64_t value) {
+void Pack::hex(Key key, std::uint64_t value) {
   char text[2 + 16];
   int at = static_cast<int>(sizeof(text));
   do {
@@ -194,14 +210,16 @@ char* Pack::open_level(char* to, bool array) {
   return put_big_endian(to, std::uint16_t{0});
 }
 
-void Pack::open(std::string_view key, bool array) {
-  if (depth_ < kDeepest)
-    if (char* const to = item(key, kLevelHead)) return written_to(open_level(to, array));
+void Pack::open(Key key, bool array) {
+  const int depth = depth_;
+  if (depth < kDeepest)
+    item(key, kLevelHead, [this, array](char* to) { return open_level(to, array); });
+  if (depth_ > depth) return;
   cut_ = true;
   ++unheard_;
 }
 
-void Pack::push_object() { open({}, false); }
+void Pack::push_object() { open("", false); }
 
 void Pack::end() {
   if (unheard_ > 0) {

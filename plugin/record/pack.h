@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "record/key.h"
+
 namespace nnd::record {
 
 class Pack {
@@ -21,15 +23,15 @@ class Pack {
   Pack(const Pack&) = delete;
   Pack& operator=(const Pack&) = delete;
 
-  void add(std::string_view key, std::string_view value);
+  void add(Key key, std::string_view value);
   // A literal would otherwise become a bool.
-  void add(std::string_view key, const char* value) { add(key, std::string_view(value)); }
-  void add(std::string_view key, bool value);
-  void add(std::string_view key, double value);
-  void add_signed(std::string_view key, std::int64_t value);
-  void add_unsigned(std::string_view key, std::uint64_t value);
-  void hex(std::string_view key, std::uint64_t value);
-  void open(std::string_view key, bool array);
+  void add(Key key, const char* value) { add(key, std::string_view(value)); }
+  void add(Key key, bool value);
+  void add(Key key, double value);
+  void add_signed(Key key, std::int64_t value);
+  void add_unsigned(Key key, std::uint64_t value);
+  void hex(Key key, std::uint64_t value);
+  void open(Key key, bool array);
   void push(std::string_view value);
   void push_object();
   void end();
@@ -48,7 +50,10 @@ class Pack {
   };
 
   bool reserve(std::size_t bytes);
-  char* item(std::string_view key, std::size_t value_bytes);
+  template <class Write>
+  void item(Key key, std::size_t value_bytes, Write write);
+  template <class Write>
+  void unusual_item(Key key, std::size_t value_bytes, Write write);
   void written_to(const char* end) { size_ = static_cast<std::size_t>(end - data_); }
   char* open_level(char* to, bool array);
   std::string_view fitting(std::string_view value, bool* cut);

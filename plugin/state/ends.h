@@ -25,7 +25,6 @@ struct Ends {
   std::uint32_t mtu = 0;        // active, in bytes
   std::int32_t speed_mbps = -1;
   std::int32_t numa = -1;
-  std::int32_t unused = 0;
 };
 
 // One QP.
@@ -55,7 +54,6 @@ struct Labels {
   std::int32_t rank = -1;
   std::int32_t peer_rank = -1;
   std::int32_t channel = -1;
-  std::int32_t unused = 0;
   FixedText<64> peer_host;
 };
 

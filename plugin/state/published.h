@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -12,12 +13,14 @@ namespace nnd::state {
 
 template <class T>
 class Published {
-  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % 8 == 0);
-  using Words = std::array<std::uint64_t, sizeof(T) / 8>;
+  static_assert(std::is_trivially_copyable_v<T>);
+  static constexpr std::size_t kWords = (sizeof(T) + 7) / 8;
+  using Words = std::array<std::uint64_t, kWords>;
 
  public:
   void set(const T& value) noexcept {
     Words words;
+    words.back() = 0;  // the value may end inside it
     std::memcpy(words.data(), &value, sizeof(T));
     const std::uint32_t version = version_.load(std::memory_order_relaxed);
     version_.store(version + 1, std::memory_order_relaxed);
@@ -43,7 +46,7 @@ class Published {
 
  private:
   std::atomic<std::uint32_t> version_{0};
-  std::array<std::atomic<std::uint64_t>, sizeof(T) / 8> words_{};
+  std::array<std::atomic<std::uint64_t>, kWords> words_{};
 };
 
 }  // namespace nnd::state

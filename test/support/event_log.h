@@ -40,4 +40,13 @@ inline std::vector<nlohmann::json> read_logs(const std::filesystem::path& dir) {
   return out;
 }
 
+// Of these, those with this name.
+inline std::vector<nlohmann::json> only(const std::vector<nlohmann::json>& events,
+                                        const std::string& name) {
+  std::vector<nlohmann::json> found;
+  for (const nlohmann::json& event : events)
+    if (event.at("ev") == name) found.push_back(event);
+  return found;
+}
+
 }  // namespace nnd::test

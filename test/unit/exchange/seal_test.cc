@@ -76,8 +76,12 @@ TEST_CASE("the token is in no line") {
   const auto challenge = listener.take(without_end(hello));
   const auto proof = caller.take(without_end(challenge));
   const auto answer = listener.take(without_end(proof));
-  for (const auto& line : {hello, challenge, proof, answer})
+  caller.take(without_end(answer));
+  REQUIRE(caller.done());
+  for (const auto& line : {hello, challenge, proof, answer}) {
+    CHECK_FALSE(line.empty());
     CHECK(line.find(kToken) == std::string::npos);
+  }
 }
 
 TEST_CASE("lines of an earlier connection are worth nothing") {

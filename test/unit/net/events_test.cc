@@ -1,18 +1,11 @@
 // The events of a connection's life, as they get into the log.
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "as_nccl.h"
 #include "context/raw_clock.h"
-#include "record/recorder.h"
-#include "support/temp_dir.h"
+#include "support/recorded.h"
 
 using fake::AsNccl;
 using fake::Result;
@@ -21,35 +14,24 @@ using Json = nlohmann::json;
 
 namespace {
 
-// Runs f in a process of its own with the recorder on, and returns the log.
-std::vector<Json> log_of(const std::function<void()>& f) {
-  const nnd::test::TempDir directory;
-  const std::string file = directory / "log.jsonl";
-  const pid_t child = fork();
-  if (child == 0) {
-    nnd::config::Settings settings;
-    settings.file = file;
-    settings.events = "*";
-    nnd::record::start(settings);
+template <class F>
+std::vector<Json> log_of(F f) {
+  return nnd::test::recorded([&] {
     nnd::context::raw_clock::calibrate();
     nnd::net::watch_requests();
-    f();
-    nnd::record::stop();
-    _exit(0);
-  }
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  std::vector<Json> lines;
-  std::ifstream in(file);
-  for (std::string line; std::getline(in, line);) lines.push_back(Json::parse(line));
-  REQUIRE(status == 0);
-  return lines;
+    return f();
+  });
 }
 
+// The only one of this name; null: there is none.
 const Json* find(const std::vector<Json>& log, const char* event) {
-  for (const Json& line : log)
-    if (line["ev"] == event) return &line;
-  return nullptr;
+  const Json* found = nullptr;
+  for (const Json& line : log) {
+    if (line.at("ev") != event) continue;
+    REQUIRE(found == nullptr);
+    found = &line;
+  }
+  return found;
 }
 
 const Json& the(const std::vector<Json>& log, const char* event) {
@@ -107,11 +89,13 @@ TEST_CASE("a connection's life is told") {
     n.net.finalize(n.ctx);
   });
 
-  CHECK(the(log, "comm.init")["comm"] == "0xc0");
-  std::size_t devices = 0;
-  for (const Json& line : log) devices += line["ev"] == "net.device" ? 1 : 0;
-  CHECK(devices == 1);
-  CHECK(the(log, "net.device")["dev"]["pci"] == "0000:00:01.0");
+  std::vector<std::string> told;
+  for (const Json& line : log) told.push_back(line.at("ev"));
+  CHECK(told == std::vector<std::string>{"comm.init", "net.device", "conn.listen", "conn.open",
+                                         "conn.ready", "req.post", "req.done", "req.post",
+                                         "conn.close", "comm.finalize", "summary"});
+  CHECK(the(log, "comm.init").at("comm") == "0xc0");
+  CHECK(the(log, "net.device").at("dev").at("pci") == "0000:00:01.0");
 
   // Nobody has told whose connection it is.
   CHECK_FALSE(the(log, "conn.ready").contains("rank"));
@@ -120,24 +104,28 @@ TEST_CASE("a connection's life is told") {
   const Json& open = the(log, "conn.open");
   const Json& ready = the(log, "conn.ready");
   const Json& close = the(log, "conn.close");
-  CHECK(listen["trailer"] == true);
-  CHECK(open["dir"] == "send");
-  CHECK(open["comm"] == "0xc0");
-  CHECK(open["dev"]["name"] == "fake0");
-  CHECK(open["link"] == listen["link"]);
-  CHECK(open["peer"]["gid"] == "fd00::");
-  CHECK(ready["conn"] == open["conn"]);
-  CHECK(ready["polls"] == 3);
-  CHECK(close["conn"] == open["conn"]);
-  CHECK(close["started"] == 2);
-  CHECK(close["completed"] == 1);
-  CHECK(close["in_flight"] == 1);
-  CHECK(close["oldest_us"] > 0);
-  CHECK(close["bytes"] == 100);
-  CHECK(close["latency_ns"].size() == 1);
-  CHECK(the(log, "req.post")["bytes"] == 100);
-  CHECK(the(log, "req.done")["kind"] == "send");
-  CHECK(the(log, "comm.finalize")["open_connections"] == 0);
+  CHECK(listen.at("trailer") == true);
+  CHECK(open.at("dir") == "send");
+  CHECK(open.at("comm") == "0xc0");
+  CHECK(open.at("dev").at("name") == "fake0");
+  CHECK(open.at("link") == listen.at("link"));
+  CHECK(open.at("peer").at("gid") == "fd00::");
+  CHECK(ready.at("conn") == open.at("conn"));
+  CHECK(ready.at("polls") == 3);
+  CHECK(close.at("conn") == open.at("conn"));
+  CHECK(close.at("started") == 2);
+  CHECK(close.at("completed") == 1);
+  CHECK(close.at("in_flight") == 1);
+  CHECK(close.at("oldest_us") > 0);
+  CHECK(close.at("bytes") == 100);
+  CHECK(close.at("latency_ns").size() == 1);
+  const std::vector<Json> posts = nnd::test::only(log, "req.post");
+  REQUIRE(posts.size() == 2);
+  CHECK(posts[0].at("bytes") == 100);
+  CHECK(posts[0].at("conn") == open.at("conn"));
+  CHECK(the(log, "req.done").at("kind") == "send");
+  CHECK(the(log, "req.done").at("conn") == open.at("conn"));
+  CHECK(the(log, "comm.finalize").at("open_connections") == 0);
 }
 
 TEST_CASE("conn.ready and conn.close tell the whole of a connection") {
@@ -193,15 +181,15 @@ TEST_CASE("conn.ready and conn.close tell the whole of a connection") {
   });
   for (const char* name : {"conn.ready", "conn.close"}) {
     const Json& event = the(log, name);
-    CHECK(event["rank"] == 3);
-    CHECK(event["channel"] == 2);
-    CHECK(event["dev"] == Json::parse(R"({"index":0,"name":"mlx5_0","port":1,"numa":1,
+    CHECK(event.at("rank") == 3);
+    CHECK(event.at("channel") == 2);
+    CHECK(event.at("dev") == Json::parse(R"({"index":0,"name":"mlx5_0","port":1,"numa":1,
       "link_layer":"Ethernet","mtu":4096,"gid_index":3,"gid":"fd00::","subnet":"10.0.1.0/24",
       "netdev":"ens1np0"})"));
-    CHECK(event["peer"] ==
+    CHECK(event.at("peer") ==
           Json::parse(R"({"rank":7,"host":"node7","gid":"fe00::","subnet":"10.0.2.0/24"})"));
-    CHECK(event["qp_count"] == 1);
-    CHECK(event["qps"] == Json::parse(R"([{"num":17,"remote_num":18,"path_mtu":4096,"sl":3,
+    CHECK(event.at("qp_count") == 1);
+    CHECK(event.at("qps") == Json::parse(R"([{"num":17,"remote_num":18,"path_mtu":4096,"sl":3,
       "traffic_class":106,"timeout":20,"retry_cnt":7,"rnr_retry":7,"attempts":2,"init_us":0,
       "rtr_us":1026,"rts_us":0}])"));
   }
@@ -210,13 +198,13 @@ TEST_CASE("conn.ready and conn.close tell the whole of a connection") {
 TEST_CASE("a failed connect tells the verb that failed") {
   const auto log = log_of_failed_connect("ibv_modify_qp", 110);
   const Json& fail = the(log, "conn.fail");
-  CHECK(fail["rc"] == 2);
-  CHECK(fail["stage"] == "connect");
-  CHECK(fail["polls"] == 1);
-  CHECK(fail["verb"] == "ibv_modify_qp");
-  CHECK(fail["errno"] == 110);
-  CHECK(fail["cause"] == "QP-110");
-  CHECK(fail["sev"] == "error");
+  CHECK(fail.at("rc") == 2);
+  CHECK(fail.at("stage") == "connect");
+  CHECK(fail.at("polls") == 1);
+  CHECK(fail.at("verb") == "ibv_modify_qp");
+  CHECK(fail.at("errno") == 110);
+  CHECK(fail.at("cause") == "QP-110");
+  CHECK(fail.at("sev") == "error");
   CHECK(find(log, "conn.ready") == nullptr);
 }
 
@@ -233,7 +221,7 @@ TEST_CASE("a failure has the catalogue's cause, or only what is known of it") {
                Row{"ibv_reg_mr_iova2", 22, "MR-22"}, Row{"ibv_alloc_pd", 12, "VERBS-ERRNO"},
                Row{"ibv_query_gid", 5, "VERBS-ERRNO"}, Row{nullptr, 0, "RC-2"});
   CAPTURE(row.verb, row.error);
-  CHECK(the(log_of_failed_connect(row.verb, row.error), "conn.fail")["cause"] == row.cause);
+  CHECK(the(log_of_failed_connect(row.verb, row.error), "conn.fail").at("cause") == row.cause);
 }
 
 TEST_CASE("a connect that fails without a reason, between two link layers") {
@@ -261,7 +249,7 @@ TEST_CASE("a connect that fails without a reason, between two link layers") {
       n.connect(0, handle, &send);
       n.net.closeListen(listener);
     });
-    return the(log, "conn.fail")["cause"].get<std::string>();
+    return the(log, "conn.fail").at("cause").get<std::string>();
   };
   CHECK(cause(1, 2) == "DEV-MIXLL");
   CHECK(cause(2, 1) == "DEV-MIXLL");
@@ -283,14 +271,15 @@ TEST_CASE("a failed test has the status of its own connection's completion as it
       nnd::state::failed_completion() = {of_conn == 0 ? own->about.id : of_conn, 12, {0xfd}};
       int done = 0;
       n.net.test(request, &done, nullptr);
+      const bool used_up = nnd::state::failed_completion().conn == 0;
       n.net.closeRecv(recv);
+      return used_up;
     });
     CHECK(the(log, "conn.fail").contains("peer") == (of_conn == 0));
-    return the(log, "conn.fail")["cause"].get<std::string>();
+    return the(log, "conn.fail").at("cause").get<std::string>();
   };
   CHECK(cause(0) == "WC-12");
   CHECK(cause(0xffff) == "RC-6");
-  CHECK(nnd::state::failed_completion().conn == 0);
 }
 
 TEST_CASE("a failed registration is a warning, once per connection, and hides no later failure") {
@@ -310,8 +299,8 @@ TEST_CASE("a failed registration is a warning, once per connection, and hides no
   });
   std::vector<std::string> told;
   for (const Json& line : log)
-    if (line["ev"] == "conn.fail")
-      told.push_back(line["stage"].get<std::string>() + " " + line["sev"].get<std::string>());
+    if (line.at("ev") == "conn.fail")
+      told.push_back(line.at("stage").get<std::string>() + " " + line.at("sev").get<std::string>());
   CHECK(told == std::vector<std::string>{"regMr warn", "irecv error"});
 }
 
@@ -331,10 +320,10 @@ TEST_CASE("what NCCL gives up is told once") {
   });
   std::vector<std::string> stages;
   for (const Json& line : log) {
-    if (line["ev"] != "conn.fail") continue;
-    CHECK(line["abandoned"] == true);
-    CHECK(line["cause"] == "HANG-CONNECT");
-    stages.push_back(line["stage"]);
+    if (line.at("ev") != "conn.fail") continue;
+    CHECK(line.at("abandoned") == true);
+    CHECK(line.at("cause") == "HANG-CONNECT");
+    stages.push_back(line.at("stage"));
   }
   CHECK(stages == std::vector<std::string>{"accept", "connect"});
 }

@@ -40,18 +40,30 @@ TEST_CASE("advice: one line of NCCL's logger per cause and device, the rest is c
   Event(EventId::kConnOpen).diagnose({Cause::kDevBond, "an info is no advice", ""}).emit();
   Event(EventId::kConnFail, Severity::kWarn).emit();
   stop();
-  REQUIRE(told.lines().size() == 4);
-  CHECK(told.lines()[0] == "3/17 NET/DIAG WC-12: Saw it. Do this.");
-  CHECK(told.lines()[1] == "3/17 NET/DIAG WC-12: It ended with a dot. Do this.");
-  CHECK(told.lines()[3] == "3/17 NET/DIAG HANG-CONNECT: 100% stuck %s");
+  CHECK(told.lines() == std::vector<std::string>{
+                            "3/17 NET/DIAG WC-12: Saw it. Do this.",
+                            "3/17 NET/DIAG WC-12: It ended with a dot. Do this.",
+                            "3/17 NET/DIAG WC-12: Saw it. Do this.",
+                            "3/17 NET/DIAG HANG-CONNECT: 100% stuck %s",
+                        });
   const auto lines = read_log(dir / "log.jsonl");
+  REQUIRE(lines.size() == 12 + 3 + 1);
   const Json& summary = lines.back();
-  CHECK(summary["causes"] == Json::parse(R"({"WC-12":12,"HANG-CONNECT":1})"));
-  CHECK(summary["advice_held_back"] == 9);
-  CHECK(lines[0]["cause"] == "WC-12");
-  CHECK(lines[0]["msg"] == "Saw it");
-  CHECK(lines[0]["fix"] == "Do this.");
-  CHECK_FALSE(lines[0].contains("failure"));
+  CHECK(summary.at("ev") == "summary");
+  CHECK(summary.at("causes") == Json::parse(R"({"WC-12":12,"HANG-CONNECT":1})"));
+  CHECK(summary.at("advice_held_back") == 9);
+  for (std::size_t i = 0; i < 12; ++i) {
+    CHECK(lines[i].at("ev") == "wc.error");
+    CHECK(lines[i].at("sev") == "error");
+    CHECK(lines[i].at("cause") == "WC-12");
+    CHECK(lines[i].at("msg") == (i == 10 ? "It ended with a dot." : "Saw it"));
+    CHECK(lines[i].at("fix") == "Do this.");
+    CHECK_FALSE(lines[i].contains("failure"));
+  }
+  CHECK(lines[12].at("cause") == "HANG-CONNECT");
+  CHECK(lines[13].at("sev") == "info");
+  CHECK(lines[13].at("cause") == "DEV-BOND");
+  CHECK_FALSE(lines[14].contains("cause"));
 }
 
 TEST_CASE("the events of a failure have its number, and the summary lists it") {
@@ -70,21 +82,20 @@ TEST_CASE("the events of a failure have its number, and the summary lists it") {
   stop();
   CHECK(told.lines().size() == 1);  // once, and the last goes there otherwise
   const auto lines = read_log(dir / "log.jsonl");
-  for (const int i : {0, 2, 3, 4}) {
-    const Json& line = lines[static_cast<std::size_t>(i)];
-    CHECK(line["failure"] == suspicion.number);
-    CHECK(line["cause"] == "SUB-RAIL");
+  REQUIRE(lines.size() == 6);
+  CHECK(suspicion.number != unheeded.number);
+  for (std::size_t i = 0; i < 5; ++i) {
+    CHECK(lines[i].at("failure") == (i == 1 ? unheeded.number : suspicion.number));
+    CHECK(lines[i].at("cause") == "SUB-RAIL");
   }
   const Json& summary = lines.back();
-  REQUIRE(summary["failures"].size() == 1);
-  CHECK(summary["failures_total"] == 1);
-  const Json& listed = summary["failures"][0];
-  CHECK(listed["failure"] == suspicion.number);
-  CHECK(listed["cause"] == "SUB-RAIL");
-  CHECK(listed["events"] == 4);
-  CHECK(listed["conn"] == 7);
-  CHECK(listed["device"] == "mlx5_1:1");
-  CHECK(listed["peer"] == "10.0.4.9");
+  CHECK(summary.at("failures_total") == 1);
+  CHECK(summary.at("failures") == Json::array({{{"failure", suspicion.number},
+                                                {"cause", "SUB-RAIL"},
+                                                {"events", 4},
+                                                {"conn", 7},
+                                                {"device", "mlx5_1:1"},
+                                                {"peer", "10.0.4.9"}}}));
   nnd::state::forget_failures();
 }
 

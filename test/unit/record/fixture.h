@@ -21,6 +21,7 @@
 #include "log/box.h"
 #include "record/event.h"
 #include "record/recorder.h"
+#include "support/event_log.h"
 #include "support/sanitizers.h"
 #include "support/temp_dir.h"
 
@@ -33,6 +34,8 @@ using log::read_box;
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
+using test::only;
+using test::read_log;
 using test::TempDir;
 
 inline config::Settings log_to(const std::string& path) {
@@ -48,25 +51,10 @@ inline std::string read_file(const std::string& path) {
   return std::move(text).str();
 }
 
-// Throws where a line is no JSON.
-inline std::vector<Json> read_log(const std::string& path) {
-  std::vector<Json> lines;
-  std::ifstream in(path);
-  for (std::string line; std::getline(in, line);) lines.push_back(Json::parse(line));
-  return lines;
-}
-
 inline bool gapless(const std::vector<Json>& lines) {
   for (std::size_t i = 0; i < lines.size(); ++i)
     if (lines[i]["seq"] != i || lines[i]["proc"] != lines[0]["proc"]) return false;
   return !lines.empty();
-}
-
-inline std::vector<Json> only(const std::vector<Json>& lines, const std::string& event) {
-  std::vector<Json> found;
-  for (const Json& line : lines)
-    if (line["ev"] == event) found.push_back(line);
-  return found;
 }
 
 inline bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }

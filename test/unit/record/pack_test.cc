@@ -46,6 +46,32 @@ TEST_CASE("pack: every kind of value comes back") {
   CHECK_FALSE(j.contains("cut"));
 }
 
+TEST_CASE("pack: keys of every length, of literals too; one that is too long is left out") {
+  Pack p;
+  for (const std::size_t n : {1u, 7u, 8u, 14u, 15u, 16u, 31u, 32u, 255u, 256u})
+    p.add_unsigned(std::string(n, 'k'), n);
+  p.add("literal", true);
+  p.add("a literal of some length", true);
+  p.add("\xC3\xA9", true);
+  const Json j = decoded(p);
+  for (const std::size_t n : {1u, 7u, 8u, 14u, 15u, 16u, 31u, 32u, 255u})
+    CHECK(j[std::string(n, 'k')] == n);
+  CHECK_FALSE(j.contains(std::string(256, 'k')));
+  CHECK(j["cut"] == true);
+  CHECK(j["literal"] == true);
+  CHECK(j["a literal of some length"] == true);
+  CHECK(j["\xC3\xA9"] == true);
+}
+
+TEST_CASE("pack: an array of as many items as there is room for is whole") {
+  Pack p;
+  p.open("list", true);
+  for (std::size_t i = 0; i < Pack::kLargest; ++i) p.push("");
+  const Json j = decoded(p);
+  CHECK(j["list"].size() > Pack::kLargest - 64);
+  CHECK(j["cut"] == true);
+}
+
 TEST_CASE("pack: objects and arrays nest, and open ones are closed") {
   Pack p;
   p.open("a", false);

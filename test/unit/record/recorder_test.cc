@@ -155,7 +155,7 @@ TEST_CASE("faster than the drain: what does not fit is dropped and counted, and 
   for (unsigned i = 0; i < kEvents; ++i) {
     Event event(EventId::kConnOpen);
     event.add("polls", i);
-    for (const char* key : {"a", "b", "c", "d", "e", "f", "g"}) event.add(key, big);
+    for (const std::string_view key : {"a", "b", "c", "d", "e", "f", "g"}) event.add(key, big);
     event.emit();
   }
   stop();
