@@ -12,3 +12,5 @@ foreach(folder fmt nlohmann CLI toml++ infiniband rdma catch2)
   endif()
 endforeach()
 include_directories(SYSTEM ${NND_CROSS_HEADERS})
+# Of libraries, only that processor's.
+set(ENV{PKG_CONFIG_LIBDIR} /usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig)

@@ -1,6 +1,5 @@
 #include "context/fork_mutex.h"
 
-#include <sched.h>
 #include <time.h>
 
 #include <array>
@@ -13,7 +12,7 @@ namespace {
 
 // None of these locks is held for as long, but its holder may have to wait for a processor.
 constexpr long kPatienceNs = 1'000'000'000;
-constexpr long kAtOnceNs = 250'000'000;  // for one lock while others are held
+constexpr long kAMomentNs = 1'000'000;  // for one lock while others are held
 
 timespec from_now(long ns) {
   timespec time{};
@@ -38,19 +37,20 @@ pthread_mutex_t g_forking = PTHREAD_MUTEX_INITIALIZER;  // one fork at a time
 
 struct Forks {
   // False: another thread has it, and will give it up soon.
-  static bool take(ForkMutex& lock) noexcept {
+  static bool take(ForkMutex& lock, const timespec& until) noexcept {
     const bool never = lock.held_long_ || lock.owner_.load() == ::pthread_self();
-    const timespec until = from_now(kAtOnceNs);
     lock.held_by_fork_ = (never ? ::pthread_mutex_trylock(&lock.mutex_)
                                 : ::pthread_mutex_timedlock(&lock.mutex_, &until)) == 0;
     return lock.held_by_fork_ || never;
   }
 
-  static bool take_all() noexcept {
-    bool all = true;
+  // The awaited one first, with none in hand. Returns one that another thread has, if any.
+  static ForkMutex* take_all(ForkMutex* awaited, const timespec& deadline) noexcept {
+    if (awaited != nullptr) take(*awaited, deadline);
+    ForkMutex* busy = nullptr;
     for (ForkMutex* lock = g_first.load(); lock != nullptr; lock = lock->next_)
-      all = take(*lock) && all;
-    return all;
+      if (!lock->held_by_fork_ && !take(*lock, from_now(kAMomentNs))) busy = lock;
+    return busy;
   }
 
   // A lock that came meanwhile is in neither state.
@@ -62,26 +62,30 @@ struct Forks {
       }
   }
 
-  // Whoever has one of them may be waiting for another: so all are given back in between.
+  // Whoever has one of them may be waiting for another: so all are given back, and that one is
+  // waited for with none in hand. Taken again at once they would be gone before the other, who has
+  // to be woken first, could have them.
   static void prepare() noexcept {
     ::pthread_mutex_lock(&g_forking);
     const timespec deadline = from_now(kPatienceNs);
-    while (!take_all() && !is_over(deadline)) {
+    ForkMutex* busy = take_all(nullptr, deadline);
+    while (busy != nullptr && !is_over(deadline)) {
       give_back();
-      ::sched_yield();
+      busy = take_all(busy, deadline);
     }
   }
   static void parent() noexcept {
     give_back();
     ::pthread_mutex_unlock(&g_forking);
   }
+  // What fork() has is the child's too, to be unlocked; what it could not get is made anew.
   static void child() noexcept {
-    g_forking = PTHREAD_MUTEX_INITIALIZER;
     for (ForkMutex* lock = g_first.load(); lock != nullptr; lock = lock->next_) {
-      lock->held_by_fork_ = false;
+      if (lock->held_by_fork_) continue;
       lock->owner_.store(pthread_t{});
       lock->mutex_ = PTHREAD_MUTEX_INITIALIZER;
     }
+    parent();
     for (const auto& call : g_calls)
       if (auto* const f = call.load()) f();
   }

@@ -50,7 +50,6 @@ class ConnectPoll {
   nccl_abi::Result finish(nccl_abi::Result rc, void** comm, bool awaits_consumed) noexcept;
 
  private:
-  int api_;
   void* handle_;
   Connection* attempt_;  // null: out of memory
 };

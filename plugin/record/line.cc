@@ -1,11 +1,12 @@
 #include "record/line.h"
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
+
+#include "context/utc.h"
 
 namespace nnd::record {
 
@@ -109,14 +110,12 @@ bool LineWriter::write(std::string& line, std::uint64_t seq, nccl_net_diag::Even
                        nccl_net_diag::Severity severity, std::uint64_t mono_ns,
                        std::string_view payload) const {
   const std::uint64_t real_ns = mono_ns + mono_to_real_;
-  const auto seconds = static_cast<time_t>(real_ns / kNsPerSec);
-  tm utc{};
-  ::gmtime_r(&seconds, &utc);
+  const context::Utc utc = context::utc(real_ns / kNsPerSec);
   fmt::format_to(std::back_inserter(line),
                  "{{\"v\":{},\"ts\":\"{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:09}Z\",\"mono_ns\":{},"
                  "{},\"seq\":{},\"ev\":\"{}\",\"sev\":\"{}\"",
-                 nccl_net_diag::kSchemaVersion, utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday,
-                 utc.tm_hour, utc.tm_min, utc.tm_sec, real_ns % kNsPerSec, mono_ns, common_, seq,
+                 nccl_net_diag::kSchemaVersion, utc.year, utc.month, utc.day, utc.hour, utc.minute,
+                 utc.second, real_ns % kNsPerSec, mono_ns, common_, seq,
                  nccl_net_diag::event_name(id), nccl_net_diag::severity_name(severity));
   JsonText fields(line);
   return Json::sax_parse(payload.begin(), payload.end(), &fields, Json::input_format_t::msgpack);

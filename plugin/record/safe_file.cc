@@ -2,16 +2,19 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
 #include "context/errno_text.h"
+#include "context/utc.h"
 
 namespace nnd::record {
 
@@ -78,12 +81,10 @@ int open_directory(const std::string& dir, std::string* error) {
 PathFields path_fields() {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
-  std::array<char, 32> text{};
-  const time_t now = ::time(nullptr);
-  tm parts{};
-  ::gmtime_r(&now, &parts);
-  ::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ", &parts);
-  return {host.data(), std::string(job_id()), text.data()};
+  const context::Utc now = context::utc(static_cast<std::uint64_t>(::time(nullptr)));
+  return {host.data(), std::string(job_id()),
+          fmt::format("{:04}{:02}{:02}T{:02}{:02}{:02}Z", now.year, now.month, now.day, now.hour,
+                      now.minute, now.second)};
 }
 
 std::string expand_pattern(std::string_view pattern, const PathFields& fields) {

@@ -58,18 +58,26 @@ TEST_CASE("a forked child records nothing until it starts, and then as a process
 TEST_CASE("fork in the middle of traffic") {
   const TempDir dir;
   start(log_to(dir / "parent.jsonl"));
+  // So many events a thread and fork: where a fork takes longer, there is no more to read at last.
+  constexpr unsigned kThreads = 4;
+  constexpr unsigned kEvents = 64;
   std::atomic<bool> done{false};
+  std::atomic<unsigned> allowed{0};
   std::atomic<unsigned> emitted{0};
   std::vector<std::thread> threads;
-  for (unsigned t = 0; t < 4; ++t)
+  for (unsigned t = 0; t < kThreads; ++t)
     threads.emplace_back([&, t] {
-      for (unsigned i = 0; !done; ++i) {
-        emit_numbered(t, i);
-        ++emitted;
+      for (unsigned i = 0; !done;) {
         if (i % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(500));
+        if (i == allowed) continue;
+        emit_numbered(t, i++);
+        ++emitted;
       }
     });
-  for (int i = 0; i < 20; ++i) {
+  for (unsigned i = 0; i < 20; ++i) {
+    const unsigned before = allowed * kThreads;
+    allowed += kEvents;
+    while (emitted < before + kEvents) std::this_thread::yield();
     const int status = in_child([&] {
       emit_numbered(66, 0);
       if constexpr (kSanitized) return 0;  // a sanitizer's heap may stay locked in the child

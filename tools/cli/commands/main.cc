@@ -8,7 +8,9 @@
 #include "cli/commands/options.h"
 #include "cli/common/exit_code.h"
 #include "config/nearest.h"
+#ifdef NND_WHOLE_TOOL
 #include "softcuda/job.h"
+#endif
 
 namespace {
 
@@ -32,7 +34,9 @@ int no_such_command(const CLI::App& app, int argc, char** argv) {
 }
 
 int run(int argc, char** argv) {
+#ifdef NND_WHOLE_TOOL
   if (const auto status = softcuda::run_as_rank()) return *status;
+#endif
   CLI::App app("Tells why the network of a multi-node NCCL job is slow, stuck or dead.");
   app.set_version_flag("-V,--version", NND_VERSION);
   app.require_subcommand(1);

@@ -25,8 +25,7 @@ namespace {
 
 constexpr std::string_view kSys = "/sys";
 // Set before the first slot is patched.
-std::string sys_root;  // stands for /sys
-std::string host_name;
+std::string g_sys_root;  // stands for /sys
 
 bool is_below(std::string_view path, std::string_view directory) {
   return path.starts_with(directory) &&
@@ -46,9 +45,9 @@ class Mapped {
   explicit Mapped(const char* path) : path_(path) {
     const std::string_view given(path ? path : "");
     if (is_below(given, kSys))
-      copy_ = sys_root + std::string(given.substr(kSys.size()));
+      copy_ = g_sys_root + std::string(given.substr(kSys.size()));
     else if (is_of_the_host(given))
-      copy_ = sys_root + "/" + stands_for(std::string(given));
+      copy_ = g_sys_root + "/" + stands_for(std::string(given));
     else
       return;
     path_ = copy_.c_str();
@@ -63,8 +62,8 @@ class Mapped {
 
 // A resolved path below the root, as it would read below /sys.
 bool to_sys(std::string& path) {
-  if (path.compare(0, sys_root.size(), sys_root) != 0) return false;
-  path.replace(0, sys_root.size(), kSys);
+  if (path.compare(0, g_sys_root.size(), g_sys_root) != 0) return false;
+  path.replace(0, g_sys_root.size(), kSys);
   return true;
 }
 
@@ -174,7 +173,7 @@ std::string show_host(void* module, const std::string& root) {
   std::error_code error;
   const auto real = std::filesystem::canonical(root, error);
   if (error) return root + ": " + error.message();
-  sys_root = real.string();
+  g_sys_root = real.string();
   return redirect_imports(module, kImports, std::size(kImports));
 }
 
