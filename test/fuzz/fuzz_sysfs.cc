@@ -148,8 +148,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (port.pick.index >= 0 && port.pick.why.empty()) __builtin_trap();
   const auto judged = policy::judge_node(node, {}, policy::Mode::kEnforce, "node-1");
   for (const policy::Verdict& verdict : judged.verdicts)
-    if (verdict.fact.empty() || verdict.remedy.empty()) __builtin_trap();
+    if (verdict.diagnosis.sentence.empty() || verdict.diagnosis.remedy.empty()) __builtin_trap();
   for (const policy::Lint& one : policy::lint_environment(node, sources.environment))
-    if (one.msg.empty() || one.fix.empty()) __builtin_trap();
+    if (one.diagnosis.sentence.empty() || one.diagnosis.remedy.empty()) __builtin_trap();
   return 0;
 }
