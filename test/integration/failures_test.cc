@@ -21,6 +21,9 @@ const Environment kQuick = {
     {"NCCL_IB_MQP_RETRY_SLEEP_MSEC", "1"},
     // NCCL before 2.21 takes index 0 unless told otherwise, a link-local GID.
     {"NCCL_IB_GID_INDEX", "3"}};
+const Environment kChosenGid = {{"NCCL_IB_GID_INDEX", "-1"}};  // by NCCL
+// Packets that are lost are told within milliseconds.
+const Environment kImpatient = {{"NCCL_IB_TIMEOUT", "8"}, {"NCCL_IB_RETRY_CNT", "1"}};
 constexpr int kShortMs = 3000;
 
 struct Scenario {
@@ -30,6 +33,7 @@ struct Scenario {
   std::string policy = {};
   int from_dev = 0;
   int to_dev = 0;
+  Environment more = {};
 };
 
 std::string fault(const std::string& keys) { return two_hosts("[[fault]]\n" + keys + "\n"); }
@@ -47,6 +51,12 @@ std::string rails(const std::string& more = "") {
   return "resolve_timeout_ms = 20\n[[host]]\ncount = 2\nname = \"node{h}\"\n[[host.hca]]\n"
          "count = 2\naddress = \"10.200.{i}.{h+1}/24\"\n" +
          more;
+}
+
+// Two hosts whose HCAs differ in these lines; GIDs that no fabric should have are allowed.
+std::string unlike(const std::string& first, const std::string& second) {
+  return "resolve_timeout_ms = 20\n[[host]]\nname = \"node0\"\n[[host.hca]]\n" + first +
+         "\n[[host]]\nname = \"node1\"\n[[host.hca]]\n" + second + "\n";
 }
 
 const std::vector<Scenario>& scenarios() {
@@ -79,6 +89,43 @@ const std::vector<Scenario>& scenarios() {
        fault("kind = \"async-event\"\nhost = \"node0\"\nevent = \"DEVICE_FATAL\"\n"
              "after_messages = 3"),
        {"ASYNC-FATAL"}},
+      {"a link that goes down under traffic",
+       fault("kind = \"link-down\"\nhost = \"node0\"\nafter_messages = 3"),
+       {"WC-12"},
+       "",
+       0,
+       0,
+       kImpatient},
+      {"a peer's machine that is gone",
+       fault("kind = \"lose-peer\"\nhost = \"node1\"\nafter_messages = 3"),
+       {"WC-12"},
+       "",
+       0,
+       0,
+       kImpatient},
+      {"an IPv4 and a link-local GID",
+       unlike("address = \"10.0.0.1/24\"", "name = \"mlx5_0\""),
+       {"GID-DIFF"},
+       "",
+       0,
+       0,
+       kChosenGid},
+      {"an IPv4 and a link-local GID, refused",
+       unlike("address = \"10.0.0.1/24\"", "name = \"mlx5_0\""),
+       {"GID-DIFF"},
+       "mode = \"enforce\"\n[roce]\nlink_local = \"allow\"\n",
+       0,
+       0,
+       kChosenGid},
+      {"InfiniBand and Ethernet",
+       unlike("address = \"10.0.0.1/24\"", "link_layer = \"infiniband\""),
+       {"DEV-MIXLL", "RC-3"}},
+      {"a deadline of the policy's",
+       rails(),
+       {"SUB-RAIL"},
+       "[connect]\ndeadline_sec = 0.2\n",
+       0,
+       1},
       {"too few HCAs", two_hosts(), {"INC-NDEVS"}, "mode = \"enforce\"\n[hca]\nmin_count = 2\n"},
       {"a policy that is wrong", two_hosts(), {"POLICY"}, "mode = \"enforce\"\nx = 1\n"},
   };
@@ -93,7 +140,8 @@ struct Told {
 // One link and some data over it, as far as they go; of both ranks.
 std::vector<Told> run(const Scenario& scenario) {
   const ScratchDir scratch;
-  Environment environment = kQuick;
+  Environment environment = scenario.more;
+  environment.insert(kQuick.begin(), kQuick.end());
   if (!scenario.policy.empty()) {
     const auto file = scratch.path() / "policy.toml";
     std::ofstream(file) << scenario.policy;

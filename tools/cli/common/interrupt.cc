@@ -10,25 +10,25 @@ namespace nnd::cli {
 namespace {
 
 constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
-volatile std::sig_atomic_t seen = 0;
-std::array<struct sigaction, kSignals.size()> before;
+volatile std::sig_atomic_t g_seen = 0;
+std::array<struct sigaction, kSignals.size()> g_before;
 
-void note(int /*signal*/) { seen = 1; }
+void note(int /*signal*/) { g_seen = 1; }
 
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
-  seen = 0;
+  g_seen = 0;
   struct sigaction action {};
   action.sa_handler = note;
   action.sa_flags = static_cast<int>(SA_RESETHAND);
-  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &action, &before[i]);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &action, &g_before[i]);
 }
 
 InterruptGuard::~InterruptGuard() {
-  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before[i], nullptr);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &g_before[i], nullptr);
 }
 
-bool InterruptGuard::interrupted() { return seen != 0; }
+bool InterruptGuard::interrupted() { return g_seen != 0; }
 
 }  // namespace nnd::cli
