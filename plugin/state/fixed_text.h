@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstring>
 #include <string_view>
 
 namespace nnd::state {
@@ -15,7 +14,7 @@ struct FixedText {
 
   FixedText& operator=(std::string_view from) noexcept {
     const std::size_t n = std::min(from.size(), kRoom - 1);
-    std::memcpy(text.data(), from.data(), n);
+    std::copy_n(from.begin(), n, text.begin());
     text[n] = '\0';
     return *this;
   }

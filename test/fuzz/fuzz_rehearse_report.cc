@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   if (!message) return 0;
   try {
     const auto rehearsal = merge_parts({part_from(Fields(*message))});
-    static_cast<void>(render(rehearsal));
+    static_cast<void>(rehearsal_page(rehearsal, Screen()));
     static_cast<void>(to_json(rehearsal).dump());
   } catch (const BadMessage&) {
   }

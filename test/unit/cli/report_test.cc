@@ -107,7 +107,8 @@ TEST_CASE("causes are told once, and not those of ranks that were only stopped",
 }
 
 TEST_CASE("what another task reports is read as it was sent, and nothing else is", "[report]") {
-  const auto sent = part(0, "a", 1, {channel(0, "send", 1)}, {connection(0, "send", 1, 10)});
+  const auto sent = part(0, "a", 1, json::array({channel(0, "send", 1)}),
+                         json::array({connection(0, "send", 1, 10)}));
   CHECK(to_json(part_from(Fields(sent))) == sent);
   const auto wrong = [&](const char* pointer, json value) {
     auto changed = sent;

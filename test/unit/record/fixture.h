@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -82,18 +83,27 @@ inline void emit_numbered(unsigned conn, unsigned number) {
 class CapturedAdvice {
  public:
   CapturedAdvice() {
-    lines().clear();
+    const std::lock_guard lock(mutex());
+    all().clear();
     set_nccl_logger(logger);
   }
   ~CapturedAdvice() { set_nccl_logger(nullptr); }
   CapturedAdvice(const CapturedAdvice&) = delete;
   CapturedAdvice& operator=(const CapturedAdvice&) = delete;
-  static std::vector<std::string>& lines() {
-    static std::vector<std::string> all;
-    return all;
+  static std::vector<std::string> lines() {
+    const std::lock_guard lock(mutex());
+    return all();
   }
 
  private:
+  static std::mutex& mutex() {
+    static std::mutex instance;
+    return instance;
+  }
+  static std::vector<std::string>& all() {
+    static std::vector<std::string> lines;
+    return lines;
+  }
   [[gnu::format(printf, 5, 6)]] static void logger(int level, unsigned long flags, const char*, int,
                                                    const char* fmt, ...) {
     char line[1024];
@@ -101,7 +111,8 @@ class CapturedAdvice {
     va_start(args, fmt);
     std::vsnprintf(line, sizeof(line), fmt, args);
     va_end(args);
-    lines().push_back(std::to_string(level) + "/" + std::to_string(flags) + " " + line);
+    const std::lock_guard lock(mutex());
+    all().push_back(std::to_string(level) + "/" + std::to_string(flags) + " " + line);
   }
 };
 
