@@ -129,6 +129,7 @@ enum class Named : std::uint8_t { kNow, kLater, kElsewhere };
   X(kIncIbTcp, "INC-IBTCP", kError, kLater, "One rank on InfiniBand, another on TCP") \
   X(kIncDriver, "INC-DRIVER", kWarn, kLater, "GPUDirect RDMA on some nodes only") \
   X(kEnvWrong, "ENV-WRONG", kWarn, kNow, "A variable of this library is misspelt or has a bad value") \
+  X(kEnvTypo, "ENV-TYPO", kWarn, kNow, "A variable of NCCL's is misspelt") \
   X(kEnvOverride, "ENV-OVERRIDE", kWarn, kNow, "The environment overrides NCCL's configuration file") \
   /* waiting */ \
   X(kHangConnect, "HANG-CONNECT", kError, kNow, "The peer never connected") \

@@ -173,6 +173,13 @@ inline constexpr Explanation kEnvWrong{
     "Its name against the known ones, its value against what it may be.",
     "Correct it or take it out of the environment.", EventId::kEnvLint,
     "NCCL_NET_DIAG_FIEL=/tmp/x: is not a known variable"};
+inline constexpr Explanation kEnvTypo{
+    "A variable has nearly the name of one of NCCL's. NCCL reads the names that it knows and says "
+    "nothing of others: what was meant is not set.",
+    "Names in the environment that are a letter or two off one of NCCL's network variables, and "
+    "none that an official release has.",
+    "Correct the name.", EventId::kEnvLint,
+    "NCCL knows no variable NCCL_IB_GID_INDX, and does not read it."};
 inline constexpr Explanation kEnvOverride{
     "NCCL's configuration file says one thing and the environment another: the environment wins.",
     "/etc/nccl.conf, ~/.nccl.conf or NCCL_CONF_FILE against the environment.",

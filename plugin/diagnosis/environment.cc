@@ -4,20 +4,49 @@
 
 namespace nnd::diagnosis {
 
+namespace {
+
+// "NCCL_IB_HCA==a,b", or "NCCL_IB_HCA=^=a,b": whole names.
+std::string whole_names(bool exclude, const std::vector<std::string>& names) {
+  return fmt::format("NCCL_IB_HCA={}{}", exclude ? "^=" : "=", fmt::join(names, ","));
+}
+
+std::string without_signs(const std::string& entry) {
+  const auto start = entry.find_first_not_of("^=");
+  return start == std::string::npos ? std::string() : entry.substr(start);
+}
+
+Diagnosis misplaced_signs(const HcaEntryFault& seen) {
+  Diagnosis out{Cause::kDevPrefix,
+                fmt::format("NCCL reads ^ and = once, at the start of the list, ^ first: in \"{}\" "
+                            "they are part of the name.",
+                            seen.entry),
+                "Write them once, at the start."};
+  const auto name = without_signs(seen.entry);
+  if (name.empty() || seen.list.empty()) return out;
+  const bool excludes = seen.entry.find('^') != std::string::npos;
+  if (excludes == seen.exclude) {
+    out.remedy = "Write " + whole_names(seen.exclude, seen.list) + ".";
+    return out;
+  }
+  // A list says either what to use or what to leave out.
+  std::vector<std::string> others;
+  for (const std::string& other : seen.list)
+    if (other != name) others.push_back(other);
+  out.remedy = others.empty()
+                   ? "Write " + whole_names(excludes, {name}) + "."
+                   : fmt::format("Write {}, or {} for all but that.",
+                                 whole_names(seen.exclude, others), whole_names(excludes, {name}));
+  return out;
+}
+
+}  // namespace
+
 Diagnosis diagnose(const HcaEntryFault& seen) {
   using Kind = HcaEntryFault::Kind;
   switch (seen.kind) {
-    case Kind::kSigns: {
-      const auto start = seen.entry.find_first_not_of("^=");
-      return {Cause::kDevPrefix,
-              fmt::format("NCCL reads ^ and = once, at the start of the list, ^ first: in \"{}\" "
-                          "they are part of the name.",
-                          seen.entry),
-              start == std::string::npos
-                  ? "Write them once, at the start."
-                  : fmt::format("Write {} without them, and ^= once at the start.",
-                                seen.entry.substr(start))};
-    }
+    case Kind::kSigns:
+      return misplaced_signs(seen);
     case Kind::kSpace:
       return {Cause::kDevPrefix, fmt::format("A space is part of the name \"{}\".", seen.entry),
               "Write the list without spaces."};
@@ -25,12 +54,17 @@ Diagnosis diagnose(const HcaEntryFault& seen) {
       return {Cause::kDevPrefix,
               fmt::format("\"{}\" also matches {}: names are prefixes.", seen.entry,
                           fmt::join(seen.more, ", ")),
-              fmt::format("Write NCCL_IB_HCA={}=… to match whole names.", seen.exclude ? "^" : "")};
+              fmt::format("Write {} to match whole names.", whole_names(seen.exclude, seen.list))};
     case Kind::kMatchesNothing:
       break;
   }
   return {Cause::kDevPrefix, fmt::format("\"{}\" matches no HCA of this node.", seen.entry),
-          "Look at the names with ibv_devices."};
+          fmt::format("The HCAs here are {}.", fmt::join(seen.here, ", "))};
+}
+
+Diagnosis diagnose(const MisspeltVariable& seen) {
+  return {Cause::kEnvTypo, "NCCL knows no variable " + seen.name + ", and does not read it.",
+          "Did you mean " + seen.nearest + "?"};
 }
 
 Diagnosis diagnose(const BadGidIndex& seen) {

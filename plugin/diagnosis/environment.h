@@ -15,8 +15,10 @@ struct HcaEntryFault {
   enum class Kind : std::uint8_t { kSigns, kSpace, kMatchesNothing, kMatchesMore };
   Kind kind = Kind::kMatchesNothing;
   std::string entry;
-  std::vector<std::string> more = {};  // HCAs that it matches besides its own name
+  std::vector<std::string> more = {};  // kMatchesMore: HCAs that it matches besides its own name
   bool exclude = false;                // the list says what not to use
+  std::vector<std::string> list = {};  // the whole list, without signs
+  std::vector<std::string> here = {};  // the HCAs of this node
 };
 Diagnosis diagnose(const HcaEntryFault& seen);
 
@@ -70,6 +72,14 @@ Diagnosis diagnose(const GpuDirectTurnedOff& seen);
 
 struct NoRefCount {};  // NCCL_NET_PLUGIN_REF_COUNT, on a release that needs it
 Diagnosis diagnose(const NoRefCount& seen);
+
+// --- a name that NCCL doesn't know, and nearly one that it does
+
+struct MisspeltVariable {
+  std::string name;
+  std::string nearest;
+};
+Diagnosis diagnose(const MisspeltVariable& seen);
 
 // --- not the same everywhere
 

@@ -27,7 +27,10 @@ Diagnosis diagnose(const NoneUsable& seen) {
     sentence = fmt::format(
         "{} RDMA-capable function{} on the PCI bus and no RDMA device: NCCL will run over TCP.",
         seen.functions, seen.functions == 1 ? " is" : "s are");
-  return by_default(Cause::kDevFallback, sentence);
+  Diagnosis out = by_default(Cause::kDevFallback, sentence);
+  if (!seen.filter.empty())
+    out.remedy = "NCCL_IB_HCA=" + seen.filter + " keeps all of them out: correct or unset it.";
+  return out;
 }
 
 Diagnosis diagnose(const LittleLockedMemory& seen) {

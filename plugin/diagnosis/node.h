@@ -23,6 +23,7 @@ struct NoneUsable {
   std::size_t hcas = 0;        // that verbs shows
   std::size_t sysfs_hcas = 0;  // that sysfs shows
   std::size_t functions = 0;   // on the PCI bus
+  std::string filter = {};     // NCCL_IB_HCA, where that alone leaves none
 };
 Diagnosis diagnose(const NoneUsable& seen);
 

@@ -166,6 +166,7 @@ HcaFilter HcaFilter::parse(const std::string* value, int version) {
   HcaFilter filter;
   if (!value) return filter;
   filter.given = true;
+  filter.text = *value;
   std::string_view text = *value;
   if (text.starts_with('^')) {
     filter.exclude = true;

@@ -54,6 +54,7 @@ struct HcaEntry {
 // NCCL_IB_HCA. '^' (all but) and '=' (whole names) are read once, at the start, in this order.
 struct HcaFilter {
   bool given = false;  // the variable is set
+  std::string text;    // as it is set
   bool exclude = false;
   bool exact = false;
   std::vector<HcaEntry> entries;  // those beyond max_ib_devices() are not read

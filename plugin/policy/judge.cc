@@ -105,8 +105,16 @@ class NodeJudge {
     else if (rules_.fallback.socket == Action::kWarn && candidates_.empty() && hardware)
       add(nullptr, {"fallback.socket",
                     diagnose(diagnosis::NoneUsable{node_.hcas.size(), node_.sysfs_hcas.size(),
-                                                   node_.pci.rdma.size()}),
+                                                   node_.pci.rdma.size(), blamed_filter()}),
                     Action::kWarn});
+  }
+
+  // NCCL_IB_HCA, where that leaves out what could be used.
+  std::string blamed_filter() const {
+    for (const Hca& hca : node_.hcas)
+      for (const facts::Port& port : hca.ports)
+        if (port.skip == facts::Skip::kUserFilter) return node_.filter.text;
+    return {};
   }
 
   void judge_limits() {

@@ -9,6 +9,7 @@
 
 #include "diagnosis/environment.h"
 #include "nccl_abi/releases.h"
+#include "policy/nccl_variables.h"
 
 namespace nnd::policy {
 
@@ -25,6 +26,7 @@ class Linter {
       : node_(node), environment_(environment) {}
 
   std::vector<Lint> lint() {
+    lint_names();
     lint_hca_list();
     lint_gid_index();
     lint_retries();
@@ -48,16 +50,28 @@ class Linter {
   void lint_hca_list() {
     const facts::HcaFilter& filter = node_.filter;
     if (!filter.given || node_.hcas.empty()) return;
-    using Fault = diagnosis::HcaEntryFault;
+    using Kind = diagnosis::HcaEntryFault::Kind;
     for (const HcaEntry& entry : filter.entries) {
       // NCCL reads '^' and '=' once, at the start of the whole list, '^' first.
       if (entry.name.starts_with('^') || entry.name.starts_with('='))
-        add("NCCL_IB_HCA", diagnose(Fault{Fault::Kind::kSigns, entry.name}));
+        add_entry(Kind::kSigns, entry.name);
       else if (entry.name.find(' ') != std::string::npos)
-        add("NCCL_IB_HCA", diagnose(Fault{Fault::Kind::kSpace, entry.name}));
+        add_entry(Kind::kSpace, entry.name);
       else
         lint_entry(entry, filter.exact);
     }
+  }
+
+  void add_entry(diagnosis::HcaEntryFault::Kind kind, const std::string& entry,
+                 std::vector<std::string> more = {}) {
+    diagnosis::HcaEntryFault fault{kind, entry, std::move(more), node_.filter.exclude};
+    for (const HcaEntry& one : node_.filter.entries) {
+      const auto start = std::min(one.name.find_first_not_of("^= "), one.name.size());
+      const std::string port = one.port < 0 ? "" : fmt::format(":{}", one.port);
+      fault.list.push_back(one.name.substr(start) + port);
+    }
+    for (const Hca& hca : node_.hcas) fault.here.push_back(hca.name);
+    add("NCCL_IB_HCA", diagnose(fault));
   }
 
   void lint_entry(const HcaEntry& entry, bool exact) {
@@ -77,12 +91,17 @@ class Linter {
       else
         more.push_back(hca.name);
     }
-    using Fault = diagnosis::HcaEntryFault;
+    using Kind = diagnosis::HcaEntryFault::Kind;
     if (!any)
-      add("NCCL_IB_HCA", diagnose(Fault{Fault::Kind::kMatchesNothing, entry.name}));
+      add_entry(Kind::kMatchesNothing, entry.name);
     else if (same && !more.empty())
-      add("NCCL_IB_HCA",
-          diagnose(Fault{Fault::Kind::kMatchesMore, entry.name, more, node_.filter.exclude}));
+      add_entry(Kind::kMatchesMore, entry.name, std::move(more));
+  }
+
+  void lint_names() {
+    for (const auto& [name, value] : environment_.values())
+      if (const auto meant = meant_variable(name); !meant.empty())
+        add(name.c_str(), diagnose(diagnosis::MisspeltVariable{name, std::string(meant)}));
   }
 
   void lint_gid_index() {

@@ -204,6 +204,56 @@ TEST_CASE("the rules are those of the NCCL that is named") {
   CHECK(look({"--scenario", kBond, "--nccl", "2.30.7"})["lint"].empty());
 }
 
+TEST_CASE("what is wrong with NCCL_IB_HCA is said with a list that is right") {
+  const std::string sixteen = kScenarios + "/sixteen-hca-256-gids.toml";
+  struct Case {
+    std::string scenario, value, fix;
+  };
+  for (const Case& one :
+       {Case{kBond, "mlx5_0,^mlx5_bond_0",
+             "Write NCCL_IB_HCA==mlx5_0, or NCCL_IB_HCA=^=mlx5_bond_0 for all but that."},
+        Case{kBond, "^^mlx5_bond_0", "Write NCCL_IB_HCA=^=mlx5_bond_0."},
+        Case{sixteen, "mlx5_1", "Write NCCL_IB_HCA==mlx5_1 to match whole names."}}) {
+    INFO(one.value);
+    const json result = look({"--scenario", one.scenario}, {{"NCCL_IB_HCA", one.value}});
+    REQUIRE(result["lint"].size() == 1);
+    CHECK(result["lint"][0]["cause"] == "DEV-PREFIX");
+    CHECK(result["lint"][0]["fix"] == one.fix);
+    for (const auto& line : result["proposal"])
+      CHECK(line.get<std::string>().find("NCCL_IB_HCA") == std::string::npos);
+    // The remedy is right: with it, nothing is said of the list.
+    const auto begin = one.fix.find("NCCL_IB_HCA=") + 12;
+    auto fixed = one.fix.substr(begin, one.fix.find_first_of(" ", begin) - begin);
+    while (fixed.ends_with(',') || fixed.ends_with('.')) fixed.pop_back();
+    INFO(fixed);
+    CHECK(look({"--scenario", one.scenario}, {{"NCCL_IB_HCA", fixed}})["lint"].empty());
+  }
+  const json none = look({"--scenario", kBond}, {{"NCCL_IB_HCA", "ib0"}});
+  REQUIRE(none["verdicts"].size() == 1);
+  CHECK(none["verdicts"][0]["cause"] == "DEV-FALLBACK");
+  CHECK(none["verdicts"][0]["remedy"] ==
+        "NCCL_IB_HCA=ib0 keeps all of them out: correct or unset it.");
+}
+
+TEST_CASE("misspelt variables of NCCL's are named with what was meant") {
+  const auto meant = [](const char* name) -> std::string {
+    const json lint = look({"--scenario", kBond}, {{name, "1"}})["lint"];
+    if (lint.empty()) return "";
+    CHECK(lint[0]["cause"] == "ENV-TYPO");
+    return lint[0]["fix"];
+  };
+  CHECK(meant("NCCL_IB_GID_INDX") == "Did you mean NCCL_IB_GID_INDEX?");
+  CHECK(meant("NCLL_DEBUG") == "Did you mean NCCL_DEBUG?");
+  CHECK(meant("NCCL_SOCKET_IFNAMES") == "Did you mean NCCL_SOCKET_IFNAME?");
+  // Other tools have names of their own.
+  for (const char* name : {"NCCL_TESTS_DEVICE", "NCCL_BLOCKING_WAIT", "NCCL_ASYNC_ERROR_HANDLING",
+                           "NCCL_LIBRARY", "NCCL_VERSION", "NCCL_ROOT", "NCCL_INCLUDE_DIR",
+                           "NCCL_HOME", "TORCH_NCCL_ASYNC_ERROR_HANDLING", "NCCL_DESYNC_DEBUG"}) {
+    INFO(name);
+    CHECK(meant(name).empty());
+  }
+}
+
 TEST_CASE("values of NCCL's own files count as in a job") {
   const Scratch home;
   home.file(".nccl.conf", "NCCL_IB_HCA=^=mlx5_bond_0\nNCCL_NET_DIAG_MODE=enforce\n");

@@ -228,7 +228,12 @@ json proposal_json(const Checked& checked) {
   const int version = checked.node.nccl_version;
   if (version == 0 || nccl_abi::kForgetsPlugin.has(version))
     out.push_back("export NCCL_NET_PLUGIN_REF_COUNT=1");
-  if (!checked.judgement.remaining.empty())
+  // Not where the user's own list is in doubt: who knows what was meant.
+  const bool doubtful =
+      std::any_of(checked.lint.begin(), checked.lint.end(), [](const policy::Lint& lint) {
+        return lint.diagnosis.cause == nccl_net_diag::Cause::kDevPrefix;
+      });
+  if (!checked.judgement.remaining.empty() && !doubtful)
     out.push_back("export " + policy::hca_setting(checked.node, checked.judgement.remaining));
   return out;
 }
