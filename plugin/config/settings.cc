@@ -164,8 +164,8 @@ void take_variable(Settings& settings, const std::string& name, const std::strin
   for (const Row& row : kRows)
     known.push_back(std::string_view(row.doc.name).substr(kPrefix.size()));
   const std::string close = nearest(std::string_view(name).substr(kPrefix.size()), known);
-  settings.complaints.push_back({name, value,
-                                 "is not a variable of nccl-net-diag and has no effect",
+  // Without its value: a misspelt NCCL_NET_DIAG_TOKEN has a secret.
+  settings.complaints.push_back({name, "", "is not a variable of nccl-net-diag and has no effect",
                                  close.empty() ? close : std::string(kPrefix) + close});
 }
 

@@ -172,7 +172,7 @@ inline constexpr Explanation kEnvWrong{
     "bad MODE counts as enforce.",
     "Its name against the known ones, its value against what it may be.",
     "Correct it or take it out of the environment.", EventId::kEnvLint,
-    "NCCL_NET_DIAG_FIEL=/tmp/x: is not a known variable"};
+    "NCCL_NET_DIAG_FIEL: is not a variable of nccl-net-diag and has no effect"};
 inline constexpr Explanation kEnvTypo{
     "A variable has nearly the name of one of NCCL's. NCCL reads the names that it knows and says "
     "nothing of others: what was meant is not set.",

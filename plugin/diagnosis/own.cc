@@ -17,7 +17,9 @@ Diagnosis diagnose(const ForgetsPlugin& seen) {
 }
 
 Diagnosis diagnose(const WrongVariable& seen) {
-  Diagnosis out = by_default(Cause::kEnvWrong, seen.name + "=" + seen.value + ": " + seen.problem);
+  Diagnosis out =
+      by_default(Cause::kEnvWrong,
+                 seen.name + (seen.value.empty() ? "" : "=" + seen.value) + ": " + seen.problem);
   if (!seen.nearest.empty()) out.remedy = "Did you mean " + seen.nearest + "?";
   return out;
 }

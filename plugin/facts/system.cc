@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <climits>
 #include <cstdlib>
@@ -89,8 +90,12 @@ std::vector<std::string> container_hints(const FileTree& files, const Environmen
 }
 
 bool secret(std::string_view name) {
-  for (const char* word : {"SECRET", "TOKEN", "PASSWORD", "PASSWD", "CREDENTIAL"})
-    if (name.find(word) != std::string_view::npos) return true;
+  std::string upper(name);
+  std::transform(upper.begin(), upper.end(), upper.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  for (const char* word : {"SECRET", "TOKEN", "PASS", "CREDENTIAL", "KEY", "AUTH"})
+    if (upper.find(word) != std::string::npos && upper.find("_PKEY") == std::string::npos)
+      return true;
   return false;
 }
 

@@ -280,6 +280,11 @@ TEST_CASE("misspelt settings of the shim are warnings") {
   const json result = look({"--scenario", kBond}, {{"NCCL_NET_DIAG_MOD", "enforce"}});
   REQUIRE(result["lint"].size() == 1);
   CHECK(result["lint"][0]["fix"] == "Did you mean NCCL_NET_DIAG_MODE?");
+  // A secret stays one.
+  const Outcome secret =
+      run_tool({"--scenario", kBond, "--json"}, {{"NCCL_NET_DIAG_TOKN", "a word of mine"}});
+  CHECK(secret.out.find("NCCL_NET_DIAG_TOKN") != std::string::npos);
+  CHECK(secret.out.find("a word of mine") == std::string::npos);
 }
 
 TEST_CASE("the page for people says the same, and has no colour in a pipe") {

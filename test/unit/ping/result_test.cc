@@ -284,6 +284,18 @@ TEST_CASE("text and page show every pair, and nothing that a host says becomes m
   CHECK(page.find("class=\"unreachable\"") != std::string::npos);
 }
 
+TEST_CASE("what a host says can't command a terminal or a shell") {
+  auto hostile = host("b", 2);
+  hostile["host"] = "b\x1b]0;owned\x07\nfine: all is well\xc2\x9b";
+  hostile["check"]["proposal"] = {"export NCCL_NET_PLUGIN=diag", "export NCCL_IB_HCA==$(reboot)",
+                                  "rm -rf ~", "export PATH=/tmp", "export NCCL_IB_HCA==a b"};
+  const auto read = host_from(hostile);
+  CHECK(read.host == "b?]0;owned??fine: all is well??");
+  CHECK(read.proposal == std::vector<std::string>{"export NCCL_NET_PLUGIN=diag"});
+  const auto text = render_ping(ping_result({kHosts[0], read}, {}, matrix(0)), Screen());
+  CHECK(text.find('\x1b') == std::string::npos);
+}
+
 TEST_CASE("what a host answers is read with care, and loses no other pair's result") {
   auto nameless = host("b", 2);
   nameless["devices"] = {"mlx5_0:x", "mlx5_1:99999999999"};

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "cli/common/printable.h"
+
 namespace nnd::cli {
 
 using nlohmann::json;
@@ -46,7 +48,7 @@ const json& Fields::list(const char* key) const {
 std::string Fields::text(const char* key, std::size_t most) const {
   const auto& value = member(key);
   if (!is_text(value, most)) wrong(key, "no text, or too long");
-  return value.get<std::string>();
+  return printable(value.get<std::string>());
 }
 
 std::optional<std::string> Fields::text_if(const char* key) const {
@@ -73,7 +75,7 @@ std::vector<std::string> Fields::texts(const char* key) const {
   std::vector<std::string> out;
   for (const auto& element : list(key)) {
     if (!is_text(element, kLongestText)) wrong(key, "no list of texts");
-    out.push_back(element.get<std::string>());
+    out.push_back(printable(element.get<std::string>()));
   }
   return out;
 }

@@ -21,9 +21,10 @@ class BadMessage : public std::runtime_error {
 
 inline constexpr std::size_t kLongestText = 16384;  // bytes
 
-// Refers to the value, which must outlive it. Every function throws BadMessage for a member of
-// another type, a number that does not fit, a text or a list that is too long; where a name ends in
-// _if, a member that is missing or null is nothing, else it is wrong too.
+// Texts come out printable (printable.h). Refers to the value, which must outlive it. Every
+// function throws BadMessage for a member of another type, a number that does not fit, a text or a
+// list that is too long; where a name ends in _if, a member that is missing or null is nothing,
+// else it is wrong too.
 class Fields {
  public:
   explicit Fields(const nlohmann::json& object);

@@ -5,6 +5,8 @@
 #include <array>
 #include <stdexcept>
 
+#include "cli/common/printable.h"
+
 namespace nnd::cli {
 
 using nlohmann::json;
@@ -65,11 +67,7 @@ std::string numbered(std::uint64_t number, std::string_view text) {
 }
 
 // What a listener of another kind or a lying peer sends may be long or hold terminal codes.
-std::string printable(const std::string& text) {
-  std::string out;
-  for (const char c : text.substr(0, 200)) out += c >= ' ' && c <= '~' ? c : '?';
-  return out;
-}
+std::string readable(const std::string& text) { return printable(text.substr(0, 200)); }
 
 }  // namespace
 
@@ -163,7 +161,7 @@ std::string Handshake::take_hello(const json& said) {
 }
 
 std::string Handshake::take_challenge(const json& said) {
-  if (said.contains("refused")) return fail("it refuses: " + printable(text_of(said, "refused")));
+  if (said.contains("refused")) return fail("it refuses: " + readable(text_of(said, "refused")));
   listener_nonce_ = text_of(said, "nonce");
   // A listener that sends our own nonce back wants our proof for itself.
   if (!is_nonce(listener_nonce_) || listener_nonce_ == nonce_) return fail_as_foreign();
@@ -178,7 +176,7 @@ std::string Handshake::take_proof(const json& said) {
 }
 
 std::string Handshake::take_answer(const json& said) {
-  if (said.contains("refused")) return fail("it refuses: " + printable(text_of(said, "refused")));
+  if (said.contains("refused")) return fail("it refuses: " + readable(text_of(said, "refused")));
   if (!same(text_of(said, "proof"), proof("listener")))
     return fail("it does not know the token either");
   step_ = Step::kDone;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "cli/common/event_json.h"
 #include "nccl_abi/common.h"
@@ -58,6 +59,15 @@ PortDescription port_from(const Fields& fields) {
   return out;
 }
 
+// People copy these lines into a shell: "export NAME=value", and nothing that a shell would obey.
+bool is_setting(std::string_view line) {
+  constexpr std::string_view kExport = "export NCCL_";
+  return line.starts_with(kExport) &&
+         line.find_first_not_of(
+             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_=^,:.-",
+             kExport.size()) == line.npos;
+}
+
 void read_check(const Fields& check, HostDescription& out) {
   for (const auto& port : check.objects("hcas")) out.ports.push_back(port_from(port));
   if (check.value().contains("verdicts"))
@@ -65,6 +75,7 @@ void read_check(const Fields& check, HostDescription& out) {
       out.verdicts.push_back({verdict.text("decision"), verdict.text("fact"), verdict.text("rule"),
                               verdict.text("cause"), verdict.text("remedy")});
   out.proposal = check.texts("proposal");
+  std::erase_if(out.proposal, [](const std::string& line) { return !is_setting(line); });
   const auto result = check.object("result");
   out.broken = result.texts("broken");
   out.refused = result.number<int>("refused");
