@@ -1,8 +1,11 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <fstream>
 
 #include "run_tool.h"
 #include "support/catch.h"
+#include "support/skip.h"
 
 using namespace nnd::check_test;
 using nlohmann::json;
@@ -266,6 +269,16 @@ TEST_CASE("values of NCCL's own files count as in a job") {
   CHECK(hca(overridden, "mlx5_bond_0")["verdict"] == "refused");
   REQUIRE(overridden["lint"].size() == 1);
   CHECK(overridden["lint"][0]["cause"] == "ENV-OVERRIDE");
+}
+
+TEST_CASE("root does not do what another user's file says") {
+  const Scratch home;
+  const std::string file =
+      home.file(".nccl.conf", "NCCL_NET_DIAG_VERBS_LIB=/nowhere/evil.so\nNCCL_IB_HCA=ib7\n");
+  if (geteuid() != 0 || chown(file.c_str(), 65534, 65534) != 0)
+    NND_SKIP("only root can give a file away");
+  const json result = look({"--scenario", kBond}, {{"HOME", home.path()}});
+  CHECK(with_verdict(result, "taken") == 9);
 }
 
 TEST_CASE("GPUs near each HCA, and the interface that ranks meet by") {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -62,6 +64,12 @@ verbs::Survey look(const config::Settings& settings, const facts::Sources& sourc
   return survey;
 }
 
+// A file of another user's could name a library, which is then run as root (sudo keeps HOME).
+bool not_for_root(const std::string& file) {
+  struct stat about {};
+  return geteuid() == 0 && (stat(file.c_str(), &about) != 0 || about.st_uid != 0);
+}
+
 // NCCL puts its files' values into the environment before it loads a plugin: where there is none
 // yet, the user's file first.
 void take_conf_files() {
@@ -69,9 +77,11 @@ void take_conf_files() {
   const std::string* home = environment.get("HOME");
   const facts::System system =
       facts::read_system({facts::FileTree("/sys"), "", home ? *home : std::string(), environment});
-  for (const facts::ConfFile& file : system.conf_files)
+  for (const facts::ConfFile& file : system.conf_files) {
+    if (not_for_root(file.path)) continue;
     for (const auto& [name, value] : file.values)
       if (value != "<hidden>") setenv(name.c_str(), value.c_str(), 0);
+  }
 }
 
 }  // namespace
