@@ -32,6 +32,22 @@ TEST_CASE("every collective on four ranks", "[diag]") {
   for (const auto& hca : used_hcas(job)) CHECK((hca == "mlx5_0" || hca == "mlx5_1"));
 }
 
+TEST_CASE("every protocol by ring and tree", "[diag]") {
+  for (const char* algorithm : {"Ring", "Tree"})
+    for (const char* protocol : {"Simple", "LL", "LL128"}) {
+      INFO(algorithm << " " << protocol);
+      FabricJob job(2);
+      job.spec.environment["NCCL_ALGO"] = algorithm;
+      job.spec.environment["NCCL_PROTO"] = protocol;
+      job.spec.actions = {{.kind = Kind::kCreate},
+                          {.kind = Kind::kCollective, .bytes = 40, .iterations = 3},
+                          {.kind = Kind::kCollective, .bytes = 1000004},
+                          {.kind = Kind::kDestroy}};
+      CHECK(failures(job.run()) == "");
+      job.check_carried();
+    }
+}
+
 TEST_CASE("every collective on sixteen ranks", "[many]") {
   FabricJob job(8);
   nnd::test::avoid_lost_segments(job.spec);
