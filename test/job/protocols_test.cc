@@ -15,6 +15,9 @@ namespace {
 // Less than a line, an odd size in the middle, more than the connections' buffers.
 constexpr std::initializer_list<std::size_t> kSizes = {4, 100, 60004, 3000008};
 
+// The first three are below NCCL_P2P_LL_THRESHOLD.
+constexpr std::size_t kMessages[] = {4, 1004, 16384, 100000};
+
 // Runs it; every rank must have played this, as softcuda's log has it.
 void run_playing(JobSpec& spec, const std::string& played) {
   spec.environment["SOFTCUDA_LOG"] = "-";
@@ -67,7 +70,7 @@ TEST_CASE("small messages within a node", "[protocols]") {
     JobSpec spec = socket_job(1, 2);
     spec.nvswitch = nvswitch;
     spec.actions.push_back({.kind = Kind::kCreate});
-    for (const std::size_t bytes : {4, 1004, 16384, 100000})
+    for (const std::size_t bytes : kMessages)
       spec.actions.push_back(
           {.kind = Kind::kCollective, .collective = Collective::kSendRecv, .bytes = bytes});
     spec.actions.push_back({.kind = Kind::kDestroy});

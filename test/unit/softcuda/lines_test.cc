@@ -9,6 +9,8 @@ using namespace softcuda;
 
 namespace {
 
+constexpr std::size_t kSizes[] = {0, 1, 4, 7, 8, 120, 121, 1919, 3001};
+
 alignas(128) char slot[8192];
 
 std::vector<char> some_data(std::size_t bytes) {
@@ -30,7 +32,7 @@ TEST_CASE("lines are of NCCL's size") {
 
 TEST_CASE("data goes through lines, once the flags are right") {
   for (const Protocol protocol : {Protocol::kLL, Protocol::kLL128})
-    for (const std::size_t bytes : {0, 1, 4, 7, 8, 120, 121, 1919, 3001}) {
+    for (const std::size_t bytes : kSizes) {
       std::memset(slot, 0, sizeof slot);
       const auto data = some_data(bytes);
       std::vector<char> read(bytes);
