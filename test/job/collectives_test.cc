@@ -7,6 +7,7 @@
 
 using namespace softcuda;
 using nnd::test::add_all_collectives;
+using nnd::test::add_all_types;
 using nnd::test::failures;
 using nnd::test::socket_job;
 using Kind = Action::Kind;
@@ -15,21 +16,6 @@ namespace {
 
 // A few elements, an odd size in the middle, more than the connections' buffers.
 constexpr std::initializer_list<std::size_t> kSizes = {40, 100008, 5000008};
-
-void add_all_types(JobSpec& spec) {
-  spec.actions.push_back({.kind = Kind::kCreate});
-  for (const Operation operation : {Operation::kSum, Operation::kMin, Operation::kMax})
-    for (const Type type : {Type::kInt8, Type::kUint8, Type::kInt32, Type::kUint32, Type::kInt64,
-                            Type::kUint64, Type::kFloat32, Type::kFloat64})
-      for (const Collective collective :
-           {Collective::kAllReduce, Collective::kReduceScatter, Collective::kReduce})
-        spec.actions.push_back({.kind = Kind::kCollective,
-                                .collective = collective,
-                                .operation = operation,
-                                .type = type,
-                                .bytes = 20024});
-  spec.actions.push_back({.kind = Kind::kDestroy});
-}
 
 }  // namespace
 
@@ -119,33 +105,21 @@ TEST_CASE("a collective that others never join is ended by an abort", "[communic
 }
 
 TEST_CASE("what isn't played is an NCCL error, in time and on every rank", "[refusals]") {
-  for (const auto& [name, value] : {std::pair{"NCCL_PROTO", "LL"}, std::pair{"NCCL_PROTO", "LL128"},
-                                    std::pair{"NCCL_ALGO", "Tree"}}) {
-    JobSpec spec = socket_job(2, 1);
-    spec.environment[name] = value;
-    spec.actions = {{.kind = Kind::kCreate}, {.kind = Kind::kCollective}};
-    const JobResult result = run_job(spec);
-    INFO(name << "=" << value << "\n" << failures(result));
-    REQUIRE(result.ranks.size() == 2);
-    for (const RankResult& rank : result.ranks) {
-      CHECK_FALSE(rank.late);
-      CHECK_FALSE(rank.signal);
-      CHECK(rank.error.find("ncclAllReduce: unhandled cuda error") == 0);
-    }
-  }
-}
-
-TEST_CASE("a send small enough for protocol LL is refused without its threshold", "[refusals]") {
-  JobSpec spec =
-      socket_job(1, 2);  // through shared memory; over the network NCCL never takes LL here
-  spec.environment["NCCL_P2P_LL_THRESHOLD"] = "16384";
+  if (nnd::test::nccl_version() < 22300) return;  // PAT came then
+  JobSpec spec = socket_job(2, 1);
+  spec.environment["NCCL_ALGO"] = "PAT";
+  spec.environment["NCCL_PAT_ENABLE"] = "1";
   spec.actions = {{.kind = Kind::kCreate},
-                  {.kind = Kind::kCollective, .collective = Collective::kSendRecv, .bytes = 64}};
+                  {.kind = Kind::kCollective, .collective = Collective::kAllGather}};
   const JobResult result = run_job(spec);
   INFO(failures(result));
+  REQUIRE(result.ranks.size() == 2);
   for (const RankResult& rank : result.ranks) {
     CHECK_FALSE(rank.late);
-    CHECK(rank.error.find("unhandled cuda error") != std::string::npos);
+    CHECK_FALSE(rank.signal);
+    CHECK(rank.error.find("ncclAllGather: unhandled cuda error") == 0);
+    CHECK(rank.error.find("softcuda doesn't play") != std::string::npos);
+    CHECK(rank.error.find("NCCL_PAT_ENABLE=0") != std::string::npos);
   }
 }
 

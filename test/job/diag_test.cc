@@ -32,6 +32,22 @@ TEST_CASE("every collective on four ranks", "[diag]") {
   for (const auto& hca : used_hcas(job)) CHECK((hca == "mlx5_0" || hca == "mlx5_1"));
 }
 
+TEST_CASE("every protocol by ring and tree", "[diag]") {
+  for (const char* algorithm : {"Ring", "Tree"})
+    for (const char* protocol : {"Simple", "LL", "LL128"}) {
+      INFO(algorithm << " " << protocol);
+      FabricJob job(2);
+      job.spec.environment["NCCL_ALGO"] = algorithm;
+      job.spec.environment["NCCL_PROTO"] = protocol;
+      job.spec.actions = {{.kind = Kind::kCreate},
+                          {.kind = Kind::kCollective, .bytes = 40, .iterations = 3},
+                          {.kind = Kind::kCollective, .bytes = 1000004},
+                          {.kind = Kind::kDestroy}};
+      CHECK(failures(job.run()) == "");
+      job.check_carried();
+    }
+}
+
 TEST_CASE("every collective on sixteen ranks", "[many]") {
   FabricJob job(8);
   nnd::test::avoid_lost_segments(job.spec);
@@ -48,11 +64,13 @@ TEST_CASE("every collective on sixteen ranks", "[many]") {
 }
 
 // As on a real node of eight GPUs and eight HCAs with GPUDirect: NCCL takes the HCA on the GPU's
-// own PCI switch. Without NVLink, between the nodes' rings, that needs NCCL_CROSS_NIC.
+// own PCI switch. Without NVLink, between the nodes' rings, that needs NCCL_CROSS_NIC; the trees of
+// 2.18 go by a neighbour's.
 TEST_CASE("the data of rank i of sixteen goes over HCA i", "[many]") {
   FabricJob job(8);
   nnd::test::avoid_lost_segments(job.spec);
   job.spec.environment["NCCL_CROSS_NIC"] = "1";
+  job.spec.environment["NCCL_ALGO"] = "Ring";
   constexpr std::size_t kBytes = 100008;
   job.spec.actions = {
       {.kind = Kind::kCreate},

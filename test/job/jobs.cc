@@ -88,6 +88,25 @@ void add_all_collectives(softcuda::JobSpec& spec, std::initializer_list<std::siz
   spec.actions.push_back({.kind = Action::Kind::kDestroy});
 }
 
+void add_all_types(softcuda::JobSpec& spec) {
+  using softcuda::Action;
+  using softcuda::Collective;
+  using softcuda::Operation;
+  using softcuda::Type;
+  spec.actions.push_back({.kind = Action::Kind::kCreate});
+  for (const Operation operation : {Operation::kSum, Operation::kMin, Operation::kMax})
+    for (const Type type : {Type::kInt8, Type::kUint8, Type::kInt32, Type::kUint32, Type::kInt64,
+                            Type::kUint64, Type::kFloat32, Type::kFloat64})
+      for (const Collective collective :
+           {Collective::kAllReduce, Collective::kReduceScatter, Collective::kReduce})
+        spec.actions.push_back({.kind = Action::Kind::kCollective,
+                                .collective = collective,
+                                .operation = operation,
+                                .type = type,
+                                .bytes = 20024});
+  spec.actions.push_back({.kind = Action::Kind::kDestroy});
+}
+
 void add_abort(softcuda::JobSpec& spec) {
   using Kind = softcuda::Action::Kind;
   spec.actions = {

@@ -31,6 +31,9 @@ softcuda::JobSpec socket_job(int nodes, int gpus_per_node);
 // All that softcuda plays, on one communicator: each collective with each size, in place and not.
 void add_all_collectives(softcuda::JobSpec& spec, std::initializer_list<std::size_t> sizes);
 
+// All that is reduced, with all operations and types.
+void add_all_types(softcuda::JobSpec& spec);
+
 // For two ranks: both abort a communicator, rank 0 with a collective under way that rank 1 never
 // joins where NCCL can; then they go on with another.
 //

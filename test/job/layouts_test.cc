@@ -33,6 +33,7 @@ std::vector<long> numbers(const Layout& l) {
           l.channel.ring,
           l.channel.ring_ranks,
           l.channel.ring_index,
+          l.channel.tree,
           l.channel.work_done,
           l.coll.bytes,
           l.coll.refused_flags,

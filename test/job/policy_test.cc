@@ -222,7 +222,9 @@ TEST_CASE("the field's most common report, without the shim and in each mode", "
       for (const auto& move : job.events(rank, "qp.transition")) {
         if (move.value("errno", 0) != 110) continue;
         ++timed_out;
-        REQUIRE(warned.size() == 2);  // the pair as well, before the kernel looked for the peer
+        // The pair as well, before the kernel looked for the peer; again for each connection that
+        // NCCL began before it gave up.
+        REQUIRE(warned.size() >= 2);
         CHECK(warned[1].at("cause") == "SUB-RAIL");
         CHECK(warned[1].at("seq") < move.at("seq"));
         CHECK(warned[1].at("sev") == (mode == "observe" ? "info" : "warn"));

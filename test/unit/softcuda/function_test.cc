@@ -11,7 +11,7 @@
 
 using namespace softcuda;
 
-TEST_CASE("names of device functions say collective, operation and type") {
+TEST_CASE("names of device functions say what they do") {
   const auto reduce =
       parse_device_function("_Z43ncclDevFunc_ReduceScatter_MinMax_u64_RING_SIMPLEv");
   REQUIRE(reduce);
@@ -23,12 +23,20 @@ TEST_CASE("names of device functions say collective, operation and type") {
   REQUIRE(parse_device_function("_Z33ncclDevFunc_AllGather_RING_SIMPLEv"));
   REQUIRE(parse_device_function("_Z20ncclDevFunc_SendRecvv"));
   CHECK(parse_device_function("_Z20ncclDevFunc_SendRecvv")->collective == Collective::kSendRecv);
+  const auto lines = parse_device_function("_Z40ncclDevFunc_AllReduce_Sum_f32_RING_LL128v");
+  REQUIRE(lines);
+  CHECK(lines->algorithm == Algorithm::kRing);
+  CHECK(lines->protocol == Protocol::kLL128);
+  const auto tree = parse_device_function("_Z37ncclDevFunc_AllReduce_Sum_f32_TREE_LLv");
+  REQUIRE(tree);
+  CHECK(tree->algorithm == Algorithm::kTree);
+  CHECK(tree->protocol == Protocol::kLL);
 }
 
 TEST_CASE("what isn't played has no function") {
-  for (const char* name : {"_Z41ncclDevFunc_AllReduce_Sum_f32_TREE_SIMPLEv",
-                           "_Z37ncclDevFunc_AllReduce_Sum_f32_RING_LLv",
-                           "_Z40ncclDevFunc_AllReduce_Sum_f32_RING_LL128v",
+  for (const char* name : {"_Z38ncclDevFunc_Reduce_Sum_f32_TREE_SIMPLEv",
+                           "_Z41ncclDevFunc_AllReduce_Sum_f32_NVLS_SIMPLEv",
+                           "_Z50ncclDevFunc_AllReduce_Sum_f32_COLLNET_CHAIN_SIMPLEv",
                            "_Z42ncclDevFunc_AllReduce_Prod_f32_RING_SIMPLEv",
                            "_Z41ncclDevFunc_AllReduce_Sum_f16_RING_SIMPLEv",
                            "_Z42ncclDevFunc_AllReduce_Sum_bf16_RING_SIMPLEv",
@@ -52,11 +60,15 @@ TEST_CASE("2.18's function numbers") {
   CHECK(max->collective == Collective::kAllReduce);
   CHECK(max->operation == Operation::kMax);
   CHECK(max->type == Type::kFloat32);
+  CHECK(max->protocol == Protocol::kSimple);
+  REQUIRE(decode_function_index(index(4, 0, 7, 0, 0)));
+  CHECK(decode_function_index(index(4, 0, 7, 0, 0))->algorithm == Algorithm::kTree);
+  CHECK(decode_function_index(index(4, 0, 7, 0, 0))->protocol == Protocol::kLL);
   REQUIRE(decode_function_index(index(0, 0, 0, 1, 2)));
   CHECK(decode_function_index(index(0, 0, 0, 1, 2))->collective == Collective::kBroadcast);
   CHECK_FALSE(decode_function_index(5));                     // a reduction of one rank
-  CHECK_FALSE(decode_function_index(index(4, 0, 7, 0, 2)));  // tree
-  CHECK_FALSE(decode_function_index(index(4, 0, 7, 1, 0)));  // LL
+  CHECK_FALSE(decode_function_index(index(0, 0, 0, 0, 2)));  // a broadcast by trees
+  CHECK_FALSE(decode_function_index(index(4, 0, 7, 4, 2)));  // NVLS
   CHECK_FALSE(decode_function_index(index(4, 1, 7, 1, 2)));  // product
   CHECK_FALSE(decode_function_index(index(4, 0, 6, 1, 2)));  // half
   CHECK_FALSE(decode_function_index(index(5, 0, 7, 1, 2)));  // past the end

@@ -12,6 +12,7 @@
 #include "collectives.h"
 #include "cuda_abi.h"
 #include "log.h"
+#include "refusal.h"
 #include "sendrecv.h"
 #include "stream.h"
 #include "work.h"
@@ -99,7 +100,9 @@ int launch(const void* function, void* stream, void** parameters, void** extra) 
   const Communicator comm(module->layout(), field<void*>(arguments.bytes.data(), 0));
   auto program = std::make_shared<Program>(read_program(*module, comm, arguments));
   if (!program->refusal.empty()) {
-    log("{} is not played: {}", name, program->refusal);
+    const std::string sentence = refusal_sentence(program->refusal);
+    log("{} is refused: {}", name, sentence);
+    keep_refusal(sentence);
     return kNotSupported;
   }
   log("launch {} on {} channels", name, program->channels.size());

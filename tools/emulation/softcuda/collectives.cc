@@ -4,13 +4,19 @@
 
 #include <algorithm>
 
+#include "job_spec.h"
+#include "log.h"
 #include "primitives.h"
+#include "tree.h"
 
 namespace softcuda {
 namespace {
 
-bool moves_single_steps(Collective collective) {
-  return collective == Collective::kBroadcast || collective == Collective::kReduce;
+Slicing slicing_of(const Function& function) {
+  const bool single = function.collective == Collective::kBroadcast ||
+                      function.collective == Collective::kReduce ||
+                      function.protocol != Protocol::kSimple;
+  return single ? kSingle : kHalves;
 }
 
 class Ring {
@@ -22,9 +28,9 @@ class Ring {
         rank_(comm.rank()),
         index_(channel.ring_index()),
         ranks_(channel.ring_ranks()),
-        prims_(comm, channel.from(channel.ring_previous(), 0), channel.to(channel.ring_next(), 0),
-               moves_single_steps(work.function.collective) ? kSingle : kHalves, comm.step_bytes(),
-               work.function, work.op_arg) {}
+        prims_(comm, {channel.from(channel.ring_previous(), 0)},
+               {channel.to(channel.ring_next(), 0)}, slicing_of(work.function),
+               comm.step_bytes(work.function.protocol), work.function, work.op_arg) {}
 
   void play() {
     for (const Stretch& stretch : work_.stretches) {
@@ -79,7 +85,9 @@ class Ring {
   }
 
   void all_reduce(const Stretch& stretch) {
-    const auto begin = [&](int piece) { return stretch.begin + piece % nranks_ * stretch.chunk; };
+    const auto begin = [&](int piece) {
+      return stretch.begin + piece % nranks_ * stretch.distance;
+    };
     const auto count = [&](int piece) {
       return std::min(stretch.chunk, stretch.limit - begin(piece));
     };
@@ -127,7 +135,12 @@ class Ring {
 }  // namespace
 
 void play_collective(const Communicator& comm, int channel, const CollectiveWork& work) {
-  Ring(comm, comm.channel(channel), work).play();
+  log("{} {} {} on channel {}", name_of(work.function.collective), name_of(work.function.algorithm),
+      name_of(work.function.protocol), channel);
+  if (work.function.algorithm == Algorithm::kTree)
+    play_tree(comm, comm.channel(channel), work);
+  else
+    Ring(comm, comm.channel(channel), work).play();
 }
 
 }  // namespace softcuda

@@ -1,6 +1,12 @@
 #include "connection.h"
 
 namespace softcuda {
+namespace {
+
+// In NCCL's arrays by protocol; the layout has this one's place.
+constexpr auto kSimpleIndex = static_cast<std::size_t>(Protocol::kSimple);
+
+}  // namespace
 
 char* Connection::slot(std::uint64_t step, ssize_t default_step_bytes) const {
   constexpr int kModeOffset = 1;  // NCCL_MODE_OFFSET: the proxy chose the place
@@ -9,7 +15,7 @@ char* Connection::slot(std::uint64_t step, ssize_t default_step_bytes) const {
   if (layout_->conn.offsets != 0) {
     const auto* offsets = field<const volatile int*>(info_, layout_->conn.offsets);
     if (offsets != nullptr) return buffer + offsets[index];
-  } else if (char* queue = field<char*>(info_, layout_->conn.sizes); queue != nullptr) {
+  } else if (char* queue = sizes(); queue != nullptr) {
     char* entry = queue + index * layout_->slot.bytes;
     if (field<volatile int>(entry, layout_->slot.mode) == kModeOffset)
       return buffer + (layout_->slot.offset_bytes == sizeof(int)
@@ -22,8 +28,14 @@ char* Connection::slot(std::uint64_t step, ssize_t default_step_bytes) const {
   return buffer + static_cast<ssize_t>(index) * step_bytes;
 }
 
+char* Connection::line_slot(Protocol protocol, std::uint64_t step, ssize_t step_bytes) const {
+  const std::size_t before = kSimpleIndex - static_cast<std::size_t>(protocol);
+  char* buffer = field<char*>(info_, layout_->conn.buffer - before * sizeof(char*));
+  return buffer + static_cast<ssize_t>(step % kSteps) * step_bytes;
+}
+
 void Connection::set_size(std::uint64_t step, ssize_t bytes) const {
-  char* queue = field<char*>(info_, layout_->conn.sizes);
+  char* queue = sizes();
   if (queue == nullptr) return;  // no proxy on this side
   char* entry = queue + (step % kSteps) * layout_->slot.bytes;
   if (layout_->slot.size_bytes == sizeof(int))
@@ -35,6 +47,21 @@ void Connection::set_size(std::uint64_t step, ssize_t bytes) const {
 Connection Channel::connection(int peer, int index) const {
   auto** peers = field<char**>(channel_, 0);  // ncclDevChannelPeer: send[2], recv[2]
   return {*layout_, peers[peer] + index * layout_->conn.bytes};
+}
+
+TreePlace Channel::tree() const {  // ncclTree: depth, up, down[3]; -1 where there is none
+  const auto* tree = &field<const int>(channel_, layout_->channel.tree);
+  constexpr int kUp = 1, kDown = 2, kMostChildren = 3;
+  TreePlace place;
+  if (tree[kUp] >= 0) place.parent = tree[kUp];
+  for (int i = 0; i < kMostChildren && tree[kDown + i] >= 0; ++i)
+    place.children.push_back(tree[kDown + i]);
+  return place;
+}
+
+ssize_t Communicator::step_bytes(Protocol protocol) const {
+  const std::size_t before = kSimpleIndex - static_cast<std::size_t>(protocol);
+  return field<int>(comm_, layout_->comm.simple_buffer - before * sizeof(int)) / kSteps;
 }
 
 Channel Communicator::channel(int index) const {

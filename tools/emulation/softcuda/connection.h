@@ -6,7 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <vector>
 
+#include "function.h"
 #include "layouts.h"
 
 namespace softcuda {
@@ -35,12 +38,24 @@ class Connection {
   // Where the data of a step is. default_step_bytes: the distance of slots where the connection
   // doesn't say it.
   char* slot(std::uint64_t step, ssize_t default_step_bytes) const;
+  // The same for LL and LL128, whose slots have fixed places.
+  char* line_slot(Protocol protocol, std::uint64_t step, ssize_t step_bytes) const;
+  // A proxy thread is between this end and the other.
+  bool has_proxy() const { return sizes() != nullptr; }
   // Tells the proxy how much is in a slot.
   void set_size(std::uint64_t step, ssize_t bytes) const;
 
  private:
+  char* sizes() const { return field<char*>(info_, layout_->conn.sizes); }
+
   const Layout* layout_;
   void* info_;
+};
+
+// A rank's place in a channel's tree. A rank without a parent is the root.
+struct TreePlace {
+  std::optional<int> parent;
+  std::vector<int> children;
 };
 
 class Channel {
@@ -53,6 +68,7 @@ class Channel {
   const int* ring_ranks() const { return field<const int*>(channel_, layout_->channel.ring_ranks); }
   // Our place in the ring as all ranks number it.
   int ring_index() const { return field<int>(channel_, layout_->channel.ring_index); }
+  TreePlace tree() const;
   // index: 0 for collectives, 1 for send and receive.
   Connection to(int peer, int index) const { return connection(peer, index); }
   Connection from(int peer, int index) const { return connection(peer, kConnections + index); }
@@ -74,7 +90,7 @@ class Communicator {
 
   int rank() const { return field<int>(comm_, 0); }
   int nranks() const { return field<int>(comm_, sizeof(int)); }
-  ssize_t step_bytes() const { return field<int>(comm_, layout_->comm.simple_buffer) / kSteps; }
+  ssize_t step_bytes(Protocol protocol = Protocol::kSimple) const;
   ssize_t p2p_step_bytes() const {
     return layout_->comm.p2p_chunk == 0 ? step_bytes() : field<int>(comm_, layout_->comm.p2p_chunk);
   }

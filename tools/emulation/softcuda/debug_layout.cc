@@ -101,6 +101,7 @@ DebugLayout read_debug_layout(const std::string& library, int nccl_version) {
                   .ring = channel.needed("ring"),
                   .ring_ranks = channel.needed("ring.userRanks"),
                   .ring_index = channel.needed("ring.index"),
+                  .tree = channel.needed("tree"),
                   .work_done = channel.offset("workFifoDone")};
   made.coll = {.bytes = work.bytes(),
                .refused_flags = work.mask({"redOpArgIsPtr", "regUsed", "netRegUsed"}),

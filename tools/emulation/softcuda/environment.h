@@ -7,10 +7,11 @@
 
 namespace softcuda {
 
-// NCCL_PROTO=Simple, NCCL_ALGO=Ring, NCCL_P2P_LL_THRESHOLD=0: the kernels that are played.
+// NCCL_PAT_ENABLE=0: from 2.23 NCCL takes PAT kernels for small all-gathers and reduce-scatters of
+// one GPU per node, which softcuda would refuse. All else that isn't played needs what NCCL doesn't
+// find here: NVLS multicast, CollNet a plugin with SHARP, symmetric kernels registered windows.
 // Whether several GPUs of a node talk through shared memory is the caller's choice
-// (NCCL_SHM_DISABLE); peer-to-peer access is not there, NCCL finds that out itself. Without these
-// settings NCCL chooses kernels that softcuda refuses with an error.
+// (NCCL_SHM_DISABLE).
 std::vector<std::pair<std::string, std::string>> required_environment();
 
 }  // namespace softcuda

@@ -39,6 +39,16 @@ constexpr std::array<std::pair<std::string_view, Type>, 8> kTypes{{
     {"f64", Type::kFloat64},
 }};
 
+constexpr std::array<std::pair<std::string_view, Algorithm>, 2> kAlgorithms{{
+    {"RING", Algorithm::kRing},
+    {"TREE", Algorithm::kTree},
+}};
+constexpr std::array<std::pair<std::string_view, Protocol>, 3> kProtocols{{
+    {"LL", Protocol::kLL},
+    {"LL128", Protocol::kLL128},
+    {"SIMPLE", Protocol::kSimple},
+}};
+
 // What follows the prefix, cut at "_".
 std::vector<std::string_view> words_after(std::string_view name, std::string_view prefix) {
   const auto at = name.find(prefix);
@@ -57,6 +67,10 @@ std::vector<std::string_view> words_after(std::string_view name, std::string_vie
 
 bool moves_only(Collective collective) {
   return collective == Collective::kBroadcast || collective == Collective::kAllGather;
+}
+
+bool is_played(Collective collective, Algorithm algorithm) {
+  return algorithm == Algorithm::kRing || collective == Collective::kAllReduce;
 }
 
 }  // namespace
@@ -78,26 +92,44 @@ int size_of(Type type) {
   return 1;
 }
 
+std::string_view name_of(Algorithm algorithm) {
+  return algorithm == Algorithm::kRing ? "Ring" : "Tree";
+}
+
+std::string_view name_of(Protocol protocol) {
+  switch (protocol) {
+    case Protocol::kLL:
+      return "LL";
+    case Protocol::kLL128:
+      return "LL128";
+    case Protocol::kSimple:
+      return "Simple";
+  }
+  return {};
+}
+
 std::optional<Function> parse_device_function(std::string_view name) {
   const auto words = words_after(name, "ncclDevFunc_");
   if (words.size() == 1 && words[0] == "SendRecv") return Function{};
-  if (words.size() < 3 || words[words.size() - 2] != "RING" || words.back() != "SIMPLE")
-    return std::nullopt;
+  if (words.size() < 3) return std::nullopt;
   const auto collective = look_up(kCollectives, words[0]);
-  if (!collective) return std::nullopt;
+  const auto algorithm = look_up(kAlgorithms, words[words.size() - 2]);
+  const auto protocol = look_up(kProtocols, words.back());
+  if (!collective || !algorithm || !protocol || !is_played(*collective, *algorithm))
+    return std::nullopt;
   if (moves_only(*collective)) {
     if (words.size() != 3) return std::nullopt;
-    return Function{*collective, Operation::kNone, Type::kInt8};
+    return Function{*collective, Operation::kNone, Type::kInt8, *algorithm, *protocol};
   }
   if (words.size() != 5) return std::nullopt;
   const auto operation = look_up(kOperations, words[1]);
   const auto type = look_up(kTypes, words[2]);
   if (!operation || !type) return std::nullopt;
-  return Function{*collective, *operation, *type};
+  return Function{*collective, *operation, *type, *algorithm, *protocol};
 }
 
 std::optional<Function> decode_function_index(unsigned index) {
-  constexpr unsigned kProtocols = 3, kSimple = 2, kAlgorithms = 6, kRing = 1, kTypeCount = 10,
+  constexpr unsigned kProtocolCount = 3, kAlgorithmCount = 6, kTree = 0, kRing = 1, kTypeCount = 10,
                      kOperationCount = 6;
   // The order of ncclFunc_t, ncclDevRedOp_t and ncclDataType_t in 2.18.
   constexpr std::array kOrder{Collective::kBroadcast, Collective::kReduce, Collective::kAllGather,
@@ -110,16 +142,19 @@ std::optional<Function> decode_function_index(unsigned index) {
   if (index == 0) return Function{};
   if (index < 1 + kTypeCount) return std::nullopt;  // reductions of a single rank
   index -= 1 + kTypeCount;
-  const unsigned protocol = index % kProtocols;
-  const unsigned algorithm = (index /= kProtocols) % kAlgorithms;
-  const auto type = kTypeOrder[(index /= kAlgorithms) % kTypeCount];
+  const auto protocol = static_cast<Protocol>(index % kProtocolCount);
+  const unsigned algorithm = (index /= kProtocolCount) % kAlgorithmCount;
+  const auto type = kTypeOrder[(index /= kAlgorithmCount) % kTypeCount];
   const auto operation = kOps[(index /= kTypeCount) % kOperationCount];
   index /= kOperationCount;
-  if (index >= kOrder.size() || protocol != kSimple || algorithm != kRing) return std::nullopt;
+  if (index >= kOrder.size() || (algorithm != kRing && algorithm != kTree)) return std::nullopt;
+  const Algorithm shape = algorithm == kRing ? Algorithm::kRing : Algorithm::kTree;
   const Collective collective = kOrder[index];
-  if (moves_only(collective)) return Function{collective, Operation::kNone, Type::kInt8};
+  if (!is_played(collective, shape)) return std::nullopt;
+  if (moves_only(collective))
+    return Function{collective, Operation::kNone, Type::kInt8, shape, protocol};
   if (!type || !operation) return std::nullopt;
-  return Function{collective, *operation, *type};
+  return Function{collective, *operation, *type, shape, protocol};
 }
 
 }  // namespace softcuda

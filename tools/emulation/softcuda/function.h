@@ -16,6 +16,8 @@ enum class Collective : std::uint8_t {
   kReduceScatter,
   kAllReduce
 };
+enum class Algorithm : std::uint8_t { kRing, kTree };
+enum class Protocol : std::uint8_t { kLL, kLL128, kSimple };  // numbered as NCCL_PROTO_...
 enum class Operation : std::uint8_t { kNone, kSum, kMin, kMax, kMinMax };
 enum class Type : std::uint8_t {
   kInt8,
@@ -29,16 +31,20 @@ enum class Type : std::uint8_t {
 };
 
 int size_of(Type type);
+std::string_view name_of(Algorithm algorithm);  // as NCCL_ALGO has it
+std::string_view name_of(Protocol protocol);    // as NCCL_PROTO has it
 
 struct Function {
   Collective collective = Collective::kSendRecv;
   Operation operation =
       Operation::kNone;  // kMinMax: which of the two is in the work's scalar argument
   Type type = Type::kInt8;
+  Algorithm algorithm = Algorithm::kRing;
+  Protocol protocol = Protocol::kSimple;
 };
 
 // From 2.19: "ncclDevFunc_AllReduce_MinMax_u32_RING_SIMPLE" (mangled or not). Empty when it is none
-// that is played: not a ring, not the Simple protocol, another operation or type.
+// that is played: neither a ring nor an all-reduce by trees, another operation or type.
 std::optional<Function> parse_device_function(std::string_view name);
 
 // 2.18, whose work carries a number instead: FUNC_INDEX of src/include/collectives.h, inverted.

@@ -19,18 +19,18 @@ enum class WorkStyle : std::uint8_t {
 struct Layout {
   int first, last;  // as ncclGetVersion tells them; both ends were looked at
   const char* source;
-  struct {  // ncclConnInfo; buffer is buffs[Simple]; sizes is connFifo, up to 2.19 sizesFifo with
-            // an own offsFifo
+  struct {  // ncclConnInfo; buffer is buffs[Simple], the other protocols' before it; sizes is
+            // connFifo, up to 2.19 sizesFifo with an own offsFifo
     std::uint16_t bytes, buffer, tail, head, step_size, sizes, offsets, step;
   } conn;
   struct {  // ncclConnFifo, one entry per step; up to 2.19 a plain int
     std::uint16_t bytes, mode, offset, offset_bytes, size, size_bytes;
   } slot;
-  struct {  // ncclDevComm, from 2.27 ncclKernelComm; simple_buffer is buffSizes[Simple]
+  struct {  // ncclDevComm, from 2.27 ncclKernelComm; simple_buffer is buffSizes[Simple], likewise
     std::uint16_t simple_buffer, p2p_chunk, abort, channels, work_consumed;
   } comm;
-  struct {  // ncclDevChannel; ring begins with prev and next
-    std::uint16_t bytes, ring, ring_ranks, ring_index, work_done;
+  struct {  // ncclDevChannel; ring begins with prev and next, tree is an ncclTree
+    std::uint16_t bytes, ring, ring_ranks, ring_index, tree, work_done;
   } channel;
   struct {  // ncclDevWorkColl, up to 2.21 ncclWorkElem; count is where the counts begin (cbd)
     std::uint16_t bytes;

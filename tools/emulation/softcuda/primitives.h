@@ -1,19 +1,19 @@
-// What NCCL calls primitives: wait for a slot, copy or reduce, post it. Protocol Simple.
+// What NCCL calls primitives: wait for a slot, copy or reduce, post it.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
-#include <optional>
+#include <vector>
 
 #include "connection.h"
 #include "function.h"
 
 namespace softcuda {
 
-// How a chunk is cut: slices per chunk, and steps (slots) that a slice takes. All-gather,
-// all-reduce and reduce-scatter cut a chunk of 4 steps into 2 slices; the others move one step at a
-// time (src/include/collectives.h, the same since 2.18).
+// How a chunk is cut: slices per chunk, and steps (slots) that a slice takes. With protocol Simple,
+// the rings of all-gather, all-reduce and reduce-scatter cut a chunk of 4 steps into 2 slices; all
+// else moves one step at a time (src/include/collectives.h, the same since 2.18).
 struct Slicing {
   int slices, steps;
 };
@@ -22,10 +22,11 @@ inline constexpr Slicing kSingle{1, 1};
 
 class Primitives {
  public:
-  // receive, send: absent where there is no such side. step_bytes: size of a step.
-  Primitives(const Communicator& comm, std::optional<Connection> receive,
-             std::optional<Connection> send, Slicing slicing, ssize_t step_bytes,
-             const Function& function = {}, std::uint64_t op_arg = 0);
+  // receive, send: empty where there is no such side; in a tree there may be several, and what is
+  // sent goes to all. step_bytes: size of a slot. The function says the protocol.
+  Primitives(const Communicator& comm, const std::vector<Connection>& receive,
+             const std::vector<Connection>& send, Slicing slicing, ssize_t step_bytes,
+             const Function& function, std::uint64_t op_arg = 0);
   ~Primitives();
   Primitives(const Primitives&) = delete;
   Primitives& operator=(const Primitives&) = delete;
@@ -42,17 +43,29 @@ class Primitives {
   bool aborted() const { return aborted_; }
 
  private:
+  struct Link {
+    Connection connection;
+    std::uint64_t step;            // the next one
+    std::vector<char> lines = {};  // LL, LL128: the data of a slot, without flags
+  };
+
   void move(const char* own, char* to, bool receiving, bool sending, ssize_t count);
+  const char* take(Link& link, std::size_t bytes);
+  void wait_free(const Link& link, std::size_t bytes);
+  const char* combine(const char* own, char* to, bool sending, ssize_t count);
+  void put(const Link& link, const char* data, std::size_t bytes);
+  bool in_lines() const { return function_.protocol != Protocol::kSimple; }
   template <typename Ready>
   void wait(Ready ready);
 
-  const std::optional<Connection> receive_, send_;
+  std::vector<Link> receive_, send_;
   const Slicing slicing_;
   const ssize_t step_bytes_;
   const Function function_;
   const std::uint64_t op_arg_;
   const volatile std::uint32_t* const abort_;
-  std::uint64_t received_ = 0, sent_ = 0;  // steps
+  std::vector<const char*> inputs_;  // of the slice that is being moved
+  std::vector<char> sum_;            // LL, LL128: what is to be sent and kept nowhere
   bool aborted_ = false;
 };
 

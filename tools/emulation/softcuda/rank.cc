@@ -17,6 +17,7 @@
 #include "collective_run.h"
 #include "give_way.h"
 #include "gpu.h"
+#include "refusal.h"
 #include "sanitized.h"
 #include "segments.h"
 #include "softverbs/hostview.h"
@@ -247,9 +248,10 @@ class Rank {
   }
 
   [[noreturn]] static void fail(const Communicator& in, const char* call, int result) {
-    const char* last = in.nccl->last_error(in.comm);
-    throw std::runtime_error(fmt::format("{}: {}{}{}", call, in.nccl->error_string(result),
-                                         *last == '\0' ? "" : ": ", last));
+    std::string text = fmt::format("{}: {}", call, in.nccl->error_string(result));
+    for (const std::string& more : {std::string(in.nccl->last_error(in.comm)), last_refusal()})
+      if (!more.empty()) text += ": " + more;
+    throw std::runtime_error(text);
   }
 
   const RankSpec& spec_;

@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "log.h"
 #include "primitives.h"
 
 namespace softcuda {
@@ -12,13 +13,17 @@ namespace {
 
 void play(const Communicator& comm, int channel_index, const Transfer& transfer) {
   constexpr int kP2pConnection = 1;
+  log("sendrecv {} on channel {}", name_of(transfer.protocol), channel_index);
   const Channel channel = comm.channel(channel_index);
-  std::optional<Connection> from, to;
+  std::vector<Connection> from, to;
   if (transfer.sending)
-    to = channel.to(transfer.peer, kP2pConnection);
+    to.push_back(channel.to(transfer.peer, kP2pConnection));
   else
-    from = channel.from(transfer.peer, kP2pConnection);
-  Primitives prims(comm, from, to, kSingle, comm.p2p_step_bytes());
+    from.push_back(channel.from(transfer.peer, kP2pConnection));
+  const Function function{.protocol = transfer.protocol};
+  const ssize_t step = transfer.protocol == Protocol::kSimple ? comm.p2p_step_bytes()
+                                                              : comm.step_bytes(transfer.protocol);
+  Primitives prims(comm, from, to, kSingle, step, function);
   std::size_t done = 0;
   do {  // also an empty message takes a step
     const std::size_t bytes = std::min(transfer.chunk, transfer.bytes - done);

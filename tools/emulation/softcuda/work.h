@@ -16,9 +16,10 @@
 namespace softcuda {
 
 // A stretch of a channel's part of a collective, in elements: [begin, limit), in chunks of this
-// size. All-reduce takes one chunk per rank from it, the others one chunk in all.
+// size. The ring of an all-reduce takes one chunk per rank from it, at this distance from each
+// other; all else takes one chunk.
 struct Stretch {
-  ssize_t begin, chunk, limit;
+  ssize_t begin, chunk, limit, distance;
 };
 
 struct CollectiveWork {
@@ -36,6 +37,7 @@ struct Transfer {  // one direction of send/receive, this channel's part
   int peer;
   char* data;
   std::size_t bytes, chunk;
+  Protocol protocol;
 };
 
 struct LocalCopy {  // send to oneself
@@ -89,6 +91,9 @@ class WorkReader {
   // index: the channel's place among those in use.
   virtual void read_channel(int channel, std::size_t index) = 0;
   void refuse(std::string what) { program_.refusal = std::move(what); }
+  static bool has_chunk_per_rank(const Function& function) {
+    return function.collective == Collective::kAllReduce && function.algorithm == Algorithm::kRing;
+  }
 
   const Module& module_;
   const Communicator& comm_;

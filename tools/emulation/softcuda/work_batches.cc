@@ -39,14 +39,26 @@ struct P2pWork {  // ncclDevWorkP2p, the same from 2.22 to 2.32
   std::uint8_t padding;
 };
 static_assert(sizeof(P2pWork) == 48);
-constexpr std::uint8_t kRefusedP2pFlags =
-    0x3f;  // LL, registered with the NIC, registered with the peer
+constexpr std::uint8_t kSendLL = 1, kRecvLL = 2;
+constexpr std::uint8_t kRefusedP2pFlags = 0x3c;  // registered with the NIC, with the peer
 
 // u32fp8Decode: 5 bits exponent, 3 bits mantissa.
 std::size_t decode_chunk(std::uint8_t code) {
   const unsigned exponent = code >> 3;
   const unsigned mantissa = (code & 7U) | (exponent != 0 ? 8U : 0U);
   return std::size_t{mantissa} << (exponent != 0 ? exponent - 1 : 0);
+}
+
+ssize_t grain_bytes(Protocol protocol) {  // ncclProtoGrainSize
+  switch (protocol) {
+    case Protocol::kLL:
+      return 16;
+    case Protocol::kLL128:
+      return 1920;
+    case Protocol::kSimple:
+      return 512;
+  }
+  return 0;
 }
 
 class Reader final : public WorkReader {
@@ -100,7 +112,7 @@ class Reader final : public WorkReader {
 
   void read_p2p(const P2pWork& work, int channel, Batch& out) {
     if ((work.flags & kRefusedP2pFlags) != 0) {
-      refuse("SendRecv with protocol LL or with registered buffers");
+      refuse("SendRecv with registered buffers");
       return;
     }
     const bool local = work.send_rank == comm_.rank();
@@ -114,11 +126,13 @@ class Reader final : public WorkReader {
       const std::size_t share = ((bytes + count - 1) / count + kGrain - 1) / kGrain * kGrain;
       const std::size_t begin = std::min(static_cast<std::size_t>(part) * share, bytes);
       const std::size_t end = std::min(begin + share, bytes);
+      const bool ll = (work.flags & (sending ? kSendLL : kRecvLL)) != 0;
       if (!local)
         out.transfers.push_back({sending, sending ? work.send_rank : work.recv_rank,
                                  (sending ? work.send_address : work.recv_address) + begin,
                                  end - begin,
-                                 decode_chunk(sending ? work.send_chunk : work.recv_chunk)});
+                                 decode_chunk(sending ? work.send_chunk : work.recv_chunk),
+                                 ll ? Protocol::kLL : Protocol::kSimple});
       else if (sending)
         out.copies.push_back({work.send_address + begin, work.recv_address + begin, end - begin});
     }
@@ -154,10 +168,9 @@ class Reader final : public WorkReader {
     if (share == 1) begin += (channel - low - 1) * counts[1];
     if (share == 2) begin += middles * counts[1];
     constexpr std::uint64_t kGrainMask = (1U << 21) - 1;
-    constexpr ssize_t kGrainBytes = 512;  // ncclProtoGrainSize(Simple)
     const ssize_t size = size_of(function.type);
-    const auto chunk =
-        static_cast<ssize_t>(grains >> (21 * share) & kGrainMask) * (kGrainBytes / size);
+    const auto chunk = static_cast<ssize_t>(grains >> (21 * share) & kGrainMask) *
+                       (grain_bytes(function.protocol) / size);
     out.collectives.push_back(
         {function, field<const char*>(work, at.send), field<char*>(work, at.recv),
          field<int>(work, at.root), counts[0] + middles * counts[1] + counts[2],
@@ -168,7 +181,7 @@ class Reader final : public WorkReader {
   std::vector<Stretch> cut(const Function& function, ssize_t begin, ssize_t end, ssize_t chunk,
                            ssize_t size) {
     std::vector<Stretch> stretches;
-    const bool per_rank = function.collective == Collective::kAllReduce;
+    const bool per_rank = has_chunk_per_rank(function);
     const ssize_t nranks = comm_.nranks(), loop = per_rank ? nranks * chunk : chunk;
     if (loop <= 0 && begin < end) refuse("a collective without a chunk size");
     for (ssize_t at = begin; at < end && loop > 0; at += loop) {
@@ -177,7 +190,7 @@ class Reader final : public WorkReader {
         const ssize_t unit = 16 / size;
         own = ((end - at + nranks - 1) / nranks + unit - 1) / unit * unit;
       }
-      stretches.push_back({at, own, end});
+      stretches.push_back({at, own, end, own});
     }
     return stretches;
   }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "rounds.h"
 #include "work.h"
 
 namespace softcuda {
@@ -76,7 +77,6 @@ class Reader final : public WorkReader {
     std::array<P2pElement, kP2pElements> all;
     std::memcpy(all.data(), elements, sizeof all);
     constexpr int kNobody = -1;
-    constexpr unsigned kLL = 0;
     for (std::size_t i = 0; i < all.size() && i < all[0].groups; ++i) {
       const P2pElement& element = all[i];
       if (element.type == 0 || element.peer == kNobody) continue;
@@ -84,13 +84,13 @@ class Reader final : public WorkReader {
       if (element.peer == comm_.rank()) {
         if (sending)
           out.copies.push_back({element.address(), all[i - 1].address(), element.bytes()});
-      } else if (element.protocol == kLL) {
-        refuse("SendRecv with protocol LL");
       } else if (module_.layout().style == WorkStyle::kParts && (element.flags & 1) != 0) {
         refuse("SendRecv with registered buffers");
       } else {
+        const auto protocol = static_cast<Protocol>(element.protocol);
+        const auto chunk = static_cast<std::size_t>(element.chunk);
         out.transfers.push_back({sending, element.peer, element.address(), element.bytes(),
-                                 static_cast<std::size_t>(element.chunk)});
+                                 protocol == Protocol::kLL ? chunk / 2 : chunk, protocol});
       }
     }
   }
@@ -105,30 +105,25 @@ class Reader final : public WorkReader {
     out.collectives.push_back(
         {function, field<const char*>(element, at.send), field<char*>(element, at.recv),
          field<int>(element, at.root), count, field<std::uint64_t>(element, at.op_arg),
-         module_.layout().style == WorkStyle::kRounds ? rounds(function, element, count)
+         module_.layout().style == WorkStyle::kRounds ? cut_rounds(rounds(function, element, count))
                                                       : part(function, element)});
   }
 
-  // 2.18, 2.19: all channels go through the data together, round by round.
-  std::vector<Stretch> rounds(const Function& function, const char* element, ssize_t count) const {
-    constexpr std::size_t kWarps = 1, kIndex = 44, kChannels = 45;  // nWarps, bid, nChannels
-    const ssize_t size = size_of(function.type), nranks = comm_.nranks();
-    const ssize_t index = static_cast<unsigned char>(element[kIndex]);
-    const ssize_t channels = static_cast<unsigned char>(element[kChannels]);
-    const ssize_t threads = static_cast<unsigned char>(element[kWarps]) * 32;
-    const bool per_rank = function.collective == Collective::kAllReduce;
-    const bool single_step =
-        function.collective == Collective::kBroadcast || function.collective == Collective::kReduce;
-    const ssize_t full = comm_.step_bytes() / size * (single_step ? 1 : 4);
-    const ssize_t shares = per_rank ? channels * nranks : channels;
-    const ssize_t unit = (threads - 32) * 8 / size;  // one warp of threads only posts
-    std::vector<Stretch> stretches;
-    for (ssize_t at = 0; at < count; at += shares * full) {
-      ssize_t chunk = std::min(full, (count - at + shares - 1) / shares);
-      chunk = (chunk + unit - 1) / unit * unit;
-      stretches.push_back({at + index * (per_rank ? nranks * chunk : chunk), chunk, count});
-    }
-    return stretches;
+  // 2.18, 2.19: nWarps, lastChunkSize, bid, nChannels of ncclWorkElem.
+  RoundsWork rounds(const Function& function, const char* element, ssize_t count) const {
+    const auto byte = [element](std::size_t at) {
+      return ssize_t{static_cast<unsigned char>(element[at])};
+    };
+    RoundsWork work{.function = function,
+                    .count = count,
+                    .index = byte(44),
+                    .channels = byte(45),
+                    .threads = byte(1) * 32,
+                    .nranks = comm_.nranks(),
+                    .last_chunk = 0,
+                    .step_bytes = comm_.step_bytes(function.protocol)};
+    std::memcpy(&work.last_chunk, element + 32, sizeof work.last_chunk);
+    return work;
   }
 
   // 2.20, 2.21: chunkCount:25, workCount:39, lastChunkCount:25, workOffset:39.
@@ -140,13 +135,14 @@ class Reader final : public WorkReader {
                length = static_cast<ssize_t>(first >> 25);
     const auto last = static_cast<ssize_t>(second & kChunkMask),
                begin = static_cast<ssize_t>(second >> 25);
-    const bool per_rank = function.collective == Collective::kAllReduce;
+    const bool per_rank = has_chunk_per_rank(function);
     const ssize_t loop = per_rank ? comm_.nranks() * chunk : chunk;
     std::vector<Stretch> stretches;
     if (loop <= 0 && length > 0) refuse("a collective without a chunk size");
-    for (ssize_t done = 0; done < length && loop > 0; done += loop)
-      stretches.push_back(
-          {begin + done, per_rank && length - done < loop ? last : chunk, begin + length});
+    for (ssize_t done = 0; done < length && loop > 0; done += loop) {
+      const ssize_t own = per_rank && length - done < loop ? last : chunk;
+      stretches.push_back({begin + done, own, begin + length, own});
+    }
     return stretches;
   }
 };
