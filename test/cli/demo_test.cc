@@ -57,7 +57,9 @@ TEST_CASE("the demo's own errors", "[demo]") {
   CHECK(unreadable.exit_code == 3);
   CHECK(unreadable.json()["verdict"].get<std::string>().find(dir.path()) != std::string::npos);
   // More ranks than the fabric's nodes have GPUs for.
-  CHECK(run_tool({"demo", "--nccl", NND_CLI_NCCL, "--ranks", "20"}).exit_code == 2);
+  CHECK(run_tool(
+            {"demo", "--nccl", NND_CLI_NCCL, "--ranks", "64", "--scenario", "two-nodes-8-hca-bond"})
+            .exit_code == 2);
 }
 
 TEST_CASE("the field's most common report: enforced, the job runs on the rails", "[demo]") {

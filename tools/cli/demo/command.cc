@@ -34,6 +34,12 @@ std::string choose_nccl(const std::string& wanted) {
   return find_nccl(wanted, [](const char* name) { return variable(name); });
 }
 
+std::string choose_scenario(const DemoOptions& options) {
+  constexpr int kRanksOfTwoNodes = 16;
+  if (!options.scenario.empty()) return options.scenario;
+  return options.ranks > kRanksOfTwoNodes ? "eight-nodes-8-hca-bond" : "two-nodes-8-hca-bond";
+}
+
 Answer list_of_scenarios() {
   Answer out;
   out.body["scenarios"] = json::array();
@@ -73,7 +79,7 @@ std::string verdict_of(const DemoJob& demo, const log::Job& job,
 Answer demo(const DemoOptions& options, const Calling& calling) {
   if (options.list) return list_of_scenarios();
   DemoJob demo;
-  demo.scenario = load_scenario(options.scenario);
+  demo.scenario = load_scenario(choose_scenario(options));
   demo.nccl = choose_nccl(options.nccl);
   demo.ranks = options.ranks;
   demo.mode = options.mode;

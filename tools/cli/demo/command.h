@@ -9,7 +9,7 @@ namespace nnd::cli {
 
 struct DemoOptions {
   std::string nccl;
-  std::string scenario = "two-nodes-8-hca-bond";
+  std::string scenario;  // empty: two-nodes-8-hca-bond, or eight-nodes-8-hca-bond for many ranks
   int ranks = 2;
   std::string mode = "warn";  // or "off": NCCL alone
   bool list = false;

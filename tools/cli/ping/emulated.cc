@@ -8,14 +8,15 @@
 
 #include <csignal>
 #include <fstream>
-#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "cli/common/call_error.h"
 #include "cli/common/exit_code.h"
 #include "cli/common/scenario.h"
-#include "cli/exchange/token.h"
+#include "cli/exchange/seal.h"
 
 extern char** environ;
 

@@ -33,8 +33,8 @@ using nlohmann::json;
 
 namespace {
 
-constexpr const char* kNotShown[] = {"GPU memory",     "GPUDirect RDMA", "NVLink", "GPU bandwidth",
-                                     "trees and NVLS", "LL and LL128",   "PXN"};
+constexpr const char* kNotShown[] = {"GPU memory",    "GPUDirect RDMA", "NVLink",
+                                     "GPU bandwidth", "PAT and NVLS",   "PXN"};
 
 void require_hca() {
   const auto given = variable("NCCL_NET_DIAG_SYSFS");
