@@ -104,7 +104,7 @@ TEST_CASE("every cause is explained", "[manners]") {
   CHECK(ids.contains("SUB-RAIL"));
   const Outcome one = run_tool({"explain", "qp-110"});
   CHECK(one.exit_code == 0);
-  CHECK(one.out.find("QP-110") != std::string::npos);
+  CHECK(one.out.starts_with("QP-110: "));
   const json unknown = run_tool({"explain", "QP-11", "--json"}).json();
   CHECK(unknown["exit_code"] == 2);
   CHECK(unknown["error"]["nearest"] == "QP-110");

@@ -32,14 +32,18 @@ int fail(const Calling& calling, const CallError& error) {
   return error.exit_code();
 }
 
+std::string judgement(const Answer& answer, const Screen& screen) {
+  if (!answer.judges) return {};
+  if (answer.exit_code == kBroken) return screen.paint("not fine", Colour::kRed) + ": ";
+  if (answer.exit_code != kFine) return screen.paint("incomplete", Colour::kYellow) + ": ";
+  return (answer.warned ? screen.paint("works, with warnings", Colour::kYellow)
+                        : screen.paint("fine", Colour::kGreen)) +
+         ": ";
+}
+
 void print_text(const Calling& calling, const Answer& answer) {
   const Screen screen(calling);
-  const auto word = answer.exit_code == kFine && answer.warned
-                        ? screen.paint("works, with warnings", Colour::kYellow)
-                    : answer.exit_code == kFine   ? screen.paint("fine", Colour::kGreen)
-                    : answer.exit_code == kBroken ? screen.paint("not fine", Colour::kRed)
-                                                  : screen.paint("incomplete", Colour::kYellow);
-  fmt::print("{}\n", screen.wrap(word + ": " + answer.verdict, 2));
+  fmt::print("{}\n", screen.wrap(judgement(answer, screen) + answer.verdict, 2));
   if (calling.brief) {
     for (const auto& line : answer.brief ? answer.brief() : std::vector<std::string>())
       fmt::print("{}\n", line);

@@ -19,6 +19,7 @@ struct Answer {
   std::function<std::string(const Screen&)> page;   // the same for people
   std::function<std::vector<std::string>()> brief;  // one line for each thing that was looked at
   bool warned = false;                              // it works, but there is something to read
+  bool judges = true;                               // else the verdict is no judgement, only words
   bool told = false;                                // nothing is to be shown any more
 };
 

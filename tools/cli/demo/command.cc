@@ -42,6 +42,7 @@ std::string choose_scenario(const DemoOptions& options) {
 
 Answer list_of_scenarios() {
   Answer out;
+  out.judges = false;
   out.body["scenarios"] = json::array();
   for (const auto& file : scenarios())
     out.body["scenarios"].push_back({{"name", file.stem().string()},

@@ -50,6 +50,7 @@ json to_json(const CauseEntry& entry) {
 
 Answer list() {
   Answer out;
+  out.judges = false;
   out.verdict =
       fmt::format("{} causes; `nccl-net-diag explain CAUSE` explains one.", kCauses.size());
   out.body["causes"] = json::array();
@@ -69,6 +70,7 @@ Answer explain_cause(const std::string& wanted) {
   const auto& entry = find(wanted);
   const auto& about = diagnosis::explain(entry.cause);
   Answer out;
+  out.judges = false;
   out.verdict = fmt::format("{}: {}.", entry.id, entry.title);
   out.body = to_json(entry);
   out.page = [&about, &entry](const Screen& screen) {
