@@ -456,6 +456,18 @@ TEST_CASE("tasks of a launcher ping each other", "[ping]") {
   }
 }
 
+TEST_CASE("who calls where nobody listens hears so soon, and with what to do", "[ping]") {
+  const Hosts hosts(kFlat);
+  const Outcome outcome = hosts.call({})->wait();  // not at the deadline, which is an hour
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.exit_code == 3);
+  CHECK(outcome.err.find("calling " + hosts.address()) != std::string::npos);
+  const json error = outcome.json()["error"];
+  CHECK(error["kind"] == "address");
+  CHECK(error["value"] == hosts.address());
+  CHECK(error["message"].get<std::string>().find("ping --listen") != std::string::npos);
+}
+
 TEST_CASE("both sides on an emulated fabric, by one call", "[ping]") {
   Tool tool({"ping", "--scenario", "front-end-bond", "--duration", "0.02", "--sizes", "64K",
              "--nccl", NND_CLI_NCCL, "--json"});

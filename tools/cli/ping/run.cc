@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <map>
 #include <optional>
@@ -165,8 +166,11 @@ int listen_for_ping(const PingRun& run, const TcpAddress& address,
 }
 
 PingResult ping_listener(const PingRun& run, const TcpAddress& address) {
-  auto listener =
-      call_listener(address, meeting_of(run), about("conductor", 0), run.deadline, run.stop);
+  // Somebody has just started it there: who is not there soon will not come.
+  constexpr auto kReachPatience = std::chrono::seconds(20);
+  run.tell(fmt::format("calling {}", address.text()));
+  auto listener = call_listener(address, meeting_of(run), about("conductor", 0),
+                                std::min(run.deadline, Clock::now() + kReachPatience), run.stop);
   const LocalAgent own(run.host);
   std::vector<wire::JsonSocket> sockets;
   sockets.push_back(own.socket());
