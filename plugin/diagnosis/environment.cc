@@ -6,38 +6,10 @@ namespace nnd::diagnosis {
 
 namespace {
 
-// "NCCL_IB_HCA==a,b", or "NCCL_IB_HCA=^=a,b": whole names.
-std::string whole_names(bool exclude, const std::vector<std::string>& names) {
-  return fmt::format("NCCL_IB_HCA={}{}", exclude ? "^=" : "=", fmt::join(names, ","));
-}
-
-std::string without_signs(const std::string& entry) {
-  const auto start = entry.find_first_not_of("^=");
-  return start == std::string::npos ? std::string() : entry.substr(start);
-}
-
-Diagnosis misplaced_signs(const HcaEntryFault& seen) {
-  Diagnosis out{Cause::kDevPrefix,
-                fmt::format("NCCL reads ^ and = once, at the start of the list, ^ first: in \"{}\" "
-                            "they are part of the name.",
-                            seen.entry),
-                "Write them once, at the start."};
-  const auto name = without_signs(seen.entry);
-  if (name.empty() || seen.list.empty()) return out;
-  const bool excludes = seen.entry.find('^') != std::string::npos;
-  if (excludes == seen.exclude) {
-    out.remedy = "Write " + whole_names(seen.exclude, seen.list) + ".";
-    return out;
-  }
-  // A list says either what to use or what to leave out.
-  std::vector<std::string> others;
-  for (const std::string& other : seen.list)
-    if (other != name) others.push_back(other);
-  out.remedy = others.empty()
-                   ? "Write " + whole_names(excludes, {name}) + "."
-                   : fmt::format("Write {}, or {} for all but that.",
-                                 whole_names(seen.exclude, others), whole_names(excludes, {name}));
-  return out;
+std::string write_signs(const std::vector<std::string>& meant) {
+  if (meant.empty()) return "Write them once, at the start.";
+  if (meant.size() == 1) return "Write " + meant[0] + ".";
+  return fmt::format("Write {}, or {} for all but that.", meant[0], meant[1]);
 }
 
 }  // namespace
@@ -46,7 +18,11 @@ Diagnosis diagnose(const HcaEntryFault& seen) {
   using Kind = HcaEntryFault::Kind;
   switch (seen.kind) {
     case Kind::kSigns:
-      return misplaced_signs(seen);
+      return {Cause::kDevPrefix,
+              fmt::format("NCCL reads ^ and = once, at the start of the list, ^ first: in \"{}\" "
+                          "they are part of the name.",
+                          seen.entry),
+              write_signs(seen.meant)};
     case Kind::kSpace:
       return {Cause::kDevPrefix, fmt::format("A space is part of the name \"{}\".", seen.entry),
               "Write the list without spaces."};
@@ -54,7 +30,8 @@ Diagnosis diagnose(const HcaEntryFault& seen) {
       return {Cause::kDevPrefix,
               fmt::format("\"{}\" also matches {}: names are prefixes.", seen.entry,
                           fmt::join(seen.more, ", ")),
-              fmt::format("Write {} to match whole names.", whole_names(seen.exclude, seen.list))};
+              seen.meant.empty() ? "Start the list with = (^= to leave out), and write whole names."
+                                 : fmt::format("Write {} to match whole names.", seen.meant[0])};
     case Kind::kMatchesNothing:
       break;
   }

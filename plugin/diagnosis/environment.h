@@ -16,8 +16,9 @@ struct HcaEntryFault {
   Kind kind = Kind::kMatchesNothing;
   std::string entry;
   std::vector<std::string> more = {};  // kMatchesMore: HCAs that it matches besides its own name
-  bool exclude = false;                // the list says what not to use
-  std::vector<std::string> list = {};  // the whole list, without signs
+  // kSigns, kMatchesMore: the settings that say what was meant, one to use some HCAs or one to
+  // leave some out, or both.
+  std::vector<std::string> meant = {};
   std::vector<std::string> here = {};  // the HCAs of this node
 };
 Diagnosis diagnose(const HcaEntryFault& seen);

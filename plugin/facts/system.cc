@@ -93,9 +93,9 @@ bool secret(std::string_view name) {
   std::string upper(name);
   std::transform(upper.begin(), upper.end(), upper.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  if (const auto pkey = upper.find("_PKEY"); pkey != std::string::npos) upper.erase(pkey, 5);
   for (const char* word : {"SECRET", "TOKEN", "PASS", "CREDENTIAL", "KEY", "AUTH"})
-    if (upper.find(word) != std::string::npos && upper.find("_PKEY") == std::string::npos)
-      return true;
+    if (upper.find(word) != std::string::npos) return true;
   return false;
 }
 

@@ -109,12 +109,15 @@ class NodeJudge {
                     Action::kWarn});
   }
 
-  // NCCL_IB_HCA, where that leaves out what could be used.
+  // NCCL_IB_HCA, where that alone keeps out what could be used.
   std::string blamed_filter() const {
+    bool kept_out = false;
     for (const Hca& hca : node_.hcas)
-      for (const facts::Port& port : hca.ports)
-        if (port.skip == facts::Skip::kUserFilter) return node_.filter.text;
-    return {};
+      for (const facts::Port& port : hca.ports) {
+        if (node_.filter.takes(hca.name, port.number)) return {};
+        kept_out = kept_out || port.skip == facts::Skip::kUserFilter;
+      }
+    return kept_out ? node_.filter.text : "";
   }
 
   void judge_limits() {

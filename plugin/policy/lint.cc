@@ -9,6 +9,7 @@
 
 #include "diagnosis/environment.h"
 #include "nccl_abi/releases.h"
+#include "policy/hca_list.h"
 #include "policy/nccl_variables.h"
 
 namespace nnd::policy {
@@ -58,29 +59,24 @@ class Linter {
       else if (entry.name.find(' ') != std::string::npos)
         add_entry(Kind::kSpace, entry.name);
       else
-        lint_entry(entry, filter.exact);
+        lint_entry(entry, filter);
     }
   }
 
   void add_entry(diagnosis::HcaEntryFault::Kind kind, const std::string& entry,
                  std::vector<std::string> more = {}) {
-    diagnosis::HcaEntryFault fault{kind, entry, std::move(more), node_.filter.exclude};
-    for (const HcaEntry& one : node_.filter.entries) {
-      const auto start = std::min(one.name.find_first_not_of("^= "), one.name.size());
-      const std::string port = one.port < 0 ? "" : fmt::format(":{}", one.port);
-      fault.list.push_back(one.name.substr(start) + port);
-    }
+    diagnosis::HcaEntryFault fault{kind, entry, std::move(more), meant_hca_lists(node_)};
     for (const Hca& hca : node_.hcas) fault.here.push_back(hca.name);
     add("NCCL_IB_HCA", diagnose(fault));
   }
 
-  void lint_entry(const HcaEntry& entry, bool exact) {
+  void lint_entry(const HcaEntry& entry, const facts::HcaFilter& filter) {
     std::vector<std::string> more;
     bool same = false;
     bool any = false;
     for (const Hca& hca : node_.hcas) {
       const bool named = hca.name == entry.name;
-      const bool matches = exact ? named : hca.name.starts_with(entry.name);
+      const bool matches = filter.exact ? named : hca.name.starts_with(entry.name);
       const bool port = entry.port < 0 ||
                         std::any_of(hca.ports.begin(), hca.ports.end(),
                                     [&entry](const Port& of) { return of.number == entry.port; });
@@ -92,7 +88,8 @@ class Linter {
         more.push_back(hca.name);
     }
     using Kind = diagnosis::HcaEntryFault::Kind;
-    if (!any)
+    // A list of what to leave out may serve several kinds of nodes.
+    if (!any && !filter.exclude)
       add_entry(Kind::kMatchesNothing, entry.name);
     else if (same && !more.empty())
       add_entry(Kind::kMatchesMore, entry.name, std::move(more));

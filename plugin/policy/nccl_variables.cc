@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 
 #include "config/nearest.h"
 
@@ -104,6 +103,14 @@ constexpr auto kVariables = std::to_array<std::string_view>({
 });
 static_assert(std::is_sorted(kVariables.begin(), kVariables.end()));
 
+// NCCL_, or NCLL_: other tools' names (RCCL_, HCCL_, XCCL_) are a letter away as well.
+bool spells_nccl(std::string_view name) {
+  const auto prefix = name.substr(0, name.find('_'));
+  const auto has = [prefix](char letter) { return prefix.find(letter) != prefix.npos; };
+  return prefix.starts_with('N') && prefix.find_first_not_of("NCL") == prefix.npos && has('C') &&
+         has('L');
+}
+
 }  // namespace
 
 std::span<const std::string_view> network_variables() { return kVariables; }
@@ -111,7 +118,7 @@ std::span<const std::string_view> network_variables() { return kVariables; }
 std::string_view meant_variable(std::string_view name) {
   // Some of NCCL's own are two letters apart (NCCL_IB_DISABLE, NCCL_NVB_DISABLE).
   constexpr std::size_t kShort = 18;
-  if (name.size() < 8 || name.find("_NET_DIAG_") != name.npos) return {};
+  if (!spells_nccl(name) || name.size() < 8 || name.find("_NET_DIAG_") != name.npos) return {};
   if (std::binary_search(kVariables.begin(), kVariables.end(), name)) return {};
   const unsigned most = name.size() < kShort ? 1 : 2;
   std::string_view nearest;

@@ -216,6 +216,7 @@ TEST_CASE("what is wrong with NCCL_IB_HCA is said with a list that is right") {
        {Case{kBond, "mlx5_0,^mlx5_bond_0",
              "Write NCCL_IB_HCA==mlx5_0, or NCCL_IB_HCA=^=mlx5_bond_0 for all but that."},
         Case{kBond, "^^mlx5_bond_0", "Write NCCL_IB_HCA=^=mlx5_bond_0."},
+        Case{kBond, "mlx5,^mlx5_bond_0", "Write NCCL_IB_HCA=^=mlx5_bond_0."},
         Case{sixteen, "mlx5_1", "Write NCCL_IB_HCA==mlx5_1 to match whole names."}}) {
     INFO(one.value);
     const json result = look({"--scenario", one.scenario}, {{"NCCL_IB_HCA", one.value}});
@@ -251,7 +252,8 @@ TEST_CASE("misspelt variables of NCCL's are named with what was meant") {
   // Other tools have names of their own.
   for (const char* name : {"NCCL_TESTS_DEVICE", "NCCL_BLOCKING_WAIT", "NCCL_ASYNC_ERROR_HANDLING",
                            "NCCL_LIBRARY", "NCCL_VERSION", "NCCL_ROOT", "NCCL_INCLUDE_DIR",
-                           "NCCL_HOME", "TORCH_NCCL_ASYNC_ERROR_HANDLING", "NCCL_DESYNC_DEBUG"}) {
+                           "NCCL_HOME", "TORCH_NCCL_ASYNC_ERROR_HANDLING", "NCCL_DESYNC_DEBUG",
+                           "HCCL_SOCKET_IFNAME", "RCCL_DEBUG", "GCCL_ALGO", "CNCL_DEBUG"}) {
     INFO(name);
     CHECK(meant(name).empty());
   }

@@ -164,11 +164,14 @@ TEST_CASE("mistakes in variables") {
   using Entry = HcaEntryFault;
   CHECK(diagnose(Entry{Entry::Kind::kMatchesMore, "mlx5_1", {"mlx5_10"}}).sentence ==
         "\"mlx5_1\" also matches mlx5_10: names are prefixes.");
-  CHECK(diagnose(Entry{Entry::Kind::kSigns, "^mlx5_1", {}, true, {"mlx5_0", "mlx5_1"}}).remedy ==
-        "Write NCCL_IB_HCA=^=mlx5_0,mlx5_1.");
-  CHECK(
-      diagnose(Entry{Entry::Kind::kMatchesNothing, "ib0", {}, false, {"ib0"}, {"mlx5_0", "mlx5_1"}})
-          .remedy == "The HCAs here are mlx5_0, mlx5_1.");
+  CHECK(diagnose(Entry{Entry::Kind::kMatchesMore, "mlx5_1", {"mlx5_10"}}).remedy ==
+        "Start the list with = (^= to leave out), and write whole names.");
+  CHECK(diagnose(Entry{Entry::Kind::kSigns, "^a", {}, {"NCCL_IB_HCA=^=a"}}).remedy ==
+        "Write NCCL_IB_HCA=^=a.");
+  CHECK(diagnose(Entry{Entry::Kind::kSigns, "^a", {}, {"NCCL_IB_HCA==b", "NCCL_IB_HCA=^=a"}})
+            .remedy == "Write NCCL_IB_HCA==b, or NCCL_IB_HCA=^=a for all but that.");
+  CHECK(diagnose(Entry{Entry::Kind::kMatchesNothing, "ib0", {}, {}, {"mlx5_0", "mlx5_1"}}).remedy ==
+        "The HCAs here are mlx5_0, mlx5_1.");
   CHECK(diagnose(Entry{Entry::Kind::kSigns, "^"}).remedy == "Write them once, at the start.");
   CHECK(diagnose(Entry{Entry::Kind::kSpace, " a"}).cause == Cause::kDevPrefix);
   CHECK(diagnose(Entry{Entry::Kind::kMatchesNothing, "ib0"}).cause == Cause::kDevPrefix);

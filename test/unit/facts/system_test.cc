@@ -32,6 +32,7 @@ TEST_CASE("system facts of a GPU node") {
       .folder("dev/infiniband");
   const System system = read(tree, Environment({{"NCCL_IB_PKEY", "1"},
                                                 {"NCCL_API_TOKEN", "hush"},
+                                                {"NCCL_X_PKEY_TOKEN", "t"},
                                                 {"UCX_TLS", "rc"},
                                                 {"PATH", "/bin"}}));
   CHECK(system.kernel_major == 5);
@@ -44,8 +45,10 @@ TEST_CASE("system facts of a GPU node") {
   CHECK(system.ofed == "23.10-1.1.9");
   CHECK(system.dev_infiniband);
   using Pairs = std::vector<std::pair<std::string, std::string>>;
-  CHECK(system.environment ==
-        Pairs{{"NCCL_API_TOKEN", "<hidden>"}, {"NCCL_IB_PKEY", "1"}, {"UCX_TLS", "rc"}});
+  CHECK(system.environment == Pairs{{"NCCL_API_TOKEN", "<hidden>"},
+                                    {"NCCL_IB_PKEY", "1"},
+                                    {"NCCL_X_PKEY_TOKEN", "<hidden>"},
+                                    {"UCX_TLS", "rc"}});
   REQUIRE(system.conf_files.size() == 1);
   CHECK(system.conf_files[0].values ==
         Pairs{{"NCCL_DEBUG", "INFO"}, {"NCCL_X", "a=b"}, {"NCCL_TOKEN", "<hidden>"}});

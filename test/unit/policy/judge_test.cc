@@ -448,6 +448,17 @@ TEST_CASE("too few, and none at all") {
   CHECK(MadeNode().judge(Mode::kEnforce, policy).network_refused.has_value());
   CHECK(rails(1).judge(Mode::kEnforce, policy).verdicts.empty());
 
+  // NCCL_IB_HCA is named where it alone keeps all out.
+  const auto listed = [&down](const std::string& value) {
+    down.node.filter = facts::HcaFilter::parse(&value, 23007);
+    for (facts::Hca& hca : down.node.hcas)
+      hca.ports[0].skip =
+          down.node.filter.takes(hca.name, 1) ? facts::Skip::kNotActive : facts::Skip::kUserFilter;
+    return down.judge().verdicts.at(0).diagnosis.remedy;
+  };
+  CHECK(listed("ib0") == "NCCL_IB_HCA=ib0 keeps all of them out: correct or unset it.");
+  CHECK(listed("mlx5_0").find("NCCL_IB_HCA=mlx5_0") == std::string::npos);
+
   MadeNode hidden;
   hidden.node.sysfs_hcas = {"mlx5_0"};
   CHECK(rules_of(hidden.judge().verdicts) == Strings{"fallback.socket DEV-FALLBACK"});

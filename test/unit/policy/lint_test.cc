@@ -57,7 +57,7 @@ TEST_CASE("each variable, wrong and nearly wrong") {
       Row{"NCCL_IB_HCA", "=mlx5_1", "", ""}, Row{"NCCL_IB_HCA", "mlx5_10", "", ""},
       Row{"NCCL_IB_HCA", "mlx5", "", ""},  // a prefix that is nobody's name is meant as one
       Row{"NCCL_IB_HCA", "^mlx5_1", "DEV-PREFIX", "also matches mlx5_10"},
-      Row{"NCCL_IB_HCA", "^=mlx5_1", "", ""},
+      Row{"NCCL_IB_HCA", "^=mlx5_1", "", ""}, Row{"NCCL_IB_HCA", "^=mlx4_0,mlx5_1", "", ""},
       Row{"NCCL_IB_HCA", "^mlx5_0,^mlx5_10", "DEV-PREFIX", "\"^mlx5_10\""},
       Row{"NCCL_IB_HCA", "=mlx5_0,=mlx5_1", "DEV-PREFIX", "\"=mlx5_1\""},
       Row{"NCCL_IB_HCA", "=^mlx5_0", "DEV-PREFIX", "^ first"},
