@@ -78,6 +78,13 @@ TEST_CASE("colour by one rule", "[manners]") {
   CHECK(coloured("always", {{"NO_COLOR", "1"}}));
   CHECK_FALSE(coloured("never", {{"TERM", "xterm"}}));
   CHECK_FALSE(coloured("auto", {{"TERM", "xterm"}}));  // a pipe
+  CHECK(run_tool({"check", "--color", "no"}).err.find("{always,auto,never}") != std::string::npos);
+}
+
+TEST_CASE("an option that there is not is told with the nearest one", "[manners]") {
+  const Outcome outcome = run_tool({"check", "--colour=never", "--nccl", "2.28.9"});
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.err == "nccl-net-diag check: there is no option --colour; did you mean --color?\n");
 }
 
 TEST_CASE("a line for each port, for those who look at many nodes", "[manners]") {

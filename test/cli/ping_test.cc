@@ -12,6 +12,7 @@
 #include <set>
 #include <sstream>
 
+#include "cli/fabrics.h"
 #include "cli/tool.h"
 #include "softverbs/scenario.h"
 #include "support/catch.h"
@@ -63,15 +64,6 @@ address = "10.200.{i}.{h+1}/16"
 )";
 
 // The second host's only HCA is in another subnet.
-const std::string kApart = R"(
-resolve_timeout_ms = 20
-[[host]]
-count = 2
-name = "node{h}"
-[[host.hca]]
-address = "10.{h}.0.1/24"
-)";
-
 // Two hosts, and where they meet.
 class Hosts {
  public:

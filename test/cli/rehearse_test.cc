@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 
+#include "cli/fabrics.h"
 #include "cli/tool.h"
 #include "support/catch.h"
 #include "support/free_port.h"
@@ -110,14 +111,7 @@ TEST_CASE("what is wrong with a call", "[rehearse]") {
 
 TEST_CASE("a pair that cannot connect is named, and the job fails", "[rehearse]") {
   const TemporaryDir dir;
-  const auto apart = dir.file("apart.toml", R"(
-description = "two hosts in networks that nothing joins"
-resolve_timeout_ms = 50
-[[host]]
-count = 2
-[[host.hca]]
-address = "10.{h}.0.1/24"
-)");
+  const auto apart = dir.file("apart.toml", kApart);
   const Outcome outcome = run_tool(call({"--scenario", apart, "--deadline", "20"}));
   INFO(outcome.out << outcome.err);
   CHECK(outcome.exit_code == 1);

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <set>
 
+#include "cli/fabrics.h"
 #include "cli/tool.h"
 #include "support/catch.h"
 #include "support/event_log.h"
@@ -12,23 +13,6 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 namespace {
-
-const std::string kTwoHosts = R"(
-resolve_timeout_ms = 20
-[[host]]
-count = 2
-name = "node{h}"
-[[host.hca]]
-address = "10.200.0.{h+1}/24"
-)";
-const std::string kApart = R"(
-resolve_timeout_ms = 20
-[[host]]
-count = 2
-name = "node{h}"
-[[host.hca]]
-address = "10.{h}.0.1/24"
-)";
 
 struct Failure {
   std::string cause, scenario;
@@ -76,8 +60,8 @@ TEST_CASE("one failure has one cause, whoever tells it", "[story]") {
   const std::vector<Failure> failures = {
       {"SUB-RAIL", kApart},
       {"QP-22",
-       kTwoHosts + "[[fault]]\nkind = \"refuse-rtr\"\nhost = \"node1\"\nerrno = \"EINVAL\"\n"},
-      {"WC-12", kTwoHosts + "[[fault]]\nkind = \"fail-wr\"\nhost = \"node0\"\nnth = 3\nstatus = "
+       kTogether + "[[fault]]\nkind = \"refuse-rtr\"\nhost = \"node1\"\nerrno = \"EINVAL\"\n"},
+      {"WC-12", kTogether + "[[fault]]\nkind = \"fail-wr\"\nhost = \"node0\"\nnth = 3\nstatus = "
                             "\"RETRY_EXC_ERR\"\n"},
   };
   for (const auto& [cause, text] : failures) {

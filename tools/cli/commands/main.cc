@@ -33,6 +33,23 @@ int no_such_command(const CLI::App& app, int argc, char** argv) {
   return cli::kWrongCall;
 }
 
+// An option that the subcommand hasn't; false where that is not what is wrong.
+bool no_such_option(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const auto* option : command.get_options())
+    for (const auto& name : option->get_lnames()) names.push_back("--" + name);
+  for (const auto& word : command.remaining()) {
+    if (!word.starts_with("--")) continue;
+    const auto name = word.substr(0, word.find('='));
+    const auto near = nnd::config::nearest(name, {names.begin(), names.end()});
+    std::fprintf(stderr, "nccl-net-diag %s: there is no option %s; %s\n",
+                 command.get_name().c_str(), name.c_str(),
+                 near.empty() ? "--help shows them" : ("did you mean " + near + "?").c_str());
+    return true;
+  }
+  return false;
+}
+
 int run(int argc, char** argv) {
 #ifdef NND_WHOLE_TOOL
   if (const auto status = softcuda::run_as_rank()) return *status;
@@ -55,6 +72,8 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    for (const auto* command : app.get_subcommands())
+      if (no_such_option(*command)) return cli::kWrongCall;
     if (app.get_subcommands().empty() && error.get_exit_code() != 0)
       return no_such_command(app, argc, argv);
     return app.exit(error) == 0 ? cli::kFine : cli::kWrongCall;

@@ -20,10 +20,10 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
   static const std::map<std::string, When> kWhen{
       {"auto", When::kAuto}, {"always", When::kAlways}, {"never", When::kNever}};
   command
-      ->add_option("--color", calling->color,
-                   "auto, always or never; auto: on a terminal, unless NO_COLOR is set")
-      ->transform(CLI::Transformer(kWhen))
-      ->check(CLI::IsMember({When::kAuto, When::kAlways, When::kNever}))
+      ->add_option_function<std::string>(
+          "--color", [calling](const std::string& when) { calling->color = kWhen.at(when); },
+          "auto, always or never; auto: on a terminal, unless NO_COLOR is set")
+      ->check(CLI::IsMember(&kWhen))
       ->type_name("WHEN");
   command->callback([calling, &exit_code, run = std::move(run)] {
     exit_code = answer(*calling, [&] { return run(*calling); });

@@ -13,6 +13,10 @@ double JobProgress::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
+std::string JobProgress::interrupted() const {
+  return fmt::format("interrupted after {:.1f} s; what was seen until then follows.", seconds());
+}
+
 void JobProgress::show(const nlohmann::json& event) const {
   if (quiet_ || event.at("rank") != 0) return;
   const std::string what = event.at("event");

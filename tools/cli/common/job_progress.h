@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "cli/common/calling.h"
 
@@ -16,9 +17,11 @@ class JobProgress {
   void show(const nlohmann::json& event) const;
   // Asked several times a second: whether the job is to stop, since the user said so.
   bool stop();
-  double seconds() const;  // since the beginning
+  std::string interrupted() const;  // the verdict on one that the user ended
 
  private:
+  double seconds() const;  // since the beginning
+
   bool quiet_;
   double deadline_sec_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

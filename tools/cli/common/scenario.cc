@@ -20,21 +20,6 @@ fs::path scenario_dir() {
   return fs::is_directory(installed, error) ? installed : fs::path(NND_SCENARIOS_SOURCE);
 }
 
-}  // namespace
-
-const char* const kScenarioHelp =
-    "an emulated fabric instead of this machine's HCAs: a TOML file, or a name that `demo --list` "
-    "shows";
-
-std::vector<fs::path> scenarios() {
-  std::vector<fs::path> out;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(scenario_dir(), error))
-    if (entry.path().extension() == ".toml") out.push_back(entry.path());
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
 fs::path find_scenario(const std::string& wanted) {
   std::error_code error;
   if (fs::is_regular_file(wanted, error)) return wanted;
@@ -50,6 +35,21 @@ fs::path find_scenario(const std::string& wanted) {
       "there is no file and no scenario \"" + wanted + "\"" +
           (near.empty() ? "; `demo --list` shows the scenarios" : "; did you mean " + near + "?"),
       wanted, near);
+}
+
+}  // namespace
+
+const char* const kScenarioHelp =
+    "an emulated fabric instead of this machine's HCAs: a TOML file, or a name that `demo --list` "
+    "shows";
+
+std::vector<fs::path> scenarios() {
+  std::vector<fs::path> out;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(scenario_dir(), error))
+    if (entry.path().extension() == ".toml") out.push_back(entry.path());
+  std::sort(out.begin(), out.end());
+  return out;
 }
 
 softverbs::Scenario load_scenario(const std::string& wanted) {

@@ -16,8 +16,6 @@ extern const char* const kScenarioHelp;
 
 // A file, or the name of a scenario that comes with the tool. Throws CallError, which names the
 // nearest one.
-std::filesystem::path find_scenario(const std::string& wanted);
-// That is found there. Throws CallError.
 softverbs::Scenario load_scenario(const std::string& wanted);
 // The files of those that come with the tool, by name.
 std::vector<std::filesystem::path> scenarios();

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "cli/common/event_json.h"
 #include "cli/common/number_list.h"
 #include "cli/common/text_table.h"
 
@@ -63,6 +64,17 @@ std::string whose(const Group& group) {
 
 }  // namespace
 
+nlohmann::json to_json(const Trouble& trouble) {
+  auto out = to_json(trouble.diagnosis);
+  out["host"] = trouble.host;
+  if (trouble.rank) out["rank"] = *trouble.rank;
+  return out;
+}
+
+Trouble trouble_from(const Fields& fields) {
+  return {fields.text("host"), fields.number_if<int>("rank"), diagnosis_from(fields)};
+}
+
 std::vector<Trouble> troubles_of(const log::Job& job) {
   std::vector<Trouble> out;
   for (const auto* process : job.processes())
@@ -81,6 +93,10 @@ const log::Diagnosis* first_error(const std::vector<Trouble>& troubles) {
 const log::Diagnosis* first_failure(const std::vector<Trouble>& troubles) {
   if (const auto* error = first_error(troubles)) return error;
   return earliest(troubles, [](const log::Diagnosis& told) { return told.failure.has_value(); });
+}
+
+std::string in_words(const log::Diagnosis& told) {
+  return fmt::format("{}: {} {}", or_dash(told.cause), told.msg, told.fix);
 }
 
 std::string trouble_lines(const std::vector<Trouble>& troubles, const Screen& screen) {

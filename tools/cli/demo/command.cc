@@ -60,18 +60,14 @@ Answer list_of_scenarios() {
 
 // What came of the job, as one sentence.
 std::string verdict_of(const DemoJob& demo, const log::Job& job,
-                       const std::vector<std::string>& failures, double interrupted_after) {
-  if (interrupted_after > 0)
-    return fmt::format("interrupted after {:.1f} s; what was seen until then follows.",
-                       interrupted_after);
+                       const std::vector<std::string>& failures) {
   if (failures.empty())
     return demo.mode == "off"
                ? "The job ran without the shim: every byte was right where it arrived."
                : fmt::format("The job ran: {}, every byte right where it arrived.",
                              what_was_used(job));
   const auto troubles = troubles_of(job);
-  if (const auto* first = first_failure(troubles))
-    return fmt::format("The job failed. {}: {} {}", or_dash(first->cause), first->msg, first->fix);
+  if (const auto* first = first_failure(troubles)) return "The job failed. " + in_words(*first);
   return fmt::format("The job failed: {}.", fmt::join(failures, "; "));
 }
 
@@ -98,7 +94,7 @@ Answer demo(const DemoOptions& options, const Calling& calling) {
 
   Answer out;
   const bool interrupted = InterruptGuard::interrupted();
-  out.verdict = verdict_of(demo, job, failures, interrupted ? progress.seconds() : 0);
+  out.verdict = interrupted ? progress.interrupted() : verdict_of(demo, job, failures);
   out.exit_code = interrupted                                   ? kNotExamined
                   : failures.empty()                            ? kFine
                   : counts.events == 0 && options.mode != "off" ? kNotExamined

@@ -78,13 +78,6 @@ json connection_json(const log::Process& process, std::uint64_t number,
   return out;
 }
 
-json trouble_json(const Trouble& trouble) {
-  json out = to_json(trouble.diagnosis);
-  out["host"] = trouble.host;
-  if (trouble.rank) out["rank"] = *trouble.rank;
-  return out;
-}
-
 // A dash where nothing took any time.
 std::string milliseconds(double us) { return us > 0 ? fmt::format("{:.2f}", us / 1000) : "-"; }
 
@@ -229,7 +222,7 @@ json to_json(const log::Job& job) {
       if (connection.dir)
         out["connections"].push_back(connection_json(*process, number, connection));
   }
-  for (const auto& trouble : troubles_of(job)) out["troubles"].push_back(trouble_json(trouble));
+  for (const auto& trouble : troubles_of(job)) out["troubles"].push_back(to_json(trouble));
   return out;
 }
 

@@ -121,8 +121,9 @@ int ping_on_fabric(const std::string& scenario, const std::string& nccl,
   };
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw CallError(kNotExamined, "pipe", "no pipe can be made");
-  Self listener({"nccl-net-diag", "ping", "--listen", "127.0.0.1:0", "--nccl", nccl, "--json"},
-                on(all[1].name), ends[1]);
+  Self listener(
+      {"nccl-net-diag", "ping", "--listen", "127.0.0.1:0", "--nccl", nccl, "--json", "--quiet"},
+      on(all[1].name), ends[1]);
   close(ends[1]);
   const auto line = read_line(ends[0]);
   close(ends[0]);

@@ -20,7 +20,6 @@
 #include "cli/common/interrupt.h"
 #include "cli/common/job_progress.h"
 #include "cli/common/scratch_dir.h"
-#include "cli/common/text_table.h"
 #include "cli/exchange/token.h"
 #include "cli/rehearse/report.h"
 #include "cli/rehearse/run.h"
@@ -65,15 +64,11 @@ int exit_code_of(const Rehearsal& rehearsal, bool interrupted) {
   return failed ? kBroken : kFine;
 }
 
-std::string verdict(const Rehearsal& rehearsal, bool interrupted, double seconds) {
-  if (interrupted)
-    return fmt::format("interrupted after {:.1f} s; what was seen until then follows.", seconds);
+std::string verdict_of(const Rehearsal& rehearsal) {
   const bool failed = !rehearsal.all.failures.empty();
   const auto& troubles = rehearsal.all.troubles;
   const auto* error = failed ? first_failure(troubles) : first_error(troubles);
-  const auto cause = error == nullptr
-                         ? ""
-                         : fmt::format(" {}: {} {}", or_dash(error->cause), error->msg, error->fix);
+  const auto cause = error == nullptr ? "" : " " + in_words(*error);
   if (!failed)
     return fmt::format(
         "{} ranks: every byte was right where it arrived, from host memory; GPU memory and "
@@ -85,12 +80,12 @@ std::string verdict(const Rehearsal& rehearsal, bool interrupted, double seconds
 }
 
 Answer answer_of(const RehearseOptions& options, Rehearsal rehearsal, const std::string& logs,
-                 double seconds) {
+                 const JobProgress& progress) {
   const bool interrupted = InterruptGuard::interrupted();
   add_verdict(rehearsal);
   Answer out;
   out.exit_code = exit_code_of(rehearsal, interrupted);
-  out.verdict = verdict(rehearsal, interrupted, seconds);
+  out.verdict = interrupted ? progress.interrupted() : verdict_of(rehearsal);
   out.warned = !rehearsal.all.troubles.empty();
   out.body = to_json(rehearsal);
   out.body["nccl"] = options.plan.nccl;
@@ -172,7 +167,7 @@ Answer rehearse(RehearseOptions& options, const Calling& calling) {
   auto rehearsal = task ? run_as_task(run, *task, root) : run_on_this_host(run);
   const bool interrupted = InterruptGuard::interrupted();
   if (task && task->task != 0) return already_told(exit_code_of(rehearsal, interrupted));
-  auto out = answer_of(options, std::move(rehearsal), logs, progress.seconds());
+  auto out = answer_of(options, std::move(rehearsal), logs, progress);
   // Those of a run that went well are not needed; those of another one say why.
   if (logs.empty() && out.exit_code != kFine) {
     scratch.keep();

@@ -94,7 +94,6 @@ Part make_part(const softcuda::JobResult& result, double deadline_sec, const Hos
   for (const auto& rank : result.ranks)
     out.ranks.push_back(rank_report(rank, host_of(rank.rank), job));
   std::set<std::pair<std::string, std::string>> seen;
-  std::size_t more = 0;
   for (const auto* process : job.processes()) {
     const auto host = process->rank ? host_of(*process->rank) : process->host;
     for (const auto& hca : process->hcas)
@@ -102,15 +101,15 @@ Part make_part(const softcuda::JobResult& result, double deadline_sec, const Hos
         out.hcas.push_back({host, hca.verdict, hca.dev, hca.reasons});
     for (const auto& [number, connection] : process->connections)
       if (connection.dir) out.connections.push_back(connection_report(*process, host, connection));
-    for (const auto& diagnosis : process->diagnoses) {
-      if (diagnosis.severity == log::Severity::kInfo) continue;
-      if (out.troubles.size() < kMostTroubles)
-        out.troubles.push_back({host, process->rank, diagnosis});
-      else
-        ++more;
-    }
   }
-  if (more != 0) out.notes.push_back(fmt::format("{} more warnings and refusals", more));
+  out.troubles = troubles_of(job);
+  for (auto& trouble : out.troubles)
+    if (trouble.rank) trouble.host = host_of(*trouble.rank);
+  if (out.troubles.size() > kMostTroubles) {
+    out.notes.push_back(
+        fmt::format("{} more warnings and refusals", out.troubles.size() - kMostTroubles));
+    out.troubles.resize(kMostTroubles);
+  }
   if (!left_out.empty()) out.notes.push_back("lines of the event logs left out: " + left_out);
   return out;
 }
@@ -154,13 +153,6 @@ json to_json(const HcaReport& hca) {
           {"dev", to_json(hca.dev)},
           {"verdict", hca.verdict},
           {"reasons", hca.reasons}};
-}
-
-json to_json(const Trouble& trouble) {
-  json out = to_json(trouble.diagnosis);
-  out["host"] = trouble.host;
-  if (trouble.rank) out["rank"] = *trouble.rank;
-  return out;
 }
 
 json to_json(const Part& part) {
@@ -208,8 +200,7 @@ Part part_from(const Fields& fields) {
     out.hcas.push_back(
         {hca.text("host"), hca.text("verdict"), dev_from(hca.object("dev")), hca.texts("reasons")});
   for (const auto& trouble : fields.objects("troubles"))
-    out.troubles.push_back(
-        {trouble.text("host"), trouble.number_if<int>("rank"), diagnosis_from(trouble)});
+    out.troubles.push_back(trouble_from(trouble));
   out.failures = fields.texts("failures");
   out.notes = fields.texts("notes");
   return out;

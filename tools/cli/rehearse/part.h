@@ -77,7 +77,6 @@ Part make_part(const softcuda::JobResult& result, double deadline_sec,
 nlohmann::json to_json(const RankReport& rank);
 nlohmann::json to_json(const ConnectionReport& connection);
 nlohmann::json to_json(const HcaReport& hca);
-nlohmann::json to_json(const Trouble& trouble);
 nlohmann::json to_json(const Part& part);
 // What another task sent. Throws BadMessage.
 Part part_from(const Fields& fields);
