@@ -8,6 +8,13 @@ Diagnosis diagnose(const NotWrapped& seen) {
           "The job runs on NCCL's own transport; connections and requests are not seen here."};
 }
 
+Diagnosis diagnose(const TooOldToWrap& seen) {
+  return {Cause::kDevPlugin,
+          "NCCL uses a net plugin of net API v" + std::to_string(seen.net_version) +
+              ", which is too old to be wrapped: nothing of the network is logged or refused.",
+          "Update that plugin, or set NCCL_NET_DIAG_INNER=IB for NCCL's own transport."};
+}
+
 Diagnosis diagnose(const ForgetsPlugin& seen) {
   return {Cause::kDevPlugin,
           "NCCL " + seen.nccl +
@@ -36,7 +43,10 @@ Diagnosis diagnose(const PolicyMistake& seen) {
 
 Diagnosis diagnose(const CannotEnforce& seen) {
   return {Cause::kPolicy, "The policy can't be enforced: " + seen.why,
-          "Where the job may run without it, set NCCL_NET_DIAG_MODE=warn."};
+          seen.plugin
+              ? "Set NCCL_NET_DIAG_INNER=IB for NCCL's own transport, or, where the job may run "
+                "without the policy, NCCL_NET_DIAG_MODE=warn."
+              : "Where the job may run without it, set NCCL_NET_DIAG_MODE=warn."};
 }
 
 Diagnosis diagnose(const LostEvents& seen) {

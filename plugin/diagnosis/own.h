@@ -13,6 +13,11 @@ struct NotWrapped {
 };
 Diagnosis diagnose(const NotWrapped& seen);
 
+struct TooOldToWrap {
+  int net_version = 0;  // of the plugin's table that NCCL takes
+};
+Diagnosis diagnose(const TooOldToWrap& seen);
+
 struct ForgetsPlugin {
   std::string nccl;  // "2.28.9"
 };
@@ -40,6 +45,7 @@ Diagnosis diagnose(const PolicyMistake& seen);
 
 struct CannotEnforce {
   std::string why;
+  bool plugin = false;  // NCCL's own transport could be enforced on
 };
 Diagnosis diagnose(const CannotEnforce& seen);
 

@@ -140,13 +140,13 @@ void judge_gdr(std::string_view device, const facts::GdrState& state) {
   emit_verdicts(verdicts);
 }
 
-void cannot_enforce(const std::string& why) {
+void cannot_enforce(const diagnosis::CannotEnforce& seen) {
   if (mode() != policy::Mode::kEnforce || g_refusal.load() != nullptr) return;
-  const diagnosis::Diagnosis found = diagnose(diagnosis::CannotEnforce{why});
+  const diagnosis::Diagnosis found = diagnose(seen);
   const std::uint32_t failure = refuse_network(found);
   record::Event(record::EventId::kPolicyRefuse, record::Severity::kError)
       .add("rule", "mode")
-      .add("fact", why)
+      .add("fact", seen.why)
       .diagnose(found, failure)
       .emit();
 }

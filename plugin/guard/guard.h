@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "config/settings.h"
+#include "diagnosis/own.h"
 #include "facts/node.h"
 #include "policy/policy.h"
 #include "state/failure.h"
@@ -30,7 +31,7 @@ void judge(facts::Node node, const facts::Environment& environment);
 void judge_gdr(std::string_view device, const facts::GdrState& state);
 
 // What makes enforcement impossible, as one clause. In the modes observe and warn nothing.
-void cannot_enforce(const std::string& why);
+void cannot_enforce(const diagnosis::CannotEnforce& seen);
 
 // Null, or the failure with which whoever uses the network is to fail (enforce only). It lives as
 // long as the process.

@@ -1,175 +1,120 @@
 #include "inner/chain.h"
 
-#include <dlfcn.h>
 #include <strings.h>
 
-#include <map>
+#include <atomic>
+#include <cstdlib>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
 #include "inner/module.h"
 #include "inner/nccl.h"
 #include "inner/owner.h"
-#include "nccl_abi/releases.h"
+#include "inner/plugin.h"
 
 namespace nnd::inner {
 namespace {
 
 constexpr const char* kDefaultPlugin = "libnccl-net.so";
-constexpr int kNewestAsked = 32;      // highest ncclNetPlugin_vN looked for, to name it
-constexpr std::size_t kRequired = 6;  // init, devices, getProperties, listen, connect, accept
+constexpr int kOldestWrapped = 6;
 
-std::string symbol_name(int net_version) { return "ncclNetPlugin_v" + std::to_string(net_version); }
+std::atomic<const NetPlugin*> g_offered{nullptr};  // NCCL has found its table
+std::atomic<const NetPlugin*> g_unused{nullptr};   // NCCL_NET keeps it out
 
 bool is(std::string_view setting, const char* word) {
   return strcasecmp(std::string(setting).c_str(), word) == 0;
 }
 
-// NCCL's rules (v2.28.9-1 src/plugin/plugin_open.cc): a path or lib*.so is taken as it is.
-std::vector<std::string> file_names(const std::string& name) {
-  std::vector<std::string> names{name};
-  const bool library = name.starts_with("lib") && name.ends_with(".so");
-  if (name.find('/') == std::string::npos && !library) {
-    names.push_back("libnccl-net-" + name + ".so");
-  }
-  return names;
+// The oldest net API that an NCCL takes whose own is this one, or that has come down to it:
+// 2.18 (v6) takes v4, 2.19 to 2.25 (v7 to v9) v5, 2.26 and newer v6 (src/net.cc,
+// src/plugin/net.cc).
+constexpr int oldest_taken(int net_version) {
+  constexpr int kFirstWithoutV5 = 10;
+  if (net_version >= kFirstWithoutV5) return kOldestWrapped;
+  return net_version > kOldestWrapped ? kOldestNet + 1 : kOldestNet;
 }
 
-struct Opened {
-  void* handle = nullptr;
-  std::string errors;  // of the loader, where handle is null
-};
+const char* name_of(const void* table) { return *static_cast<const char* const*>(table); }
 
-Opened open_plugin(const std::string& name) {
-  Opened opened;
-  if (is(name, "STATIC_PLUGIN")) {  // linked into the main program
-    opened.handle = dlopen(nullptr, RTLD_NOW | RTLD_LOCAL);
-    return opened;
-  }
-  for (const std::string& file : file_names(name)) {
-    opened.handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (opened.handle != nullptr) return opened;
-    const char* error = dlerror();
-    opened.errors += (opened.errors.empty() ? "" : "; ") + std::string(error ? error : file);
-  }
-  return opened;
+// The plugin that the setting leads to; null: one of NCCL's own transports.
+const NetPlugin* plugin_of(std::string_view setting) {
+  if (is(setting, "IB") || is(setting, "Socket")) return nullptr;
+  return &net_plugin(is(setting, "auto") ? kDefaultPlugin : std::string(setting));
 }
 
-bool is_this_plugin(const Module& module) {
-  const Module& own = own_module();
-  return same_module(module, own) || (!own.build_id.empty() && module.build_id == own.build_id);
+// The version of it that an NCCL comes down to which looks up this one; 0: it passes the plugin
+// over.
+int version_taken(std::string_view setting, const NetPlugin& plugin, int net_version) {
+  const int version = plugin.newest_version(oldest_taken(net_version), net_version);
+  if (version == 0 || !is(setting, "auto")) return version;
+  const char* const wanted = std::getenv("NCCL_NET");
+  const char* const name = name_of(plugin.table(version));
+  if (name != nullptr && (wanted == nullptr || strcasecmp(wanted, name) == 0)) return version;
+  g_unused.store(&plugin, std::memory_order_release);
+  return 0;
 }
 
-std::string versions_of(void* handle) {
-  std::string list;
-  for (int v = kNewestAsked; v > 0; --v) {
-    if (dlsym(handle, symbol_name(v).c_str()) == nullptr) continue;
-    list += (list.empty() ? "v" : ", v") + std::to_string(v);
-  }
-  return list.empty() ? "none" : list;
+// With which NCCL finds the transport that is wrapped where no plugin is.
+const char* own_name(std::string_view setting) {
+  if (is(setting, "Socket")) return "Socket";
+  const char* const wanted = std::getenv("NCCL_NET");
+  // A plugin that can't be wrapped: said at init, to which NCCL comes by the name it looks for.
+  const bool plugin = !is(setting, "auto") && !is(setting, "IB");
+  return plugin && wanted != nullptr ? wanted : "IB";
 }
 
-bool usable(const void* vtable) {
-  const auto* words = static_cast<const void* const*>(vtable);
-  if (words[0] == nullptr) return false;
-  for (std::size_t i = 1; i <= kRequired; ++i) {
-    const std::optional<Module> owner = module_of(words[i]);
-    if (!owner || !owner->covers(reinterpret_cast<std::uintptr_t>(words[i]), 1, PF_X)) return false;
-  }
-  return true;
+bool callable(const void* table) {
+  const auto* words = static_cast<const void* const*>(table);
+  const std::optional<Module> owner = words[0] != nullptr ? module_of(words[1]) : std::nullopt;
+  return owner && owner->covers(reinterpret_cast<std::uintptr_t>(words[1]), 1, PF_X);
 }
 
-// The plugin's file, for messages: from one of its symbols, or the name that it was opened by.
-std::string file_of(void* handle, const std::string& name) {
-  link_map* map = nullptr;
-  if (dlinfo(handle, RTLD_DI_LINKMAP, static_cast<void*>(&map)) == 0 && map->l_name[0] != '\0') {
-    return map->l_name;
-  }
-  return name;
-}
-
-struct Plugin {
+Found from_plugin(const NetPlugin& plugin, int net_version) {
   Found found;
-  bool self = false;  // the name leads to this very plugin
-};
-
-Plugin load(const std::string& name, int net_version) {
-  Plugin result;
-  Found& found = result.found;
   found.net_version = net_version;
-  const Opened opened = open_plugin(name);
-  if (opened.handle == nullptr) {
+  found.module = plugin.file;
+  if (plugin.handle == nullptr) {
     found.trouble = Trouble::kPluginMissing;
-    found.why = "the plugin \"" + name + "\" can't be loaded: " + opened.errors;
-    return result;
+    found.why = plugin.why;
+    return found;
   }
-  found.module = file_of(opened.handle, name);
-  const void* vtable = dlsym(opened.handle, symbol_name(net_version).c_str());
-  const std::optional<Module> module = vtable != nullptr ? module_of(vtable) : std::nullopt;
-  result.self = module && is_this_plugin(*module);
-  if (result.self) {
-    found.trouble = Trouble::kPluginMissing;
-    found.why = found.module + " is this plugin itself";
-  } else if (vtable == nullptr) {
+  const void* const table = plugin.table(net_version);
+  const std::string symbol = "ncclNetPlugin_v" + std::to_string(net_version);
+  if (table == nullptr) {
     found.trouble = Trouble::kPluginVersion;
-    found.why = found.module + " has no " + symbol_name(net_version) +
-                ", which this NCCL's version needs (it has " + versions_of(opened.handle) + ")";
-  } else if (!usable(vtable)) {
+    found.why = plugin.file + " has no " + symbol + ", which this NCCL's version needs (it has " +
+                plugin.versions() + ")";
+  } else if (!callable(table)) {
     found.trouble = Trouble::kUnfit;
-    found.why = symbol_name(net_version) + " of " + found.module + " lacks required functions";
+    found.why = symbol + " of " + plugin.file + " has no name or no init";
+  } else {
+    found.vtable = table;
+    found.method = Method::kPlugin;
+    found.name = name_of(table);
   }
-  if (found.trouble != Trouble::kNone) {
-    dlclose(opened.handle);
-    return result;
-  }
-  found.vtable = vtable;
-  found.method = Method::kPlugin;
-  found.name = *static_cast<const char* const*>(vtable);
-  return result;
+  return found;
 }
 
-// Loads once: neither the handle count nor the choice changes afterwards.
-Plugin load_once(const std::string& name, int net_version) {
-  static context::Immortal<context::ForkMutex> mutex;
-  static context::Immortal<std::map<std::pair<std::string, int>, Plugin>> known;
-  const std::lock_guard lock(*mutex);
-  const auto [place, is_new] = known->try_emplace({name, net_version});
-  if (is_new) place->second = load(name, net_version);
-  return place->second;
-}
-
-Plugin plugin_for(const std::string& name, const void* caller, int net_version) {
+Found find_plugin(const NetPlugin& plugin, const void* caller, int net_version) {
+  Found found = from_plugin(plugin, net_version);
   const Calling calling = calling_module(caller, [](const Module&) { return false; });
-  if (calling.module) {
-    if (const std::optional<Module> other = claim(*calling.module)) {
-      return {second_nccl(*calling.module, *other, net_version)};
-    }
-  }
-  Plugin plugin = load_once(name, net_version);
-  if (calling.module) plugin.found.nccl_version = nccl_version(*calling.module);
-  return plugin;
-}
-
-Found automatic(const void* caller, int net_version) {
-  const Plugin plugin = plugin_for(kDefaultPlugin, caller, net_version);
-  if (plugin.found || plugin.found.trouble == Trouble::kSecondNccl) return plugin.found;
-  Found ib = find_ib(caller, net_version);
-  if (plugin.self || plugin.found.trouble == Trouble::kPluginMissing) return ib;
-  ib.note = "without this plugin NCCL would have used " + plugin.found.module +
-            ", which is not wrapped: " + plugin.found.why;
-  return ib;
+  if (!calling.module) return found;
+  found.nccl_version = nccl_version(*calling.module);
+  const std::optional<Module> other = found ? claim(*calling.module) : other_owner(*calling.module);
+  return other ? second_nccl(*calling.module, *other, net_version) : found;
 }
 
 Found choose(std::string_view setting, const void* caller, int net_version) {
-  if (is(setting, "auto")) return automatic(caller, net_version);
-  if (is(setting, "IB")) return find_ib(caller, net_version);
   if (is(setting, "Socket")) return find_socket(caller, net_version);
-  return plugin_for(std::string(setting), caller, net_version).found;
+  const NetPlugin* const plugin = plugin_of(setting);
+  const bool automatic = is(setting, "auto");
+  if (plugin != nullptr &&
+      (!automatic || version_taken(setting, *plugin, net_version) == net_version))
+    return find_plugin(*plugin, caller, net_version);
+  return find_ib(caller, net_version);
 }
 
 struct Last {
@@ -182,6 +127,40 @@ Last& last() {
 }
 
 }  // namespace
+
+Offer offer(std::string_view setting, int net_version) {
+  // A plugin that has our own symbols in reach (it is linked to us) leads here again.
+  static thread_local bool inside = false;
+  if (inside) return {};
+  struct Inside {
+    Inside() { inside = true; }
+    ~Inside() { inside = false; }
+  } const guard;
+  Offer out;
+  const NetPlugin* const plugin = plugin_of(setting);
+  const int version = plugin == nullptr ? 0 : version_taken(setting, *plugin, net_version);
+  if (version != 0) g_offered.store(plugin, std::memory_order_release);
+  if (version == 0)
+    out = {net_version >= kOldestWrapped, own_name(setting), nullptr};
+  else if (version == net_version && version >= kOldestWrapped)
+    out = {true, name_of(plugin->table(version)), nullptr};
+  else if (version == net_version)
+    out.theirs = plugin->table(version);
+  return out;
+}
+
+bool plugin_offered() { return g_offered.load(std::memory_order_acquire) != nullptr; }
+
+void* plugin_symbol(const char* name) {
+  const NetPlugin* plugin = g_offered.load(std::memory_order_acquire);
+  // NCCL takes these from the library that it opened as net plugin, used or not
+  // (ncclGetNetPluginLib in src/plugin/plugin_open.cc, openTunerPluginLib in src/misc/tuner.cc).
+  const std::string_view symbol(name);
+  if (plugin == nullptr &&
+      (symbol.starts_with("ncclTunerPlugin_") || symbol.starts_with("ncclProfiler_")))
+    plugin = g_unused.load(std::memory_order_acquire);
+  return plugin == nullptr ? nullptr : plugin->symbol(name);
+}
 
 Found find_inner(std::string_view setting, const void* caller, int net_version) {
   Found found = choose(setting, caller, net_version);

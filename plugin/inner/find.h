@@ -36,8 +36,7 @@ struct Found {
   std::string name;      // the table's own name
   std::string module;    // file that it is in
   Trouble trouble = Trouble::kNone;
-  std::string why;   // one sentence, when vtable is null
-  std::string note;  // one sentence about a plugin that is there but not wrapped (DEV-PLUGIN)
+  std::string why;  // one sentence, when vtable is null
 
   explicit operator bool() const { return vtable != nullptr; }
 };

@@ -71,13 +71,8 @@ const GinV11* choose_built_in(const Module& nccl, std::uint64_t comm_id,
 
 const GinV11* choose(const Module& nccl, std::uint64_t comm_id, nccl_abi::DebugLogger log) {
   const Found inner = wrapped();
-  if (!inner) return nullptr;
-  if (inner.method == Method::kPlugin) {
-    const std::optional<Module> plugin = module_of(inner.vtable);
-    if (!plugin) return nullptr;
-    return static_cast<const GinV11*>(exported_symbol(*plugin, "ncclGinPlugin_v11"));
-  }
-  return inner.name == "IB" ? choose_built_in(nccl, comm_id, log) : nullptr;
+  const bool ib = inner && inner.method != Method::kPlugin && inner.name == "IB";
+  return ib ? choose_built_in(nccl, comm_id, log) : nullptr;
 }
 
 // Made once per NCCL, like its own.

@@ -14,9 +14,9 @@ namespace nnd::inner {
 // src/plugin/net.cc), so calls go straight to the backend and null slots stay null; connect and
 // createContext pass through here, so that the QPs made in them are known to be GIN's.
 //
-// Where a plugin is wrapped, its ncclGinPlugin_v11. An error, with nothing changed, where NCCL is
-// to use its own: other versions of NCCL (2.29.7 and 2.30.3 choose after our init has failed),
-// Socket, a type switched off. NCCL holds a lock meanwhile; caller as in find.h.
+// An error, with nothing changed, where NCCL is to use its own: other versions of NCCL (2.29.7 and
+// 2.30.3 choose after our init has failed), Socket, a type switched off. NCCL holds a lock
+// meanwhile; caller as in find.h.
 nccl_abi::Result init_gin(nccl_abi::GinV11& exported, void** ctx, std::uint64_t comm_id,
                           nccl_abi::DebugLogger log, const void* caller);
 

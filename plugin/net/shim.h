@@ -2,9 +2,9 @@
 // version's table (include/nccl_abi). A function that exists with several signatures is overloaded;
 // the slot's type picks the one that its version has, and only that one is compiled for it.
 //
-// The transport's table is copied at the first init that finds it, and stays: NCCL 2.19 to 2.23
-// load us again and call devices and listen without init. Slots that are null in it become null in
-// ours.
+// The transport's table is copied at the first init that finds it, again where it has filled it in
+// its init, and stays: NCCL 2.19 to 2.23 load us again and call devices and listen without init.
+// Slots that are null in it become null in ours.
 #pragma once
 
 #include <cstring>
@@ -79,6 +79,7 @@ class Shim {
 
   static bool bind(nccl_abi::DebugLogger log, const void* caller, bool& disabled) noexcept;
   static void update_exported_table(bool disabled) noexcept;
+  static bool read_again(bool disabled) noexcept;
   static Result mask_init_failure(void** ctx, Result rc) noexcept;
   // comm: 0 where the version doesn't tell. ctx: where the transport puts its context, or null.
   template <class F>

@@ -85,6 +85,19 @@ bool Shim<Net>::bind(nccl_abi::DebugLogger log, const void* caller, bool& disabl
   return false;
 }
 
+// HPC-X's plugin fills its table in its own init: NCCL reads the slots after that, and so do we.
+// False where it did not; NCCL would crash on it.
+template <class Net>
+bool Shim<Net>::read_again(bool disabled) noexcept {
+  const Net& now = *inner_table_;
+  const bool whole = now.devices != nullptr && now.getProperties != nullptr &&
+                     now.listen != nullptr && now.connect != nullptr && now.accept != nullptr;
+  if (!whole || std::memcmp(&now, &inner_, sizeof now) == 0) return whole;
+  inner_ = now;
+  update_exported_table(disabled);
+  return true;
+}
+
 template <class Net>
 template <class F>
 typename Shim<Net>::Result Shim<Net>::init_any(const void* caller, nccl_abi::DebugLogger log,
@@ -93,9 +106,13 @@ typename Shim<Net>::Result Shim<Net>::init_any(const void* caller, nccl_abi::Deb
   const std::lock_guard guard(init_lock_);
   bool disabled = false;
   if (!bind(log, caller, disabled)) return mask_init_failure(ctx, Result::kInternalError);
-  if (disabled) return call();
+  const auto call_and_read = [&] {
+    const Result rc = call();
+    return rc != Result::kSuccess || read_again(disabled) ? rc : Result::kInternalError;
+  };
+  if (disabled) return call_and_read();
   const state::Scope scope(Call::kInit, {});
-  const Result rc = call();
+  const Result rc = call_and_read();
   context::quietly([] { dependencies().ready(); });  // judges the node where NCCL asked no verbs
   tell_comm_init(kVersion, ctx, comm, config, rc);
   return rc == Result::kSuccess ? rc : mask_init_failure(ctx, rc);

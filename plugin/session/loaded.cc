@@ -74,7 +74,6 @@ void tell_loaded(const inner::Found& found, int api, const std::string& verbs_pr
   if (wraps) e.push("net");
   if (verbs_problem.empty()) e.push("verbs");
   e.end();
-  if (!found.note.empty()) e.add("note", found.note);
   e.array("limits");
   if (!verbs_problem.empty()) e.push("verbs: " + verbs_problem);
   if (nccl_abi::kLosesRma.has(found.nccl_version))

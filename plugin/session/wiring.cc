@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "context/immortal.h"
 #include "context/raw_clock.h"
+#include "diagnosis/own.h"
 #include "facts/counters.h"
 #include "facts/events.h"
 #include "facts/node.h"
@@ -63,7 +65,8 @@ const void* nccl_image(const inner::Found& found, const void* caller) {
 
 std::atomic<int> nccl_version{0};
 std::atomic<bool> node_told{false};
-// What is wrapped is not NCCL's own IB: HCAs are none of NCCL's business then.
+// What is wrapped is neither NCCL's own IB nor a plugin whose verbs come through us: nothing is
+// known of its HCAs.
 std::atomic<bool> other_transport{false};
 
 // A verbs library is there and NCCL didn't resolve it through us: it took its HCAs before we came,
@@ -113,23 +116,32 @@ constexpr verbs::Hooks kHooks{tell_node,           facts_first,    tell_gdr, gua
 
 // Empty, or one sentence why the verbs layer isn't in place.
 std::string install_verbs(const inner::Found& found, const void* caller) {
+  verbs::set_hooks(&kHooks);
+  const bool socket = built_in(found) && found.name == "Socket";
+  const bool plugin = found && !built_in(found);
+  verbs::InstallResult result = verbs::install(nccl_image(found, caller), settings());
+  // A plugin that links libibverbs is filtered as NCCL is; one that gets to it through libraries of
+  // its own can't be.
+  if (plugin) result = verbs::install(found.vtable, settings());
+  const bool seen = result.ok && (!plugin || result.linked);
   // What was said of the first NCCL in the process stays so.
   if (found.trouble != inner::Trouble::kSecondNccl) {
     nccl_version = found.nccl_version;
-    other_transport = found && !(built_in(found) && found.name == "IB");
+    other_transport = socket || (plugin && !seen);
   }
-  verbs::set_hooks(&kHooks);
-  const verbs::InstallResult result = verbs::install(nccl_image(found, caller), settings());
-  if (result.ok) return {};
-  std::string problem = result.problem.empty() ? "it can't be put in place" : result.problem;
-  if (!other_transport) guard::cannot_enforce(problem);
+  if (seen) return {};
+  std::string problem = plugin
+                            ? "the net plugin " + found.module + " takes its HCAs past this library"
+                        : result.problem.empty() ? "it can't be put in place"
+                                                 : result.problem;
+  if (!socket) guard::cannot_enforce({problem, plugin});
   return problem;
 }
 
 // NCCL that took its verbs before we came has all HCAs.
 void counted(int ndev) noexcept try {
   if (ndev > 0 && !other_transport && !verbs::device_list_seen())
-    guard::cannot_enforce("NCCL took its HCAs without asking through this library");
+    guard::cannot_enforce({"NCCL took its HCAs without asking through this library"});
 } catch (...) {  // no memory
 }
 
@@ -166,7 +178,26 @@ void found(const inner::Found& found, int api, const void* caller) {
   tell_loaded(found, api, install_verbs(found, caller), settings());
 }
 
+// Of a plugin that is too old to be wrapped our init never runs: there is no log, and NCCL's logger
+// is not known.
+void tell_left_alone(int api) {
+  static std::atomic<bool> told{false};
+  if (settings().disable || told.exchange(true)) return;
+  const diagnosis::Diagnosis found = diagnose(diagnosis::TooOldToWrap{api});
+  std::fprintf(stderr, "libnccl-net-diag: %s: %s %s\n",
+               std::string(nccl_net_diag::cause_id(found.cause)).c_str(), found.sentence.c_str(),
+               found.remedy.c_str());
+}
+
 }  // namespace
+
+inner::Offer offer(int api) noexcept try {
+  const inner::Offer out = inner::offer(settings().inner, api);
+  if (out.theirs != nullptr) tell_left_alone(api);
+  return out;
+} catch (...) {  // no memory: NCCL finds none of this version
+  return {};
+}
 
 void wire() {
   net::dependencies() = {

@@ -6,9 +6,9 @@
 #define CATCH_CONFIG_RUNNER
 #include <catch2/catch.hpp>
 #endif
-
 #include <cstdio>
 
+#include "support/catch.h"
 #include "support/skip.h"
 
 namespace nnd::test {
@@ -27,7 +27,11 @@ void skipped(const std::string& reason) {
 }
 
 int run_cases(int argc, char** argv) {
-  const int failed = Catch::Session().run(argc, argv);
+  Catch::Session session;
+#if CATCH_VERSION_MAJOR == 2  // 3 does so by itself
+  session.configData().warnings = Catch::WarnAbout::NoTests;
+#endif
+  const int failed = session.run(argc, argv);
   return failed == 0 && g_skipped > 0 ? kSkipped : failed;
 }
 

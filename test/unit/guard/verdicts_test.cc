@@ -155,7 +155,7 @@ TEST_CASE("guard: a policy file with a mistake refuses the network only where it
   CHECK_FALSE(told[1].contains("failure"));
 
   log = under("mode = \"enforce\"\n" + mistake, [] {
-    guard::cannot_enforce("a later reason");
+    guard::cannot_enforce({"a later reason"});
     const state::Failure* const refusal = guard::network_refusal();
     return refusal != nullptr && refusal->diagnosis.sentence.starts_with(
                                      "the network is refused (mode enforce): the policy file is "
@@ -170,8 +170,8 @@ TEST_CASE("guard: a policy file with a mistake refuses the network only where it
 
 TEST_CASE("guard: what can't be enforced refuses the network, and where nothing is, nothing") {
   const auto refused = [] {
-    guard::cannot_enforce("nobody asks us");
-    guard::cannot_enforce("nobody asks us");
+    guard::cannot_enforce({"nobody asks us"});
+    guard::cannot_enforce({"nobody asks us"});
     return guard::network_refusal() != nullptr;
   };
   CHECK(only(under("", [&] { return !refused(); }), "policy.refuse").empty());

@@ -38,13 +38,53 @@ TEST_CASE("auto takes libnccl-net.so with the version asked for") {
   CHECK(probe(dir.path(), "auto" + kNccl) == "plugin " + dir / "libnccl-net.so" + "\n");
 }
 
-TEST_CASE("auto passes over libnccl-net.so of another version, and says so") {
+TEST_CASE("auto is IB for an NCCL that would not take libnccl-net.so") {
   const TempDir dir;
   copy_fixture("plugin_v8", dir / "libnccl-net.so");
-  const std::string told = probe(dir.path(), "auto" + kNccl);
-  CHECK_THAT(told, StartsWith("symtab " FIXTURES "nccl.so\nnote: "));
-  CHECK_THAT(told, Contains(dir / "libnccl-net.so" + " has no ncclNetPlugin_v11"));
-  CHECK_THAT(told, Contains("(it has v8)"));
+  CHECK(probe(dir.path(), "auto" + kNccl) == "symtab " FIXTURES "nccl.so\n");
+}
+
+TEST_CASE("NCCL finds the versions of libnccl-net.so that it would find without us") {
+  const TempDir dir;
+  const auto offered = [&dir](const char* setting, int newest) {
+    return probe(dir.path(), std::string(setting) + " offer " + std::to_string(newest));
+  };
+  CHECK(offered("auto", 11) == "v11 IB\n");
+  copy_fixture("plugin_v11", dir / "libnccl-net.so");  // v11 and v8
+  CHECK(offered("auto", 12) == "v11 Fixture, tuner\n");
+  CHECK(offered("auto", 11) == "v11 Fixture, tuner\n");
+  CHECK(offered("auto", 10) == "v8 Fixture, tuner\n");
+  CHECK(offered("auto", 8) == "v8 Fixture, tuner\n");
+  CHECK(offered("auto", 7) == "v7 IB\n");  // none that it takes: its own
+  CHECK(offered("IB", 12) == "v12 IB\n");
+  CHECK(offered("Socket", 12) == "v12 Socket\n");
+}
+
+TEST_CASE("a libnccl-net.so that is too old to be wrapped is left to the NCCLs that take it") {
+  const TempDir dir;
+  copy_fixture("plugin_v5", dir / "libnccl-net.so");
+  const auto offered = [&dir](int newest) {
+    return probe(dir.path(), "auto offer " + std::to_string(newest));
+  };
+  CHECK(offered(12) == "v12 IB\n");
+  CHECK(offered(10) == "v10 IB\n");
+  CHECK(offered(9) == "v5 theirs, tuner\n");
+  CHECK(offered(7) == "v5 theirs, tuner\n");
+}
+
+TEST_CASE("NCCL_NET decides between libnccl-net.so and NCCL's own") {
+  const TempDir dir;
+  copy_fixture("plugin_v11", dir / "libnccl-net.so");
+  const auto offered = [&dir](const char* net) {
+    setenv("NCCL_NET", net, 1);
+    const auto told = probe(dir.path(), "auto offer 11");
+    unsetenv("NCCL_NET");
+    return told;
+  };
+  CHECK(offered("fixture") == "v11 Fixture, tuner\n");
+  // NCCL takes the tuner of a library that it opened and doesn't use.
+  CHECK(offered("IB") == "v11 IB, tuner\n");
+  CHECK(offered("Other") == "v11 IB, tuner\n");
 }
 
 TEST_CASE("IB and Socket don't load a plugin") {
@@ -73,5 +113,11 @@ TEST_CASE("a plugin that can't be wrapped") {
   copy_fixture("plugin_v8", dir / "libnccl-net-old.so");
   CHECK_THAT(probe(dir.path(), "old" + kNccl), Contains("has no ncclNetPlugin_v11"));
   copy_fixture("plugin_hollow", dir / "libnccl-net-hollow.so");
-  CHECK_THAT(probe(dir.path(), "hollow" + kNccl), Contains("lacks required functions"));
+  CHECK_THAT(probe(dir.path(), "hollow" + kNccl), Contains("has no name or no init"));
+}
+
+TEST_CASE("a table that is filled in init is wrapped") {
+  const TempDir dir;
+  copy_fixture("plugin_early", dir / "libnccl-net.so");
+  CHECK(probe(dir.path(), "auto" + kNccl) == "plugin " + dir / "libnccl-net.so" + "\n");
 }
