@@ -87,6 +87,19 @@ void take_mode(Settings& s, const std::string& value, Complaint& complaint) {
   }
 }
 
+void take_stderr(Settings& s, const std::string& value, Complaint& complaint) {
+  if (value == "off") {
+    s.on_stderr = Stderr::kOff;
+  } else if (value == "error") {
+    s.on_stderr = Stderr::kError;
+  } else if (value == "warn") {
+    s.on_stderr = Stderr::kWarn;
+  } else {
+    complaint.problem = "is neither off nor error nor warn; error is used";
+    complaint.nearest = nearest(value, {"off", "error", "warn"});
+  }
+}
+
 bool matches_an_event(const std::string& glob) {
   for (const std::string_view name : nccl_net_diag::kEventNames)
     if (::fnmatch(glob.c_str(), name.data(), 0) == 0) return true;
@@ -145,6 +158,10 @@ const Row kRows[] = {
      take_text<&Settings::verbs_lib>},
     {{"NCCL_NET_DIAG_SYSFS", "/sys", "root of the sysfs that facts are read from"},
      take_text<&Settings::sysfs>},
+    {{"NCCL_NET_DIAG_STDERR", "error",
+      "off, error, warn: sentences that also go to stderr, one a cause and process; none where "
+      "NCCL_DEBUG=INFO prints them"},
+     take_stderr},
     {{"NCCL_NET_DIAG_TOKEN", "", "the tool's: what all sides of a ping or a rehearse know"},
      take_nothing},
 };

@@ -9,6 +9,9 @@ namespace nnd::config {
 
 enum class Mode : std::uint8_t { kObserve, kWarn, kEnforce };
 
+// What goes to stderr as well.
+enum class Stderr : std::uint8_t { kOff, kError, kWarn };
+
 // Something wrong with the environment: told as a warning, never a reason to stop the job.
 struct Complaint {
   std::string variable;
@@ -29,6 +32,7 @@ struct Settings {
   bool mode_given = false;  // MODE was in the environment (a misspelt one counts as enforce)
   double stall_sec = 10;
   double connect_sec = 5;
+  Stderr on_stderr = Stderr::kError;
   std::string verbs_lib;
   std::string sysfs = "/sys";
   std::vector<Complaint> complaints;

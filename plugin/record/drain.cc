@@ -14,6 +14,7 @@
 #include "context/raw_clock.h"
 #include "diagnosis/own.h"
 #include "record/advice.h"
+#include "record/console.h"
 #include "record/mirror.h"
 #include "record/pack.h"
 #include "record/recorder.h"
@@ -33,7 +34,9 @@ constexpr std::uint64_t kMirrorEvery = 100 * kMs;
 constexpr std::uint64_t kReportEvery = 1000 * kMs;
 constexpr std::size_t kBatchBytes = 64 * 1024;
 constexpr std::size_t kOwnLines =
-    16 * 1024;  // kept free of the size limit for log.dropped and summary
+    16 * 1024;                            // kept free of the size limit for log.dropped and summary
+constexpr std::uint64_t kUrgentPart = 8;  // an eighth of it for warnings and errors
+constexpr std::uint64_t kClockStep = kMs;  // a wall clock that is off by more was set
 
 constinit std::atomic<SummaryPart> g_summary_part{nullptr};
 
@@ -76,6 +79,7 @@ void Drain::run() noexcept {
         for (RingCursor& cursor : cursors_) cursor.rewind();
     }
     mirror();
+    write_console();
     idle = before != next_seq_ ? kShortestSleep : std::min(2 * idle, kLongestSleep);
     sleep(fine ? idle : kRetrySleep);
   }
@@ -85,6 +89,7 @@ void Drain::run() noexcept {
     all_written_ = false;
   }
   mirror();
+  write_console();
   finished_.store(1, std::memory_order_release);
   futex_wake(finished_);
 }
@@ -142,23 +147,31 @@ void Drain::write_record(RingCursor& cursor) {
   const box::RecordHeader& header = cursor.header();
   std::uint64_t* lost = nullptr;
   line_.clear();
-  if (full_) {
+  const auto severity = static_cast<Severity>(header.severity);
+  if (severity == Severity::kInfo ? full_ : urgent_full_) {
     lost = &past_limit_;
   } else if (target_.fd < 0) {
     line_ = "{}";  // nobody reads it
-  } else if (!lines_.write(line_, next_seq_, static_cast<EventId>(header.event),
-                           static_cast<Severity>(header.severity), header.mono_ns,
-                           cursor.payload())) {
+  } else if (!lines_.write(line_, next_seq_, static_cast<EventId>(header.event), severity,
+                           header.mono_ns, cursor.payload())) {
     lost = &unwritable_;
-  } else if (sink_.total_bytes() + sink_.waiting_bytes() + line_.size() + kOwnLines >
-             target_.max_bytes) {
-    full_ = true;
+  } else if (!fits(severity)) {
+    (severity == Severity::kInfo ? full_ : urgent_full_) = true;
     lost = &past_limit_;
   }
   if (commits_.size() == commits_.capacity()) commits_.reserve(2 * commits_.size() + 64);
   if (lost == nullptr) hand_to_sink();
   cursor.next();
   commits_.push_back({&cursor, cursor.mark(), lost});
+}
+
+// Whether the line may become part of the log.
+bool Drain::fits(Severity severity) const {
+  const std::uint64_t kept =
+      severity == Severity::kInfo
+          ? std::max<std::uint64_t>(target_.max_bytes / kUrgentPart, kOwnLines)
+          : kOwnLines;
+  return sink_.total_bytes() + sink_.waiting_bytes() + line_.size() + kept <= target_.max_bytes;
 }
 
 void Drain::hand_to_sink() {
@@ -278,6 +291,8 @@ void Drain::mirror() {
   const std::uint64_t now = context::mono_ns();
   if (now - mirrored_at_ < kMirrorEvery && !stop_.load(std::memory_order_relaxed)) return;
   mirrored_at_ = now;
+  const std::uint64_t real_ns = context::now_ns(CLOCK_REALTIME);
+  if (context::mono_ns() - now < kClockStep) lines_.set_clock(now, real_ns, kClockStep);
   context::raw_clock::calibrate();
   if (!box_.file_backed()) return;
   mirror_connections(box_);

@@ -49,6 +49,7 @@ class Drain {
   bool pass();
   RingCursor* earliest();
   void write_record(RingCursor& cursor);
+  bool fits(nccl_net_diag::Severity severity) const;
   void hand_to_sink();
   bool flush();
   bool write_own(nccl_net_diag::EventId id, nccl_net_diag::Severity severity, Pack& fields);
@@ -76,7 +77,8 @@ class Drain {
   std::uint64_t reported_at_ = 0;  // when, CLOCK_MONOTONIC ns
   std::uint64_t mirrored_at_ = 0;
   std::uint64_t started_ns_;
-  bool full_ = false;  // the log has its full size
+  bool full_ = false;         // the log has no room for information
+  bool urgent_full_ = false;  // nor for warnings and errors
   bool limit_told_ = false;
   int failing_ = 0;  // errno of the last write, 0: it went well
   bool failure_told_ = false;

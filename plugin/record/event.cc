@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "record/advice.h"
+#include "record/console.h"
 #include "record/recorder.h"
 #include "record/submit.h"
 #include "state/failure.h"
@@ -110,6 +111,7 @@ Event& Event::diagnose(const diagnosis::Diagnosis& diagnosis, std::uint32_t fail
   const std::size_t size = std::min(advice.size(), sizeof(advice_) - 1);
   std::memcpy(advice_, advice.data(), size);
   advice_[size] = '\0';
+  cause_ = diagnosis.cause;
   cause_size_ = static_cast<std::uint32_t>(nccl_net_diag::cause_id(diagnosis.cause).size());
   return *this;
 }
@@ -124,9 +126,10 @@ void Event::emit_to_log() {
 void Event::emit() {
   if (!enabled_ || emitted_) return;
   emit_to_log();
-  if (severity_ != Severity::kInfo && cause_size_ != 0 &&
-      first_of_cause({advice_, cause_size_}, subject_))
-    nccl_info(advice_);
+  if (severity_ == Severity::kInfo || cause_size_ == 0) return;
+  if (first_of_cause({advice_, cause_size_}, subject_)) nccl_info(advice_);
+  // A policy that keeps an HCA out does what it is for.
+  if (id_ != EventId::kPolicyRefuse) tell_console(severity_, cause_, advice_);
 }
 
 }  // namespace nnd::record

@@ -74,10 +74,11 @@ class Event {
   Severity severity_;
   bool enabled_;
   bool emitted_ = false;
-  bool in_subject_ = false;       // inside "dev" or "peer"
-  std::uint64_t subject_ = 0;     // hash of what tells devices and peers apart
-  std::uint32_t failure_ = 0;     // number of the failure that it belongs to; 0: none
-  char advice_[768];              // "CAUSE: msg. fix", ends with 0
+  bool in_subject_ = false;    // inside "dev" or "peer"
+  std::uint64_t subject_ = 0;  // hash of what tells devices and peers apart
+  std::uint32_t failure_ = 0;  // number of the failure that it belongs to; 0: none
+  char advice_[768];           // "CAUSE: msg. fix", ends with 0
+  nccl_net_diag::Cause cause_{};
   std::uint32_t cause_size_ = 0;  // of the cause at the beginning of advice_; 0: nobody was blamed
   Pack pack_;
 };

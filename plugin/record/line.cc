@@ -106,6 +106,12 @@ LineWriter::LineWriter(std::string_view host, std::uint32_t pid, std::uint64_t p
                           dumped(Json(std::string(host))), pid, proc_id)),
       mono_to_real_(start_real_ns - start_mono_ns) {}
 
+void LineWriter::set_clock(std::uint64_t mono_ns, std::uint64_t real_ns, std::uint64_t step_ns) {
+  const std::uint64_t now = real_ns - mono_ns;
+  const std::uint64_t off = now > mono_to_real_ ? now - mono_to_real_ : mono_to_real_ - now;
+  if (off > step_ns) mono_to_real_ = now;
+}
+
 bool LineWriter::write(std::string& line, std::uint64_t seq, nccl_net_diag::EventId id,
                        nccl_net_diag::Severity severity, std::uint64_t mono_ns,
                        std::string_view payload) const {

@@ -21,6 +21,10 @@ class LineWriter {
              nccl_net_diag::Severity severity, std::uint64_t mono_ns,
              std::string_view payload) const;
 
+  // What the two clocks say now. Lines written from here on follow the wall clock where it was set
+  // meanwhile, by more than `step_ns`.
+  void set_clock(std::uint64_t mono_ns, std::uint64_t real_ns, std::uint64_t step_ns);
+
  private:
   std::string common_;  // "host":...,"pid":...,"proc":...
   std::uint64_t mono_to_real_;

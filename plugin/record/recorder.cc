@@ -15,6 +15,7 @@
 #include "context/worker.h"
 #include "record/advice.h"
 #include "record/box.h"
+#include "record/console.h"
 #include "record/drain.h"
 #include "record/files.h"
 #include "record/filter.h"
@@ -93,6 +94,9 @@ void* thread_body(void* state) {
 void build(State& state, const config::Settings& settings) {
   state.files.open(settings, state.box);
   state.mask = event_mask(settings.events);
+  open_console(settings.on_stderr,
+               std::string(state.files.host()) + " pid " + std::to_string(::getpid()),
+               state.files.place());
   state.box.describe(proc_id(), state.files.host(), state.files.log_path());
   for (std::uint32_t i = 0; i < Box::kRings; ++i)
     state.rings[i].attach(state.box.ring(i), state.box.ring_data(i), Box::kRingSize);
@@ -118,6 +122,7 @@ void in_child() noexcept {
   state->box.unmap();
   state->files.close();
   forget_causes();
+  forget_console();
 }
 
 }  // namespace
@@ -159,7 +164,8 @@ void start(const config::Settings& settings) {
     state = std::make_unique<State>();
     build(*state, settings);
     state->previous = g_latest.load();
-    state->drain_thread.start("nnd-drain", thread_body, state.get());
+    if (!state->drain_thread.start("nnd-drain", thread_body, state.get()))
+      nccl_info("no thread for the event log: it is written when the process ends");
     g_latest.store(state.get());
     g_state.store(state.release(), std::memory_order_release);
     g_phase.store(Phase::kRunning);
@@ -191,6 +197,7 @@ void stop() {
     state->files.close();
   }
   forget_causes();
+  forget_console();
   nnd::state::forget_failures();
   g_phase.store(Phase::kIdle);
 }

@@ -53,7 +53,9 @@ Ring::Put Ring::put(nccl_net_diag::EventId id, nccl_net_diag::Severity severity,
   const std::uint64_t head = head_.load(std::memory_order_relaxed);
   const std::uint64_t used = head - tail_.load(std::memory_order_acquire);
   const std::uint64_t need = sizeof(box::RecordHeader) + box::padded_size(payload.size());
-  if (need > size_ - used) {
+  // Warnings and errors find room when there is none for others.
+  const std::uint64_t kept = severity == nccl_net_diag::Severity::kInfo ? size_ / 8 : 0;
+  if (need + kept > size_ - used) {
     const std::uint64_t dropped = dropped_.load(std::memory_order_relaxed) + 1;
     dropped_.store(dropped, std::memory_order_relaxed);
     mirror(header_->dropped, dropped);

@@ -48,6 +48,7 @@ TEST_CASE("every variable of the table is taken over") {
                            {"NCCL_NET_DIAG_CONNECT_SEC", "1e1"},
                            {"NCCL_NET_DIAG_VERBS_LIB", "/v.so"},
                            {"NCCL_NET_DIAG_SYSFS", "/s"},
+                           {"NCCL_NET_DIAG_STDERR", "warn"},
                            {"NCCL_NET_DIAG_TOKEN", "a secret"}});
   CHECK(s.disable);
   CHECK(s.inner == "Socket");
@@ -62,8 +63,18 @@ TEST_CASE("every variable of the table is taken over") {
   CHECK(s.connect_sec == 10);
   CHECK(s.verbs_lib == "/v.so");
   CHECK(s.sysfs == "/s");
+  CHECK(s.on_stderr == Stderr::kWarn);
   CHECK(s.complaints.empty());
-  CHECK(variable_docs().size() == 13);
+  CHECK(variable_docs().size() == 14);
+}
+
+TEST_CASE("what goes to stderr") {
+  CHECK(with({}).on_stderr == Stderr::kError);
+  CHECK(with({{"NCCL_NET_DIAG_STDERR", "off"}}).on_stderr == Stderr::kOff);
+  const Settings wrong = with({{"NCCL_NET_DIAG_STDERR", "eror"}});
+  CHECK(wrong.on_stderr == Stderr::kError);
+  REQUIRE(wrong.complaints.size() == 1);
+  CHECK(wrong.complaints[0].nearest == "error");
 }
 
 TEST_CASE("an empty value is as good as none") {

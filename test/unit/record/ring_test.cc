@@ -24,8 +24,9 @@ struct Rig {
   RingCursor cursor{ring};
 
   Rig() { ring.attach(&header, data.data(), kSize); }
-  Ring::Put put(const std::string& payload, std::uint64_t time = 1) {
-    return ring.put(EventId::kConnOpen, Severity::kInfo, time, 7, payload);
+  Ring::Put put(const std::string& payload, std::uint64_t time = 1,
+                Severity severity = Severity::kInfo) {
+    return ring.put(EventId::kConnOpen, severity, time, 7, payload);
   }
   // Reads all there is.
   std::vector<std::string> take() {
@@ -61,9 +62,13 @@ TEST_CASE("ring: a full ring drops and counts, and takes events again after read
   bool over_half = false;
   for (Ring::Put result{}; (result = rig.put(std::string(100, 'x'))) != Ring::Put::kFull; ++put)
     over_half = over_half || result == Ring::Put::kOverHalf;
-  CHECK(put == kSize / (32 + 104));
+  CHECK(put == kSize / 8 * 7 / (32 + 104));
   CHECK(over_half);
   CHECK(rig.ring.dropped() == 1);
+  // An eighth is kept for warnings and errors.
+  while (rig.put(std::string(100, 'y'), 1, Severity::kWarn) != Ring::Put::kFull) ++put;
+  CHECK(put == kSize / (32 + 104));
+  CHECK(rig.ring.dropped() == 2);
   CHECK(rig.take().size() == static_cast<std::size_t>(put));
   CHECK(rig.header.dropped == rig.ring.dropped());
   CHECK(rig.put("again") == Ring::Put::kDone);

@@ -1,0 +1,70 @@
+// What reaches stderr.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "fixture.h"
+#include "support/catch.h"
+
+using namespace nnd::record;
+using namespace nnd::record::testing;
+using nnd::config::Stderr;
+
+namespace {
+
+using nccl_net_diag::Cause;
+using Severity = nccl_net_diag::Severity;
+
+void tell(EventId id, Severity severity, Cause cause, const char* msg) {
+  Event(id, severity).diagnose({cause, msg, "Do this."}).emit();
+}
+
+// The lines on the stderr of a process that tells three errors of one cause, a warning and a
+// refusal; each without what is said before its severity and after its remedy.
+std::vector<std::string> told(Stderr level, const char* nccl_debug) {
+  const TempDir dir;
+  const int status = in_child([&] {
+    const int file = ::open((dir / "stderr").c_str(), O_WRONLY | O_CREAT, 0600);
+    ::dup2(file, STDERR_FILENO);
+    ::setenv("NCCL_DEBUG", nccl_debug, 1);
+    nnd::config::Settings settings = log_to(dir / "log.jsonl");
+    settings.on_stderr = level;
+    start(settings);
+    for (const char* msg : {"First.", "Second.", "Third."})
+      tell(EventId::kWcError, Severity::kError, Cause::kWc12, msg);
+    tell(EventId::kConnFail, Severity::kError, Cause::kSubRail, "Other.");
+    tell(EventId::kPolicyWarn, Severity::kWarn, Cause::kDevBond, "Warned.");
+    tell(EventId::kPolicyRefuse, Severity::kError, Cause::kDevMgmt, "Refused.");
+    stop();
+    return 0;
+  });
+  REQUIRE(ended_with(status, 0));
+  std::vector<std::string> out;
+  std::istringstream text(read_file(dir / "stderr"));
+  for (std::string line; std::getline(text, line);) {
+    INFO(line);
+    REQUIRE(line.starts_with("libnccl-net-diag: "));
+    REQUIRE(line.ends_with(" (event log " + (dir / "log.jsonl") + ")"));
+    const auto pid = line.find(" pid ");
+    const auto from = line.find(": ", pid) + 2;
+    out.push_back(line.substr(from, line.rfind(" (event log") - from));
+  }
+  return out;
+}
+
+using Lines = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("stderr: the first sentence of each cause") {
+  const Lines errors = {"error WC-12: First. Do this.", "error SUB-RAIL: Other. Do this."};
+  Lines all = errors;
+  all.emplace_back("warn DEV-BOND: Warned. Do this.");
+  CHECK(told(Stderr::kError, "WARN") == errors);
+  CHECK(told(Stderr::kWarn, "VERSION") == all);
+  CHECK(told(Stderr::kOff, "WARN").empty());
+  CHECK(told(Stderr::kWarn, "info").empty());  // NCCL prints them
+}
