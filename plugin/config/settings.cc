@@ -1,6 +1,7 @@
 #include "config/settings.h"
 
 #include <fnmatch.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -63,6 +64,20 @@ void take_max_mb(Settings& s, const std::string& value, Complaint& complaint) {
     complaint.problem = "is no whole number from 1 to 1048576; 64 is used";
 }
 
+// "COUNT" or "COUNT,MIB".
+void take_keep(Settings& s, const std::string& value, Complaint& complaint) {
+  Keep keep = s.keep;
+  const char* const end = value.data() + value.size();
+  auto read = std::from_chars(value.data(), end, keep.files);
+  if (read.ec == std::errc{} && read.ptr != end && *read.ptr == ',')
+    read = std::from_chars(read.ptr + 1, end, keep.mb);
+  constexpr std::uint64_t kMost = 1 << 30;
+  if (read.ec == std::errc{} && read.ptr == end && keep.files <= kMost && keep.mb <= kMost)
+    s.keep = keep;
+  else
+    complaint.problem = "is not a number of files, or one and a number of MiB; 256,2048 is used";
+}
+
 template <double Settings::*field>
 void take_seconds(Settings& s, const std::string& value, Complaint& complaint) {
   char* end = nullptr;
@@ -75,13 +90,14 @@ void take_seconds(Settings& s, const std::string& value, Complaint& complaint) {
 
 void take_mode(Settings& s, const std::string& value, Complaint& complaint) {
   s.mode_given = true;
-  if (value == "observe") {
+  const auto is = [&value](const char* mode) { return strcasecmp(value.c_str(), mode) == 0; };
+  if (is("observe")) {
     s.mode = Mode::kObserve;
-  } else if (value == "warn") {
+  } else if (is("warn")) {
     s.mode = Mode::kWarn;
   } else {
     s.mode = Mode::kEnforce;  // whoever sets a mode may rely on it: the strictest is the safe one
-    if (value == "enforce") return;
+    if (is("enforce")) return;
     complaint.problem = "is no mode and counts as enforce; modes are observe, warn and enforce";
     complaint.nearest = nearest(value, {"observe", "warn", "enforce"});
   }
@@ -138,6 +154,10 @@ const Row kRows[] = {
       "existing name gets a suffix"},
      take_pattern<&Settings::file>},
     {{"NCCL_NET_DIAG_MAX_MB", "64", "size at which a process's log stops"}, take_max_mb},
+    {{"NCCL_NET_DIAG_KEEP", "256,2048",
+      "how many logs and black boxes of ended processes stay in their directories, and MiB of "
+      "them; the oldest go first"},
+     take_keep},
     {{"NCCL_NET_DIAG_EVENTS", "all but req.*",
       "comma-separated globs of event names to write, ^ excludes"},
      take_events},

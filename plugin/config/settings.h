@@ -12,6 +12,12 @@ enum class Mode : std::uint8_t { kObserve, kWarn, kEnforce };
 // What goes to stderr as well.
 enum class Stderr : std::uint8_t { kOff, kError, kWarn };
 
+// How much of ended processes stays in a directory.
+struct Keep {
+  std::uint64_t files = 256;  // logs and black boxes
+  std::uint64_t mb = 2048;    // MiB of them
+};
+
 // Something wrong with the environment: told as a warning, never a reason to stop the job.
 struct Complaint {
   std::string variable;
@@ -25,6 +31,7 @@ struct Settings {
   std::string inner = "auto";
   std::string file = "/tmp/nccl-net-diag-%u/%h.%p.jsonl";
   std::uint32_t max_mb = 64;
+  Keep keep;
   std::string events;    // globs; empty: all but req.*
   std::string blackbox;  // pattern, "off", or empty: beside the log
   std::string policy;    // file, or empty: the default place

@@ -67,6 +67,7 @@ Drain::Drain(Box& box, Ring* rings, std::uint32_t count, LineWriter lines, Drain
 
 void Drain::run() noexcept {
   std::uint64_t idle = kShortestSleep;
+  bool was_idle = false;
   while (!stop_.load(std::memory_order_acquire)) {
     awake_.store(0, std::memory_order_seq_cst);
     const std::uint64_t before = next_seq_;
@@ -82,6 +83,10 @@ void Drain::run() noexcept {
     write_console();
     idle = before != next_seq_ ? kShortestSleep : std::min(2 * idle, kLongestSleep);
     sleep(fine ? idle : kRetrySleep);
+    if (idle == kLongestSleep && !was_idle && !stop_.load(std::memory_order_acquire)) {
+      was_idle = true;
+      target_.when_idle();
+    }
   }
   try {
     finish();

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct DrainTarget {
   std::string path;
   std::uint64_t max_bytes = 0;
   bool want_summary = true;
+  std::function<void()> when_idle = [] {};  // once, as soon as there is nothing to write
 };
 
 class Drain {

@@ -8,13 +8,13 @@
 #include <cstring>
 #include <new>
 
+#include "record/keep.h"
 #include "record/recorder.h"
 
 namespace nnd::record {
 
 namespace {
 
-constexpr int kDaysKept = 14;
 constexpr std::string_view kLogEnding = ".jsonl";
 constexpr std::string_view kBoxEnding = ".nndbox";
 
@@ -30,6 +30,7 @@ std::string beside(std::string log) {
 void Files::open(const config::Settings& settings, Box& box) {
   const PathFields fields = path_fields();
   host_ = fields.host;
+  keep_ = settings.keep;
   open_log(settings, fields);
   open_box(settings, fields, box);
 }
@@ -54,7 +55,7 @@ void Files::open_log(const config::Settings& settings, const PathFields& fields)
   place_ = "event log " + log_.path;
   struct stat s {};
   regular_ = ::fstat(log_.fd, &s) == 0 && S_ISREG(s.st_mode);
-  if (settings.file == config::Settings{}.file) remove_old_boxes(log_.dir_fd, kDaysKept);
+  if (regular_) mark_as_living(log_.fd);
 }
 
 void Files::open_box(const config::Settings& settings, const PathFields& fields, Box& box) {
@@ -67,6 +68,7 @@ void Files::open_box(const config::Settings& settings, const PathFields& fields,
     box_file_ = create_file(path, true);
     std::string error = box_file_.error;
     if (box_file_.fd >= 0) {
+      mark_as_living(box_file_.fd);
       const int failed = box.map_file(box_file_.fd);
       if (failed == 0) return;
       box_file_.remove();
@@ -76,6 +78,11 @@ void Files::open_box(const config::Settings& settings, const PathFields& fields,
     nccl_info("no black box: " + error + "; last events won't outlive a crash");
   }
   if (box.map_anonymous() != 0) throw std::bad_alloc();
+}
+
+void Files::sweep_beside() const noexcept {
+  if (regular_) sweep(log_.dir_fd, keep_);
+  sweep(box_file_.dir_fd, keep_);
 }
 
 void Files::close() noexcept {

@@ -15,6 +15,8 @@ class Files {
   // Opens what can be opened; tells NCCL's logger what can't. Throws bad_alloc, also when there is
   // no memory for the rings.
   void open(const config::Settings& settings, Box& box);
+  // Old logs and boxes beside them.
+  void sweep_beside() const noexcept;
   void remove_box() noexcept { box_file_.remove(); }
   void close() noexcept;
 
@@ -33,6 +35,7 @@ class Files {
   SafeFile log_;
   SafeFile box_file_;
   bool regular_ = false;
+  config::Keep keep_;
 };
 
 }  // namespace nnd::record

@@ -103,6 +103,7 @@ void build(State& state, const config::Settings& settings) {
   const box::FileHeader& header = state.box.header();
   DrainTarget target = state.files.drain_target();
   target.max_bytes = static_cast<std::uint64_t>(settings.max_mb) << 20;
+  target.when_idle = [&files = state.files] { files.sweep_beside(); };
   target.want_summary = (state.mask & event_bit(EventId::kSummary)) != 0;
   state.drain = std::make_unique<Drain>(state.box, state.rings, Box::kRings,
                                         LineWriter(state.files.host(), header.pid, header.proc_id,

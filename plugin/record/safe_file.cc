@@ -1,6 +1,5 @@
 #include "record/safe_file.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -21,7 +20,6 @@ namespace nnd::record {
 namespace {
 
 constexpr int kMostSuffixes = 1000;
-constexpr int kMostLookedAt = 10000;  // a start must not take long
 
 // A value that becomes part of a file's name.
 std::string name_part(std::string_view text, std::string_view fallback) {
@@ -161,28 +159,6 @@ void SafeFile::close() noexcept {
   if (fd >= 0) ::close(fd);
   if (dir_fd >= 0) ::close(dir_fd);
   fd = dir_fd = -1;
-}
-
-void remove_old_boxes(int dir_fd, int days) noexcept {
-  const int fd = ::openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  DIR* dir = ::fdopendir(fd);
-  if (dir == nullptr) {
-    ::close(fd);
-    return;
-  }
-  const time_t oldest = ::time(nullptr) - static_cast<time_t>(days) * 24 * 3600;
-  for (int i = 0; i < kMostLookedAt; ++i) {
-    const dirent* entry = ::readdir(dir);
-    if (entry == nullptr) break;
-    const std::string_view name = entry->d_name;
-    if (name.find(".nndbox") == name.npos) continue;  // a taken name got a suffix
-    struct stat s {};
-    if (::fstatat(dir_fd, entry->d_name, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(s.st_mode) &&
-        s.st_uid == ::geteuid() && s.st_mtime < oldest)
-      ::unlinkat(dir_fd, entry->d_name, 0);
-  }
-  ::closedir(dir);
 }
 
 }  // namespace nnd::record

@@ -34,7 +34,4 @@ struct SafeFile {
 // Creates `path`, or path.1, path.2, ... where it exists; missing directories are made (0700).
 SafeFile create_file(const std::string& path, bool read_too);
 
-// Removes black boxes of ours that are older than `days`; logs are their user's to remove.
-void remove_old_boxes(int dir_fd, int days) noexcept;
-
 }  // namespace nnd::record

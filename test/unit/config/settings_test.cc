@@ -49,6 +49,7 @@ TEST_CASE("every variable of the table is taken over") {
                            {"NCCL_NET_DIAG_VERBS_LIB", "/v.so"},
                            {"NCCL_NET_DIAG_SYSFS", "/s"},
                            {"NCCL_NET_DIAG_STDERR", "warn"},
+                           {"NCCL_NET_DIAG_KEEP", "3,40"},
                            {"NCCL_NET_DIAG_TOKEN", "a secret"}});
   CHECK(s.disable);
   CHECK(s.inner == "Socket");
@@ -64,8 +65,23 @@ TEST_CASE("every variable of the table is taken over") {
   CHECK(s.verbs_lib == "/v.so");
   CHECK(s.sysfs == "/s");
   CHECK(s.on_stderr == Stderr::kWarn);
+  CHECK(s.keep.files == 3);
+  CHECK(s.keep.mb == 40);
   CHECK(s.complaints.empty());
-  CHECK(variable_docs().size() == 14);
+  CHECK(variable_docs().size() == 15);
+}
+
+TEST_CASE("what stays of ended processes") {
+  CHECK(with({}).keep.files == 256);
+  CHECK(with({{"NCCL_NET_DIAG_KEEP", "0"}}).keep.files == 0);
+  CHECK(with({{"NCCL_NET_DIAG_KEEP", "0"}}).keep.mb == 2048);
+  for (const char* wrong : {"-1", "3,", "3,4,5", "3;4", "many", ",5", "99999999999"}) {
+    INFO(wrong);
+    const Settings s = with({{"NCCL_NET_DIAG_KEEP", wrong}});
+    CHECK(s.complaints.size() == 1);
+    CHECK(s.keep.files == 256);
+    CHECK(s.keep.mb == 2048);
+  }
 }
 
 TEST_CASE("what goes to stderr") {
@@ -84,6 +100,12 @@ TEST_CASE("an empty value is as good as none") {
   CHECK(s.complaints.empty());
 }
 
+TEST_CASE("a mode in capitals is that mode") {
+  CHECK(with({{"NCCL_NET_DIAG_MODE", "WARN"}}).mode == Mode::kWarn);
+  CHECK(with({{"NCCL_NET_DIAG_MODE", "Observe"}}).mode == Mode::kObserve);
+  CHECK(with({{"NCCL_NET_DIAG_MODE", "ENFORCE"}}).complaints.empty());
+}
+
 TEST_CASE("a misspelt mode counts as enforce and is complained about") {
   const Settings s = with({{"NCCL_NET_DIAG_MODE", "observ"}});
   CHECK(s.mode == Mode::kEnforce);
@@ -92,7 +114,7 @@ TEST_CASE("a misspelt mode counts as enforce and is complained about") {
   CHECK(s.complaints[0].variable == "NCCL_NET_DIAG_MODE");
   CHECK(s.complaints[0].value == "observ");
   CHECK(s.complaints[0].nearest == "observe");
-  CHECK(with({{"NCCL_NET_DIAG_MODE", "Warn"}}).complaints.at(0).nearest == "warn");
+  CHECK(with({{"NCCL_NET_DIAG_MODE", "Wran"}}).complaints.at(0).nearest == "warn");
 }
 
 TEST_CASE("an unknown variable is named with the nearest known one") {

@@ -146,24 +146,3 @@ TEST_CASE("stderr and off") {
   CHECK(lines.size() == 2);
   CHECK(gapless(lines));
 }
-
-TEST_CASE("old black boxes are removed; young ones, logs and foreign names stay") {
-  const TempDir dir;
-  for (const char* name : {"old.jsonl", "old.nndbox", "old.nndbox.3", "young.nndbox", "old.txt"})
-    std::ofstream(dir / name) << "x";
-  fs::create_directory(dir / "dir.nndbox");
-  for (const auto& entry : fs::directory_iterator(dir.path())) {
-    if (contains(entry.path().filename(), "young")) continue;
-    fs::last_write_time(entry.path(),
-                        fs::file_time_type::clock::now() - std::chrono::hours(15 * 24));
-  }
-  const int fd = ::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  remove_old_boxes(fd, 14);
-  ::close(fd);
-  CHECK(exists(dir / "old.jsonl"));
-  CHECK_FALSE(exists(dir / "old.nndbox"));
-  CHECK_FALSE(exists(dir / "old.nndbox.3"));
-  CHECK(exists(dir / "young.nndbox"));
-  CHECK(exists(dir / "old.txt"));
-  CHECK(exists(dir / "dir.nndbox"));
-}
