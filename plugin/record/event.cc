@@ -121,6 +121,8 @@ void Event::emit_to_log() {
   emitted_ = true;
   submit(id_, severity_, pack_.finish());
   if (failure_ != 0) state::count_event(failure_);
+  // A policy that keeps an HCA out does what it is for.
+  if (cause_size_ != 0 && id_ != EventId::kPolicyRefuse) tell_console(severity_, cause_, advice_);
 }
 
 void Event::emit() {
@@ -128,8 +130,6 @@ void Event::emit() {
   emit_to_log();
   if (severity_ == Severity::kInfo || cause_size_ == 0) return;
   if (first_of_cause({advice_, cause_size_}, subject_)) nccl_info(advice_);
-  // A policy that keeps an HCA out does what it is for.
-  if (id_ != EventId::kPolicyRefuse) tell_console(severity_, cause_, advice_);
 }
 
 }  // namespace nnd::record

@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <csignal>
 #include <fstream>
+#include <regex>
+#include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "job/fabric.h"
 #include "support/catch.h"
@@ -188,6 +191,21 @@ TEST_CASE("fewer HCAs than the policy asks for", "[policy]") {
   CHECK(failures(alone.run()) == "");
 }
 
+namespace {
+
+// The causes of the errors that the shim itself put on a process's stderr.
+std::vector<std::string> on_stderr(const std::string& output) {
+  std::vector<std::string> out;
+  std::istringstream text(output);
+  const std::regex told("libnccl-net-diag: \\S+ pid \\d+: error ([A-Z0-9-]+): .*event log .*");
+  std::smatch match;
+  for (std::string line; std::getline(text, line);)
+    if (std::regex_match(line, match, told)) out.push_back(match[1]);
+  return out;
+}
+
+}  // namespace
+
 TEST_CASE("the field's most common report, without the shim and in each mode", "[story]") {
   for (const std::string mode : {"off", "observe", "warn", "enforce"}) {
     INFO(mode);
@@ -200,7 +218,17 @@ TEST_CASE("the field's most common report, without the shim and in each mode", "
       variables["NCCL_NET_PLUGIN"] = "none";
     else
       variables["NCCL_NET_DIAG_MODE"] = mode;
+    if (mode == "warn") variables["NCCL_DEBUG"] = "WARN";  // as most jobs have it
     const JobResult result = job.run();
+    // What users see without asking: each error's cause once a process, and none of a job that
+    // runs.
+    std::size_t told = 0;
+    for (const RankResult& rank : result.ranks) {
+      const auto errors = on_stderr(rank.output);
+      CHECK(std::set<std::string>(errors.begin(), errors.end()).size() == errors.size());
+      told += static_cast<std::size_t>(std::count(errors.begin(), errors.end(), "SUB-RAIL"));
+    }
+    CHECK((told > 0) == (mode == "warn"));
     if (mode == "enforce") {
       CHECK(failures(result) == "");
       for (int rank = 0; rank < 2; ++rank) {
