@@ -188,6 +188,7 @@ class Finder {
   }
 
   void compare_network(Candidate& one) const {
+    if (!one.rules.roce.subnets.empty()) return;  // the policy has the plan, and a rule for it
     const auto own = network_of(one);
     if (!plan_ || !own || own->address.family != plan_->address.family ||
         plan_->contains(own->address) || joined(one, *own))

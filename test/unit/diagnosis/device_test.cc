@@ -163,14 +163,27 @@ TEST_CASE("a node as a whole") {
 
 TEST_CASE("two ends") {
   const auto ends = [](Reach reach) {
-    return diagnose(Ends{"mlx5_1:1", "10.0.1.2/24", "10.0.4.9", "ens2", reach});
+    return diagnose(Ends{{"mlx5_1:1"}, "10.0.1.2/24", "10.0.4.9", "ens2", reach});
   };
   CHECK(
       ends(Reach::kNoRoute).sentence ==
       "local mlx5_1:1 10.0.1.2/24, remote 10.0.4.9: another subnet, and no route leaves by ens2.");
   CHECK(ends(Reach::kNoRoute).cause == Cause::kSubRail);
   CHECK(ends(Reach::kRouted).cause == Cause::kSubRail);
-  CHECK(ends(Reach::kLocal).cause == Cause::kSubIntra);
+  CHECK(ends(Reach::kOtherPrefix).sentence.find("another InfiniBand subnet prefix") !=
+        std::string::npos);
+  Ends within{{"mlx5_0:1"}, "10.0.1.1/24", "10.9.9.1", "ens1", Reach::kNoRoute};
+  within.peer = {"mlx5_bond_0:1", "bond0", {"eno1", "eno2"}};
+  within.peer_subnet = "10.9.9.0/24";
+  CHECK(diagnose(within).cause == Cause::kSubIntra);
+  CHECK(diagnose(within).sentence ==
+        "local mlx5_0:1 10.0.1.1/24, remote this node's own mlx5_bond_0:1 (bond0 over eno1, eno2) "
+        "10.9.9.1 in 10.9.9.0/24: another subnet, and no route leaves by ens1.");
+  CHECK(diagnose(within).remedy ==
+        "Leave the bond out on every node (NCCL_IB_HCA=^=mlx5_bond_0), or route between the two "
+        "subnets.");
+  within.peer.bond.clear();
+  CHECK(diagnose(within).remedy == remedy_of(Cause::kSubIntra));
   CHECK(ends(Reach::kDifferentFamily).cause == Cause::kGidDiff);
   CHECK(diagnose(UnlikeRails{"mlx5_1:1", 1, 4}).sentence ==
         "mlx5_1:1 is on rail 1, the peer on rail 4.");
