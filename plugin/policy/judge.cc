@@ -73,11 +73,11 @@ class NodeJudge {
   // goes to a later one. It looks at the number before each device.
   void seat() {
     const auto places = static_cast<std::size_t>(facts::max_ib_devices(node_.nccl_version));
-    const Hca* last = nullptr;
+    std::string_view last;
     bool full = false;
     for (Candidate& candidate : candidates_) {
-      if (candidate.hca != last) full = out_.remaining.size() >= places;
-      last = candidate.hca;
+      if (candidate.hca->name != last) full = out_.remaining.size() >= places;
+      last = candidate.hca->name;
       candidate.seated = !full;
       if (candidate.out) continue;
       if (candidate.seated) out_.remaining.push_back(candidate.name());
