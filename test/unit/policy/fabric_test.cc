@@ -1,6 +1,7 @@
 // Who is of the compute fabric, and who is only said to be odd. The nodes of examples/fleets are
 // judged in test/fleets; here is what decides.
 #include <functional>
+#include <random>
 
 #include "made_node.h"
 #include "support/catch.h"
@@ -45,6 +46,11 @@ void add_route(MadeNode& made, const facts::Hca& by, const char* dst) {
   route.dst = facts::parse_prefix(dst).value();
   route.ifindex = made.netdev_of(by).ifindex;
   made.node.network.routes.push_back(route);
+}
+
+void add_default_route(MadeNode& made, const facts::Hca& by) {
+  add_route(made, by, "0.0.0.0/0");
+  made.netdev_of(by).default_route = true;
 }
 
 const std::vector<Row>& rows() {
@@ -302,4 +308,66 @@ TEST_CASE("a machine with EFA has nothing to mend here") {
     CHECK_FALSE(judgement.network_refused.has_value());
   }
   CHECK_FALSE(facts::expects_rdma(made.node));
+}
+
+namespace {
+
+// A healthy node of one kind of HCA, of which nothing may be said: any number, link layer, plan of
+// addresses and place of the GPUs.
+MadeNode healthy(std::mt19937& random) {
+  const auto below = [&random](unsigned limit) { return static_cast<int>(random() % limit); };
+  MadeNode made;
+  const int count = 1 + below(16);
+  const bool infiniband = below(3) == 0, bonds = below(4) == 0;
+  const long mbps = std::vector<long>{25000, 100000, 200000, 400000, 800000}.at(
+      static_cast<std::size_t>(below(5)));
+  const int plan = below(6), base = below(100);
+  for (int i = 0; i < count; ++i) {
+    const std::string name = fmt::format("mlx5_{}", i);
+    const std::vector<std::string> addresses = {fmt::format("10.{}.{}.2/24", base, i),
+                                                fmt::format("10.{}.0.2/16", base + i),
+                                                fmt::format("192.168.{}.{}/16", below(250), i + 1),
+                                                fmt::format("fd00:{}:{}::2/64", base, i),
+                                                fmt::format("172.16.{}.{}/31", i, 2 * below(120)),
+                                                fmt::format("10.{}.{}.2/24", 100 + i % 4, i / 4)};
+    const std::string& address = addresses.at(static_cast<std::size_t>(plan));
+    facts::Hca& hca = infiniband ? made.add_ib(name, mbps)
+                      : bonds    ? made.add_bond(name, address, mbps)
+                                 : made.add_rail(name, address, mbps);
+    if (plan == 4 && !infiniband) add_default_route(made, hca);
+    if (infiniband && plan % 3 == 1)  // fabrics of a prefix each, or two
+      hca.ports[0].gids[0].raw = raw_gid(fmt::format("fec0::{}:0:0:0:1", i % (plan + 1)));
+  }
+  // Beside a switch of their own, or all at the CPU; now and then a GPU is lost, or is one of more.
+  const bool switches = below(2) == 0;
+  const int gpus = std::max(0, count - below(3));
+  for (int i = 0; i < count && gpus > 0; ++i) {
+    facts::Hca& hca = made.node.hcas[static_cast<std::size_t>(i)];
+    if (!switches) {
+      at_the_cpu(hca);
+      if (i < gpus) made.node.pci.gpus.push_back({fmt::format("gpu{}", i), "", 0});
+      continue;
+    }
+    beside_gpu(made, hca);
+    if (i < gpus) continue;
+    made.node.pci.gpus.pop_back();
+    hca.gpu_distance = facts::PciDistance::kSys;
+    hca.near_gpus.clear();
+  }
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("fabric: of a thousand healthy nodes nothing is said, and all of each is proposed") {
+  for (unsigned seed = 1; seed <= 1000; ++seed) {
+    std::mt19937 random(seed);
+    const MadeNode made = healthy(random);
+    INFO("seed " << seed);
+    const Judgement judgement = made.judge(Mode::kEnforce);
+    CHECK(rules_of(judgement.verdicts) == Strings{});
+    CHECK_FALSE(judgement.doubt);
+    CHECK(judgement.remaining.size() == made.node.hcas.size());
+    if (!judgement.verdicts.empty()) break;
+  }
 }
