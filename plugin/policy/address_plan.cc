@@ -34,13 +34,13 @@ std::optional<IpPrefix> common_network(const std::vector<IpPrefix>& networks) {
   return out;
 }
 
-// Those that share their first bits with most, at least three of four; all of them where none do.
+// Those that share their first bits with most, at least two of three; all of them where none do.
 std::vector<IpPrefix> majority(const std::vector<IpPrefix>& networks, unsigned bits) {
   std::map<std::string, std::vector<IpPrefix>> parts;
   for (const IpPrefix& one : networks)
     parts[IpPrefix{one.address, bits}.network_text()].push_back(one);
   for (const auto& [text, part] : parts)
-    if (part.size() * 4 >= networks.size() * 3) return part;
+    if (part.size() * 3 >= networks.size() * 2) return part;
   return networks;
 }
 

@@ -237,12 +237,20 @@ class Finder {
       one.membership = clear ? Membership::kOutside : Membership::kDoubtful;
     else if (kinds == 1 && !unlike.distance.empty() && is_surplus())
       one.membership = has_one_each() ? Membership::kOutside : Membership::kDoubtful;
-    else if (kinds == 1 && !unlike.subnet.empty())
+    else if (kinds == 1 && !unlike.subnet.empty() && plan_is_clear())
       one.membership = Membership::kDoubtful;
     unlike.sure = one.membership != Membership::kDoubtful;
   }
 
-  // Fewer than half as many are far from the GPUs as beside them.
+  // By itself another network only tells something where nearly all share one.
+  bool plan_is_clear() const {
+    const auto others =
+        std::count_if(fabric_->members.begin(), fabric_->members.end(),
+                      [](const Candidate* one) { return !one->unlike.subnet.empty(); });
+    return others * 4 <= static_cast<long>(fabric_->members.size());
+  }
+
+  // At most half as many are far from the GPUs as beside them.
   bool is_surplus() const {
     const auto near = std::count_if(fabric_->members.begin(), fabric_->members.end(),
                                     [](const Candidate* one) { return beside_gpu(*one); });

@@ -105,6 +105,18 @@ const std::vector<Row>& rows() {
          made.add_rail("mlx5_x", "172.16.0.2/16");
          return made;
        }},
+      {"two of three in one plan, the third with the default route", "hca.outside DEV-MGMT", true,
+       [] {
+         MadeNode made = rails(2);
+         made.netdev_of(made.add_rail("mlx5_x", "172.16.0.2/16")).default_route = true;
+         return made;
+       }},
+      {"two of three in one plan, and nothing else", "", false,
+       [] {
+         MadeNode made = rails(2);
+         made.add_rail("mlx5_x", "172.16.0.2/16");
+         return made;
+       }},
       {"two networks of two HCAs each", "", false,
        [] {
          MadeNode made = rails(2);
@@ -359,14 +371,13 @@ MadeNode healthy(std::mt19937& random) {
 
 }  // namespace
 
-TEST_CASE("fabric: of a thousand healthy nodes nothing is said, and all of each is proposed") {
+TEST_CASE("fabric: of a thousand healthy nodes nothing is said, and all of each remains") {
   for (unsigned seed = 1; seed <= 1000; ++seed) {
     std::mt19937 random(seed);
     const MadeNode made = healthy(random);
     INFO("seed " << seed);
     const Judgement judgement = made.judge(Mode::kEnforce);
     CHECK(rules_of(judgement.verdicts) == Strings{});
-    CHECK_FALSE(judgement.doubt);
     CHECK(judgement.remaining.size() == made.node.hcas.size());
     if (!judgement.verdicts.empty()) break;
   }
