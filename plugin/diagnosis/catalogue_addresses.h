@@ -88,15 +88,15 @@ inline constexpr Explanation kSubSame{
 
 inline constexpr Explanation kSubIntra{
     "NCCL goes through the network within one node, and the node's HCAs can't reach each other, as "
-    "where each rail is a network of its own.",
-    "A QP fails towards a GID that is one of this node's own; or pair.local forbids such a pair.",
-    "NCCL goes through the network within one node and its HCAs can't reach each other. Let GPUs "
-    "talk directly (P2P, shared memory), or set NCCL_NET_DISABLE_INTRA=1.",
-    EventId::kQpTransition,
-    "mlx5_0:1 10.0.1.1: QP 23 could not go from INIT to RTR towards 10.9.9.1: errno 110 "
-    "(Connection "
-    "timed out) after 1026 ms, attempt 1; the remote GID is one of this node's own. NCCL gives up "
-    "now."};
+    "where each rail is a network of its own, or a bond of another network takes part.",
+    "Both GIDs of a QP that goes to RTR are this node's own, and they are in different subnets "
+    "with "
+    "no route by the local one's interface; or such a QP fails; or pair.local forbids such a pair.",
+    "Keep NCCL to HCAs that reach each other (NCCL_IB_HCA), route between their subnets, or let "
+    "GPUs talk directly (P2P, shared memory).",
+    EventId::kPolicyWarn,
+    "local mlx5_0:1 10.0.1.1/24, remote this node's own mlx5_bond_0:1 (bond0 over eno1, eno2) "
+    "10.9.9.1 in 10.9.9.0/24: another subnet, and no route leaves by ens1."};
 
 inline constexpr Explanation kRoceTc{
     "RoCE needs the traffic class that the switches treat as lossless. In another one it works "

@@ -12,10 +12,9 @@ inline constexpr Explanation kDevBond{
     "are "
     "plain, it is mostly the storage or front-end network: slower, in another subnet, and no peer "
     "can be reached over it. The job hangs, or dies with errno 110 or status 12.",
-    "The HCA's interface is a bond or enslaved to one, plain HCAs outnumber the bonds, and the "
-    "bond "
-    "differs from them in speed, subnet or by the default route. A fleet of bonds is left alone. "
-    "Also where the policy denies bonds.",
+    "The HCA's interface is a bond or enslaved to one, the node's compute HCAs are none, and it "
+    "differs from them in speed, subnet, nearness to the GPUs or by the default route. A fleet of "
+    "bonds is left alone. Also where the policy denies bonds.",
     "Leave it out: NCCL_IB_HCA=^=mlx5_bond_0, or the list that the event proposes; "
     "NCCL_NET_DIAG_MODE=enforce does it by itself.",
     EventId::kPolicyWarn,
@@ -23,12 +22,16 @@ inline constexpr Explanation kDevBond{
     "most have 400 Gbit/s, the default route. It is probably the storage or front-end bond."};
 
 inline constexpr Explanation kDevMgmt{
-    "Every active port is a candidate for NCCL, that of the management or cloud network too. Rings "
-    "over it are slow or broken.",
-    "The interface behind the HCA has the default route, and most of the other HCAs' have not.",
+    "Every active port is a candidate for NCCL, that of the storage, management or cloud network "
+    "too. Rings over it are slow or broken.",
+    "It differs from the compute HCAs (docs/policy.md) in two of these or more: speed, subnet and "
+    "no route, default route, nearness to the GPUs, being no bond. One alone is told and never "
+    "refused.",
     "Leave it out with NCCL_IB_HCA, or allow it in the policy where it is meant.",
     EventId::kPolicyWarn,
-    "mlx5_3:1 (25 Gbit/s) carries the default route by eth0; 8 other HCAs do not."};
+    "mlx5_8:1 is not one of the 8 compute HCAs: 200 Gbit/s where most have 400 Gbit/s, subnet "
+    "172.16.0.0/16 where the others are in 10.200.0.0/16. It is probably the storage or front-end "
+    "network's."};
 
 inline constexpr Explanation kDevDenied{
     "The site's policy does not want this HCA for NCCL: by name, or by the subnet of its address.",

@@ -41,6 +41,13 @@ std::string gid_remedy(const PickedGid& seen) {
                      good.text, good.index);
 }
 
+// By what a person calls the interface, else by where it leads.
+const char* role(const OutsideFabric& seen) {
+  if (seen.netdev.find("stor") != std::string::npos) return "storage";
+  if (seen.netdev.find("mgmt") != std::string::npos) return "management";
+  return seen.unlike.default_route.empty() ? "storage or front-end" : "front-end or management";
+}
+
 }  // namespace
 
 std::string gbits(long mbps) {
@@ -158,6 +165,24 @@ Diagnosis diagnose(const PickedGid& seen) {
           remedy};
 }
 
+std::size_t Unlike::kinds() const {
+  return text().size() + (bonding == Bonding::kBond ? 1U : 0U) + (other_layer ? 1U : 0U);
+}
+
+std::vector<std::string> Unlike::text() const {
+  std::vector<std::string> out;
+  if (bonding == Bonding::kPlain) out.emplace_back("no bond, as the others are");
+  if (mbps != 0)
+    out.push_back(fmt::format("{} where most have {}", gbits(mbps), gbits(usual_mbps)));
+  if (!default_route.empty()) out.emplace_back("the default route");
+  if (!subnet.empty())
+    out.push_back(fmt::format("subnet {} where the others are in {}", subnet, usual_subnet));
+  if (!distance.empty())
+    out.push_back(
+        fmt::format("{} to the nearest GPU where the others have {}", distance, usual_distance));
+  return out;
+}
+
 Diagnosis diagnose(const OddBond& seen) {
   std::string bond = fmt::format("{} is over the bond {}", seen.device, seen.bond);
   if (!seen.slaves.empty())
@@ -165,9 +190,20 @@ Diagnosis diagnose(const OddBond& seen) {
                         seen.trouble);
   if (seen.denied) return {Cause::kDevBond, bond + "; the policy denies bonds.", ""};
   return {Cause::kDevBond,
-          fmt::format("{} and unlike the {} plain HCAs: {}. It is probably the storage or "
-                      "front-end bond.",
-                      bond, seen.plain, fmt::join(seen.differences, ", ")),
+          fmt::format("{} and unlike the {} plain HCAs: {}. {}", bond, seen.unlike.fabric,
+                      fmt::join(seen.unlike.text(), ", "),
+                      seen.unlike.sure ? "It is probably the storage or front-end bond."
+                                       : "Which of them are meant can't be told from here."),
+          ""};
+}
+
+Diagnosis diagnose(const OutsideFabric& seen) {
+  return {Cause::kDevMgmt,
+          fmt::format("{} {} one of the {} compute HCAs: {}. {}", seen.place,
+                      seen.unlike.sure ? "is not" : "may not be", seen.unlike.fabric,
+                      fmt::join(seen.unlike.text(), ", "),
+                      seen.unlike.sure ? fmt::format("It is probably the {} network's.", role(seen))
+                                       : "Whether it is meant can't be told from here."),
           ""};
 }
 
@@ -182,11 +218,12 @@ Diagnosis diagnose(const OddLinkLayer& seen) {
   const std::string why =
       seen.wanted_by_policy
           ? std::string("the policy asks for ") + (seen.infiniband ? "RoCE" : "InfiniBand")
-          : fmt::format("{} ports are InfiniBand and {} RoCE, and NCCL may pair them",
-                        seen.infiniband_ports, seen.ethernet_ports);
+          : fmt::format("{} other port{} {}, and NCCL may pair them{}", seen.fabric,
+                        seen.fabric == 1 ? " is" : "s are", seen.infiniband ? "RoCE" : "InfiniBand",
+                        seen.sure ? "" : "; which of them are meant can't be told from here");
   return {Cause::kDevMixLl,
           fmt::format("{} is {}: {}.", seen.place, seen.infiniband ? "InfiniBand" : "RoCE", why),
-          ""};
+          seen.sure ? "" : remedy_of(Cause::kDevMixLl)};
 }
 
 Diagnosis diagnose(const SlowerThanSiblings& seen) {

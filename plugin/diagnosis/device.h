@@ -123,16 +123,41 @@ Diagnosis diagnose(const PickedGid& seen);
 
 // --- against its siblings
 
+// What sets an HCA apart from the compute HCAs of its node. What is empty or 0 does not.
+struct Unlike {
+  enum class Bonding : std::uint8_t { kSame, kBond, kPlain };  // alone among the others
+  std::size_t fabric = 0;                                      // compute ports that there are
+  bool sure = true;                                            // else it may be meant all the same
+  bool other_layer = false;
+  Bonding bonding = Bonding::kSame;
+  long mbps = 0;
+  long usual_mbps = 0;
+  std::string default_route = {};  // the interface that carries it
+  std::string subnet = {};         // and nothing routes between the two
+  std::string usual_subnet = {};
+  std::string distance = {};  // to the nearest GPU: "SYS"
+  std::string usual_distance = {};
+
+  std::size_t kinds() const;
+  std::vector<std::string> text() const;  // in what, but for the link layer and being a bond
+};
+
 struct OddBond {
   std::string device;
   std::string bond;
   std::vector<std::string> slaves;
   std::string trouble = {};  // "eno1 is down"
   bool denied = false;       // by the policy, whatever it is like
-  std::size_t plain = 0;     // HCAs that are none
-  std::vector<std::string> differences = {};
+  Unlike unlike = {};
 };
 Diagnosis diagnose(const OddBond& seen);
+
+struct OutsideFabric {
+  std::string place;
+  std::string netdev;
+  Unlike unlike = {};
+};
+Diagnosis diagnose(const OutsideFabric& seen);
 
 struct DefaultRoute {
   std::string place;
@@ -145,9 +170,9 @@ Diagnosis diagnose(const DefaultRoute& seen);
 struct OddLinkLayer {
   std::string place;
   bool infiniband = false;
-  bool wanted_by_policy = false;  // else the majority's
-  long infiniband_ports = 0;
-  long ethernet_ports = 0;
+  bool wanted_by_policy = false;  // else the compute HCAs'
+  std::size_t fabric = 0;         // of these there are so many
+  bool sure = true;               // that it is they that are meant
 };
 Diagnosis diagnose(const OddLinkLayer& seen);
 

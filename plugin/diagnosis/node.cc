@@ -33,6 +33,15 @@ Diagnosis diagnose(const NoneUsable& seen) {
   return out;
 }
 
+Diagnosis diagnose(const OtherKindOnly& seen) {
+  return {
+      Cause::kDevFallback,
+      fmt::format("The {} HCA{} here {} neither InfiniBand nor Ethernet ports (EFA): NCCL's own "
+                  "transport takes none of them.",
+                  seen.hcas, seen.hcas == 1 ? "" : "s", seen.hcas == 1 ? "has" : "have"),
+      "Jobs need the aws-ofi-nccl plugin; without it NCCL runs over TCP."};
+}
+
 Diagnosis diagnose(const LittleLockedMemory& seen) {
   return by_default(
       Cause::kLimMemlock,

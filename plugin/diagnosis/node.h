@@ -27,6 +27,12 @@ struct NoneUsable {
 };
 Diagnosis diagnose(const NoneUsable& seen);
 
+// All HCAs have ports that are neither InfiniBand nor Ethernet, as EFA's are.
+struct OtherKindOnly {
+  std::size_t hcas = 0;
+};
+Diagnosis diagnose(const OtherKindOnly& seen);
+
 struct LittleLockedMemory {
   std::uint64_t limit = 0;  // bytes
 };

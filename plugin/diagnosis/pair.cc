@@ -13,10 +13,29 @@ Diagnosis of_ends(Cause cause, const std::string& subject, std::string what) {
 // No choice among rails helps an HCA that no rail has.
 Diagnosis without_odd(Diagnosis out, const Ends& seen) {
   if (seen.odd != nullptr)
-    out.remedy = "Leave " + seen.place.substr(0, seen.place.rfind(':')) +
+    out.remedy = "Leave " + seen.here.device() +
                  " out on every node, it is not like its siblings (" +
                  std::string(nccl_net_diag::cause_id(seen.odd->cause)) + "): " + seen.odd->remedy;
   return out;
+}
+
+// Both are HCAs of this node: where one is a bond, the other is what a rail looks like.
+Diagnosis within_node(Diagnosis out, const Ends& seen) {
+  out.cause = Cause::kSubIntra;
+  if (seen.here.bond.empty() == seen.peer.bond.empty()) {
+    out.remedy = remedy_of(Cause::kSubIntra);
+    return out;
+  }
+  const Ends::End& bond = seen.here.bond.empty() ? seen.peer : seen.here;
+  out.remedy = "Leave the bond out on every node (NCCL_IB_HCA=^=" + bond.device() +
+               "), or route between the two subnets.";
+  return out;
+}
+
+Diagnosis unreachable(const Ends& seen, const std::string& subject, const std::string& what) {
+  Diagnosis out = of_ends(Cause::kSubRail, subject, what);
+  return without_odd(seen.peer.place.empty() ? std::move(out) : within_node(std::move(out), seen),
+                     seen);
 }
 
 }  // namespace
@@ -28,23 +47,34 @@ Diagnosis diagnose(const UnlikeLinkLayers& seen) {
           remedy_of(Cause::kDevMixLl), seen.layers.text()};
 }
 
+std::string Ends::End::device() const { return place.substr(0, place.rfind(':')); }
+
+std::string Ends::End::text() const {
+  if (bond.empty()) return place;
+  std::string out = place + " (" + bond;
+  for (std::size_t i = 0; i < slaves.size(); ++i) out += (i == 0 ? " over " : ", ") + slaves[i];
+  return out + ')';
+}
+
 Diagnosis diagnose(const Ends& seen) {
+  const bool own = !seen.peer.place.empty();
   const std::string subject =
-      "local " + seen.place + ' ' + seen.local + ", remote " + seen.remote + ": ";
+      "local " + (own ? seen.here.text() : seen.here.place) + ' ' + seen.local + ", remote " +
+      (own ? "this node's own " + seen.peer.text() + ' ' : "") + seen.remote +
+      (own && !seen.peer_subnet.empty() ? " in " + seen.peer_subnet : "") + ": ";
+  if (seen.local_forbidden)
+    return of_ends(Cause::kSubIntra, subject, "the policy wants no pair within a node");
   switch (seen.reach) {
     case Reach::kDifferentFamily:
       return of_ends(Cause::kGidDiff, subject,
                      "the address families differ, one end picked another kind of GID");
-    case Reach::kLocal:
-      return of_ends(Cause::kSubIntra, subject, "the peer's GID is one of this node's own");
     case Reach::kRouted:
-      return without_odd(
-          of_ends(Cause::kSubRail, subject, "another subnet, and the policy asks for the same"),
-          seen);
+      return unreachable(seen, subject, "another subnet, and the policy asks for the same");
+    case Reach::kOtherPrefix:
+      return unreachable(seen, subject,
+                         "another InfiniBand subnet prefix, and the policy asks for the same");
     default:
-      return without_odd(of_ends(Cause::kSubRail, subject,
-                                 "another subnet, and no route leaves by " + seen.netdev),
-                         seen);
+      return unreachable(seen, subject, "another subnet, and no route leaves by " + seen.netdev);
   }
 }
 

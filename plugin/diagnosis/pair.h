@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/link_layers.h"
@@ -15,15 +16,27 @@ struct UnlikeLinkLayers {
 };
 Diagnosis diagnose(const UnlikeLinkLayers& seen);
 
-// By their addresses. Reach: kDifferentFamily, kLocal, kNoRoute; kRouted where the policy asks for
-// one subnet.
+// By their addresses. Reach: kDifferentFamily, kNoRoute; kRouted and kOtherPrefix where the policy
+// asks for one subnet.
 struct Ends {
-  std::string place;
+  // An HCA of this node.
+  struct End {
+    std::string place;                     // "mlx5_bond_0:1"; empty: it is not of this node
+    std::string bond = {};                 // "bond0"
+    std::vector<std::string> slaves = {};  // of that
+
+    std::string text() const;    // "mlx5_bond_0:1 (bond0 over eno1, eno2)"
+    std::string device() const;  // "mlx5_bond_0"
+  };
+  End here;
   std::string local;   // "10.0.1.2/24"
   std::string remote;  // "10.0.4.9"
   std::string netdev;  // by which the kernel would send
   Reach reach = Reach::kUnknown;
   const Diagnosis* odd = nullptr;  // what is wrong with the local HCA itself, beside its siblings
+  End peer = {};                   // where both ends are of this node
+  std::string peer_subnet = {};    // "10.9.9.0/24"
+  bool local_forbidden = false;    // that is what the policy forbids
 };
 Diagnosis diagnose(const Ends& seen);
 

@@ -51,8 +51,7 @@ void judge_ends(const FailedTransition& seen, Diagnosis& out) {
         "it, or keep NCCL on one rail: NCCL_CROSS_NIC=0, the same HCAs and the same number of GPUs "
         "on every node.";
   }
-  if (seen.reach == Reach::kLocal)
-    out = {Cause::kSubIntra, {}, remedy_of(Cause::kSubIntra), seen.why};
+  if (seen.own) out = {Cause::kSubIntra, {}, remedy_of(Cause::kSubIntra), seen.why};
   if (seen.reach == Reach::kUnknown && seen.link_local)
     out.evidence = "the local GID is link-local, which reaches the own Ethernet segment only";
 }

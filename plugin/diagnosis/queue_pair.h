@@ -17,7 +17,7 @@ enum class Reach : std::uint8_t {
   kRouted,           // another subnet, a route leaves by the GID's own interface
   kNoRoute,          // another subnet, no route leaves by it: the kernel can't resolve the peer
   kDifferentFamily,  // IPv4 here, IPv6 there, or the reverse
-  kLocal             // the remote GID is one of this node's own
+  kOtherPrefix       // InfiniBand: another subnet prefix, perhaps with a router between
 };
 
 struct FailedTransition {
@@ -32,6 +32,7 @@ struct FailedTransition {
   std::int64_t dur_us = 0;
   Reach reach = Reach::kUnknown;
   std::string why = {};          // one clause to `reach`
+  bool own = false;              // the remote GID is that of another HCA of this node
   bool families_differ = false;  // by the GIDs alone, where `reach` is not known
   bool link_local = false;       // the local GID, likewise
   LinkLayers layers = {};

@@ -147,11 +147,24 @@ class PortReader {
     if (gid.type == GidType::kUnknown) gid.type = parse_type(file.text);
   }
 
+  // Indices and names are those of the interface's own network namespace, which need not be ours:
+  // one of them counts where the interface has the address, or is of this HCA.
+  bool ours(const NetDev* dev, const IpAddress& address) const {
+    if (!dev) return false;
+    const NetDev* const owner = context_.network.owner(address, dev);
+    if (owner && (owner == dev || owner->name == dev->master)) return true;
+    return std::any_of(
+        hca_.device_netdevs.begin(), hca_.device_netdevs.end(), [&](const std::string& name) {
+          const NetDev* const own = context_.network.find(name);
+          return name == dev->name || name == dev->parent || (own && own->master == dev->name);
+        });
+  }
+
   // By verbs' ifindex; else by who has the address (no file to read); else by sysfs.
   void read_netdev(Gid& gid) {
     const IpAddress address = gid_address(gid.raw);
     const NetDev* dev = context_.network.find(gid.ifindex);
-    if (!dev && gid.ifindex == 0) dev = context_.network.owner(address, nullptr);
+    if (!ours(dev, address)) dev = context_.network.owner(address, nullptr);
     if (dev) {
       gid.netdev = dev->name;
       gid.ifindex = dev->ifindex;
@@ -161,7 +174,11 @@ class PortReader {
       if (gid.netdev.empty() && hca_.device_netdevs.size() == 1)
         gid.netdev = hca_.device_netdevs.front();
       dev = context_.network.find(gid.netdev);
-      if (dev) gid.ifindex = dev->ifindex;
+      if (dev && !ours(dev, address)) {
+        gid.netdev.clear();  // another one of this name
+        dev = nullptr;
+      }
+      gid.ifindex = dev ? dev->ifindex : 0;
     }
     IpPrefix prefix;
     if (const NetDev* owner = context_.network.owner(address, dev, &prefix)) {

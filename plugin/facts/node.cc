@@ -28,16 +28,14 @@ std::string text_of(const HcaEntry& entry) {
   return entry.port < 0 ? entry.name : fmt::format("{}:{}", entry.name, entry.port);
 }
 
-// In the order of NCCL's own loop: what it looks at first is the reason that is given.
+// In the order of NCCL's own loop: what it looks at first is the reason that is given. Its limit,
+// which comes before all, is given last: a port is beyond it that NCCL would take were there room.
 void judge_port(const Node& node, bool disabled, bool over_limit, const Hca& hca, Port& port) {
   const auto skip = [&port](Skip why, std::string reason) {
     port.skip = why;
     port.reasons.push_back(std::move(reason));
   };
   if (disabled) return skip(Skip::kIbDisabled, "NCCL_IB_DISABLE is set");
-  if (over_limit)
-    return skip(Skip::kOverLimit,
-                fmt::format("NCCL takes {} at most", max_ib_devices(node.nccl_version)));
   if (hca.open_errno != 0)
     return skip(Skip::kOpenFailed,
                 fmt::format("ibv_open_device: {}", std::strerror(hca.open_errno)));
@@ -59,6 +57,9 @@ void judge_port(const Node& node, bool disabled, bool over_limit, const Hca& hca
     return skip(Skip::kUserFilter,
                 entry ? fmt::format("excluded by NCCL_IB_HCA entry {}", text_of(*entry))
                       : "not in NCCL_IB_HCA");
+  if (over_limit)
+    return skip(Skip::kOverLimit,
+                fmt::format("NCCL takes {} at most", max_ib_devices(node.nccl_version)));
   if (entry) {
     port.nccl_rail = entry->rail;
     port.nccl_plane = entry->plane;
@@ -101,6 +102,15 @@ void find_closed(Node& node) {
     if (kept_from_us(hca) && some_usable) continue;
     hca.closed = {hca.name, hca.open_errno, kept_by(hca), hca.uverbs_name};
   }
+}
+
+bool any_infiniband(const Node& node, const FileTree& sysfs) {
+  return std::any_of(node.pci.rdma.begin(), node.pci.rdma.end(),
+                     [](const PciFunction& function) { return function.infiniband; }) ||
+         std::any_of(node.sysfs_hcas.begin(), node.sysfs_hcas.end(), [&](const std::string& name) {
+           return sysfs.read("class/infiniband/" + name + "/ports/1/link_layer", 64).text ==
+                  "InfiniBand";
+         });
 }
 
 void find_near_gpus(const std::vector<PciFunction>& gpus, Hca& hca) {
@@ -191,6 +201,18 @@ std::optional<diagnosis::NoDevicePath> crash_of(const Node& node, const Hca& hca
   return diagnosis::NoDevicePath{hca.name, node.nccl_version};
 }
 
+bool expects_rdma(const Node& node) {
+  if (!node.hcas.empty())
+    return std::any_of(node.hcas.begin(), node.hcas.end(), [](const Hca& hca) {
+      return hca.ports.empty() ||
+             std::any_of(hca.ports.begin(), hca.ports.end(), [](const Port& port) {
+               return port.infiniband() || port.ethernet() || port.query_errno != 0;
+             });
+    });
+  const bool hardware = !node.sysfs_hcas.empty() || !node.pci.rdma.empty();
+  return hardware && (node.infiniband_hardware || !node.pci.gpus.empty());
+}
+
 GdrState judge_gdr(const Node& node, std::optional<int> dmabuf_errno) {
   GdrInput input;
   input.nvidia_driver = node.system.gpu_driver_loaded;
@@ -215,6 +237,7 @@ Node collect(const std::vector<VerbsDevice>& devices, const Sources& sources) {
   node.sysfs_hcas = sysfs.list("class/infiniband");
   const bool none_shown = devices.empty() && node.sysfs_hcas.empty();
   node.pci = read_pci_bus(sysfs, sources.whole_pci_bus || none_shown);
+  node.infiniband_hardware = any_infiniband(node, sysfs);
 
   const HcaContext context{
       sysfs,        FileTree(sources.root), sources.sysfs == "/sys" || !sources.root.empty(),

@@ -152,6 +152,7 @@ struct Sources {
 struct Node {
   std::vector<Hca> hcas;                // in the order of ibv_get_device_list
   std::vector<std::string> sysfs_hcas;  // class/infiniband: those that verbs may not show
+  bool infiniband_hardware = false;     // on the PCI bus or in sysfs, with or without a driver
   // The user's own wish: NCCL_IB_DISABLE, or NCCL_NET names another transport than IB.
   bool rdma_unwanted = false;
   Network network;
@@ -169,6 +170,10 @@ struct Node {
 
 // NCCL crashes on this HCA, which it would take; none: it does not.
 std::optional<diagnosis::NoDevicePath> crash_of(const Node& node, const Hca& hca);
+
+// RDMA hardware that NCCL's own transport should find usable: not an Ethernet NIC on a machine
+// without GPUs, whose driver was never loaded, and not EFA, which is another plugin's.
+bool expects_rdma(const Node& node);
 
 // GPUDirect of one of its HCAs, for one answer about DMA-BUF (see Sources), or none.
 GdrState judge_gdr(const Node& node, std::optional<int> dmabuf_errno);

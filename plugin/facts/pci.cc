@@ -50,7 +50,8 @@ PciBus read_pci_bus(const FileTree& sysfs, bool whole) {
     const bool rdma = kind == kInfiniband || (kind == kEthernet && vendor == kMellanox);
     if (!gpu && !rdma) continue;
     PciFunction function{address, sysfs.resolve(at).value_or(""),
-                         static_cast<int>(sysfs.read_number(at + "/numa_node").value_or(-1))};
+                         static_cast<int>(sysfs.read_number(at + "/numa_node").value_or(-1)),
+                         kind == kInfiniband};
     (gpu ? out.gpus : out.rdma).push_back(std::move(function));
   }
   return out;

@@ -15,6 +15,7 @@ struct PciFunction {
   std::string address;  // "0000:c1:00.0"
   std::string path;     // within sysfs, all links followed
   int numa = -1;        // -1: not known
+  bool infiniband = false;
 };
 
 struct PciBus {

@@ -16,18 +16,22 @@ SubnetVerdict compare_infiniband(const Gid& local, const context::Gid& remote) {
     out.reach = Reach::kSame;
     out.why = "same InfiniBand subnet prefix";
   } else {
+    out.reach = Reach::kOtherPrefix;
     out.why = "another InfiniBand subnet prefix; whether a router joins them is not known here";
   }
   return out;
 }
 
-bool is_local(const Node& node, const context::Gid& remote) {
-  if (context::gid_link_local(remote)) return false;  // two nodes may share one
+void find_own(const Node& node, const Port* local, const context::Gid& remote, SubnetVerdict& out) {
+  if (context::gid_link_local(remote)) return;  // two nodes may share one
   for (const Hca& hca : node.hcas)
     for (const Port& port : hca.ports)
       for (const Gid& gid : port.gids)
-        if (gid.raw == remote) return true;
-  return false;
+        if (gid.raw == remote && &port != local) {
+          out.own_hca = &hca;
+          out.own_port = &port;
+          return;
+        }
 }
 
 std::string neighbour_state(const Network& network, const IpAddress& hop, int ifindex) {
@@ -114,14 +118,11 @@ SubnetVerdict compare(const Node& node, std::string_view device, unsigned port, 
     out.why = local ? "the remote GID is empty" : "the local GID is not known";
     return out;
   }
-  if (is_local(node, remote)) {
-    out =
-        at->infiniband() ? compare_infiniband(*local, remote) : compare_roce(node, *local, remote);
-    out.reach = Reach::kLocal;
-    out.why = "the remote GID is one of this node's own";
-    return out;
-  }
-  return at->infiniband() ? compare_infiniband(*local, remote) : compare_roce(node, *local, remote);
+  out = at->infiniband() ? compare_infiniband(*local, remote) : compare_roce(node, *local, remote);
+  find_own(node, at, remote, out);
+  if (out.own_hca)
+    out.why += fmt::format("; that is {}:{} of this node", out.own_hca->name, out.own_port->number);
+  return out;
 }
 
 const char* reach_text(Reach reach) {
@@ -134,8 +135,8 @@ const char* reach_text(Reach reach) {
       return "no_route";
     case Reach::kDifferentFamily:
       return "different_family";
-    case Reach::kLocal:
-      return "local";
+    case Reach::kOtherPrefix:
+      return "other_prefix";
     case Reach::kUnknown:
       break;
   }

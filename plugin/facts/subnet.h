@@ -13,6 +13,9 @@ using diagnosis::Reach;
 
 struct SubnetVerdict {
   Reach reach = Reach::kUnknown;
+  // The remote GID's own place, where it is another port of this node.
+  const Hca* own_hca = nullptr;
+  const Port* own_port = nullptr;
   std::string netdev;   // the interface that the kernel would use
   std::string gateway;  // kRouted; empty: on link
   // State of the next hop's entry when the facts were read ("reachable", "failed"); empty: none.
@@ -23,8 +26,9 @@ struct SubnetVerdict {
 };
 
 // Conservative: kNoRoute only where the interface, its prefix and all routes of all tables are
-// known. The kernel looks routes up with the GID's interface as the outgoing one, so only routes
-// by that interface count. No I/O; some microseconds.
+// known; between two HCAs of this node it is no other than to a peer's. The kernel looks routes up
+// with the GID's interface as the outgoing one, so only routes by that interface count. No I/O;
+// some microseconds.
 SubnetVerdict compare(const Node& node, std::string_view device, unsigned port, int gid_index,
                       const context::Gid& remote);
 

@@ -12,6 +12,7 @@
 
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
+#include "context/quiet.h"
 #include "diagnosis/own.h"
 #include "facts/events.h"
 #include "guard/events.h"
@@ -80,7 +81,15 @@ std::string refusal_of(const policy::Judgement& judgement, std::string_view devi
     if (verdict.device == device && verdict.port == port &&
         verdict.decision == policy::Decision::kRefuse)
       return with_fact ? verdict.rule + ": " + verdict.diagnosis.sentence : verdict.rule;
-  return "the policy";
+  return "denied by its name";  // NCCL would not take it as it is now
+}
+
+bool denied_by_name(std::string_view device) noexcept {
+  const policy::Policy& rules = in_effect().rules;
+  if (rules.hca.deny.empty() && rules.hca.allow.empty() && rules.overrides.empty()) return false;
+  bool denied = true;  // also where it can't be told
+  context::quietly([&] { denied = policy::denied_by_name(rules, host_name(), device); });
+  return denied;
 }
 
 // plugin.load tells this one itself.
@@ -113,6 +122,7 @@ void judge(facts::Node node, const facts::Environment& environment) {
   if (g_judgement.load() != nullptr) return;
   auto* const judgement = new policy::Judgement(
       policy::judge_node(node, in_effect().rules, in_effect().mode, host_name()));
+  policy::fill_places(node, *judgement);
   // A file that is wrong or a redirection that is not in place was told when it was found.
   if (auto& refused = judgement->network_refused)
     judgement->verdicts[refused->verdict].failure = refuse_network(refused->diagnosis);
@@ -162,15 +172,17 @@ bool refuses_at_init() noexcept {
 
 bool may_see_device(std::string_view device) noexcept {
   const policy::Judgement* judgement = g_judgement.load(std::memory_order_acquire);
-  if (judgement == nullptr || judgement->refused.empty()) return true;
+  if (judgement == nullptr || mode() != policy::Mode::kEnforce) return true;
+  // Also one that came later, or that could not be opened then: names hold for all.
+  if (denied_by_name(device)) return false;
   const facts::Hca* hca = facts::current_node().find(device);
   if (hca == nullptr) return true;
-  // What NCCL would not take by itself needs no hiding, and is no reason to show the device. Ports
-  // beyond NCCL's limit were not judged: they must not move up into the places of the refused.
+  // What NCCL would not take by itself needs no hiding, and is no reason to show the device.
   bool refused = false;
   for (const facts::Port& port : hca->ports) {
-    if (port.skip == facts::Skip::kTaken && !judgement->refuses(device, port.number)) return true;
-    refused = refused || port.skip == facts::Skip::kTaken || port.skip == facts::Skip::kOverLimit;
+    const bool out = judgement->refuses(device, port.number);
+    if (port.skip == facts::Skip::kTaken && !out) return true;
+    refused = refused || out;
   }
   return !refused;
 }

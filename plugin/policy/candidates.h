@@ -5,17 +5,25 @@
 #include <string>
 #include <vector>
 
+#include "diagnosis/device.h"
 #include "facts/node.h"
+#include "facts/subnet.h"
 #include "policy/policy.h"
 #include "policy/verdict.h"
 
 namespace nnd::policy {
 
+// Of the node's compute fabric.
+enum class Membership : std::uint8_t { kCompute, kDoubtful, kOutside };
+
 struct Candidate {
   const facts::Hca* hca = nullptr;
   const facts::Port* port = nullptr;
-  Policy rules;      // with the overrides for this device
-  bool out = false;  // denied: no longer anybody's peer
+  Policy rules;         // with the overrides for this device
+  bool out = false;     // denied: no longer anybody's peer
+  bool seated = false;  // NCCL has a place for it, once what is denied is gone
+  Membership membership = Membership::kCompute;
+  diagnosis::Unlike unlike = {};  // the fabric, where it is
 
   std::string name() const;                                          // "mlx5_0:1"
   const facts::NetDev* netdev(const facts::Network& network) const;  // that carries the address
@@ -23,7 +31,8 @@ struct Candidate {
 
 using Candidates = std::vector<Candidate>;
 
-// The candidates that are still in and have the same link layer, without the one asked about.
+// The candidates of the compute fabric that are still in and have the same link layer, without the
+// one asked about.
 std::vector<const Candidate*> peers_of(const Candidates& all, const Candidate& one);
 
 long median_speed(const std::vector<const Candidate*>& peers);
@@ -34,7 +43,7 @@ using Rule = void (*)(const facts::Node& node, const Candidates& all, const Cand
                       std::vector<Verdict>& broken);
 
 // In the order in which they are to be applied. A candidate that one pass denies is no peer in the
-// next: the user's lists first, then what can't be meant, then comparisons.
+// next: what is not of the fabric, then each port by itself, then comparisons.
 std::vector<std::vector<Rule>> rule_passes();
 
 void judge_lists(const facts::Node&, const Candidates&, const Candidate&, std::vector<Verdict>&);
@@ -45,6 +54,7 @@ void judge_own_state(const facts::Node&, const Candidates&, const Candidate&,
 void judge_gid(const facts::Node&, const Candidates&, const Candidate&, std::vector<Verdict>&);
 void judge_gdr(const facts::Node&, const Candidates&, const Candidate&, std::vector<Verdict>&);
 void judge_bond(const facts::Node&, const Candidates&, const Candidate&, std::vector<Verdict>&);
+void judge_outside(const facts::Node&, const Candidates&, const Candidate&, std::vector<Verdict>&);
 void judge_default_route(const facts::Node&, const Candidates&, const Candidate&,
                          std::vector<Verdict>&);
 void judge_speed(const facts::Node&, const Candidates&, const Candidate&, std::vector<Verdict>&);

@@ -9,6 +9,7 @@
 #include "diagnosis/device.h"
 #include "diagnosis/node.h"
 #include "policy/candidates.h"
+#include "policy/fabric.h"
 
 namespace nnd::policy {
 
@@ -26,24 +27,26 @@ class NodeJudge {
     out_.mode = mode;
     for (const Hca& hca : node.hcas)
       for (const Port& port : hca.ports)
-        if (port.skip == Skip::kTaken)
-          candidates_.push_back({&hca, &port, rules_.for_device(host, hca.name), false});
+        if (port.skip == Skip::kTaken || port.skip == Skip::kOverLimit)
+          candidates_.push_back({&hca, &port, rules_.for_device(host, hca.name)});
   }
 
   Judgement judge() {
     std::vector<std::vector<Verdict>> broken(candidates_.size());
+    judge_pass({judge_lists}, broken);
+    find_fabric(node_, candidates_);
     for (const auto& pass : rule_passes()) judge_pass(pass, broken);
-    for (const Candidate& candidate : candidates_)
-      if (!candidate.out) out_.remaining.push_back(candidate.name());
+    seat();
     for (std::size_t i = 0; i < candidates_.size(); ++i)
-      for (Verdict& rule : broken[i]) add(&candidates_[i], std::move(rule));
+      if (is_told(candidates_[i]))
+        for (Verdict& rule : broken[i]) add(&candidates_[i], std::move(rule));
     judge_unusable();
     judge_whole();
     judge_limits();
     for (Verdict& verdict : out_.verdicts) {
       verdict.remaining = out_.remaining;
       std::string& remedy = verdict.diagnosis.remedy;
-      if (remedy.empty()) remedy = hca_setting(node_, out_.remaining);
+      if (remedy.empty()) remedy = leave_out(verdict);
     }
     if (out_.mode == Mode::kEnforce) enforce();
     return std::move(out_);
@@ -64,6 +67,42 @@ class NodeJudge {
     }
     for (std::size_t i = 0; i < candidates_.size(); ++i)
       if (denied[i]) candidates_[i].out = true;
+  }
+
+  // NCCL takes so many HCAs of those that it sees, in their order: the place of one that is refused
+  // goes to a later one. It looks at the number before each device.
+  void seat() {
+    const auto places = static_cast<std::size_t>(facts::max_ib_devices(node_.nccl_version));
+    std::string_view last;
+    bool full = false;
+    for (Candidate& candidate : candidates_) {
+      if (candidate.hca->name != last) full = out_.remaining.size() >= places;
+      last = candidate.hca->name;
+      candidate.seated = !full;
+      if (candidate.out) continue;
+      if (candidate.seated) out_.remaining.push_back(candidate.name());
+      out_.doubt = out_.doubt || !candidate.seated || candidate.unlike.kinds() != 0;
+    }
+  }
+
+  // Beyond NCCL's limit nothing is odd, unless refusals make room for it.
+  bool is_told(const Candidate& candidate) const {
+    return candidate.port->skip == Skip::kTaken ||
+           (candidate.seated && out_.mode == Mode::kEnforce);
+  }
+
+  // How to keep the verdict's HCA from NCCL. A list of all others is only given where they are
+  // known to be meant.
+  std::string leave_out(const Verdict& verdict) const {
+    if (!out_.doubt || verdict.device.empty()) return hca_setting(node_, out_.remaining);
+    const Hca* hca = node_.find(verdict.device);
+    const std::string one = hca && hca->ports.size() > 1
+                                ? fmt::format("{}:{}", verdict.device, verdict.port)
+                                : verdict.device;
+    std::vector<std::string> others = out_.remaining;
+    std::erase(others, fmt::format("{}:{}", verdict.device, verdict.port));
+    return (verdict.action == Action::kDeny ? "" : "If it is not meant: ") +
+           (node_.filter.given ? hca_setting(node_, others) : "NCCL_IB_HCA=^=" + one);
   }
 
   void add(const Candidate* candidate, Verdict verdict) {
@@ -98,15 +137,17 @@ class NodeJudge {
       add(nullptr, {"hca.min_count", diagnose(diagnosis::TooFewPorts{left, rules_.hca.min_count}),
                     Action::kDeny});
     if (left > 0 || node_.rdma_unwanted) return;
-    const bool hardware =
-        !node_.hcas.empty() || !node_.sysfs_hcas.empty() || !node_.pci.rdma.empty();
     if (rules_.fallback.socket == Action::kDeny)
       add(nullptr, {"fallback.socket", diagnose(diagnosis::NoneLeft{}), Action::kDeny});
-    else if (rules_.fallback.socket == Action::kWarn && candidates_.empty() && hardware)
+    else if (rules_.fallback.socket == Action::kWarn && candidates_.empty() &&
+             facts::expects_rdma(node_))
       add(nullptr, {"fallback.socket",
                     diagnose(diagnosis::NoneUsable{node_.hcas.size(), node_.sysfs_hcas.size(),
                                                    node_.pci.rdma.size(), blamed_filter()}),
                     Action::kWarn});
+    else if (candidates_.empty() && !node_.hcas.empty() && !facts::expects_rdma(node_))
+      add(nullptr, {"fallback.socket", diagnose(diagnosis::OtherKindOnly{node_.hcas.size()}),
+                    Action::kAllow});
   }
 
   // NCCL_IB_HCA, where that alone keeps out what could be used.
@@ -150,6 +191,11 @@ class NodeJudge {
         out_.refused.push_back({candidate.hca->name, candidate.port->number});
         refused_some = true;
       }
+    // A port that NCCL would not take now may come up later, or another NCCL has another list.
+    for (const Hca& hca : node_.hcas)
+      for (const Port& port : hca.ports)
+        if (!out_.refuses(hca.name, port.number) && denied_by_name(rules_, host_, hca.name))
+          out_.refused.push_back({hca.name, port.number});
     for (std::size_t i = 0; i < out_.verdicts.size(); ++i) {
       const Verdict& verdict = out_.verdicts[i];
       if (!verdict.device.empty() || verdict.decision != Decision::kRefuse) continue;
@@ -183,6 +229,20 @@ Judgement judge_node(const Node& node, const Policy& policy, Mode mode, std::str
   return NodeJudge(node, policy, mode, host).judge();
 }
 
+void fill_places(Node& node, const Judgement& judgement) {
+  if (judgement.mode != Mode::kEnforce) return;
+  for (Hca& hca : node.hcas)
+    for (Port& port : hca.ports) {
+      const std::string name = fmt::format("{}:{}", hca.name, port.number);
+      if (port.skip != Skip::kOverLimit ||
+          std::find(judgement.remaining.begin(), judgement.remaining.end(), name) ==
+              judgement.remaining.end())
+        continue;
+      port.skip = Skip::kTaken;
+      port.reasons = {"in the place of a refused one"};
+    }
+}
+
 Mode effective_mode(const Policy& policy, const config::Settings& settings) {
   return settings.mode_given ? settings.mode : policy.mode;
 }
@@ -201,8 +261,9 @@ std::string hca_setting(const Node& node, const std::vector<std::string>& ports)
     }
     if (kept == 0) continue;
     const auto taken = static_cast<std::size_t>(
-        std::count_if(hca.ports.begin(), hca.ports.end(),
-                      [](const Port& port) { return port.skip == Skip::kTaken; }));
+        std::count_if(hca.ports.begin(), hca.ports.end(), [](const Port& port) {
+          return port.skip == Skip::kTaken || port.skip == Skip::kOverLimit;
+        }));
     out += kept == taken ? ',' + hca.name : own;
   }
   return "NCCL_IB_HCA==" + out.substr(1);
@@ -220,7 +281,8 @@ const facts::NetDev* Candidate::netdev(const facts::Network& network) const {
 std::vector<const Candidate*> peers_of(const Candidates& all, const Candidate& one) {
   std::vector<const Candidate*> out;
   for (const Candidate& other : all)
-    if (&other != &one && !other.out && other.port->link_layer == one.port->link_layer)
+    if (&other != &one && !other.out && other.membership != Membership::kOutside &&
+        other.port->link_layer == one.port->link_layer)
       out.push_back(&other);
   return out;
 }
@@ -235,10 +297,8 @@ long median_speed(const std::vector<const Candidate*>& peers) {
 }
 
 std::vector<std::vector<Rule>> rule_passes() {
-  return {{judge_lists},
-          {judge_link_layer},
+  return {{judge_link_layer, judge_bond, judge_outside},
           {judge_own_state, judge_gid, judge_gdr},
-          {judge_bond},
           {judge_default_route, judge_speed, judge_mtu, judge_function}};
 }
 

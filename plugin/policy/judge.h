@@ -13,6 +13,12 @@ namespace nnd::policy {
 Judgement judge_node(const facts::Node& node, const Policy& policy, Mode mode,
                      std::string_view host);
 
+// In enforce mode, where a refusal makes room for ports beyond NCCL's limit: these are taken then.
+void fill_places(facts::Node& node, const Judgement& judgement);
+
+// By hca.deny or hca.allow, whatever state it is in. `policy` is one of Policy::for_host().
+bool denied_by_name(const Policy& policy, std::string_view host, std::string_view device);
+
 // The mode in effect: the environment's where it was given, else the file's.
 Mode effective_mode(const Policy& policy, const config::Settings& settings);
 

@@ -187,6 +187,8 @@ const std::vector<Key>& keys() {
        choice<kHca, &HcaRules::bond>},
       {"hca.link_layer", "any|majority|ib|roce", "HCAs of another link layer are refused", true,
        choice<kHca, &HcaRules::link_layer>},
+      {"hca.outside", kActions, "an HCA that is not of the compute fabric", true,
+       choice<kHca, &HcaRules::outside>},
       {"hca.min_speed_mbps", "Mbit/s", "slower HCAs are refused", true,
        number<kHca, &HcaRules::min_speed_mbps, kMaxMbps>},
       {"hca.slow", kActions, "an HCA slower than slow_percent of its siblings' median", true,

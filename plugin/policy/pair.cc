@@ -52,22 +52,40 @@ class PairJudge {
           rules_.link_layer);
   }
 
-  void judge_subnet() {
+  diagnosis::Ends ends() const {
     const facts::SubnetVerdict& subnet = out_.subnet;
-    const auto told = [&] {
-      return diagnose(diagnosis::Ends{name_, subnet.local, subnet.remote, subnet.netdev,
-                                      subnet.reach, pair_.odd});
-    };
-    switch (subnet.reach) {
+    diagnosis::Ends out{{name_},       subnet.local, subnet.remote,
+                        subnet.netdev, subnet.reach, pair_.odd};
+    if (const facts::Hca* hca = node_.find(pair_.device)) add_bond(*hca, out.here);
+    if (!subnet.own_hca) return out;
+    out.peer.place = fmt::format("{}:{}", subnet.own_hca->name, subnet.own_port->number);
+    add_bond(*subnet.own_hca, out.peer);
+    for (const facts::Gid& gid : subnet.own_port->gids)
+      if (gid.raw == pair_.remote) out.peer_subnet = gid.subnet();
+    return out;
+  }
+
+  static void add_bond(const facts::Hca& hca, diagnosis::Ends::End& end) {
+    end.bond = hca.bond;
+    for (const facts::BondSlave& slave : hca.bond_slaves) end.slaves.push_back(slave.name);
+  }
+
+  void judge_subnet() {
+    if (out_.subnet.own_hca) {
+      diagnosis::Ends forbidden = ends();
+      forbidden.local_forbidden = true;
+      add("pair.local", diagnose(forbidden), rules_.local);
+      if (rules_.local == Action::kDeny) return;
+    }
+    switch (out_.subnet.reach) {
       case Reach::kDifferentFamily:
-        return add("pair.family", told(), rules_.family);
-      case Reach::kLocal:
-        return add("pair.local", told(), rules_.local);
+        return add("pair.family", diagnose(ends()), rules_.family);
       case Reach::kNoRoute:
-        if (rules_.subnet != PairSubnet::kAny) add("pair.subnet", told(), Action::kDeny);
+        if (rules_.subnet != PairSubnet::kAny) add("pair.subnet", diagnose(ends()), Action::kDeny);
         return;
       case Reach::kRouted:
-        if (rules_.subnet == PairSubnet::kSame) add("pair.subnet", told(), Action::kDeny);
+      case Reach::kOtherPrefix:
+        if (rules_.subnet == PairSubnet::kSame) add("pair.subnet", diagnose(ends()), Action::kDeny);
         return;
       case Reach::kSame:
       case Reach::kUnknown:

@@ -29,6 +29,7 @@ struct HcaRules {
   std::vector<std::string> deny;
   BondRule bond = BondRule::kUnlikePeers;
   LinkLayerRule link_layer = LinkLayerRule::kMajority;
+  Action outside = Action::kDeny;  // not of the compute fabric, by more than one kind of evidence
   long min_speed_mbps = 0;
   long slow_percent = 50;  // below this share of the siblings' median an HCA is slow
   Action slow = Action::kWarn;

@@ -3,6 +3,7 @@
 
 #include "diagnosis/device.h"
 #include "policy/candidates.h"
+#include "policy/judge.h"
 
 namespace nnd::policy {
 
@@ -48,6 +49,17 @@ void judge_pkey(const Candidate& one, std::vector<Verdict>& broken) {
   broken.push_back({"hca.pkey", diagnose(seen), one.rules.hca.pkey});
 }
 
+// Two machines and a cable: addresses of 169.254/16, as some vendor's guides ask for, on every
+// port. Where other ports have better ones, such an address is what a failed DHCP leaves.
+bool joined_by_cable(const Candidates& all) {
+  return std::all_of(all.begin(), all.end(), [](const Candidate& one) {
+    const Gid* gid = one.port->picked();
+    if (!gid || !one.port->ethernet()) return false;
+    const facts::IpAddress address = facts::gid_address(gid->raw);
+    return address.family == facts::Family::kIpv4 && address.link_local();
+  });
+}
+
 void require(const Candidate& one, bool way_fits, std::string_view wanted,
              std::vector<Verdict>& broken) {
   if (way_fits) return;
@@ -59,6 +71,12 @@ void require(const Candidate& one, bool way_fits, std::string_view wanted,
 }
 
 }  // namespace
+
+bool denied_by_name(const Policy& policy, std::string_view host, std::string_view device) {
+  const HcaRules rules = policy.for_device(host, device).hca;
+  const std::string name(device);
+  return listed(rules.deny, name) || (!rules.allow.empty() && !listed(rules.allow, name));
+}
 
 void judge_lists(const facts::Node&, const Candidates&, const Candidate& one,
                  std::vector<Verdict>& broken) {
@@ -91,7 +109,7 @@ void judge_own_state(const facts::Node& node, const Candidates&, const Candidate
   judge_pkey(one, broken);
 }
 
-void judge_gid(const facts::Node&, const Candidates&, const Candidate& one,
+void judge_gid(const facts::Node&, const Candidates& all, const Candidate& one,
                std::vector<Verdict>& broken) {
   const Port& port = *one.port;
   const RoceRules& rules = one.rules.roce;
@@ -116,7 +134,7 @@ void judge_gid(const facts::Node&, const Candidates&, const Candidate& one,
     return add(forced ? "roce.forced_gid" : "roce.empty_gid", picked(Fault::kEmpty),
                forced ? rules.forced_gid : rules.empty_gid);
   const facts::IpAddress address = facts::gid_address(gid->raw);
-  if (address.link_local())
+  if (address.link_local() && !joined_by_cable(all))
     add("roce.link_local", picked(Fault::kLinkLocal), rules.link_local);
   else if (gid->type == GidType::kRoceV1)
     add("roce.v1", picked(Fault::kRoceV1), rules.v1);

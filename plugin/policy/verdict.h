@@ -36,6 +36,8 @@ struct Judgement {
   // Ports to be kept from NCCL: empty unless the mode is enforce.
   std::vector<Refusal> refused;
   std::vector<std::string> remaining;
+  // Not all that remain are known to be meant: no list of them should be proposed.
+  bool doubt = false;
   // Enforce only: whoever uses the network fails with this, for that verdict's reason.
   struct NetworkRefused {
     diagnosis::Diagnosis diagnosis;

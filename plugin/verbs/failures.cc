@@ -45,6 +45,7 @@ diagnosis::FailedTransition evidence(const state::QpInfo& qp, const FailedMove& 
   seen.dur_us = move.dur_us;
   seen.reach = move.ends.reach;
   seen.why = move.ends.why;
+  seen.own = move.ends.own_hca != nullptr;
   const bool facts_silent = seen.reach == facts::Reach::kUnknown;
   seen.families_differ = facts_silent && !gid_zero(qp.local_gid) && !gid_zero(qp.remote_gid) &&
                          is_ipv4(qp.local_gid) != is_ipv4(qp.remote_gid);

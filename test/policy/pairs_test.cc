@@ -31,6 +31,21 @@ std::string of_type(const std::string& type) {
          type + "\"\n";
 }
 
+std::string one_host(const std::string& address) {
+  return "resolve_timeout_ms = 20\n[[host]]\nname = \"node0\"\n[[host.hca]]\ncount = 2\naddress = "
+         "\"" +
+         address + "\"\n";
+}
+
+const std::string kWithinRoute = "[[route]]\nfrom = \"10.0.1.0/24\"\nto = \"10.9.9.0/24\"\n";
+std::string rail_and_bond(const std::string& more) {
+  return "resolve_timeout_ms = 20\n[[host]]\nname = \"node0\"\n[[host.netdev]]\nname = \"bond0\"\n"
+         "kind = \"bond\"\nslaves = [\"eno1\", \"eno2\"]\nspeed_mbps = 400000\n"
+         "address = \"10.9.9.1/24\"\n[[host.hca]]\naddress = \"10.0.1.1/24\"\n"
+         "[[host.hca]]\nname = \"mlx5_bond_0\"\nnetdev = \"bond0\"\n" +
+         more;
+}
+
 struct Opened {
   json replies;
   std::vector<json> events[2];
@@ -88,6 +103,10 @@ const std::vector<PairRule>& rules() {
       {"pair.subnet SUB-RAIL", "", true, hosts(kRails), hosts(kRails, kRouter), 0, 1},
       {"pair.subnet SUB-RAIL", "[pair]\nsubnet = \"same\"\n", true, hosts(kRails, kRouter),
        hosts("count = 2\naddress = \"10.200.{i}.{h+1}/16\""), 0, 1},
+      // The field's report: one node, a rail and a bond, and a job on that node alone.
+      {"pair.subnet SUB-INTRA", "", true, rail_and_bond(""), rail_and_bond(kWithinRoute), 0, 1},
+      {"pair.subnet SUB-INTRA", "", true, one_host("10.200.{i}.1/24"), one_host("10.0.{i}.1/16"), 0,
+       1},
       {"pair.rail SUB-RAIL", "[pair]\nrail = \"deny\"\n", true, hosts(kRails, kRouter),
        hosts("count = 2\naddress = \"10.200.{i}.{h+1}/16\""), 0, 1},
       {"pair.family GID-DIFF", "[roce]\nlink_local = \"allow\"\n", true,
@@ -173,6 +192,23 @@ TEST_CASE("every rule of pairs that is nearly broken is silent", "[pairs]") {
         for (const auto& event : opened.events[rank])
           if (event["sev"] != "info" || event.contains("rule")) FAIL_CHECK(event.dump());
     }
+}
+
+TEST_CASE("a rail and a bond of one node: both devices, the subnets and the bond are named") {
+  for (const std::string mode : {"warn", "enforce"}) {
+    const auto opened = open_link(rail_and_bond(""), 0, 1, "", {{"NCCL_NET_DIAG_MODE", mode}});
+    const auto told = verdicts(opened, 1);
+    REQUIRE(told.size() == 1);
+    for (const char* word : {"mlx5_0:1", "mlx5_bond_0:1 (bond0 over eno1, eno2)", "10.0.1.1",
+                             "10.9.9.1/24", "10.0.1.0/24"})
+      CHECK_THAT(told[0]["msg"].get<std::string>(), contains(word));
+    CHECK_THAT(told[0]["fix"].get<std::string>(), contains("NCCL_IB_HCA=^=mlx5_bond_0"));
+  }
+  // A QP between two ranks' ends of the same HCA is none of this.
+  const auto same = open_link(rail_and_bond(""), 0, 0, "", {{"NCCL_NET_DIAG_MODE", "enforce"}});
+  CHECK(same.replies["accept"]["rc"] == 0);
+  CHECK(verdicts(same, 0).empty());
+  CHECK(verdicts(same, 1).empty());
 }
 
 TEST_CASE("the verdict on a pair has the way that the kernel would take") {

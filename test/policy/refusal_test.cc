@@ -104,6 +104,33 @@ TEST_CASE("a refused HCA is not there, and the job runs on the others", "[versio
   CHECK(refused[0]["remaining"] == json{"mlx5_0:1", "mlx5_1:1", "mlx5_2:1"});
 }
 
+TEST_CASE("NCCL's places go to the compute fabric: thirty-two planes beside two front-end HCAs") {
+  std::ifstream in(NND_SOURCE_DIR "/examples/fleets/planes-32-front-2.toml");
+  const std::string planes{std::istreambuf_iterator<char>(in), {}};
+  Judged judged(planes, "", {}, {"warn", "enforce"});
+  // NCCL numbers the functions of a card as its ports: the names tell.
+  const auto names = [&judged](std::size_t rank) {
+    std::set<std::string> out;
+    for (const std::string& device : judged.ranks()[rank].devices)
+      out.insert(device.substr(0, device.find(':')));
+    return out;
+  };
+  const auto warned = names(0), enforced = names(1);
+  CHECK(warned.size() == 32);
+  CHECK(warned.contains("mlx5_0"));
+  CHECK_FALSE(warned.contains("mlx5_33"));
+  CHECK(enforced.size() == 32);
+  CHECK_FALSE(enforced.contains("mlx5_0"));
+  CHECK_FALSE(enforced.contains("mlx5_1"));
+  CHECK(enforced.contains("mlx5_32"));
+  CHECK(enforced.contains("mlx5_33"));
+  judged.end();
+  for (const auto& event : of_kind(judged.log(1), "hca.port")) {
+    const bool front = event["dev"]["name"] == "mlx5_0" || event["dev"]["name"] == "mlx5_1";
+    CHECK(event["verdict"] == (front ? "refused" : "taken"));
+  }
+}
+
 TEST_CASE("without the shim the same bond ends in errno 110, and in warn mode it is named before",
           "[versions]") {
   // 2.18 doesn't choose a GID by itself.

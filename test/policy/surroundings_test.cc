@@ -62,7 +62,7 @@ TEST_CASE("NCCL's own transport is turned off or finds no interface: the leftove
   const auto row = GENERATE(Row{"NCCL_IB_DISABLE", "1", "DEV-FALLBACK", false},
                             Row{"NCCL_SOCKET_IFNAME", "=not-here", "DEV-OOB", true});
   INFO(row.variable << "=" << row.value);
-  Judged judged(kRails, "", {{row.variable, row.value}});
+  Judged judged(kRails + "[[host.gpu]]\n", "", {{row.variable, row.value}});
   judged.end();
   for (std::size_t i = 0; i < judged.ranks().size(); ++i) {
     const std::string& mode = judged.ranks()[i].mode;

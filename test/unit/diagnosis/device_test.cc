@@ -98,21 +98,42 @@ TEST_CASE("an IPv6 fabric is told which family to ask for") {
 }
 
 TEST_CASE("an HCA against its siblings") {
-  CHECK(diagnose(OddBond{"mlx5_bond_0",
-                         "bond0",
-                         {"eno1", "eno2"},
-                         "",
-                         false,
-                         8,
-                         {"25 Gbit/s where most have 400 Gbit/s", "the default route"}})
-            .sentence ==
+  Unlike unlike;
+  unlike.fabric = 8;
+  unlike.mbps = 25000;
+  unlike.usual_mbps = 400000;
+  unlike.default_route = "bond0";
+  CHECK(diagnose(OddBond{"mlx5_bond_0", "bond0", {"eno1", "eno2"}, "", false, unlike}).sentence ==
         "mlx5_bond_0 is over the bond bond0 (eno1, eno2) and unlike the 8 plain HCAs: 25 Gbit/s "
         "where most have 400 Gbit/s, the default route. It is probably the storage or front-end "
         "bond.");
   CHECK(diagnose(OddBond{"mlx5_bond_0", "bond0", {"eno1"}, "eno1 is down", true}).sentence ==
         "mlx5_bond_0 is over the bond bond0 (eno1: eno1 is down); the policy denies bonds.");
-  CHECK(diagnose(OddLinkLayer{"mlx5_3:1", false, false, 8, 2}).sentence ==
-        "mlx5_3:1 is RoCE: 8 ports are InfiniBand and 2 RoCE, and NCCL may pair them.");
+  CHECK(diagnose(OutsideFabric{"mlx5_8:1", "eno1", unlike}).sentence ==
+        "mlx5_8:1 is not one of the 8 compute HCAs: 25 Gbit/s where most have 400 Gbit/s, the "
+        "default route. It is probably the front-end or management network's.");
+  unlike.default_route.clear();
+  unlike.subnet = "10.1.0.0/16";
+  unlike.usual_subnet = "10.200.0.0/16";
+  unlike.distance = "SYS";
+  unlike.usual_distance = "PIX";
+  CHECK(diagnose(OutsideFabric{"mlx5_8:1", "stor0", unlike}).sentence ==
+        "mlx5_8:1 is not one of the 8 compute HCAs: 25 Gbit/s where most have 400 Gbit/s, subnet "
+        "10.1.0.0/16 where the others are in 10.200.0.0/16, SYS to the nearest GPU where the "
+        "others have PIX. It is probably the storage network's.");
+  unlike.sure = false;
+  unlike.bonding = Unlike::Bonding::kPlain;
+  CHECK(unlike.kinds() == 4);
+  CHECK(diagnose(OutsideFabric{"mlx5_8:1", "mgmt0", unlike})
+            .sentence.starts_with("mlx5_8:1 may not be one of the 8 compute HCAs: no bond, as the "
+                                  "others are, 25 Gbit/s"));
+  CHECK(diagnose(OutsideFabric{"mlx5_8:1", "mgmt0", unlike})
+            .sentence.ends_with("Whether it is meant can't be told from here."));
+  CHECK(diagnose(OddLinkLayer{"mlx5_3:1", false, false, 8}).sentence ==
+        "mlx5_3:1 is RoCE: 8 other ports are InfiniBand, and NCCL may pair them.");
+  CHECK(diagnose(OddLinkLayer{"mlx5_3:1", true, false, 1, false}).sentence ==
+        "mlx5_3:1 is InfiniBand: 1 other port is RoCE, and NCCL may pair them; which of them are "
+        "meant can't be told from here.");
   CHECK(diagnose(OddLinkLayer{"mlx5_3:1", true, true}).sentence ==
         "mlx5_3:1 is InfiniBand: the policy asks for RoCE.");
   CHECK(diagnose(SlowerThanSiblings{"mlx5_3:1", 100000, 400000}).sentence ==
@@ -131,6 +152,7 @@ TEST_CASE("a node as a whole") {
         "1 usable HCA port remains, the policy asks for 8.");
   CHECK(diagnose(TooFewPorts{7, 8}).sentence ==
         "7 usable HCA ports remain, the policy asks for 8.");
+  CHECK(diagnose(OtherKindOnly{32}).sentence.starts_with("The 32 HCAs here have neither"));
   CHECK(diagnose(NoneLeft{}).cause == Cause::kDevFallback);
   CHECK(diagnose(NoneUsable{8, 8, 8}).sentence.find("None of the 8 HCAs") == 0);
   CHECK(diagnose(NoneUsable{0, 8, 8}).sentence.find("sysfs shows 8 HCAs") == 0);
@@ -141,14 +163,27 @@ TEST_CASE("a node as a whole") {
 
 TEST_CASE("two ends") {
   const auto ends = [](Reach reach) {
-    return diagnose(Ends{"mlx5_1:1", "10.0.1.2/24", "10.0.4.9", "ens2", reach});
+    return diagnose(Ends{{"mlx5_1:1"}, "10.0.1.2/24", "10.0.4.9", "ens2", reach});
   };
   CHECK(
       ends(Reach::kNoRoute).sentence ==
       "local mlx5_1:1 10.0.1.2/24, remote 10.0.4.9: another subnet, and no route leaves by ens2.");
   CHECK(ends(Reach::kNoRoute).cause == Cause::kSubRail);
   CHECK(ends(Reach::kRouted).cause == Cause::kSubRail);
-  CHECK(ends(Reach::kLocal).cause == Cause::kSubIntra);
+  CHECK(ends(Reach::kOtherPrefix).sentence.find("another InfiniBand subnet prefix") !=
+        std::string::npos);
+  Ends within{{"mlx5_0:1"}, "10.0.1.1/24", "10.9.9.1", "ens1", Reach::kNoRoute};
+  within.peer = {"mlx5_bond_0:1", "bond0", {"eno1", "eno2"}};
+  within.peer_subnet = "10.9.9.0/24";
+  CHECK(diagnose(within).cause == Cause::kSubIntra);
+  CHECK(diagnose(within).sentence ==
+        "local mlx5_0:1 10.0.1.1/24, remote this node's own mlx5_bond_0:1 (bond0 over eno1, eno2) "
+        "10.9.9.1 in 10.9.9.0/24: another subnet, and no route leaves by ens1.");
+  CHECK(diagnose(within).remedy ==
+        "Leave the bond out on every node (NCCL_IB_HCA=^=mlx5_bond_0), or route between the two "
+        "subnets.");
+  within.peer.bond.clear();
+  CHECK(diagnose(within).remedy == remedy_of(Cause::kSubIntra));
   CHECK(ends(Reach::kDifferentFamily).cause == Cause::kGidDiff);
   CHECK(diagnose(UnlikeRails{"mlx5_1:1", 1, 4}).sentence ==
         "mlx5_1:1 is on rail 1, the peer on rail 4.");

@@ -74,7 +74,6 @@ TEST_CASE("what is known of the ends is the cause where it explains the errno") 
       Row{Reach::kNoRoute, ETIMEDOUT, Cause::kSubRail}, Row{Reach::kNoRoute, 113, Cause::kSubRail},
       Row{Reach::kNoRoute, EINVAL, Cause::kQp22}, Row{Reach::kNoRoute, ENODATA, Cause::kQp61},
       Row{Reach::kRouted, ETIMEDOUT, Cause::kSubRail}, Row{Reach::kSame, 110, Cause::kQp110},
-      Row{Reach::kLocal, ENETUNREACH, Cause::kSubIntra},
       Row{Reach::kDifferentFamily, EINVAL, Cause::kGidDiff},
       Row{Reach::kDifferentFamily, ETIMEDOUT, Cause::kGidDiff});
   CAPTURE(static_cast<int>(row.reach), row.error);
@@ -82,6 +81,16 @@ TEST_CASE("what is known of the ends is the cause where it explains the errno") 
   CHECK(out.cause == row.cause);
   const bool about_addresses = row.error != ENODATA;
   CHECK(says(out, "; 10.0.4.9 is outside 10.0.1.0/24.") == about_addresses);
+}
+
+TEST_CASE("a peer of the same node is its own cause, however it is reached") {
+  for (const Reach reach : {Reach::kSame, Reach::kNoRoute, Reach::kRouted}) {
+    FailedTransition seen = to_rtr(ETIMEDOUT, reach);
+    seen.own = true;
+    CHECK(diagnose(seen).cause == Cause::kSubIntra);
+    seen.error = ENODATA;
+    CHECK(diagnose(seen).cause == Cause::kQp61);
+  }
 }
 
 TEST_CASE("the GIDs alone, and the link layers") {
@@ -111,7 +120,7 @@ TEST_CASE("what NCCL does next is said") {
 
 TEST_CASE("a rule that the pair broke is the cause where it explains the errno") {
   const Diagnosis rail =
-      diagnose(Ends{"mlx5_1:1", "10.0.1.2/24", "10.0.4.9", "ens2", Reach::kNoRoute});
+      diagnose(Ends{{"mlx5_1:1"}, "10.0.1.2/24", "10.0.4.9", "ens2", Reach::kNoRoute});
   const Diagnosis family = diagnose(UnlikeRoceVersions{"mlx5_1:1", "RoCE v2", "RoCE v1"});
   const Diagnosis layers = diagnose(UnlikeLinkLayers{"mlx5_1:1", {1, 2}});
   const Diagnosis mtu = diagnose(UnlikeMtu{"mlx5_1:1", 4096, 1024});
@@ -142,7 +151,7 @@ TEST_CASE("a rule that the pair broke is the cause where it explains the errno")
 
 TEST_CASE("the rule and the errno see the same ends alike") {
   const Diagnosis rule =
-      diagnose(Ends{"mlx5_1:1", "10.0.1.2/24", "10.0.4.9", "ens2", Reach::kNoRoute});
+      diagnose(Ends{{"mlx5_1:1"}, "10.0.1.2/24", "10.0.4.9", "ens2", Reach::kNoRoute});
   const Diagnosis failure = diagnose(to_rtr(ETIMEDOUT, Reach::kNoRoute));
   CHECK(rule.cause == failure.cause);
   CHECK(rule.remedy == failure.remedy);

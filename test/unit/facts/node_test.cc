@@ -380,3 +380,41 @@ TEST_CASE("a GID of another network namespace is read by itself") {
   CHECK(node.find("mlx5_0")->ports[0].pick.index == -1);
   CHECK(node.find("mlx5_1")->ports[0].pick.index == 3);
 }
+
+TEST_CASE("an interface of another network namespace is not ours by its index or its name") {
+  Tree tree;
+  test::add_hca(tree, "mlx5_0", "0000:10:00.0");
+  tree.write(port_dir("mlx5_0", "0000:10:00.0") + "gid_attrs/ndevs/0", "eth0\n")
+      .write(port_dir("mlx5_0", "0000:10:00.0") + "gid_attrs/ndevs/1", "ens7\n")
+      .write("nnd-netlink.json", R"({
+        "links": [{"ifindex": 5, "name": "eth0", "addrs": ["10.244.0.5/24"]}],
+        "routes": [{"dst": "default", "via": "10.244.0.1", "dev": "eth0"}]})");
+  const auto port = roce_port({verbs_gid(0, "192.168.1.2", GidType::kRoceV2, 5),
+                               verbs_gid(1, "192.168.1.3", GidType::kRoceV2, 5),
+                               verbs_gid(2, "10.244.0.5", GidType::kRoceV2, 5)});
+  const Node node = collect({device("mlx5_0", {port})}, sources(tree));
+  const auto& gids = node.hcas[0].ports[0].gids;
+  CHECK(gids[0].netdev.empty());
+  CHECK(gids[0].ifindex == 0);
+  CHECK_FALSE(gids[0].address);
+  CHECK(gids[1].netdev == "ens7");  // a name that is not taken here can't mislead
+  CHECK(gids[2].netdev == "eth0");
+  CHECK(gids[2].owner_ifindex == 5);
+}
+
+TEST_CASE("what a machine without a usable HCA was expected to have") {
+  struct Row {
+    const char* link_layer;  // in sysfs; empty: nothing is there
+    bool gpu;
+    bool expected;
+  };
+  const auto row = GENERATE(Row{"", true, false}, Row{"Ethernet", false, false},
+                            Row{"Ethernet", true, true}, Row{"InfiniBand", false, true});
+  Tree tree;
+  if (*row.link_layer)
+    tree.write("class/infiniband/mlx5_0/ports/1/link_layer", std::string(row.link_layer) + "\n");
+  if (row.gpu)
+    tree.write("bus/pci/devices/0000:11:00.0/class", "0x030200\n")
+        .write("bus/pci/devices/0000:11:00.0/vendor", "0x10de\n");
+  CHECK(expects_rdma(collect({}, sources(tree))) == row.expected);
+}

@@ -63,14 +63,15 @@ TEST_CASE("how a remote GID relates to ours") {
                Row{"mlx5_1", 4, "10.0.1.9", Reach::kDifferentFamily, ""},
                Row{"mlx5_1", 0, "fe80::9", Reach::kUnknown, ""},
                Row{"mlx5_1", 4, "fe80::9", Reach::kUnknown, ""},
-               Row{"mlx5_1", 3, "10.0.2.2", Reach::kLocal, ""},
+               Row{"mlx5_1", 3, "10.0.2.2", Reach::kNoRoute, ""},  // this node's own
+               Row{"mlx5_2", 3, "10.0.1.2", Reach::kNoRoute, ""},
                Row{"mlx5_1", 5, "10.77.0.9", Reach::kUnknown, ""},  // no interface has that address
                Row{"mlx5_1", 9, "10.0.1.9", Reach::kUnknown, ""},
                Row{"none", 3, "10.0.1.9", Reach::kUnknown, ""},
                Row{"mlx5_3", 1, "10.5.0.1", Reach::kSame, ""},
                Row{"mlx5_3", 1, "10.5.0.2", Reach::kNoRoute, ""},
                Row{"mlx5_4", 0, "fe80::a288:c203:9:9", Reach::kSame, ""},
-               Row{"mlx5_4", 0, "fec0::1", Reach::kUnknown, ""});
+               Row{"mlx5_4", 0, "fec0::1", Reach::kOtherPrefix, ""});
   Tree tree;
   const Node node = make_node(tree);
   INFO(row.device << "[" << row.index << "] " << row.remote);
@@ -88,6 +89,20 @@ TEST_CASE("the sentence names both sides") {
   CHECK(verdict.remote == "10.0.4.9");
   CHECK(verdict.netdev == "ens1");
   CHECK(verdict.why == "10.0.4.9 is outside 10.0.1.0/24 and no route leaves by ens1");
+}
+
+TEST_CASE("another HCA of this node is named, and its own port is not another") {
+  Tree tree;
+  const Node node = make_node(tree);
+  const SubnetVerdict verdict = compare(node, "mlx5_1", 1, 3, gid("10.0.2.2"));
+  REQUIRE(verdict.own_hca);
+  CHECK(verdict.own_hca->name == "mlx5_2");
+  CHECK(verdict.own_port->number == 1);
+  CHECK(verdict.why ==
+        "10.0.2.2 is outside 10.0.1.0/24 and no route leaves by ens1; that is mlx5_2:1 of this "
+        "node");
+  CHECK_FALSE(compare(node, "mlx5_1", 1, 3, gid("fd00:1::2")).own_hca);
+  CHECK_FALSE(compare(node, "mlx5_1", 1, 3, gid("10.0.4.9")).own_hca);
 }
 
 TEST_CASE("the entry of the next hop among the neighbours") {

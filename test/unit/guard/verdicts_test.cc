@@ -101,13 +101,35 @@ TEST_CASE("guard: what is enforced hides the refused port and no other") {
   CHECK(hcas.back() == "mlx5_bond_0 refused");
 }
 
-TEST_CASE("guard: a device that was not there when the node was judged is not hidden") {
-  under("mode = \"enforce\"\n[hca]\nallow = [\"mlx5_0\"]\n", [] {
+TEST_CASE("guard: a name that is denied holds in every state, and for a device that comes later") {
+  under("mode = \"enforce\"\n[hca]\ndeny = [\"mlx5_[19]\"]\n", [] {
     const bool before = guard::may_see_device("mlx5_1") && guard::may_see_port("mlx5_1", 1);
-    guard::judge(two_rails(), {});
-    return before && !guard::may_see_device("mlx5_1") && guard::may_see_device("mlx5_7") &&
-           guard::may_see_port("mlx5_7", 1);
+    facts::Node node = two_rails();
+    node.hcas[1].ports[0].skip = facts::Skip::kNotActive;
+    guard::judge(node, {});
+    return before && !guard::may_see_device("mlx5_1") && !guard::may_see_port("mlx5_1", 1) &&
+           !guard::may_see_device("mlx5_9") && guard::may_see_device("mlx5_0") &&
+           guard::may_see_device("mlx5_7") && guard::may_see_port("mlx5_7", 1);
   });
+  under("[hca]\ndeny = [\"mlx5_[19]\"]\n", [] {
+    guard::judge(two_rails(), {});
+    return guard::may_see_device("mlx5_1") && guard::may_see_device("mlx5_9");
+  });
+}
+
+TEST_CASE("guard: a refused HCA's place is taken by one beyond NCCL's limit") {
+  const auto log = under("mode = \"enforce\"\n[hca]\ndeny = [\"mlx5_0\"]\n", [] {
+    policy::test::MadeNode made = policy::test::rails(34);
+    for (int i = 32; i < 34; ++i)
+      made.port(fmt::format("mlx5_{}", i)).skip = facts::Skip::kOverLimit;
+    guard::judge(made.node, {});
+    return !guard::may_see_device("mlx5_0") && guard::may_see_device("mlx5_32");
+  });
+  const Strings hcas = verdicts_of_ports(log);
+  REQUIRE(hcas.size() == 34);
+  CHECK(hcas[0] == "mlx5_0 refused");
+  CHECK(hcas[32] == "mlx5_32 taken");
+  CHECK(hcas[33] == "mlx5_33 skipped");
 }
 
 TEST_CASE("guard: a node is judged once, and by the first policy") {

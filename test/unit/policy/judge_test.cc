@@ -461,6 +461,8 @@ TEST_CASE("too few, and none at all") {
 
   MadeNode hidden;
   hidden.node.sysfs_hcas = {"mlx5_0"};
+  CHECK(hidden.judge().verdicts.empty());  // the Ethernet NIC of a machine without GPUs
+  hidden.node.pci.gpus.push_back({"0000:11:00.0", "", 0});
   CHECK(rules_of(hidden.judge().verdicts) == Strings{"fallback.socket DEV-FALLBACK"});
   hidden.node.rdma_unwanted = true;
   CHECK(hidden.judge().verdicts.empty());

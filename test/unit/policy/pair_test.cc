@@ -14,6 +14,7 @@ facts::Node make_node() {
   MadeNode made = rails(2);
   made.port("mlx5_0").gids.push_back(make_gid(5, "fd00:1::2/64", 2));
   made.add_ib("mlx5_8");
+  made.add_rail("mlx5_9", "10.2.0.2/24");
   facts::Route route;
   route.dst = facts::parse_prefix("10.2.0.0/16").value();
   route.via = facts::parse_address("10.200.0.1").value();
@@ -58,7 +59,11 @@ TEST_CASE("pairs, good and bad") {
       {"the same family, IPv6", "", false, make_pair("mlx5_0", 5, "fd00:1::9")},
       {"a link-local peer of an IPv4 end", "pair.family GID-DIFF", true,
        make_pair("mlx5_0", 3, "fe80::9")},
-      {"a peer on this node", "", false, make_pair("mlx5_0", 3, "10.200.1.2")},
+      {"another HCA of this node, in another subnet", "pair.subnet SUB-INTRA", true,
+       make_pair("mlx5_0", 3, "10.200.1.2")},
+      {"another HCA of this node with a route to it", "", false,
+       make_pair("mlx5_0", 3, "10.2.0.2")},
+      {"its own port by another of its addresses", "", false, make_pair("mlx5_0", 5, "fd00:1::2")},
       {"a GID index that is not known", "", false, make_pair("mlx5_0", 9, "10.200.4.9")},
       {"a device that is not known", "", false, make_pair("rxe0", 3, "10.200.4.9")},
       {"RoCE v1 against v2", "pair.family GID-DIFF", true,
@@ -108,6 +113,12 @@ TEST_CASE("what a file can ask of pairs") {
   policy.pair.local = Action::kWarn;
   CHECK(rules(make_pair("mlx5_0", 3, "10.200.1.2")) ==
         std::vector<std::string>{"pair.local SUB-INTRA"});
+  CHECK(rules(make_pair("mlx5_0", 3, "10.200.1.9")).empty());
+  policy.pair.subnet = PairSubnet::kSame;
+  CHECK(rules(make_pair("mlx5_8", 0, "fec0::1")) ==
+        std::vector<std::string>{"pair.subnet SUB-RAIL"});
+  CHECK(rules(make_pair("mlx5_8", 0, "fe80::1")).empty());
+  policy.pair.subnet = PairSubnet::kAny;
   policy.pair.rail = Action::kDeny;
   Pair rails_differ = make_pair("mlx5_0", 3, "10.200.0.9");
   rails_differ.local_rail = 1;

@@ -102,6 +102,7 @@ Checked examine(const CheckInput& input) {
   const policy::Mode mode =
       input.mode.value_or(policy::effective_mode(out.policy.policy, out.settings));
   out.judgement = policy::judge_node(out.node, out.policy.policy, mode, out.host);
+  policy::fill_places(out.node, out.judgement);
   out.lint = policy::lint_environment(out.node, sources.environment);
   out.took_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

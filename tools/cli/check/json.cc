@@ -233,7 +233,7 @@ json proposal_json(const Checked& checked) {
       std::any_of(checked.lint.begin(), checked.lint.end(), [](const policy::Lint& lint) {
         return lint.diagnosis.cause == nccl_net_diag::Cause::kDevPrefix;
       });
-  if (!checked.judgement.remaining.empty() && !doubtful)
+  if (!checked.judgement.remaining.empty() && !doubtful && !checked.judgement.doubt)
     out.push_back("export " + policy::hca_setting(checked.node, checked.judgement.remaining));
   return out;
 }

@@ -8,6 +8,7 @@
 
 #include "cli/check/json.h"
 #include "cli/common/exit_code.h"
+#include "diagnosis/node.h"
 #include "inner/nccl.h"
 #include "policy/judge.h"
 
@@ -23,6 +24,7 @@ struct Tally {
   std::size_t refused = 0;
   std::size_t warnings = 0;
   std::size_t taken = 0;              // ports that NCCL would take, refused ones included
+  std::size_t not_shown = 0;          // of these, those that are refused
   std::set<std::string> usable_hcas;  // when every denial is enforced
 };
 
@@ -36,7 +38,10 @@ Tally count(const Checked& checked) {
     out.warnings += checked.lint.size() + checked.settings.complaints.size();
   for (const facts::Hca& hca : checked.node.hcas)
     for (const facts::Port& port : hca.ports)
-      if (port.skip == facts::Skip::kTaken) ++out.taken;
+      if (port.skip == facts::Skip::kTaken) {
+        ++out.taken;
+        if (checked.judgement.refuses(hca.name, port.number)) ++out.not_shown;
+      }
   for (const std::string& port : checked.judgement.remaining)
     out.usable_hcas.insert(port.substr(0, port.rfind(':')));
   return out;
@@ -49,8 +54,7 @@ std::vector<std::string> broken(const Checked& checked, const CheckDemands& dema
   const facts::Node& node = checked.node;
   if (checked.judgement.network_refused)
     out.push_back(checked.judgement.network_refused->diagnosis.sentence);
-  const bool hardware = !node.hcas.empty() || !node.sysfs_hcas.empty() || !node.pci.rdma.empty();
-  if (hardware && tally.taken == 0 && !node.rdma_unwanted)
+  if (facts::expects_rdma(node) && tally.taken == 0 && !node.rdma_unwanted)
     out.push_back("RDMA hardware is here, and NCCL can use none of it.");
   for (const facts::Hca& hca : node.hcas)
     if (const auto crash = facts::crash_of(node, hca)) out.push_back(diagnose(*crash).sentence);
@@ -65,7 +69,10 @@ std::string sentence(const Checked& checked, const Tally& tally) {
   if (node.hcas.empty() && node.sysfs_hcas.empty() && node.pci.rdma.empty())
     return "There is no RDMA here: NCCL will use TCP.";
   if (node.rdma_unwanted) return "The environment asks NCCL not to use RDMA.";
-  const std::size_t refused = checked.judgement.refused.size();
+  if (!facts::expects_rdma(node))
+    return node.hcas.empty() ? "There is no RDMA device here, and no GPU that would need one."
+                             : diagnose(diagnosis::OtherKindOnly{node.hcas.size()}).sentence;
+  const std::size_t refused = tally.not_shown;
   const std::size_t used = tally.taken - refused;
   std::string out = fmt::format("NCCL will use {} HCA port{}", used, used == 1 ? "" : "s");
   if (refused != 0) out += fmt::format(", {} refused", refused);

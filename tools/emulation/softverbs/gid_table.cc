@@ -35,7 +35,7 @@ void fill_rest(Port& port) {
 
 void fill_gids(const Hca& hca, const Host& host, const Gid& subnet_prefix, bool fill_all,
                Port& port) {
-  if (port.link_layer == LinkLayer::kInfiniBand) {
+  if (port.link_layer != LinkLayer::kEthernet) {
     Gid gid = subnet_prefix;
     const std::uint64_t guid = hca.node_guid + static_cast<std::uint64_t>(port.number);
     for (std::size_t i = 0; i < 8; ++i)

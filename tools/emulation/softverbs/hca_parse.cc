@@ -14,11 +14,12 @@ constexpr int kMaxPorts = 8;
 const Words kStates = {{"down", 1}, {"init", 2}, {"armed", 3}, {"active", 4}};
 const Words kPhysStates = {
     {"sleep", 1}, {"polling", 2}, {"disabled", 3}, {"training", 4}, {"up", 5}};
-const Words kLinkLayers = {{"infiniband", 1}, {"ethernet", 2}};
+const Words kLinkLayers = {{"unspecified", 0}, {"infiniband", 1}, {"ethernet", 2}};
 const Words kLooks = {{"mlx5", static_cast<int>(Look::kMlx5)},
                       {"bnxt", static_cast<int>(Look::kBnxt)},
                       {"irdma", static_cast<int>(Look::kIrdma)},
-                      {"rxe", static_cast<int>(Look::kRxe)}};
+                      {"rxe", static_cast<int>(Look::kRxe)},
+                      {"efa", static_cast<int>(Look::kEfa)}};
 const Words kMtus = {{"256", 1}, {"512", 2}, {"1024", 3}, {"2048", 4}, {"4096", 5}};
 const Words kGidTypes = {{"IB", static_cast<int>(GidType::kIb)},
                          {"v1", static_cast<int>(GidType::kRoceV1)},
@@ -227,11 +228,13 @@ void parse_netdevs(const toml::table& table, int host_number, Host& host, ParseS
     reader.number("count", 1, 1, 64);
     Netdev netdev;
     netdev.name = reader.text("name", "eth{i}");
-    netdev.ifindex = static_cast<int>(host.netdevs.size()) + 1;
+    netdev.ifindex = static_cast<int>(
+        reader.number("ifindex", static_cast<int>(host.netdevs.size()) + 1, 1, 1 << 20));
     netdev.kind = reader.text("kind", "");
     netdev.mac = mac_address(host_number, 0x80 + netdev.ifindex, 0);
     netdev.mtu = static_cast<int>(reader.number("mtu", 1500, 68, 65536));
     netdev.up = reader.flag("up", true);
+    netdev.elsewhere = reader.flag("elsewhere", false);
     netdev.speed_mbps = static_cast<std::uint64_t>(reader.number("speed_mbps", 25000, 0, 1600000));
     netdev.master = reader.text("master", "");
     netdev.parent = reader.text("parent", "");

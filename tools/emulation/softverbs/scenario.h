@@ -14,9 +14,10 @@
 
 namespace softverbs {
 
-enum class LinkLayer : std::uint8_t { kInfiniBand = 1, kEthernet = 2 };  // as enum of verbs.h
+// As enum of verbs.h.
+enum class LinkLayer : std::uint8_t { kUnspecified = 0, kInfiniBand = 1, kEthernet = 2 };
 enum class GidType : std::uint8_t { kIb, kRoceV1, kRoceV2 };
-enum class Look : std::uint8_t { kMlx5, kBnxt, kIrdma, kRxe };
+enum class Look : std::uint8_t { kMlx5, kBnxt, kIrdma, kRxe, kEfa };
 enum class Cpu : std::uint8_t { kIntelSkylake, kIntelSapphireRapids, kAmdRome, kAmdGenoa };
 
 struct GidEntry {
@@ -82,6 +83,7 @@ struct Netdev {
   std::string mac;
   int mtu = 9000;
   bool up = true;
+  bool elsewhere = false;  // in another network namespace: the HCA's GIDs alone tell of it
   std::uint64_t speed_mbps = 0;
   std::string master;
   std::string parent;

@@ -48,6 +48,18 @@ const char* phys_state_text(int state) {
   }
 }
 
+const char* link_layer_text(LinkLayer layer) {
+  switch (layer) {
+    case LinkLayer::kInfiniBand:
+      return "InfiniBand";
+    case LinkLayer::kEthernet:
+      return "Ethernet";
+    case LinkLayer::kUnspecified:
+      break;
+  }
+  return "Unknown";  // the kernel's word
+}
+
 std::string rate_text(const Port& port) {
   const std::uint64_t lane = port.speed_mbps / static_cast<unsigned>(port.width);
   const char* name = lane <= 2500     ? "SDR"
@@ -78,11 +90,10 @@ void write_gids(const FileTree& tree, const std::string& dir, const Port& port) 
 }
 
 void write_port(const FileTree& tree, const std::string& dir, const Port& port) {
-  const bool roce = port.link_layer == LinkLayer::kEthernet;
   tree.file(dir + "/state", state_text(port.state));
   tree.file(dir + "/phys_state", phys_state_text(port.phys_state));
   tree.file(dir + "/rate", rate_text(port));
-  tree.file(dir + "/link_layer", roce ? "Ethernet" : "InfiniBand");
+  tree.file(dir + "/link_layer", link_layer_text(port.link_layer));
   tree.file(dir + "/lid", format("0x%x", static_cast<unsigned>(port.lid)));
   tree.file(dir + "/sm_lid", format("0x%x", static_cast<unsigned>(port.sm_lid)));
   tree.file(dir + "/lid_mask_count", "0");
@@ -112,6 +123,8 @@ PciIdentity identity_of(Look look) {
       return {"0x14e4", "0x1750"};
     case Look::kIrdma:
       return {"0x8086", "0x1592"};
+    case Look::kEfa:
+      return {"0x1d0f", "0xefa1"};
     default:
       return {"0x15b3", "0x1021"};
   }

@@ -29,6 +29,7 @@ std::string joined(const std::vector<std::string>& words) {
 
 void write_netdevs(const FileTree& tree, const Host& host) {
   for (const Netdev& netdev : host.netdevs) {
+    if (netdev.elsewhere) continue;
     const std::string dir = "class/net/" + netdev.name;
     const bool loopback = netdev.name == "lo";
     tree.file(dir + "/ifindex", std::to_string(netdev.ifindex));
@@ -55,6 +56,7 @@ void write_netdevs(const FileTree& tree, const Host& host) {
 std::string netlink_json(const Host& host) {
   nlohmann::ordered_json links = nlohmann::ordered_json::array();
   for (const Netdev& netdev : host.netdevs) {
+    if (netdev.elsewhere) continue;
     nlohmann::ordered_json link = {{"ifindex", netdev.ifindex},
                                    {"name", netdev.name},
                                    {"operstate", netdev.name == "lo" ? "unknown"

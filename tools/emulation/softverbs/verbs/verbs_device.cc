@@ -38,6 +38,8 @@ Looks looks_of(Look look) {
       return {0x14e4, 0x1750};
     case Look::kIrdma:
       return {0x8086, 0x1592};
+    case Look::kEfa:
+      return {0x1d0f, 0xefa1};
     case Look::kRxe:
       break;
   }

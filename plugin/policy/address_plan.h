@@ -1,0 +1,20 @@
+// The plan by which a node's HCAs have their addresses. Internal to this room.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "facts/ip.h"
+#include "policy/candidates.h"
+
+namespace nnd::policy {
+
+// The network of the port's GID: its interface's subnet, on InfiniBand the subnet prefix. None
+// where it is link-local or not known.
+std::optional<facts::IpPrefix> network_of(const Candidate& one);
+
+// What the addresses of most of these have in common; none where there is no such thing, or only
+// one address. InfiniBand's prefixes are alike or not: they have no plan above them.
+std::optional<facts::IpPrefix> plan_of(const std::vector<Candidate*>& members);
+
+}  // namespace nnd::policy
