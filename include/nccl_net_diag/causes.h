@@ -133,7 +133,7 @@ enum class Named : std::uint8_t { kNow, kLater, kElsewhere };
   X(kEnvOverride, "ENV-OVERRIDE", kWarn, kNow, "The environment overrides NCCL's configuration file") \
   /* waiting */ \
   X(kHangConnect, "HANG-CONNECT", kError, kNow, "The peer never connected") \
-  X(kHangData, "HANG-DATA", kError, kLater, "Requests are outstanding for ever") \
+  X(kHangData, "HANG-DATA", kError, kNow, "Requests are outstanding for ever") \
   /* this library's own */ \
   X(kPolicy, "POLICY", kError, kNow, "The policy is wrong, or can't be enforced") \
   X(kLogLimit, "LOG-LIMIT", kWarn, kNow, "The event log reached its size limit") \

@@ -27,6 +27,7 @@
 #include "verbs/hooks.h"
 #include "verbs/install.h"
 #include "verbs/qp_events.h"
+#include "watch/thread.h"
 
 namespace nnd::session {
 
@@ -46,6 +47,7 @@ void start(nccl_abi::DebugLogger logger) {
   guard::start(settings());
   facts::watch_counters(settings().sysfs);
   context::raw_clock::calibrate();
+  watch::start(settings());
 }
 
 inner::Found find(const void* caller, int api) {

@@ -46,8 +46,8 @@ struct Request {
   std::uint64_t bytes = 0;               // of a send
   Request* next_free = nullptr;
   RequestState state = RequestState::kFree;
-  RequestKind kind = RequestKind::kSend;
-  std::uint16_t buffers = 0;  // of a receive
+  std::atomic<RequestKind> kind{RequestKind::kSend};  // any thread may read it
+  std::uint16_t buffers = 0;                          // of a receive
 };
 
 inline constexpr std::size_t kSlotSize = 16384;  // a slot is aligned to its size
@@ -75,6 +75,7 @@ struct alignas(64) Connection {
   // --- the rest of the counters
   Counter failed{0};
   Counter untracked{0};  // requests that found the pool empty: not timed
+  Counter not_taken{0};  // calls of isend, irecv and iflush that gave no request: not yet
   Counter flushes{0};    // of started: iflush
   Counter polls{0};      // of connect or accept
   // Bucket b: completed requests that took [2^b, 2^(b+1)) ns.
@@ -83,13 +84,15 @@ struct alignas(64) Connection {
   // --- times
   std::atomic<std::uint64_t> opened_ns{0};  // CLOCK_MONOTONIC: the first connect, accept or listen
   std::atomic<std::uint64_t> ready_ns{0};   // when it was handed to NCCL; 0: it was not
-  std::atomic<std::uint64_t> last_poll{0};  // CPU counter: the last connect or accept
+  std::atomic<std::uint64_t> last_poll{0};  // CPU counter: the last connect or accept returned
+  std::atomic<bool> in_call{false};         // inside the transport's connect or accept
 
   // --- who it is
   std::atomic<std::uint32_t> id{0};       // as about's; 0: it is gone, or a listen comm
   std::atomic<std::uint32_t> process{0};  // generation: another one's is a parent's, before a fork
   About about;                            // the own thread's; published after each change
   Published<About> identity;
+  Published<Start> start;    // set when it is opened
   Published<Labels> labels;  // a later layer's
   Published<Ends> ends;      // the verbs layer's, written inside calls of this connection's
   // The verbs layer's, each by the thread that moves this QP. The n-th QP of the connection, flush
@@ -145,7 +148,11 @@ inline Connection* connection_of(Request* request) noexcept {
                                        ~(std::uintptr_t{kSlotSize} - 1));
 }
 
-// CPU counter when the oldest request in flight was posted, 0 if there is none. Any thread.
-std::uint64_t oldest_post(Connection& c) noexcept;
+// The oldest request in flight. Any thread.
+struct Oldest {
+  std::uint64_t posted = 0;  // CPU counter; 0: there is none
+  RequestKind kind = RequestKind::kSend;
+};
+Oldest oldest_request(Connection& c) noexcept;
 
 }  // namespace nnd::state

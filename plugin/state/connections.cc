@@ -76,12 +76,14 @@ Connection* fresh_place(Table& t) noexcept {
 
 // As new, without making a reader's atomics anew.
 void clear(Connection& c) noexcept {
-  for (Counter* word :
-       {&c.started, &c.completed, &c.bytes, &c.failed, &c.untracked, &c.flushes, &c.polls,
-        &c.last_post, &c.last_done, &c.opened_ns, &c.ready_ns, &c.last_poll, &c.moving_since})
+  for (Counter* word : {&c.started, &c.completed, &c.bytes, &c.failed, &c.untracked, &c.flushes,
+                        &c.polls, &c.not_taken, &c.last_post, &c.last_done, &c.opened_ns,
+                        &c.ready_ns, &c.last_poll, &c.moving_since})
     word->store(0, kRelaxed);
+  c.in_call.store(false, kRelaxed);
   for (Counter& bucket : c.latency) bucket.store(0, kRelaxed);
   c.qps.store(0, kRelaxed);
+  c.start.set({});
   c.labels.set({});
   c.ends.set({});
   c.inner = nullptr;
@@ -111,11 +113,13 @@ bool is_own(const Connection& c) noexcept {
 
 constinit Arena g_arena;
 
-std::uint64_t oldest_post(Connection& c) noexcept {
-  std::uint64_t oldest = 0;
+Oldest oldest_request(Connection& c) noexcept {
+  Oldest oldest;
   for (std::size_t i = 0; i < kRequestsPerConnection; ++i) {
-    const std::uint64_t at = c.requests()[i].posted.load(kRelaxed);
-    if (at != 0 && (oldest == 0 || at < oldest)) oldest = at;
+    const Request& request = c.requests()[i];
+    const std::uint64_t at = request.posted.load(kRelaxed);
+    if (at != 0 && (oldest.posted == 0 || at < oldest.posted))
+      oldest = {at, request.kind.load(kRelaxed)};
   }
   return oldest;
 }

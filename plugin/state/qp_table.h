@@ -66,6 +66,14 @@ class QpTable {
 extern QpChains g_qp_chains;  // of qp_table(), for the data path
 QpTable& qp_table();
 
+// The first QPs of a connection, as many as its entry names, summed up. Takes each one's lock: not
+// for the data path.
+struct QpTraffic {
+  std::uint64_t sends = 0, completed = 0;  // work requests posted and, signalled, completed
+  unsigned qps = 0;                        // that are in it
+};
+QpTraffic traffic_of_qps(const Connection& c) noexcept;
+
 // The one that a look-up nearly always finds.
 inline Qp* first_qp(std::uint32_t num) noexcept {
   return g_qp_chains[num % kQpChains].load(std::memory_order_acquire);

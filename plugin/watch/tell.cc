@@ -1,0 +1,217 @@
+#include "watch/tell.h"
+
+#include <cmath>
+
+#include "context/clock.h"
+#include "context/raw_clock.h"
+#include "facts/ip.h"
+#include "record/fields.h"
+#include "state/connections.h"
+#include "state/failure.h"
+#include "state/qp_table.h"
+
+namespace nnd::watch {
+
+namespace {
+
+using diagnosis::Stall;
+using record::Event;
+using record::EventId;
+using record::Severity;
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
+// As of enum ibv_qp_state.
+constexpr const char* kQpStates[] = {"RESET", "INIT", "RTR", "RTS"};
+
+struct Facts {
+  state::About about;
+  state::Start start;
+  state::Ends ends;
+  state::Labels labels;
+
+  explicit Facts(const state::Connection& c) {
+    c.identity.get(about);
+    c.start.get(start);
+    c.ends.get(ends);
+    c.labels.get(labels);
+  }
+  context::Gid peer() const {
+    return context::gid_zero(ends.remote_gid) ? about.peer_gid : ends.remote_gid;
+  }
+  std::string place() const {
+    const bool used = ends.port != 0;
+    const std::string name(used ? std::string_view(ends.device) : std::string_view(start.device));
+    const std::uint32_t port = used ? ends.port : start.port;
+    return name.empty() || port == 0 ? name : name + ":" + std::to_string(port);
+  }
+};
+
+std::string address_text(const context::Gid& gid) {
+  return context::gid_zero(gid) ? "" : facts::gid_address(gid).text();
+}
+
+std::string listener_text(const state::Start& start) {
+  if (start.listener_port == 0) return "";
+  const std::string address = address_text(start.listener);
+  return (address.find(':') == std::string::npos ? address : "[" + address + "]") + ":" +
+         std::to_string(start.listener_port);
+}
+
+double us(std::uint64_t ns) { return static_cast<double>(ns) / 1000; }
+double sec(std::uint64_t ns) { return static_cast<double>(ns) / 1e9; }
+
+std::uint64_t age_of(std::uint64_t raw) {
+  return raw == 0 ? 0 : context::raw_clock::to_ns(context::raw_clock::now() - raw);
+}
+
+void add_whose(Event& e, const Facts& facts) {
+  add_connection(e, facts.about);
+  if (facts.labels.rank >= 0) e.add("rank", facts.labels.rank);
+  if (facts.labels.channel >= 0) e.add("channel", facts.labels.channel);
+  const state::Ends& ends = facts.ends;
+  const state::Start& start = facts.start;
+  if (ends.port != 0)
+    add_device(e, {.index = facts.about.dev,
+                   .name = ends.device,
+                   .port = ends.port,
+                   .pci = ends.pci,
+                   .numa = ends.numa,
+                   .link_layer = ends.link_layer,
+                   .speed_mbps = ends.speed_mbps,
+                   .mtu = ends.mtu,
+                   .gid_index = ends.gid_index,
+                   .gid = ends.gid,
+                   .subnet = ends.subnet,
+                   .netdev = ends.netdev});
+  else
+    add_device(e, {.index = facts.about.dev,
+                   .name = start.device,
+                   .port = start.port,
+                   .pci = start.pci,
+                   .speed_mbps = start.speed_mbps});
+  add_peer(e, {.proc = facts.about.peer_proc,
+               .rank = facts.labels.peer_rank,
+               .host = facts.labels.peer_host,
+               .gid = facts.peer(),
+               .subnet = ends.remote_subnet});
+}
+
+void add_census(Event& e, const Census& census) {
+  e.object("process").add("moving", census.moving);
+  for (std::size_t i = 0; i < census.waiting.size(); ++i)
+    if (census.waiting[i] != 0)
+      e.add(diagnosis::wait_name(static_cast<Wait>(i)), census.waiting[i]);
+  e.end();
+}
+
+// Until the HCA gives up: the intervals of the first QP, as asked for.
+double retry_sec(const state::Connection& c) {
+  state::QpSummary qp;
+  if (!c.qp[0].get(qp) || qp.timeout == 0) return 0;
+  return std::ldexp(4.096e-6, qp.timeout) * qp.retry_cnt;
+}
+
+Stall evidence(state::Connection& c, const Facts& facts, const Line& line) {
+  Stall seen;
+  seen.wait = line.wait;
+  seen.sec = sec(line.age_ns);
+  seen.place = facts.place();
+  seen.peer = address_text(facts.peer());
+  seen.listener = listener_text(facts.start);
+  seen.connections = line.connections;
+  seen.peers = line.peers;
+  seen.after_failure = line.after_failure && !diagnosis::being_made(line.wait);
+  if (line.wait == Wait::kModifyQp) {
+    const std::uint32_t to = c.moving_to.load(kRelaxed);
+    if (to < std::size(kQpStates)) seen.to = kQpStates[to];
+    seen.attempt = c.moving_attempt.load(kRelaxed);
+    if (const std::uint64_t since = c.moving_since.load(kRelaxed); since != 0)
+      seen.attempt_sec = sec(age_of(since));
+  }
+  seen.requests = sample(c).in_flight();
+  if (line.wait == Wait::kStuckSend) {
+    seen.on_hca = state::traffic_of_qps(c).qps != 0;
+    seen.retry_sec = seen.on_hca ? retry_sec(c) : 0;
+  }
+  return seen;
+}
+
+bool is_warning(const Stall& seen) {
+  return diagnosis::suspicious(seen.wait) && seen.on_hca && !seen.after_failure;
+}
+
+}  // namespace
+
+std::string place_of(const state::Connection& c) { return Facts(c).place(); }
+
+std::string peer_of(const state::Connection& c) { return address_text(Facts(c).peer()); }
+
+Wait look_closer(state::Connection& c, Wait wait, std::optional<facts::TcpTable>& tcp) {
+  if (wait == Wait::kNotAccepted || wait == Wait::kNotDialled) {
+    state::Start start;
+    if (!c.start.get(start) || start.listener_port == 0) return wait;
+    if (!tcp) tcp.emplace();
+    const facts::TcpEnd listener{start.listener, start.listener_port};
+    if (wait == Wait::kNotAccepted)
+      return tcp->to(listener) == facts::TcpState::kTrying ? Wait::kTcp : wait;
+    return tcp->from(listener) == facts::TcpState::kMade ? Wait::kMetadata : wait;
+  }
+  if (wait == Wait::kStuckSend) {
+    const state::QpTraffic traffic = state::traffic_of_qps(c);
+    return traffic.qps != 0 && traffic.sends == traffic.completed ? Wait::kHeldBack : wait;
+  }
+  if (wait == Wait::kNothingCame)
+    return state::oldest_request(c).kind == state::RequestKind::kFlush ? Wait::kStuckFlush : wait;
+  return wait;
+}
+
+void tell_stall(state::Connection& oldest, const Line& line, const Census& census) {
+  const Facts facts(oldest);
+  const Stall seen = evidence(oldest, facts, line);
+  const auto failure =
+      line.failure != 0 ? state::failure_of(facts.about.id) : std::optional<state::Failure>();
+  Event e(EventId::kConnStall, failure || is_warning(seen) ? Severity::kWarn : Severity::kInfo);
+  if (!e.enabled()) return;
+  add_whose(e, facts);
+  e.add("kind", diagnosis::wait_name(line.wait)).add("age_us", us(line.age_ns));
+  e.add("conns", line.connections).add("peers", line.peers);
+  if (!seen.listener.empty()) e.add("listener", seen.listener);
+  if (diagnosis::being_made(line.wait)) {
+    e.add("polls", oldest.polls.load(kRelaxed));
+    if (line.wait == Wait::kModifyQp) {
+      e.object("qp").add("to", seen.to).add("attempt", seen.attempt).end();
+      if (seen.attempt_sec >= 0) e.add("dur_us", seen.attempt_sec * 1e6);
+    }
+  } else {
+    e.add("in_flight", seen.requests);
+    e.add("oldest_us", us(age_of(state::oldest_request(oldest).posted)));
+    e.add("started", oldest.started.load(kRelaxed))
+        .add("completed", oldest.completed.load(kRelaxed))
+        .add("bytes", oldest.bytes.load(kRelaxed));
+  }
+  add_census(e, census);
+  e.diagnose(diagnose(seen, failure ? &failure->diagnosis : nullptr),
+             failure ? failure->number : 0);
+  e.emit();
+}
+
+void tell_idle(std::uint64_t age_ns, const Census& census) {
+  Event e(EventId::kConnStall);
+  e.add("kind", diagnosis::wait_name(Wait::kIdle)).add("age_us", us(age_ns));
+  add_census(e, census);
+  Stall seen;
+  seen.sec = sec(age_ns);
+  e.diagnose(diagnose(seen)).emit();
+}
+
+void tell_resume(const state::Connection* c, Wait wait, std::uint64_t connections,
+                 std::uint64_t waited_ns) {
+  Event e(EventId::kConnResume);
+  if (c != nullptr) add_whose(e, Facts(*c));
+  e.add("kind", diagnosis::wait_name(wait)).add("dur_us", us(waited_ns));
+  if (c != nullptr) e.add("conns", connections);
+  e.emit();
+}
+
+}  // namespace nnd::watch

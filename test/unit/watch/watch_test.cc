@@ -1,0 +1,2 @@
+#include "watch/watch.h"
+#include "support/catch.h"
