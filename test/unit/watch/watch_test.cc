@@ -1,2 +1,0 @@
-#include "watch/watch.h"
-#include "support/catch.h"
