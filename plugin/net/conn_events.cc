@@ -218,7 +218,7 @@ void tell_close(Connection& c, Result rc, std::uint64_t dur_ns) {
       .add("bytes", get(c.bytes))
       .add("flushes", get(c.flushes))
       .add("untracked", get(c.untracked));
-  if (const std::uint64_t oldest = oldest_request(c).posted; oldest != 0)
+  if (const std::uint64_t oldest = oldest_post(c); oldest != 0)
     e.add("oldest_us", to_us(context::raw_clock::to_ns(context::raw_clock::now() - oldest)));
   // Only the buckets in use: "latency_ns": {"1024": 17} counts those that took 1024 to 2047 ns.
   e.object("latency_ns");

@@ -37,7 +37,7 @@ inline void posted(Connection& c, void** request, RequestKind kind, std::uint64_
   r->inner = *request;
   r->bytes = bytes;
   r->state = RequestState::kInFlight;
-  r->kind.store(kind, std::memory_order_relaxed);
+  r->kind = kind;
   r->buffers = static_cast<std::uint16_t>(buffers);
   r->posted.store(now, std::memory_order_relaxed);
   c.count_post(now);
@@ -62,7 +62,7 @@ inline void give_back(Connection& c, Request& r) noexcept {
   r.posted.store(0, std::memory_order_relaxed);
   std::uint64_t bytes = r.bytes;
   bool held = false;
-  if (r.kind.load(std::memory_order_relaxed) == RequestKind::kRecv) {
+  if (r.kind == RequestKind::kRecv) {
     if (sizes != nullptr)
       for (const int* const end = sizes + r.buffers; sizes != end; ++sizes)
         bytes += *sizes > 0 ? static_cast<std::uint64_t>(*sizes) : 0;

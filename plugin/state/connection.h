@@ -46,8 +46,8 @@ struct Request {
   std::uint64_t bytes = 0;               // of a send
   Request* next_free = nullptr;
   RequestState state = RequestState::kFree;
-  std::atomic<RequestKind> kind{RequestKind::kSend};  // any thread may read it
-  std::uint16_t buffers = 0;                          // of a receive
+  RequestKind kind = RequestKind::kSend;
+  std::uint16_t buffers = 0;  // of a receive
 };
 
 inline constexpr std::size_t kSlotSize = 16384;  // a slot is aligned to its size
@@ -148,11 +148,7 @@ inline Connection* connection_of(Request* request) noexcept {
                                        ~(std::uintptr_t{kSlotSize} - 1));
 }
 
-// The oldest request in flight. Any thread.
-struct Oldest {
-  std::uint64_t posted = 0;  // CPU counter; 0: there is none
-  RequestKind kind = RequestKind::kSend;
-};
-Oldest oldest_request(Connection& c) noexcept;
+// CPU counter when the oldest request in flight was posted, 0 if there is none. Any thread.
+std::uint64_t oldest_post(Connection& c) noexcept;
 
 }  // namespace nnd::state

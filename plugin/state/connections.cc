@@ -113,13 +113,11 @@ bool is_own(const Connection& c) noexcept {
 
 constinit Arena g_arena;
 
-Oldest oldest_request(Connection& c) noexcept {
-  Oldest oldest;
+std::uint64_t oldest_post(Connection& c) noexcept {
+  std::uint64_t oldest = 0;
   for (std::size_t i = 0; i < kRequestsPerConnection; ++i) {
-    const Request& request = c.requests()[i];
-    const std::uint64_t at = request.posted.load(kRelaxed);
-    if (at != 0 && (oldest.posted == 0 || at < oldest.posted))
-      oldest = {at, request.kind.load(kRelaxed)};
+    const std::uint64_t at = c.requests()[i].posted.load(kRelaxed);
+    if (at != 0 && (oldest == 0 || at < oldest)) oldest = at;
   }
   return oldest;
 }

@@ -112,8 +112,9 @@ QpTraffic traffic_of_qps(const Connection& c) noexcept {
     for (Qp* one = first_qp(told.num); one != nullptr; one = one->next.load(kRelaxed)) {
       const std::lock_guard lock(one->mutex);
       if (one->num.load(kRelaxed) != told.num || one->info.conn.id != id) continue;
-      sum.sends += one->sends.load(kRelaxed);
-      sum.completed += one->completed.load(kRelaxed);
+      const bool flush = !context::gid_zero(told.gid) && told.gid == told.remote_gid;
+      (flush ? sum.flushes : sum.sends) += one->sends.load(kRelaxed);
+      (flush ? sum.flushed : sum.completed) += one->completed.load(kRelaxed);
       ++sum.qps;
     }
   }

@@ -66,11 +66,13 @@ class QpTable {
 extern QpChains g_qp_chains;  // of qp_table(), for the data path
 QpTable& qp_table();
 
-// The first QPs of a connection, as many as its entry names, summed up. Takes each one's lock: not
-// for the data path.
+// The first QPs of a connection, as many as its entry names, summed up: work requests posted to send
+// queues, and all that completed. Takes each QP's lock: not for the data path.
 struct QpTraffic {
-  std::uint64_t sends = 0, completed = 0;  // work requests posted and, signalled, completed
-  unsigned qps = 0;                        // that are in it
+  unsigned qps = 0;
+  std::uint64_t sends = 0, completed = 0;
+  // Of those that lead to their own port, with which NCCL flushes.
+  std::uint64_t flushes = 0, flushed = 0;
 };
 QpTraffic traffic_of_qps(const Connection& c) noexcept;
 

@@ -157,13 +157,11 @@ Wait look_closer(state::Connection& c, Wait wait, std::optional<facts::TcpTable>
       return tcp->to(listener) == facts::TcpState::kTrying ? Wait::kTcp : wait;
     return tcp->from(listener) == facts::TcpState::kMade ? Wait::kMetadata : wait;
   }
-  if (wait == Wait::kStuckSend) {
-    const state::QpTraffic traffic = state::traffic_of_qps(c);
-    return traffic.qps != 0 && traffic.sends == traffic.completed ? Wait::kHeldBack : wait;
-  }
+  if (wait != Wait::kStuckSend && wait != Wait::kNothingCame) return wait;
+  const state::QpTraffic traffic = state::traffic_of_qps(c);
   if (wait == Wait::kNothingCame)
-    return state::oldest_request(c).kind == state::RequestKind::kFlush ? Wait::kStuckFlush : wait;
-  return wait;
+    return traffic.flushes != traffic.flushed ? Wait::kStuckFlush : wait;
+  return traffic.qps != 0 && traffic.sends == traffic.completed ? Wait::kHeldBack : wait;
 }
 
 void tell_stall(state::Connection& oldest, const Line& line, const Census& census) {
@@ -185,7 +183,7 @@ void tell_stall(state::Connection& oldest, const Line& line, const Census& censu
     }
   } else {
     e.add("in_flight", seen.requests);
-    e.add("oldest_us", us(age_of(state::oldest_request(oldest).posted)));
+    e.add("oldest_us", us(age_of(state::oldest_post(oldest))));
     e.add("started", oldest.started.load(kRelaxed))
         .add("completed", oldest.completed.load(kRelaxed))
         .add("bytes", oldest.bytes.load(kRelaxed));

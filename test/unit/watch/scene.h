@@ -80,7 +80,7 @@ class Comm {
     return *this;
   }
   // A QP of this many work requests.
-  Comm& qp(std::uint64_t sends, std::uint64_t completed) {
+  Comm& qp(std::uint64_t sends, std::uint64_t completed, bool flush = false) {
     static std::uint32_t number = 100;
     state::QpInfo info;
     info.conn = at->about;
@@ -88,6 +88,8 @@ class Comm {
     told.num = ++number;
     told.timeout = 20;
     told.retry_cnt = 7;
+    told.gid = gid(1);
+    told.remote_gid = gid(flush ? 1 : 9);
     at->qp[at->qps.fetch_add(1)].set(told);
     one = state::qp_table().add(nullptr, nullptr, told.num, info);
     state::add(one->sends, sends);

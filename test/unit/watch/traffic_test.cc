@@ -93,7 +93,7 @@ TEST_CASE("a flush that does not end is this node's own memory") {
   const Said out = said([] {
     Scene scene;
     Comm recv(Kind::kRecv);
-    recv.ready();
+    recv.qp(7, 9).qp(3, 2, /*flush=*/true).ready();
     scene.pass(1);
     recv.post(RequestKind::kFlush);
     scene.pass(12);
