@@ -209,7 +209,8 @@ inline constexpr Explanation kHangData{
     EventId::kConnStall,
     "mlx5_0:1: 1 send towards 10.0.0.2 handed to the HCA, and for 10 s none completed; the HCA "
     "gives "
-    "up about 30 s after its first try (status 12); the port has counted no trouble meanwhile."};
+    "up about 30 s after its first try (status 12); within the last 38 s the port has counted no "
+    "trouble."};
 
 inline constexpr Explanation kPolicy{
     "The policy file has a mistake, or the mode is enforce and what enforces is not in place. In "

@@ -90,9 +90,10 @@ std::string modify(const Stall& seen) {
 }
 
 std::string counted(const Stall& seen) {
-  if (!seen.counters_known) return "";
-  if (seen.counters.empty()) return "; the port has counted no trouble meanwhile";
-  std::string out = "; meanwhile the port has counted";
+  if (seen.counters_sec <= 0) return "";
+  const std::string within = "; within the last " + seconds(seen.counters_sec) + " the port ";
+  if (seen.counters.empty()) return within + "has counted no trouble";
+  std::string out = within + "has counted";
   for (const CounterGrowth& one : seen.counters)
     out += " " + one.name + " +" + std::to_string(one.by) + ",";
   out.pop_back();

@@ -63,8 +63,8 @@ struct Stall {
   double retry_sec = 0;
   bool on_hca = true;          // kStuckSend: the QPs are seen; else only the transport has it
   bool after_failure = false;  // another connection of this process had failed before
-  // Trouble that the port has counted meanwhile; known: they were read.
-  bool counters_known = false;
+  // Trouble that the port has counted within this time; 0: it was not read.
+  double counters_sec = 0;
   std::vector<CounterGrowth> counters = {};
   // kSlow: how long a send takes, and takes elsewhere
   double ms = 0;

@@ -12,7 +12,6 @@
 
 #include "context/immortal.h"
 #include "context/raw_clock.h"
-#include "facts/counters.h"
 #include "facts/events.h"
 #include "facts/node.h"
 #include "facts/sysfs.h"
@@ -45,7 +44,6 @@ void start(nccl_abi::DebugLogger logger) {
   record::set_nccl_logger(reinterpret_cast<record::NcclLogger>(logger));
   record::start(settings());
   guard::start(settings());
-  facts::watch_counters(settings().sysfs);
   context::raw_clock::calibrate();
   watch::start(settings());
 }

@@ -25,7 +25,8 @@ struct Story {
   std::int64_t age_us = -1;  // since the last success; -1: there was none
 };
 
-// What the port has counted since this process began to use it.
+// What the port had counted when it was last read; what it counts now follows as an event of its
+// own (plugin/watch): to ask the HCA is not for NCCL's thread.
 void add_counters(Event& event, const state::QpInfo& qp) {
   const facts::Counts counts = facts::counted(qp.device, qp.port);
   if (counts.empty()) return;
@@ -58,6 +59,7 @@ void tell(const Story& story, const ibv_wc& wc) {
   event.add("history", worked ? "worked, then died" : "never worked").end();
   add_counters(event, qp);
   const state::Failure failure = fail_completion(qp, wc, story.completed, story.age_us);
+  facts::need_counters({qp.device, qp.port, qp.conn.id, failure.number, failure.diagnosis.cause});
   event.diagnose(failure.diagnosis, failure.number).emit();
 }
 

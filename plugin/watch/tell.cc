@@ -4,6 +4,7 @@
 
 #include "context/clock.h"
 #include "context/raw_clock.h"
+#include "facts/counters.h"
 #include "facts/ip.h"
 #include "record/fields.h"
 #include "state/connections.h"
@@ -65,14 +66,14 @@ std::uint64_t age_of(std::uint64_t raw) {
   return raw == 0 ? 0 : context::raw_clock::to_ns(context::raw_clock::now() - raw);
 }
 
-void add_whose(Event& e, const Facts& facts) {
-  add_connection(e, facts.about);
-  if (facts.labels.rank >= 0) e.add("rank", facts.labels.rank);
-  if (facts.labels.channel >= 0) e.add("channel", facts.labels.channel);
-  const state::Ends& ends = facts.ends;
-  const state::Start& start = facts.start;
+void add_whose(Event& e, const Facts& known) {
+  add_connection(e, known.about);
+  if (known.labels.rank >= 0) e.add("rank", known.labels.rank);
+  if (known.labels.channel >= 0) e.add("channel", known.labels.channel);
+  const state::Ends& ends = known.ends;
+  const state::Start& start = known.start;
   if (ends.port != 0)
-    add_device(e, {.index = facts.about.dev,
+    add_device(e, {.index = known.about.dev,
                    .name = ends.device,
                    .port = ends.port,
                    .pci = ends.pci,
@@ -85,15 +86,15 @@ void add_whose(Event& e, const Facts& facts) {
                    .subnet = ends.subnet,
                    .netdev = ends.netdev});
   else
-    add_device(e, {.index = facts.about.dev,
+    add_device(e, {.index = known.about.dev,
                    .name = start.device,
                    .port = start.port,
                    .pci = start.pci,
                    .speed_mbps = start.speed_mbps});
-  add_peer(e, {.proc = facts.about.peer_proc,
-               .rank = facts.labels.peer_rank,
-               .host = facts.labels.peer_host,
-               .gid = facts.peer(),
+  add_peer(e, {.proc = known.about.peer_proc,
+               .rank = known.labels.peer_rank,
+               .host = known.labels.peer_host,
+               .gid = known.peer(),
                .subnet = ends.remote_subnet});
 }
 
@@ -112,13 +113,13 @@ double retry_sec(const state::Connection& c) {
   return std::ldexp(4.096e-6, qp.timeout) * qp.retry_cnt;
 }
 
-Stall evidence(state::Connection& c, const Facts& facts, const Line& line) {
+Stall evidence(state::Connection& c, const Facts& known, const Line& line) {
   Stall seen;
   seen.wait = line.wait;
   seen.sec = sec(line.age_ns);
-  seen.place = facts.place();
-  seen.peer = address_text(facts.peer());
-  seen.listener = listener_text(facts.start);
+  seen.place = known.place();
+  seen.peer = address_text(known.peer());
+  seen.listener = listener_text(known.start);
   seen.connections = line.connections;
   seen.peers = line.peers;
   seen.after_failure = line.after_failure && !diagnosis::being_made(line.wait);
@@ -130,6 +131,13 @@ Stall evidence(state::Connection& c, const Facts& facts, const Line& line) {
       seen.attempt_sec = sec(age_of(since));
   }
   seen.requests = sample(c).in_flight();
+  if (!diagnosis::being_made(line.wait) && known.ends.port != 0)
+    if (const auto growth = facts::grown_since(std::string_view(known.ends.device), known.ends.port,
+                                               context::mono_ns() - line.age_ns)) {
+      seen.counters_sec = growth->sec;
+      for (const auto& [name, by] : growth->counts)
+        if (facts::is_trouble(facts::kind_of_counter(name))) seen.counters.push_back({name, by});
+    }
   if (line.wait == Wait::kStuckSend) {
     seen.on_hca = state::traffic_of_qps(c).qps != 0;
     seen.retry_sec = seen.on_hca ? retry_sec(c) : 0;
@@ -164,14 +172,15 @@ Wait look_closer(state::Connection& c, Wait wait, std::optional<facts::TcpTable>
   return traffic.qps != 0 && traffic.sends == traffic.completed ? Wait::kHeldBack : wait;
 }
 
-void tell_stall(state::Connection& oldest, const Line& line, const Census& census) {
-  const Facts facts(oldest);
-  const Stall seen = evidence(oldest, facts, line);
+bool tell_stall(state::Connection& oldest, const Line& line, const Census& census) {
+  const Facts known(oldest);
+  const Stall seen = evidence(oldest, known, line);
   const auto failure =
-      line.failure != 0 ? state::failure_of(facts.about.id) : std::optional<state::Failure>();
-  Event e(EventId::kConnStall, failure || is_warning(seen) ? Severity::kWarn : Severity::kInfo);
-  if (!e.enabled()) return;
-  add_whose(e, facts);
+      line.failure != 0 ? state::failure_of(known.about.id) : std::optional<state::Failure>();
+  const bool warning = failure || is_warning(seen);
+  Event e(EventId::kConnStall, warning ? Severity::kWarn : Severity::kInfo);
+  if (!e.enabled()) return warning;
+  add_whose(e, known);
   e.add("kind", diagnosis::wait_name(line.wait)).add("age_us", us(line.age_ns));
   e.add("conns", line.connections).add("peers", line.peers);
   if (!seen.listener.empty()) e.add("listener", seen.listener);
@@ -187,11 +196,18 @@ void tell_stall(state::Connection& oldest, const Line& line, const Census& censu
     e.add("started", oldest.started.load(kRelaxed))
         .add("completed", oldest.completed.load(kRelaxed))
         .add("bytes", oldest.bytes.load(kRelaxed));
+    if (seen.counters_sec > 0) {
+      e.array("counters").push_object().add("name", std::string_view(known.ends.device));
+      e.add("port", known.ends.port).object("grown");
+      for (const auto& [name, by] : seen.counters) e.add(name, by);
+      e.end().end().end();
+    }
   }
   add_census(e, census);
   e.diagnose(diagnose(seen, failure ? &failure->diagnosis : nullptr),
              failure ? failure->number : 0);
   e.emit();
+  return warning;
 }
 
 void tell_idle(std::uint64_t age_ns, const Census& census) {

@@ -33,7 +33,8 @@ struct Line {
   std::uint32_t failure = 0;
   bool after_failure = false;  // another connection has failed before
 };
-void tell_stall(state::Connection& oldest, const Line& line, const Census& census);
+// Whether it was a warning.
+bool tell_stall(state::Connection& oldest, const Line& line, const Census& census);
 void tell_idle(std::uint64_t age_ns, const Census& census);
 void tell_resume(const state::Connection* c, Wait wait, std::uint64_t connections,
                  std::uint64_t waited_ns);

@@ -1,5 +1,6 @@
-// The watch's thread, nnd-watch: from the plugin's first init on, until the process ends. Nothing
-// waits for its end.
+// The threads of the watch, from the plugin's first init on until the process ends: nnd-watch,
+// which looks at the connections and never blocks, and nnd-counters, which reads the ports'
+// counters and hangs where a driver does. Nothing waits for their end.
 #pragma once
 
 #include "config/settings.h"

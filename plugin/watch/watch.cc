@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "facts/counters.h"
 #include "state/connections.h"
 #include "state/failure.h"
 #include "watch/tell.h"
@@ -12,6 +13,8 @@
 namespace nnd::watch {
 
 namespace {
+
+constexpr std::uint64_t kCountersEveryNs = 2'000'000'000;
 
 // The ages of the lines, in those of the first: 1, 3, 12, then twice as old each time.
 std::uint64_t times(unsigned told) noexcept {
@@ -44,7 +47,7 @@ void Watch::look(std::uint64_t mono_ns) {
   const std::uint64_t now_ns = advance(mono_ns);
   waiting_ = {};
   moving_ = 0;
-  any_failed_ = false;
+  any_failed_ = needs_counters_ = false;
   last_move_ns_ = 0;
   tcp_.reset();
   for (auto& [key, one] : classes_) {
@@ -56,6 +59,11 @@ void Watch::look(std::uint64_t mono_ns) {
   for (std::size_t place = 0; place < places; ++place)
     if (state::Connection* const c = state::entry_at(place); c != nullptr)
       look_at(*c, memories_[place], now_ns);
+  // So that they are there when it is told.
+  if (needs_counters_ && now_ns - counters_at_ns_ >= kCountersEveryNs) {
+    counters_at_ns_ = now_ns;
+    facts::need_counters();
+  }
   tell_resumed();
   tell_old();
   look_at_process(now_ns);
@@ -78,6 +86,9 @@ void Watch::look_at(state::Connection& c, Memory& memory, std::uint64_t now_ns) 
   if (!memory.wait) return;
   const std::uint64_t age_ns = now_ns - memory.since_ns;
   last_move_ns_ = std::max(last_move_ns_, memory.since_ns);
+  needs_counters_ =
+      needs_counters_ || (!diagnosis::being_made(*memory.wait) && *memory.wait != Wait::kIdle &&
+                          2 * age_ns >= ages_.of(*memory.wait));
   if (*memory.wait == Wait::kIdle)
     ++waiting_[static_cast<std::size_t>(Wait::kIdle)];
   else if (age_ns >= ages_.of(*memory.wait))
@@ -131,10 +142,11 @@ void Watch::tell_old() {
       member.memory->told = key.wait;
       peers.insert(peer_of(*member.connection));
     }
-    tell_stall(
+    const bool warned = tell_stall(
         *one.oldest.connection,
         {key.wait, one.oldest.age_ns, one.members.size(), peers.size(), key.failure, any_failed_},
         census);
+    total.warned = total.warned || warned;
   }
 }
 

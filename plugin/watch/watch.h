@@ -43,6 +43,7 @@ struct Total {
   std::uint64_t connections = 0;
   std::uint64_t longest_ns = 0;
   std::string place, peer;  // of the longest
+  bool warned = false;      // of one
 };
 using Totals = std::array<Total, static_cast<std::size_t>(Wait::kCount)>;
 
@@ -93,6 +94,8 @@ class Watch {
   std::uint64_t idle_since_ns_ = 0;  // the process
   unsigned idle_told_ = 0;
   bool any_failed_ = false;
+  bool needs_counters_ = false;
+  std::uint64_t counters_at_ns_ = 0;    // last asked for
   std::optional<facts::TcpTable> tcp_;  // read at most once a look
   Totals totals_;
 };

@@ -84,6 +84,14 @@ class Stalled {
     throw std::runtime_error("rank " + std::to_string(rank) + " never tells " + event + " " + kind);
   }
 
+  // The rank's last word on the network.
+  json verdict(int rank) const {
+    const auto summaries = test::only(job_.log(rank), "summary");
+    REQUIRE(summaries.size() == 1);
+    INFO(summaries[0].dump());
+    CHECK(summaries[0]["per_port"].at(0)["name"] == "mlx5_0");
+    return summaries[0];
+  }
   void end() {
     job_->all({{"op", "exit"}});
     for (int index = 0; index < 2; ++index) CHECK(rank(index).wait_exit() == 0);
@@ -241,6 +249,16 @@ TEST_CASE("a send that is never acknowledged is the network's, until the link is
   pair.ends_well(1, receive);
   pair.await(0, "conn.resume", "stuck-send");
   pair.end();
+  const json summary = pair.verdict(0);
+  CHECK(summary["network"]["verdict"] == "stalled");
+  CHECK(summary["network"]["msg"].get<std::string>().find(
+            "(stuck-send on mlx5_0:1 towards 10.0.0.2)") != std::string::npos);
+  const auto& stalls = summary["stalls"];
+  CHECK(std::any_of(stalls.begin(), stalls.end(), [](const json& one) {
+    return one["kind"] == "stuck-send" && one["conns"] == 1 && one["device"] == "mlx5_0:1" &&
+           one["peer"] == "10.0.0.2";
+  }));
+  CHECK(pair.verdict(1)["network"]["verdict"] == "healthy");  // it waited for its peer
 }
 
 TEST_CASE("the same jobs without a fault say nothing") {
@@ -252,5 +270,17 @@ TEST_CASE("the same jobs without a fault say nothing") {
     CHECK(event["ev"] != "conn.stall");
     CHECK(event["ev"] != "conn.resume");
     CHECK(event["sev"] == "info");
+  }
+  for (int rank = 0; rank < 2; ++rank) {
+    const json summary = test::only(job.log(rank), "summary").at(0);
+    INFO(summary.dump());
+    CHECK(summary["network"]["verdict"] == "healthy");
+    CHECK(summary["stalls"].empty());
+    const json& port = summary["per_port"].at(0);
+    CHECK(port["send"]["conns"] == 2);
+    CHECK(port["recv"]["conns"] == 2);
+    CHECK(port["send"]["bytes"] == 2 * 16 * 65536);
+    CHECK(port["slowest"]["mean_us"] > 0);
+    CHECK(summary["counters"].at(0)["name"] == "mlx5_0");
   }
 }

@@ -53,17 +53,17 @@ TEST_CASE("what a program may do itself is nothing to warn of") {
 TEST_CASE("a stuck send says when the HCA gives up, and what the port has counted") {
   Stall seen = stall(Wait::kStuckSend);
   seen.retry_sec = 30.1;
-  seen.counters_known = true;
+  seen.counters_sec = 40;
   CHECK(diagnose(seen).sentence ==
         "mlx5_0:1: 1 send towards 10.0.0.9 handed to the HCA, and for 15 s none completed; the HCA "
-        "gives up about 30 s after its first try (status 12); the port has counted no trouble "
-        "meanwhile.");
+        "gives up about 30 s after its first try (status 12); within the last 40 s the port has "
+        "counted no trouble.");
   seen.requests = 3;
   seen.retry_sec = 0;
   seen.counters = {{"local_ack_timeout_err", 7}, {"symbol_error", 2}};
   CHECK(diagnose(seen).sentence ==
         "mlx5_0:1: 3 sends towards 10.0.0.9 handed to the HCA, and for 15 s none completed; "
-        "meanwhile the port has counted local_ack_timeout_err +7, symbol_error +2.");
+        "within the last 40 s the port has counted local_ack_timeout_err +7, symbol_error +2.");
 }
 
 TEST_CASE("where the failure is known it is the cause, with its remedy") {
