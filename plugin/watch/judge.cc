@@ -56,8 +56,8 @@ Change update_traffic(Memory& memory, const Sample& now, std::uint64_t now_ns) n
 // The ends before the beginnings: a request that ends meanwhile is in flight, none is negative.
 Sample sample(const state::Connection& c) noexcept {
   Sample now;
-  now.ended = c.completed.load(kRelaxed) + c.failed.load(kRelaxed);
-  std::atomic_thread_fence(std::memory_order_acquire);
+  now.ended =
+      c.completed.load(std::memory_order_acquire) + c.failed.load(std::memory_order_acquire);
   now.started = c.started.load(kRelaxed);
   now.not_taken = c.not_taken.load(kRelaxed);
   now.id = c.id.load(kRelaxed);
