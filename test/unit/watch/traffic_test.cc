@@ -1,8 +1,13 @@
 // Connections over which nothing moves: one verdict each, one line for all that are alike, and a
 // warning only for what a healthy job never shows.
+#include <atomic>
+#include <thread>
+
 #include "scene.h"
 
 using namespace nnd::watch::test;
+using nnd::watch::Watch;
+namespace state = nnd::state;
 
 TEST_CASE("a receive to which nothing comes is told and is no warning; it resumes") {
   const Said out = said([] {
@@ -193,6 +198,30 @@ TEST_CASE("healthy traffic of every kind is silent") {
   });
   CHECK(out.stalls.empty());
   CHECK(out.resumes.empty());
+}
+
+TEST_CASE("connections come, move and go while the watch looks") {
+  const Said out = said([] {
+    Watch watch(kAges);
+    std::atomic<bool> over{false};
+    std::thread looks([&] {
+      for (std::uint64_t now = kSec; !over; now += 1'000) watch.look(now);
+    });
+    for (int i = 0; i < 300; ++i) {
+      Comm send(Kind::kSend), recv(Kind::kRecv);
+      send.poll().qp(1, 0).ready();
+      recv.poll().ready();
+      for (int request = 0; request < 20; ++request) {
+        send.refuse().post(RequestKind::kSend).done();
+        recv.post(RequestKind::kRecv).done();
+      }
+      state::release_connection(*send.at);
+      state::release_connection(*recv.at);
+    }
+    over = true;
+    looks.join();
+  });
+  CHECK(out.warnings.empty());
 }
 
 TEST_CASE("what waited is summed up, longest first") {
