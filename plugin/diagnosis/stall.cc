@@ -10,7 +10,7 @@ namespace {
 struct About {
   Wait wait;
   std::string_view name;
-  bool suspicious;
+  Suspicion suspicion;
   std::string_view remedy;
 };
 
@@ -29,34 +29,34 @@ constexpr std::string_view kOtherRank =
     "which collective (the peer's log, same link; PyTorch's Flight Recorder) before the network.";
 
 constexpr std::array<About, static_cast<std::size_t>(Wait::kCount)> kAbout{{
-    {Wait::kTcp, "tcp", true,
+    {Wait::kTcp, "tcp", Suspicion::kAtOnce,
      "Packets to that address are dropped or lead elsewhere: look at firewalls, and at the "
      "interface over which NCCL sets up connections (NCCL_SOCKET_IFNAME) on both nodes."},
-    {Wait::kNotAccepted, "not-accepted", false, kLatePeer},
-    {Wait::kNotDialled, "not-dialled", false, kLatePeer},
-    {Wait::kMetadata, "metadata", true, kPeerStopped},
-    {Wait::kQps, "qps", true, kPeerStopped},
-    {Wait::kReady, "ready", true, kPeerStopped},
-    {Wait::kModifyQp, "modify-qp", true, kInDriver},
-    {Wait::kInCall, "in-call", true, kInDriver},
-    {Wait::kNotPolled, "not-polled", false,
+    {Wait::kNotAccepted, "not-accepted", Suspicion::kNone, kLatePeer},
+    {Wait::kNotDialled, "not-dialled", Suspicion::kNone, kLatePeer},
+    {Wait::kMetadata, "metadata", Suspicion::kLater, kPeerStopped},
+    {Wait::kQps, "qps", Suspicion::kLater, kPeerStopped},
+    {Wait::kReady, "ready", Suspicion::kLater, kPeerStopped},
+    {Wait::kModifyQp, "modify-qp", Suspicion::kAtOnce, kInDriver},
+    {Wait::kInCall, "in-call", Suspicion::kAtOnce, kInDriver},
+    {Wait::kNotPolled, "not-polled", Suspicion::kNone,
      "Its thread is busy with another connection, or NCCL has given this one up: look at NCCL's "
      "own "
      "lines and at the other connections of this process."},
-    {Wait::kIdle, "idle", false,
+    {Wait::kIdle, "idle", Suspicion::kNone,
      "It is not the network here: look at what the program does (py-spy, gdb)."},
-    {Wait::kNothingCame, "nothing-came", false, kOtherRank},
-    {Wait::kNoReceive, "no-receive", false, kOtherRank},
-    {Wait::kHeldBack, "held-back", false,
+    {Wait::kNothingCame, "nothing-came", Suspicion::kNone, kOtherRank},
+    {Wait::kNoReceive, "no-receive", Suspicion::kNone, kOtherRank},
+    {Wait::kHeldBack, "held-back", Suspicion::kNone,
      "NCCL sends some requests together and waits for the others of their group: look at what the "
      "program does (py-spy, gdb)."},
-    {Wait::kStuckSend, "stuck-send", true,
+    {Wait::kStuckSend, "stuck-send", Suspicion::kAtOnce,
      "The peer's HCA does not acknowledge: look at the peer's port and node, the switch ports "
      "between the two, and priority flow control. The peer's log (same link) may say more."},
-    {Wait::kStuckFlush, "stuck-flush", true,
+    {Wait::kStuckFlush, "stuck-flush", Suspicion::kAtOnce,
      "The HCA can't read this node's own memory: look at PCIe ACS and the IOMMU, and in the "
      "kernel's log (dmesg)."},
-    {Wait::kSlow, "slow", false,
+    {Wait::kSlow, "slow", Suspicion::kNone,
      "Compare the links and the counters of both ports, and the switch ports between them."},
 }};
 
@@ -170,7 +170,7 @@ std::string_view wait_name(Wait wait) noexcept { return about(wait).name; }
 
 bool being_made(Wait wait) noexcept { return wait < Wait::kIdle; }
 
-bool suspicious(Wait wait) noexcept { return about(wait).suspicious; }
+Suspicion suspicion(Wait wait) noexcept { return about(wait).suspicion; }
 
 Diagnosis diagnose(const Stall& seen, const Diagnosis* failure) {
   std::string sentence = (seen.place.empty() ? "" : seen.place + ": ") + what_is_seen(seen);

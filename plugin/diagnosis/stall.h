@@ -37,9 +37,14 @@ std::string_view wait_name(Wait wait) noexcept;
 
 bool being_made(Wait wait) noexcept;
 
-// What a healthy job never shows: the network's, or the peer's transport, is at fault. Everything
+// What a healthy job never shows: the network, or the peer's transport, is at fault. Everything
 // else may be the program's own doing: a rank that computes, or has not come yet.
-bool suspicious(Wait wait) noexcept;
+enum class Suspicion : std::uint8_t {
+  kNone,
+  kLater,  // only where it lasts: a peer that makes hundreds of connections takes them one by one
+  kAtOnce
+};
+Suspicion suspicion(Wait wait) noexcept;
 
 struct CounterGrowth {
   std::string name;

@@ -35,8 +35,8 @@ Qp* QpTable::add(const ibv_qp* qp, const ibv_context* context, std::uint32_t num
     const std::lock_guard own(made->mutex);
     made->info = std::move(info);
   }
-  for (auto* word :
-       {&made->sends, &made->recvs, &made->completed, &made->failed, &made->last_success})
+  for (auto* word : {&made->sends, &made->recvs, &made->completed, &made->failed,
+                     &made->unsignalled, &made->last_success})
     word->store(0, std::memory_order_relaxed);
   made->told.store(0, std::memory_order_relaxed);
   made->qp.store(qp, std::memory_order_relaxed);
@@ -113,7 +113,8 @@ QpTraffic traffic_of_qps(const Connection& c) noexcept {
       const std::lock_guard lock(one->mutex);
       if (one->num.load(kRelaxed) != told.num || one->info.conn.id != id) continue;
       const bool flush = !context::gid_zero(told.gid) && told.gid == told.remote_gid;
-      (flush ? sum.flushes : sum.sends) += one->sends.load(kRelaxed);
+      (flush ? sum.flushes : sum.sends) +=
+          one->sends.load(kRelaxed) - one->unsignalled.load(kRelaxed);
       (flush ? sum.flushed : sum.completed) += one->completed.load(kRelaxed);
       ++sum.qps;
     }

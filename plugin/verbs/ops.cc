@@ -71,13 +71,25 @@ std::uint64_t length_until(const Wr* wr, const Wr* bad) noexcept {
   return count;
 }
 
+// Of these, the sends that no completion will tell of.
+std::uint64_t unsignalled_until(const ibv_send_wr* wr, const ibv_send_wr* bad) noexcept {
+  std::uint64_t count = 0;
+  for (; wr != nullptr && wr != bad; wr = wr->next)
+    if ((wr->send_flags & IBV_SEND_SIGNALED) == 0) ++count;
+  return count;
+}
+
 template <class Wr>
 [[gnu::noinline]] int post_any(Post<Wr> real, state::Counter state::Qp::*posted, const char* verb,
                                ibv_qp* qp, Wr* wr, Wr** bad) noexcept {
   const int rc = real(qp, wr, bad);
   if (rc != 0) note_failure(verb, rc);
-  if (state::Qp* const one = state::find_qp(qp, qp->qp_num))
-    state::add(one->*posted, length_until<Wr>(wr, rc == 0 ? nullptr : *bad));
+  if (state::Qp* const one = state::find_qp(qp, qp->qp_num)) {
+    const Wr* const end = rc == 0 ? nullptr : *bad;
+    state::add(one->*posted, length_until<Wr>(wr, end));
+    if constexpr (std::is_same_v<Wr, ibv_send_wr>)
+      state::add(one->unsignalled, unsignalled_until(wr, end));
+  }
   return rc;
 }
 

@@ -145,8 +145,11 @@ Stall evidence(state::Connection& c, const Facts& known, const Line& line) {
   return seen;
 }
 
-bool is_warning(const Stall& seen) {
-  return diagnosis::suspicious(seen.wait) && seen.on_hca && !seen.after_failure;
+bool is_warning(const Stall& seen, bool lasts) {
+  const diagnosis::Suspicion suspicion = diagnosis::suspicion(seen.wait);
+  return seen.on_hca && !seen.after_failure &&
+         (suspicion == diagnosis::Suspicion::kAtOnce ||
+          (suspicion == diagnosis::Suspicion::kLater && lasts));
 }
 
 }  // namespace
@@ -177,7 +180,7 @@ bool tell_stall(state::Connection& oldest, const Line& line, const Census& censu
   const Stall seen = evidence(oldest, known, line);
   const auto failure =
       line.failure != 0 ? state::failure_of(known.about.id) : std::optional<state::Failure>();
-  const bool warning = failure || is_warning(seen);
+  const bool warning = failure || is_warning(seen, line.lasts);
   Event e(EventId::kConnStall, warning ? Severity::kWarn : Severity::kInfo);
   if (!e.enabled()) return warning;
   add_whose(e, known);

@@ -32,6 +32,7 @@ struct Line {
   std::uint64_t connections = 1, peers = 1;
   std::uint32_t failure = 0;
   bool after_failure = false;  // another connection has failed before
+  bool lasts = false;          // three times its age, and no other connection came about meanwhile
 };
 // Whether it was a warning.
 bool tell_stall(state::Connection& oldest, const Line& line, const Census& census);

@@ -74,6 +74,7 @@ void Watch::look_at(state::Connection& c, Memory& memory, std::uint64_t now_ns) 
   if (now.kind == state::Kind::kListen) return;
   any_failed_ = any_failed_ || now.stage == state::Stage::kFailed;
   const Change change = update(memory, now, now_ns, ages_.connect_ns);
+  if (change.ready) last_ready_ns_ = now_ns;
   if (change.ready || change.moved || !memory.wait) {
     if (memory.told && (change.ready || change.moved)) {
       Resumed& resumed = resumed_[{*memory.told, now.kind == state::Kind::kSend, place_of(c)}];
@@ -144,7 +145,8 @@ void Watch::tell_old() {
     }
     const bool warned = tell_stall(
         *one.oldest.connection,
-        {key.wait, one.oldest.age_ns, one.members.size(), peers.size(), key.failure, any_failed_},
+        {key.wait, one.oldest.age_ns, one.members.size(), peers.size(), key.failure, any_failed_,
+         one.oldest.age_ns >= times(1) * first_ns && now_ns_ - last_ready_ns_ >= first_ns},
         census);
     total.warned = total.warned || warned;
   }
@@ -187,7 +189,7 @@ void Watch::forget() {
   classes_.clear();
   resumed_.clear();
   totals_ = {};
-  now_ns_ = last_mono_ns_ = idle_since_ns_ = 0;
+  now_ns_ = last_mono_ns_ = idle_since_ns_ = last_ready_ns_ = 0;
   idle_told_ = 0;
 }
 

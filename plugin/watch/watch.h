@@ -92,6 +92,7 @@ class Watch {
   std::uint64_t moving_ = 0;
   std::uint64_t last_move_ns_ = 0;   // of any connection
   std::uint64_t idle_since_ns_ = 0;  // the process
+  std::uint64_t last_ready_ns_ = 0;  // a connection came about
   unsigned idle_told_ = 0;
   bool any_failed_ = false;
   bool needs_counters_ = false;

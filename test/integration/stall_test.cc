@@ -71,14 +71,14 @@ class Stalled {
     CHECK_FALSE(reply.contains("timeout"));
   }
 
-  // The first such event of a rank, as soon as it is in its log; with this cause, where one is
-  // given.
+  // The first such event of a rank, as soon as it is in its log.
   json await(int rank, const std::string& event, const std::string& kind,
-             const std::string& cause = "") {
+             const json& more = json::object()) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(4);
     while (std::chrono::steady_clock::now() < until) {
       for (const json& seen : test::only(job_.log(rank), event))
-        if (seen["kind"] == kind && (cause.empty() || seen["cause"] == cause)) return seen;
+        if (json with = seen; seen["kind"] == kind && (with.update(more), with == seen))
+          return seen;
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     throw std::runtime_error("rank " + std::to_string(rank) + " never tells " + event + " " + kind);
@@ -186,7 +186,8 @@ TEST_CASE("somebody who connects and says nothing") {
   const json listener = pair.listen();
   const Stranger stranger(listener["handle"]);
   pair.accept(listener);
-  check_about(pair.await(1, "conn.stall", "metadata"), "warn", "HANG-CONNECT", "recv");
+  check_about(pair.await(1, "conn.stall", "metadata", {{"sev", "warn"}}), "warn", "HANG-CONNECT",
+              "recv");
 }
 
 TEST_CASE("a move to RTR that is repeated has its own cause, and the peer waits for QPs") {
@@ -196,7 +197,7 @@ TEST_CASE("a move to RTR that is repeated has its own cause, and the peer waits 
   const json listener = pair.listen();
   pair.accept(listener);
   pair.connect(listener);
-  const json moving = pair.await(1, "conn.stall", "modify-qp", "QP-110");
+  const json moving = pair.await(1, "conn.stall", "modify-qp", {{"cause", "QP-110"}});
   check_about(moving, "warn", "QP-110", "recv");
   CHECK(moving["qp"]["to"] == "RTR");
   CHECK(moving["peer"]["gid"] == "::ffff:10.0.0.1");
@@ -204,7 +205,7 @@ TEST_CASE("a move to RTR that is repeated has its own cause, and the peer waits 
   CHECK(std::any_of(failed.begin(), failed.end(), [&](const json& event) {
     return event.contains("failure") && event["failure"] == moving["failure"];
   }));
-  const json waiting = pair.await(0, "conn.stall", "qps");
+  const json waiting = pair.await(0, "conn.stall", "qps", {{"sev", "warn"}});
   check_about(waiting, "warn", "HANG-CONNECT", "send");
   CHECK(waiting["peer"]["gid"] == "::ffff:10.0.0.2");
 }

@@ -41,7 +41,8 @@ TEST_CASE("a rank that is missing from a collective", "[stall]") {
     CHECK(event["sev"] == "info");
     CHECK(event["cause"] == "HANG-DATA");
     CHECK(event["dev"]["name"].get<std::string>().starts_with("mlx5_"));
-    CHECK(event["peer"]["gid"].get<std::string>().starts_with("::ffff:10."));
+    CHECK(event["peer"]["gid"].is_string());
+    CHECK(event["peer"]["gid"] != event["dev"]["gid"]);
   }
   const auto idle = job.events(1, "conn.stall");
   const auto line = std::find_if(idle.begin(), idle.end(),

@@ -44,10 +44,12 @@ TEST_CASE("every wait has a name, a sentence with place and age, and a remedy of
 TEST_CASE("what a program may do itself is nothing to warn of") {
   for (const Wait wait : {Wait::kNotAccepted, Wait::kNotDialled, Wait::kNotPolled, Wait::kIdle,
                           Wait::kNothingCame, Wait::kNoReceive, Wait::kHeldBack})
-    CHECK_FALSE(suspicious(wait));
-  for (const Wait wait : {Wait::kTcp, Wait::kMetadata, Wait::kQps, Wait::kReady, Wait::kModifyQp,
-                          Wait::kInCall, Wait::kStuckSend, Wait::kStuckFlush})
-    CHECK(suspicious(wait));
+    CHECK(suspicion(wait) == Suspicion::kNone);
+  for (const Wait wait : {Wait::kMetadata, Wait::kQps, Wait::kReady})
+    CHECK(suspicion(wait) == Suspicion::kLater);
+  for (const Wait wait :
+       {Wait::kTcp, Wait::kModifyQp, Wait::kInCall, Wait::kStuckSend, Wait::kStuckFlush})
+    CHECK(suspicion(wait) == Suspicion::kAtOnce);
 }
 
 TEST_CASE("a stuck send says when the HCA gives up, and what the port has counted") {
