@@ -91,6 +91,8 @@ void clear(Connection& c) noexcept {
   c.in_call.store(false, kRelaxed);
   for (Counter& bucket : c.latency) bucket.store(0, kRelaxed);
   c.qps.store(0, kRelaxed);
+  c.moving_to.store(0, kRelaxed);
+  c.moving_attempt.store(0, kRelaxed);
   c.start.set({});
   c.labels.set({});
   c.ends.set({});

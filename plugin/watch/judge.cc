@@ -65,7 +65,7 @@ Sample sample(const state::Connection& c) noexcept {
   now.stage = c.stage.load(kRelaxed);
   now.polls = c.polls.load(kRelaxed);
   now.in_call = c.in_call.load(kRelaxed);
-  now.moving = c.moving_since.load(kRelaxed) != 0;
+  now.moving = c.moving_since.load(kRelaxed) != 0 || c.moving_attempt.load(kRelaxed) > 1;
   return now;
 }
 

@@ -18,7 +18,7 @@ struct Sample {
   state::Kind kind = state::Kind::kNone;
   state::Stage stage = state::Stage::kFree;
   bool in_call = false;
-  bool moving = false;  // inside ibv_modify_qp
+  bool moving = false;  // inside ibv_modify_qp, or between its attempts
   std::uint64_t polls = 0;
   std::uint64_t started = 0, ended = 0;  // requests; ended: completed or failed
   std::uint64_t not_taken = 0;

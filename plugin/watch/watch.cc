@@ -1,6 +1,7 @@
 #include "watch/watch.h"
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -123,18 +124,20 @@ void Watch::tell_old() {
   const Census census{waiting_, moving_};
   for (auto at = classes_.begin(); at != classes_.end();) {
     auto& [key, one] = *at;
+    const std::uint64_t first_ns = ages_.of(key.wait);
     if (one.members.empty()) {
-      at = classes_.erase(at);
+      // Whoever waits anew is as old as this when it is told.
+      at = now_ns_ - one.seen_ns >= first_ns ? classes_.erase(at) : std::next(at);
       continue;
     }
     ++at;
+    one.seen_ns = now_ns_;
     Total& total = totals_[static_cast<std::size_t>(key.wait)];
     if (one.oldest.age_ns > total.longest_ns) {
       total.longest_ns = one.oldest.age_ns;
       total.place = key.place;
       total.peer = peer_of(*one.oldest.connection);
     }
-    const std::uint64_t first_ns = ages_.of(key.wait);
     if (one.oldest.age_ns < times(one.told) * first_ns) continue;
     one.told = told_at(one.told, first_ns, one.oldest.age_ns);
     std::set<std::string> peers;

@@ -64,7 +64,8 @@ class Watch {
     std::uint64_t age_ns = 0;
   };
   struct Class {
-    unsigned told = 0;  // lines
+    unsigned told = 0;          // lines
+    std::uint64_t seen_ns = 0;  // when it last had a member
     Member oldest;
     std::vector<Member> members;
   };

@@ -251,6 +251,24 @@ TEST_CASE("inside ibv_modify_qp: the attempt, and the cause that the first failu
   CHECK(again.warnings[0]["fix"] == "Look at the rails.");
 }
 
+TEST_CASE("repeated attempts are one story, whether or not one is under way when it is looked at") {
+  const Said out = said([] {
+    Scene scene;
+    Comm connect(Kind::kSend);
+    connect.poll().at->stage = Stage::kInit;
+    connect.at->in_call = true;
+    connect.at->moving_to = 2;
+    unsigned second = 0;
+    scene.pass(70, [&] {
+      ++second;
+      connect.at->moving_attempt = second / 2 + 1;
+      connect.at->moving_since = second % 2 == 0 ? nnd::context::raw_clock::now() : 0;
+    });
+  });
+  CHECK(ages(out.stalls) == std::vector{5, 15, 60});
+  for (const json& stall : out.stalls) CHECK(stall["kind"] == "modify-qp");
+}
+
 TEST_CASE("a call that does not return, and an attempt that NCCL asks for no more") {
   const Said inside = said([] {
     Scene scene;
