@@ -213,6 +213,20 @@ bool tell_stall(state::Connection& oldest, const Line& line, const Census& censu
   return warning;
 }
 
+void tell_slow(state::Connection& c, const Pace::Slow& slow, std::uint64_t age_ns,
+               const Census& census) {
+  const Facts known(c);
+  Stall seen = evidence(c, known, {.wait = Wait::kSlow, .age_ns = age_ns});
+  seen.ms = static_cast<double>(slow.mean_ns) / 1e6;
+  seen.usual_ms = static_cast<double>(slow.usual_ns) / 1e6;
+  Event e(EventId::kConnStall);
+  add_whose(e, known);
+  e.add("kind", diagnosis::wait_name(Wait::kSlow)).add("age_us", us(age_ns));
+  e.add("mean_us", us(slow.mean_ns)).add("usual_us", us(slow.usual_ns));
+  add_census(e, census);
+  e.diagnose(diagnose(seen)).emit();
+}
+
 void tell_idle(std::uint64_t age_ns, const Census& census) {
   Event e(EventId::kConnStall);
   e.add("kind", diagnosis::wait_name(Wait::kIdle)).add("age_us", us(age_ns));

@@ -8,6 +8,7 @@
 
 #include "facts/tcp.h"
 #include "watch/judge.h"
+#include "watch/pace.h"
 
 namespace nnd::watch {
 
@@ -36,6 +37,9 @@ struct Line {
 };
 // Whether it was a warning.
 bool tell_stall(state::Connection& oldest, const Line& line, const Census& census);
+// age_ns: for how long at least.
+void tell_slow(state::Connection& c, const Pace::Slow& slow, std::uint64_t age_ns,
+               const Census& census);
 void tell_idle(std::uint64_t age_ns, const Census& census);
 void tell_resume(const state::Connection* c, Wait wait, std::uint64_t connections,
                  std::uint64_t waited_ns);

@@ -68,6 +68,7 @@ void Watch::look(std::uint64_t mono_ns) {
   tell_resumed();
   tell_old();
   look_at_process(now_ns);
+  look_at_pace(now_ns);
 }
 
 void Watch::look_at(state::Connection& c, Memory& memory, std::uint64_t now_ns) {
@@ -181,6 +182,23 @@ void Watch::look_at_process(std::uint64_t now_ns) {
   tell_idle(age_ns, {waiting_, moving_});
 }
 
+void Watch::look_at_pace(std::uint64_t now_ns) {
+  if (now_ns - paced_ns_ < ages_.stall_ns) return;
+  paced_ns_ = now_ns;
+  for (const Pace::Slow& one : pace_.judge()) {
+    if (!one.begins) {
+      tell_resume(one.connection, Wait::kSlow, 1, 2 * ages_.stall_ns);
+      continue;
+    }
+    Total& total = totals_[static_cast<std::size_t>(Wait::kSlow)];
+    ++total.connections;
+    total.longest_ns = std::max(total.longest_ns, 2 * ages_.stall_ns);
+    total.place = place_of(*one.connection);
+    total.peer = peer_of(*one.connection);
+    tell_slow(*one.connection, one, 2 * ages_.stall_ns, {waiting_, moving_});
+  }
+}
+
 Totals Watch::totals() {
   const std::lock_guard guard(mutex_);
   return totals_;
@@ -191,8 +209,9 @@ void Watch::forget() {
   memories_.clear();
   classes_.clear();
   resumed_.clear();
+  pace_.forget();
   totals_ = {};
-  now_ns_ = last_mono_ns_ = idle_since_ns_ = last_ready_ns_ = 0;
+  now_ns_ = last_mono_ns_ = idle_since_ns_ = last_ready_ns_ = paced_ns_ = 0;
   idle_told_ = 0;
 }
 

@@ -12,6 +12,7 @@
 #include "context/fork_mutex.h"
 #include "facts/tcp.h"
 #include "watch/judge.h"
+#include "watch/pace.h"
 
 namespace nnd::watch {
 
@@ -79,6 +80,7 @@ class Watch {
   Wait closer(state::Connection& c, Memory& memory, std::uint64_t age_ns);
   void take(state::Connection& c, Memory& memory, std::uint64_t age_ns);
   void look_at_process(std::uint64_t now_ns);
+  void look_at_pace(std::uint64_t now_ns);
   void tell_old();
   void tell_resumed();
 
@@ -99,6 +101,8 @@ class Watch {
   bool needs_counters_ = false;
   std::uint64_t counters_at_ns_ = 0;    // last asked for
   std::optional<facts::TcpTable> tcp_;  // read at most once a look
+  Pace pace_;
+  std::uint64_t paced_ns_ = 0;  // when the last window ended
   Totals totals_;
 };
 
