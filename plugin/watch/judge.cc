@@ -81,6 +81,11 @@ Change update(Memory& memory, const Sample& now, std::uint64_t now_ns,
     memory.since_ns = now_ns;
     memory.closer_at_ns = 0;
     memory.wait.reset();
+  } else if (is_attempt(now.stage) && now.stage != memory.last.stage) {
+    change.moved = true;  // the peer, or the kernel, did its part
+    change.waited_ns = now_ns - memory.since_ns;
+    memory.since_ns = now_ns;
+    memory.closer_at_ns = 0;
   }
   if (now.polls != memory.last.polls) memory.polled_ns = now_ns;
   if (is_attempt(now.stage)) {

@@ -30,7 +30,7 @@ Sample sample(const state::Connection& c) noexcept;
 // What is remembered of a connection from look to look. Times are the watch's own.
 struct Memory {
   Sample last;
-  std::uint64_t since_ns = 0;   // nothing has moved since; of one being made: it was first seen
+  std::uint64_t since_ns = 0;   // nothing has moved since
   std::uint64_t polled_ns = 0;  // NCCL was last seen to ask for it
   std::optional<Wait> wait;     // none: it moves
   std::optional<Wait> told;     // what a line said of it; none: no line did
@@ -42,7 +42,7 @@ struct Memory {
 // How a look changed it.
 struct Change {
   bool ready = false;  // NCCL has it now
-  bool moved = false;  // something completed that was waited for
+  bool moved = false;  // what was waited for came: something completed, or it is a stage further
   std::uint64_t waited_ns = 0;
 };
 

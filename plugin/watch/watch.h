@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "context/fork_mutex.h"
@@ -36,7 +37,10 @@ struct ClassKey {
   std::string place;          // "mlx5_0:1"
   std::uint32_t failure = 0;  // that they are in; 0: none
 
-  auto operator<=>(const ClassKey&) const = default;
+  bool operator<(const ClassKey& other) const {
+    return std::tie(wait, sends, place, failure) <
+           std::tie(other.wait, other.sends, other.place, other.failure);
+  }
 };
 
 // All waits of a kind so far.

@@ -104,6 +104,26 @@ TEST_CASE("a connection that comes about late is told as resumed, with its secon
   CHECK(out.resumes[0]["conn"] == 1);
 }
 
+TEST_CASE("each stage waits for itself: a late peer does not make a short move a long one") {
+  const Said out = said([] {
+    Scene scene;
+    Comm accept(Kind::kRecv);
+    scene.pass(100, [&] { accept.poll(); });
+    accept.at->in_call = true;
+    accept.at->stage = Stage::kInit;
+    accept.at->moving_since = nnd::context::raw_clock::now();
+    scene.pass(4);  // a neighbour that is slow to answer
+    accept.at->in_call = false;
+    accept.at->moving_since = 0;
+    accept.ready();
+    scene.pass(5);
+  });
+  CHECK(ages(out.stalls) == std::vector{5, 15, 60});
+  CHECK(out.warnings.empty());
+  REQUIRE(out.resumes.size() == 1);
+  CHECK(out.resumes[0]["kind"] == "not-dialled");
+}
+
 TEST_CASE("one that comes about in time is not told, nor is a listen comm that nobody dials") {
   const Said out = said([] {
     Scene scene;
