@@ -59,8 +59,8 @@ void tell(const Story& story, const ibv_wc& wc) {
   event.add("history", worked ? "worked, then died" : "never worked").end();
   add_counters(event, qp);
   const state::Failure failure = fail_completion(qp, wc, story.completed, story.age_us);
-  facts::need_counters({qp.device, qp.port, qp.conn.id, failure.number, failure.diagnosis.cause});
   event.diagnose(failure.diagnosis, failure.number).emit();
+  facts::need_counters({qp.device, qp.port, qp.conn.id, failure.number, failure.diagnosis.cause});
 }
 
 // Whether this failure is news. A flush is none after any error; an error is, even after a flush.

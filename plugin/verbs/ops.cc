@@ -63,20 +63,21 @@ int poll_cq(ibv_cq* cq, int entries, ibv_wc* wc) {
   return n > 0 ? count_completions(cq->context, wc, n) : n;
 }
 
-// How many there are from this one up to the one that was refused.
-template <class Wr>
-std::uint64_t length_until(const Wr* wr, const Wr* bad) noexcept {
-  std::uint64_t count = 0;
-  for (; wr != nullptr && wr != bad; wr = wr->next) ++count;
-  return count;
-}
+bool signalled(const ibv_send_wr& wr) noexcept { return (wr.send_flags & IBV_SEND_SIGNALED) != 0; }
+bool signalled(const ibv_recv_wr&) noexcept { return true; }
 
-// Of these, the sends that no completion will tell of.
-std::uint64_t unsignalled_until(const ibv_send_wr* wr, const ibv_send_wr* bad) noexcept {
+// Those from this one up to the one that was refused.
+template <class Wr>
+void count_list(state::Qp& qp, state::Counter state::Qp::*posted, const Wr* wr,
+                const Wr* bad) noexcept {
   std::uint64_t count = 0;
-  for (; wr != nullptr && wr != bad; wr = wr->next)
-    if ((wr->send_flags & IBV_SEND_SIGNALED) == 0) ++count;
-  return count;
+  std::uint64_t unsignalled = 0;
+  for (; wr != nullptr && wr != bad; wr = wr->next) {
+    ++count;
+    if (!signalled(*wr)) ++unsignalled;
+  }
+  state::add(qp.*posted, count);
+  if (unsignalled != 0) state::add(qp.unsignalled, unsignalled);
 }
 
 template <class Wr>
@@ -84,12 +85,8 @@ template <class Wr>
                                ibv_qp* qp, Wr* wr, Wr** bad) noexcept {
   const int rc = real(qp, wr, bad);
   if (rc != 0) note_failure(verb, rc);
-  if (state::Qp* const one = state::find_qp(qp, qp->qp_num)) {
-    const Wr* const end = rc == 0 ? nullptr : *bad;
-    state::add(one->*posted, length_until<Wr>(wr, end));
-    if constexpr (std::is_same_v<Wr, ibv_send_wr>)
-      state::add(one->unsignalled, unsignalled_until(wr, end));
-  }
+  if (state::Qp* const one = state::find_qp(qp, qp->qp_num))
+    count_list<Wr>(*one, posted, wr, rc == 0 ? nullptr : *bad);
   return rc;
 }
 

@@ -109,6 +109,25 @@ TEST_CASE("Work requests and completions are counted per QP") {
   CHECK(event["qp"]["last_success_age_us"].is_number());
 }
 
+TEST_CASE("Of a list that is posted, the sends that complete unseen are counted") {
+  Traffic t(38);
+  ibv_send_wr last{};
+  last.send_flags = IBV_SEND_SIGNALED;
+  ibv_send_wr middle{};
+  middle.next = &last;
+  ibv_send_wr first{};
+  first.next = &middle;
+  ibv_send_wr* bad = nullptr;
+  CHECK(t.context->ops.post_send(t.made, &first, &bad) == 0);
+  const nnd::state::Qp* const qp = nnd::state::find_qp(t.made, t.made->qp_num);
+  REQUIRE(qp != nullptr);
+  CHECK(qp->sends == 3);
+  CHECK(qp->unsignalled == 2);
+  CHECK(t.context->ops.post_send(t.made, &last, &bad) == 0);  // alone
+  CHECK(qp->sends == 4);
+  CHECK(qp->unsignalled == 2);
+}
+
 TEST_CASE("The first failed completion of a QP is told, the rest are counted") {
   Traffic t(32);
   CHECK(t.complete(IBV_WC_RETRY_EXC_ERR, 129) == 1);
