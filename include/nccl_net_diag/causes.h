@@ -94,7 +94,9 @@ enum class Named : std::uint8_t { kNow, kLater, kElsewhere };
   X(kAsyncFatal, "ASYNC-FATAL", kError, kNow, "The HCA reports a fatal error") \
   X(kAsyncPort, "ASYNC-PORT", kWarn, kNow, "A port went down") \
   X(kLinkFlap, "LINK-FLAP", kWarn, kNow, "The time for retransmissions doesn't fit") \
-  X(kLongDistance, "LONG-DISTANCE", kWarn, kLater, "Retransmissions without a failure: congestion") \
+  X(kLinkErrors, "LINK-ERRORS", kWarn, kNow, "A link spoils packets") \
+  X(kDevSilent, "DEV-SILENT", kWarn, kNow, "An HCA's driver does not answer") \
+  X(kLongDistance, "LONG-DISTANCE", kWarn, kNow, "Retransmissions without a failure: congestion") \
   /* a call of NCCL's transport, where no verb tells more: ncclResult_t */ \
   X(kRc1, "RC-1", kError, kNow, "The transport returned ncclUnhandledCudaError") \
   X(kRc2, "RC-2", kError, kNow, "The transport returned ncclSystemError") \
@@ -133,7 +135,7 @@ enum class Named : std::uint8_t { kNow, kLater, kElsewhere };
   X(kEnvOverride, "ENV-OVERRIDE", kWarn, kNow, "The environment overrides NCCL's configuration file") \
   /* waiting */ \
   X(kHangConnect, "HANG-CONNECT", kError, kNow, "The peer never connected") \
-  X(kHangData, "HANG-DATA", kError, kLater, "Requests are outstanding for ever") \
+  X(kHangData, "HANG-DATA", kError, kNow, "Requests are outstanding for ever") \
   /* this library's own */ \
   X(kPolicy, "POLICY", kError, kNow, "The policy is wrong, or can't be enforced") \
   X(kLogLimit, "LOG-LIMIT", kWarn, kNow, "The event log reached its size limit") \

@@ -189,8 +189,29 @@ inline constexpr Explanation kLinkFlap{
 inline constexpr Explanation kLongDistance{
     "Packets are lost or late and sent again, and everything still completes: congestion, a bad "
     "cable, a long way. The job is slow.",
-    "Counters of the ports in the summary event: local_ack_timeout_err, packet_seq_err, "
-    "out_of_sequence. They count for all processes of the port.",
-    "Look at flow control and congestion control of the switches on the way, and at the cables."};
+    "A port's counters within half a minute: packets sent again or dropped are a hundredth of "
+    "those moved, or ten acknowledgements were late. They count for all processes of the port.",
+    "Look at flow control and congestion control of the switches on the way, and at the cables.",
+    EventId::kPortEvent,
+    "mlx5_0:1 has counted packet_seq_err +5210 within 30 s, in which it moved 182034 packets; a "
+    "port "
+    "counts for all who use it."};
+
+inline constexpr Explanation kLinkErrors{
+    "The cable, its transceivers or a switch port damage packets. What is damaged is sent again, "
+    "until a QP runs out of retries.",
+    "The port's counters of symbol errors, link errors and checksums grew by ten within half a "
+    "minute.",
+    "Clean or replace the cable and its transceivers, and look at the switch port's counters.",
+    EventId::kPortEvent,
+    "mlx5_0:1 has counted symbol_error +214 within 30 s; a port counts for all who use it."};
+
+inline constexpr Explanation kDevSilent{
+    "A file of the HCA's in sysfs is being read and the read doesn't return: mostly its firmware "
+    "does not answer the driver any more.",
+    "Reading the port's counters has taken ten seconds.",
+    "Look in the kernel's log (dmesg) for the driver's words on commands and health, and reset or "
+    "drain the node.",
+    EventId::kPortEvent, "Reading the counters of mlx5_0:1 has not ended for 12 s."};
 
 }  // namespace nnd::diagnosis::catalogue

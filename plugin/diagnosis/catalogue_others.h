@@ -190,15 +190,27 @@ inline constexpr Explanation kHangConnect{
     "A connect or accept does not end: the peer died, is on a wrong address, is stuck itself, or "
     "never "
     "was to come.",
-    "NCCL gave the attempt up, or it is over the policy's connect.deadline_sec.",
+    "It is older than NCCL_NET_DIAG_CONNECT_SEC (conn.stall, whose kind says where it is), NCCL "
+    "gave "
+    "it up, or it is over the policy's connect.deadline_sec.",
     "Look for the peer in the logs of the other processes (same link): it never came, or failed "
     "first.",
     EventId::kConnFail, "NCCL gave up on this connection after 15021 ms in accept."};
 inline constexpr Explanation kHangData{
     "Requests are posted and never complete: the peer is not in the collective (most often the "
     "program's own fault), or the network lost them silently.",
-    "conn.close has what was in flight and the age of the oldest.",
-    "Look at which ranks are in which collective before the network."};
+    "Nothing completed for NCCL_NET_DIAG_STALL_SEC (conn.stall): kind stuck-send or stuck-flush "
+    "where "
+    "the HCA has the work and doesn't end it, a warning; nothing-came, no-receive, held-back and "
+    "idle "
+    "where the program may be the reason, no warning.",
+    "Look at which ranks are in which collective before the network; of stuck-send, at the peer's "
+    "port and node and the switch ports between the two.",
+    EventId::kConnStall,
+    "mlx5_0:1: 1 send towards 10.0.0.2 handed to the HCA, and for 10 s none completed; the HCA "
+    "gives "
+    "up about 30 s after its first try (status 12); within the last 38 s the port has counted no "
+    "trouble."};
 
 inline constexpr Explanation kPolicy{
     "The policy file has a mistake, or the mode is enforce and what enforces is not in place. In "

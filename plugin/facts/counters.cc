@@ -3,30 +3,61 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <deque>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "context/clock.h"
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
 #include "facts/sysfs.h"
 #include "record/pack.h"
-#include "record/recorder.h"
 
 namespace nnd::facts {
 
 namespace {
 
-constexpr std::uint64_t kFreshNs = 100'000'000;
+constexpr std::size_t kKept = 8;    // samples
+constexpr std::size_t kNeeds = 64;  // failures come in bursts
 
 using Values = std::map<std::string, long, std::less<>>;
 
+struct Sample {
+  std::uint64_t at_ns = 0;
+  Values values;
+};
+
+struct Counted {
+  Values first;
+  std::deque<Sample> recent;
+};
+
+struct Table {
+  context::ForkMutex mutex;
+  pid_t pid = 0;  // a forked child counts anew
+  std::string sysfs;
+  std::map<PortName, Counted> ports;
+  std::optional<Reading> reading;
+  std::vector<Need> needs;
+  void (*wake)() noexcept = nullptr;
+};
+
+Table& table() {
+  static context::Immortal<Table> instance;  // the summary is written late
+  return *instance;
+}
+
 // Drivers have their own names: whatever is there is read. "lifespan" is how long the kernel keeps
 // the values.
-Values read_values(const FileTree& sysfs, const std::string& device, unsigned port) {
+Values read_values(const FileTree& sysfs, const PortName& port) {
   Values out;
   for (const char* group : {"counters", "hw_counters"}) {
-    const std::string dir = fmt::format("class/infiniband/{}/ports/{}/{}/", device, port, group);
+    const std::string dir =
+        fmt::format("class/infiniband/{}/ports/{}/{}/", port.first, port.second, group);
     for (const std::string& name : sysfs.list(dir))
       if (const auto value = sysfs.read_number(dir + name); value && name != "lifespan")
         out.emplace(name, *value);
@@ -45,78 +76,167 @@ Counts grown(const Values& before, const Values& now) {
   return out;
 }
 
-struct Counted {
-  Values first;
-  Counts last;
-  std::uint64_t last_ns = 0;
-};
-
-struct Watch {
-  context::ForkMutex mutex;
-  pid_t pid = 0;  // a forked child counts anew
-  std::string sysfs;
-  std::map<std::pair<std::string, unsigned>, Counted> ports;
-};
-
-Watch& watch() {
-  static context::Immortal<Watch> instance;  // the summary is written late
-  return *instance;
+// Under the lock.
+const Counted* find(const Table& all, std::string_view device, unsigned port) {
+  const auto found = all.ports.find({std::string(device), port});
+  return found == all.ports.end() || all.pid != ::getpid() || found->second.recent.empty()
+             ? nullptr
+             : &found->second;
 }
 
-const Counts& refresh(const Watch& now, const std::pair<std::string, unsigned>& port,
-                      Counted& counted, std::uint64_t fresh_ns) {
-  const std::uint64_t time = context::mono_ns();
-  if (counted.last_ns == 0 || time - counted.last_ns >= fresh_ns) {
-    counted.last = grown(counted.first, read_values(FileTree(now.sysfs), port.first, port.second));
-    counted.last_ns = time;
-  }
-  return counted.last;
-}
-
-void add_to_summary(record::Pack& fields) {
-  Watch& now = watch();
-  const std::lock_guard lock(now.mutex);
-  if (now.pid != ::getpid() || now.ports.empty()) return;
-  fields.open("counters", true);
-  for (auto& [port, counted] : now.ports) {
-    fields.push_object();
-    fields.add("name", port.first);
-    fields.add_unsigned("port", port.second);
-    fields.open("grown", false);
-    for (const auto& [name, by] : refresh(now, port, counted, 0)) fields.add_unsigned(name, by);
-    fields.end();
-    fields.end();
-  }
-  fields.end();
+void keep(const PortName& port, Values values) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  all.reading.reset();
+  const auto found = all.ports.find(port);
+  if (found == all.ports.end()) return;
+  Counted& counted = found->second;
+  if (counted.recent.empty()) counted.first = values;
+  if (counted.recent.size() == kKept) counted.recent.pop_front();
+  counted.recent.push_back({context::mono_ns(), std::move(values)});
 }
 
 }  // namespace
 
-void watch_counters(const std::string& sysfs) {
-  Watch& now = watch();
-  {
-    const std::lock_guard lock(now.mutex);
-    now.sysfs = sysfs;
-  }
-  record::set_summary_part(add_to_summary);
+// Names of mlx5, bnxt_re, irdma, ionic, efa, rxe, siw, and those of InfiniBand's port counters, in
+// lower case. The first that fits.
+Counter kind_of_counter(std::string_view name) noexcept {
+  struct Part {
+    std::string_view part;
+    Counter kind;
+  };
+  static constexpr std::array kParts = {
+      Part{"xmit_packets", Counter::kPackets}, Part{"rcv_packets", Counter::kPackets},
+      Part{"rcvd_pkts", Counter::kPackets},    Part{"rx_pkts", Counter::kPackets},
+      Part{"sent_pkts", Counter::kPackets},    Part{"tx_pkts", Counter::kPackets},
+      Part{"ack_timeout", Counter::kTimeout},  Part{"to_retrans", Counter::kTimeout},
+      Part{"retrans_to", Counter::kTimeout},   Part{"retrans_timeout", Counter::kTimeout},
+      Part{"retry_exc", Counter::kTimeout},    Part{"retry_excd", Counter::kTimeout},
+      Part{"unresponsive", Counter::kTimeout}, Part{"cnp", Counter::kCongestion},
+      Part{"ecn", Counter::kCongestion},       Part{"pause", Counter::kCongestion},
+      Part{"xmit_wait", Counter::kCongestion}, Part{"retrans", Counter::kLoss},
+      Part{"seq_err", Counter::kLoss},         Part{"out_of_seq", Counter::kReordered},
+      Part{"outofseq", Counter::kReordered},   Part{"oos_drop", Counter::kLoss},
+      Part{"missing_resp", Counter::kLoss},    Part{"discard", Counter::kLoss},
+      Part{"rx_drops", Counter::kLoss},        Part{"symbol_error", Counter::kLink},
+      Part{"link_error", Counter::kLink},      Part{"link_downed", Counter::kLink},
+      Part{"link_integrity", Counter::kLink},  Part{"icrc", Counter::kLink},
+      Part{"physical_err", Counter::kLink}};
+  std::array<char, 64> lower{};
+  const std::size_t size = std::min(name.size(), lower.size());
+  std::transform(name.begin(), name.begin() + static_cast<std::ptrdiff_t>(size), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string_view text(lower.data(), size);
+  for (const Part& one : kParts)
+    if (text.find(one.part) != std::string_view::npos) return one.kind;
+  return Counter::kOther;
+}
+
+void watch_counters(const std::string& sysfs, void (*wake)() noexcept) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  all.sysfs = sysfs;
+  all.wake = wake;
 }
 
 void count_port(std::string_view device, unsigned port) {
-  Watch& now = watch();
-  const std::lock_guard lock(now.mutex);
-  if (now.sysfs.empty()) return;
-  if (now.pid != ::getpid()) now.ports.clear();
-  now.pid = ::getpid();
-  const auto [place, fresh] = now.ports.try_emplace({std::string(device), port});
-  if (fresh) place->second.first = read_values(FileTree(now.sysfs), place->first.first, port);
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  if (all.sysfs.empty()) return;
+  if (all.pid != ::getpid()) {
+    all.ports.clear();
+    all.needs.clear();
+    all.reading.reset();
+  }
+  all.pid = ::getpid();
+  if (all.ports.try_emplace({std::string(device), port}).second && all.wake != nullptr) all.wake();
+}
+
+void need_counters(Need need) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  if (all.pid != ::getpid() || all.needs.size() >= kNeeds) return;
+  all.needs.push_back(std::move(need));
+  if (all.wake != nullptr) all.wake();
+}
+
+void need_counters() {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  if (all.wake != nullptr) all.wake();
+}
+
+std::vector<Need> take_needs() {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  return all.pid == ::getpid() ? std::exchange(all.needs, {}) : std::vector<Need>{};
+}
+
+std::vector<PortName> counted_ports() {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  std::vector<PortName> out;
+  if (all.pid != ::getpid()) return out;
+  for (const auto& [port, counted] : all.ports) out.push_back(port);
+  return out;
+}
+
+void sample_counters() {
+  Table& all = table();
+  for (const PortName& port : counted_ports()) {
+    std::string sysfs;
+    {
+      const std::lock_guard lock(all.mutex);
+      sysfs = all.sysfs;
+      all.reading = Reading{port, context::mono_ns()};
+    }
+    keep(port, read_values(FileTree(sysfs), port));
+  }
 }
 
 Counts counted(std::string_view device, unsigned port) {
-  Watch& now = watch();
-  const std::lock_guard lock(now.mutex);
-  const auto found = now.ports.find({std::string(device), port});
-  if (found == now.ports.end() || now.pid != ::getpid()) return {};
-  return refresh(now, found->first, found->second, kFreshNs);
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  const Counted* const found = find(all, device, port);
+  return found == nullptr ? Counts{} : grown(found->first, found->recent.back().values);
+}
+
+std::optional<Growth> grown_since(std::string_view device, unsigned port, std::uint64_t since_ns) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  const Counted* const found = find(all, device, port);
+  if (found == nullptr || found->recent.size() < 2) return std::nullopt;
+  const Sample* before = &found->recent.front();
+  for (const Sample& sample : found->recent)
+    if (sample.at_ns < since_ns && &sample != &found->recent.back()) before = &sample;
+  const Sample& last = found->recent.back();
+  return Growth{static_cast<double>(last.at_ns - before->at_ns) / 1e9,
+                grown(before->values, last.values)};
+}
+
+std::optional<Reading> counters_being_read() {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  return all.pid == ::getpid() ? all.reading : std::nullopt;
+}
+
+void add_counters(record::Pack& fields) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  if (all.pid != ::getpid() || all.ports.empty()) return;
+  fields.open("counters", true);
+  for (const auto& [port, counted] : all.ports) {
+    fields.push_object();
+    fields.add("name", port.first);
+    fields.add_unsigned("port", port.second);
+    fields.open("grown", false);
+    if (!counted.recent.empty())
+      for (const auto& [name, by] : grown(counted.first, counted.recent.back().values))
+        fields.add_unsigned(name, by);
+    fields.end();
+    fields.end();
+  }
+  fields.end();
 }
 
 }  // namespace nnd::facts

@@ -55,6 +55,12 @@ bool late(const Connection& c) noexcept {
   return deadline_sec > 0 && static_cast<double>(mono_ns() - c.opened_ns) > deadline_sec * 1e9;
 }
 
+void tell_start(Connection& c, const void* handle) noexcept {
+  state::Start start = start_on(c.api, c.about.dev);
+  read_listener(handle, start);
+  c.start.set(start);
+}
+
 std::uint32_t next_listen_id() noexcept {
   static std::atomic<std::uint32_t> last{0};
   return ++last;
@@ -64,6 +70,7 @@ std::uint32_t next_listen_id() noexcept {
 bool polled(Connection& c, Result rc, void** comm) noexcept {
   state::add(c.polls, 1);
   c.last_poll.store(context::raw_clock::now(), std::memory_order_relaxed);
+  c.in_call.store(false, std::memory_order_relaxed);
   learn_peer(c);
   return !pending(rc, comm) || late(c);
 }
@@ -131,7 +138,7 @@ Attempts& attempts() noexcept {
 }
 
 ListenCall::ListenCall(int api, void* ctx, int dev, void* handle) noexcept
-    : api_(api), ctx_(ctx), tail_(handle), began_ns_(mono_ns()) {
+    : api_(api), ctx_(ctx), handle_(handle), tail_(handle), began_ns_(mono_ns()) {
   about_.dev = dev;
   about_.comm = comm_of(ctx);
   about_.link_proc = record::proc_id();
@@ -152,6 +159,7 @@ void ListenCall::finish(Result rc, void** listen_comm) noexcept {
   const bool trailer = tail_.seal(t);
   if (Connection* const c = open_connection(state::Kind::kListen, api_, about_, ctx_)) {
     c->opened_ns = began_ns_;
+    tell_start(*c, handle_);
     hand_out(*c, *listen_comm);
     *listen_comm = c;
   }
@@ -162,9 +170,11 @@ ConnectPoll::ConnectPoll(int api, void* ctx, int dev, void* handle) noexcept : h
   const Attempts::Entered entered = attempts().enter(api, handle, ctx, dev);
   attempt_ = entered.attempt;
   if (entered.replaced != nullptr) abandon(*entered.replaced, "connect");
+  if (attempt_ != nullptr) attempt_->in_call.store(true, std::memory_order_relaxed);
   if (!entered.begun) return;
   state::About& about = attempt_->about;
   about.comm = comm_of(ctx);
+  tell_start(*attempt_, handle);
   if (const auto trailer = read_trailer(handle)) {
     about.link_proc = trailer->proc;
     about.link_listen = trailer->listen;
@@ -196,10 +206,14 @@ AcceptPoll::AcceptPoll(Connection& listener) noexcept : listener_(listener) {
     state::About about = listener.about;
     about.dir = Direction::kRecv;
     listener.accepting = open_connection(state::Kind::kRecv, listener.api, about, listener.ctx);
-    if (listener.accepting != nullptr)
+    if (listener.accepting != nullptr) {
+      state::Start start;
+      if (listener.start.get(start)) listener.accepting->start.set(start);
       context::quietly([&] { tell_open(listener.api, listener.accepting->about); });
+    }
   }
   attempt_ = listener.accepting;
+  if (attempt_ != nullptr) attempt_->in_call.store(true, std::memory_order_relaxed);
 }
 
 const state::About& AcceptPoll::about() const noexcept {

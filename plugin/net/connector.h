@@ -35,6 +35,7 @@ class ListenCall {
  private:
   int api_;
   void* ctx_;
+  const void* handle_;
   HandleTail tail_;
   state::About about_;
   std::uint64_t began_ns_;

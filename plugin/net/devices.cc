@@ -98,6 +98,19 @@ PortFacts port_of(int api, int index) {
   return dependencies().port(name, nccl_port).value_or(PortFacts{});
 }
 
+state::Start start_on(int api, int index) noexcept {
+  state::Start start;
+  Table& t = table();
+  const std::lock_guard guard(t.lock);
+  const auto found = t.devices.find({api, index});
+  if (found == t.devices.end()) return start;
+  start.device = found->second.name;
+  start.pci = last_part(found->second.pci_path);
+  start.port = found->second.port > 0 ? static_cast<std::uint32_t>(found->second.port) : 0;
+  start.speed_mbps = found->second.speed_mbps;
+  return start;
+}
+
 std::string device_name(int api, int index) {
   Table& t = table();
   const std::lock_guard guard(t.lock);

@@ -87,6 +87,8 @@ std::string device_name(int api, int index);
 void learn_device(int api, Device device);
 // Adds "dev" with what is known of it; `ends`: of a connection that uses it. Thread-safe.
 void add_net_device(record::Event& event, int api, int index, const state::Ends* ends = nullptr);
+// The same for who knows only the connection's entry.
+state::Start start_on(int api, int index) noexcept;
 // By dependencies().port; empty where the device isn't known.
 PortFacts port_of(int api, int index);
 

@@ -239,7 +239,10 @@ class Shim {
     const Result rc = call(c.inner);
     if (rc != Result::kSuccess) [[unlikely]]
       return failed(c, stage, rc);
-    if (*request != nullptr) posted(c, request, kind, bytes, buffers);
+    if (*request != nullptr) [[likely]]
+      posted(c, request, kind, bytes, buffers);
+    else
+      state::add(c.not_taken, 1);
     return Result::kSuccess;
   }
 

@@ -14,7 +14,6 @@
 #include "context/immortal.h"
 #include "context/raw_clock.h"
 #include "diagnosis/own.h"
-#include "facts/counters.h"
 #include "facts/events.h"
 #include "facts/node.h"
 #include "facts/sysfs.h"
@@ -29,6 +28,7 @@
 #include "verbs/hooks.h"
 #include "verbs/install.h"
 #include "verbs/qp_events.h"
+#include "watch/thread.h"
 
 namespace nnd::session {
 
@@ -46,8 +46,8 @@ void start(nccl_abi::DebugLogger logger) {
   record::set_nccl_logger(reinterpret_cast<record::NcclLogger>(logger));
   record::start(settings());
   guard::start(settings());
-  facts::watch_counters(settings().sysfs);
   context::raw_clock::calibrate();
+  watch::start(settings());
 }
 
 inner::Found find(const void* caller, int api) {

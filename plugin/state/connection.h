@@ -75,6 +75,7 @@ struct alignas(64) Connection {
   // --- the rest of the counters
   Counter failed{0};
   Counter untracked{0};  // requests that found the pool empty: not timed
+  Counter not_taken{0};  // calls of isend, irecv and iflush that gave no request: not yet
   Counter flushes{0};    // of started: iflush
   Counter polls{0};      // of connect or accept
   // Bucket b: completed requests that took [2^b, 2^(b+1)) ns.
@@ -83,13 +84,15 @@ struct alignas(64) Connection {
   // --- times
   std::atomic<std::uint64_t> opened_ns{0};  // CLOCK_MONOTONIC: the first connect, accept or listen
   std::atomic<std::uint64_t> ready_ns{0};   // when it was handed to NCCL; 0: it was not
-  std::atomic<std::uint64_t> last_poll{0};  // CPU counter: the last connect or accept
+  std::atomic<std::uint64_t> last_poll{0};  // CPU counter: the last connect or accept returned
+  std::atomic<bool> in_call{false};         // inside the transport's connect or accept
 
   // --- who it is
   std::atomic<std::uint32_t> id{0};       // as about's; 0: it is gone, or a listen comm
   std::atomic<std::uint32_t> process{0};  // generation: another one's is a parent's, before a fork
   About about;                            // the own thread's; published after each change
   Published<About> identity;
+  Published<Start> start;    // set when it is opened
   Published<Labels> labels;  // a later layer's
   Published<Ends> ends;      // the verbs layer's, written inside calls of this connection's
   // The verbs layer's, each by the thread that moves this QP. The n-th QP of the connection, flush

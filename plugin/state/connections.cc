@@ -2,8 +2,12 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <array>
 #include <mutex>
 #include <new>
+#include <span>
+#include <string_view>
 
 #include "context/clock.h"
 #include "context/fork_mutex.h"
@@ -42,6 +46,10 @@ struct Gone {
 };
 Gone g_gone[2];  // [1]: sent
 
+// The same by port, under the table's lock.
+constexpr std::size_t kPorts = 64;
+std::array<PortTraffic, kPorts> g_gone_ports;
+
 bool reserve() noexcept {
   for (std::size_t places = kMostPlaces; places >= kFewestPlaces; places /= 2) {
     const std::size_t size = places * kSlotSize;
@@ -76,12 +84,16 @@ Connection* fresh_place(Table& t) noexcept {
 
 // As new, without making a reader's atomics anew.
 void clear(Connection& c) noexcept {
-  for (Counter* word :
-       {&c.started, &c.completed, &c.bytes, &c.failed, &c.untracked, &c.flushes, &c.polls,
-        &c.last_post, &c.last_done, &c.opened_ns, &c.ready_ns, &c.last_poll, &c.moving_since})
+  for (Counter* word : {&c.started, &c.completed, &c.bytes, &c.failed, &c.untracked, &c.flushes,
+                        &c.polls, &c.not_taken, &c.last_post, &c.last_done, &c.opened_ns,
+                        &c.ready_ns, &c.last_poll, &c.moving_since})
     word->store(0, kRelaxed);
+  c.in_call.store(false, kRelaxed);
   for (Counter& bucket : c.latency) bucket.store(0, kRelaxed);
   c.qps.store(0, kRelaxed);
+  c.moving_to.store(0, kRelaxed);
+  c.moving_attempt.store(0, kRelaxed);
+  c.start.set({});
   c.labels.set({});
   c.ends.set({});
   c.inner = nullptr;
@@ -105,6 +117,43 @@ bool has_traffic(const Connection& c) noexcept {
 
 bool is_own(const Connection& c) noexcept {
   return c.process.load(kRelaxed) == g_process.load(kRelaxed);
+}
+
+// By the middle of each bucket.
+std::uint64_t mean_latency_ns(const Connection& c) noexcept {
+  double sum = 0;
+  std::uint64_t count = 0;
+  for (std::size_t b = 0; b < c.latency.size(); ++b) {
+    const std::uint64_t here = c.latency[b].load(kRelaxed);
+    sum += 1.5 * static_cast<double>(std::uint64_t{1} << b) * static_cast<double>(here);
+    count += here;
+  }
+  return count == 0 ? 0 : static_cast<std::uint64_t>(sum / static_cast<double>(count));
+}
+
+void add_to(std::span<PortTraffic> ports, const Connection& c) noexcept {
+  Start start;
+  Ends ends;
+  c.start.get(start);
+  c.ends.get(ends);
+  const std::string_view device = ends.port != 0 ? ends.device : start.device;
+  const std::uint32_t number = ends.port != 0 ? ends.port : start.port;
+  for (PortTraffic& port : ports) {
+    if (port.send.conns + port.recv.conns == 0) {
+      port.device = device;
+      port.port = number;
+    }
+    if (port.port != number || std::string_view(port.device) != device) continue;
+    const bool sends = c.kind.load(kRelaxed) == Kind::kSend;
+    add_to(sends ? port.send : port.recv, c);
+    // A receive is posted long before its data are sent: its time says nothing.
+    const std::uint64_t mean = sends ? mean_latency_ns(c) : 0;
+    if (mean <= port.slowest_ns) return;
+    port.slowest = c.id.load(kRelaxed);
+    port.slowest_ns = mean;
+    port.slowest_peer = ends.remote_gid;
+    return;
+  }
 }
 
 }  // namespace
@@ -173,6 +222,7 @@ void release_connection(Connection& c) noexcept {
     gone.completed.fetch_add(way.completed, kRelaxed);
     gone.failed.fetch_add(way.failed, kRelaxed);
     gone.bytes.fetch_add(way.bytes, kRelaxed);
+    add_to(g_gone_ports, c);
   }
   c.stage.store(Stage::kFree, std::memory_order_release);
   c.id.store(0, kRelaxed);
@@ -204,8 +254,28 @@ Traffic traffic() noexcept {
   return sum;
 }
 
+std::vector<PortTraffic> traffic_by_port() {
+  std::vector<PortTraffic> ports(kPorts);
+  {
+    Table& t = table();
+    const std::lock_guard guard(t.lock);
+    std::copy(g_gone_ports.begin(), g_gone_ports.end(), ports.begin());
+  }
+  for_each_connection([&](const Connection& c) {
+    if (has_traffic(c)) add_to(ports, c);
+  });
+  std::erase_if(ports,
+                [](const PortTraffic& port) { return port.send.conns + port.recv.conns == 0; });
+  return ports;
+}
+
 void forget_connections() noexcept {
   g_process.fetch_add(1, kRelaxed);
+  {
+    Table& t = table();
+    const std::lock_guard guard(t.lock);
+    g_gone_ports = {};
+  }
   for (Gone& gone : g_gone)
     for (Counter* sum : {&gone.conns, &gone.started, &gone.completed, &gone.failed, &gone.bytes})
       sum->store(0, kRelaxed);

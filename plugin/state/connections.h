@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "state/connection.h"
+#include "state/ends.h"
 
 namespace nnd::state {
 
@@ -54,6 +56,18 @@ struct Traffic {
   std::uint64_t open = 0;  // of them
 };
 Traffic traffic() noexcept;
+
+// The same by the port that they use, of the first 64 ports; and the connection whose requests took
+// longest on average.
+struct PortTraffic {
+  FixedText<64> device;
+  std::uint32_t port = 0;
+  Traffic::Way send, recv;
+  std::uint32_t slowest = 0;  // event field "conn"; 0: none
+  std::uint64_t slowest_ns = 0;
+  context::Gid slowest_peer{};
+};
+std::vector<PortTraffic> traffic_by_port();
 
 // In a forked child: the parent's connections are not ours, though they may still be closed there.
 void forget_connections() noexcept;

@@ -27,6 +27,17 @@ struct Ends {
   std::int32_t numa = -1;
 };
 
+// What is known before its QPs are: the device as NCCL was told it, and where the listener waits
+// for the TCP connection over which both ends set up their QPs.
+struct Start {
+  FixedText<64> device;  // empty: not known
+  FixedText<16> pci;
+  std::uint32_t port = 0;
+  std::int32_t speed_mbps = -1;
+  context::Gid listener{};  // its address, IPv4 as ::ffff:a.b.c.d; zero: not known
+  std::uint16_t listener_port = 0;
+};
+
 // One QP.
 struct QpSummary {
   std::uint32_t num = 0;

@@ -70,6 +70,7 @@ struct alignas(64) Qp {
   std::atomic<std::uint64_t> last_success{0};  // CPU counter; 0: never
 
   Counter failed{0};
+  Counter unsignalled{0};   // of sends posted as lists: no completion tells of them
   std::size_t live_at = 0;  // the table's own, under its lock
   std::mutex mutex;
   QpInfo info;

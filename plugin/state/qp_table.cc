@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "context/immortal.h"
+#include "state/connection.h"
 
 namespace nnd::state {
 
@@ -34,8 +35,8 @@ Qp* QpTable::add(const ibv_qp* qp, const ibv_context* context, std::uint32_t num
     const std::lock_guard own(made->mutex);
     made->info = std::move(info);
   }
-  for (auto* word :
-       {&made->sends, &made->recvs, &made->completed, &made->failed, &made->last_success})
+  for (auto* word : {&made->sends, &made->recvs, &made->completed, &made->failed,
+                     &made->unsignalled, &made->last_success})
     word->store(0, std::memory_order_relaxed);
   made->told.store(0, std::memory_order_relaxed);
   made->qp.store(qp, std::memory_order_relaxed);
@@ -100,6 +101,26 @@ void QpTable::unlock_all() noexcept {
 }
 
 constinit QpChains g_qp_chains{};
+
+QpTraffic traffic_of_qps(const Connection& c) noexcept {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  QpTraffic sum;
+  const std::uint32_t id = c.id.load(kRelaxed);
+  for (std::uint32_t i = 0; i < c.qps.load(kRelaxed) && i < kTellableQps; ++i) {
+    QpSummary told;
+    if (!c.qp[i].get(told) || told.num == 0) continue;
+    for (Qp* one = first_qp(told.num); one != nullptr; one = one->next.load(kRelaxed)) {
+      const std::lock_guard lock(one->mutex);
+      if (one->num.load(kRelaxed) != told.num || one->info.conn.id != id) continue;
+      const bool flush = !context::gid_zero(told.gid) && told.gid == told.remote_gid;
+      (flush ? sum.flushes : sum.sends) +=
+          one->sends.load(kRelaxed) - one->unsignalled.load(kRelaxed);
+      (flush ? sum.flushed : sum.completed) += one->completed.load(kRelaxed);
+      ++sum.qps;
+    }
+  }
+  return sum;
+}
 
 QpTable& qp_table() {
   static QpTable& table = []() -> QpTable& {

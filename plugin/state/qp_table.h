@@ -66,6 +66,18 @@ class QpTable {
 extern QpChains g_qp_chains;  // of qp_table(), for the data path
 QpTable& qp_table();
 
+// The first QPs of a connection, as many as its entry names, summed up: work requests posted to
+// send queues that are to complete, and all that completed. NCCL asks for the completion of each
+// send that it posts alone, and of the last of a list (ncclIbMultiSend, ncclIbIflush, v2.28.9-1
+// src/transport/net_ib.cc). Takes each QP's lock: not for the data path.
+struct QpTraffic {
+  unsigned qps = 0;
+  std::uint64_t sends = 0, completed = 0;
+  // Of those that lead to their own port, with which NCCL flushes.
+  std::uint64_t flushes = 0, flushed = 0;
+};
+QpTraffic traffic_of_qps(const Connection& c) noexcept;
+
 // The one that a look-up nearly always finds.
 inline Qp* first_qp(std::uint32_t num) noexcept {
   return g_qp_chains[num % kQpChains].load(std::memory_order_acquire);

@@ -25,7 +25,8 @@ struct Story {
   std::int64_t age_us = -1;  // since the last success; -1: there was none
 };
 
-// What the port has counted since this process began to use it.
+// What the port had counted when it was last read; what it counts now follows as an event of its
+// own (plugin/watch): to ask the HCA is not for NCCL's thread.
 void add_counters(Event& event, const state::QpInfo& qp) {
   const facts::Counts counts = facts::counted(qp.device, qp.port);
   if (counts.empty()) return;
@@ -59,6 +60,7 @@ void tell(const Story& story, const ibv_wc& wc) {
   add_counters(event, qp);
   const state::Failure failure = fail_completion(qp, wc, story.completed, story.age_us);
   event.diagnose(failure.diagnosis, failure.number).emit();
+  facts::need_counters({qp.device, qp.port, qp.conn.id, failure.number, failure.diagnosis.cause});
 }
 
 // Whether this failure is news. A flush is none after any error; an error is, even after a flush.

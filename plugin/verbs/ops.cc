@@ -63,12 +63,21 @@ int poll_cq(ibv_cq* cq, int entries, ibv_wc* wc) {
   return n > 0 ? count_completions(cq->context, wc, n) : n;
 }
 
-// How many there are from this one up to the one that was refused.
+bool signalled(const ibv_send_wr& wr) noexcept { return (wr.send_flags & IBV_SEND_SIGNALED) != 0; }
+bool signalled(const ibv_recv_wr&) noexcept { return true; }
+
+// Those from this one up to the one that was refused.
 template <class Wr>
-std::uint64_t length_until(const Wr* wr, const Wr* bad) noexcept {
+void count_list(state::Qp& qp, state::Counter state::Qp::*posted, const Wr* wr,
+                const Wr* bad) noexcept {
   std::uint64_t count = 0;
-  for (; wr != nullptr && wr != bad; wr = wr->next) ++count;
-  return count;
+  std::uint64_t unsignalled = 0;
+  for (; wr != nullptr && wr != bad; wr = wr->next) {
+    ++count;
+    if (!signalled(*wr)) ++unsignalled;
+  }
+  state::add(qp.*posted, count);
+  if (unsignalled != 0) state::add(qp.unsignalled, unsignalled);
 }
 
 template <class Wr>
@@ -77,7 +86,7 @@ template <class Wr>
   const int rc = real(qp, wr, bad);
   if (rc != 0) note_failure(verb, rc);
   if (state::Qp* const one = state::find_qp(qp, qp->qp_num))
-    state::add(one->*posted, length_until<Wr>(wr, rc == 0 ? nullptr : *bad));
+    count_list<Wr>(*one, posted, wr, rc == 0 ? nullptr : *bad);
   return rc;
 }
 

@@ -70,12 +70,14 @@ struct Bench {
   Side inner;
   Side shim;
   int* done;
+  int* takes;
 };
 
 Bench& bench() {
   static Bench b{Side(symbol_of<NetV11>(environment("NND_BENCH_INNER"), "ncclNetPlugin_v11")),
                  Side(symbol_of<NetV11>(environment("NND_BENCH_PLUGIN"), "ncclNetPlugin_v11")),
-                 symbol_of<int>(environment("NND_BENCH_INNER"), "bench_inner_done")};
+                 symbol_of<int>(environment("NND_BENCH_INNER"), "bench_inner_done"),
+                 symbol_of<int>(environment("NND_BENCH_INNER"), "bench_inner_takes")};
   return b;
 }
 
@@ -101,6 +103,11 @@ void recv(Side& s) {
   s.net->test(request, &done, &size);
 }
 
+void send_not_yet(Side& s) {
+  void* request = nullptr;
+  s.net->isend(s.send, &s, 8, 0, nullptr, nullptr, &request);
+}
+
 void test_pending(Side& s) {
   int done = 0;
   int size = 0;
@@ -109,17 +116,20 @@ void test_pending(Side& s) {
 
 struct Operation {
   void (*run)(Side&);
-  int done;  // what the transport's test answers
+  int done;       // what the transport's test answers
+  int takes = 1;  // whether its isend gives a request
 };
 const std::map<std::string, Operation> kOperations = {{"isend+test_done", {send, 1}},
                                                       {"irecv+test_done", {recv, 1}},
+                                                      {"isend_not_yet", {send_not_yet, 1, 0}},
                                                       {"test_pending", {test_pending, 0}}};
 
 void measure(benchmark::State& state, const Operation& operation, bool shim) {
   Side& side = shim ? bench().shim : bench().inner;
   *bench().done = operation.done;
+  *bench().takes = operation.takes;
   for (auto _ : state) operation.run(side);
-  *bench().done = 1;
+  *bench().done = *bench().takes = 1;
 }
 
 int count(const char* name, bool shim, long n) {
@@ -127,8 +137,9 @@ int count(const char* name, bool shim, long n) {
   if (found == kOperations.end()) return 2;
   Side& side = shim ? bench().shim : bench().inner;
   *bench().done = found->second.done;
+  *bench().takes = found->second.takes;
   for (long i = 0; i < n; ++i) found->second.run(side);
-  *bench().done = 1;
+  *bench().done = *bench().takes = 1;
   return 0;
 }
 

@@ -186,9 +186,12 @@ def counters(**grown):
 
 
 def completion(**fields):
-    whole = {"sev": "error", "conn": 1, "dev": {"name": "mlx5_0"}, "wc": {"status": 12}, "counters": counters(retry_exceeded_err=1),
-             **SAID, **fields}
+    whole = {"sev": "error", "conn": 1, "dev": {"name": "mlx5_0"}, "wc": {"status": 12}, "failure": 1, **SAID, **fields}
     return line("wc.error", **{key: value for key, value in whole.items() if value is not None})
+
+
+def counted(failure=1, **grown):
+    return line("port.event", sev="info", event="counters", failure=failure, counters=counters(**grown))
 
 
 class Assertions(unittest.TestCase):
@@ -237,9 +240,11 @@ class Assertions(unittest.TestCase):
         def check(rank):
             return events.failed_completion(rank, 12, "mlx5_0")
 
-        check(Log(completion()))
-        self.fails(check, [], [completion(wc={"status": 5})], [completion(dev={"name": "mlx5_1"})], [completion(conn=None)],
-                   [completion(msg=None)], [completion(counters=None)], [completion(counters=counters(sent_pkts=1))])
+        late = counted(retry_exceeded_err=1)
+        check(Log(completion(), late))
+        self.fails(check, [], [completion(wc={"status": 5}), late], [completion(dev={"name": "mlx5_1"}), late], [completion(conn=None), late],
+                   [completion(msg=None), late], [completion()], [completion(), counted(sent_pkts=1)],
+                   [completion(), counted(failure=2, retry_exceeded_err=1)])
 
     def test_counters_of_a_healthy_run(self):
         def check(rank):

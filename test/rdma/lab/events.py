@@ -110,7 +110,11 @@ def failed_completion(rank, status, dev):
     expect(first["wc"]["status"] in (status if isinstance(status, tuple) else (status,)), f"{rank.name}: wanted status {status}", [first])
     expect(first["dev"]["name"] == dev and "conn" in first, f"{rank.name}: wanted device {dev}", [first])
     if first["wc"]["status"] == 12:
-        expect(grown(first, dev).get("retry_exceeded_err", 0) > 0, "the port's counter of exceeded retries has not grown", [first])
+        # Read by another thread, and told with the failure's number.
+        counted = [event for event in of(rank.events(), "port.event")
+                   if event["event"] == "counters" and event.get("failure") == first["failure"]]
+        expect(counted, "what the port counts was not told", [first])
+        expect(grown(counted[0], dev).get("retry_exceeded_err", 0) > 0, "the port's counter of exceeded retries has not grown", counted)
     sentence(first)
     timed(first)
     return first

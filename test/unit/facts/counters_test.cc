@@ -1,9 +1,9 @@
 #include "facts/counters.h"
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "record/recorder.h"
+#include "context/clock.h"
+#include "record/pack.h"
 #include "support/catch.h"
 #include "support/forked.h"
 #include "tree.h"
@@ -38,43 +38,97 @@ void show_after(Tree& tree) {
       .write(kRxe + "hw_counters/sent_pkts", "1002\n");
 }
 
-json summary_of(const std::string& path) {
-  json last;
-  std::ifstream log(path);
-  for (std::string line; std::getline(log, line);) last = json::parse(line);
-  return last;
+json told() {
+  nnd::record::Pack fields;
+  add_counters(fields);
+  return json::from_msgpack(fields.finish())["counters"];
 }
 
 }  // namespace
 
-TEST_CASE("Ports tell by how much their counters have grown since they were first used") {
+TEST_CASE("Ports tell by how much their counters have grown since they were first read") {
   Tree tree;
   show_before(tree);
-  nnd::config::Settings settings;
-  settings.file = tree.root() + "/log.jsonl";
-  nnd::record::start(settings);
   count_port("mlx5_0", 2);  // too early: nobody said where sysfs is
   watch_counters(tree.root());
-  CHECK(counted("mlx5_0", 2).empty());
+  CHECK(counted_ports().empty());
   count_port("mlx5_0", 2);
   count_port("rxe0", 1);
   count_port("absent", 1);
+  CHECK(counted("mlx5_0", 2).empty());  // nothing was read yet
+  CHECK_FALSE(grown_since("mlx5_0", 2, 0));
+  sample_counters();
   show_after(tree);
   count_port("mlx5_0", 2);  // the first time counts
+  CHECK(counted("mlx5_0", 2).empty());
+  sample_counters();
 
   const Counts grown = {{"local_ack_timeout_err", 91316}, {"port_xmit_data", 10}};
   CHECK(counted("mlx5_0", 2) == grown);
   CHECK(counted("mlx5_0", 1).empty());
   CHECK(counted("absent", 1).empty());
+  CHECK_FALSE(counters_being_read());
   CHECK(nnd::test::holds_in_child([] {
     count_port("rxe0", 1);  // from its own beginning
+    sample_counters();
     return counted("rxe0", 1).empty() && counted("mlx5_0", 2).empty();
   }));
-
-  nnd::record::stop();
-  CHECK(summary_of(settings.file)["counters"] ==
-        json::parse(R"([{"name": "absent", "port": 1, "grown": {}},
+  CHECK(told() == json::parse(R"([{"name": "absent", "port": 1, "grown": {}},
                         {"name": "mlx5_0", "port": 2,
                          "grown": {"local_ack_timeout_err": 91316, "port_xmit_data": 10}},
                         {"name": "rxe0", "port": 1, "grown": {"sent_pkts": 2}}])"));
+}
+
+TEST_CASE("What a port has counted since a time is told from the sample before it") {
+  CHECK(nnd::test::holds_in_child([] {
+    Tree tree;
+    const auto sample = [&](const char* value) {
+      tree.write(kRxe + "hw_counters/rcvd_seq_err", value);
+      sample_counters();
+      return nnd::context::mono_ns();
+    };
+    watch_counters(tree.root());
+    count_port("rxe0", 1);
+    sample("1\n");
+    const std::uint64_t second = sample("10\n");
+    sample("100\n");
+    const auto all = grown_since("rxe0", 1, 0);
+    const auto late = grown_since("rxe0", 1, second);
+    return all && all->counts == Counts{{"rcvd_seq_err", 99}} && late &&
+           late->counts == Counts{{"rcvd_seq_err", 90}} && late->sec < all->sec;
+  }));
+}
+
+TEST_CASE("What a counter counts is told by its name, whatever the driver calls it") {
+  const std::pair<const char*, Counter> rows[] = {
+      {"local_ack_timeout_err", Counter::kTimeout},  // mlx5
+      {"packet_seq_err", Counter::kLoss},
+      {"out_of_sequence", Counter::kReordered},
+      {"rp_cnp_handled", Counter::kCongestion},
+      {"np_ecn_marked_roce_packets", Counter::kCongestion},
+      {"rx_icrc_encapsulated", Counter::kLink},
+      {"roce_adp_retrans", Counter::kLoss},
+      {"roce_adp_retrans_to", Counter::kTimeout},
+      {"port_xmit_packets", Counter::kPackets},
+      {"symbol_error", Counter::kLink},
+      {"link_error_recovery", Counter::kLink},
+      {"port_xmit_wait", Counter::kCongestion},
+      {"port_xmit_data", Counter::kOther},
+      {"to_retransmits", Counter::kTimeout},  // bnxt_re
+      {"seq_err_naks_rcvd", Counter::kLoss},
+      {"rx_ecn_marked_pkts", Counter::kCongestion},
+      {"cnpHandled", Counter::kCongestion},  // irdma
+      {"tcpRetransSegs", Counter::kLoss},
+      {"retrans_timeout_events", Counter::kTimeout},  // efa
+      {"unresponsive_remote_events", Counter::kTimeout},
+      {"retrans_pkts", Counter::kLoss},
+      {"req_rx_pkt_seq_err", Counter::kLoss},  // ionic
+      {"sent_pkts", Counter::kPackets},        // rxe
+      {"out_of_seq_request", Counter::kReordered},
+      {"retry_exceeded_err", Counter::kTimeout},
+      {"duplicate_request", Counter::kOther}};
+  for (const auto& [name, kind] : rows) {
+    INFO(name);
+    CHECK(kind_of_counter(name) == kind);
+  }
 }

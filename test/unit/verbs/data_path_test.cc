@@ -109,6 +109,25 @@ TEST_CASE("Work requests and completions are counted per QP") {
   CHECK(event["qp"]["last_success_age_us"].is_number());
 }
 
+TEST_CASE("Of a list that is posted, the sends that complete unseen are counted") {
+  Traffic t(38);
+  ibv_send_wr last{};
+  last.send_flags = IBV_SEND_SIGNALED;
+  ibv_send_wr middle{};
+  middle.next = &last;
+  ibv_send_wr first{};
+  first.next = &middle;
+  ibv_send_wr* bad = nullptr;
+  CHECK(t.context->ops.post_send(t.made, &first, &bad) == 0);
+  const nnd::state::Qp* const qp = nnd::state::find_qp(t.made, t.made->qp_num);
+  REQUIRE(qp != nullptr);
+  CHECK(qp->sends == 3);
+  CHECK(qp->unsignalled == 2);
+  CHECK(t.context->ops.post_send(t.made, &last, &bad) == 0);  // alone
+  CHECK(qp->sends == 4);
+  CHECK(qp->unsignalled == 2);
+}
+
 TEST_CASE("The first failed completion of a QP is told, the rest are counted") {
   Traffic t(32);
   CHECK(t.complete(IBV_WC_RETRY_EXC_ERR, 129) == 1);
@@ -130,7 +149,7 @@ TEST_CASE("The first failed completion of a QP is told, the rest are counted") {
   CHECK(t.destroyed()["qp"]["failed"] == 4);
 }
 
-TEST_CASE("A failed completion tells what its port has counted") {
+TEST_CASE("A failed completion tells what its port had counted, and asks for what it counts now") {
   const nnd::test::TempDir sysfs;
   const Traffic t(37);
   const std::string device = t.context->device->name;
@@ -143,13 +162,22 @@ TEST_CASE("A failed completion tells what its port has counted") {
   attr.qp_state = IBV_QPS_INIT;
   attr.port_num = 1;
   CHECK(t.w.verbs.modify_qp(t.made, &attr, IBV_QP_STATE | IBV_QP_PORT) == 0);
+  nnd::facts::sample_counters();
   std::ofstream(hw + "/local_ack_timeout_err") << "10\n";
+  nnd::facts::sample_counters();
+  std::ofstream(hw + "/local_ack_timeout_err") << "11\n";  // NCCL's thread does not read it
+  CHECK(nnd::facts::take_needs().empty());
   CHECK(t.complete(IBV_WC_RETRY_EXC_ERR, 129) == 1);
   nnd::facts::watch_counters("");
   const auto events = take_events("wc.error");
   REQUIRE(events.size() == 1);
   const json grown = {{"local_ack_timeout_err", 7}};
   CHECK(events[0]["counters"] == json{{{"name", device}, {"port", 1}, {"grown", grown}}});
+  const auto needs = nnd::facts::take_needs();
+  REQUIRE(needs.size() == 1);
+  CHECK(needs[0].device == device);
+  CHECK(needs[0].conn == 37);
+  CHECK(needs[0].failure == events[0]["failure"]);
 }
 
 TEST_CASE("A QP that worked before it failed says so") {

@@ -1,0 +1,45 @@
+#include "diagnosis/network.h"
+
+#include <cstdio>
+
+namespace nnd::diagnosis {
+
+namespace {
+
+std::string where(const std::string& device, const std::string& peer) {
+  return (device.empty() ? "" : " on " + device) + (peer.empty() ? "" : " towards " + peer);
+}
+
+std::string stall(const Stall& seen) {
+  char sec[32];
+  (void)std::snprintf(sec, sizeof sec, "%.0f s", seen.sec);
+  return std::string(sec) + " (" + std::string(wait_name(seen.wait)) +
+         where(seen.place, seen.peer) + ")";
+}
+
+std::string moved(const NetworkHistory& seen) {
+  char gigabytes[32];
+  (void)std::snprintf(gigabytes, sizeof gigabytes, "%.3f GB",
+                      static_cast<double>(seen.bytes) / 1e9);
+  return std::to_string(seen.connections) + " connections moved " + gigabytes;
+}
+
+}  // namespace
+
+NetworkVerdict judge(const NetworkHistory& seen) {
+  if (seen.failures != 0)
+    return {"failed", std::to_string(seen.failures) +
+                          (seen.failures == 1 ? " failure: " : " failures, the first of them ") +
+                          std::string(nccl_net_diag::cause_id(seen.cause)) +
+                          where(seen.device, seen.peer) + "; " + moved(seen) + "."};
+  if (seen.stalled.sec > 0)
+    return {"stalled", "Stalled for up to " + stall(seen.stalled) + "; " + moved(seen) + "."};
+  const std::string waited =
+      seen.waited.sec > 0 ? "; the longest wait for a peer was " + stall(seen.waited) : "";
+  if (seen.worse_port)
+    return {"degraded",
+            "A port lost or spoilt packets, nothing failed: " + moved(seen) + waited + "."};
+  return {"healthy", moved(seen) + ", nothing failed" + waited + "."};
+}
+
+}  // namespace nnd::diagnosis

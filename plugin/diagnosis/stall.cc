@@ -1,0 +1,192 @@
+#include "diagnosis/stall.h"
+
+#include <array>
+#include <cstdio>
+
+namespace nnd::diagnosis {
+
+namespace {
+
+struct About {
+  Wait wait;
+  std::string_view name;
+  Suspicion suspicion;
+  std::string_view remedy;
+};
+
+constexpr std::string_view kLatePeer =
+    "Most often the peer's process is late, or stuck before this: read its log (same link) and "
+    "look "
+    "at what it does (py-spy, gdb). Only where it waits for this connection too is it the network.";
+constexpr std::string_view kPeerStopped =
+    "The peer's process had begun with this connection: it has ended, is stopped, or is inside a "
+    "call that does not return. Its log (same link) says which.";
+constexpr std::string_view kInDriver =
+    "The call is the driver's and the kernel's: look in the kernel's log (dmesg) of this node, and "
+    "at the HCA's firmware.";
+constexpr std::string_view kOtherRank =
+    "The network has nothing to deliver as far as this process can see: look at which ranks are in "
+    "which collective (the peer's log, same link; PyTorch's Flight Recorder) before the network.";
+
+constexpr std::array<About, static_cast<std::size_t>(Wait::kCount)> kAbout{{
+    {Wait::kTcp, "tcp", Suspicion::kAtOnce,
+     "Packets to that address are dropped or lead elsewhere: look at firewalls, and at the "
+     "interface over which NCCL sets up connections (NCCL_SOCKET_IFNAME) on both nodes."},
+    {Wait::kNotAccepted, "not-accepted", Suspicion::kNone, kLatePeer},
+    {Wait::kNotDialled, "not-dialled", Suspicion::kNone, kLatePeer},
+    {Wait::kMetadata, "metadata", Suspicion::kLater, kPeerStopped},
+    {Wait::kQps, "qps", Suspicion::kLater, kPeerStopped},
+    {Wait::kReady, "ready", Suspicion::kLater, kPeerStopped},
+    {Wait::kModifyQp, "modify-qp", Suspicion::kAtOnce, kInDriver},
+    {Wait::kInCall, "in-call", Suspicion::kAtOnce, kInDriver},
+    {Wait::kNotPolled, "not-polled", Suspicion::kNone,
+     "Its thread is busy with another connection, or NCCL has given this one up: look at NCCL's "
+     "own "
+     "lines and at the other connections of this process."},
+    {Wait::kIdle, "idle", Suspicion::kNone,
+     "It is not the network here: look at what the program does (py-spy, gdb)."},
+    {Wait::kNothingCame, "nothing-came", Suspicion::kNone, kOtherRank},
+    {Wait::kNoReceive, "no-receive", Suspicion::kNone, kOtherRank},
+    {Wait::kHeldBack, "held-back", Suspicion::kNone,
+     "NCCL sends some requests together and waits for the others of their group: look at what the "
+     "program does (py-spy, gdb)."},
+    {Wait::kStuckSend, "stuck-send", Suspicion::kAtOnce,
+     "The peer's HCA does not acknowledge: look at the peer's port and node, the switch ports "
+     "between the two, and priority flow control. The peer's log (same link) may say more."},
+    {Wait::kStuckFlush, "stuck-flush", Suspicion::kAtOnce,
+     "The HCA can't read this node's own memory: look at PCIe ACS and the IOMMU, and in the "
+     "kernel's log (dmesg)."},
+    {Wait::kSlow, "slow", Suspicion::kNone,
+     "Compare the links and the counters of both ports, and the switch ports between them."},
+}};
+
+const About& about(Wait wait) noexcept { return kAbout[static_cast<std::size_t>(wait)]; }
+
+constexpr bool in_order() {
+  for (std::size_t i = 0; i < kAbout.size(); ++i)
+    if (static_cast<std::size_t>(kAbout[i].wait) != i) return false;
+  return true;
+}
+static_assert(in_order());
+
+std::string seconds(double sec) {
+  char text[32];
+  (void)std::snprintf(text, sizeof text, sec < 10 ? "%.1f s" : "%.0f s", sec);
+  return text;
+}
+
+std::string to(const Stall& seen) { return seen.peer.empty() ? "" : " towards " + seen.peer; }
+std::string from(const Stall& seen) { return seen.peer.empty() ? "" : " from " + seen.peer; }
+
+std::string requests(const Stall& seen, std::string_view what) {
+  return std::to_string(seen.requests) + " " + std::string(what) + (seen.requests == 1 ? "" : "s");
+}
+
+std::string modify(const Stall& seen) {
+  std::string out = "ibv_modify_qp" + (seen.to.empty() ? "" : " to " + seen.to);
+  if (seen.attempt != 0) out += ", attempt " + std::to_string(seen.attempt) + ",";
+  if (seen.attempt_sec < 0) return out + " has failed and NCCL repeats it";
+  return out + " has not returned for " + seconds(seen.attempt_sec);
+}
+
+std::string counted(const Stall& seen) {
+  if (seen.counters_sec <= 0) return "";
+  const std::string within = "; within the last " + seconds(seen.counters_sec) + " the port ";
+  if (seen.counters.empty()) return within + "has counted no trouble";
+  std::string out = within + "has counted";
+  for (const CounterGrowth& one : seen.counters)
+    out += " " + one.name + " +" + std::to_string(one.by) + ",";
+  out.pop_back();
+  return out;
+}
+
+std::string what_is_seen(const Stall& seen) {
+  const std::string age = seconds(seen.sec);
+  const std::string connect = "connect" + to(seen) + " has waited " + age + ": ";
+  const std::string accept = "accept has waited " + age + ": ";
+  const std::string at = seen.listener.empty() ? "its address" : seen.listener;
+  switch (seen.wait) {
+    case Wait::kTcp:
+      return connect + "there is no TCP connection to " + at +
+             ", where the peer listens: nothing answers there";
+    case Wait::kNotAccepted:
+      return connect + "the peer has not taken it up" +
+             (seen.listener.empty() ? "" : " (it listens on " + seen.listener + ")");
+    case Wait::kNotDialled:
+      return accept + "nobody has connected" +
+             (seen.listener.empty() ? "" : " to " + seen.listener);
+    case Wait::kMetadata:
+      return accept + "a peer has connected to " + at + " and not sent what its QPs need";
+    case Wait::kQps:
+      return connect + "the peer has taken it up and not sent its QPs";
+    case Wait::kReady:
+      return "this end" + to(seen) + " has been ready to move data, and waited " + age +
+             " in all for the peer to be so";
+    case Wait::kModifyQp:
+      return "the connection" + to(seen) + " has waited " + age + ": " + modify(seen);
+    case Wait::kInCall:
+      return "the connection" + to(seen) + " has waited " + age +
+             ", since a call into NCCL's transport does not return";
+    case Wait::kNotPolled:
+      return "the connection" + to(seen) + " has waited " + age +
+             ", and NCCL has stopped asking for it";
+    case Wait::kIdle:
+      return "NCCL has asked the network for nothing for " + age;
+    case Wait::kNothingCame:
+      return requests(seen, "receive") + from(seen) + " posted, and for " + age + " nothing came" +
+             counted(seen);
+    case Wait::kNoReceive:
+      return "NCCL has had something to send" + to(seen) + " for " + age +
+             ", and the peer has posted no receive for it";
+    case Wait::kHeldBack:
+      return requests(seen, "send") + to(seen) + " taken, and for " + age +
+             " NCCL has handed none of it to the HCA";
+    case Wait::kStuckSend:
+      return requests(seen, "send") + to(seen) +
+             (seen.on_hca ? " handed to the HCA" : " taken by NCCL's transport") + ", and for " +
+             age + " none completed" +
+             (seen.retry_sec > 0 ? "; the HCA gives up about " + seconds(seen.retry_sec) +
+                                       " after its first try (status 12)"
+                                 : "") +
+             counted(seen);
+    case Wait::kStuckFlush:
+      return requests(seen, "flush") + " of received data posted, and for " + age +
+             " none completed";
+    case Wait::kSlow: {
+      char times[96];
+      (void)std::snprintf(times, sizeof times, "a send%s takes %.1f ms, on its siblings %.1f ms",
+                          to(seen).c_str(), seen.ms, seen.usual_ms);
+      return times + counted(seen);
+    }
+    case Wait::kCount:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string_view wait_name(Wait wait) noexcept { return about(wait).name; }
+
+bool being_made(Wait wait) noexcept { return wait < Wait::kIdle; }
+
+Suspicion suspicion(Wait wait) noexcept { return about(wait).suspicion; }
+
+Diagnosis diagnose(const Stall& seen, const Diagnosis* failure) {
+  std::string sentence = (seen.place.empty() ? "" : seen.place + ": ") + what_is_seen(seen);
+  if (seen.connections > 1) {
+    sentence += "; " + std::to_string(seen.connections) + " connections are like this";
+    if (seen.peers > 1) sentence += ", to " + std::to_string(seen.peers) + " processes";
+  }
+  if (seen.after_failure)
+    sentence +=
+        "; another connection of this process had failed before, after which NCCL moves "
+        "nothing";
+  sentence += '.';
+  if (failure != nullptr)
+    return {failure->cause, sentence + " " + failure->sentence, failure->remedy, failure->evidence};
+  return {being_made(seen.wait) ? Cause::kHangConnect : Cause::kHangData, sentence,
+          std::string(about(seen.on_hca ? seen.wait : Wait::kNoReceive).remedy)};
+}
+
+}  // namespace nnd::diagnosis

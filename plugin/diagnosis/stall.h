@@ -1,0 +1,82 @@
+// A connection that isn't made, or over which nothing moves: what of it can be seen beside NCCL.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "diagnosis/diagnosis.h"
+
+namespace nnd::diagnosis {
+
+enum class Wait : std::uint8_t {
+  // It is being made.
+  kTcp,          // connect: the TCP connection to the listener does not come about
+  kNotAccepted,  // connect: the peer has not answered
+  kNotDialled,   // accept: nobody has come
+  kMetadata,     // accept: somebody has come and not sent what it has to
+  kQps,          // connect: the peer took it up and has not sent its QPs
+  kReady,        // the peer has not said that its QPs are ready
+  kModifyQp,     // inside ibv_modify_qp, or between its attempts
+  kInCall,       // inside another call of the transport's
+  kNotPolled,    // NCCL has stopped asking
+  // NCCL has it.
+  kIdle,         // NCCL wants nothing of the network
+  kNothingCame,  // a receive is posted
+  kNoReceive,    // isend gives no request: the peer has not posted its receive
+  kHeldBack,     // a send is taken, and no work request of it is on a QP
+  kStuckSend,    // work requests are posted and don't complete
+  kStuckFlush,   // likewise, of a flush: the HCA reads this node's own memory
+  kSlow,         // it moves, far slower than its siblings
+  kCount
+};
+
+// "stuck-send": field "kind" of the events.
+std::string_view wait_name(Wait wait) noexcept;
+
+bool being_made(Wait wait) noexcept;
+
+// What a healthy job never shows: the network, or the peer's transport, is at fault. Everything
+// else may be the program's own doing: a rank that computes, or has not come yet.
+enum class Suspicion : std::uint8_t {
+  kNone,
+  kLater,  // only where it lasts: a peer that makes hundreds of connections takes them one by one
+  kAtOnce
+};
+Suspicion suspicion(Wait wait) noexcept;
+
+struct CounterGrowth {
+  std::string name;
+  std::uint64_t by = 0;
+};
+
+struct Stall {
+  Wait wait = Wait::kIdle;
+  double sec = 0;
+  std::string place;              // "mlx5_0:1"; empty: not known
+  std::string peer;               // "10.0.1.9"; empty: not known
+  std::string listener;           // "10.1.0.4:43211"; empty: not known
+  std::uint64_t connections = 1;  // that are like this one, which waits longest
+  std::uint64_t peers = 1;        // of these
+  // kModifyQp
+  std::string to = {};  // "RTR"; empty: not known
+  unsigned attempt = 0;
+  double attempt_sec = -1;  // inside the verb; -1: between two attempts
+  // requests in flight; of kStuckSend the time until the HCA gives up, 0: not known
+  std::uint64_t requests = 0;
+  double retry_sec = 0;
+  bool on_hca = true;          // kStuckSend: the QPs are seen; else only the transport has it
+  bool after_failure = false;  // another connection of this process had failed before
+  // Trouble that the port has counted within this time; 0: it was not read.
+  double counters_sec = 0;
+  std::vector<CounterGrowth> counters = {};
+  // kSlow: how long a send takes, and takes elsewhere
+  double ms = 0;
+  double usual_ms = 0;
+};
+
+// failure: what was diagnosed of this connection before, in which it is still; null: nothing was.
+Diagnosis diagnose(const Stall& seen, const Diagnosis* failure = nullptr);
+
+}  // namespace nnd::diagnosis

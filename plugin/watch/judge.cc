@@ -1,0 +1,104 @@
+#include "watch/judge.h"
+
+namespace nnd::watch {
+
+namespace {
+
+using state::Kind;
+using state::Stage;
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
+bool is_attempt(Stage stage) noexcept { return stage >= Stage::kOpening && stage < Stage::kReady; }
+
+// What the peer owes us, by how far this end has come (ncclIbConnect and ncclIbAccept, v2.28.9-1
+// src/transport/net_ib.cc: accept makes its QPs and moves them when it has the sender's, and only
+// then is the sender told of them).
+Wait for_peer(const Sample& now) noexcept {
+  if (now.stage == Stage::kOpening)
+    return now.kind == Kind::kSend ? Wait::kNotAccepted : Wait::kNotDialled;
+  return now.kind == Kind::kSend && now.stage != Stage::kRts ? Wait::kQps : Wait::kReady;
+}
+
+Wait wait_of_attempt(const Memory& memory, const Sample& now, std::uint64_t unpolled_ns,
+                     std::uint64_t connect_ns) noexcept {
+  const bool same_call = now.in_call && memory.last.in_call && now.polls == memory.last.polls;
+  if (same_call && (now.moving || memory.last.moving)) return Wait::kModifyQp;
+  if (unpolled_ns < connect_ns) return for_peer(now);
+  return now.in_call ? Wait::kInCall : Wait::kNotPolled;
+}
+
+// Only what is in flight, or wanted, can wait.
+Wait wait_of_traffic(const Memory& memory, const Sample& now) noexcept {
+  if (now.in_flight() != 0) return now.kind == Kind::kSend ? Wait::kStuckSend : Wait::kNothingCame;
+  const bool refused = now.not_taken != memory.last.not_taken;
+  return refused && now.kind == Kind::kSend ? Wait::kNoReceive : Wait::kIdle;
+}
+
+Change update_traffic(Memory& memory, const Sample& now, std::uint64_t now_ns) noexcept {
+  Change change;
+  const bool ended = now.ended != memory.last.ended;
+  const bool begun = now.started != memory.last.started && memory.last.in_flight() == 0;
+  const Wait wait = wait_of_traffic(memory, now);
+  if (ended || begun || memory.wait != wait) {
+    const bool waited = memory.wait && *memory.wait != Wait::kIdle;
+    change.moved = ended || (waited && now.started != memory.last.started);
+    change.waited_ns = now_ns - memory.since_ns;
+    memory.since_ns = now_ns;
+    memory.closer_at_ns = 0;
+  }
+  memory.wait = wait;
+  return change;
+}
+
+}  // namespace
+
+// The ends before the beginnings: a request that ends meanwhile is in flight, none is negative.
+Sample sample(const state::Connection& c) noexcept {
+  Sample now;
+  now.ended =
+      c.completed.load(std::memory_order_acquire) + c.failed.load(std::memory_order_acquire);
+  now.started = c.started.load(kRelaxed);
+  now.not_taken = c.not_taken.load(kRelaxed);
+  now.id = c.id.load(kRelaxed);
+  now.kind = c.kind.load(kRelaxed);
+  now.stage = c.stage.load(kRelaxed);
+  now.polls = c.polls.load(kRelaxed);
+  now.in_call = c.in_call.load(kRelaxed);
+  now.moving = c.moving_since.load(kRelaxed) != 0 || c.moving_attempt.load(kRelaxed) > 1;
+  return now;
+}
+
+Change update(Memory& memory, const Sample& now, std::uint64_t now_ns,
+              std::uint64_t connect_ns) noexcept {
+  Change change;
+  if (memory.last.id != now.id) {
+    memory = {};
+    memory.since_ns = memory.polled_ns = now_ns;
+  } else if (is_attempt(memory.last.stage) && now.stage == Stage::kReady) {
+    change.ready = true;
+    change.waited_ns = now_ns - memory.since_ns;
+    memory.since_ns = now_ns;
+    memory.closer_at_ns = 0;
+    memory.wait.reset();
+  } else if (is_attempt(now.stage) && now.stage != memory.last.stage) {
+    change.moved = true;  // the peer, or the kernel, did its part
+    change.waited_ns = now_ns - memory.since_ns;
+    memory.since_ns = now_ns;
+    memory.closer_at_ns = 0;
+  }
+  if (now.polls != memory.last.polls) memory.polled_ns = now_ns;
+  if (is_attempt(now.stage)) {
+    const Wait wait = wait_of_attempt(memory, now, now_ns - memory.polled_ns, connect_ns);
+    if (memory.wait != wait) memory.closer_at_ns = 0;
+    memory.wait = wait;
+  } else if (now.stage == Stage::kReady && now.id == memory.last.id && !change.ready) {
+    change = update_traffic(memory, now, now_ns);
+  } else {
+    memory.wait.reset();
+  }
+  memory.last = now;
+  return change;
+}
+
+}  // namespace nnd::watch

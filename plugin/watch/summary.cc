@@ -1,0 +1,106 @@
+#include "watch/summary.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "diagnosis/network.h"
+#include "facts/ip.h"
+#include "state/connections.h"
+#include "state/failure.h"
+
+namespace nnd::watch {
+
+namespace {
+
+void add_way(record::Pack& fields, std::string_view name, const state::Traffic::Way& way) {
+  fields.open(name, false);
+  fields.add_unsigned("conns", way.conns);
+  fields.add_unsigned("completed", way.completed);
+  fields.add_unsigned("failed", way.failed);
+  fields.add_unsigned("bytes", way.bytes);
+  fields.end();
+}
+
+void add_ports(record::Pack& fields, const std::vector<state::PortTraffic>& ports) {
+  fields.open("per_port", true);
+  for (const state::PortTraffic& port : ports) {
+    fields.push_object();
+    fields.add("name", std::string_view(port.device));
+    fields.add_unsigned("port", port.port);
+    add_way(fields, "send", port.send);
+    add_way(fields, "recv", port.recv);
+    if (port.slowest != 0) {
+      fields.open("slowest", false);
+      fields.add_unsigned("conn", port.slowest);
+      fields.add("mean_us", static_cast<double>(port.slowest_ns) / 1000);
+      if (!context::gid_zero(port.slowest_peer))
+        fields.add("peer", facts::gid_address(port.slowest_peer).text());
+      fields.end();
+    }
+    fields.end();
+  }
+  fields.end();
+}
+
+void add_stalls(record::Pack& fields, const Totals& totals) {
+  fields.open("stalls", true);
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    const Total& total = totals[i];
+    if (total.longest_ns == 0) continue;
+    fields.push_object();
+    fields.add("kind", diagnosis::wait_name(static_cast<Wait>(i)));
+    fields.add_unsigned("conns", total.connections);
+    fields.add("longest_us", static_cast<double>(total.longest_ns) / 1000);
+    if (!total.place.empty()) fields.add("device", total.place);
+    if (!total.peer.empty()) fields.add("peer", total.peer);
+    fields.end();
+  }
+  fields.end();
+}
+
+// The longest of those that were warned of, or that were not.
+diagnosis::Stall longest(const Totals& totals, bool warned) {
+  diagnosis::Stall out;
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    const Wait wait = static_cast<Wait>(i);
+    const double sec = static_cast<double>(totals[i].longest_ns) / 1e9;
+    if (wait == Wait::kIdle || totals[i].warned != warned || sec <= out.sec) continue;
+    out.wait = wait;
+    out.sec = sec;
+    out.place = totals[i].place;
+    out.peer = totals[i].peer;
+  }
+  return out;
+}
+
+}  // namespace
+
+void add_summary(record::Pack& fields, const Totals& totals, bool worse_port) {
+  const std::vector<state::PortTraffic> ports = state::traffic_by_port();
+  add_ports(fields, ports);
+  add_stalls(fields, totals);
+  diagnosis::NetworkHistory seen;
+  for (const state::PortTraffic& port : ports) {
+    seen.connections += port.send.conns + port.recv.conns;
+    seen.bytes += port.send.bytes + port.recv.bytes;
+  }
+  const state::FailureList failures = state::list_failures(1);
+  seen.failures = failures.total;
+  if (!failures.first.empty()) {
+    seen.cause = failures.first[0].failure.diagnosis.cause;
+    seen.device = failures.first[0].subject.device;
+    seen.peer = failures.first[0].subject.peer;
+  }
+  seen.stalled = longest(totals, true);
+  seen.waited = longest(totals, false);
+  seen.worse_port = worse_port;
+  const diagnosis::NetworkVerdict verdict = judge(seen);
+  fields.open("network", false);
+  fields.add("verdict", verdict.verdict);
+  fields.add("msg", verdict.sentence);
+  if (seen.failures != 0) fields.add("cause", nccl_net_diag::cause_id(seen.cause));
+  fields.end();
+}
+
+}  // namespace nnd::watch

@@ -1,0 +1,248 @@
+#include "watch/tell.h"
+
+#include <cmath>
+
+#include "context/clock.h"
+#include "context/raw_clock.h"
+#include "facts/counters.h"
+#include "facts/ip.h"
+#include "record/fields.h"
+#include "state/connections.h"
+#include "state/failure.h"
+#include "state/qp_table.h"
+
+namespace nnd::watch {
+
+namespace {
+
+using diagnosis::Stall;
+using record::Event;
+using record::EventId;
+using record::Severity;
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
+// As of enum ibv_qp_state.
+constexpr const char* kQpStates[] = {"RESET", "INIT", "RTR", "RTS"};
+
+struct Facts {
+  state::About about;
+  state::Start start;
+  state::Ends ends;
+  state::Labels labels;
+
+  explicit Facts(const state::Connection& c) {
+    c.identity.get(about);
+    c.start.get(start);
+    c.ends.get(ends);
+    c.labels.get(labels);
+  }
+  context::Gid peer() const {
+    return context::gid_zero(ends.remote_gid) ? about.peer_gid : ends.remote_gid;
+  }
+  std::string place() const {
+    const bool used = ends.port != 0;
+    const std::string name(used ? std::string_view(ends.device) : std::string_view(start.device));
+    const std::uint32_t port = used ? ends.port : start.port;
+    return name.empty() || port == 0 ? name : name + ":" + std::to_string(port);
+  }
+};
+
+std::string address_text(const context::Gid& gid) {
+  return context::gid_zero(gid) ? "" : facts::gid_address(gid).text();
+}
+
+std::string listener_text(const state::Start& start) {
+  if (start.listener_port == 0) return "";
+  const std::string address = address_text(start.listener);
+  return (address.find(':') == std::string::npos ? address : "[" + address + "]") + ":" +
+         std::to_string(start.listener_port);
+}
+
+double us(std::uint64_t ns) { return static_cast<double>(ns) / 1000; }
+double sec(std::uint64_t ns) { return static_cast<double>(ns) / 1e9; }
+
+std::uint64_t age_of(std::uint64_t raw) {
+  return raw == 0 ? 0 : context::raw_clock::to_ns(context::raw_clock::now() - raw);
+}
+
+void add_whose(Event& e, const Facts& known) {
+  add_connection(e, known.about);
+  if (known.labels.rank >= 0) e.add("rank", known.labels.rank);
+  if (known.labels.channel >= 0) e.add("channel", known.labels.channel);
+  const state::Ends& ends = known.ends;
+  const state::Start& start = known.start;
+  if (ends.port != 0)
+    add_device(e, {.index = known.about.dev,
+                   .name = ends.device,
+                   .port = ends.port,
+                   .pci = ends.pci,
+                   .numa = ends.numa,
+                   .link_layer = ends.link_layer,
+                   .speed_mbps = ends.speed_mbps,
+                   .mtu = ends.mtu,
+                   .gid_index = ends.gid_index,
+                   .gid = ends.gid,
+                   .subnet = ends.subnet,
+                   .netdev = ends.netdev});
+  else
+    add_device(e, {.index = known.about.dev,
+                   .name = start.device,
+                   .port = start.port,
+                   .pci = start.pci,
+                   .speed_mbps = start.speed_mbps});
+  add_peer(e, {.proc = known.about.peer_proc,
+               .rank = known.labels.peer_rank,
+               .host = known.labels.peer_host,
+               .gid = known.peer(),
+               .subnet = ends.remote_subnet});
+}
+
+void add_census(Event& e, const Census& census) {
+  e.object("process").add("moving", census.moving);
+  for (std::size_t i = 0; i < census.waiting.size(); ++i)
+    if (census.waiting[i] != 0)
+      e.add(diagnosis::wait_name(static_cast<Wait>(i)), census.waiting[i]);
+  e.end();
+}
+
+// Until the HCA gives up: the intervals of the first QP, as asked for.
+double retry_sec(const state::Connection& c) {
+  state::QpSummary qp;
+  if (!c.qp[0].get(qp) || qp.timeout == 0) return 0;
+  return std::ldexp(4.096e-6, qp.timeout) * qp.retry_cnt;
+}
+
+Stall evidence(state::Connection& c, const Facts& known, const Line& line) {
+  Stall seen;
+  seen.wait = line.wait;
+  seen.sec = sec(line.age_ns);
+  seen.place = known.place();
+  seen.peer = address_text(known.peer());
+  seen.listener = listener_text(known.start);
+  seen.connections = line.connections;
+  seen.peers = line.peers;
+  seen.after_failure = line.after_failure && !diagnosis::being_made(line.wait);
+  if (line.wait == Wait::kModifyQp) {
+    const std::uint32_t to = c.moving_to.load(kRelaxed);
+    if (to < std::size(kQpStates)) seen.to = kQpStates[to];
+    seen.attempt = c.moving_attempt.load(kRelaxed);
+    if (const std::uint64_t since = c.moving_since.load(kRelaxed); since != 0)
+      seen.attempt_sec = sec(age_of(since));
+  }
+  seen.requests = sample(c).in_flight();
+  if (!diagnosis::being_made(line.wait) && known.ends.port != 0)
+    if (const auto growth = facts::grown_since(std::string_view(known.ends.device), known.ends.port,
+                                               context::mono_ns() - line.age_ns)) {
+      seen.counters_sec = growth->sec;
+      for (const auto& [name, by] : growth->counts)
+        if (facts::is_trouble(facts::kind_of_counter(name))) seen.counters.push_back({name, by});
+    }
+  if (line.wait == Wait::kStuckSend) {
+    seen.on_hca = state::traffic_of_qps(c).qps != 0;
+    seen.retry_sec = seen.on_hca ? retry_sec(c) : 0;
+  }
+  return seen;
+}
+
+bool is_warning(const Stall& seen, bool lasts) {
+  const diagnosis::Suspicion suspicion = diagnosis::suspicion(seen.wait);
+  return seen.on_hca && !seen.after_failure &&
+         (suspicion == diagnosis::Suspicion::kAtOnce ||
+          (suspicion == diagnosis::Suspicion::kLater && lasts));
+}
+
+}  // namespace
+
+std::string place_of(const state::Connection& c) { return Facts(c).place(); }
+
+std::string peer_of(const state::Connection& c) { return address_text(Facts(c).peer()); }
+
+Wait look_closer(state::Connection& c, Wait wait, std::optional<facts::TcpTable>& tcp) {
+  if (wait == Wait::kNotAccepted || wait == Wait::kNotDialled) {
+    state::Start start;
+    if (!c.start.get(start) || start.listener_port == 0) return wait;
+    if (!tcp) tcp.emplace();
+    const facts::TcpEnd listener{start.listener, start.listener_port};
+    if (wait == Wait::kNotAccepted)
+      return tcp->to(listener) == facts::TcpState::kTrying ? Wait::kTcp : wait;
+    return tcp->from(listener) == facts::TcpState::kMade ? Wait::kMetadata : wait;
+  }
+  if (wait != Wait::kStuckSend && wait != Wait::kNothingCame) return wait;
+  const state::QpTraffic traffic = state::traffic_of_qps(c);
+  if (wait == Wait::kNothingCame)
+    return traffic.flushes != traffic.flushed ? Wait::kStuckFlush : wait;
+  return traffic.qps != 0 && traffic.sends == traffic.completed ? Wait::kHeldBack : wait;
+}
+
+bool tell_stall(state::Connection& oldest, const Line& line, const Census& census) {
+  const Facts known(oldest);
+  const Stall seen = evidence(oldest, known, line);
+  const auto failure =
+      line.failure != 0 ? state::failure_of(known.about.id) : std::optional<state::Failure>();
+  const bool warning = failure || is_warning(seen, line.lasts);
+  Event e(EventId::kConnStall, warning ? Severity::kWarn : Severity::kInfo);
+  if (!e.enabled()) return warning;
+  add_whose(e, known);
+  e.add("kind", diagnosis::wait_name(line.wait)).add("age_us", us(line.age_ns));
+  e.add("conns", line.connections).add("peers", line.peers);
+  if (!seen.listener.empty()) e.add("listener", seen.listener);
+  if (diagnosis::being_made(line.wait)) {
+    e.add("polls", oldest.polls.load(kRelaxed));
+    if (line.wait == Wait::kModifyQp) {
+      e.object("qp").add("to", seen.to).add("attempt", seen.attempt).end();
+      if (seen.attempt_sec >= 0) e.add("dur_us", seen.attempt_sec * 1e6);
+    }
+  } else {
+    e.add("in_flight", seen.requests);
+    e.add("oldest_us", us(age_of(state::oldest_post(oldest))));
+    e.add("started", oldest.started.load(kRelaxed))
+        .add("completed", oldest.completed.load(kRelaxed))
+        .add("bytes", oldest.bytes.load(kRelaxed));
+    if (seen.counters_sec > 0) {
+      e.array("counters").push_object().add("name", std::string_view(known.ends.device));
+      e.add("port", known.ends.port).object("grown");
+      for (const auto& [name, by] : seen.counters) e.add(name, by);
+      e.end().end().end();
+    }
+  }
+  add_census(e, census);
+  e.diagnose(diagnose(seen, failure ? &failure->diagnosis : nullptr),
+             failure ? failure->number : 0);
+  e.emit();
+  return warning;
+}
+
+void tell_slow(state::Connection& c, const Pace::Slow& slow, std::uint64_t age_ns,
+               const Census& census) {
+  const Facts known(c);
+  Stall seen = evidence(c, known, {.wait = Wait::kSlow, .age_ns = age_ns});
+  seen.ms = static_cast<double>(slow.mean_ns) / 1e6;
+  seen.usual_ms = static_cast<double>(slow.usual_ns) / 1e6;
+  Event e(EventId::kConnStall);
+  add_whose(e, known);
+  e.add("kind", diagnosis::wait_name(Wait::kSlow)).add("age_us", us(age_ns));
+  e.add("mean_us", us(slow.mean_ns)).add("usual_us", us(slow.usual_ns));
+  add_census(e, census);
+  e.diagnose(diagnose(seen)).emit();
+}
+
+void tell_idle(std::uint64_t age_ns, const Census& census) {
+  Event e(EventId::kConnStall);
+  e.add("kind", diagnosis::wait_name(Wait::kIdle)).add("age_us", us(age_ns));
+  add_census(e, census);
+  Stall seen;
+  seen.sec = sec(age_ns);
+  e.diagnose(diagnose(seen)).emit();
+}
+
+void tell_resume(const state::Connection* c, Wait wait, std::uint64_t connections,
+                 std::uint64_t waited_ns) {
+  Event e(EventId::kConnResume);
+  if (c != nullptr) add_whose(e, Facts(*c));
+  e.add("kind", diagnosis::wait_name(wait)).add("dur_us", us(waited_ns));
+  if (c != nullptr) e.add("conns", connections);
+  e.emit();
+}
+
+}  // namespace nnd::watch

@@ -1,0 +1,47 @@
+// The events conn.stall and conn.resume.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "facts/tcp.h"
+#include "watch/judge.h"
+#include "watch/pace.h"
+
+namespace nnd::watch {
+
+// How many connections of this process wait for what.
+struct Census {
+  std::array<std::uint64_t, static_cast<std::size_t>(Wait::kCount)> waiting{};
+  std::uint64_t moving = 0;
+};
+
+// "mlx5_0:1": the port that a connection uses, or the device that NCCL asked for.
+std::string place_of(const state::Connection& c);
+// "10.0.1.9"; empty: not known.
+std::string peer_of(const state::Connection& c);
+
+// What kernel and HCA say of a wait that NCCL alone can't tell apart. The table is read where it is
+// needed and wasn't.
+Wait look_closer(state::Connection& c, Wait wait, std::optional<facts::TcpTable>& tcp);
+
+struct Line {
+  Wait wait = Wait::kIdle;
+  std::uint64_t age_ns = 0;
+  std::uint64_t connections = 1, peers = 1;
+  std::uint32_t failure = 0;
+  bool after_failure = false;  // another connection has failed before
+  bool lasts = false;          // three times its age, and no other connection came about meanwhile
+};
+// Whether it was a warning.
+bool tell_stall(state::Connection& oldest, const Line& line, const Census& census);
+// age_ns: for how long at least.
+void tell_slow(state::Connection& c, const Pace::Slow& slow, std::uint64_t age_ns,
+               const Census& census);
+void tell_idle(std::uint64_t age_ns, const Census& census);
+void tell_resume(const state::Connection* c, Wait wait, std::uint64_t connections,
+                 std::uint64_t waited_ns);
+
+}  // namespace nnd::watch

@@ -1,0 +1,122 @@
+#include "watch/thread.h"
+
+#include <semaphore.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+
+#include "context/clock.h"
+#include "context/immortal.h"
+#include "context/quiet.h"
+#include "context/worker.h"
+#include "facts/counters.h"
+#include "record/recorder.h"
+#include "watch/ports.h"
+#include "watch/summary.h"
+#include "watch/watch.h"
+
+namespace nnd::watch {
+
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kCountersEvery = 30 * kSecond;
+constexpr std::uint64_t kSummaryPatience = kSecond / 4;
+
+std::uint64_t to_ns(double sec) { return static_cast<std::uint64_t>(sec * 1e9); }
+
+timespec to_timespec(std::uint64_t ns) {
+  return {static_cast<time_t>(ns / kSecond), static_cast<long>(ns % kSecond)};
+}
+
+void sleep(std::uint64_t ns) {
+  const timespec time = to_timespec(ns);
+  ::nanosleep(&time, nullptr);
+}
+
+struct Running {
+  explicit Running(const config::Settings& settings)
+      : ages{to_ns(settings.connect_sec), to_ns(settings.stall_sec)}, watch(ages) {}
+
+  Ages ages;
+  Watch watch;
+  Ports ports{kCountersEvery * 9 / 10};
+  context::Worker looks, counts;
+  sem_t wanted{};  // a sample of the counters
+  std::atomic<std::uint64_t> asked{0}, answered{0};
+};
+
+// The process that has the threads; 0: none.
+std::atomic<pid_t> g_owner{0};
+std::atomic<Running*> g_running{nullptr};
+
+void* look_body(void* argument) {
+  auto& own = *static_cast<Running*>(argument);
+  for (;;) {
+    sleep(own.ages.period_ns());
+    if (!record::running()) continue;
+    context::quietly([&] {
+      own.watch.look(context::mono_ns());
+      tell_silent_driver(facts::counters_being_read(), context::mono_ns());
+    });
+  }
+}
+
+void* count_body(void* argument) {
+  auto& own = *static_cast<Running*>(argument);
+  for (;;) {
+    const timespec until = to_timespec(context::now_ns(CLOCK_REALTIME) + kCountersEvery);
+    while (::sem_timedwait(&own.wanted, &until) != 0 && errno == EINTR) {
+    }
+    while (::sem_trywait(&own.wanted) == 0) {  // asked more than once
+    }
+    const std::uint64_t asked = own.asked.load();
+    if (record::running())
+      context::quietly([&] { own.ports.look(); });
+    else if (own.answered.load() != asked)  // for the summary
+      context::quietly([] { facts::sample_counters(); });
+    own.answered.store(asked);
+  }
+}
+
+void wake_counters() noexcept {
+  if (Running* const own = g_running.load()) ::sem_post(&own->wanted);
+}
+
+// For the drain, at the end: what a driver that hangs has not told is left out.
+void add_to_summary(record::Pack& fields) {
+  Running* const own = g_running.load();
+  if (own == nullptr || g_owner.load() != ::getpid()) return;
+  const std::uint64_t mine = ++own->asked;
+  wake_counters();
+  for (std::uint64_t waited = 0; own->answered.load() < mine && waited < kSummaryPatience;
+       waited += kSecond / 1000)
+    sleep(kSecond / 1000);
+  facts::add_counters(fields);
+  add_summary(fields, own->watch.totals(), own->ports.any_worse());
+}
+
+}  // namespace
+
+void start(const config::Settings& settings) noexcept {
+  const pid_t self = ::getpid();
+  if (settings.disable || g_owner.exchange(self) == self) return;
+  context::quietly([&] {
+    static context::Immortal<Running> instance(settings);
+    Running& own = *instance;
+    own.watch.forget();  // a parent's
+    own.ports.forget();
+    ::sem_init(&own.wanted, 0, 0);
+    own.asked.store(0);
+    own.answered.store(0);
+    g_running.store(&own);
+    facts::watch_counters(settings.sysfs, wake_counters);
+    record::set_summary_part(add_to_summary);
+    own.looks.start("nnd-watch", look_body, &own);
+    own.counts.start("nnd-counters", count_body, &own);
+  });
+}
+
+}  // namespace nnd::watch

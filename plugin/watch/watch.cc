@@ -1,0 +1,218 @@
+#include "watch/watch.h"
+
+#include <algorithm>
+#include <iterator>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "facts/counters.h"
+#include "state/connections.h"
+#include "state/failure.h"
+#include "watch/tell.h"
+
+namespace nnd::watch {
+
+namespace {
+
+constexpr std::uint64_t kCountersEveryNs = 2'000'000'000;
+
+// The ages of the lines, in those of the first: 1, 3, 12, then twice as old each time.
+std::uint64_t times(unsigned told) noexcept {
+  if (told == 0) return 1;
+  return told == 1 ? 3 : std::uint64_t{12} << std::min(told - 2, 32u);
+}
+
+// The next line's, where the one that is due is of this age.
+unsigned told_at(unsigned told, std::uint64_t first_ns, std::uint64_t age_ns) noexcept {
+  while (age_ns >= times(told) * first_ns) ++told;
+  return told;
+}
+
+}  // namespace
+
+std::uint64_t Ages::period_ns() const {
+  return std::clamp<std::uint64_t>(std::min(connect_ns, stall_ns) / 5, 10'000'000, 1'000'000'000);
+}
+
+// A process that was stopped, or had no processor, did not wait for its peers meanwhile.
+std::uint64_t Watch::advance(std::uint64_t mono_ns) {
+  const std::uint64_t passed = last_mono_ns_ == 0 ? 0 : mono_ns - last_mono_ns_;
+  last_mono_ns_ = mono_ns;
+  const std::uint64_t most = 3 * ages_.period_ns();
+  return now_ns_ += passed <= most ? passed : ages_.period_ns();
+}
+
+void Watch::look(std::uint64_t mono_ns) {
+  const std::lock_guard guard(mutex_);
+  const std::uint64_t now_ns = advance(mono_ns);
+  waiting_ = {};
+  moving_ = 0;
+  any_failed_ = needs_counters_ = false;
+  last_move_ns_ = 0;
+  tcp_.reset();
+  for (auto& [key, one] : classes_) {
+    one.members.clear();
+    one.oldest = {};
+  }
+  const std::size_t places = state::entries_used();
+  if (memories_.size() < places) memories_.resize(places);
+  for (std::size_t place = 0; place < places; ++place)
+    if (state::Connection* const c = state::entry_at(place); c != nullptr)
+      look_at(*c, memories_[place], now_ns);
+  // So that they are there when it is told.
+  if (needs_counters_ && now_ns - counters_at_ns_ >= kCountersEveryNs) {
+    counters_at_ns_ = now_ns;
+    facts::need_counters();
+  }
+  tell_resumed();
+  tell_old();
+  look_at_process(now_ns);
+  look_at_pace(now_ns);
+}
+
+void Watch::look_at(state::Connection& c, Memory& memory, std::uint64_t now_ns) {
+  const Sample now = sample(c);
+  if (now.kind == state::Kind::kListen) return;
+  any_failed_ = any_failed_ || now.stage == state::Stage::kFailed;
+  const Change change = update(memory, now, now_ns, ages_.connect_ns);
+  if (change.ready) last_ready_ns_ = now_ns;
+  if (change.ready || change.moved || !memory.wait) {
+    if (memory.told && (change.ready || change.moved)) {
+      Resumed& resumed = resumed_[{*memory.told, now.kind == state::Kind::kSend, place_of(c)}];
+      ++resumed.connections;
+      if (change.waited_ns >= resumed.waited_ns) resumed.oldest = &c;
+      resumed.waited_ns = std::max(resumed.waited_ns, change.waited_ns);
+    }
+    memory.told.reset();
+  }
+  if (!memory.wait) return;
+  const std::uint64_t age_ns = now_ns - memory.since_ns;
+  last_move_ns_ = std::max(last_move_ns_, memory.since_ns);
+  needs_counters_ =
+      needs_counters_ || (!diagnosis::being_made(*memory.wait) && *memory.wait != Wait::kIdle &&
+                          2 * age_ns >= ages_.of(*memory.wait));
+  if (*memory.wait == Wait::kIdle)
+    ++waiting_[static_cast<std::size_t>(Wait::kIdle)];
+  else if (age_ns >= ages_.of(*memory.wait))
+    take(c, memory, age_ns);
+  else
+    ++moving_;
+}
+
+// Asked again when it is as old as the next line.
+Wait Watch::closer(state::Connection& c, Memory& memory, std::uint64_t age_ns) {
+  const std::uint64_t first_ns = ages_.of(*memory.wait);
+  unsigned asked = 0;
+  if (memory.closer_at_ns != 0) asked = told_at(0, first_ns, memory.closer_at_ns);
+  if (age_ns < times(asked) * first_ns) return memory.closer;
+  memory.closer_at_ns = age_ns;
+  return memory.closer = look_closer(c, *memory.wait, tcp_);
+}
+
+void Watch::take(state::Connection& c, Memory& memory, std::uint64_t age_ns) {
+  ClassKey key{closer(c, memory, age_ns), memory.last.kind == state::Kind::kSend, place_of(c)};
+  if (diagnosis::being_made(key.wait))
+    if (const auto failure = state::failure_of(memory.last.id)) key.failure = failure->number;
+  ++waiting_[static_cast<std::size_t>(key.wait)];
+  Class& all = classes_[key];
+  const Member member{&c, &memory, age_ns};
+  all.members.push_back(member);
+  if (all.oldest.connection == nullptr || age_ns > all.oldest.age_ns) all.oldest = member;
+}
+
+void Watch::tell_old() {
+  const Census census{waiting_, moving_};
+  for (auto at = classes_.begin(); at != classes_.end();) {
+    auto& [key, one] = *at;
+    const std::uint64_t first_ns = ages_.of(key.wait);
+    if (one.members.empty()) {
+      // Whoever waits anew is as old as this when it is told.
+      at = now_ns_ - one.seen_ns >= first_ns ? classes_.erase(at) : std::next(at);
+      continue;
+    }
+    ++at;
+    one.seen_ns = now_ns_;
+    Total& total = totals_[static_cast<std::size_t>(key.wait)];
+    if (one.oldest.age_ns > total.longest_ns) {
+      total.longest_ns = one.oldest.age_ns;
+      total.place = key.place;
+      total.peer = peer_of(*one.oldest.connection);
+    }
+    if (one.oldest.age_ns < times(one.told) * first_ns) continue;
+    one.told = told_at(one.told, first_ns, one.oldest.age_ns);
+    std::set<std::string> peers;
+    for (const Member& member : one.members) {
+      if (member.memory->told != key.wait) ++total.connections;
+      member.memory->told = key.wait;
+      peers.insert(peer_of(*member.connection));
+    }
+    const bool warned = tell_stall(
+        *one.oldest.connection,
+        {key.wait, one.oldest.age_ns, one.members.size(), peers.size(), key.failure, any_failed_,
+         one.oldest.age_ns >= times(1) * first_ns && now_ns_ - last_ready_ns_ >= first_ns},
+        census);
+    total.warned = total.warned || warned;
+  }
+}
+
+void Watch::tell_resumed() {
+  for (const auto& [key, one] : resumed_)
+    tell_resume(one.oldest, key.wait, one.connections, one.waited_ns);
+  resumed_.clear();
+}
+
+// NCCL has connections and asks for nothing.
+void Watch::look_at_process(std::uint64_t now_ns) {
+  const std::uint64_t idle = waiting_[static_cast<std::size_t>(Wait::kIdle)];
+  std::uint64_t all = moving_;
+  for (const std::uint64_t count : waiting_) all += count;
+  const std::uint64_t since_ns = idle == 0 || all != idle ? now_ns : last_move_ns_;
+  if (since_ns > idle_since_ns_) {
+    if (idle_told_ != 0) tell_resume(nullptr, Wait::kIdle, 0, since_ns - idle_since_ns_);
+    idle_told_ = 0;
+    idle_since_ns_ = since_ns;
+  }
+  const std::uint64_t age_ns = now_ns - idle_since_ns_;
+  const std::uint64_t first_ns = ages_.of(Wait::kIdle);
+  if (age_ns < times(idle_told_) * first_ns) return;
+  idle_told_ = told_at(idle_told_, first_ns, age_ns);
+  Total& total = totals_[static_cast<std::size_t>(Wait::kIdle)];
+  total.longest_ns = std::max(total.longest_ns, age_ns);
+  tell_idle(age_ns, {waiting_, moving_});
+}
+
+void Watch::look_at_pace(std::uint64_t now_ns) {
+  if (now_ns - paced_ns_ < ages_.stall_ns) return;
+  paced_ns_ = now_ns;
+  for (const Pace::Slow& one : pace_.judge()) {
+    if (!one.begins) {
+      tell_resume(one.connection, Wait::kSlow, 1, 2 * ages_.stall_ns);
+      continue;
+    }
+    Total& total = totals_[static_cast<std::size_t>(Wait::kSlow)];
+    ++total.connections;
+    total.longest_ns = std::max(total.longest_ns, 2 * ages_.stall_ns);
+    total.place = place_of(*one.connection);
+    total.peer = peer_of(*one.connection);
+    tell_slow(*one.connection, one, 2 * ages_.stall_ns, {waiting_, moving_});
+  }
+}
+
+Totals Watch::totals() {
+  const std::lock_guard guard(mutex_);
+  return totals_;
+}
+
+void Watch::forget() {
+  const std::lock_guard guard(mutex_);
+  memories_.clear();
+  classes_.clear();
+  resumed_.clear();
+  pace_.forget();
+  totals_ = {};
+  now_ns_ = last_mono_ns_ = idle_since_ns_ = last_ready_ns_ = paced_ns_ = 0;
+  idle_told_ = 0;
+}
+
+}  // namespace nnd::watch

@@ -1,0 +1,287 @@
+// Each way of waiting for ever, held until it was told: cause, device and peer of what is said,
+// that it is told when it moves again, and that the same job without the fault says nothing.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "driver/connect.h"
+#include "integration/harness.h"
+#include "softverbs/control.h"
+#include "support/event_log.h"
+
+using namespace nnd;
+using namespace nnd::integration;
+
+namespace {
+
+constexpr int kLongMs = 600'000;  // a task ends by itself, or the test failed before
+
+// A fault is told soon, and NCCL itself waits for long.
+const std::map<std::string, std::string> kEager = {{"NCCL_NET_DIAG_STALL_SEC", "0.2"},
+                                                   {"NCCL_NET_DIAG_CONNECT_SEC", "0.2"},
+                                                   {"NCCL_IB_TIMEOUT", "22"},
+                                                   {"NCCL_IB_GID_INDEX", "3"}};
+
+// Two ranks, and what is asked of each while the other one keeps it waiting.
+class Stalled {
+ public:
+  explicit Stalled(const std::string& scenario = two_hosts()) : job_(scenario, 2, kEager) {
+    job_->setup(shim());
+  }
+
+  EmulatedJob& job() { return job_; }
+  driver::RankProcess& rank(int index) { return job_->rank(index); }
+
+  // Rank 1 listens.
+  json listen() {
+    const json out = job_->run(1, {{"op", "listen"}, {"context", job_->context(1)}, {"dev", 0}});
+    REQUIRE(out["rc"] == 0);
+    return out;
+  }
+  int connect(const json& listener) {
+    return ask(0, {{"op", "connect"},
+                   {"context", job_->context(0)},
+                   {"dev", 0},
+                   {"handle", listener["handle"]}});
+  }
+  int accept(const json& listener) {
+    return ask(
+        1, {{"op", "accept"}, {"context", job_->context(1)}, {"listener", listener["listener"]}});
+  }
+  int send(const driver::Link& link, const driver::Traffic& traffic) {
+    return ask(0, transfer("send", link.send_conn, traffic));
+  }
+  int receive(const driver::Link& link, const driver::Traffic& traffic) {
+    return ask(1, transfer("recv", link.recv_conn, traffic));
+  }
+  driver::Link open() {
+    std::vector<driver::Link> links = {job_->ring(1).front()};
+    job_->open(links);
+    return links.front();
+  }
+  void ends_well(int rank, int id) {
+    const json reply = this->rank(rank).wait(id);
+    INFO(reply.dump());
+    CHECK(reply["rc"] == 0);
+    CHECK_FALSE(reply.contains("timeout"));
+  }
+
+  // The first such event of a rank, as soon as it is in its log.
+  json await(int rank, const std::string& event, const std::string& kind,
+             const json& more = json::object()) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(4);
+    while (std::chrono::steady_clock::now() < until) {
+      for (const json& seen : test::only(job_.log(rank), event))
+        if (json with = seen; seen["kind"] == kind && (with.update(more), with == seen))
+          return seen;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    throw std::runtime_error("rank " + std::to_string(rank) + " never tells " + event + " " + kind);
+  }
+
+  // The rank's last word on the network.
+  json verdict(int rank) const {
+    const auto summaries = test::only(job_.log(rank), "summary");
+    REQUIRE(summaries.size() == 1);
+    INFO(summaries[0].dump());
+    CHECK(summaries[0]["per_port"].at(0)["name"] == "mlx5_0");
+    return summaries[0];
+  }
+  void end() {
+    job_->all({{"op", "exit"}});
+    for (int index = 0; index < 2; ++index) CHECK(rank(index).wait_exit() == 0);
+    job_.check_logs();
+  }
+
+ private:
+  int ask(int index, json request) {
+    request["deadline_ms"] = kLongMs;
+    request["session"] = 0;
+    return rank(index).start(std::move(request));
+  }
+  static json transfer(const char* op, int conn, const driver::Traffic& traffic) {
+    json out = traffic.request();
+    out["op"] = op;
+    out["conn"] = conn;
+    return out;
+  }
+
+  EmulatedJob job_;
+};
+
+driver::Traffic little() {
+  driver::Traffic out;
+  out.sizes = {65536};
+  out.repeat = 16;
+  return out;
+}
+
+void check_about(const json& event, const char* severity, const char* cause, const char* dir) {
+  INFO(event.dump());
+  CHECK(event["sev"] == severity);
+  CHECK(event["cause"] == cause);
+  CHECK(event["dir"] == dir);
+  CHECK(event["dev"]["name"] == "mlx5_0");
+  CHECK(event["dev"]["port"] == 1);
+  CHECK_FALSE(event["fix"].get<std::string>().empty());
+}
+
+// A TCP connection to the listener of this handle, from somebody who says nothing.
+class Stranger {
+ public:
+  explicit Stranger(const std::string& handle) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    std::array<std::byte, nccl_abi::kHandleSize> bytes;
+    driver::from_hex(handle, bytes.data(), bytes.size());
+    sockaddr_in address;
+    std::memcpy(&address, bytes.data(), sizeof address);
+    REQUIRE(address.sin_family == AF_INET);
+    REQUIRE(::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+  }
+  ~Stranger() { ::close(fd_); }
+  Stranger(const Stranger&) = delete;
+  Stranger& operator=(const Stranger&) = delete;
+
+ private:
+  int fd_;
+};
+
+}  // namespace
+
+TEST_CASE("a peer that does not accept, and one that does not connect") {
+  Stalled pair;
+  const json listener = pair.listen();
+  const int connect = pair.connect(listener);
+  const json waits = pair.await(0, "conn.stall", "not-accepted");
+  check_about(waits, "info", "HANG-CONNECT", "send");
+  CHECK(waits["peer"]["gid"] == "::ffff:10.0.0.2");
+  CHECK(waits["listener"].get<std::string>().starts_with("127.0.0.1:"));
+
+  const json other = pair.listen();
+  const int accept = pair.accept(other);
+  const json alone = pair.await(1, "conn.stall", "not-dialled");
+  check_about(alone, "info", "HANG-CONNECT", "recv");
+  CHECK(alone["listener"].get<std::string>().starts_with("127.0.0.1:"));
+  CHECK(alone["link"]["proc"] == alone["proc"]);
+
+  const int late_accept = pair.accept(listener);
+  const int late_connect = pair.connect(other);
+  pair.ends_well(0, connect);
+  pair.ends_well(1, late_accept);
+  pair.ends_well(1, accept);
+  pair.ends_well(0, late_connect);
+  const json resumed = pair.await(0, "conn.resume", "not-accepted");
+  CHECK(resumed["conn"] == waits["conn"]);
+  CHECK(resumed["dur_us"].get<double>() >= waits["age_us"].get<double>());
+  pair.await(1, "conn.resume", "not-dialled");
+  pair.end();
+}
+
+TEST_CASE("somebody who connects and says nothing") {
+  Stalled pair;
+  const json listener = pair.listen();
+  const Stranger stranger(listener["handle"]);
+  pair.accept(listener);
+  check_about(pair.await(1, "conn.stall", "metadata", {{"sev", "warn"}}), "warn", "HANG-CONNECT",
+              "recv");
+}
+
+TEST_CASE("a move to RTR that is repeated has its own cause, and the peer waits for QPs") {
+  Stalled pair(
+      two_hosts("[[fault]]\nkind = \"refuse-rtr\"\nhost = \"node1\"\n"
+                "errno = \"ETIMEDOUT\"\ndelay_ms = 500\ntimes = 0\n"));
+  const json listener = pair.listen();
+  pair.accept(listener);
+  pair.connect(listener);
+  const json moving = pair.await(1, "conn.stall", "modify-qp", {{"cause", "QP-110"}});
+  check_about(moving, "warn", "QP-110", "recv");
+  CHECK(moving["qp"]["to"] == "RTR");
+  CHECK(moving["peer"]["gid"] == "::ffff:10.0.0.1");
+  const auto failed = test::only(pair.job().log(1), "qp.transition");
+  CHECK(std::any_of(failed.begin(), failed.end(), [&](const json& event) {
+    return event.contains("failure") && event["failure"] == moving["failure"];
+  }));
+  const json waiting = pair.await(0, "conn.stall", "qps", {{"sev", "warn"}});
+  check_about(waiting, "warn", "HANG-CONNECT", "send");
+  CHECK(waiting["peer"]["gid"] == "::ffff:10.0.0.2");
+}
+
+TEST_CASE("a receive to which nothing comes, and a send for which nobody has a receive") {
+  Stalled pair;
+  const driver::Link link = pair.open();
+  const int receive = pair.receive(link, little());
+  const json waits = pair.await(1, "conn.stall", "nothing-came");
+  check_about(waits, "info", "HANG-DATA", "recv");
+  CHECK(waits["peer"]["gid"] == "::ffff:10.0.0.1");
+  CHECK(waits["dev"]["gid"] == "::ffff:10.0.0.2");
+  CHECK(waits["in_flight"] == 8);
+  int send = pair.send(link, little());
+  pair.ends_well(1, receive);
+  pair.ends_well(0, send);
+  CHECK(pair.await(1, "conn.resume", "nothing-came")["conn"] == waits["conn"]);
+
+  send = pair.send(link, little());
+  const json wants = pair.await(0, "conn.stall", "no-receive");
+  check_about(wants, "info", "HANG-DATA", "send");
+  CHECK(wants["peer"]["gid"] == "::ffff:10.0.0.2");
+  const int late = pair.receive(link, little());
+  pair.ends_well(0, send);
+  pair.ends_well(1, late);
+  CHECK(pair.await(0, "conn.resume", "no-receive")["conn"] == wants["conn"]);
+  pair.end();
+}
+
+TEST_CASE("a send that is never acknowledged is the network's, until the link is back") {
+  Stalled pair(
+      two_hosts("[[fault]]\nkind = \"link-down\"\nhost = \"node0\"\nafter_messages = 3\n"));
+  const driver::Link link = pair.open();
+  const int receive = pair.receive(link, little());
+  const int send = pair.send(link, little());
+  const json stuck = pair.await(0, "conn.stall", "stuck-send");
+  check_about(stuck, "warn", "HANG-DATA", "send");
+  CHECK(stuck["peer"]["gid"] == "::ffff:10.0.0.2");
+  CHECK(stuck["msg"].get<std::string>().find("(status 12)") != std::string::npos);
+  softverbs::Control(pair.job().fabric().meeting_place()).set_link("node0", "mlx5_0", 1, true);
+  pair.ends_well(0, send);
+  pair.ends_well(1, receive);
+  pair.await(0, "conn.resume", "stuck-send");
+  pair.end();
+  const json summary = pair.verdict(0);
+  CHECK(summary["network"]["verdict"] == "stalled");
+  CHECK(summary["network"]["msg"].get<std::string>().find(
+            "(stuck-send on mlx5_0:1 towards 10.0.0.2)") != std::string::npos);
+  const auto& stalls = summary["stalls"];
+  CHECK(std::any_of(stalls.begin(), stalls.end(), [](const json& one) {
+    return one["kind"] == "stuck-send" && one["conns"] == 1 && one["device"] == "mlx5_0:1" &&
+           one["peer"] == "10.0.0.2";
+  }));
+  CHECK(pair.verdict(1)["network"]["verdict"] == "healthy");  // it waited for its peer
+}
+
+TEST_CASE("the same jobs without a fault say nothing") {
+  EmulatedJob job(two_hosts());
+  job.run_all(shim(), 2, little());
+  job.check_logs();
+  for (const auto& event : job.logs()) {
+    INFO(event.dump());
+    CHECK(event["ev"] != "conn.stall");
+    CHECK(event["ev"] != "conn.resume");
+    CHECK(event["sev"] == "info");
+  }
+  for (int rank = 0; rank < 2; ++rank) {
+    const json summary = test::only(job.log(rank), "summary").at(0);
+    INFO(summary.dump());
+    CHECK(summary["network"]["verdict"] == "healthy");
+    CHECK(summary["stalls"].empty());
+    const json& port = summary["per_port"].at(0);
+    CHECK(port["send"]["conns"] == 2);
+    CHECK(port["recv"]["conns"] == 2);
+    CHECK(port["send"]["bytes"] == 2 * 16 * 65536);
+    CHECK(port["slowest"]["mean_us"] > 0);
+    CHECK(summary["counters"].at(0)["name"] == "mlx5_0");
+  }
+}

@@ -1,0 +1,82 @@
+// What is said of a connection over which nothing moves.
+#include "diagnosis/stall.h"
+
+#include <set>
+
+#include "support/catch.h"
+
+using namespace nnd::diagnosis;
+
+namespace {
+
+Stall stall(Wait wait) {
+  Stall seen;
+  seen.wait = wait;
+  seen.sec = 15;
+  seen.place = "mlx5_0:1";
+  seen.peer = "10.0.0.9";
+  seen.listener = "10.1.0.4:43211";
+  seen.requests = 1;
+  return seen;
+}
+
+}  // namespace
+
+TEST_CASE("every wait has a name, a sentence with place and age, and a remedy of its own") {
+  std::set<std::string_view> names;
+  std::set<std::string> sentences;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(Wait::kCount); ++i) {
+    const Wait wait = static_cast<Wait>(i);
+    INFO(wait_name(wait));
+    const Diagnosis out = diagnose(stall(wait));
+    CHECK(out.cause == (being_made(wait) ? Cause::kHangConnect : Cause::kHangData));
+    CHECK(out.sentence.starts_with("mlx5_0:1: "));
+    CHECK(out.sentence.ends_with("."));
+    if (wait != Wait::kSlow) CHECK(out.sentence.find("15 s") != std::string::npos);
+    CHECK_FALSE(out.remedy.empty());
+    names.insert(wait_name(wait));
+    sentences.insert(out.sentence);
+  }
+  CHECK(names.size() == static_cast<std::size_t>(Wait::kCount));
+  CHECK(sentences.size() == static_cast<std::size_t>(Wait::kCount));
+}
+
+TEST_CASE("what a program may do itself is nothing to warn of") {
+  for (const Wait wait : {Wait::kNotAccepted, Wait::kNotDialled, Wait::kNotPolled, Wait::kIdle,
+                          Wait::kNothingCame, Wait::kNoReceive, Wait::kHeldBack})
+    CHECK(suspicion(wait) == Suspicion::kNone);
+  for (const Wait wait : {Wait::kMetadata, Wait::kQps, Wait::kReady})
+    CHECK(suspicion(wait) == Suspicion::kLater);
+  for (const Wait wait :
+       {Wait::kTcp, Wait::kModifyQp, Wait::kInCall, Wait::kStuckSend, Wait::kStuckFlush})
+    CHECK(suspicion(wait) == Suspicion::kAtOnce);
+}
+
+TEST_CASE("a stuck send says when the HCA gives up, and what the port has counted") {
+  Stall seen = stall(Wait::kStuckSend);
+  seen.retry_sec = 30.1;
+  seen.counters_sec = 40;
+  CHECK(diagnose(seen).sentence ==
+        "mlx5_0:1: 1 send towards 10.0.0.9 handed to the HCA, and for 15 s none completed; the HCA "
+        "gives up about 30 s after its first try (status 12); within the last 40 s the port has "
+        "counted no trouble.");
+  seen.requests = 3;
+  seen.retry_sec = 0;
+  seen.counters = {{"local_ack_timeout_err", 7}, {"symbol_error", 2}};
+  CHECK(diagnose(seen).sentence ==
+        "mlx5_0:1: 3 sends towards 10.0.0.9 handed to the HCA, and for 15 s none completed; "
+        "within the last 40 s the port has counted local_ack_timeout_err +7, symbol_error +2.");
+}
+
+TEST_CASE("where the failure is known it is the cause, with its remedy") {
+  Stall seen = stall(Wait::kModifyQp);
+  seen.to = "RTR";
+  seen.attempt = 3;
+  const Diagnosis failure{Cause::kSubRail, "Another subnet.", "Set NCCL_CROSS_NIC=0."};
+  const Diagnosis out = diagnose(seen, &failure);
+  CHECK(out.cause == Cause::kSubRail);
+  CHECK(out.remedy == failure.remedy);
+  CHECK(out.sentence ==
+        "mlx5_0:1: the connection towards 10.0.0.9 has waited 15 s: ibv_modify_qp to RTR, attempt "
+        "3, has failed and NCCL repeats it. Another subnet.");
+}
