@@ -170,7 +170,8 @@ ConnectPoll::ConnectPoll(int api, void* ctx, int dev, void* handle) noexcept : h
   const Attempts::Entered entered = attempts().enter(api, handle, ctx, dev);
   attempt_ = entered.attempt;
   if (entered.replaced != nullptr) abandon(*entered.replaced, "connect");
-  if (attempt_ != nullptr) attempt_->in_call.store(true, std::memory_order_relaxed);
+  if (attempt_ == nullptr) return;
+  attempt_->in_call.store(true, std::memory_order_relaxed);
   if (!entered.begun) return;
   state::About& about = attempt_->about;
   about.comm = comm_of(ctx);

@@ -127,7 +127,7 @@ TEST_CASE("a driver that doesn't answer is told, by another thread") {
   const auto told = port_events([] {
     const nnd::facts::Reading reading{{"mlx5_0", 1}, 100 * kSec};
     nnd::watch::tell_silent_driver(std::nullopt, 200 * kSec);
-    for (const std::uint64_t at : {109, 120, 130})
+    for (const std::uint64_t at : {109u, 120u, 130u})
       nnd::watch::tell_silent_driver(reading, at * kSec);
   });
   REQUIRE(told.size() == 1);
