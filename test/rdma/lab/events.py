@@ -2,6 +2,8 @@
 import datetime
 import json
 
+from lab.shell import wait_for
+
 
 def of(events, name, **wanted):
     """Events of a name whose fields have these values; `dev` is a device's name."""
@@ -102,7 +104,7 @@ def grown(event, dev):
     return found[0]
 
 
-def failed_completion(rank, status, dev):
+def failed_completion(rank, status, dev, patience=60.0):
     """The first failed completion, with this status (or one of these). The event."""
     found = of(rank.events(), "wc.error")
     expect(found, f"{rank.name}: no failed completion", rank.events()[-5:])
@@ -110,10 +112,12 @@ def failed_completion(rank, status, dev):
     expect(first["wc"]["status"] in (status if isinstance(status, tuple) else (status,)), f"{rank.name}: wanted status {status}", [first])
     expect(first["dev"]["name"] == dev and "conn" in first, f"{rank.name}: wanted device {dev}", [first])
     if first["wc"]["status"] == 12:
-        # Read by another thread, and told with the failure's number.
-        counted = [event for event in of(rank.events(), "port.event")
-                   if event["event"] == "counters" and event.get("failure") == first["failure"]]
-        expect(counted, "what the port counts was not told", [first])
+        # Read by another thread, and told with the failure's number: perhaps after the failure is known.
+        try:
+            counted = wait_for("what the port counts",
+                               lambda: of(rank.events(), "port.event", event="counters", failure=first["failure"]), patience)
+        except TimeoutError as late:
+            raise AssertionError(f"{late}\n{one_line([first])}") from late
         expect(grown(counted[0], dev).get("retry_exceeded_err", 0) > 0, "the port's counter of exceeded retries has not grown", counted)
     sentence(first)
     timed(first)
