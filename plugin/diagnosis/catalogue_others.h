@@ -221,7 +221,8 @@ inline constexpr Explanation kPolicy{
 inline constexpr Explanation kLogLimit{
     "The log of this process is as large as it may be.", "Its size against NCCL_NET_DIAG_MAX_MB.",
     "raise NCCL_NET_DIAG_MAX_MB or write fewer events (NCCL_NET_DIAG_EVENTS)", EventId::kLogDropped,
-    "the event log reached its limit of 67108864 bytes: of later events only warnings and errors are written, the others are counted"};
+    "the event log reached its limit of 67108864 bytes: of later events only warnings and errors "
+    "are written, the others are counted"};
 inline constexpr Explanation kLogDropped{
     "Events came faster than they could be written, or the disk is full.",
     "The counts of what was lost.",

@@ -238,7 +238,7 @@ class Assertions(unittest.TestCase):
 
     def test_failed_completion(self):
         def check(rank):
-            return events.failed_completion(rank, 12, "mlx5_0", patience=0)
+            return events.failed_completion(rank, 12, "mlx5_0")
 
         late = counted(retry_exceeded_err=1)
         check(Log(completion(), late))
