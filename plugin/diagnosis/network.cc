@@ -1,6 +1,6 @@
 #include "diagnosis/network.h"
 
-#include <cstdio>
+#include <fmt/format.h>
 
 namespace nnd::diagnosis {
 
@@ -11,17 +11,13 @@ std::string where(const std::string& device, const std::string& peer) {
 }
 
 std::string stall(const Stall& seen) {
-  char sec[32];
-  (void)std::snprintf(sec, sizeof sec, "%.0f s", seen.sec);
-  return std::string(sec) + " (" + std::string(wait_name(seen.wait)) +
-         where(seen.place, seen.peer) + ")";
+  return fmt::format("{:.0f} s ({}{})", seen.sec, wait_name(seen.wait),
+                     where(seen.place, seen.peer));
 }
 
 std::string moved(const NetworkHistory& seen) {
-  char gigabytes[32];
-  (void)std::snprintf(gigabytes, sizeof gigabytes, "%.3f GB",
-                      static_cast<double>(seen.bytes) / 1e9);
-  return std::to_string(seen.connections) + " connections moved " + gigabytes;
+  return fmt::format("{} connections moved {:.3f} GB", seen.connections,
+                     static_cast<double>(seen.bytes) / 1e9);
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 #include "diagnosis/stall.h"
 
+#include <fmt/format.h>
+
 #include <array>
-#include <cstdio>
 
 namespace nnd::diagnosis {
 
@@ -69,11 +70,7 @@ constexpr bool in_order() {
 }
 static_assert(in_order());
 
-std::string seconds(double sec) {
-  char text[32];
-  (void)std::snprintf(text, sizeof text, sec < 10 ? "%.1f s" : "%.0f s", sec);
-  return text;
-}
+std::string seconds(double sec) { return fmt::format("{:.{}f} s", sec, sec < 10 ? 1 : 0); }
 
 std::string to(const Stall& seen) { return seen.peer.empty() ? "" : " towards " + seen.peer; }
 std::string from(const Stall& seen) { return seen.peer.empty() ? "" : " from " + seen.peer; }
@@ -152,12 +149,9 @@ std::string what_is_seen(const Stall& seen) {
     case Wait::kStuckFlush:
       return requests(seen, "flush") + " of received data posted, and for " + age +
              " none completed";
-    case Wait::kSlow: {
-      char times[96];
-      (void)std::snprintf(times, sizeof times, "a send%s takes %.1f ms, on its siblings %.1f ms",
-                          to(seen).c_str(), seen.ms, seen.usual_ms);
-      return times + counted(seen);
-    }
+    case Wait::kSlow:
+      return fmt::format("a send{} takes {:.1f} ms, on its siblings {:.1f} ms{}", to(seen), seen.ms,
+                         seen.usual_ms, counted(seen));
     case Wait::kCount:
       break;
   }

@@ -25,13 +25,13 @@ constexpr std::string_view kLogStart = "{\"v\":1,\"ts\":\"";
 constexpr std::string_view kBoxStart{nccl_net_diag::box::kMagic, sizeof nccl_net_diag::box::kMagic};
 
 struct Left {
-  timespec changed{};
   std::string name;
   struct stat about {};
 
   bool operator<(const Left& other) const {
-    return std::tuple(changed.tv_sec, changed.tv_nsec, name) <
-           std::tuple(other.changed.tv_sec, other.changed.tv_nsec, other.name);
+    const timespec &own = about.st_mtim, &theirs = other.about.st_mtim;
+    return std::tie(own.tv_sec, own.tv_nsec, name) <
+           std::tie(theirs.tv_sec, theirs.tv_nsec, other.name);
   }
 };
 
@@ -70,7 +70,6 @@ std::vector<Left> left_in(int dir_fd, DIR* dir) {
       continue;
     const OpenFile file(dir_fd, entry->d_name);
     if (file.fd() < 0 || !file.ours() || file.in_use()) continue;
-    one.changed = one.about.st_mtim;
     out.push_back(std::move(one));
   }
   std::sort(out.begin(), out.end());

@@ -171,17 +171,26 @@ TEST_CASE("faster than the drain: what does not fit is dropped and counted, and 
   CHECK(lines.back()["lost"]["ring_full"] == kEvents - written);
 }
 
+namespace {
+
+// Events of 4 KB each, which the drain keeps up with.
+void fill(const std::string& box, Severity severity, unsigned events) {
+  const std::string text(4000, 'x');
+  for (unsigned i = 0; i < events; ++i) {
+    Event(EventId::kConnOpen, severity).add("polls", i).add("stage", text).emit();
+    if (i % 100 == 0) REQUIRE(drained(box));
+  }
+}
+
+}  // namespace
+
 TEST_CASE("the log stops at its size limit and says so") {
   const TempDir dir;
   nnd::config::Settings settings = log_to(dir / "log.jsonl");
   settings.max_mb = 1;
   start(settings);
-  const std::string text(4000, 'x');
   constexpr unsigned kEvents = 400;
-  for (unsigned i = 0; i < kEvents; ++i) {
-    Event(EventId::kConnOpen).add("polls", i).add("stage", text).emit();
-    if (i % 100 == 0) REQUIRE(drained(dir / "log.nndbox"));
-  }
+  fill(dir / "log.nndbox", Severity::kInfo, kEvents);
   stop();
   const std::vector<Json> lines = read_log(dir / "log.jsonl");
   CHECK(fs::file_size(dir / "log.jsonl") <= 1 << 20);
@@ -200,17 +209,10 @@ TEST_CASE("warnings and errors find room in a log that is full, up to its limit"
   nnd::config::Settings settings = log_to(dir / "log.jsonl");
   settings.max_mb = 1;
   start(settings);
-  const std::string text(4000, 'x');
-  const auto fill = [&](Severity severity, unsigned events) {
-    for (unsigned i = 0; i < events; ++i) {
-      Event(EventId::kConnOpen, severity).add("polls", i).add("stage", text).emit();
-      if (i % 100 == 0) REQUIRE(drained(dir / "log.nndbox"));
-    }
-  };
-  fill(Severity::kInfo, 400);
+  fill(dir / "log.nndbox", Severity::kInfo, 400);
   Event(EventId::kWcError, Severity::kError).add("polls", 4711).emit();
   emit_numbered(1, 4712);
-  fill(Severity::kError, 100);
+  fill(dir / "log.nndbox", Severity::kError, 100);
   stop();
   const std::vector<Json> lines = read_log(dir / "log.jsonl");
   CHECK(fs::file_size(dir / "log.jsonl") <= 1 << 20);
