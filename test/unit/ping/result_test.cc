@@ -278,10 +278,36 @@ TEST_CASE("text and page show every pair, and nothing that a host says becomes m
                            "export NCCL_NET_PLUGIN=diag"})
     CHECK(text.find(part) != std::string::npos);
   CHECK(result.text.starts_with("2 of 3 pairs can talk"));
-  const auto page = render_ping_html(result);
+  const auto page =
+      render_ping_html(result, {"nccl-net-diag ping b --matrix", "2026-03-01 14:02:11 +0100"});
   CHECK(page.find("<script>") == std::string::npos);
   CHECK(page.find("&lt;script&gt;") != std::string::npos);
-  CHECK(page.find("class=\"unreachable\"") != std::string::npos);
+  CHECK(page.find("class=\"apart\"") != std::string::npos);
+}
+
+TEST_CASE("on the page a slow rail and one that fails stand out, and it says where it is from") {
+  auto slow = reachable("mlx5_1:1", "mlx5_1:1");
+  slow.bandwidth.front().back_gb_per_s /= 4;
+  auto dead = apart();
+  dead.from.hca = dead.to.hca = "mlx5_2";
+  dead.apart = false;
+  const auto result =
+      ping_result(kHosts, {reachable("mlx5_0:1", "mlx5_0:1"), slow, dead, apart()}, matrix(4, ""));
+  const auto page =
+      render_ping_html(result, {"nccl-net-diag ping \"b\" --matrix", "2026-03-01 14:02:11 +0100"});
+  const auto cells = [&page](const std::string& kind) {
+    std::size_t count = 0;
+    const auto cell = "<td class=\"" + kind + "\"";
+    for (auto at = page.find(cell); at != page.npos; at = page.find(cell, at + 1)) ++count;
+    return count;
+  };
+  CHECK(cells("step3 rail") == 1);  // a quarter of the best
+  CHECK(cells("step0 rail") == 3);  // the other one, and both latencies
+  CHECK(cells("wrong rail") == 2);
+  CHECK(cells("apart") == 2);  // across rails: expected
+  CHECK(page.find("nccl-net-diag ping &quot;b&quot; --matrix") != page.npos);
+  CHECK(page.find("2026-03-01 14:02:11 +0100") != page.npos);
+  CHECK(page.find("a NCCL 2.28.9") != page.npos);
 }
 
 TEST_CASE("what a host says can't command a terminal or a shell") {

@@ -19,8 +19,10 @@ void add_check(CLI::App& app, int& exit_code) {
   auto* const command = add_command(
       app, "check", "What NCCL would do with this node's HCAs, and why, before any job runs",
       exit_code, [options](const Calling&) { return check(*options); });
-  command->add_option("--policy", options->policy,
-                      "policy file; by default the one that a job would take");
+  command
+      ->add_option("--policy", options->policy,
+                   "policy file; by default the one that a job would take")
+      ->type_name("FILE");
   command->add_option("--mode", options->mode, "observe, warn or enforce; by default a job's")
       ->check(CLI::IsMember({"observe", "warn", "enforce"}));
   command
@@ -34,7 +36,8 @@ void add_check(CLI::App& app, int& exit_code) {
       ->add_option("--nccl", options->nccl,
                    "the NCCL whose rules count, as 2.28.9; by default the newest known")
       ->check(CLI::Validator(is_version, "VERSION"));
-  auto* const scenario = command->add_option("--scenario", options->scenario, kScenarioHelp);
+  auto* const scenario =
+      command->add_option("--scenario", options->scenario, kScenarioHelp)->type_name("NAME|FILE");
   command
       ->add_option("--host", options->host, "which of the scenario's hosts; by default the first")
       ->needs(scenario);

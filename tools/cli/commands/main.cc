@@ -7,6 +7,7 @@
 
 #include "cli/commands/options.h"
 #include "cli/common/exit_code.h"
+#include "cli/common/version.h"
 #include "config/nearest.h"
 #ifdef NND_WHOLE_TOOL
 #include "softcuda/job.h"
@@ -55,7 +56,7 @@ int run(int argc, char** argv) {
   if (const auto status = softcuda::run_as_rank()) return *status;
 #endif
   CLI::App app("Tells why the network of a multi-node NCCL job is slow, stuck or dead.");
-  app.set_version_flag("-V,--version", NND_VERSION);
+  app.set_version_flag("-V,--version", cli::tool_version());
   app.require_subcommand(1);
   int exit_code = cli::kFine;
   cli::add_check(app, exit_code);
@@ -65,6 +66,7 @@ int run(int argc, char** argv) {
   cli::add_rehearse(app, exit_code);
 #endif
   cli::add_explain(app, exit_code);
+  cli::add_manual(app, exit_code);
   if (argc == 2 && std::string_view(argv[1]) == "help") {
     std::fputs(app.help().c_str(), stdout);
     return cli::kFine;

@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "cli/commands/options.h"
 #include "cli/common/scenario.h"
 #include "cli/ping/command.h"
@@ -35,14 +38,18 @@ void add_ping(CLI::App& app, int& exit_code) {
                        "wait here; on this address (ADDR or ADDR:PORT; by default all, port 18515; "
                        "port 0: any)")
           ->expected(0, 1);
-  command->add_option("--hosts", options->hosts_file,
-                      "under a launcher: a file with a host a line, in the order of the tasks");
+  command
+      ->add_option("--hosts", options->hosts_file,
+                   "under a launcher: a file with a host a line, in the order of the tasks")
+      ->type_name("FILE");
   command->add_option(
       "--token", options->token,
       "the secret that both sides know, 16 characters at least. Other users of this "
       "host can see a command line; better:");
-  command->add_option("--token-file", options->token_file,
-                      "its first line is the token (also: variable NCCL_NET_DIAG_TOKEN)");
+  command
+      ->add_option("--token-file", options->token_file,
+                   "its first line is the token (also: variable NCCL_NET_DIAG_TOKEN)")
+      ->type_name("FILE");
   command->add_flag("--matrix", options->run.matrix, "each HCA port here with each one there");
   command
       ->add_option("--hca", options->run.hcas,
@@ -66,13 +73,30 @@ void add_ping(CLI::App& app, int& exit_code) {
   command->add_option("--deadline", options->deadline, "seconds for everything, waiting included")
       ->check(CLI::Range(1.0, 86400.0))
       ->capture_default_str();
-  command->add_option("--nccl", options->nccl,
-                      "libnccl.so.2 to run: a file or its directory (default: what is found in "
-                      "LD_LIBRARY_PATH, the Python environment, the system)");
-  command->add_option("--html", options->html, "the result as a page in this file, too");
-  command->add_option("--scenario", options->scenario,
-                      std::string(kScenarioHelp) + "; its first two hosts ping each other");
-  command->parse_complete_callback([options, listen] { options->listening = listen->count() > 0; });
+  command
+      ->add_option("--nccl", options->nccl,
+                   "libnccl.so.2 to run: a file or its directory (default: what is found in "
+                   "LD_LIBRARY_PATH, the Python environment, the system)")
+      ->type_name("FILE");
+  command->add_option("--html", options->html, "the result as a page in this file, too")
+      ->type_name("FILE");
+  command
+      ->add_option("--scenario", options->scenario,
+                   std::string(kScenarioHelp) + "; its first two hosts ping each other")
+      ->type_name("NAME|FILE");
+  command->parse_complete_callback([options, listen, command] {
+    options->listening = listen->count() > 0;
+    options->command = "nccl-net-diag ping";
+    for (const auto* option : command->get_options()) {
+      if (option->count() == 0) continue;
+      if (!option->get_positional()) options->command += " " + option->get_name();
+      if (option->check_lname("token")) {
+        options->command += " ...";
+      } else if (option->get_items_expected_max() != 0) {
+        options->command += fmt::format(" {}", fmt::join(option->results(), ","));
+      }
+    }
+  });
 }
 
 }  // namespace nnd::cli

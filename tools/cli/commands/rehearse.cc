@@ -28,9 +28,11 @@ void add_rehearse(CLI::App& app, int& exit_code) {
   auto* const command =
       add_command(app, "rehearse", kRehearse, exit_code,
                   [options](const Calling& calling) { return rehearse(*options, calling); });
-  command->add_option("--nccl", plan.nccl,
-                      "libnccl.so.2 to run: a file or its directory (default: what is found in "
-                      "LD_LIBRARY_PATH, the Python environment, the system)");
+  command
+      ->add_option("--nccl", plan.nccl,
+                   "libnccl.so.2 to run: a file or its directory (default: what is found in "
+                   "LD_LIBRARY_PATH, the Python environment, the system)")
+      ->type_name("FILE");
   auto* const nodes =
       command->add_option("--nodes", plan.nodes, "nodes that this host plays, without a launcher")
           ->check(CLI::Range(2, 64))
@@ -39,13 +41,17 @@ void add_rehearse(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(1, 16))
       ->capture_default_str();
   command->add_option("--root", options->root, "under a launcher: HOST:PORT where task 0 listens");
-  command->add_option("--token-file", options->token_file,
-                      "under a launcher: a file whose first line is the secret by which the tasks "
-                      "know each other (also: variable NCCL_NET_DIAG_TOKEN; default: mpirun's own "
-                      "key, else the user's, in ~/.config/nccl-net-diag/token)");
-  command->add_option("--topo", plan.topology,
-                      "NCCL topology file (NCCL_TOPO_DUMP_FILE of a real job), also for the GPUs' "
-                      "places");
+  command
+      ->add_option("--token-file", options->token_file,
+                   "under a launcher: a file whose first line is the secret by which the tasks "
+                   "know each other (also: variable NCCL_NET_DIAG_TOKEN; default: mpirun's own "
+                   "key, else the user's, in ~/.config/nccl-net-diag/token)")
+      ->type_name("FILE");
+  command
+      ->add_option("--topo", plan.topology,
+                   "NCCL topology file (NCCL_TOPO_DUMP_FILE of a real job), also for the GPUs' "
+                   "places")
+      ->type_name("FILE");
   command
       ->add_option("--collective", plan.collectives,
                    "all_reduce, all_gather, reduce_scatter, broadcast, reduce, sendrecv")
@@ -60,11 +66,12 @@ void add_rehearse(CLI::App& app, int& exit_code) {
   command->add_option("--deadline", plan.deadline_sec, "seconds; then the ranks are ended")
       ->check(CLI::Range(1.0, 86400.0))
       ->capture_default_str();
-  command->add_option("--scenario", options->scenario, kScenarioHelp);
-  command->add_option(
-      "--logs", options->logs,
-      "directory below which event logs and NCCL's output stay, in a new directory of "
-      "each run (default: not kept)");
+  command->add_option("--scenario", options->scenario, kScenarioHelp)->type_name("NAME|FILE");
+  command
+      ->add_option("--logs", options->logs,
+                   "directory below which event logs and NCCL's output stay, in a new directory of "
+                   "each run (default: not kept)")
+      ->type_name("DIR");
   command->parse_complete_callback([options, nodes] { options->nodes_given = nodes->count() > 0; });
 }
 

@@ -18,4 +18,6 @@ int version_code(const std::string& text) {
   return at == end ? parts[0] * 10000 + parts[1] * 100 + parts[2] : 0;
 }
 
+const char* tool_version() { return NND_VERSION; }
+
 }  // namespace nnd::cli

@@ -1,4 +1,4 @@
-// NCCL's versions as text and as numbers.
+// Versions: NCCL's as text and as numbers, and the tool's own.
 #pragma once
 
 #include <string>
@@ -7,5 +7,8 @@ namespace nnd::cli {
 
 // "2.28.9": 22809, as NCCL counts since 2.9. 0: no version.
 int version_code(const std::string& text);
+
+// "0.9.0".
+const char* tool_version();
 
 }  // namespace nnd::cli

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <ctime>
 #include <fstream>
 
 #include "cli/common/call_error.h"
@@ -62,10 +63,18 @@ void check_sizes(PingOptions& options) {
                                 least, options.pair_deadline));
 }
 
+std::string now_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %z", &local)};
+}
+
 Answer answer_of(const PingOptions& options, const PingResult& result) {
   if (!options.html.empty()) {
     std::ofstream out(options.html);
-    out << render_ping_html(result);
+    out << render_ping_html(result, {options.command, now_text()});
     if (!out.flush())
       throw CallError(kNotExamined, "html", options.html + " can't be written", options.html);
   }

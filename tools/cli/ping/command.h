@@ -12,6 +12,7 @@ namespace nnd::cli {
 struct PingOptions {
   PingRun run;
   std::string target, nccl, token, token_file, hosts_file, html, scenario;
+  std::string command;  // as it was called, without the token
   std::vector<std::string> sizes{"1M"};
   std::string listen;
   bool listening = false;

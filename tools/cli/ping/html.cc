@@ -1,11 +1,17 @@
 #include "cli/ping/html.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
+#include "cli/common/exit_code.h"
+#include "cli/common/markup.h"
 #include "cli/common/text_table.h"
+#include "cli/common/version.h"
+#include "cli/ping/html_grid.h"
 #include "cli/ping/text.h"
 
 namespace nnd::cli {
@@ -17,94 +23,63 @@ constexpr std::string_view kHead = R"(<!DOCTYPE html>
 <title>nccl-net-diag ping</title>
 <style>
 :root { color-scheme: light dark; --line: #8884; }
-body { font: 14px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 80rem; padding: 0 1rem; }
-h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
+body { font: 14px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem; }
+h1 { font-size: 1.4rem; } h2 { font-size: 1.15rem; margin-top: 2rem; } h3 { font-size: 1rem; margin-bottom: .3rem; }
+.verdict { font-size: 1.1rem; padding: .6rem .9rem; border-left: .4rem solid #1a7f37; background: #1a7f3718; }
+.verdict.broken { border-color: #cf222e; background: #cf222e18; }
+.about { color: GrayText; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { border: 1px solid var(--line); padding: .25rem .5rem; text-align: left; white-space: nowrap; }
-.grid td { text-align: center; min-width: 3.5rem; }
-.reachable { background: #1a7f3733; } .unreachable { background: #88888822; }
-.wrong { background: #cf222e44; font-weight: 600; } .refused { background: #9a670033; }
+th, td { border: 1px solid var(--line); padding: .2rem .45rem; text-align: left; }
+th, .grid td, .pairs td { white-space: nowrap; }
+.grid td { text-align: right; min-width: 3rem; }
+.legend span { padding: .1rem .5rem; margin-right: .3rem; white-space: nowrap; }
+.step0 { background: #1a7f3733; } .step1 { background: #b0b00055; } .step2 { background: #e0900077; } .step3 { background: #e05a00aa; }
+.apart { background: #88888822; color: GrayText; } .refused { background: #8250df44; }
+.wrong { background: #cf222e; color: #fff; font-weight: 700; }
+.rail { outline: 2px solid CanvasText; outline-offset: -2px; font-weight: 600; }
 pre { padding: .75rem; border: 1px solid var(--line); overflow-x: auto; }
-.bad { color: #cf222e; }
+.bad { color: #cf222e; font-weight: 600; }
+li { margin-bottom: .6rem; }
+@page { size: A4 landscape; margin: 12mm; }
+@media print {
+  :root { color-scheme: light; }
+  body { font-size: 9px; margin: 0; max-width: none; }
+  * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  .wide, pre { overflow: visible; }
+  tr, li, pre, .grid { break-inside: avoid; } h2, h3, .legend { break-after: avoid; }
+}
 </style></head><body>
 )";
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
+std::string verdict_part(const PingResult& result, const PageOrigin& origin) {
+  auto out = fmt::format("<h1>nccl-net-diag ping</h1>\n<p class=\"verdict{}\">{}</p>\n",
+                         result.exit_code == kFine ? "" : " broken", escaped(result.text));
+  for (const auto& fault : result.broken) out += "<p class=\"bad\">" + escaped(fault) + "</p>\n";
+  std::vector<std::string> hosts;
+  for (const auto& host : result.hosts)
+    hosts.push_back(fmt::format("{} NCCL {}", host.host, or_dash(host.nccl)));
+  return out + fmt::format("<p class=\"about\">{}<br><code>{}</code><br>nccl-net-diag {}; {}</p>\n",
+                           escaped(origin.when), escaped(origin.command), tool_version(),
+                           escaped(fmt::format("{}", fmt::join(hosts, "; "))));
+}
+
+// What is true of many pairs is said once, with the sentence of the first.
+std::string causes_part(const std::vector<PairResult>& pairs) {
+  constexpr std::size_t kNamed = 16;
+  std::string said;
+  for (const auto& group : ping_groups(pairs)) {
+    const auto& first = *group.pairs.front();
+    said += fmt::format("<li><b>{}</b>: {} pair{}", escaped(group.what), group.pairs.size(),
+                        group.pairs.size() == 1 ? "" : "s");
+    if (first.told)
+      for (const auto& text : {first.told->msg, first.told->fix})
+        if (!text.empty()) said += "<br>" + escaped(text);
+    if (!first.nccl_warning.empty()) said += "<br>NCCL: " + escaped(first.nccl_warning);
+    said +=
+        fmt::format("<br><span class=\"about\">{}</span></li>\n", escaped(names_of(group, kNamed)));
   }
-  return out;
-}
-
-std::string row(const std::vector<std::string>& cells, const char* tag = "td") {
-  std::string out = "<tr>";
-  for (const auto& cell : cells) out += fmt::format("<{}>{}</{}>", tag, escaped(cell), tag);
-  return out + "</tr>\n";
-}
-
-std::string table(const std::vector<std::string>& headings, const std::string& rows) {
-  return "<div class=\"wide\"><table>\n" + row(headings, "th") + rows + "</table></div>\n";
-}
-
-// Ends in different subnets that nothing joins are no fault; everything else that fails is.
-const char* class_of(const PairResult& pair) {
-  if (pair.reachable()) return "reachable";
-  if (!pair.apart) return "wrong";
-  return pair.state == PairState::kRefused ? "refused" : "unreachable";
-}
-
-std::string cell_of(const PairResult& pair) {
-  std::string shown = ping_cell(pair);
-  if (!pair.bandwidth.empty()) shown = fmt::format("{:.2f}", pair.bandwidth.back().there_gb_per_s);
-  auto hint = ping_line(pair);
-  if (pair.told && !pair.told->msg.empty()) hint += "\n" + pair.told->msg;
-  return fmt::format("<td class=\"{}\" title=\"{}\">{}</td>", class_of(pair), escaped(hint),
-                     escaped(shown));
-}
-
-std::string addresses_of(const PairEnd& end) {
-  return fmt::format("{} {}", or_dash(end.gid), or_dash(end.subnet));
-}
-
-std::string grids(const std::vector<PairResult>& pairs) {
-  std::string out;
-  for (const auto& grid : ping_grids(pairs)) {
-    out += fmt::format(
-        "<h2>{} (rows) and {} (columns)</h2>\n<p>A number with a point is GB/s there; a whole one "
-        "is the errno. Green pairs can talk, grey ones are in subnets that nothing joins, red ones "
-        "are wrong.</p>\n<div class=\"wide\"><table class=\"grid\">\n",
-        escaped(grid.from_host), escaped(grid.to_host));
-    auto headings = grid.columns;
-    headings.insert(headings.begin(), "");
-    out += row(headings, "th");
-    for (const auto& from : grid.rows) {
-      out += "<tr><th>" + escaped(from) + "</th>";
-      for (const auto& to : grid.columns) {
-        const auto pair = grid.pairs.find({from, to});
-        out += pair != grid.pairs.end() ? cell_of(*pair->second) : "<td>-</td>";
-      }
-      out += "</tr>\n";
-    }
-    out += "</table></div>\n";
-  }
-  return out;
+  return said.empty() ? said : "<h2>Causes</h2>\n<ul>\n" + said + "</ul>\n";
 }
 
 std::string pairs_part(const std::vector<PairResult>& pairs) {
@@ -112,34 +87,20 @@ std::string pairs_part(const std::vector<PairResult>& pairs) {
   for (const auto& pair : pairs) {
     std::string speed;
     for (const auto& one : pair.bandwidth)
-      speed += fmt::format("{}{} B: {:.3f} / {:.3f}", speed.empty() ? "" : "; ", one.size,
+      speed += fmt::format("{}{}: {:.2f} / {:.2f}", speed.empty() ? "" : ", ", size_text(one.size),
                            one.there_gb_per_s, one.back_gb_per_s);
     const auto latency = [&](double Latency::*figure) {
       return rounded(pair.latency ? std::optional((*pair.latency).*figure) : std::nullopt);
     };
-    rows +=
-        row({pair.from.port_name(), addresses_of(pair.from), pair.to.port_name(),
-             addresses_of(pair.to), text_of(pair.state), or_dash(pair.error_name()),
-             or_dash(pair.told ? pair.told->cause : ""), rounded(pair.connect_ms),
-             latency(&Latency::p50_us), latency(&Latency::p99_us), or_dash(speed), pair.policy()});
+    rows += markup_row({pair.from.port_name(), pair.to.port_name(), text_of(pair.state),
+                        or_dash(pair.error_name()), or_dash(pair.told ? pair.told->cause : ""),
+                        or_dash(pair.path_mtu), rounded(pair.connect_ms), latency(&Latency::p50_us),
+                        latency(&Latency::p99_us), or_dash(speed), pair.policy()});
   }
   return "<h2>Pairs</h2>\n" +
-         table({"from", "GID, subnet", "to", "GID, subnet", "state", "errno", "cause", "connect ms",
-                "p50 us", "p99 us", "GB/s there / back", "policy"},
-               rows);
-}
-
-// What is said of pairs, once each.
-std::string sentences(const std::vector<PairResult>& pairs) {
-  std::string said;
-  for (const auto& pair : pairs)
-    if (pair.told && !pair.told->msg.empty())
-      said += fmt::format("<li><b>{}</b> {} &rarr; {}: {}<br>{}</li>\n",
-                          escaped(or_dash(pair.told->cause)), escaped(pair.from.port_name()),
-                          escaped(pair.to.port_name()), escaped(pair.told->msg),
-                          escaped(or_dash(pair.told->fix)));
-  if (said.empty()) return "";
-  return "<details><summary>Causes, pair by pair</summary><ul>\n" + said + "</ul></details>\n";
+         markup_table({"from", "to", "state", "errno", "cause", "MTU", "connect ms", "p50 us",
+                       "p99 us", "GB/s there / back", "policy"},
+                      rows);
 }
 
 std::string host_part(const HostDescription& host) {
@@ -147,28 +108,28 @@ std::string host_part(const HostDescription& host) {
   for (const auto& port : host.ports) {
     auto why = port.reasons;
     why.insert(why.end(), port.rules.begin(), port.rules.end());
-    rows += row({port.name(), or_dash(port.netdev), or_dash(port.mtu), or_dash(port.gid_index),
-                 or_dash(port.gid), or_dash(port.subnet), port.verdict,
-                 fmt::format("{}", fmt::join(why, ", "))});
+    rows += markup_row({port.name(), or_dash(port.netdev), or_dash(port.mtu),
+                        or_dash(port.gid_index), or_dash(port.gid), or_dash(port.subnet),
+                        port.verdict, fmt::format("{}", fmt::join(why, ", "))});
   }
-  auto out = fmt::format("<h2>{}: NCCL {}</h2>\n", escaped(host.host), escaped(or_dash(host.nccl)));
+  auto out = fmt::format("<h2>{}</h2>\n", escaped(host.host));
   if (!host.problem.empty()) out += "<p class=\"bad\">" + escaped(host.problem) + "</p>\n";
-  out += table({"HCA", "netdev", "MTU", "GID index", "GID", "subnet", "verdict", "why"}, rows);
+  out +=
+      markup_table({"HCA", "netdev", "MTU", "GID index", "GID", "subnet", "verdict", "why"}, rows);
   for (const auto& verdict : host.verdicts)
-    out += fmt::format("<p>{} {} [{}]<br>{}</p>\n", escaped(verdict.decision),
-                       escaped(verdict.fact), escaped(verdict.rule), escaped(verdict.remedy));
+    out += fmt::format("<p>{} {} [{}, {}]<br>{}</p>\n", escaped(verdict.decision),
+                       escaped(verdict.fact), escaped(verdict.rule), escaped(verdict.cause),
+                       escaped(verdict.remedy));
   std::string proposal;
   for (const auto& line : host.proposal) proposal += line + "\n";
-  return out + "<pre>" + escaped(proposal) + "</pre>\n";
+  return proposal.empty() ? out : out + "<pre>" + escaped(proposal) + "</pre>\n";
 }
 
 }  // namespace
 
-std::string render_ping_html(const PingResult& result) {
-  std::string out(kHead);
-  out += "<h1>nccl-net-diag ping</h1>\n<p>" + escaped(result.text) + "</p>\n";
-  for (const auto& fault : result.broken) out += "<p class=\"bad\">" + escaped(fault) + "</p>\n";
-  out += grids(result.pairs) + pairs_part(result.pairs) + sentences(result.pairs);
+std::string render_ping_html(const PingResult& result, const PageOrigin& origin) {
+  auto out = std::string(kHead) + verdict_part(result, origin) + ping_grids_html(result.pairs) +
+             causes_part(result.pairs) + pairs_part(result.pairs);
   for (const auto& host : result.hosts) out += host_part(host);
   return out + "</body></html>\n";
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <vector>
 
 #include "cli/common/text_table.h"
@@ -15,12 +14,6 @@ namespace {
 // With its host: there may be more than two.
 std::string with_host(const PairEnd& end) {
   return fmt::format("{}/{}", end.host, end.port_name());
-}
-
-std::string size_text(std::size_t bytes) {
-  if (bytes >= 1U << 20U && bytes % (1U << 20U) == 0) return fmt::format("{}M", bytes >> 20U);
-  if (bytes >= 1U << 10U && bytes % (1U << 10U) == 0) return fmt::format("{}K", bytes >> 10U);
-  return std::to_string(bytes);
 }
 
 std::string error_text(const PairResult& pair) {
@@ -109,33 +102,20 @@ void reachable_part(const std::vector<PairResult>& pairs, const Screen& screen, 
 
 // What is true of many pairs is said once, with the sentence of the first.
 void others_part(const std::vector<PairResult>& pairs, const Screen& screen, std::string& out) {
-  std::vector<std::string> order;
-  std::map<std::string, std::vector<const PairResult*>> groups;
-  for (const auto& pair : pairs) {
-    if (pair.reachable()) continue;
-    const auto what = fmt::format("{} {}", text_of(pair.state), error_text(pair));
-    if (!groups.contains(what)) order.push_back(what);
-    groups[what].push_back(&pair);
-  }
-  const std::size_t named = screen.verbose() ? pairs.size() : 4;
-  for (const auto& what : order) {
-    const auto& group = groups[what];
-    std::string names;
-    for (std::size_t i = 0; i < std::min(named, group.size()); ++i)
-      names += fmt::format("{}{} - {}", i == 0 ? "" : ", ", with_host(group[i]->from),
-                           with_host(group[i]->to));
-    if (group.size() > named) names += fmt::format(" and {} more", group.size() - named);
-    out += screen.wrap(fmt::format("{}: {} pair{} ({})", what, group.size(),
-                                   group.size() == 1 ? "" : "s", names),
+  const auto groups = ping_groups(pairs);
+  for (const auto& group : groups) {
+    out += screen.wrap(fmt::format("{}: {} pair{} ({})", group.what, group.pairs.size(),
+                                   group.pairs.size() == 1 ? "" : "s",
+                                   names_of(group, screen.verbose() ? pairs.size() : 4)),
                        2) +
            "\n";
-    const auto& first = *group.front();
+    const auto& first = *group.pairs.front();
     if (first.told)
       for (const auto& text : {first.told->msg, first.told->fix})
         if (!text.empty()) out += screen.wrap("  " + text, 4) + "\n";
     if (!first.nccl_warning.empty()) out += screen.wrap("  NCCL: " + first.nccl_warning, 4) + "\n";
   }
-  if (!order.empty()) out += "\n";
+  if (!groups.empty()) out += "\n";
 }
 
 void environment_part(const std::vector<HostDescription>& hosts, std::string& out) {
@@ -153,6 +133,34 @@ void environment_part(const std::vector<HostDescription>& hosts, std::string& ou
 }
 
 }  // namespace
+
+std::string size_text(std::size_t bytes) {
+  if (bytes >= 1U << 20U && bytes % (1U << 20U) == 0) return fmt::format("{}M", bytes >> 20U);
+  if (bytes >= 1U << 10U && bytes % (1U << 10U) == 0) return fmt::format("{}K", bytes >> 10U);
+  return std::to_string(bytes);
+}
+
+std::vector<PingGroup> ping_groups(const std::vector<PairResult>& pairs) {
+  std::vector<PingGroup> out;
+  for (const auto& pair : pairs) {
+    if (pair.reachable()) continue;
+    const auto what = fmt::format("{} {}", text_of(pair.state), error_text(pair));
+    auto found = std::find_if(out.begin(), out.end(),
+                              [&](const PingGroup& group) { return group.what == what; });
+    if (found == out.end()) found = out.insert(out.end(), {what, {}});
+    found->pairs.push_back(&pair);
+  }
+  return out;
+}
+
+std::string names_of(const PingGroup& group, std::size_t most) {
+  std::string names;
+  for (std::size_t i = 0; i < std::min(most, group.pairs.size()); ++i)
+    names += fmt::format("{}{} - {}", i == 0 ? "" : ", ", with_host(group.pairs[i]->from),
+                         with_host(group.pairs[i]->to));
+  if (group.pairs.size() > most) names += fmt::format(" and {} more", group.pairs.size() - most);
+  return names;
+}
 
 std::string rounded(const std::optional<double>& value) {
   return value ? fmt::format("{:.1f}", *value) : "-";

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/common/screen.h"
 #include "cli/ping/result.h"
@@ -15,6 +16,17 @@ std::string render_ping(const PingResult& result, const Screen& screen);
 std::string ping_line(const PairResult& pair);
 // "ok", "110", "refused", "silent", "failed": for a grid.
 std::string ping_cell(const PairResult& pair);
+// Pairs that fail alike.
+struct PingGroup {
+  std::string what;  // "unreachable ETIMEDOUT (110) SUB-RAIL"
+  std::vector<const PairResult*> pairs;
+};
+// In the order of the first of each; they point into `pairs`.
+std::vector<PingGroup> ping_groups(const std::vector<PairResult>& pairs);
+// "a/mlx5_0:1 - b/mlx5_1:1, ... and 3 more".
+std::string names_of(const PingGroup& group, std::size_t most);
+// "64K".
+std::string size_text(std::size_t bytes);
 // One digit behind the point, or a dash.
 std::string rounded(const std::optional<double>& value);
 
