@@ -55,13 +55,13 @@ Diagnosis diagnose(const BadGidIndex& seen) {
 
 Diagnosis diagnose(const RetransmitFault& seen) {
   using Kind = RetransmitFault::Kind;
-  static constexpr const char* kTimeout = "Use 18 to 23; the default is 20.";
+  static constexpr const char* kTimeout = "Unset it, or use 18 to 23.";
   switch (seen.kind) {
     case Kind::kRetryField:
       return {Cause::kLinkFlap,
               fmt::format("The field has three bits: {} becomes {} on mlx5.", seen.value,
                           seen.value & 7),
-              "Use at most 7, and raise NCCL_IB_TIMEOUT to wait longer."};
+              "NCCL_IB_RETRY_CNT=7 at most; raise NCCL_IB_TIMEOUT to wait longer."};
     case Kind::kTimeoutField:
       return {Cause::kLinkFlap,
               fmt::format("The field has five bits: {} becomes {}.", seen.value, seen.value & 31),

@@ -94,13 +94,13 @@ class NodeJudge {
   // How to keep the verdict's HCA from NCCL. A list of all others is only given where they are
   // known to be meant.
   std::string leave_out(const Verdict& verdict) const {
-    if (!out_.doubt || verdict.device.empty()) return hca_setting(node_, out_.remaining);
+    std::vector<std::string> others = out_.remaining;
+    std::erase(others, fmt::format("{}:{}", verdict.device, verdict.port));
+    if (!out_.doubt || verdict.device.empty()) return hca_setting(node_, others);
     const Hca* hca = node_.find(verdict.device);
     const std::string one = hca && hca->ports.size() > 1
                                 ? fmt::format("{}:{}", verdict.device, verdict.port)
                                 : verdict.device;
-    std::vector<std::string> others = out_.remaining;
-    std::erase(others, fmt::format("{}:{}", verdict.device, verdict.port));
     return (verdict.action == Action::kDeny ? "" : "If it is not meant: ") +
            (node_.filter.given ? hca_setting(node_, others) : "NCCL_IB_HCA=^=" + one);
   }

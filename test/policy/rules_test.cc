@@ -426,6 +426,14 @@ void check_near(const Rule& rule) {
 
 namespace nnd::integration {
 
+std::vector<BrokenNode> broken_nodes() {
+  std::vector<BrokenNode> out;
+  for (const Rule& rule : rules())
+    out.push_back({rule.verdict, rule.lint, rule.broken.scenario, rule.broken.policy,
+                   rule.broken.environment, rule.broken.surroundings});
+  return out;
+}
+
 std::set<Trouble> node_troubles() {
   std::set<Trouble> out;
   for (const Rule& rule : rules()) {
