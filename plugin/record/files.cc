@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -46,7 +47,11 @@ void Files::open_log(const config::Settings& settings, const PathFields& fields)
     place_ = log_.fd < 0 ? "no event log: stderr is closed" : "event log on stderr";
     return;
   }
-  log_ = create_file(expand_pattern(settings.file, fields), false);
+  const std::string path = expand_pattern(settings.file, fields);
+  const char* const runtime_dir = std::getenv("XDG_RUNTIME_DIR");
+  log_ = settings.file == config::Settings{}.file
+             ? create_default_file(path, runtime_dir != nullptr ? runtime_dir : "")
+             : create_file(path, false);
   if (log_.fd < 0) {
     place_ = "no event log: " + log_.error;
     nccl_info(place_ + "; the job goes on without one");

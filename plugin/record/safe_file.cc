@@ -26,6 +26,7 @@ std::string name_part(std::string_view text, std::string_view fallback) {
   std::string part(text.empty() ? fallback : text);
   for (char& c : part)
     if (c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '_';
+  if (part.find_first_not_of('.') == std::string::npos) part.assign(part.size(), '_');  // ".."
   return part;
 }
 
@@ -144,6 +145,21 @@ SafeFile create_file(const std::string& path, bool read_too) {
   file.error = "can't create " + path + ": " + context::errno_text(errno);
   file.close();
   return file;
+}
+
+SafeFile create_default_file(const std::string& path, const std::string& runtime_dir) {
+  SafeFile file = create_file(path, false);
+  if (file.fd >= 0) return file;
+  const std::size_t slash = path.rfind('/');
+  const std::string name = path.substr(slash);
+  if (runtime_dir.starts_with('/')) {
+    SafeFile there = create_file(runtime_dir + "/nccl-net-diag" + name, false);
+    if (there.fd >= 0) return there;
+  }
+  std::string dir = path.substr(0, slash) + "-XXXXXX";
+  if (::mkdtemp(dir.data()) == nullptr) return file;
+  SafeFile anew = create_file(dir + name, false);
+  return anew.fd >= 0 ? anew : file;
 }
 
 void SafeFile::remove() noexcept {

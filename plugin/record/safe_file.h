@@ -34,4 +34,8 @@ struct SafeFile {
 // Creates `path`, or path.1, path.2, ... where it exists; missing directories are made (0700).
 SafeFile create_file(const std::string& path, bool read_too);
 
+// The same for a place that nobody chose, and that somebody else may have taken first: then in a
+// directory of the same kind that is new. `runtime_dir`: XDG_RUNTIME_DIR, or empty.
+SafeFile create_default_file(const std::string& path, const std::string& runtime_dir);
+
 }  // namespace nnd::record

@@ -35,6 +35,11 @@ TEST_CASE("a token that the user gave", "[token]") {
   CHECK(find_token("", file, lookup({})) == "a token in a file");
   CHECK_THROWS_AS(find_token("0123456789abcdef", file, lookup({})), CallError);
   CHECK_THROWS_AS(find_token("short", "", lookup({})), CallError);
+  CHECK_THROWS_AS(find_token("aaaaaaaabbbbbbbbcccc", "", lookup({})), CallError);
+  REQUIRE(chmod(file.c_str(), 0644) == 0);
+  CHECK(find_token("", file, lookup({})) == "a token in a file");
+  REQUIRE(chmod(file.c_str(), 0666) == 0);
+  CHECK_THROWS_AS(find_token("", file, lookup({})), CallError);
   CHECK_THROWS_AS(find_token("", dir / "none", lookup({})), CallError);
 }
 

@@ -26,6 +26,7 @@ TEST_CASE("path patterns") {
         "/a/no_de." + std::to_string(::getpid()) + ".17;x.20261121T120000Z." +
             std::to_string(::geteuid()) + ".%.%q%");
   CHECK(expand_pattern("%j", {"h", "", "t"}) == "nojob");
+  CHECK(expand_pattern("/a/%j/%h", {"..", "..", "t"}) == "/a/__/__");
 }
 
 TEST_CASE("files are created anew, in directories that are made when missing") {
@@ -49,6 +50,23 @@ TEST_CASE("files are created anew, in directories that are made when missing") {
   third.remove();
   CHECK(exists(path + ".2"));
   for (SafeFile* file : {&first, &second, &third}) file->close();
+}
+
+TEST_CASE("the default place, when somebody else has taken it first") {
+  const TempDir dir;
+  const auto taken = dir / "nccl-net-diag-7";
+  fs::create_directory(taken);
+  REQUIRE(::chmod(taken.c_str(), 0777) == 0);
+  SafeFile anew = create_default_file(taken + "/h.1.jsonl", "");
+  REQUIRE(anew.fd >= 0);
+  CHECK(anew.path.starts_with(taken + "-"));
+  CHECK(anew.path.ends_with("/h.1.jsonl"));
+  SafeFile runtime = create_default_file(taken + "/h.1.jsonl", dir / "run");
+  CHECK(runtime.path == (dir / "run/nccl-net-diag/h.1.jsonl"));
+  REQUIRE(::chmod(taken.c_str(), 0700) == 0);
+  SafeFile usual = create_default_file(taken + "/h.1.jsonl", dir / "run");
+  CHECK(usual.path == taken + "/h.1.jsonl");
+  for (SafeFile* file : {&anew, &runtime, &usual}) file->close();
 }
 
 TEST_CASE("a symbolic link is not followed") {

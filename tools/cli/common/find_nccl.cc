@@ -87,10 +87,11 @@ std::string find_nccl(const std::string& wanted, const Lookup& variable) {
                     "no libnccl.so.2 was found in LD_LIBRARY_PATH, the Python environment or the "
                     "system's library directories; --nccl names one");
   }
-  if (is_file(wanted)) return wanted;
-  if (is_file(fs::path(wanted) / kName)) return (fs::path(wanted) / kName).string();
+  // A version is one of the cache, whatever else is called so in the current directory.
   if (wanted.find('/') == std::string::npos)
     if (const auto cached = driver::cached_nccl(wanted)) return cached->string();
+  if (is_file(wanted)) return wanted;
+  if (is_file(fs::path(wanted) / kName)) return (fs::path(wanted) / kName).string();
   throw CallError(kWrongCall, "no-nccl", fmt::format("there is no libnccl at {}", wanted), wanted);
 }
 

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <set>
 #include <system_error>
 
 #include "cli/common/call_error.h"
@@ -26,6 +27,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr std::size_t kFewestSigns = 6;
 constexpr const char* kAdvice = "give all tasks one token with NCCL_NET_DIAG_TOKEN or --token-file";
 
 std::string without_end(std::string line) {
@@ -35,6 +37,11 @@ std::string without_end(std::string line) {
 }
 
 std::string first_line(const std::string& file) {
+  struct stat about {};
+  // Read by others it may be where everybody is one user (a container's secret); changed, never.
+  if (stat(file.c_str(), &about) == 0 && (about.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    throw CallError(kWrongCall, "token",
+                    fmt::format("others can change {}: chmod 600 {}", file, file), file);
   std::ifstream in(file);
   std::string line;
   if (!in || !std::getline(in, line))
@@ -118,6 +125,11 @@ std::string find_token(const std::string& given, const std::string& file, const 
     throw CallError(
         kWrongCall, "token",
         fmt::format("a token has {} characters at least: it must not be guessed", kShortestToken));
+  if (!token.empty() && std::set<char>(token.begin(), token.end()).size() < kFewestSigns)
+    throw CallError(kWrongCall, "token",
+                    fmt::format("a token has {} different characters at least: it must not be "
+                                "guessed; `openssl rand -hex 16` makes one",
+                                kFewestSigns));
   return token;
 }
 

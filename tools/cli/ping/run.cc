@@ -134,6 +134,21 @@ TcpAddress parse_ping_address(const std::string& text) {
   throw CallError(kWrongCall, "address", fmt::format("\"{}\" is no HOST or HOST:PORT", text), text);
 }
 
+namespace {
+
+// Answers whoever conducts, until it is over, or the user or the deadline ends it.
+PingServed serve(wire::JsonSocket& conductor, const PingRun& run) {
+  const auto late = [&run] { return Clock::now() >= run.deadline; };
+  auto served = serve_ping(conductor, run.host, [&] { return run.stop() || late(); });
+  if (run.stop()) throw CallError(kNotExamined, "interrupted", "interrupted");
+  if (!served.finished && late())
+    throw CallError(kNotExamined, "deadline",
+                    fmt::format("not over by the deadline, after {} pairs", served.attempts));
+  return served;
+}
+
+}  // namespace
+
 int listen_for_ping(const PingRun& run, const TcpAddress& address,
                     const std::function<void(const std::string&)>& told_port) {
   Listener listener(address, meeting_of(run));
@@ -153,8 +168,7 @@ int listen_for_ping(const PingRun& run, const TcpAddress& address,
       continue;
     }
     run.tell(fmt::format("{} pings this host.", caller->address));
-    const auto served = serve_ping(caller->socket, run.host, run.stop);
-    if (run.stop()) throw CallError(kNotExamined, "interrupted", "interrupted");
+    const auto served = serve(caller->socket, run);
     if (!served.finished)
       throw CallError(kNotExamined, "ended",
                       fmt::format("{} ended the ping after {} pairs: {}", caller->address,
@@ -183,8 +197,7 @@ std::optional<PingResult> ping_as_task(const PingRun& run, const LaunchedTask& t
   if (task.task != 0) {
     auto root = call_listener(hosts.front(), meeting_of(run), about("agent", task.task),
                               run.deadline, run.stop);
-    const auto served = serve_ping(root, run.host, run.stop);
-    if (run.stop()) throw CallError(kNotExamined, "interrupted", "interrupted");
+    const auto served = serve(root, run);
     if (!served.finished) throw CallError(kNotExamined, "ended", "task 0: " + served.why);
     return std::nullopt;
   }

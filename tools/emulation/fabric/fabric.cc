@@ -13,7 +13,12 @@ fs::path installed_or_built(const char* installed, const char* built) {
   std::error_code error;
   const auto program = fs::read_symlink("/proc/self/exe", error);
   const auto candidate = program.parent_path().parent_path() / installed;  // <prefix>/bin/program
-  return fs::exists(candidate, error) ? candidate : fs::path(built);
+  if (fs::exists(candidate, error)) return candidate;
+  // What lies where this was built is ours only as long as this program lies there too: on another
+  // machine that path may be anybody's.
+  const auto tree = fs::path(NND_BUILD_TREE).string() + "/";
+  if (program.string().starts_with(tree)) return built;
+  return candidate;
 }
 
 }  // namespace
