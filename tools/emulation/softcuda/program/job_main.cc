@@ -24,8 +24,8 @@ T known(std::optional<T> value, const char* option, const std::string& text) {
 
 struct Options {
   softcuda::JobSpec spec;
-  std::vector<std::string> collectives{"all_reduce"}, sizes{"1048576"}, environment,
-      rank_environment, gpus;
+  std::vector<std::string> collectives{"all_reduce"}, environment, rank_environment, gpus;
+  std::vector<std::uint64_t> sizes{1 << 20U};
   std::string operation = "sum", type = "f32";
   int iterations = 1;
   bool in_place = false, json = false;
@@ -45,7 +45,9 @@ void define(CLI::App& app, Options& options) {
   app.add_option("--collective", options.collectives,
                  "all_reduce, all_gather, reduce_scatter, broadcast, reduce, sendrecv")
       ->delimiter(',');
-  app.add_option("--size", options.sizes, "Bytes of the count argument")->delimiter(',');
+  app.add_option("--size", options.sizes, "Bytes of the count argument: 65536, 64K")
+      ->delimiter(',')
+      ->transform(CLI::AsSizeValue(false));
   app.add_option("--iterations", options.iterations)->check(CLI::Range(1, 1000000));
   app.add_option("--op", options.operation, "sum, min, max");
   app.add_option("--type", options.type, "i8, u8, i32, u32, i64, u64, f32, f64");
@@ -72,14 +74,14 @@ void complete(Options& options) {
     spec.gpus.push_back(known(softcuda::parse_pci(text), "--gpu-pci", text));
   spec.actions.push_back({.kind = Action::Kind::kCreate});
   for (const auto& collective : options.collectives)
-    for (const auto& size : options.sizes)
+    for (const auto size : options.sizes)
       spec.actions.push_back(
           {.kind = Action::Kind::kCollective,
            .collective = known(softcuda::collective_named(collective), "--collective", collective),
            .operation =
                known(softcuda::operation_named(options.operation), "--op", options.operation),
            .type = known(softcuda::type_named(options.type), "--type", options.type),
-           .bytes = std::stoul(size),
+           .bytes = size,
            .iterations = options.iterations,
            .in_place = options.in_place});
   spec.actions.push_back({.kind = Action::Kind::kDestroy});
