@@ -51,13 +51,14 @@ void Files::open_log(const config::Settings& settings, const PathFields& fields)
   const char* const runtime_dir = std::getenv("XDG_RUNTIME_DIR");
   log_ = settings.file == config::Settings{}.file
              ? create_default_file(path, runtime_dir != nullptr ? runtime_dir : "")
-             : create_file(path, false);
+             : create_file(path, false, Place::kChosen);
   if (log_.fd < 0) {
     place_ = "no event log: " + log_.error;
     nccl_info(place_ + "; the job goes on without one");
     return;
   }
   place_ = "event log " + log_.path;
+  if (log_.others_can_remove) place_ += " (others can remove it there)";
   struct stat s {};
   regular_ = ::fstat(log_.fd, &s) == 0 && S_ISREG(s.st_mode);
   if (regular_) mark_as_living(log_.fd);
@@ -70,7 +71,7 @@ void Files::open_box(const config::Settings& settings, const PathFields& fields,
   else if (regular_)
     path = beside(log_.path);
   if (!path.empty()) {
-    box_file_ = create_file(path, true);
+    box_file_ = create_file(path, true, Place::kChosen);
     std::string error = box_file_.error;
     if (box_file_.fd >= 0) {
       mark_as_living(box_file_.fd);

@@ -47,8 +47,18 @@ int make_directories(const std::string& dir) {
   return 0;
 }
 
-// Opens the directory if nobody but us (or root) can replace what we create in it.
-int open_directory(const std::string& dir, std::string* error) {
+// Why somebody else can replace what we create in the directory; empty: nobody but root can.
+std::string others_place(const std::string& dir, const struct stat& s) {
+  if (s.st_uid != ::geteuid() && s.st_uid != 0)
+    return "the directory " + dir + " belongs to another user (uid " + std::to_string(s.st_uid) +
+           ")";
+  if ((s.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (s.st_mode & S_ISVTX) == 0)
+    return "the directory " + dir + " can be written by others (chmod go-w or +t helps)";
+  return "";
+}
+
+int open_directory(const std::string& dir, Place place, SafeFile* file) {
+  std::string* const error = &file->error;
   int fd = ::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0 && errno == ENOENT) {
     if (const int failed = make_directories(dir); failed != 0) {
@@ -63,13 +73,11 @@ int open_directory(const std::string& dir, std::string* error) {
     const bool link = ::lstat(dir.c_str(), &s) == 0 && S_ISLNK(s.st_mode);
     *error = dir + (link ? " is a symbolic link, which is not followed"
                          : " can't be opened as a directory: " + context::errno_text(failed));
-  } else if (s.st_uid != ::geteuid() && s.st_uid != 0) {
-    *error =
-        "the directory " + dir + " belongs to another user (uid " + std::to_string(s.st_uid) + ")";
-  } else if ((s.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (s.st_mode & S_ISVTX) == 0) {
-    *error = "the directory " + dir + " can be written by others (chmod go-w or +t helps)";
-  } else {
+  } else if (const auto why = others_place(dir, s); why.empty() || place == Place::kChosen) {
+    file->others_can_remove = !why.empty();
     return fd;
+  } else {
+    *error = why;
   }
   if (fd >= 0) ::close(fd);
   return -1;
@@ -119,7 +127,7 @@ std::string expand_pattern(std::string_view pattern, const PathFields& fields) {
   return path;
 }
 
-SafeFile create_file(const std::string& path, bool read_too) {
+SafeFile create_file(const std::string& path, bool read_too, Place place) {
   SafeFile file;
   const std::size_t slash = path.rfind('/');
   const std::string dir = slash == std::string::npos ? "." : path.substr(0, slash == 0 ? 1 : slash);
@@ -128,7 +136,7 @@ SafeFile create_file(const std::string& path, bool read_too) {
     file.error = path + " names a directory, not a file";
     return file;
   }
-  file.dir_fd = open_directory(dir, &file.error);
+  file.dir_fd = open_directory(dir, place, &file);
   if (file.dir_fd < 0) return file;
   const int flags = (read_too ? O_RDWR : O_WRONLY | O_APPEND) | O_CREAT | O_EXCL | O_NOFOLLOW |
                     O_CLOEXEC | O_NOCTTY;
@@ -148,17 +156,17 @@ SafeFile create_file(const std::string& path, bool read_too) {
 }
 
 SafeFile create_default_file(const std::string& path, const std::string& runtime_dir) {
-  SafeFile file = create_file(path, false);
+  SafeFile file = create_file(path, false, Place::kDefault);
   if (file.fd >= 0) return file;
   const std::size_t slash = path.rfind('/');
   const std::string name = path.substr(slash);
   if (runtime_dir.starts_with('/')) {
-    SafeFile there = create_file(runtime_dir + "/nccl-net-diag" + name, false);
+    SafeFile there = create_file(runtime_dir + "/nccl-net-diag" + name, false, Place::kDefault);
     if (there.fd >= 0) return there;
   }
   std::string dir = path.substr(0, slash) + "-XXXXXX";
   if (::mkdtemp(dir.data()) == nullptr) return file;
-  SafeFile anew = create_file(dir + name, false);
+  SafeFile anew = create_file(dir + name, false, Place::kDefault);
   return anew.fd >= 0 ? anew : file;
 }
 

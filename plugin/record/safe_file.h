@@ -1,5 +1,4 @@
-// Files in places that others can write to: created anew, mode 0600, in a directory that nobody
-// else can play with, following no symbolic link.
+// Files in places that others can write to: created anew, mode 0600, following no symbolic link.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +24,20 @@ struct SafeFile {
   std::string path;
   std::string name;   // in the directory
   std::string error;  // why there is none: one clause with the path
+  bool others_can_remove = false;
 
   // Removes the name, if it still is this file.
   void remove() noexcept;
   void close() noexcept;
 };
 
+// Whether the user chose the directory. One that nobody chose must be one in which nobody else can
+// replace what we create. A chosen one may be a group's, or anybody's (Kubernetes' emptyDir):
+// others can remove the file there, and never read or change it.
+enum class Place { kChosen, kDefault };
+
 // Creates `path`, or path.1, path.2, ... where it exists; missing directories are made (0700).
-SafeFile create_file(const std::string& path, bool read_too);
+SafeFile create_file(const std::string& path, bool read_too, Place place);
 
 // The same for a place that nobody chose, and that somebody else may have taken first: then in a
 // directory of the same kind that is new. `runtime_dir`: XDG_RUNTIME_DIR, or empty.

@@ -32,15 +32,15 @@ TEST_CASE("path patterns") {
 TEST_CASE("files are created anew, in directories that are made when missing") {
   const TempDir dir;
   const std::string path = dir / "a/b/log.jsonl";
-  SafeFile first = create_file(path, false);
+  SafeFile first = create_file(path, false, Place::kDefault);
   REQUIRE(first.fd >= 0);
   CHECK(first.path == path);
   struct stat s {};
   REQUIRE(::stat((dir / "a/b").c_str(), &s) == 0);
   CHECK((s.st_mode & 0777) == 0700);
-  SafeFile second = create_file(path, false);
+  SafeFile second = create_file(path, false, Place::kDefault);
   CHECK(second.path == path + ".1");
-  SafeFile third = create_file(path, false);
+  SafeFile third = create_file(path, false, Place::kDefault);
   CHECK(third.path == path + ".2");
   second.remove();
   CHECK_FALSE(exists(path + ".1"));
@@ -73,14 +73,14 @@ TEST_CASE("a symbolic link is not followed") {
   const TempDir dir;
   fs::create_directory(dir / "real");
   fs::create_directory_symlink(dir / "real", dir / "link");
-  const SafeFile in_link = create_file(dir / "link/log.jsonl", false);
+  const SafeFile in_link = create_file(dir / "link/log.jsonl", false, Place::kDefault);
   CHECK(in_link.fd < 0);
   CHECK(contains(in_link.error, "symbolic link"));
   CHECK(fs::is_empty(dir / "real"));
   std::ofstream(dir / "victim") << "precious";
   fs::create_symlink(dir / "victim", dir / "log.jsonl");
   fs::create_symlink(dir / "nowhere", dir / "log.jsonl.1");
-  SafeFile file = create_file(dir / "log.jsonl", false);
+  SafeFile file = create_file(dir / "log.jsonl", false, Place::kDefault);
   CHECK(file.path == (dir / "log.jsonl.2"));
   CHECK(read_file(dir / "victim") == "precious");
   CHECK_FALSE(exists(dir / "nowhere"));
@@ -91,12 +91,18 @@ TEST_CASE("a directory that others can write to is refused, unless it is sticky"
   const TempDir dir;
   for (const mode_t mode : {0770U, 0707U, 0777U}) {
     REQUIRE(::chmod(dir.path().c_str(), mode) == 0);
-    const SafeFile file = create_file(dir / "log.jsonl", false);
+    const SafeFile file = create_file(dir / "log.jsonl", false, Place::kDefault);
     CHECK(file.fd < 0);
     CHECK(contains(file.error, "can be written by others"));
   }
+  // Unless the user says that it is meant: an emptyDir, a group's.
+  SafeFile chosen = create_file(dir / "log.jsonl", false, Place::kChosen);
+  CHECK(chosen.fd >= 0);
+  CHECK(chosen.others_can_remove);
+  chosen.remove();
+  chosen.close();
   REQUIRE(::chmod(dir.path().c_str(), 01777) == 0);
-  SafeFile file = create_file(dir / "log.jsonl", false);
+  SafeFile file = create_file(dir / "log.jsonl", false, Place::kDefault);
   CHECK(file.fd >= 0);
   file.close();
 }
@@ -106,7 +112,7 @@ TEST_CASE("another user's directory is refused") {
   if (::chown(dir.path().c_str(), 12345, 12345) != 0) {
     NND_SKIP("only root can give a directory away");
   }
-  const SafeFile file = create_file(dir / "log.jsonl", false);
+  const SafeFile file = create_file(dir / "log.jsonl", false, Place::kDefault);
   CHECK(file.fd < 0);
   CHECK(contains(file.error, "belongs to another user (uid 12345)"));
 }
