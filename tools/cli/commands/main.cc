@@ -63,6 +63,8 @@ int run(int argc, char** argv) {
   cli::add_demo(app, exit_code);
   cli::add_ping(app, exit_code);
   cli::add_rehearse(app, exit_code);
+  cli::add_report(app, exit_code);
+  cli::add_decode(app, exit_code);
 #endif
   cli::add_explain(app, exit_code);
   if (argc == 2 && std::string_view(argv[1]) == "help") {

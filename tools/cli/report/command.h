@@ -1,0 +1,19 @@
+// `nccl-net-diag report PATH...`: one verdict for a whole job.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/common/answer.h"
+
+namespace nnd::cli {
+
+struct ReportOptions {
+  std::vector<std::string> paths;
+  std::optional<int> expected_ranks;
+};
+
+Answer report_job(const ReportOptions& options, const Calling& calling);
+
+}  // namespace nnd::cli
