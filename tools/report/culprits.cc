@@ -134,7 +134,13 @@ bool has_part(const Culprit& culprit, const Pair& pair) {
   });
 }
 
-Culprit best_of(const std::vector<Culprit>& all) {
+Culprit best_of(const std::vector<Culprit>& all, const std::set<std::string>& signed_hcas) {
+  const Culprit* told = nullptr;
+  for (const auto& one : all)
+    if (one.kind == Kind::kHca && signed_hcas.contains(hca_name(one.place)) &&
+        2 * one.explained >= one.failing && (told == nullptr || score(one) > score(*told)))
+      told = &one;
+  if (told != nullptr) return *told;
   const auto better = [](const Culprit& a, const Culprit& b) {
     const double one = score(a), other = score(b);
     constexpr double kAlike = 1e-9;
@@ -155,7 +161,10 @@ Culprit best_of(const std::vector<Culprit>& all) {
 
 }  // namespace
 
-std::vector<Culprit> culprits_of(const Picture& picture, const std::vector<Failure>& failing) {
+std::vector<Culprit> culprits_of(const Picture& picture, const std::vector<Failure>& failing,
+                                 const std::vector<Failure>& signs) {
+  std::set<std::string> signed_hcas;
+  for (const auto& sign : signs) signed_hcas.insert(hca_name(sign.here));
   constexpr std::size_t kMost = 3;
   std::set<Pair> pairs;
   for (const auto& failure : failing)
@@ -165,7 +174,7 @@ std::vector<Culprit> culprits_of(const Picture& picture, const std::vector<Failu
   const std::size_t all = pairs.size();
   std::vector<Culprit> out;
   while (!pairs.empty() && out.size() < kMost) {
-    Culprit best = best_of(rated(pairs, working));
+    Culprit best = best_of(rated(pairs, working), signed_hcas);
     const std::size_t before = pairs.size();
     std::erase_if(pairs, [&](const Pair& pair) { return has_part(best, pair); });
     if (pairs.size() == before) break;

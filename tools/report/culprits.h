@@ -26,7 +26,9 @@ struct Culprit {
   std::size_t working = 0;                 // pairs that it has part in, and that work: against it
 };
 
-// `failing`: pairs of ends; `there` is empty where a failure has none.
-std::vector<Culprit> culprits_of(const Picture& picture, const std::vector<Failure>& failing);
+// `failing`: pairs of ends; `there` is empty where a failure has none. `signs`: what ports told of
+// by themselves: an HCA that has part in half of what fails, and said so, is to blame.
+std::vector<Culprit> culprits_of(const Picture& picture, const std::vector<Failure>& failing,
+                                 const std::vector<Failure>& signs = {});
 
 }  // namespace nnd::report

@@ -77,10 +77,10 @@ Failure failure_of(const Picture& picture, std::size_t index,
   return out;
 }
 
-std::map<std::size_t, Ns> first_of_members(const std::vector<Failure>& failures) {
-  std::map<std::size_t, Ns> out;
+std::map<std::size_t, const Failure*> first_of_members(const std::vector<Failure>& failures) {
+  std::map<std::size_t, const Failure*> out;
   for (const auto& failure : failures)
-    if (!failure.recovered && !failure.warned) out.try_emplace(failure.member, failure.at);
+    if (!failure.recovered && !failure.warned) out.try_emplace(failure.member, &failure);
   return out;
 }
 
@@ -163,8 +163,11 @@ class Explained {
 
   bool operator()(const Failure& failure) const {
     if (failure.reach == Reach::kEcho) return true;
+    // After its first failure a process fails everywhere; what fails alike has the same cause.
     const auto own = first_.find(failure.member);
-    if (own != first_.end() && own->second < failure.at) return true;
+    if (own != first_.end() && own->second->at < failure.at &&
+        own->second->told->cause != failure.told->cause)
+      return true;
     if (failure.reach == Reach::kLocal) return false;
     if (failure.peer)
       return before(lost_, *failure.peer, failure.at) || before(local_, *failure.peer, failure.at);
@@ -178,7 +181,8 @@ class Explained {
     return found != times.end() && found->second <= at + kSlack;
   }
 
-  std::map<std::size_t, Ns> first_, lost_, local_;
+  std::map<std::size_t, const Failure*> first_;
+  std::map<std::size_t, Ns> lost_, local_;
   std::map<std::string, Ns> lost_hosts_;
 };
 
@@ -189,8 +193,15 @@ bool same_place(const Place& a, const Place& b) {
 std::vector<Failure> signs_of(const std::vector<Failure>& failures,
                               const std::vector<Failure>& roots) {
   std::vector<Failure> out;
+  // Each process of a node tells of its ports.
+  const auto known = [&](const Failure& sign) {
+    return std::any_of(out.begin(), out.end(), [&](const Failure& one) {
+      return same_place(one.here, sign.here) && one.told->cause == sign.told->cause;
+    });
+  };
   for (const auto& failure : failures)
-    if (failure.warned && std::any_of(roots.begin(), roots.end(), [&](const Failure& root) {
+    if (failure.warned && !known(failure) &&
+        std::any_of(roots.begin(), roots.end(), [&](const Failure& root) {
           return failure.at <= root.at + kSlack &&
                  (same_place(failure.here, root.here) || same_place(failure.here, root.there));
         }))

@@ -155,7 +155,7 @@ Report analyse(const Input& input, std::optional<int> expected_ranks) {
   out.odd = odd_ones(out.picture);
   out.kind = kind_of(out);
   out.blame = blame_of(out);
-  out.culprits = culprits_of(out.picture, failing_of(out));
+  out.culprits = culprits_of(out.picture, failing_of(out), out.first.signs);
   out.warned = any_warned(out.picture) || out.kind == Kind::kEnded;
   return out;
 }

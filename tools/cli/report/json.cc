@@ -254,7 +254,7 @@ json report_json(const Report& report, const report::Input& input, const Words& 
            {"read", read_json(report, input)},
            {"words", parts_json(words)}};
   if (report.first.any()) out["at_ns"] = report.first.at;
-  if (!report.first.roots.empty()) out["cause"] = report.first.roots.front().told->cause;
+  if (auto cause = named_cause(report); !cause.empty()) out["cause"] = std::move(cause);
   return out;
 }
 

@@ -59,9 +59,14 @@ std::string title_of(const std::string& cause) {
   return std::string(nccl_net_diag::cause_entry(*known).title);
 }
 
+// "WC-12, the peer did not answer (RETRY_EXC_ERR)"
 std::string cause_text(const std::string& cause) {
-  const auto title = title_of(cause);
-  return title.empty() ? cause : fmt::format("{} ({})", cause, title);
+  auto title = title_of(cause);
+  if (title.empty()) return cause.empty() ? "a failure without a name" : cause;
+  const bool word = title.size() > 1 && (title[1] == ' ' || (title[1] >= 'a' && title[1] <= 'z'));
+  if (word && title[0] >= 'A' && title[0] <= 'Z')
+    title[0] = static_cast<char>(title[0] + 'a' - 'A');
+  return fmt::format("{}, {}", cause, title);
 }
 
 std::vector<std::size_t> members_of(const std::vector<report::Loss>& losses) {
@@ -113,6 +118,15 @@ std::string where_text(const Report& report) {
   return fmt::format("{}", fmt::join(names, "; "));
 }
 
+// What the HCA that is to blame had told of itself.
+const Failure* sign_of_culprit(const Report& report) {
+  if (report.culprits.empty()) return nullptr;
+  const auto& place = report.culprits.front().place;
+  for (const auto& sign : report.first.signs)
+    if (sign.here.host == place.host && sign.here.dev == place.dev) return &sign;
+  return nullptr;
+}
+
 std::string verdict_failed(const Report& report) {
   const auto& root = report.first.roots.front();
   const auto where = where_text(report);
@@ -121,6 +135,11 @@ std::string verdict_failed(const Report& report) {
         "{} told first of a failure ({}), at {}: it only echoes what happened in a process whose "
         "log is not here.",
         who(report.picture, {root.member}), cause_text(root.told->cause), clock_text(root.at));
+  if (const auto* sign = sign_of_culprit(report))
+    return fmt::format(
+        "{}: {}, at {}; {} later {} failed ({}).", where, cause_text(sign->told->cause),
+        clock_text(sign->at), seconds(std::max<Ns>(root.at - sign->at, 0)),
+        count_of(report.first.roots.size(), "request", "requests"), cause_text(root.told->cause));
   return fmt::format("{}{}, at {}; first told by {}.", where.empty() ? "" : where + ": ",
                      cause_text(root.told->cause), clock_text(root.at),
                      who(report.picture, {root.member}));
@@ -357,13 +376,14 @@ std::vector<std::string> followers(const Report& report) {
 std::vector<std::string> waiting(const Report& report) {
   std::vector<std::string> out;
   if (report.waits.waits.empty()) return out;
+  const bool matters = report.kind == Kind::kHang || report.kind == Kind::kMissing;
   std::map<std::string, std::set<std::size_t>> kinds;
   for (const auto& wait : report.waits.waits) kinds[wait.stall->kind].insert(wait.member);
   std::vector<std::string> counts;
   for (const auto& [kind, members] : kinds)
     counts.push_back(fmt::format("{} {}", members.size(), kind));
-  out.push_back(fmt::format("by what processes tell of: {}.", list(counts)));
-  for (std::size_t i = 0; i < std::min<std::size_t>(report.waits.sinks.size(), 3); ++i) {
+  out.push_back(fmt::format("processes that wait, by what they tell: {}.", list(counts)));
+  for (std::size_t i = 0; matters && i < report.waits.sinks.size(); ++i) {
     const auto& sink = report.waits.sinks[i];
     out.push_back(fmt::format("{} for whom at last: {}.",
                               count_of(sink.waiting, "process", "processes"),
@@ -531,6 +551,13 @@ std::string culprit_text(const Culprit& culprit) {
       return "everywhere";
   }
   return {};
+}
+
+std::string named_cause(const Report& report) {
+  if (report.kind == Kind::kFailed)
+    if (const auto* sign = sign_of_culprit(report)) return sign->told->cause;
+  const auto* told = first_told(report);
+  return told != nullptr ? told->cause : "";
 }
 
 Words words_of(const Report& report, const report::Input& input) {

@@ -26,5 +26,7 @@ std::string clock_text(report::Ns at);
 std::string who(const report::Picture& picture, const std::vector<std::size_t>& members);
 std::string place_text(const report::Place& place);
 std::string culprit_text(const report::Culprit& culprit);
+// The cause that the verdict names; empty: none.
+std::string named_cause(const report::Report& report);
 
 }  // namespace nnd::cli
