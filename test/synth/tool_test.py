@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""`nccl-net-diag report` as a user calls it, over the logs of jobs that never ran: exit codes, JSON against its schema, and
+text that fits a screen. tool_test.py TOOL WRITE_JOB SCHEMA"""
+import contextlib
+import gzip
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import jsonschema
+except ImportError:
+    print("SKIPPED: no python3-jsonschema")
+    sys.exit(77)
+
+TOOL, WRITE_JOB, SCHEMA = sys.argv[1:4]
+HEALTHY = ["none", "other-variable"]
+BROKEN = ["cable", "cable-told", "rail", "wrong-subnet", "memlock", "node-died", "rank-died", "rank-left", "rank-missing", "rank-idle",
+          "stuck-hca", "slow-hca"]
+
+
+def report(*args, stdin=None):
+    environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
+    return subprocess.run([TOOL, "report", *map(str, args)], input=stdin, capture_output=True, env=environment, check=False)
+
+
+class Tool(unittest.TestCase):
+    def setUp(self):
+        self.dir = pathlib.Path(self.enter(tempfile.TemporaryDirectory()))
+
+    def enter(self, context):
+        stack = contextlib.ExitStack()
+        self.addCleanup(stack.close)
+        return stack.enter_context(context)
+
+    def write(self, fault, ranks=64, seed=3):
+        logs = self.dir / fault
+        subprocess.run([WRITE_JOB, logs, str(ranks), fault, str(seed)], check=True, capture_output=True)
+        return logs
+
+    def test_each_fault(self):
+        schema = json.loads(pathlib.Path(SCHEMA).read_text())
+        jsonschema.Draft7Validator.check_schema(schema)
+        for fault in HEALTHY + BROKEN:
+            with self.subTest(fault=fault):
+                logs = self.write(fault)
+                done = report(logs, "--json")
+                self.assertEqual(done.returncode, 0 if fault in HEALTHY else 1, done.stdout)
+                answer = json.loads(done.stdout)
+                jsonschema.validate(answer, schema)
+                self.assertEqual(answer["ok"], fault in HEALTHY)
+                text = report(logs).stdout.decode()
+                self.assertIn(answer["verdict"].split()[0], text)
+                self.assertLessEqual(len(text.splitlines()), 30, text)
+                self.assertLessEqual(max(map(len, text.splitlines())), 80, text)
+
+    def test_nothing_of_ours(self):
+        (self.dir / "notes.txt").write_text("nothing\n")
+        self.assertEqual(report(self.dir).returncode, 3)
+        self.assertEqual(report(self.dir / "none").returncode, 2)
+        self.assertEqual(report().returncode, 2)
+        answer = json.loads(report(self.dir, "--json").stdout)
+        jsonschema.validate(answer, json.loads(pathlib.Path(SCHEMA).read_text()))
+
+    def test_one_answer_however_the_logs_come(self):
+        logs = self.write("cable")
+        plain = json.loads(report(logs, "--json").stdout)
+        stdin = json.loads(report("-", "--json", stdin=b"".join(file.read_bytes() for file in sorted(logs.iterdir()))).stdout)
+        self.assertEqual(stdin["verdict"], plain["verdict"])
+        copy = self.dir / "copy" / "deep"
+        copy.mkdir(parents=True)
+        for file in logs.iterdir():
+            (copy / (file.name + ".gz")).write_bytes(gzip.compress(file.read_bytes()))
+        self.assertEqual(json.loads(report(self.dir / "copy", "--json").stdout)["verdict"], plain["verdict"])
+        twice = json.loads(report(logs, copy, "--json").stdout)
+        self.assertEqual(twice["verdict"], plain["verdict"])
+        self.assertEqual(twice["read"]["duplicates"], plain["read"]["events"])
+        pattern = json.loads(report(str(logs / "*.jsonl"), "--json").stdout)
+        self.assertEqual(pattern["verdict"], plain["verdict"])
+
+    def test_damaged_logs(self):
+        logs = self.write("none")
+        files = sorted(logs.iterdir())
+        whole = files[0].read_bytes()
+        files[0].write_bytes(b"not json\n" + whole[:-20])
+        files[1].write_bytes(files[1].read_bytes().replace(b'{"v":1,', b'{"v":9,"tomorrow":{"x":[1]},'))
+        (logs / "torchrun.log").write_text("hello\n")
+        done = report(logs, "--json")
+        read = json.loads(done.stdout)["read"]
+        self.assertEqual((read["foreign_lines"], read["truncated_lines"], read["foreign_files"]), (1, 1, 1))
+        self.assertGreater(read["newer_events"], 10)
+        self.assertEqual(read["logs"], 64)
+
+    def test_expected_ranks(self):
+        logs = self.write("none")
+        self.assertEqual(report(logs, "--expect-ranks", 64).returncode, 0)
+        answer = json.loads(report(logs, "--expect-ranks", 66, "--json").stdout)
+        self.assertEqual((answer["kind"], answer["missing"]["ranks"]), ("missing", [64, 65]))
+
+    def test_the_last_of_several_jobs(self):
+        logs = self.write("cable")
+        again = self.dir / "again"
+        subprocess.run([WRITE_JOB, again, "64", "none", "8"], check=True, capture_output=True)
+        for file in again.iterdir():  # an hour later
+            file.write_text(file.read_text().replace("T08:0", "T09:0"))
+        answer = json.loads(report(logs, again, "--json").stdout)
+        self.assertEqual(answer["kind"], "healthy")
+        self.assertEqual(answer["read"]["earlier_processes"], 64)
+
+    def test_names_that_would_forge(self):
+        logs = self.write("cable")
+        for file in logs.iterdir():
+            file.write_text(file.read_text().replace('"node', '"\\u001b[31m<script>\\nnode'))
+        text = report(logs).stdout
+        self.assertNotIn(b"\x1b", text)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
