@@ -102,6 +102,8 @@ std::vector<Culprit> rated(const std::set<Pair>& failing, const std::set<Pair>& 
       if (const auto found = all.find(key); found != all.end()) ++found->second.working;
   std::vector<Culprit> out;
   for (auto& [key, culprit] : all) {
+    // It is everything only where nothing works.
+    if (culprit.kind == Kind::kAll && !working.empty()) continue;
     culprit.failing = failing.size();
     out.push_back(culprit);
   }

@@ -85,27 +85,21 @@ std::map<std::size_t, const Failure*> first_of_members(const std::vector<Failure
 }
 
 // A quiet process writes nothing for minutes: that its log just ends says something only where
-// others have ended, or miss it.
-bool is_gone(const Picture& picture, std::size_t index, const std::set<std::size_t>& missed,
-             bool over) {
-  const Member& member = picture.members[index];
+// others have ended.
+bool is_gone(const Picture& picture, const Member& member, bool over) {
   if (member.ending == Ending::kDied) return true;
-  return member.ending == Ending::kCutOff && (over || missed.contains(index)) &&
-         member.last + kSlack < picture.last;
+  return member.ending == Ending::kCutOff && over && member.last + kSlack < picture.last;
 }
 
-std::vector<Loss> deaths(const Picture& picture, const std::vector<Failure>& failures) {
+std::vector<Loss> deaths(const Picture& picture) {
   const bool over =
       std::any_of(picture.members.begin(), picture.members.end(), [](const Member& member) {
         return member.ending == Ending::kClean || member.ending == Ending::kDied;
       });
-  std::set<std::size_t> missed;
-  for (const auto& failure : failures)
-    if (failure.peer && picture.members[*failure.peer].last <= failure.at)
-      missed.insert(*failure.peer);
   std::vector<Loss> out;
   for (std::size_t i = 0; i < picture.members.size(); ++i)
-    if (is_gone(picture, i, missed, over)) out.push_back({i, picture.members[i].last, false});
+    if (is_gone(picture, picture.members[i], over))
+      out.push_back({i, picture.members[i].last, false});
   std::stable_sort(out.begin(), out.end(),
                    [](const Loss& a, const Loss& b) { return a.at < b.at; });
   return out;
@@ -235,8 +229,8 @@ std::vector<Failure> failures_of(const Picture& picture) {
   return out;
 }
 
-std::vector<Loss> losses_of(const Picture& picture, const std::vector<Failure>& failures) {
-  auto out = deaths(picture, failures);
+std::vector<Loss> losses_of(const Picture& picture) {
+  auto out = deaths(picture);
   if (out.size() == picture.members.size()) keep_first_to_go(out);
   const auto left = leavers(picture);
   out.insert(out.end(), left.begin(), left.end());
@@ -247,7 +241,7 @@ std::vector<Loss> losses_of(const Picture& picture, const std::vector<Failure>& 
 
 FirstCause first_cause(const Picture& picture, const std::vector<Failure>& failures) {
   FirstCause out;
-  const auto losses = losses_of(picture, failures);
+  const auto losses = losses_of(picture);
   const Explained explained(picture, failures, losses);
   std::vector<Failure> unexplained;
   for (const auto& failure : failures) {

@@ -53,6 +53,6 @@ FirstCause first_cause(const Picture& picture, const std::vector<Failure>& failu
 
 // Processes that went away before the others were done: those that died, and those that ended while
 // others still waited for them.
-std::vector<Loss> losses_of(const Picture& picture, const std::vector<Failure>& failures);
+std::vector<Loss> losses_of(const Picture& picture);
 
 }  // namespace nnd::report

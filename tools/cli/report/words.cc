@@ -233,6 +233,10 @@ std::string verdict_hang(const Report& report) {
                        clock_text(waits.waits.front().since));
   const auto& sink = waits.sinks.front();
   const char* prefix = report.blame == report::Blame::kNotNetwork ? "not the network: " : "";
+  // Inside a node processes wait for each other without the network.
+  if (sink.waiting < waiting.size())
+    return fmt::format("{}{}; {}, {} of them for it as far as the network shows.", prefix,
+                       sink_text(report, sink), waiters, sink.waiting);
   return fmt::format("{}{}; {} for it.", prefix, sink_text(report, sink), waiters);
 }
 
@@ -349,6 +353,9 @@ std::string remedy(const Report& report) {
       return "Look at who ended it: a time limit, the launcher, a user.";
     case Kind::kHang:
       return "Look at what those processes do (py-spy, gdb), and at which collective each is in.";
+    case Kind::kSlow:
+      return "Compare its link, its counters, its PCIe slot and its switch port with its "
+             "siblings'.";
     default:
       return {};
   }
@@ -385,8 +392,8 @@ std::vector<std::string> waiting(const Report& report) {
   out.push_back(fmt::format("processes that wait, by what they tell: {}.", list(counts)));
   for (std::size_t i = 0; matters && i < report.waits.sinks.size(); ++i) {
     const auto& sink = report.waits.sinks[i];
-    out.push_back(fmt::format("{} for whom at last: {}.",
-                              count_of(sink.waiting, "process", "processes"),
+    out.push_back(fmt::format("{} at last for this: {}.",
+                              count_of(sink.waiting, "process waits", "processes wait"),
                               sink_text(report, sink)));
   }
   return out;
@@ -567,7 +574,16 @@ Words words_of(const Report& report, const report::Input& input) {
     add(out, "First", {shortened(told->msg)});
   add(out, "What to do", {shortened(remedy(report))});
   std::vector<std::string> shares;
-  for (const auto& culprit : report.culprits) shares.push_back(share_text(culprit));
+  const bool local =
+      report.kind == Kind::kFailed && report.first.roots.front().reach == report::Reach::kLocal;
+  for (const auto& culprit : report.culprits)
+    if (!local) shares.push_back(share_text(culprit));
+  if (local) {
+    const auto members = members_of(report.first.roots);
+    shares.push_back(fmt::format("{}, of {}.",
+                                 count_of(report.first.roots.size(), "failure", "failures"),
+                                 who(report.picture, {members.begin(), members.end()})));
+  }
   for (const auto& sign : report.first.signs)
     shares.push_back(fmt::format(
         "{} told {} {} before: {}", place_text(sign.here), sign.told->cause,
