@@ -27,6 +27,7 @@ void add_report(CLI::App& app, int& exit_code) {
       ->add_option("--expect-ranks", options->expected_ranks,
                    "how many processes there should be; by default what the launcher said")
       ->check(CLI::Range(1, 1 << 20));
+  command->add_option("--html", options->html, "the result as a page in this file, too");
 }
 
 }  // namespace nnd::cli

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <fstream>
 #include <memory>
 
 #include "cli/common/call_error.h"
 #include "cli/common/exit_code.h"
 #include "cli/common/interrupt.h"
 #include "cli/common/printable.h"
+#include "cli/report/html.h"
 #include "cli/report/json.h"
 #include "cli/report/text.h"
 
@@ -64,6 +66,13 @@ std::vector<std::string> brief(const Shown& shown) {
   return out;
 }
 
+void write_page(const std::string& file, const Shown& shown) {
+  std::ofstream out(file, std::ios::binary);
+  out << report_html(shown.report, shown.words);
+  out.flush();
+  if (!out) throw CallError(kWrongCall, "html", "can't write " + file, file);
+}
+
 }  // namespace
 
 Answer report_job(const ReportOptions& options, const Calling& calling) {
@@ -79,6 +88,7 @@ Answer report_job(const ReportOptions& options, const Calling& calling) {
                     files.size() == 1 ? "file" : "files",
                     shown->input.problems.empty() ? "" : ": " + shown->input.problems.front()));
   shown->words = words_of(job, shown->input);
+  if (!options.html.empty()) write_page(options.html, *shown);
   Answer out;
   out.exit_code = job.found_cause() ? kBroken : kFine;
   out.warned = job.warned;

@@ -12,6 +12,7 @@ namespace nnd::cli {
 struct ReportOptions {
   std::vector<std::string> paths;
   std::optional<int> expected_ranks;
+  std::string html;  // the result as a page in this file, too
 };
 
 Answer report_job(const ReportOptions& options, const Calling& calling);
