@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <functional>
+#include <map>
 #include <random>
 
 #include "diagnosis/async.h"

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -111,12 +112,49 @@ class Tool(unittest.TestCase):
         self.assertEqual(answer["kind"], "healthy")
         self.assertEqual(answer["read"]["earlier_processes"], 64)
 
+    def test_pages(self):
+        logs, page, trace = self.write("cable-told"), self.dir / "page.html", self.dir / "trace.json"
+        self.assertEqual(report(logs, "--html", page, "--perfetto", trace).returncode, 1)
+        html = page.read_text()
+        self.assertIn("ASYNC-PORT", html)
+        self.assertIn('class="guilty"', html)
+        for outside in ("http:", "https:", "src=", "@import", "url("):
+            self.assertNotIn(outside, html)
+        events = json.loads(trace.read_text())["traceEvents"]
+        self.assertEqual({event["ph"] for event in events}, {"M", "X", "i"})
+        self.assertTrue(all(event["dur"] >= 0 for event in events if event["ph"] == "X"))
+        self.assertEqual(sum(event["name"] == "alive" for event in events), 64)
+        self.assertEqual(report(logs, "--html", self.dir / "none" / "page").returncode, 2)
+
+    def test_following(self):
+        logs = self.dir / "live"
+        logs.mkdir()
+        process = subprocess.Popen([TOOL, "report", "--follow", "--color", "never", logs], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.kill)
+        for file in self.write("none").iterdir():
+            file.rename(logs / file.name)
+        while "healthy: 64" not in process.stdout.readline():  # what is there while files come is told too
+            pass
+        for file in logs.iterdir():
+            file.unlink()
+        for file in self.write("cable").iterdir():
+            file.rename(logs / file.name)
+        while "WC-12" not in process.stdout.readline():
+            pass
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(), 1)
+
     def test_names_that_would_forge(self):
         logs = self.write("cable")
         for file in logs.iterdir():
             file.write_text(file.read_text().replace('"node', '"\\u001b[31m<script>\\nnode'))
         text = report(logs).stdout
         self.assertNotIn(b"\x1b", text)
+        report(logs, "--html", self.dir / "page.html")
+        html = (self.dir / "page.html").read_text()
+        self.assertEqual(html.count("<script>"), 1)  # the page's own
+        self.assertFalse("\x1b" in html)
 
 
 if __name__ == "__main__":

@@ -139,8 +139,7 @@ std::int64_t wall_ns_of(std::string_view ts) {
       std::chrono::year(100 * two_digits(ts, 0) + two_digits(ts, 2)),
       std::chrono::month(static_cast<unsigned>(two_digits(ts, 5))),
       std::chrono::day(static_cast<unsigned>(two_digits(ts, 8))));
-  // Nanoseconds since 1970 end in 2262.
-  if (!day.ok() || day.year() < std::chrono::year(1970) || day.year() > std::chrono::year(2261))
+  if (!day.ok() || day.year() < std::chrono::year(1990) || day.year() > std::chrono::year(2099))
     return 0;
   const std::int64_t days = std::chrono::sys_days(day).time_since_epoch().count();
   const std::int64_t seconds =
@@ -304,6 +303,12 @@ bool store(Event& event, Place place, std::string_view key, const Scalar& value)
 
 bool complete(Event& event) {
   if (event.name.empty() || event.proc.empty()) return false;
+  // No machine is up for longer, and nobody's sums overflow.
+  constexpr std::uint64_t kLongestNs = std::uint64_t{1} << 58;  // nine years
+  constexpr double kLongestUs = static_cast<double>(kLongestNs) / 1000;
+  if (event.mono_ns > kLongestNs) return false;
+  for (const auto& us : {event.dur_us, event.age_us, event.lived_us})
+    if (us && !(*us >= 0 && *us <= kLongestUs)) return false;
   event.wall_ns = wall_ns_of(event.ts);
   return true;
 }

@@ -12,6 +12,7 @@ namespace nnd::report {
 namespace {
 
 constexpr Ns kUnbounded = std::numeric_limits<Ns>::max() / 4;
+constexpr Ns kMost = 1'000'000'000'000'000'000;  // thirty years: no clock is so wrong
 
 // By how much the clock of one host is ahead of another's: between the two.
 struct Bounds {
@@ -117,9 +118,9 @@ void compare_clocks(Picture& picture) {
     const auto [from, to, bounds] = open.extract(open.begin()).mapped();
     if (done[to]) continue;
     Host& host = picture.hosts[to];
-    host.ahead = picture.hosts[from].ahead + bounds.guess();
-    host.uncertain = picture.hosts[from].uncertain +
-                     (bounds.width() < kUnbounded ? std::max<Ns>(bounds.width(), 0) / 2 : 0);
+    host.ahead = std::clamp(picture.hosts[from].ahead + bounds.guess(), -kMost, kMost);
+    const Ns width = bounds.width() < kUnbounded ? std::max<Ns>(bounds.width(), 0) / 2 : 0;
+    host.uncertain = std::min(picture.hosts[from].uncertain + width, kMost);
     reach(to);
   }
 }

@@ -6,7 +6,7 @@
 
 namespace nnd::cli {
 
-// For element content and for attributes in double quotes.
+// For element content and for attributes in double quotes. Control characters become '?'.
 std::string html_text(std::string_view text);
 
 }  // namespace nnd::cli

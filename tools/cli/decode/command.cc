@@ -208,7 +208,7 @@ std::string page(const Decoded& one, const Screen& screen) {
                ago(contents.header, slot.last_done_raw)});
   }
   if (!table.empty()) out += table.render(screen);
-  for (const auto& line : one.lines) out += line + "\n";
+  for (const auto& line : one.lines) out += printable(line) + "\n";
   return out;
 }
 

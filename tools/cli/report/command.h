@@ -12,7 +12,9 @@ namespace nnd::cli {
 struct ReportOptions {
   std::vector<std::string> paths;
   std::optional<int> expected_ranks;
-  std::string html;  // the result as a page in this file, too
+  std::string html;      // the result as a page in this file, too
+  std::string perfetto;  // and as a trace
+  bool follow = false;   // until Ctrl-C, the verdict each time it changes
 };
 
 Answer report_job(const ReportOptions& options, const Calling& calling);

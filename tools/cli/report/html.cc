@@ -56,7 +56,7 @@ constexpr std::string_view kScript = R"(<script>
 for (const table of document.querySelectorAll("table.sort"))
   table.tHead.addEventListener("click", event => {
     const at = event.target.cellIndex, body = table.tBodies[0], down = table.dataset.by === String(at);
-    const text = row => row.cells[at].dataset.n ?? row.cells[at].textContent;
+    const text = row => row.cells[at].textContent;
     const rows = [...body.rows].sort((a, b) => text(a).localeCompare(text(b), "en", {numeric: true}));
     body.append(...(down ? rows.reverse() : rows));
     table.dataset.by = down ? "" : at;

@@ -322,6 +322,7 @@ void add(Words& words, const char* title, std::vector<std::string> lines) {
 const log::Diagnosis* first_told(const Report& report) {
   switch (report.kind) {
     case Kind::kFailed:
+      if (const auto* sign = sign_of_culprit(report)) return sign->told;
       return report.first.roots.front().told;
     case Kind::kHang:
       return report.waits.network.empty() ? nullptr : &report.waits.network.front().stall->told;
@@ -561,8 +562,6 @@ std::string culprit_text(const Culprit& culprit) {
 }
 
 std::string named_cause(const Report& report) {
-  if (report.kind == Kind::kFailed)
-    if (const auto* sign = sign_of_culprit(report)) return sign->told->cause;
   const auto* told = first_told(report);
   return told != nullptr ? told->cause : "";
 }
@@ -585,9 +584,10 @@ Words words_of(const Report& report, const report::Input& input) {
                                  who(report.picture, {members.begin(), members.end()})));
   }
   for (const auto& sign : report.first.signs)
-    shares.push_back(fmt::format(
-        "{} told {} {} before: {}", place_text(sign.here), sign.told->cause,
-        seconds(std::max<Ns>(report.first.at - sign.at, 0)), shortened(sign.told->msg)));
+    if (&sign != sign_of_culprit(report))
+      shares.push_back(fmt::format(
+          "{} told {} {} before: {}", place_text(sign.here), sign.told->cause,
+          seconds(std::max<Ns>(report.first.at - sign.at, 0)), shortened(sign.told->msg)));
   add(out, "Where", shares);
   add(out, "What followed", followers(report));
   add(out, "Waits", waiting(report));
