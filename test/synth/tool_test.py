@@ -145,6 +145,12 @@ class Tool(unittest.TestCase):
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(), 1)
 
+    def test_decoding_what_is_none(self):
+        (self.dir / "a.nndbox").write_text("no box")
+        for args, code in ((["decode", self.dir / "a.nndbox"], 3), (["decode", self.dir / "none"], 2), (["decode"], 2),
+                           (["decode", "--live", os.getpid()], 3)):
+            self.assertEqual(subprocess.run([TOOL, *map(str, args)], capture_output=True, check=False).returncode, code, args)
+
     def test_names_that_would_forge(self):
         logs = self.write("cable")
         for file in logs.iterdir():

@@ -117,17 +117,20 @@ void keep_first_to_go(std::vector<Loss>& losses) {
   losses.clear();
 }
 
-// Somebody still had requests that never completed, or a connection that never came about, with one
-// who had left.
+// Those that ended while somebody still had requests that only they could answer. Who aborts a
+// communicator has such requests too, and lives on.
 std::vector<Loss> leavers(const Picture& picture) {
   std::set<std::size_t> missed;
-  for (const auto& [connection, end] : picture.ends) {
-    const auto owner = picture.by_proc.find(end.process->proc);
-    if (owner == picture.by_proc.end()) continue;
-    const Member& member = picture.members[owner->second];
-    if (member.ending == Ending::kClean && connection->in_flight.value_or(0) > 0)
-      missed.insert(owner->second);
-  }
+  for (std::size_t i = 0; i < picture.members.size(); ++i)
+    for (const auto& [number, connection] : picture.members[i].log->connections) {
+      const auto end = picture.ends.find(&connection);
+      if (connection.in_flight.value_or(0) == 0 || end == picture.ends.end()) continue;
+      const auto other = picture.by_proc.find(end->second.process->proc);
+      if (other == picture.by_proc.end()) continue;
+      const Member& gone = picture.members[other->second];
+      if (gone.ending == Ending::kClean && gone.last < picture.at(i, connection.closed_ns))
+        missed.insert(other->second);
+    }
   std::vector<Loss> out;
   for (const auto one : missed) out.push_back({one, picture.members[one].last, true});
   return out;

@@ -159,6 +159,30 @@ TEST_CASE("all that end together were ended from outside, but for whoever went f
   CHECK(ranks(report.picture, {report.first.losses[0].member}) == std::vector{3});
 }
 
+TEST_CASE("a process that ended while others had requests with it has left", "[failures]") {
+  Made made;
+  made.ring(4);
+  for (const int i : {0, 1, 3}) made.end(i, 9);
+  made.end(2, 5);
+  auto close = made.of(1, 2, t::Direction::kSend, t::EventId::kConnClose, 8);
+  close.in_flight = 1;
+  made.add(close);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kLost);
+  REQUIRE(report.first.losses.size() == 1);
+  CHECK(report.first.losses[0].clean);
+  CHECK(ranks(report.picture, {report.first.losses[0].member}) == std::vector{2});
+}
+
+TEST_CASE("a communicator that is aborted leaves requests behind, and nobody is lost",
+          "[failures]") {
+  Made made;
+  made.ring(2);
+  made.close(0, 1, 4, 1);
+  for (int i = 0; i < 2; ++i) made.end(i, 9);
+  CHECK(analyse(made.input).kind == Kind::kHealthy);
+}
+
 TEST_CASE("a log that just ends says nothing while the job runs", "[failures]") {
   Made made;
   made.ring(4);

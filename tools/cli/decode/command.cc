@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -85,6 +86,8 @@ struct Decoded {
 Decoded decoded(const std::string& path) {
   Decoded out;
   out.file = read(path);
+  std::sort(out.file.contents.conns.begin(), out.file.contents.conns.end(),
+            [](const box::ConnSlot& a, const box::ConnSlot& b) { return a.conn < b.conn; });
   out.log = log_of(out.file);
   report::for_each_line(out.file, written_in(out.log, out.file.proc()),
                         [&](const std::string& line) { out.lines.push_back(line); });
@@ -190,13 +193,14 @@ std::string head_of(const Decoded& one) {
   const auto& header = one.file.contents.header;
   return fmt::format(
       "{} pid {} {}: {} events that its log hasn't, {} connections{}", header.host, header.pid,
-      one.file.living ? "lives" : "died at " + wall(header, header.alive_mono_ns), one.lines.size(),
-      one.file.contents.conns.size(), damage_of(one.file.contents));
+      one.file.living ? "lives"
+                      : "showed its last sign of life at " + wall(header, header.alive_mono_ns),
+      one.lines.size(), one.file.contents.conns.size(), damage_of(one.file.contents));
 }
 
 std::string page(const Decoded& one, const Screen& screen) {
   const auto& contents = one.file.contents;
-  std::string out = printable(head_of(one)) + "\n";
+  std::string out;
   TextTable table({"conn", "dir", "stage", "HCA", "QPs", "started", "done", "failed", "bytes",
                    "posted s ago", "done s ago"});
   for (const auto& slot : contents.conns) {
@@ -236,7 +240,10 @@ Answer decode(const DecodeOptions& options) {
   for (const auto& one : *all) out.body["boxes"].push_back(box_json(one));
   out.page = [all](const Screen& screen) {
     std::string text;
-    for (const auto& one : *all) text += (text.empty() ? "" : "\n") + page(one, screen);
+    for (const auto& one : *all) {
+      if (all->size() > 1) text += (text.empty() ? "" : "\n") + printable(head_of(one)) + "\n";
+      text += page(one, screen);
+    }
     return text;
   };
   out.brief = [all] {
