@@ -126,6 +126,13 @@ class Tool(unittest.TestCase):
         self.assertEqual(sum(event["name"] == "alive" for event in events), 64)
         self.assertEqual(report(logs, "--html", self.dir / "none" / "page").returncode, 2)
 
+    def wait_for(self, process, text):
+        """What is there while files come is told too."""
+        for line in process.stdout:
+            if text in line:
+                return
+        self.fail(f"it ended, and did not say {text}")
+
     def test_following(self):
         logs = self.dir / "live"
         logs.mkdir()
@@ -134,14 +141,12 @@ class Tool(unittest.TestCase):
         self.addCleanup(process.kill)
         for file in self.write("none").iterdir():
             file.rename(logs / file.name)
-        while "healthy: 64" not in process.stdout.readline():  # what is there while files come is told too
-            pass
+        self.wait_for(process, "healthy: 64")
         for file in logs.iterdir():
             file.unlink()
         for file in self.write("cable").iterdir():
             file.rename(logs / file.name)
-        while "WC-12" not in process.stdout.readline():
-            pass
+        self.wait_for(process, "WC-12")
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(), 1)
 
