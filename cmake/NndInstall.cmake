@@ -2,7 +2,8 @@
 include(CMakePackageConfigHelpers)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/nccl_net_diag DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
-install(FILES ${PROJECT_SOURCE_DIR}/include/nccl_net_diag/event.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/nccl-net-diag)
+install(FILES ${PROJECT_SOURCE_DIR}/include/nccl_net_diag/event.schema.json ${PROJECT_SOURCE_DIR}/include/nccl_net_diag/report.schema.json
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/nccl-net-diag)
 install(TARGETS nnd_public EXPORT nccl-net-diag-targets)
 install(EXPORT nccl-net-diag-targets NAMESPACE nccl-net-diag:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/nccl-net-diag)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/nccl-net-diag-config.cmake.in

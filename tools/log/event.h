@@ -43,7 +43,7 @@ struct Link {
 struct Qp {
   std::optional<std::uint32_t> num, remote_num;
   std::string from, to;  // "INIT", "RTR"
-  std::optional<int> attempt, path_mtu;
+  std::optional<int> attempt, path_mtu, traffic_class;
 };
 
 struct Completion {
@@ -61,6 +61,16 @@ struct Inner {
   std::string name, method;
 };
 
+// What a node or a device is, by the name of the field: "kernel", "firmware", "limits.memlock",
+// "env.NCCL_IB_HCA".
+using Facts = std::map<std::string, std::string>;
+
+// The requests of a connection that completed, by how long they took.
+struct Latency {
+  std::uint64_t requests = 0;
+  double sum_ns = 0;  // each counted as the middle of its bucket
+};
+
 struct Event {
   // Of each.
   std::optional<EventId> id;  // unset: of a newer release
@@ -68,7 +78,9 @@ struct Event {
   Severity severity = Severity::kInfo;
   std::string ts, host, proc;
   std::uint64_t mono_ns = 0, seq = 0;
+  std::int64_t wall_ns = 0;  // of ts, since 1970; 0: there is none
   std::int64_t pid = 0;
+  int schema = 0;  // "v"
 
   std::optional<int> rank, nranks, channel, error, rc, net_api;  // error: "errno"
   std::optional<std::uint64_t> conn, failure;
@@ -89,15 +101,23 @@ struct Event {
   // hca.port, policy.*
   std::string verdict, state, rule;
   std::vector<std::string> reasons;
+  // node.facts, hca.port, gdr.state, policy.loaded
+  Facts facts;
   // conn.*, calls that failed
   std::string stage, verb;
   std::optional<double> lived_us;
   std::optional<std::uint64_t> bytes, started, completed, failed, in_flight;
+  Latency latency;
+  // conn.stall, conn.resume
+  std::string kind, listener;
+  std::optional<double> age_us, mean_us, usual_us;
+  std::optional<std::uint64_t> conns, peers;
   // port.event
   std::string event;
   // log.dropped, summary
   std::optional<std::uint64_t> events, dropped, total;
   std::map<std::string, std::uint64_t> causes;
+  std::string network, network_msg;  // its verdict, and why
 };
 
 const char* name_of(Direction dir);  // "send", "recv"

@@ -1,7 +1,10 @@
 #include "log/fields.h"
 
 #include <algorithm>
+#include <charconv>
+#include <chrono>
 #include <concepts>
+#include <iterator>
 #include <limits>
 #include <unordered_map>
 #include <utility>
@@ -89,6 +92,63 @@ bool set_name(Event& event, const Scalar& value) {
   return true;
 }
 
+// Facts of any type, as text.
+std::optional<std::string> text_of(const Scalar& value) {
+  if (const auto* text = std::get_if<std::string_view>(&value); text != nullptr)
+    return std::string(*text);
+  if (const auto* number = std::get_if<std::int64_t>(&value); number != nullptr)
+    return std::to_string(*number);
+  if (const auto* flag = std::get_if<bool>(&value); flag != nullptr) return *flag ? "yes" : "no";
+  return std::nullopt;
+}
+
+bool store_fact(Event& event, std::string_view prefix, std::string_view name, const Scalar& value) {
+  if (auto text = text_of(value)) event.facts[std::string(prefix).append(name)] = std::move(*text);
+  return true;
+}
+
+// Facts that have a field of their own in a line.
+bool is_fact(std::string_view key) {
+  constexpr std::string_view kFacts[] = {"kernel",   "ofed",  "rdma_core", "gpu_driver", "iommu",
+                                         "firmware", "way",   "why",       "mode",       "file",
+                                         "env_hash", "taken", "phys_state"};
+  return std::find(std::begin(kFacts), std::end(kFacts), key) != std::end(kFacts);
+}
+
+// {"1024": 3}: three requests that took 1024 to 2047 ns.
+bool store_latency(Latency& latency, std::string_view bucket, const Scalar& value) {
+  std::uint64_t least = 0, count = 0;
+  const auto parsed = std::from_chars(bucket.data(), bucket.data() + bucket.size(), least);
+  if (parsed.ec != std::errc() || !assign(count, value)) return false;
+  latency.requests += count;
+  latency.sum_ns += 1.5 * static_cast<double>(least) * static_cast<double>(count);
+  return true;
+}
+
+int two_digits(std::string_view text, std::size_t at) {
+  return 10 * (text[at] - '0') + (text[at + 1] - '0');
+}
+
+// Of "2026-01-31T23:59:59.123456789Z"; 0 where it is none such.
+std::int64_t wall_ns_of(std::string_view ts) {
+  constexpr std::string_view kForm = "dddd-dd-ddTdd:dd:dd.dddddddddZ";
+  if (ts.size() != kForm.size()) return 0;
+  for (std::size_t i = 0; i < ts.size(); ++i)
+    if (kForm[i] == 'd' ? ts[i] < '0' || ts[i] > '9' : ts[i] != kForm[i]) return 0;
+  const std::chrono::year_month_day day(
+      std::chrono::year(100 * two_digits(ts, 0) + two_digits(ts, 2)),
+      std::chrono::month(static_cast<unsigned>(two_digits(ts, 5))),
+      std::chrono::day(static_cast<unsigned>(two_digits(ts, 8))));
+  if (!day.ok() || day.year() < std::chrono::year(1990) || day.year() > std::chrono::year(2099))
+    return 0;
+  const std::int64_t days = std::chrono::sys_days(day).time_since_epoch().count();
+  const std::int64_t seconds =
+      ((days * 24 + two_digits(ts, 11)) * 60 + two_digits(ts, 14)) * 60 + two_digits(ts, 17);
+  std::int64_t ns = 0;
+  for (std::size_t i = 20; i < 29; ++i) ns = 10 * ns + (ts[i] - '0');
+  return seconds * 1'000'000'000 + ns;
+}
+
 // "2.28.9", or NCCL's own number where it has no text.
 bool set_nccl_version(Event& event, const Scalar& value) {
   std::int64_t number = 0;
@@ -107,6 +167,7 @@ const Setters& setters(Place place) {
                            {"mono_ns", set<&Event::mono_ns>},
                            {"seq", set<&Event::seq>},
                            {"pid", set<&Event::pid>},
+                           {"v", set<&Event::schema>},
                            {"rank", set<&Event::rank>},
                            {"nranks", set<&Event::nranks>},
                            {"channel", set<&Event::channel>},
@@ -136,6 +197,13 @@ const Setters& setters(Place place) {
                            {"completed", set<&Event::completed>},
                            {"failed", set<&Event::failed>},
                            {"in_flight", set<&Event::in_flight>},
+                           {"kind", set<&Event::kind>},
+                           {"listener", set<&Event::listener>},
+                           {"age_us", set<&Event::age_us>},
+                           {"mean_us", set<&Event::mean_us>},
+                           {"usual_us", set<&Event::usual_us>},
+                           {"conns", set<&Event::conns>},
+                           {"peers", set<&Event::peers>},
                            {"event", set<&Event::event>},
                            {"events", set<&Event::events>},
                            {"dropped", set<&Event::dropped>},
@@ -159,10 +227,13 @@ const Setters& setters(Place place) {
       {"pid", set<&Event::peer, &Peer::pid>}};
   static const Setters link{{"proc", set<&Event::link, &Link::proc>},
                             {"listen", set<&Event::link, &Link::listen>}};
-  static const Setters qp{
-      {"num", set<&Event::qp, &Qp::num>},         {"remote_num", set<&Event::qp, &Qp::remote_num>},
-      {"from", set<&Event::qp, &Qp::from>},       {"to", set<&Event::qp, &Qp::to>},
-      {"attempt", set<&Event::qp, &Qp::attempt>}, {"path_mtu", set<&Event::qp, &Qp::path_mtu>}};
+  static const Setters qp{{"num", set<&Event::qp, &Qp::num>},
+                          {"remote_num", set<&Event::qp, &Qp::remote_num>},
+                          {"from", set<&Event::qp, &Qp::from>},
+                          {"to", set<&Event::qp, &Qp::to>},
+                          {"attempt", set<&Event::qp, &Qp::attempt>},
+                          {"path_mtu", set<&Event::qp, &Qp::path_mtu>},
+                          {"traffic_class", set<&Event::qp, &Qp::traffic_class>}};
   static const Setters completion{{"status", set<&Event::wc, &Completion::status>},
                                   {"status_name", set<&Event::wc, &Completion::status_name>},
                                   {"vendor_err", set<&Event::wc, &Completion::vendor_err>}};
@@ -173,6 +244,8 @@ const Setters& setters(Place place) {
                               {"world_size", set<&Event::launch, &Launch::world_size>}};
   static const Setters inner{{"name", set<&Event::inner, &Inner::name>},
                              {"method", set<&Event::inner, &Inner::method>}};
+  static const Setters network{{"verdict", set<&Event::network>},
+                               {"msg", set<&Event::network_msg>}};
   static const Setters none;
   switch (place) {
     case Place::kTop:
@@ -191,7 +264,12 @@ const Setters& setters(Place place) {
       return launch;
     case Place::kInner:
       return inner;
+    case Place::kNetwork:
+      return network;
     case Place::kCauses:
+    case Place::kLatency:
+    case Place::kEnvironment:
+    case Place::kLimits:
     case Place::kElsewhere:
       break;
   }
@@ -202,9 +280,10 @@ const Setters& setters(Place place) {
 
 Place place_of(Place outer, std::string_view key) {
   static const std::unordered_map<std::string_view, Place> objects{
-      {"dev", Place::kDev},     {"peer", Place::kPeer},     {"link", Place::kLink},
-      {"qp", Place::kQp},       {"wc", Place::kCompletion}, {"launch", Place::kLaunch},
-      {"inner", Place::kInner}, {"causes", Place::kCauses}};
+      {"dev", Place::kDev},         {"peer", Place::kPeer},     {"link", Place::kLink},
+      {"qp", Place::kQp},           {"wc", Place::kCompletion}, {"launch", Place::kLaunch},
+      {"inner", Place::kInner},     {"causes", Place::kCauses}, {"latency_ns", Place::kLatency},
+      {"env", Place::kEnvironment}, {"limits", Place::kLimits}, {"network", Place::kNetwork}};
   if (outer != Place::kTop) return Place::kElsewhere;
   const auto found = objects.find(key);
   return found != objects.end() ? found->second : Place::kElsewhere;
@@ -212,12 +291,26 @@ Place place_of(Place outer, std::string_view key) {
 
 bool store(Event& event, Place place, std::string_view key, const Scalar& value) {
   if (place == Place::kCauses) return assign(event.causes[std::string(key)], value);
+  if (place == Place::kLatency) return store_latency(event.latency, key, value);
+  if (place == Place::kEnvironment) return store_fact(event, "env.", key, value);
+  if (place == Place::kLimits) return store_fact(event, "limits.", key, value);
   const auto& known = setters(place);
   const auto setter = known.find(key);
-  return setter == known.end() || std::holds_alternative<std::monostate>(value) ||
-         setter->second(event, value);
+  if (setter == known.end())
+    return place != Place::kTop || !is_fact(key) || store_fact(event, "", key, value);
+  return std::holds_alternative<std::monostate>(value) || setter->second(event, value);
 }
 
-bool complete(const Event& event) { return !event.name.empty() && !event.proc.empty(); }
+bool complete(Event& event) {
+  if (event.name.empty() || event.proc.empty()) return false;
+  // No machine is up for longer, and nobody's sums overflow.
+  constexpr std::uint64_t kLongestNs = std::uint64_t{1} << 58;  // nine years
+  constexpr double kLongestUs = static_cast<double>(kLongestNs) / 1000;
+  if (event.mono_ns > kLongestNs) return false;
+  for (const auto& us : {event.dur_us, event.age_us, event.lived_us})
+    if (us && !(*us >= 0 && *us <= kLongestUs)) return false;
+  event.wall_ns = wall_ns_of(event.ts);
+  return true;
+}
 
 }  // namespace nnd::log

@@ -25,6 +25,10 @@ enum class Place : std::uint8_t {
   kLaunch,
   kInner,
   kCauses,
+  kLatency,
+  kNetwork,
+  kEnvironment,
+  kLimits,
   kElsewhere  // nothing of it is kept
 };
 
@@ -35,7 +39,7 @@ Place place_of(Place outer, std::string_view key);
 // is known has a type or a range that no event of ours has.
 bool store(Event& event, Place place, std::string_view key, const Scalar& value);
 
-// Whether what every event has is there.
-bool complete(const Event& event);
+// Whether what every event has is there. Fills in what follows from it.
+bool complete(Event& event);
 
 }  // namespace nnd::log

@@ -32,8 +32,7 @@ void update(Peer& to, const Peer& from) {
 }
 
 Transition transition_of(const Event& event) {
-  return {
-      event.dev, event.peer, event.qp, event.rc.value_or(0), event.error, event.dur_us.value_or(0)};
+  return {event.mono_ns, event.qp, event.rc.value_or(0), event.error, event.dur_us.value_or(0)};
 }
 
 void add_load(Process& process, const Event& event) {
@@ -55,8 +54,12 @@ void add_to(Connection& connection, const Event& event) {
   update(connection.dev, event.dev);
   update(connection.peer, event.peer);
   switch (event.id.value_or(EventId::kCount)) {
+    case EventId::kConnOpen:
+      connection.opened_ns = event.mono_ns;
+      break;
     case EventId::kConnReady:
       connection.ready_us = event.dur_us;
+      connection.ready_ns = event.mono_ns;
       break;
     case EventId::kConnClose:
       connection.closed = true;
@@ -64,6 +67,9 @@ void add_to(Connection& connection, const Event& event) {
       connection.bytes = event.bytes;
       connection.completed = event.completed;
       connection.failed = event.failed;
+      connection.in_flight = event.in_flight;
+      connection.latency = event.latency;
+      connection.closed_ns = event.mono_ns;
       break;
     case EventId::kQpTransition:
       connection.transitions.push_back(transition_of(event));
@@ -71,6 +77,48 @@ void add_to(Connection& connection, const Event& event) {
     default:
       break;
   }
+}
+
+// One stall has a line now and then: the last one counts. A process has few kinds of them at a
+// time.
+void add_stall(Process& process, const Event& event) {
+  const auto found =
+      std::find_if(process.stalls.rbegin(), process.stalls.rend(), [&](const Stall& stall) {
+        return !stall.ended_ns && stall.kind == event.kind && stall.told.conn == event.conn;
+      });
+  Stall& stall = found != process.stalls.rend() ? *found : process.stalls.emplace_back();
+  stall.told = diagnosis_of(event);
+  stall.kind = event.kind;
+  stall.age_us = event.age_us.value_or(0);
+  stall.conns = event.conns.value_or(1);
+  stall.peers = event.peers.value_or(1);
+  stall.listener = event.listener;
+  stall.link = event.link;
+  stall.mean_us = event.mean_us;
+  stall.usual_us = event.usual_us;
+}
+
+// All that wait alike on one HCA are one stall, and what moves again may be another of them.
+void end_stalls(Process& process, const Event& event) {
+  for (Stall& stall : process.stalls)
+    if (!stall.ended_ns && stall.kind == event.kind && stall.told.dir == event.dir &&
+        (stall.told.conn == event.conn || stall.told.dev.name == event.dev.name))
+      stall.ended_ns = event.mono_ns;
+}
+
+void add_facts(Process& process, const Event& event) {
+  for (const auto& [name, value] : event.facts) process.facts[name] = value;
+}
+
+void add_time(Process& process, const Event& event) {
+  if (process.events++ == 0) {
+    process.first_ns = event.mono_ns;
+    process.clock_ns = event.wall_ns - static_cast<std::int64_t>(event.mono_ns);
+  }
+  process.first_ns = std::min(process.first_ns, event.mono_ns);
+  if (event.mono_ns >= process.last_ns) process.last_event = event.name;
+  process.last_ns = std::max(process.last_ns, event.mono_ns);
+  process.last_seq = std::max(process.last_seq, event.seq);
 }
 
 bool same_qps(const Connection& one, const Connection& other) {
@@ -95,6 +143,7 @@ Diagnosis diagnosis_of(const Event& event) {
   out.proc = event.proc;
   out.ts = event.ts;
   out.mono_ns = event.mono_ns;
+  out.seq = event.seq;
   out.severity = event.severity;
   out.conn = event.conn;
   out.failure = event.failure;
@@ -130,13 +179,35 @@ void Job::add(const Event& event) {
   update(process.host, event.host);
   update(process.pid, event.pid);
   update(process.rank, event.rank);
+  add_time(process, event);
   if (event.conn) add_to(process.connections[*event.conn], event);
   switch (event.id.value_or(EventId::kCount)) {
     case EventId::kPluginLoad:
       add_load(process, event);
       break;
     case EventId::kHcaPort:
-      process.hcas.push_back({event.dev, event.state, event.verdict, event.reasons});
+      process.hcas.push_back({event.dev, event.state, event.verdict, event.reasons, event.facts});
+      break;
+    case EventId::kNodeFacts:
+      add_facts(process, event);
+      break;
+    case EventId::kGdrState:
+      if (const auto way = event.facts.find("way"); way != event.facts.end())
+        process.gdr[event.dev.name] = way->second;
+      break;
+    case EventId::kPolicyLoaded:
+      for (const char* name : {"mode", "file"})
+        if (const auto fact = event.facts.find(name); fact != event.facts.end())
+          process.facts[std::string("policy.") + name] = fact->second;
+      break;
+    case EventId::kConnListen:
+      process.listens.emplace(event.link.listen, event.mono_ns);
+      break;
+    case EventId::kConnStall:
+      add_stall(process, event);
+      break;
+    case EventId::kConnResume:
+      end_stalls(process, event);
       break;
     case EventId::kNetDevice:
       if (event.dev.index) process.net_devices[*event.dev.index] = event.dev;
@@ -145,7 +216,8 @@ void Job::add(const Event& event) {
       if (!event.conn) process.transitions.push_back(transition_of(event));
       break;
     case EventId::kSummary:
-      process.summary = {event.events.value_or(0), event.dropped.value_or(0), event.causes};
+      process.summary = {event.events.value_or(0), event.dropped.value_or(0), event.causes,
+                         event.network, event.network_msg};
       break;
     default:
       break;
@@ -153,6 +225,28 @@ void Job::add(const Event& event) {
   if (event.severity != Severity::kInfo || event.id == EventId::kPolicyWarn ||
       event.id == EventId::kPolicyRefuse)
     process.diagnoses.push_back(diagnosis_of(event));
+}
+
+void Job::merge(Job&& other) { processes_.merge(other.processes_); }
+
+void Job::replace(const std::string& proc, Job&& other) {
+  processes_[proc] = std::move(other.processes_[proc]);
+}
+
+void Job::add_box(const std::string& proc, const std::string& host, std::int64_t pid,
+                  std::uint64_t mono_ns, std::uint64_t real_ns) {
+  Process& process = processes_[proc];
+  if (process.events != 0) return;
+  process.proc = proc;
+  process.host = host;
+  process.pid = pid;
+  process.first_ns = process.last_ns = mono_ns;
+  process.clock_ns = static_cast<std::int64_t>(real_ns - mono_ns);
+}
+
+const Process* Job::find(const std::string& proc) const {
+  const auto found = processes_.find(proc);
+  return found != processes_.end() ? &found->second : nullptr;
 }
 
 std::vector<const Process*> Job::processes() const {

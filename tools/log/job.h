@@ -17,11 +17,11 @@ struct Hca {
   Dev dev;
   std::string state, verdict;
   std::vector<std::string> reasons;
+  Facts facts;
 };
 
 struct Transition {
-  Dev dev;
-  Peer peer;
+  std::uint64_t mono_ns = 0;  // when it had ended
   Qp qp;
   int rc = 0;
   std::optional<int> error;
@@ -34,7 +34,7 @@ struct Transition {
 struct Diagnosis {
   std::string event;     // "qp.transition"
   std::string proc, ts;  // who says it, and when
-  std::uint64_t mono_ns = 0;
+  std::uint64_t mono_ns = 0, seq = 0;
   Severity severity = Severity::kWarn;
   std::optional<std::uint64_t> conn, failure;  // failure: the same for all events of one failure
   std::optional<Direction> dir;
@@ -53,6 +53,18 @@ Diagnosis diagnosis_of(const Event& event);
 // completion, 2 the registration, 1 the end of the connection, 0 nothing.
 int evidence(const Diagnosis& diagnosis);
 
+// What waited for too long.
+struct Stall {
+  Diagnosis told;  // the last line of it
+  std::string kind;
+  double age_us = 0;                   // then
+  std::uint64_t conns = 1, peers = 1;  // that wait alike
+  std::string listener;
+  Link link;
+  std::optional<double> mean_us, usual_us;
+  std::optional<std::uint64_t> ended_ns;  // CLOCK_MONOTONIC: it moves again
+};
+
 struct Connection {
   // The first event's; unset where the log begins later.
   std::optional<Direction> dir;
@@ -63,13 +75,16 @@ struct Connection {
   std::optional<double> ready_us;  // how long it took until it was ready
   bool closed = false;
   std::optional<double> lived_us;
-  std::optional<std::uint64_t> bytes, completed, failed;
+  std::optional<std::uint64_t> bytes, completed, failed, in_flight;
+  Latency latency;
+  std::uint64_t opened_ns = 0, ready_ns = 0, closed_ns = 0;  // CLOCK_MONOTONIC; 0: not told
   std::vector<Transition> transitions;
 };
 
 struct Summary {
   std::uint64_t events = 0, dropped = 0;
   std::map<std::string, std::uint64_t> causes;
+  std::string network, network_msg;  // its verdict, and why
 };
 
 struct Process {
@@ -82,12 +97,22 @@ struct Process {
   bool loaded = false;  // plugin.load is there
   Inner wraps;
   std::vector<std::string> layers;
+  Facts facts;                             // of its node
+  std::map<std::string, std::string> gdr;  // by device: the way of GPUDirect RDMA
+
+  std::uint64_t events = 0;
+  std::uint64_t first_ns = 0, last_ns = 0;  // CLOCK_MONOTONIC of its first and last event
+  std::int64_t clock_ns = 0;                // wall time less CLOCK_MONOTONIC, at its first event
+  std::uint64_t last_seq = 0;
+  std::string last_event;
 
   std::vector<Hca> hcas;           // in the log's order
   std::map<int, Dev> net_devices;  // by NCCL's index
   std::map<std::uint64_t, Connection> connections;
-  std::vector<Transition> transitions;  // of QPs that belong to no connection
-  std::vector<Diagnosis> diagnoses;     // in the log's order
+  std::vector<Transition> transitions;             // of QPs that belong to no connection
+  std::vector<Diagnosis> diagnoses;                // in the log's order
+  std::vector<Stall> stalls;                       // likewise
+  std::map<std::uint64_t, std::uint64_t> listens;  // by listen id: CLOCK_MONOTONIC
   std::optional<Summary> summary;
 };
 
@@ -100,6 +125,13 @@ struct End {
 class Job {
  public:
   void add(const Event& event);
+  // The processes of another job, but for those that are here already.
+  void merge(Job&& other);
+  void replace(const std::string& proc, Job&& other);  // by what the other has of that process
+  const Process* find(const std::string& proc) const;
+  // A process that left a black box: of one without a log nothing else is known.
+  void add_box(const std::string& proc, const std::string& host, std::int64_t pid,
+               std::uint64_t mono_ns, std::uint64_t real_ns);
 
   // By rank, then by host and process id; those without a rank come last.
   std::vector<const Process*> processes() const;

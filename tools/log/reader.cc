@@ -1,11 +1,6 @@
 #include "log/reader.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <system_error>
 #include <utility>
@@ -26,47 +21,20 @@ Counts& Counts::operator+=(const Counts& other) {
   foreign += other.foreign;
   truncated += other.truncated;
   too_long += other.too_long;
+  newer += other.newer;
   unreadable += other.unreadable;
   return *this;
 }
 
-// A FIFO or a device of that name must not hold anybody up.
-LogFile::LogFile(const fs::path& path)
-    : path_(path.string()), fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
-  struct stat about {};
-  if (fd_ < 0 || fstat(fd_, &about) != 0) {
-    const std::string why = std::strerror(errno);
-    if (fd_ >= 0) close(fd_);
-    throw ReadError(path_ + ": " + why);
-  }
-  if (!S_ISREG(about.st_mode)) {
-    close(fd_);
-    throw ReadError(path_ + ": it is no regular file");
-  }
-  counts_.files = 1;
-}
-
-LogFile::~LogFile() {
-  if (fd_ >= 0) close(fd_);
-}
-
-LogFile::LogFile(LogFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      fd_(std::exchange(other.fd_, -1)),
-      buffer_(std::move(other.buffer_)),
-      used_(other.used_),
-      skipping_(other.skipping_),
-      counts_(other.counts_) {}
+LogFile::LogFile(const fs::path& path) : source_(open_source(path)) { counts_.files = 1; }
 
 void LogFile::read(LineParser& parser, const EventSink& sink) {
   for (;;) {
     if (buffer_.size() < used_ + kChunk + kLinePadding)
       buffer_.resize(used_ + kChunk + kLinePadding);
-    const ssize_t some = ::read(fd_, buffer_.data() + used_, kChunk);
-    if (some < 0 && errno == EINTR) continue;
-    if (some < 0) throw ReadError(path_ + ": " + std::strerror(errno));
+    const std::size_t some = source_->read(buffer_.data() + used_, kChunk);
     if (some == 0) return;
-    used_ += static_cast<std::size_t>(some);
+    used_ += some;
     take_lines(parser, sink);
   }
 }
@@ -85,6 +53,7 @@ void LogFile::take_lines(LineParser& parser, const EventSink& sink) {
       ++counts_.foreign;
     } else {
       ++counts_.events;
+      if (event_.schema > nccl_net_diag::kSchemaVersion) ++counts_.newer;
       sink(event_);
     }
   }

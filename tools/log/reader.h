@@ -5,30 +5,26 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <stdexcept>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "log/event.h"
 #include "log/line_parser.h"
+#include "log/source.h"
 
 namespace nnd::log {
 
 struct Counts {
   std::uint64_t files = 0;
   std::uint64_t events = 0;
-  std::uint64_t foreign = 0;     // lines that are no events of ours
-  std::uint64_t truncated = 0;   // last lines without an end: the writer came no further
-  std::uint64_t too_long = 0;    // lines beyond kLongestLine
+  std::uint64_t foreign = 0;    // lines that are no events of ours
+  std::uint64_t truncated = 0;  // last lines without an end: the writer came no further
+  std::uint64_t too_long = 0;   // lines beyond kLongestLine
+  std::uint64_t newer = 0;  // events of a schema that this program doesn't know, read all the same
   std::uint64_t unreadable = 0;  // files of a directory that could not be opened
 
   Counts& operator+=(const Counts& other);
-};
-
-// A path that cannot be read: "PATH: why".
-class ReadError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
 };
 
 using EventSink = std::function<void(const Event&)>;
@@ -38,9 +34,6 @@ class LogFile {
  public:
   // Throws ReadError where it cannot be opened or is no regular file.
   explicit LogFile(const std::filesystem::path& path);
-  ~LogFile();
-  LogFile(LogFile&& other) noexcept;
-  LogFile& operator=(LogFile&&) = delete;
 
   // Hands over the events of all lines that are there now and were not there before. Throws
   // ReadError.
@@ -51,8 +44,7 @@ class LogFile {
  private:
   void take_lines(LineParser& parser, const EventSink& sink);
 
-  std::string path_;
-  int fd_ = -1;
+  std::unique_ptr<Source> source_;
   std::string buffer_;  // what is of no whole line yet, then room and padding
   std::size_t used_ = 0;
   bool skipping_ = false;  // inside a line that is too long

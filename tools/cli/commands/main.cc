@@ -64,6 +64,8 @@ int run(int argc, char** argv) {
   cli::add_demo(app, exit_code);
   cli::add_ping(app, exit_code);
   cli::add_rehearse(app, exit_code);
+  cli::add_report(app, exit_code);
+  cli::add_decode(app, exit_code);
 #endif
   cli::add_explain(app, exit_code);
   cli::add_manual(app, exit_code);

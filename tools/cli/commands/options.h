@@ -12,12 +12,14 @@ namespace nnd::cli {
 
 // Each adds its subcommand. Parsing it stores in `exit_code` what running it gave.
 void add_check(CLI::App& app, int& exit_code);
+void add_decode(CLI::App& app, int& exit_code);
 void add_demo(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
 void add_ping(CLI::App& app, int& exit_code);
 // The man pages and the completions of what was added before.
 void add_manual(CLI::App& app, int& exit_code);
 void add_rehearse(CLI::App& app, int& exit_code);
+void add_report(CLI::App& app, int& exit_code);
 
 // A subcommand with the options that all have. `run` is called when it was parsed.
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& what,

@@ -2,34 +2,13 @@
 
 #include <fmt/format.h>
 
-namespace nnd::cli {
+#include "cli/common/html_text.h"
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
+namespace nnd::cli {
 
 std::string markup_row(const std::vector<std::string>& cells, const char* tag) {
   std::string out = "<tr>";
-  for (const auto& cell : cells) out += fmt::format("<{}>{}</{}>", tag, escaped(cell), tag);
+  for (const auto& cell : cells) out += fmt::format("<{}>{}</{}>", tag, html_text(cell), tag);
   return out + "</tr>\n";
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/common/exit_code.h"
+#include "cli/common/html_text.h"
 #include "cli/common/markup.h"
 #include "cli/common/text_table.h"
 #include "cli/common/version.h"
@@ -54,14 +55,14 @@ li { margin-bottom: .6rem; }
 
 std::string verdict_part(const PingResult& result, const PageOrigin& origin) {
   auto out = fmt::format("<h1>nccl-net-diag ping</h1>\n<p class=\"verdict{}\">{}</p>\n",
-                         result.exit_code == kFine ? "" : " broken", escaped(result.text));
-  for (const auto& fault : result.broken) out += "<p class=\"bad\">" + escaped(fault) + "</p>\n";
+                         result.exit_code == kFine ? "" : " broken", html_text(result.text));
+  for (const auto& fault : result.broken) out += "<p class=\"bad\">" + html_text(fault) + "</p>\n";
   std::vector<std::string> hosts;
   for (const auto& host : result.hosts)
     hosts.push_back(fmt::format("{} NCCL {}", host.host, or_dash(host.nccl)));
   return out + fmt::format("<p class=\"about\">{}<br><code>{}</code><br>nccl-net-diag {}; {}</p>\n",
-                           escaped(origin.when), escaped(origin.command), tool_version(),
-                           escaped(fmt::format("{}", fmt::join(hosts, "; "))));
+                           html_text(origin.when), html_text(origin.command), tool_version(),
+                           html_text(fmt::format("{}", fmt::join(hosts, "; "))));
 }
 
 // What is true of many pairs is said once, with the sentence of the first.
@@ -70,14 +71,14 @@ std::string causes_part(const std::vector<PairResult>& pairs) {
   std::string said;
   for (const auto& group : ping_groups(pairs)) {
     const auto& first = *group.pairs.front();
-    said += fmt::format("<li><b>{}</b>: {} pair{}", escaped(group.what), group.pairs.size(),
+    said += fmt::format("<li><b>{}</b>: {} pair{}", html_text(group.what), group.pairs.size(),
                         group.pairs.size() == 1 ? "" : "s");
     if (first.told)
       for (const auto& text : {first.told->msg, first.told->fix})
-        if (!text.empty()) said += "<br>" + escaped(text);
-    if (!first.nccl_warning.empty()) said += "<br>NCCL: " + escaped(first.nccl_warning);
-    said +=
-        fmt::format("<br><span class=\"about\">{}</span></li>\n", escaped(names_of(group, kNamed)));
+        if (!text.empty()) said += "<br>" + html_text(text);
+    if (!first.nccl_warning.empty()) said += "<br>NCCL: " + html_text(first.nccl_warning);
+    said += fmt::format("<br><span class=\"about\">{}</span></li>\n",
+                        html_text(names_of(group, kNamed)));
   }
   return said.empty() ? said : "<h2>Causes</h2>\n<ul>\n" + said + "</ul>\n";
 }
@@ -112,17 +113,17 @@ std::string host_part(const HostDescription& host) {
                         or_dash(port.gid_index), or_dash(port.gid), or_dash(port.subnet),
                         port.verdict, fmt::format("{}", fmt::join(why, ", "))});
   }
-  auto out = fmt::format("<h2>{}</h2>\n", escaped(host.host));
-  if (!host.problem.empty()) out += "<p class=\"bad\">" + escaped(host.problem) + "</p>\n";
+  auto out = fmt::format("<h2>{}</h2>\n", html_text(host.host));
+  if (!host.problem.empty()) out += "<p class=\"bad\">" + html_text(host.problem) + "</p>\n";
   out +=
       markup_table({"HCA", "netdev", "MTU", "GID index", "GID", "subnet", "verdict", "why"}, rows);
   for (const auto& verdict : host.verdicts)
-    out += fmt::format("<p>{} {} [{}, {}]<br>{}</p>\n", escaped(verdict.decision),
-                       escaped(verdict.fact), escaped(verdict.rule), escaped(verdict.cause),
-                       escaped(verdict.remedy));
+    out += fmt::format("<p>{} {} [{}, {}]<br>{}</p>\n", html_text(verdict.decision),
+                       html_text(verdict.fact), html_text(verdict.rule), html_text(verdict.cause),
+                       html_text(verdict.remedy));
   std::string proposal;
   for (const auto& line : host.proposal) proposal += line + "\n";
-  return proposal.empty() ? out : out + "<pre>" + escaped(proposal) + "</pre>\n";
+  return proposal.empty() ? out : out + "<pre>" + html_text(proposal) + "</pre>\n";
 }
 
 }  // namespace

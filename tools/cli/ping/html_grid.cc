@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 
+#include "cli/common/html_text.h"
 #include "cli/common/markup.h"
 #include "cli/ping/text.h"
 
@@ -110,20 +111,21 @@ std::string cell(const PairResult& pair, const Figure& figure, const Scale& scal
   }
   if (rail) kind += " rail";
   auto hint = ping_line(pair);
-  if (pair.told && !pair.told->msg.empty()) hint += "\n" + pair.told->msg;
-  return fmt::format("<td class=\"{}\" title=\"{}\">{}</td>", kind, escaped(hint), escaped(shown));
+  if (pair.told && !pair.told->msg.empty()) hint += ": " + pair.told->msg;
+  return fmt::format("<td class=\"{}\" title=\"{}\">{}</td>", kind, html_text(hint),
+                     html_text(shown));
 }
 
 std::string grid_html(const PingGrid& grid, const Figure& figure, const Scale& scale) {
-  auto out = fmt::format("<h3>{}: {} (rows) with {} (columns)</h3>\n{}", escaped(figure.title),
-                         escaped(grid.from_host), escaped(grid.to_host),
+  auto out = fmt::format("<h3>{}: {} (rows) with {} (columns)</h3>\n{}", html_text(figure.title),
+                         html_text(grid.from_host), html_text(grid.to_host),
                          scale.empty() ? "" : scale.legend());
   auto headings = grid.columns;
   headings.insert(headings.begin(), "");
   out += "<div class=\"wide\"><table class=\"grid\">\n" + markup_row(headings, "th");
   const Rails rail(grid);
   for (std::size_t row = 0; row < grid.rows.size(); ++row) {
-    out += "<tr><th>" + escaped(grid.rows[row]) + "</th>";
+    out += "<tr><th>" + html_text(grid.rows[row]) + "</th>";
     for (std::size_t column = 0; column < grid.columns.size(); ++column) {
       const auto pair = grid.pairs.find({grid.rows[row], grid.columns[column]});
       out += pair == grid.pairs.end() ? "<td></td>"

@@ -1,0 +1,279 @@
+// Real NCCL jobs with one fault each: the report over what they left names it, and the same job
+// without the fault is healthy.
+#include "report/report.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+#include "job/fabric.h"
+#include "support/catch.h"
+
+using namespace softcuda;
+using nnd::report::Blame;
+using nnd::report::Culprit;
+using nnd::report::Ending;
+using nnd::report::Sink;
+using nnd::test::FabricJob;
+using nnd::test::failures;
+using What = Action::Kind;
+
+namespace {
+
+constexpr const char* kTwoNodes = R"(
+resolve_timeout_ms = 20
+[[host]]
+count = 2
+name = "node{h}"
+[[host.hca]]
+count = 2
+name = "mlx5_{i}"
+netdev = "eth{i}"
+address = "10.1.{i}.{h+1}/16"
+speed_mbps = 200000
+[[host.gpu]]
+count = 2
+)";
+
+// Two GPUs and two HCAs a node, as long as it lasts what they leave; `fault`: tables of a scenario.
+class Reported {
+ public:
+  explicit Reported(const std::string& fault = "", int gpus_per_node = 2)
+      : job_(gpus_per_node, 2, scenario_.file("scenario.toml", kTwoNodes + fault)) {
+    job_.spec.environment.erase("NCCL_NET_DIAG_BLACKBOX");
+    job_.spec.environment["NCCL_IB_TIMEOUT"] = "12";
+    job_.spec.environment["NCCL_IB_RETRY_CNT"] = "2";
+    job_.spec.actions = {{.kind = What::kCreate},
+                         {.kind = What::kCollective, .bytes = 4000000, .iterations = 6},
+                         {.kind = What::kDestroy}};
+  }
+
+  FabricJob& job() { return job_; }
+  JobSpec& spec() { return job_.spec; }
+
+  const nnd::report::Report& read(std::optional<int> ranks = {}) {
+    input_ = nnd::report::read_input(nnd::report::files_of({job_.dir().string()}));
+    report_ = nnd::report::analyse(input_, ranks);
+    return report_;
+  }
+  const nnd::report::Input& input() const { return input_; }
+  pid_t pid_of(int rank) const {
+    const auto load = job_.events(rank, "plugin.load");
+    return load.empty() ? 0 : load.front().at("pid").get<pid_t>();
+  }
+  bool told(int rank, const std::string& kind) const {
+    const auto stalls = job_.events(rank, "conn.stall");
+    return std::any_of(stalls.begin(), stalls.end(),
+                       [&](const auto& event) { return event["kind"] == kind; });
+  }
+
+ private:
+  nnd::test::TempDir scenario_;
+  FabricJob job_;
+  nnd::report::Input input_;
+  nnd::report::Report report_;
+};
+
+std::vector<int> ranks_of(const nnd::report::Report& report,
+                          const std::vector<std::size_t>& members) {
+  std::vector<int> out;
+  for (const auto member : members) out.push_back(report.picture.members[member].rank.value_or(-1));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a healthy job", "[report]") {
+  Reported job;
+  REQUIRE(failures(job.job().run()) == "");
+  const auto& report = job.read(4);
+  CHECK(report.kind == nnd::report::Kind::kHealthy);
+  CHECK(report.blame == Blame::kNone);
+  CHECK_FALSE(report.found_cause());
+  CHECK(report.picture.members.size() == 4);
+  CHECK(report.failures.empty());
+  CHECK(report.odd.empty());
+  CHECK(report.slow.empty());
+  for (const auto& host : report.picture.hosts)
+    CHECK(host.ahead == 0);  // it is one machine's clock
+}
+
+TEST_CASE("a rank that dies in the middle", "[report]") {
+  Reported job;
+  job.spec().actions = {{.kind = What::kCreate},
+                        {.kind = What::kCollective, .bytes = 4000000},
+                        {.kind = What::kMeet},
+                        {.kind = What::kDie, .only_rank = 2},
+                        {.kind = What::kCollective, .bytes = 40000000, .iterations = 4},
+                        {.kind = What::kDestroy}};
+  CHECK(job.job().run().ranks.at(2).signal == SIGKILL);
+  const auto& report = job.read();
+  CHECK(report.kind == nnd::report::Kind::kLost);
+  CHECK(report.blame == Blame::kNotNetwork);
+  REQUIRE(report.first.losses.size() == 1);
+  const auto lost = report.first.losses[0].member;
+  CHECK(ranks_of(report, {lost}) == std::vector{2});
+  CHECK(report.picture.members[lost].ending == Ending::kDied);
+  CHECK_FALSE(report.first.followed.empty());
+}
+
+TEST_CASE("what a killed rank left in its black box continues its log", "[report]") {
+  Reported job;
+  job.spec().actions = {{.kind = What::kCreate},
+                        {.kind = What::kCollective, .bytes = 4000000},
+                        {.kind = What::kDie, .only_rank = 1}};
+  job.job().run();
+  const auto box = nnd::report::read_box_file(job.job().dir() / "rank1.nndbox");
+  CHECK_FALSE(box.living);
+  CHECK(box.contents.damaged_rings + box.contents.damaged_records + box.contents.damaged_conns ==
+        0);
+  CHECK_FALSE(box.contents.conns.empty());
+  nnd::report::Written written;
+  nnd::log::LineParser parser;
+  nnd::log::LogFile(job.job().dir() / "rank1.jsonl")
+      .read(parser, [&](const nnd::log::Event& event) { written.add(event); });
+  const auto next = written.next_seq().value();
+  auto due = next;
+  nnd::report::for_each_line(box, written, [&](const std::string& line) {
+    const auto event = nlohmann::json::parse(line);
+    CHECK(event["seq"] == due++);
+    CHECK(event["proc"] == box.proc());
+    CHECK(event["host"] == "node0");
+  });
+  // With nothing known of the log, from where the box says that it was.
+  std::size_t lines = 0;
+  nnd::report::for_each_line(box, {}, [&](const std::string&) { ++lines; });
+  CHECK(lines == box.contents.records.size());
+}
+
+TEST_CASE("a cable that is cut", "[report]") {
+  Reported job(R"(
+[[fault]]
+kind = "link-down"
+host = "node1"
+hca = "mlx5_1"
+after_messages = 40
+)");
+  job.job().run();
+  const auto& report = job.read();
+  CHECK(report.kind == nnd::report::Kind::kFailed);
+  CHECK(report.blame == Blame::kNetwork);
+  REQUIRE_FALSE(report.first.roots.empty());
+  CHECK(report.first.roots[0].told->cause == "WC-12");
+  REQUIRE_FALSE(report.first.signs.empty());
+  CHECK(report.first.signs[0].told->cause == "ASYNC-PORT");
+  REQUIRE_FALSE(report.culprits.empty());
+  CHECK(report.culprits[0].kind == Culprit::Kind::kHca);
+  CHECK(report.culprits[0].place.host == "node1");
+  CHECK(report.culprits[0].place.dev == "mlx5_1");
+}
+
+TEST_CASE("an address that can't be reached", "[report]") {
+  Reported job(R"(
+[[fault]]
+kind = "refuse-rtr"
+host = "node0"
+hca = "mlx5_0"
+errno = "ENETUNREACH"
+)");
+  job.job().run();
+  const auto& report = job.read();
+  CHECK(report.kind == nnd::report::Kind::kFailed);
+  REQUIRE_FALSE(report.first.roots.empty());
+  const auto& root = report.first.roots[0];
+  CHECK(root.told->cause == "QP-101");
+  CHECK(root.here.host == "node0");
+  CHECK(root.here.dev == "mlx5_0");
+  CHECK(root.there.host == "node1");
+}
+
+TEST_CASE("memory that can't be registered on one node", "[report]") {
+  Reported job(R"(
+[[fault]]
+kind = "fail-call"
+host = "node1"
+verb = "ibv_reg_mr_iova2"
+errno = "ENOMEM"
+times = 0
+)");
+  job.job().run();
+  const auto& report = job.read();
+  CHECK(report.kind == nnd::report::Kind::kFailed);
+  REQUIRE_FALSE(report.first.roots.empty());
+  CHECK(report.first.roots[0].reach == nnd::report::Reach::kLocal);
+  for (const auto& root : report.first.roots) {
+    CHECK(root.here.host == "node1");
+    const bool memory = root.told->cause == "MR-12" || root.told->cause.starts_with("LIM-MEMLOCK");
+    CHECK(memory);
+  }
+}
+
+TEST_CASE("a rank that is missing from a collective", "[report]") {
+  Reported job("", 1);
+  job.spec().environment["NCCL_NET_DIAG_STALL_SEC"] = "1";
+  job.spec().actions = {{.kind = What::kCreate},
+                        {.kind = What::kCollective, .bytes = 1000004, .iterations = 3},
+                        {.kind = What::kCollective, .bytes = 1000004, .only_rank = 0},
+                        {.kind = What::kMeet}};
+  job.job().run([&] { return job.told(0, "nothing-came") && job.told(1, "idle"); });
+  const auto& report = job.read();
+  CHECK(report.kind == nnd::report::Kind::kHang);
+  CHECK(report.blame == Blame::kNotNetwork);
+  REQUIRE_FALSE(report.waits.sinks.empty());
+  CHECK(report.waits.network.empty());
+  CHECK(ranks_of(report, report.waits.sinks[0].members) == std::vector{1});
+}
+
+TEST_CASE("a rank that is stopped", "[report]") {
+  Reported job("", 1);
+  job.spec().environment["NCCL_NET_DIAG_STALL_SEC"] = "1";
+  job.spec().actions = {{.kind = What::kCreate},
+                        {.kind = What::kCollective, .bytes = 1000004, .iterations = 3},
+                        {.kind = What::kCollective, .bytes = 1000004, .iterations = 1000000}};
+  bool stopped = false, judged = false;
+  Sink sink;
+  nnd::report::Kind kind{};
+  std::vector<int> ranks;
+  job.job().run([&] {
+    if (!stopped && !job.job().events(1, "conn.ready").empty())
+      stopped = kill(job.pid_of(1), SIGSTOP) == 0;
+    if (!stopped || !job.told(0, "nothing-came")) return false;
+    // It lives and says nothing: that is seen once it is silent for longer than a busy machine
+    // explains.
+    const auto& report = job.read();
+    if (report.waits.sinks.empty() || report.waits.sinks[0].kind != Sink::Kind::kStopped)
+      return false;
+    kind = report.kind;
+    ranks = ranks_of(report, report.waits.sinks[0].members);
+    judged = true;
+    kill(job.pid_of(1), SIGCONT);
+    return true;
+  });
+  if (const auto pid = job.pid_of(1); !judged && pid > 0) kill(pid, SIGCONT);
+  CHECK(judged);
+  CHECK(kind == nnd::report::Kind::kHang);
+  CHECK(ranks == std::vector{1});
+}
+
+TEST_CASE("a rank without the plugin", "[report]") {
+  Reported job;
+  job.spec().rank_environment[3]["NCCL_NET_PLUGIN"] = "none";
+  REQUIRE(failures(job.job().run()) == "");
+  const auto& asked = job.read(4);
+  CHECK(asked.kind == nnd::report::Kind::kMissing);
+  CHECK(asked.missing.ranks == std::set{3});
+  CHECK(job.read().kind == nnd::report::Kind::kHealthy);  // nobody waited for it
+}
+
+TEST_CASE("another variable on one node", "[report]") {
+  Reported job;
+  for (const int rank : {2, 3}) job.spec().rank_environment[rank]["NCCL_IB_TC"] = "106";
+  REQUIRE(failures(job.job().run()) == "");
+  const auto& report = job.read();
+  CHECK(report.kind == nnd::report::Kind::kHealthy);
+  REQUIRE_FALSE(report.odd.empty());
+  CHECK(report.odd[0].what == "NCCL_IB_TC");
+  CHECK(report.odd[0].serious);
+}

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""`nccl-net-diag report` as a user calls it, over the logs of jobs that never ran: exit codes, JSON against its schema, and
+text that fits a screen. tool_test.py TOOL WRITE_JOB SCHEMA"""
+import contextlib
+import gzip
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import jsonschema
+except ImportError:
+    print("SKIPPED: no python3-jsonschema")
+    sys.exit(77)
+
+TOOL, WRITE_JOB, SCHEMA = sys.argv[1:4]
+HEALTHY = ["none", "other-variable"]
+BROKEN = ["cable", "cable-told", "rail", "wrong-subnet", "memlock", "node-died", "rank-died", "rank-left", "rank-missing", "rank-idle",
+          "stuck-hca", "slow-hca"]
+
+
+def report(*args, stdin=None):
+    environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
+    return subprocess.run([TOOL, "report", *map(str, args)], input=stdin, capture_output=True, env=environment, check=False)
+
+
+class Tool(unittest.TestCase):
+    def setUp(self):
+        self.dir = pathlib.Path(self.enter(tempfile.TemporaryDirectory()))
+
+    def enter(self, context):
+        stack = contextlib.ExitStack()
+        self.addCleanup(stack.close)
+        return stack.enter_context(context)
+
+    def write(self, fault, ranks=64, seed=3):
+        logs = self.dir / fault
+        subprocess.run([WRITE_JOB, logs, str(ranks), fault, str(seed)], check=True, capture_output=True)
+        return logs
+
+    def test_each_fault(self):
+        schema = json.loads(pathlib.Path(SCHEMA).read_text())
+        jsonschema.Draft7Validator.check_schema(schema)
+        for fault in HEALTHY + BROKEN:
+            with self.subTest(fault=fault):
+                logs = self.write(fault)
+                done = report(logs, "--json")
+                self.assertEqual(done.returncode, 0 if fault in HEALTHY else 1, done.stdout)
+                answer = json.loads(done.stdout)
+                jsonschema.validate(answer, schema)
+                self.assertEqual(answer["ok"], fault in HEALTHY)
+                text = report(logs).stdout.decode()
+                self.assertIn(answer["verdict"].split()[0], text)
+                self.assertLessEqual(len(text.splitlines()), 30, text)
+                self.assertLessEqual(max(map(len, text.splitlines())), 80, text)
+
+    def test_nothing_of_ours(self):
+        (self.dir / "notes.txt").write_text("nothing\n")
+        self.assertEqual(report(self.dir).returncode, 3)
+        self.assertEqual(report(self.dir / "none").returncode, 2)
+        self.assertEqual(report().returncode, 2)
+        answer = json.loads(report(self.dir, "--json").stdout)
+        jsonschema.validate(answer, json.loads(pathlib.Path(SCHEMA).read_text()))
+
+    def test_one_answer_however_the_logs_come(self):
+        logs = self.write("cable")
+        plain = json.loads(report(logs, "--json").stdout)
+        stdin = json.loads(report("-", "--json", stdin=b"".join(file.read_bytes() for file in sorted(logs.iterdir()))).stdout)
+        self.assertEqual(stdin["verdict"], plain["verdict"])
+        copy = self.dir / "copy" / "deep"
+        copy.mkdir(parents=True)
+        for file in logs.iterdir():
+            (copy / (file.name + ".gz")).write_bytes(gzip.compress(file.read_bytes()))
+        self.assertEqual(json.loads(report(self.dir / "copy", "--json").stdout)["verdict"], plain["verdict"])
+        twice = json.loads(report(logs, copy, "--json").stdout)
+        self.assertEqual(twice["verdict"], plain["verdict"])
+        self.assertEqual(twice["read"]["duplicates"], plain["read"]["events"])
+        pattern = json.loads(report(str(logs / "*.jsonl"), "--json").stdout)
+        self.assertEqual(pattern["verdict"], plain["verdict"])
+
+    def test_damaged_logs(self):
+        logs = self.write("none")
+        files = sorted(logs.iterdir())
+        whole = files[0].read_bytes()
+        files[0].write_bytes(b"not json\n" + whole[:-20])
+        files[1].write_bytes(files[1].read_bytes().replace(b'{"v":1,', b'{"v":9,"tomorrow":{"x":[1]},'))
+        (logs / "torchrun.log").write_text("hello\n")
+        done = report(logs, "--json")
+        read = json.loads(done.stdout)["read"]
+        self.assertEqual((read["foreign_lines"], read["truncated_lines"], read["foreign_files"]), (1, 1, 1))
+        self.assertGreater(read["newer_events"], 10)
+        self.assertEqual(read["logs"], 64)
+
+    def test_expected_ranks(self):
+        logs = self.write("none")
+        self.assertEqual(report(logs, "--expect-ranks", 64).returncode, 0)
+        answer = json.loads(report(logs, "--expect-ranks", 66, "--json").stdout)
+        self.assertEqual((answer["kind"], answer["missing"]["ranks"]), ("missing", [64, 65]))
+
+    def test_the_last_of_several_jobs(self):
+        logs = self.write("cable")
+        again = self.dir / "again"
+        subprocess.run([WRITE_JOB, again, "64", "none", "8"], check=True, capture_output=True)
+        for file in again.iterdir():  # an hour later
+            file.write_text(file.read_text().replace("T08:0", "T09:0"))
+        answer = json.loads(report(logs, again, "--json").stdout)
+        self.assertEqual(answer["kind"], "healthy")
+        self.assertEqual(answer["read"]["earlier_processes"], 64)
+
+    def test_pages(self):
+        logs, page, trace = self.write("cable-told"), self.dir / "page.html", self.dir / "trace.json"
+        self.assertEqual(report(logs, "--html", page, "--perfetto", trace).returncode, 1)
+        html = page.read_text()
+        self.assertIn("ASYNC-PORT", html)
+        self.assertIn('class="guilty"', html)
+        for outside in ("http:", "https:", "src=", "@import", "url("):
+            self.assertNotIn(outside, html)
+        events = json.loads(trace.read_text())["traceEvents"]
+        self.assertEqual({event["ph"] for event in events}, {"M", "X", "i"})
+        self.assertTrue(all(event["dur"] >= 0 for event in events if event["ph"] == "X"))
+        self.assertEqual(sum(event["name"] == "alive" for event in events), 64)
+        self.assertEqual(report(logs, "--html", self.dir / "none" / "page").returncode, 2)
+
+    def wait_for(self, process, text):
+        """What is there while files come is told too."""
+        for line in process.stdout:
+            if text in line:
+                return
+        self.fail(f"it ended, and did not say {text}")
+
+    def test_following(self):
+        logs = self.dir / "live"
+        logs.mkdir()
+        process = subprocess.Popen([TOOL, "report", "--follow", "--color", "never", logs], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.kill)
+        for file in self.write("none").iterdir():
+            file.rename(logs / file.name)
+        self.wait_for(process, "healthy: 64")
+        for file in logs.iterdir():
+            file.unlink()
+        for file in self.write("cable").iterdir():
+            file.rename(logs / file.name)
+        self.wait_for(process, "WC-12")
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(), 1)
+
+    def test_decoding_what_is_none(self):
+        (self.dir / "a.nndbox").write_text("no box")
+        for args, code in ((["decode", self.dir / "a.nndbox"], 3), (["decode", self.dir / "none"], 2), (["decode"], 2),
+                           (["decode", "--live", os.getpid()], 3)):
+            self.assertEqual(subprocess.run([TOOL, *map(str, args)], capture_output=True, check=False).returncode, code, args)
+
+    def test_names_that_would_forge(self):
+        logs = self.write("cable")
+        for file in logs.iterdir():
+            file.write_text(file.read_text().replace('"node', '"\\u001b[31m<script>\\nnode'))
+        text = report(logs).stdout
+        self.assertNotIn(b"\x1b", text)
+        report(logs, "--html", self.dir / "page.html")
+        html = (self.dir / "page.html").read_text()
+        self.assertEqual(html.count("<script>"), 1)  # the page's own
+        self.assertFalse("\x1b" in html)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

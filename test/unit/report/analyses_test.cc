@@ -1,0 +1,347 @@
+#include "report/runs.h"
+#include "support/catch.h"
+#include "unit/report/made.h"
+
+using namespace nnd::report;
+using nnd::report::test::Made;
+using nnd::report::test::ranks;
+namespace t = nnd::report::test;
+
+TEST_CASE("a job in which nothing happened is healthy, and one that goes on runs", "[report]") {
+  Made made;
+  made.ring(4);
+  CHECK(analyse(made.input).kind == Kind::kRunning);
+  for (int i = 0; i < 4; ++i) made.end(i, 9);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kHealthy);
+  CHECK(report.blame == Blame::kNone);
+  CHECK_FALSE(report.found_cause());
+}
+
+TEST_CASE("nothing is known of no job", "[report]") {
+  const Input input;
+  const auto report = analyse(input);
+  CHECK(report.picture.members.empty());
+  CHECK_FALSE(report.found_cause());
+}
+
+TEST_CASE("the last of several jobs counts", "[runs]") {
+  Made made;
+  made.ring(2);
+  made.end(0, 5);
+  // Rank 0 again, an hour later, under another identity.
+  auto again = made.event(0, t::EventId::kPluginLoad, 3600);
+  again.proc = "0xb";
+  again.launch.rank = 0;
+  made.add(again);
+  const auto runs = runs_of(made.input.job);
+  REQUIRE(runs.size() == 2);
+  CHECK(runs[0].size() == 2);
+  REQUIRE(runs[1].size() == 1);
+  CHECK(runs[1][0]->proc == "0xb");
+  const auto picture = picture_of(made.input);
+  CHECK(picture.members.size() == 1);
+  CHECK(picture.earlier_processes == 2);
+}
+
+TEST_CASE("processes that start late belong to a job if their ranks were not there", "[runs]") {
+  Made made;
+  made.load(0, 0);
+  made.load(1, 50);
+  CHECK(runs_of(made.input.job).size() == 1);
+  made.load(2, 500);  // nobody was alive any more
+  CHECK(runs_of(made.input.job).size() == 2);
+}
+
+TEST_CASE("a clock that is ahead is set back by what must come before what", "[clocks]") {
+  Made made;
+  made.ring(4);
+  const auto move = [&](int from, int to, t::Direction dir, const char* state, double sec,
+                        double ahead) {
+    auto event = made.of(from, to, dir, t::EventId::kQpTransition, sec + ahead);
+    event.qp.to = state;
+    made.add(event);
+  };
+  // Process 1 is on host0 and sends to 2 on host1, whose clock is 5 s ahead.
+  for (const double ahead : {5.0}) {
+    move(1, 2, t::Direction::kRecv, "RTR", 2.0, ahead);
+    move(1, 2, t::Direction::kSend, "RTR", 2.1, 0);
+    move(1, 2, t::Direction::kSend, "RTS", 2.2, 0);
+    auto ready = made.of(1, 2, t::Direction::kRecv, t::EventId::kConnReady, 2.3 + ahead);
+    made.add(ready);
+  }
+  const auto picture = picture_of(made.input);
+  REQUIRE(picture.hosts.size() == 2);
+  CHECK(picture.hosts[0].ahead == 0);
+  CHECK(picture.hosts[1].ahead >= 4'900'000'000);
+  CHECK(picture.hosts[1].ahead <= 5'100'000'000);
+  CHECK(picture.hosts[1].uncertain <= 100'000'001);
+}
+
+TEST_CASE("the earliest failure is the first cause, echoes follow", "[failures]") {
+  Made made;
+  made.ring(4);
+  made.fail(2, 3, "RC-6", 4.9);  // told before, and an echo all the same
+  made.fail(0, 1, "WC-12", 5);
+  made.fail(0, 1, "WC-5", 5.1, 2);
+  made.fail(3, 0, "RC-6", 6);
+  for (int i = 0; i < 4; ++i) made.end(i, 9);
+  const auto picture = picture_of(made.input);
+  const auto first = first_cause(picture, failures_of(picture));
+  REQUIRE(first.roots.size() == 1);
+  CHECK(first.roots[0].told->cause == "WC-12");
+  CHECK(first.roots[0].here.host == "host0");
+  CHECK(first.roots[0].here.dev == "mlx5_0");
+  CHECK(first.roots[0].there.dev == "mlx5_1");
+  CHECK(first.followed.size() == 3);
+  CHECK(first.losses.empty());
+  CHECK(analyse(made.input).blame == Blame::kNetwork);
+}
+
+TEST_CASE("a failure that NCCL got over, and a port's warning, are no first cause", "[failures]") {
+  Made made;
+  made.ring(2);
+  auto failed = made.of(0, 1, t::Direction::kSend, t::EventId::kQpTransition, 0.5);
+  failed.severity = t::Severity::kWarn;
+  failed.cause = "QP-110";
+  failed.failure = 1;
+  made.add(failed);
+  auto port = made.event(1, t::EventId::kPortEvent, 3);
+  port.severity = t::Severity::kWarn;
+  port.cause = "ASYNC-PORT";
+  port.dev = Made::dev(1);
+  made.add(port);
+  for (int i = 0; i < 2; ++i) made.end(i, 9);
+  const auto report = analyse(made.input);
+  CHECK_FALSE(report.first.any());
+  REQUIRE(report.failures.size() == 2);
+  CHECK(report.failures[0].recovered);
+  CHECK(report.failures[1].warned);
+  CHECK(report.kind == Kind::kDegraded);
+}
+
+TEST_CASE("a process that died first is lost, what its peers tell follows", "[failures]") {
+  Made made;
+  made.ring(4);
+  made.box(2, false, 5);
+  made.fail(1, 2, "WC-12", 8);
+  for (const int i : {0, 1, 3}) made.end(i, 9);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kLost);
+  CHECK(report.blame == Blame::kNotNetwork);
+  REQUIRE(report.first.losses.size() == 1);
+  CHECK(ranks(report.picture, {report.first.losses[0].member}) == std::vector{2});
+  CHECK(report.first.at == t::kBegin + 5'000'000'000);
+  CHECK(report.first.followed.size() == 1);
+}
+
+TEST_CASE("a process that died of a failure is not to blame", "[failures]") {
+  Made made;
+  made.ring(4);
+  made.fail(1, 2, "WC-12", 5);
+  made.box(1, false, 6);
+  for (const int i : {0, 2, 3}) made.end(i, 9);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kFailed);
+  CHECK(report.first.losses.empty());
+}
+
+TEST_CASE("all that end together were ended from outside, but for whoever went first",
+          "[failures]") {
+  Made made;
+  made.ring(4);
+  for (int i = 0; i < 4; ++i) made.box(i, false, 7 + 0.02 * i);
+  CHECK(analyse(made.input).kind == Kind::kEnded);
+  made.box(3, false, 5);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kLost);
+  REQUIRE(report.first.losses.size() == 1);
+  CHECK(ranks(report.picture, {report.first.losses[0].member}) == std::vector{3});
+}
+
+TEST_CASE("a process that ended while others had requests with it has left", "[failures]") {
+  Made made;
+  made.ring(4);
+  for (const int i : {0, 1, 3}) made.end(i, 9);
+  made.end(2, 5);
+  auto close = made.of(1, 2, t::Direction::kSend, t::EventId::kConnClose, 8);
+  close.in_flight = 1;
+  made.add(close);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kLost);
+  REQUIRE(report.first.losses.size() == 1);
+  CHECK(report.first.losses[0].clean);
+  CHECK(ranks(report.picture, {report.first.losses[0].member}) == std::vector{2});
+}
+
+TEST_CASE("a communicator that is aborted leaves requests behind, and nobody is lost",
+          "[failures]") {
+  Made made;
+  made.ring(2);
+  made.close(0, 1, 4, 1);
+  for (int i = 0; i < 2; ++i) made.end(i, 9);
+  CHECK(analyse(made.input).kind == Kind::kHealthy);
+}
+
+TEST_CASE("a log that just ends says nothing while the job runs", "[failures]") {
+  Made made;
+  made.ring(4);
+  made.stall(0, "slow", 60, 10);  // the others have been quiet for long
+  CHECK_FALSE(analyse(made.input).first.any());
+  // Once others have ended, it has died.
+  for (const int i : {0, 1, 2}) made.end(i, 70);
+  const auto report = analyse(made.input);
+  REQUIRE(report.first.losses.size() == 1);
+  CHECK(ranks(report.picture, {report.first.losses[0].member}) == std::vector{3});
+}
+
+TEST_CASE("ranks that left no log", "[missing]") {
+  Made made;
+  for (const int i : {0, 1, 3}) made.load(i, 0, 4);
+  const auto picture = picture_of(made.input);
+  CHECK(missing_of(picture, {}).ranks == std::set{2});
+  CHECK_FALSE(missing_of(picture, {}).asked);
+  const auto more = missing_of(picture, 6);
+  CHECK(more.ranks == std::set{2, 4, 5});
+  CHECK(more.asked);
+  // Nobody waits for it, and nobody asked: it is somebody's choice of logs.
+  CHECK(analyse(made.input).kind == Kind::kRunning);
+  CHECK(analyse(made.input, 4).kind == Kind::kMissing);
+}
+
+TEST_CASE("of processes without a rank only the number is known", "[missing]") {
+  Made made;
+  made.add(made.event(0, t::EventId::kPluginLoad, 0));
+  const auto missing = missing_of(picture_of(made.input), 3);
+  CHECK(missing.ranks.empty());
+  CHECK(missing.unnamed == 2);
+}
+
+TEST_CASE("chains of waiting processes end where nobody waits", "[waits]") {
+  Made made;
+  made.ring(4);
+  for (const int i : {3, 0, 1}) made.stall(i, "nothing-came", 30, 20, (i + 3) % 4);
+  made.stall(1, "no-receive", 30, 20, 2, t::Direction::kSend);
+  made.stall(2, "idle", 90, 80);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kHang);
+  CHECK(report.blame == Blame::kNotNetwork);
+  REQUIRE(report.waits.sinks.size() == 1);
+  const auto& sink = report.waits.sinks[0];
+  CHECK(sink.kind == Sink::Kind::kIdle);
+  CHECK(ranks(report.picture, sink.members) == std::vector{2});
+  CHECK(sink.waiting == 3);
+  CHECK(sink.since == t::kBegin + 10'000'000'000);
+}
+
+TEST_CASE("a wait that is over is none", "[waits]") {
+  Made made;
+  made.ring(2);
+  made.stall(0, "nothing-came", 30, 20, 1);
+  auto resumed = made.of(1, 0, t::Direction::kRecv, t::EventId::kConnResume, 40);
+  resumed.kind = "nothing-came";
+  made.add(resumed);
+  made.stall(1, "no-receive", 30, 20, 0, t::Direction::kSend);
+  made.close(1, 0, 50);
+  for (int i = 0; i < 2; ++i) made.end(i, 60);
+  const auto report = analyse(made.input);
+  CHECK(report.waits.waits.empty());
+  CHECK(report.kind == Kind::kHealthy);
+}
+
+TEST_CASE("a program that computes for long after its last collective does not hang", "[waits]") {
+  Made made;
+  made.ring(2);
+  for (int i = 0; i < 2; ++i) made.stall(i, "idle", 90, 60);
+  CHECK(analyse(made.input).kind == Kind::kRunning);
+}
+
+TEST_CASE("what waits for the network is the network's", "[waits]") {
+  Made made;
+  made.ring(4);
+  made.stall(0, "stuck-send", 30, 20, 1, t::Direction::kSend);
+  made.stall(2, "nothing-came", 30, 20, 1);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kHang);
+  CHECK(report.blame == Blame::kNetwork);
+  REQUIRE(report.waits.network.size() == 1);
+  CHECK(report.waits.network[0].here.dev == "mlx5_0");
+  CHECK(report.waits.network[0].there.dev == "mlx5_1");
+  REQUIRE_FALSE(report.culprits.empty());
+}
+
+TEST_CASE("processes that wait for each other", "[waits]") {
+  Made made;
+  made.ring(2);
+  made.stall(0, "nothing-came", 30, 20, 1);
+  made.stall(1, "nothing-came", 30, 20, 0);
+  const auto report = analyse(made.input);
+  REQUIRE(report.waits.sinks.size() == 1);
+  CHECK(report.waits.sinks[0].kind == Sink::Kind::kCycle);
+  CHECK(report.waits.sinks[0].members.size() == 2);
+}
+
+TEST_CASE("a process that lives and shows no sign of it is stopped", "[waits]") {
+  Made made;
+  made.ring(2);
+  made.stall(0, "nothing-came", 30, 20, 1);
+  made.box(0, true, 40);
+  made.box(1, true, 10);
+  const auto report = analyse(made.input);
+  REQUIRE(report.waits.sinks.size() == 1);
+  CHECK(report.waits.sinks[0].kind == Sink::Kind::kStopped);
+  made.box(1, true, 39);
+  CHECK(analyse(made.input).waits.sinks[0].kind == Sink::Kind::kSilent);
+}
+
+TEST_CASE("the majority is told, and who differs", "[odd]") {
+  Made made;
+  for (int i = 0; i < 8; ++i) {
+    auto facts = made.event(i, t::EventId::kNodeFacts, 1);
+    facts.facts = {{"env_hash", "1"}, {"kernel", i / 2 == 1 ? "5.15" : "6.8"}};
+    if (i == 5) facts.facts["env.NCCL_IB_TC"] = "106";
+    facts.facts["env.NCCL_NET_DIAG_FILE"] = "/tmp/" + std::to_string(i);  // its own
+    made.add(facts);
+  }
+  const auto odd = odd_ones(picture_of(made.input));
+  REQUIRE(odd.size() == 2);
+  CHECK(odd[0].what == "NCCL_IB_TC");
+  CHECK(odd[0].serious);
+  CHECK(odd[0].usual == "not set");
+  CHECK(odd[0].others[0].who == std::vector<std::string>{"host2 pid 105"});
+  CHECK(odd[1].what == "kernel");
+  CHECK(odd[1].usual == "6.8");
+  CHECK(odd[1].usual_count == 6);
+  CHECK(odd[1].others[0].value == "5.15");
+  CHECK(odd[1].others[0].who == std::vector<std::string>{"host1"});
+}
+
+TEST_CASE("a port that is far slower than its siblings", "[slow]") {
+  Made made;
+  made.ring(8);
+  for (int i = 0; i < 8; ++i) {
+    auto close = made.of(i, (i + 1) % 8, t::Direction::kSend, t::EventId::kConnClose, 5);
+    close.in_flight = 0;
+    close.bytes = 1 << 20;
+    close.latency = {100, 100 * (i == 3 ? 40e6 : 0.5e6)};
+    made.add(close);
+  }
+  const auto slow = slow_ports(picture_of(made.input));
+  REQUIRE(slow.size() == 1);
+  CHECK(slow[0].place.host == "host1");
+  CHECK(slow[0].place.dev == "mlx5_1");
+  CHECK(slow[0].us == 40'000);
+  CHECK(slow[0].ports == 8);
+}
+
+TEST_CASE("a port that is twice as slow is not worth a word", "[slow]") {
+  Made made;
+  made.ring(8);
+  for (int i = 0; i < 8; ++i) {
+    auto close = made.of(i, (i + 1) % 8, t::Direction::kSend, t::EventId::kConnClose, 5);
+    close.bytes = 1 << 20;
+    close.latency = {100, 100 * (i == 3 ? 10e6 : 5e6)};
+    made.add(close);
+  }
+  CHECK(slow_ports(picture_of(made.input)).empty());
+}

@@ -1,0 +1,230 @@
+#include "report/input.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <cstring>
+#include <fstream>
+
+#include "record/line.h"
+#include "record/pack.h"
+#include "support/catch.h"
+#include "support/temp_dir.h"
+
+using namespace nnd::report;
+using nccl_net_diag::EventId;
+using nccl_net_diag::Severity;
+namespace box = nccl_net_diag::box;
+
+namespace {
+
+std::string line(int seq, const std::string& proc = "0xa") {
+  return R"({"v":1,"ts":"2026-01-01T00:00:0)" + std::to_string(seq) + R"(.000000000Z","mono_ns":)" +
+         std::to_string(100 + seq) + R"(,"host":"h","pid":7,"proc":")" + proc + R"(","seq":)" +
+         std::to_string(seq) + R"(,"ev":"comm.init","sev":"info"})" + "\n";
+}
+
+std::string lines(int from, int to) {
+  std::string out;
+  for (int seq = from; seq < to; ++seq) out += line(seq);
+  return out;
+}
+
+void write(const std::filesystem::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+std::string gzipped(const std::string& text) {
+  z_stream stream{};
+  REQUIRE(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+  std::string out(text.size() + 100, '\0'), in = text;
+  stream.next_in = reinterpret_cast<Bytef*>(in.data());
+  stream.avail_in = static_cast<uInt>(in.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+std::string zstd(const std::string& text) {
+  std::string out(ZSTD_compressBound(text.size()), '\0');
+  const auto size = ZSTD_compress(out.data(), out.size(), text.data(), text.size(), 3);
+  REQUIRE(ZSTD_isError(size) == 0);
+  out.resize(size);
+  return out;
+}
+
+Input read(const nnd::test::TempDir& dir) { return read_input(files_of({dir.path().string()})); }
+
+// A box of one ring, as the plugin lays it out, with these events in it.
+std::string box_of(const std::vector<std::uint64_t>& times) {
+  constexpr std::size_t kRing = 4096;
+  std::string out(sizeof(box::FileHeader) + sizeof(box::RingHeader) + kRing, '\0');
+  box::FileHeader header{};
+  std::memcpy(header.magic, box::kMagic, sizeof(header.magic));
+  header.version = box::kVersion;
+  header.byte_order = box::kByteOrder;
+  header.rings_offset = sizeof(header);
+  header.ring_stride = sizeof(box::RingHeader) + kRing;
+  header.ring_size = kRing;
+  header.ring_count = 1;
+  header.ring_header_size = sizeof(box::RingHeader);
+  header.conns_offset = out.size();
+  header.conn_size = sizeof(box::ConnSlot);
+  header.record_header_size = sizeof(box::RecordHeader);
+  header.pid = 7;
+  header.proc_id = 0xa;
+  header.start_mono_ns = 100;
+  header.start_real_ns = 1'767'225'600'000'000'000;  // 2026-01-01
+  std::strcpy(header.host, "h");
+  header.checksum = box::Checksum().add(&header, offsetof(box::FileHeader, checksum)).value();
+  header.alive_mono_ns = 900;
+  header.lines_written = 3;
+  std::uint64_t head = 0;
+  for (const auto mono_ns : times) {
+    nnd::record::Pack pack;
+    pack.add_signed("rc", 0);
+    const auto payload = pack.finish();
+    box::RecordHeader record{};
+    record.payload_size = static_cast<std::uint32_t>(payload.size());
+    record.size = static_cast<std::uint32_t>(sizeof(record) + (payload.size() + 7) / 8 * 8);
+    record.mono_ns = mono_ns;
+    record.event = static_cast<std::uint16_t>(EventId::kCommInit);
+    record.checksum =
+        box::Checksum().add(&record, sizeof(record)).add(payload.data(), payload.size()).value();
+    char* at = out.data() + sizeof(header) + sizeof(box::RingHeader) + head;
+    std::memcpy(at, &record, sizeof(record));
+    std::memcpy(at + sizeof(record), payload.data(), payload.size());
+    head += record.size;
+  }
+  box::RingHeader ring{};
+  ring.head = head;
+  std::memcpy(out.data(), &header, sizeof(header));
+  std::memcpy(out.data() + sizeof(header), &ring, sizeof(ring));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("logs are known by what is in them, in all directories below", "[input]") {
+  const nnd::test::TempDir dir;
+  std::filesystem::create_directories(dir.path() / "node1" / "deep");
+  write(dir.path() / "any.name", line(0, "0xa"));
+  write(dir.path() / "node1" / "a.jsonl.gz", gzipped(line(0, "0xb") + line(1, "0xb")));
+  write(dir.path() / "node1" / "deep" / "b.zst", zstd(line(0, "0xc")));
+  write(dir.path() / "notes.txt", "not ours\n");
+  const auto input = read(dir);
+  CHECK(input.job.processes().size() == 3);
+  CHECK(input.counts.events == 4);
+  CHECK(input.foreign_files == 1);
+  CHECK(input.problems.empty());
+}
+
+TEST_CASE("compressed logs that end in the middle are read as far as they go", "[input]") {
+  const nnd::test::TempDir dir;
+  const auto whole = gzipped(lines(0, 9)), other = zstd(line(0, "0xb"));
+  write(dir.path() / "a.gz", whole.substr(0, whole.size() - 12));
+  write(dir.path() / "b.zst", other.substr(0, 6));
+  write(dir.path() / "c.gz", whole.substr(0, 20) + "damaged, all of it, from here on");
+  const auto input = read(dir);
+  CHECK(input.job.find("0xa") != nullptr);
+  CHECK(input.counts.events > 0);
+}
+
+TEST_CASE("each event once, whichever files have it", "[input]") {
+  const nnd::test::TempDir dir;
+  write(dir.path() / "a.jsonl", lines(0, 4));
+  write(dir.path() / "copy.jsonl", lines(2, 7));
+  const auto input = read(dir);
+  REQUIRE(input.job.processes().size() == 1);
+  CHECK(input.job.processes()[0]->events == 7);
+  CHECK(input.duplicates == 2);
+}
+
+TEST_CASE("a box continues its log, and what the log has already is left out", "[input]") {
+  const nnd::test::TempDir dir;
+  write(dir.path() / "a.jsonl", lines(0, 3));  // to 102 ns
+  write(dir.path() / "a.nndbox", box_of({102, 103, 104}));
+  const auto input = read(dir);
+  REQUIRE(input.boxes.contains("0xa"));
+  const auto& found = input.boxes.at("0xa");
+  CHECK(found.records == 2);
+  CHECK(found.alive_ns == 900);
+  CHECK_FALSE(found.living);
+  CHECK(input.job.find("0xa")->events == 5);
+  CHECK(input.job.find("0xa")->last_seq == 4);
+}
+
+TEST_CASE("a box whose log is lost tells by itself", "[input]") {
+  const nnd::test::TempDir dir;
+  write(dir.path() / "a.nndbox", box_of({103, 104}));
+  const auto input = read(dir);
+  const auto* process = input.job.find("0xa");
+  REQUIRE(process != nullptr);
+  CHECK(process->host == "h");
+  CHECK(process->last_seq == 4);  // the box says that 3 lines were written
+  write(dir.path() / "a.nndbox", box_of({}));
+  CHECK(read(dir).job.find("0xa")->pid == 7);
+}
+
+TEST_CASE("a box that is held is a living process's", "[input]") {
+  const nnd::test::TempDir dir;
+  const auto path = dir.path() / "a.nndbox";
+  write(path, box_of({103}));
+  CHECK_FALSE(read_box_file(path).living);
+  const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(flock(fd, LOCK_EX | LOCK_NB) == 0);
+  CHECK(read_box_file(path).living);
+  close(fd);
+}
+
+TEST_CASE("a box's lines are those that the drain writes", "[input]") {
+  const nnd::test::TempDir dir;
+  const auto path = dir.path() / "a.nndbox";
+  write(path, box_of({103}));
+  const nnd::record::LineWriter writer("h", 7, 0xa, 100, 1'767'225'600'000'000'000);
+  nnd::record::Pack pack;
+  pack.add_signed("rc", 0);
+  std::string due;
+  REQUIRE(writer.write(due, 3, EventId::kCommInit, Severity::kInfo, 103, pack.finish()));
+  std::vector<std::string> found;
+  for_each_line(read_box_file(path), {}, [&](const std::string& one) { found.push_back(one); });
+  CHECK(found == std::vector{due});
+}
+
+TEST_CASE("what is no box is said, and a damaged one is read as far as it goes", "[input]") {
+  const nnd::test::TempDir dir;
+  write(dir.path() / "a.nndbox", "nothing of ours");
+  auto damaged = box_of({103, 104, 105});
+  damaged[sizeof(box::FileHeader) + sizeof(box::RingHeader) + 36] ^= 1;
+  write(dir.path() / "b.nndbox", damaged);
+  const auto input = read(dir);
+  REQUIRE(input.problems.size() == 1);
+  CHECK(input.problems[0].find("a.nndbox") != std::string::npos);
+  CHECK(input.boxes.at("0xa").records == 2);
+  CHECK(input.boxes.at("0xa").damaged == 1);
+}
+
+TEST_CASE("reading ends when it is told to", "[input]") {
+  const nnd::test::TempDir dir;
+  for (int i = 0; i < 50; ++i)
+    write(dir.path() / (std::to_string(i) + ".jsonl"), line(0, "0x" + std::to_string(i + 1)));
+  Reading reading;
+  reading.stop = [] { return true; };
+  const auto input = read_input(files_of({dir.path().string()}), reading);
+  CHECK(input.interrupted);
+  CHECK(input.counts.events < 50);
+}
+
+TEST_CASE("a path that isn't there is an error, a pattern finds what there is", "[input]") {
+  const nnd::test::TempDir dir;
+  for (const char* name : {"a1.jsonl", "a2.jsonl", "b.jsonl"}) write(dir.path() / name, line(0));
+  CHECK(files_of({(dir.path() / "a*.jsonl").string()}).size() == 2);
+  CHECK(files_of({dir.path().string(), dir.path() / "b.jsonl"}).size() == 3);
+  CHECK_THROWS_AS(files_of({(dir.path() / "c*").string()}), nnd::log::ReadError);
+}

@@ -1,0 +1,37 @@
+#include "cli/commands/options.h"
+#include "cli/report/command.h"
+
+namespace nnd::cli {
+
+namespace {
+
+constexpr const char* kReport =
+    "One verdict for a whole job, from its event logs and black boxes.\n\n"
+    "Says what happened first, where, since when, and what to do; or that it was not the network.\n"
+    "PATH: logs, black boxes, directories (with those below), patterns in quotes, - for standard\n"
+    "input; logs may be compressed (gzip, zstd). Of several jobs in them the last one counts.\n\n"
+    "Exit code 0: nothing was wrong; 1: a cause was found; 2: the call is wrong; 3: nothing of "
+    "ours\n"
+    "could be read.";
+
+}  // namespace
+
+void add_report(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<ReportOptions>();
+  auto* const command =
+      add_command(app, "report", kReport, exit_code,
+                  [options](const Calling& calling) { return report_job(*options, calling); });
+  command->add_option("PATH", options->paths, "logs, black boxes, directories, - for stdin")
+      ->required();
+  command
+      ->add_option("--expect-ranks", options->expected_ranks,
+                   "how many processes there should be; by default what the launcher said")
+      ->check(CLI::Range(1, 1 << 20));
+  command->add_option("--html", options->html, "the result as a page in this file, too");
+  command->add_option("--perfetto", options->perfetto,
+                      "the time line as a trace in this file, too: ui.perfetto.dev opens it");
+  command->add_flag("--follow", options->follow,
+                    "of a running job: the verdict each time it changes, until Ctrl-C");
+}
+
+}  // namespace nnd::cli

@@ -1,0 +1,22 @@
+// `nccl-net-diag report PATH...`: one verdict for a whole job.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/common/answer.h"
+
+namespace nnd::cli {
+
+struct ReportOptions {
+  std::vector<std::string> paths;
+  std::optional<int> expected_ranks;
+  std::string html;      // the result as a page in this file, too
+  std::string perfetto;  // and as a trace
+  bool follow = false;   // until Ctrl-C, the verdict each time it changes
+};
+
+Answer report_job(const ReportOptions& options, const Calling& calling);
+
+}  // namespace nnd::cli

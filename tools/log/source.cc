@@ -1,0 +1,168 @@
+#include "log/source.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace nnd::log {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+class OwnedFd {
+ public:
+  explicit OwnedFd(int fd) : fd_(fd) {}
+  ~OwnedFd() {
+    if (fd_ >= 0) close(fd_);
+  }
+  OwnedFd(OwnedFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  OwnedFd& operator=(OwnedFd&&) = delete;
+
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+class Plain : public Source {
+ public:
+  Plain(OwnedFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+
+  std::size_t read(char* to, std::size_t most) override {
+    for (;;) {
+      const ssize_t some = ::read(fd_.get(), to, most);
+      if (some >= 0) return static_cast<std::size_t>(some);
+      if (errno != EINTR) throw ReadError(path_ + ": " + std::strerror(errno));
+    }
+  }
+
+ private:
+  OwnedFd fd_;
+  std::string path_;
+};
+
+// Bytes that a decompressor has not taken yet.
+class Compressed {
+ public:
+  explicit Compressed(std::unique_ptr<Source> source) : source_(std::move(source)) {}
+
+  // False: there are no more.
+  bool more() {
+    size_ = source_->read(bytes_.data(), bytes_.size());
+    return size_ != 0;
+  }
+  char* data() { return bytes_.data(); }
+  std::size_t size() const { return size_; }
+
+ private:
+  std::unique_ptr<Source> source_;
+  std::array<char, std::size_t{64} << 10> bytes_;
+  std::size_t size_ = 0;
+};
+
+// A file that ends in the middle is as long as it goes; several in one are one after the other.
+class Gzip : public Source {
+ public:
+  Gzip(std::unique_ptr<Source> source, std::string path)
+      : input_(std::move(source)), path_(std::move(path)) {
+    constexpr int kGzipOnly = 15 + 16;
+    if (inflateInit2(&stream_, kGzipOnly) != Z_OK) throw std::bad_alloc();
+  }
+  ~Gzip() override { inflateEnd(&stream_); }
+  Gzip(const Gzip&) = delete;
+  Gzip& operator=(const Gzip&) = delete;
+
+  std::size_t read(char* to, std::size_t most) override {
+    stream_.next_out = reinterpret_cast<Bytef*>(to);
+    stream_.avail_out = static_cast<uInt>(most);
+    while (stream_.avail_out == most) {
+      if (stream_.avail_in == 0) {
+        if (!input_.more()) return 0;
+        stream_.next_in = reinterpret_cast<Bytef*>(input_.data());
+        stream_.avail_in = static_cast<uInt>(input_.size());
+      }
+      if (ended_) inflateReset(&stream_);
+      const int result = inflate(&stream_, Z_NO_FLUSH);
+      ended_ = result == Z_STREAM_END;
+      if (result != Z_OK && !ended_ && result != Z_BUF_ERROR)
+        throw ReadError(path_ + ": the gzip data is damaged");
+    }
+    return most - stream_.avail_out;
+  }
+
+ private:
+  Compressed input_;
+  std::string path_;
+  z_stream stream_{};
+  bool ended_ = false;
+};
+
+class Zstd : public Source {
+ public:
+  Zstd(std::unique_ptr<Source> source, std::string path)
+      : input_(std::move(source)), path_(std::move(path)), stream_(ZSTD_createDStream()) {
+    if (stream_ == nullptr) throw std::bad_alloc();
+  }
+  ~Zstd() override { ZSTD_freeDStream(stream_); }
+  Zstd(const Zstd&) = delete;
+  Zstd& operator=(const Zstd&) = delete;
+
+  std::size_t read(char* to, std::size_t most) override {
+    ZSTD_outBuffer out{to, most, 0};
+    while (out.pos == 0) {
+      if (in_.pos == in_.size && !held_back_) {
+        if (!input_.more()) return 0;
+        in_ = {input_.data(), input_.size(), 0};
+      }
+      const std::size_t result = ZSTD_decompressStream(stream_, &out, &in_);
+      if (ZSTD_isError(result) != 0) throw ReadError(path_ + ": the zstd data is damaged");
+      held_back_ = out.pos == out.size;
+    }
+    return out.pos;
+  }
+
+ private:
+  Compressed input_;
+  std::string path_;
+  ZSTD_DStream* stream_;
+  ZSTD_inBuffer in_{nullptr, 0, 0};
+  bool held_back_ = false;  // there was no room for all that it had
+};
+
+// A FIFO or a device of that name must not hold anybody up.
+OwnedFd open_file(const std::string& path) {
+  OwnedFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat about {};
+  if (fd.get() < 0 || fstat(fd.get(), &about) != 0)
+    throw ReadError(path + ": " + std::strerror(errno));
+  if (!S_ISREG(about.st_mode)) throw ReadError(path + ": it is no regular file");
+  return fd;
+}
+
+}  // namespace
+
+std::unique_ptr<Source> open_source(const fs::path& path) {
+  const std::string name = path.string();
+  if (name == kStandardInput)
+    return std::make_unique<Plain>(OwnedFd(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)), name);
+  OwnedFd fd = open_file(name);
+  std::array<char, 4> start{};
+  const ssize_t size = pread(fd.get(), start.data(), start.size(), 0);
+  const std::string_view magic(start.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  auto plain = std::make_unique<Plain>(std::move(fd), name);
+  if (magic.starts_with("\x1f\x8b")) return std::make_unique<Gzip>(std::move(plain), name);
+  if (magic == "\x28\xb5\x2f\xfd") return std::make_unique<Zstd>(std::move(plain), name);
+  return plain;
+}
+
+}  // namespace nnd::log

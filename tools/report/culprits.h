@@ -1,0 +1,34 @@
+// Many pairs fail, few things are broken: which fewest nodes, HCAs, rails or networks explain them,
+// and what speaks against it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "report/failures.h"
+
+namespace nnd::report {
+
+struct Culprit {
+  enum class Kind : std::uint8_t {
+    kHca,  // of one host, with its cable and its switch port
+    kHost,
+    kPair,     // what lies between two HCAs that work with others
+    kRail,     // the HCAs of that name on all hosts
+    kSubnet,   // all addresses there
+    kBetween,  // two subnets
+    kAll       // everything that was tried
+  };
+  Kind kind = Kind::kHca;
+  Place place, other;                      // other: of kPair and kBetween
+  std::size_t explained = 0, failing = 0;  // pairs
+  std::size_t working = 0;                 // pairs that it has part in, and that work: against it
+};
+
+// `failing`: pairs of ends; `there` is empty where a failure has none. `signs`: what ports told of
+// by themselves: an HCA that has part in half of what fails, and said so, is to blame.
+std::vector<Culprit> culprits_of(const Picture& picture, const std::vector<Failure>& failing,
+                                 const std::vector<Failure>& signs = {});
+
+}  // namespace nnd::report

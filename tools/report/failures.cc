@@ -1,0 +1,281 @@
+#include "report/failures.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace nnd::report {
+
+namespace {
+
+// What two hosts tell of the same moment, apart by this much: their logs' and clocks' doing.
+constexpr Ns kSlack = 1'000'000'000;
+
+constexpr std::array<std::string_view, 5> kEchoes{"WC-5", "RC-6", "RC-3", "RC-OTHER", "RC-5"};
+constexpr std::array<std::string_view, 3> kRemoteCauses{"WC-9", "WC-10", "WC-11"};
+constexpr std::array<std::string_view, 18> kPathCauses{
+    "SUB-RAIL", "SUB-INTRA", "SUB-DIRECT", "QP-110",    "QP-101",       "QP-113",
+    "QP-61",    "QP-RETRY",  "WC-12",      "WC-13",     "WC-7",         "LINK-FLAP",
+    "GID-DIFF", "MTU-DIFF",  "RC-2",       "DEV-MIXLL", "HANG-CONNECT", "HANG-DATA"};
+
+template <std::size_t kSize>
+bool is_one_of(const std::string& cause, const std::array<std::string_view, kSize>& causes) {
+  return std::find(causes.begin(), causes.end(), cause) != causes.end();
+}
+
+bool is(const log::Diagnosis& told, nccl_net_diag::EventId id) {
+  return told.event == nccl_net_diag::event_name(id);
+}
+
+// What a rule or the environment is warned of is no failure, and a stall is judged by who waits for
+// whom.
+bool is_failure(const log::Diagnosis& told) {
+  using nccl_net_diag::EventId;
+  if (is(told, EventId::kConnStall) || is(told, EventId::kPolicyRefuse) ||
+      is(told, EventId::kPolicyWarn) || is(told, EventId::kEnvLint) ||
+      is(told, EventId::kLogDropped))
+    return false;
+  return told.severity == log::Severity::kError || told.failure.has_value() ||
+         (is(told, EventId::kPortEvent) && told.severity == log::Severity::kWarn);
+}
+
+bool recovered(const Member& member, const std::vector<const log::Diagnosis*>& told) {
+  const auto& first = *told.front();
+  if (!first.conn || std::any_of(told.begin(), told.end(), [](const auto* one) {
+        return is(*one, nccl_net_diag::EventId::kConnFail);
+      }))
+    return false;
+  const auto connection = member.log->connections.find(*first.conn);
+  return connection != member.log->connections.end() && connection->second.ready_ns > first.mono_ns;
+}
+
+Failure failure_of(const Picture& picture, std::size_t index,
+                   const std::vector<const log::Diagnosis*>& told) {
+  Failure out;
+  out.member = index;
+  out.told = *std::max_element(told.begin(), told.end(), [](const auto* a, const auto* b) {
+    return log::evidence(*a) < log::evidence(*b);
+  });
+  out.at = picture.at(index, told.front()->mono_ns);
+  out.reach = reach_of(out.told->cause);
+  out.recovered = recovered(picture.members[index], told);
+  out.warned = is(*out.told, nccl_net_diag::EventId::kPortEvent) &&
+               out.told->severity == log::Severity::kWarn;
+  // The event that says most of the cause may not name the connection.
+  const auto conn =
+      std::find_if(told.begin(), told.end(), [](const auto* one) { return one->conn.has_value(); });
+  const auto& where = conn != told.end() ? **conn : *out.told;
+  log::Dev dev = out.told->dev.name.empty() ? where.dev : out.told->dev;
+  out.here = picture.place_of(index, dev);
+  if (out.reach == Reach::kLocal) return out;
+  const auto& peer = out.told->peer.gid.empty() ? where.peer : out.told->peer;
+  out.peer = picture.peer_of(index, peer, where.conn);
+  out.there = picture.peer_place(index, peer, where.conn);
+  return out;
+}
+
+std::map<std::size_t, const Failure*> first_of_members(const std::vector<Failure>& failures) {
+  std::map<std::size_t, const Failure*> out;
+  for (const auto& failure : failures)
+    if (!failure.recovered && !failure.warned) out.try_emplace(failure.member, &failure);
+  return out;
+}
+
+// A quiet process writes nothing for minutes: that its log just ends says something only where
+// others have ended.
+bool is_gone(const Picture& picture, const Member& member, bool over) {
+  if (member.ending == Ending::kDied) return true;
+  return member.ending == Ending::kCutOff && over && member.last + kSlack < picture.last;
+}
+
+std::vector<Loss> deaths(const Picture& picture) {
+  const bool over =
+      std::any_of(picture.members.begin(), picture.members.end(), [](const Member& member) {
+        return member.ending == Ending::kClean || member.ending == Ending::kDied;
+      });
+  std::vector<Loss> out;
+  for (std::size_t i = 0; i < picture.members.size(); ++i)
+    if (is_gone(picture, picture.members[i], over))
+      out.push_back({i, picture.members[i].last, false});
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Loss& a, const Loss& b) { return a.at < b.at; });
+  return out;
+}
+
+// Where all go, somebody ends the job: nobody was lost, but for those that went before the rest
+// did.
+void keep_first_to_go(std::vector<Loss>& losses) {
+  constexpr Ns kApart = 250'000'000;  // a box tells of life ten times a second
+  for (std::size_t i = 1; i < losses.size(); ++i)
+    if (losses[i].at - losses[i - 1].at >= kApart) {
+      losses.resize(2 * i <= losses.size() ? i : 0);
+      return;
+    }
+  losses.clear();
+}
+
+// Those that ended while somebody still had requests that only they could answer. Who aborts a
+// communicator has such requests too, and lives on.
+std::vector<Loss> leavers(const Picture& picture) {
+  std::set<std::size_t> missed;
+  for (std::size_t i = 0; i < picture.members.size(); ++i)
+    for (const auto& [number, connection] : picture.members[i].log->connections) {
+      const auto end = picture.ends.find(&connection);
+      if (connection.in_flight.value_or(0) == 0 || end == picture.ends.end()) continue;
+      const auto other = picture.by_proc.find(end->second.process->proc);
+      if (other == picture.by_proc.end()) continue;
+      const Member& gone = picture.members[other->second];
+      if (gone.ending == Ending::kClean && gone.last < picture.at(i, connection.closed_ns))
+        missed.insert(other->second);
+    }
+  std::vector<Loss> out;
+  for (const auto one : missed) out.push_back({one, picture.members[one].last, true});
+  return out;
+}
+
+// Whether the other end was gone, or had failed by itself, before this was told.
+class Explained {
+ public:
+  Explained(const Picture& picture, const std::vector<Failure>& failures,
+            const std::vector<Loss>& losses)
+      : first_(first_of_members(failures)) {
+    for (const auto& loss : losses) lost_.emplace(loss.member, loss.at);
+    for (const auto& failure : failures)
+      if (failure.reach == Reach::kLocal && !failure.warned && !failure.recovered)
+        local_.try_emplace(failure.member, failure.at);
+    for (const auto& host : picture.hosts) {
+      Ns last = 0;
+      bool all = !host.members.empty();
+      for (const auto member : host.members) {
+        const auto lost = lost_.find(member);
+        all = all && lost != lost_.end();
+        if (all) last = std::max(last, lost->second);
+      }
+      if (all) lost_hosts_[host.name] = last;
+    }
+  }
+
+  bool operator()(const Failure& failure) const {
+    if (failure.reach == Reach::kEcho) return true;
+    // After its first failure a process fails everywhere; what fails alike has the same cause.
+    const auto own = first_.find(failure.member);
+    if (own != first_.end() && own->second->at < failure.at &&
+        own->second->told->cause != failure.told->cause)
+      return true;
+    if (failure.reach == Reach::kLocal) return false;
+    if (failure.peer)
+      return before(lost_, *failure.peer, failure.at) || before(local_, *failure.peer, failure.at);
+    const auto host = lost_hosts_.find(failure.there.host);
+    return host != lost_hosts_.end() && host->second <= failure.at + kSlack;
+  }
+
+ private:
+  static bool before(const std::map<std::size_t, Ns>& times, std::size_t member, Ns at) {
+    const auto found = times.find(member);
+    return found != times.end() && found->second <= at + kSlack;
+  }
+
+  std::map<std::size_t, const Failure*> first_;
+  std::map<std::size_t, Ns> lost_, local_;
+  std::map<std::string, Ns> lost_hosts_;
+};
+
+bool same_place(const Place& a, const Place& b) {
+  return !a.dev.empty() && a.host == b.host && a.dev == b.dev;
+}
+
+std::vector<Failure> signs_of(const std::vector<Failure>& failures,
+                              const std::vector<Failure>& roots) {
+  std::vector<Failure> out;
+  // Each process of a node tells of its ports.
+  const auto known = [&](const Failure& sign) {
+    return std::any_of(out.begin(), out.end(), [&](const Failure& one) {
+      return same_place(one.here, sign.here) && one.told->cause == sign.told->cause;
+    });
+  };
+  for (const auto& failure : failures)
+    if (failure.warned && !known(failure) &&
+        std::any_of(roots.begin(), roots.end(), [&](const Failure& root) {
+          return failure.at <= root.at + kSlack &&
+                 (same_place(failure.here, root.here) || same_place(failure.here, root.there));
+        }))
+      out.push_back(failure);
+  return out;
+}
+
+}  // namespace
+
+Reach reach_of(const std::string& cause) {
+  if (is_one_of(cause, kEchoes)) return Reach::kEcho;
+  if (is_one_of(cause, kRemoteCauses)) return Reach::kRemote;
+  return is_one_of(cause, kPathCauses) ? Reach::kPath : Reach::kLocal;
+}
+
+std::vector<Failure> failures_of(const Picture& picture) {
+  std::vector<Failure> out;
+  for (std::size_t i = 0; i < picture.members.size(); ++i) {
+    std::map<std::uint64_t, std::vector<const log::Diagnosis*>> numbered;
+    for (const auto& told : picture.members[i].log->diagnoses) {
+      if (!is_failure(told)) continue;
+      if (told.failure)
+        numbered[*told.failure].push_back(&told);
+      else
+        out.push_back(failure_of(picture, i, {&told}));
+    }
+    for (const auto& [number, told] : numbered) out.push_back(failure_of(picture, i, told));
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Failure& a, const Failure& b) { return a.at < b.at; });
+  return out;
+}
+
+std::vector<Loss> losses_of(const Picture& picture) {
+  auto out = deaths(picture);
+  if (out.size() == picture.members.size()) keep_first_to_go(out);
+  const auto left = leavers(picture);
+  out.insert(out.end(), left.begin(), left.end());
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Loss& a, const Loss& b) { return a.at < b.at; });
+  return out;
+}
+
+FirstCause first_cause(const Picture& picture, const std::vector<Failure>& failures) {
+  FirstCause out;
+  const auto losses = losses_of(picture);
+  const Explained explained(picture, failures, losses);
+  std::vector<Failure> unexplained;
+  for (const auto& failure : failures) {
+    if (failure.warned || failure.recovered) continue;
+    (explained(failure) ? out.followed : unexplained).push_back(failure);
+  }
+  const bool lost_first =
+      !losses.empty() && (unexplained.empty() || losses[0].at < unexplained[0].at);
+  if (lost_first) {
+    out.at = losses[0].at;
+    // Those that left much later followed.
+    for (const auto& loss : losses)
+      if (loss.at <= out.at + 2 * kSlack && loss.clean == losses[0].clean)
+        out.losses.push_back(loss);
+    out.other = std::move(unexplained);
+    return out;
+  }
+  if (unexplained.empty()) {
+    // Only echoes: what they echo is in logs that are not here.
+    if (out.followed.empty()) return out;
+    out.roots.push_back(out.followed.front());
+    out.followed.erase(out.followed.begin());
+    out.at = out.roots[0].at;
+    return out;
+  }
+  const auto& cause = unexplained[0].told->cause;
+  out.at = unexplained[0].at;
+  for (auto& failure : unexplained)
+    (failure.told->cause == cause ? out.roots : out.other).push_back(std::move(failure));
+  out.signs = signs_of(failures, out.roots);
+  return out;
+}
+
+}  // namespace nnd::report

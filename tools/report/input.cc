@@ -1,0 +1,264 @@
+#include "report/input.h"
+
+#include <fmt/format.h>
+#include <glob.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <deque>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "log/natural_order.h"
+
+namespace nnd::report {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kBoxEnding = ".nndbox";
+
+bool is_directory(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+std::vector<std::string> matches_of(const std::string& pattern) {
+  glob_t found{};
+  std::vector<std::string> out;
+  if (glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found) == 0)
+    out.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  globfree(&found);
+  return out;
+}
+
+void add_directory(std::vector<std::string>& out, const fs::path& directory) {
+  std::error_code error;
+  fs::recursive_directory_iterator entry(directory, fs::directory_options::skip_permission_denied,
+                                         error);
+  if (error) throw log::ReadError(directory.string() + ": " + error.message());
+  for (const fs::recursive_directory_iterator end; entry != end; entry.increment(error)) {
+    std::error_code ignored;
+    if (!error && entry->is_regular_file(ignored)) out.push_back(entry->path().string());
+    if (error) break;
+  }
+}
+
+// Which file tells of a process. A second one that does (a copy, or the same log compressed) is
+// read once more when all are known.
+class Owners {
+ public:
+  // Whether it is this file.
+  bool claim(const std::string& proc, std::size_t file) {
+    const std::lock_guard lock(mutex_);
+    const auto [owner, is_new] = owners_.try_emplace(proc, file);
+    if (is_new || owner->second == file) return true;
+    others_[proc].insert(file);
+    return false;
+  }
+  const std::unordered_map<std::string, std::size_t>& owners() const { return owners_; }
+  const std::map<std::string, std::set<std::size_t>>& others() const { return others_; }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::size_t> owners_;
+  std::map<std::string, std::set<std::size_t>> others_;
+};
+
+// What one thread has read.
+struct Part {
+  log::Job job;
+  log::Counts counts;
+  std::unordered_map<std::string, Written> written;
+  std::uint64_t foreign_files = 0;
+  std::vector<std::string> problems;
+};
+
+class Worker {
+ public:
+  Worker(const std::vector<std::string>& files, Owners& owners) : files_(files), owners_(owners) {}
+
+  void read(std::size_t index) {
+    std::string proc;
+    bool mine = false;
+    Written* written = nullptr;
+    const auto sink = [&](const log::Event& event) {
+      if (event.proc != proc) {
+        proc = event.proc;
+        mine = owners_.claim(proc, index);
+        written = mine ? &part_.written[proc] : nullptr;
+      }
+      if (!mine) return;
+      written->add(event);
+      part_.job.add(event);
+    };
+    try {
+      log::LogFile file(files_[index]);
+      file.read(parser_, sink);
+      auto counts = file.counts();
+      if (counts.events == 0) {  // not one of ours
+        ++part_.foreign_files;
+        return;
+      }
+      part_.counts += counts;
+    } catch (const log::ReadError& error) {
+      part_.problems.emplace_back(error.what());
+    }
+  }
+  Part& part() { return part_; }
+
+ private:
+  const std::vector<std::string>& files_;
+  Owners& owners_;
+  log::LineParser parser_;
+  Part part_;
+};
+
+// A process that several files tell of: each of its events once, whichever file has it.
+std::uint64_t join(log::Job& job, const std::string& proc, const std::vector<std::string>& files,
+                   Written& written) {
+  std::unordered_set<std::uint64_t> seen;
+  std::uint64_t twice = 0;
+  log::Job joined;
+  log::LineParser parser;
+  for (const auto& name : files) {
+    log::LogFile file(name);
+    file.read(parser, [&](const log::Event& event) {
+      if (event.proc != proc) return;
+      if (seen.insert(event.seq).second) {
+        written.add(event);
+        joined.add(event);
+      } else {
+        ++twice;
+      }
+    });
+  }
+  job.replace(proc, std::move(joined));
+  return twice;
+}
+
+void add_box(Input& input, const BoxFile& file, const Written& written) {
+  const auto& contents = file.contents;
+  Box box;
+  box.file = file.path.string();
+  box.living = file.living;
+  box.alive_ns = std::max(contents.header.alive_mono_ns, contents.header.start_mono_ns);
+  box.damaged = contents.damaged_rings + contents.damaged_records + contents.damaged_conns;
+  box.conns = contents.conns;
+  log::LineParser parser;
+  log::Event event;
+  for_each_line(file, written, [&](std::string line) {
+    const std::size_t size = line.size();
+    line.resize(size + log::kLinePadding);
+    if (!parser.parse(std::string_view(line).substr(0, size), event)) return;
+    ++box.records;
+    input.job.add(event);
+  });
+  input.job.add_box(file.proc(), contents.header.host, contents.header.pid,
+                    contents.header.start_mono_ns, contents.header.start_real_ns);
+  input.boxes[file.proc()] = std::move(box);
+}
+
+std::vector<BoxFile> read_boxes(const std::vector<std::string>& files, Input& input) {
+  std::vector<BoxFile> out;
+  for (const auto& name : files) try {
+      out.push_back(read_box_file(name));
+    } catch (const log::ReadError& error) {
+      input.problems.emplace_back(error.what());
+    }
+  return out;
+}
+
+bool is_box(const std::string& name) {
+  if (name.ends_with(kBoxEnding)) return true;
+  if (name == log::kStandardInput || name.ends_with(".jsonl")) return false;
+  std::array<char, sizeof(nccl_net_diag::box::kMagic)> start{};
+  try {
+    return starts_box({start.data(), log::open_source(name)->read(start.data(), start.size())});
+  } catch (const log::ReadError&) {  // told when it is read
+    return false;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> files_of(const std::vector<std::string>& paths) {
+  std::vector<std::string> out;
+  for (const auto& path : paths) {
+    std::error_code ignored;
+    if (is_directory(path)) {
+      add_directory(out, path);
+    } else if (path == log::kStandardInput || fs::exists(path, ignored)) {
+      out.push_back(path);
+    } else {
+      const auto found = matches_of(path);
+      if (found.empty()) throw log::ReadError(path + ": there is no such file or directory");
+      for (const auto& one : found)
+        if (is_directory(one))
+          add_directory(out, one);
+        else
+          out.push_back(one);
+    }
+  }
+  std::sort(out.begin(), out.end(), log::natural_less);
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+Input read_input(const std::vector<std::string>& files, const Reading& reading) {
+  Input input;
+  // A living process goes on writing: what leaves its box while this reads is in the log then.
+  std::vector<std::string> logs, boxes;
+  for (const auto& name : files) (is_box(name) ? boxes : logs).push_back(name);
+  const auto box_files = read_boxes(boxes, input);
+
+  Owners owners;
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> stopped{false};
+  std::deque<Worker> workers;
+  const std::size_t threads = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1,
+                                                      logs.empty() ? 1 : logs.size());
+  for (std::size_t i = 0; i < threads; ++i) workers.emplace_back(logs, owners);
+  const auto run = [&](Worker& worker, bool first) {
+    for (std::size_t at = next++; at < logs.size() && !stopped; at = next++) {
+      worker.read(at);
+      if (!first) continue;
+      reading.progress(at + 1, logs.size());
+      if (reading.stop()) stopped = true;
+    }
+  };
+  {
+    std::vector<std::jthread> running;
+    for (std::size_t i = 1; i < threads; ++i)
+      running.emplace_back([&, i] { run(workers[i], false); });
+    run(workers[0], true);
+  }
+  input.interrupted = stopped;
+
+  std::unordered_map<std::string, Written> written;
+  for (auto& worker : workers) {
+    Part& part = worker.part();
+    input.job.merge(std::move(part.job));
+    input.counts += part.counts;
+    input.foreign_files += part.foreign_files;
+    input.problems.insert(input.problems.end(), part.problems.begin(), part.problems.end());
+    written.merge(part.written);
+  }
+  for (const auto& [proc, file] : owners.owners()) input.files[proc] = logs[file];
+  for (const auto& [proc, others] : owners.others()) {
+    std::vector<std::string> all{input.files[proc]};
+    for (const auto other : others) all.push_back(logs[other]);
+    if (std::find(all.begin(), all.end(), log::kStandardInput) == all.end())  // is read once
+      input.duplicates += join(input.job, proc, all, written[proc]);
+  }
+  for (const auto& box : box_files) add_box(input, box, written[box.proc()]);
+  return input;
+}
+
+}  // namespace nnd::report

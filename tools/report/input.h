@@ -1,0 +1,50 @@
+// All that is known of a job: event logs and black boxes, wherever they lie and whatever else lies
+// there.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "log/job.h"
+#include "log/reader.h"
+#include "report/box_lines.h"
+
+namespace nnd::report {
+
+// The black box that a process left, or still writes.
+struct Box {
+  std::string file;
+  bool living = false;
+  std::uint64_t alive_ns = 0;  // CLOCK_MONOTONIC: its last sign of life
+  std::uint64_t records = 0;   // that the log hadn't
+  std::uint64_t damaged = 0;   // records, rings and connections
+  std::vector<nccl_net_diag::box::ConnSlot> conns;
+};
+
+struct Input {
+  log::Job job;
+  std::map<std::string, Box> boxes;          // by proc
+  std::map<std::string, std::string> files;  // by proc: its log
+  log::Counts counts;
+  std::uint64_t duplicates = 0;       // events that were there twice
+  std::uint64_t foreign_files = 0;    // in directories: neither logs nor boxes
+  std::vector<std::string> problems;  // files that could not be read, a sentence each
+  bool interrupted = false;           // not all was read
+};
+
+struct Reading {
+  std::function<void(std::size_t done, std::size_t all)> progress = [](auto, auto) {};
+  std::function<bool()> stop = [] { return false; };  // asked between files
+};
+
+// Files, directories (with those below them), patterns such as "logs/*.jsonl", "-" for standard
+// input. Throws log::ReadError for one that is named and isn't there.
+std::vector<std::string> files_of(const std::vector<std::string>& paths);
+
+// Reads them, on all CPUs.
+Input read_input(const std::vector<std::string>& files, const Reading& reading = {});
+
+}  // namespace nnd::report

@@ -1,0 +1,36 @@
+#include "report/missing.h"
+
+#include <algorithm>
+
+namespace nnd::report {
+
+Missing missing_of(const Picture& picture, std::optional<int> expected_ranks) {
+  Missing out;
+  out.asked = expected_ranks.has_value();
+  out.expected = expected_ranks ? expected_ranks : picture.world_size;
+  std::set<int> there;
+  int nameless = 0;
+  for (const auto& member : picture.members)
+    if (member.rank)
+      there.insert(*member.rank);
+    else
+      ++nameless;
+  if (out.expected) {
+    const int missing = std::max(0, *out.expected - nameless - static_cast<int>(there.size()));
+    for (int rank = 0; rank < *out.expected && missing > 0 && nameless == 0; ++rank)
+      if (!there.contains(rank)) out.ranks.insert(rank);
+    out.unnamed = std::max(0, missing - static_cast<int>(out.ranks.size()));
+  }
+  const auto is_alone = [](const Member& member) { return member.log->connections.empty(); };
+  const bool others_connect =
+      std::count_if(picture.members.begin(), picture.members.end(), is_alone) * 2 <
+      static_cast<std::ptrdiff_t>(picture.members.size());
+  for (std::size_t i = 0; i < picture.members.size(); ++i) {
+    const Member& member = picture.members[i];
+    if (!member.log->loaded) out.unloaded.push_back(i);
+    if (others_connect && is_alone(member)) out.alone.push_back(i);
+  }
+  return out;
+}
+
+}  // namespace nnd::report

@@ -1,0 +1,24 @@
+// Which ranks have left nothing here.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "report/picture.h"
+
+namespace nnd::report {
+
+struct Missing {
+  std::optional<int> expected;  // processes; unset: nobody says
+  bool asked = false;           // the caller expects that many, not only a launcher's variable
+  std::set<int> ranks;          // that have no log
+  int unnamed = 0;              // more that are missing: who, can't be said
+  std::vector<std::size_t> unloaded;  // have a log, in which the plugin says nothing of itself
+  std::vector<std::size_t> alone;     // never asked for a connection, while others did
+  bool any() const { return !ranks.empty() || unnamed > 0; }
+};
+
+Missing missing_of(const Picture& picture, std::optional<int> expected_ranks);
+
+}  // namespace nnd::report

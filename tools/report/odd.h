@@ -1,0 +1,27 @@
+// What is not the same everywhere: versions, settings, HCAs. Most have one value, and few differ.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/picture.h"
+
+namespace nnd::report {
+
+struct Odd {
+  std::string what;   // "NCCL", "NCCL_IB_HCA", "GID index of mlx5_3"
+  std::string usual;  // of most; empty: there is no majority
+  std::size_t usual_count = 0;
+  struct Differing {
+    std::string value;
+    std::vector<std::string> who;  // hosts, or processes as "host pid PID"
+    std::vector<std::size_t> members;
+  };
+  std::vector<Differing> others;  // with no majority: all values
+  bool serious = false;           // it is known to break jobs
+};
+
+// Those that break jobs first.
+std::vector<Odd> odd_ones(const Picture& picture);
+
+}  // namespace nnd::report

@@ -1,0 +1,76 @@
+// A job as its logs and boxes show it: who took part, where, when (in one clock for all hosts), and
+// how it ended for each.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/input.h"
+
+namespace nnd::report {
+
+using Ns = std::int64_t;  // wall time of the job since 1970; also a duration
+
+enum class Ending : std::uint8_t {
+  kClean,    // it wrote its summary
+  kRunning,  // its box is held
+  kDied,     // its box is there, and nobody holds it
+  kCutOff  // the log just ends, and there is no box: killed, still running, or its box is elsewhere
+};
+
+struct Member {
+  const log::Process* log = nullptr;
+  const Box* box = nullptr;  // null: none
+  std::string file;          // its log; empty: only a box
+  Ending ending = Ending::kCutOff;
+  std::size_t host = 0;     // of Picture::hosts
+  Ns first = 0, last = 0;   // signs of life
+  std::optional<int> rank;  // of the job
+};
+
+struct Host {
+  std::string name;
+  std::vector<std::size_t> members;
+  Ns ahead = 0;           // by how much its clock is ahead of the first host's, as far as is known
+  Ns uncertain = 0;       // by as much to either side
+  bool compared = false;  // connections tell of it
+};
+
+// An HCA of a host: the same for all processes there.
+struct Place {
+  std::string host, dev;  // empty: not known
+  std::string subnet;     // of the address in use
+
+  auto operator<=>(const Place&) const = default;
+};
+
+struct Picture {
+  std::vector<Member> members;  // by rank, then by host and process id
+  std::vector<Host> hosts;      // in natural order
+  std::map<const log::Connection*, log::End> ends;
+  std::map<std::string, std::size_t> by_proc;
+  std::map<std::string, Place> by_gid;  // addresses that one HCA has
+  std::optional<int> world_size;        // as launchers and NCCL say
+  Ns first = 0, last = 0;
+
+  std::size_t earlier_runs = 0;       // that these logs tell of as well, and which are left out
+  std::size_t earlier_processes = 0;  // of those
+
+  Ns at(std::size_t member, std::uint64_t mono_ns) const;
+  const Host& host_of(std::size_t member) const { return hosts[members[member].host]; }
+  // The process at the other end: as the event says, or as the connection shows.
+  std::optional<std::size_t> peer_of(std::size_t member, const log::Peer& peer,
+                                     std::optional<std::uint64_t> conn,
+                                     const log::Link& link = {}) const;
+  Place place_of(std::size_t member, const log::Dev& dev) const;
+  Place peer_place(std::size_t member, const log::Peer& peer,
+                   std::optional<std::uint64_t> conn) const;
+};
+
+// The last job that the input tells of. Points into the input.
+Picture picture_of(const Input& input);
+
+}  // namespace nnd::report

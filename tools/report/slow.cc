@@ -1,0 +1,117 @@
+#include "report/slow.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace nnd::report {
+
+namespace {
+
+// As strict as the watch in each process: a warning must be worth somebody's time.
+constexpr double kTimes = 8;
+constexpr double kLeastUs = 1000;
+constexpr std::uint64_t kFewestRequests = 64;
+constexpr std::size_t kFewestPorts = 4;
+constexpr double kFewestDeviations = 5;
+
+struct Port {
+  Place place;
+  std::uint64_t requests = 0, bytes = 0;
+  double sum_ns = 0;
+
+  double us() const { return sum_ns / static_cast<double>(requests) / 1000; }
+  double size() const { return static_cast<double>(bytes) / static_cast<double>(requests); }
+};
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+std::vector<Port> ports_of(const Picture& picture) {
+  std::map<Place, Port> all;
+  for (std::size_t i = 0; i < picture.members.size(); ++i)
+    for (const auto& [number, connection] : picture.members[i].log->connections) {
+      if (connection.dir != log::Direction::kSend || connection.latency.requests == 0) continue;
+      const Place place = picture.place_of(i, connection.dev);
+      Port& port = all[place];
+      port.place = place;
+      port.requests += connection.latency.requests;
+      port.sum_ns += connection.latency.sum_ns;
+      port.bytes += connection.bytes.value_or(0);
+    }
+  std::vector<Port> out;
+  for (auto& [place, port] : all)
+    if (port.requests >= kFewestRequests) out.push_back(std::move(port));
+  return out;
+}
+
+// Those with messages alike; of logarithms, since times differ by factors.
+void add_outliers(std::vector<Slow>& out, const std::vector<Port>& ports) {
+  if (ports.size() < kFewestPorts) return;
+  std::vector<double> sizes, times;
+  for (const auto& port : ports) sizes.push_back(port.size());
+  const double size = median(sizes);
+  std::vector<const Port*> alike;
+  for (const auto& port : ports)
+    if (port.size() <= 2 * size && 2 * port.size() >= size) {
+      alike.push_back(&port);
+      times.push_back(std::log(port.us()));
+    }
+  if (alike.size() < kFewestPorts) return;
+  const double usual = median(times);
+  std::vector<double> away;
+  for (const double time : times) away.push_back(std::abs(time - usual));
+  constexpr double kLeastDeviation = 0.05;
+  const double deviation = std::max(1.4826 * median(away), kLeastDeviation);
+  for (std::size_t i = 0; i < alike.size(); ++i) {
+    const double us = alike[i]->us(), usual_us = std::exp(usual);
+    if (us < kTimes * usual_us || us < kLeastUs || times[i] - usual < kFewestDeviations * deviation)
+      continue;
+    Slow slow;
+    slow.place = alike[i]->place;
+    slow.us = us;
+    slow.usual_us = usual_us;
+    slow.requests = alike[i]->requests;
+    slow.ports = alike.size();
+    out.push_back(std::move(slow));
+  }
+}
+
+void add_told(std::vector<Slow>& out, const Picture& picture) {
+  for (std::size_t i = 0; i < picture.members.size(); ++i)
+    for (const auto& stall : picture.members[i].log->stalls) {
+      if (stall.kind != "slow") continue;
+      const Place place = picture.place_of(i, stall.told.dev);
+      const auto known =
+          std::find_if(out.begin(), out.end(), [&](const Slow& one) { return one.place == place; });
+      if (known != out.end()) {
+        known->told = &stall;
+        known->member = i;
+        continue;
+      }
+      Slow slow;
+      slow.place = place;
+      slow.us = stall.mean_us.value_or(0);
+      slow.usual_us = stall.usual_us.value_or(0);
+      slow.told = &stall;
+      slow.member = i;
+      out.push_back(std::move(slow));
+    }
+}
+
+}  // namespace
+
+std::vector<Slow> slow_ports(const Picture& picture) {
+  std::vector<Slow> out;
+  add_outliers(out, ports_of(picture));
+  add_told(out, picture);
+  std::stable_sort(out.begin(), out.end(), [](const Slow& a, const Slow& b) {
+    return a.us * b.usual_us > b.us * a.usual_us;
+  });
+  return out;
+}
+
+}  // namespace nnd::report

@@ -1,0 +1,218 @@
+#include "report/waits.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string_view>
+
+namespace nnd::report {
+
+namespace {
+
+constexpr std::array<std::string_view, 5> kNetworkKinds{"tcp", "modify-qp", "in-call", "stuck-send",
+                                                        "stuck-flush"};
+constexpr std::array<std::string_view, 7> kPeerKinds{
+    "not-accepted", "not-dialled", "metadata", "qps", "ready", "nothing-came", "no-receive"};
+constexpr Ns kStoppedNs = 5'000'000'000;  // the drain looks ten times a second
+
+template <std::size_t kSize>
+bool is_one_of(const std::string& kind, const std::array<std::string_view, kSize>& kinds) {
+  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
+
+// A connection that was closed with nothing in flight waited for nothing in the end, whatever was
+// told of it before.
+bool over(const log::Process& process, const log::Stall& stall) {
+  if (stall.ended_ns) return true;
+  if (!stall.told.conn) return false;
+  const auto found = process.connections.find(*stall.told.conn);
+  if (found == process.connections.end()) return false;
+  const auto& connection = found->second;
+  return connection.closed && connection.in_flight.value_or(0) == 0 && connection.ready_ns != 0;
+}
+
+Wait wait_of(const Picture& picture, std::size_t member, const log::Stall& stall) {
+  Wait out;
+  out.member = member;
+  out.stall = &stall;
+  out.since = picture.at(member, stall.told.mono_ns) - static_cast<Ns>(stall.age_us * 1000);
+  out.peer = picture.peer_of(member, stall.told.peer, stall.told.conn, stall.link);
+  out.here = picture.place_of(member, stall.told.dev);
+  out.there = picture.peer_place(member, stall.told.peer, stall.told.conn);
+  return out;
+}
+
+class Graph {
+ public:
+  Graph(const Picture& picture, const std::vector<Wait>& waits) : picture_(picture) {
+    for (const auto& wait : waits) {
+      if (blames_network(wait.stall->kind)) {
+        on_network_.insert(wait.member);
+        continue;
+      }
+      if (wait.stall->kind == "idle") {
+        idle_.emplace(wait.member, wait.since);
+        continue;
+      }
+      if (!is_one_of(wait.stall->kind, kPeerKinds)) continue;
+      waiting_.insert(wait.member);
+      if (wait.peer)
+        next_[wait.member].insert(*wait.peer);
+      else if (!wait.stall->told.peer.gid.empty())
+        strangers_[wait.stall->told.peer.gid].insert(wait.member);
+    }
+  }
+
+  std::vector<Sink> sinks() {
+    std::map<std::size_t, std::size_t> waiting_for;  // by the process where a chain ends
+    std::size_t in_cycles = 0;
+    std::set<std::size_t> cycle;
+    for (const auto member : waiting_) {
+      const auto ends = ends_of(member);
+      for (const auto end : ends) ++waiting_for[end];
+      if (ends.empty() && next_.contains(member)) {
+        ++in_cycles;
+        cycle.insert(member);
+      }
+    }
+    std::map<std::pair<Sink::Kind, bool>, Sink> grouped;
+    std::vector<Sink> out;
+    for (const auto& [member, count] : waiting_for) {
+      Sink sink = sink_of(member);
+      sink.waiting = count;
+      out.push_back(std::move(sink));
+    }
+    for (const auto& [address, members] : strangers_) {
+      Sink sink;
+      sink.kind = Sink::Kind::kNoLog;
+      sink.address = address;
+      sink.waiting = members.size();
+      out.push_back(std::move(sink));
+    }
+    if (in_cycles > 1 && out.empty()) {
+      Sink sink;
+      sink.kind = Sink::Kind::kCycle;
+      sink.members.assign(cycle.begin(), cycle.end());
+      sink.waiting = in_cycles;
+      out.push_back(std::move(sink));
+    }
+    std::stable_sort(out.begin(), out.end(), [](const Sink& a, const Sink& b) {
+      return std::pair(certainty(a.kind), a.waiting) > std::pair(certainty(b.kind), b.waiting);
+    });
+    return out;
+  }
+
+ private:
+  // What is known of a process counts more than how many point at it.
+  static int certainty(Sink::Kind kind) {
+    switch (kind) {
+      case Sink::Kind::kDied:
+      case Sink::Kind::kStopped:
+        return 4;
+      case Sink::Kind::kNetwork:
+      case Sink::Kind::kIdle:
+      case Sink::Kind::kLeft:
+        return 3;
+      case Sink::Kind::kNoLog:
+        return 2;
+      case Sink::Kind::kSilent:
+      case Sink::Kind::kCycle:
+        return 1;
+    }
+    return 0;
+  }
+
+  bool is_end(std::size_t member) const {
+    return !next_.contains(member) || on_network_.contains(member) || idle_.contains(member) ||
+           gone(member) || stopped(member);
+  }
+  bool gone(std::size_t member) const {
+    const Ending ending = picture_.members[member].ending;
+    return ending == Ending::kDied || ending == Ending::kClean;
+  }
+  bool stopped(std::size_t member) const {
+    const Member& one = picture_.members[member];
+    return one.ending == Ending::kRunning && one.last + kStoppedNs < picture_.last;
+  }
+
+  std::set<std::size_t> ends_of(std::size_t start) const {
+    std::set<std::size_t> seen{start}, ends;
+    std::vector<std::size_t> open{start};
+    while (!open.empty()) {
+      const auto at = open.back();
+      open.pop_back();
+      const auto next = next_.find(at);
+      if (next == next_.end()) continue;
+      for (const auto other : next->second) {
+        if (is_end(other)) ends.insert(other);
+        if (seen.insert(other).second && !is_end(other)) open.push_back(other);
+      }
+    }
+    ends.erase(start);
+    return ends;
+  }
+
+  Sink sink_of(std::size_t member) const {
+    const Member& one = picture_.members[member];
+    Sink sink;
+    sink.members = {member};
+    sink.since = one.last;
+    if (one.ending == Ending::kDied) {
+      sink.kind = Sink::Kind::kDied;
+    } else if (one.ending == Ending::kClean) {
+      sink.kind = Sink::Kind::kLeft;
+    } else if (on_network_.contains(member)) {
+      sink.kind = Sink::Kind::kNetwork;
+    } else if (stopped(member)) {
+      sink.kind = Sink::Kind::kStopped;
+    } else if (const auto idle = idle_.find(member); idle != idle_.end()) {
+      sink.kind = Sink::Kind::kIdle;
+      sink.since = idle->second;
+    }
+    return sink;
+  }
+
+  const Picture& picture_;
+  std::set<std::size_t> waiting_, on_network_;
+  std::map<std::size_t, Ns> idle_;  // since when
+  std::map<std::size_t, std::set<std::size_t>> next_;
+  std::map<std::string, std::set<std::size_t>> strangers_;
+};
+
+void by_time(std::vector<Wait>& waits) {
+  std::stable_sort(waits.begin(), waits.end(),
+                   [](const Wait& a, const Wait& b) { return a.since < b.since; });
+}
+
+}  // namespace
+
+bool blames_network(const std::string& kind) { return is_one_of(kind, kNetworkKinds); }
+
+Waits waits_of(const Picture& picture) {
+  Waits out;
+  for (std::size_t i = 0; i < picture.members.size(); ++i)
+    for (const auto& stall : picture.members[i].log->stalls) {
+      if (stall.kind == "slow") continue;
+      const bool network = blames_network(stall.kind);
+      const bool ended = over(*picture.members[i].log, stall);
+      if (ended && !(network && stall.told.severity != log::Severity::kInfo)) continue;
+      const Wait wait = wait_of(picture, i, stall);
+      if (ended)
+        out.passed.push_back(wait);
+      else
+        out.waits.push_back(wait);
+      if (!ended && network) out.network.push_back(wait);
+    }
+  // A process that is done and asks for nothing any more is no wait.
+  const bool anybody = std::any_of(out.waits.begin(), out.waits.end(),
+                                   [](const Wait& wait) { return wait.stall->kind != "idle"; });
+  if (!anybody) out.waits.clear();
+  by_time(out.waits);
+  by_time(out.network);
+  by_time(out.passed);
+  out.sinks = Graph(picture, out.waits).sinks();
+  return out;
+}
+
+}  // namespace nnd::report

@@ -1,0 +1,55 @@
+// Who waits for whom, at the end of what the logs tell. Processes that wait for each other's data
+// form chains; what matters is where these end.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/failures.h"
+
+namespace nnd::report {
+
+// A stall that was not over.
+struct Wait {
+  std::size_t member = 0;
+  const log::Stall* stall = nullptr;
+  Ns since = 0;
+  std::optional<std::size_t> peer;  // the process it waits for
+  Place here, there;
+};
+
+// Where chains of waiting processes end.
+struct Sink {
+  enum class Kind : std::uint8_t {
+    kIdle,     // it asks the network for nothing
+    kStopped,  // its process lives, and does not run
+    kDied,     // it is gone
+    kLeft,     // it ended by itself
+    kSilent,   // its log says nothing of a wait
+    kNoLog,    // its log is not here
+    kNetwork,  // it waits for the network itself
+    kCycle     // these wait for each other
+  };
+  Kind kind = Kind::kSilent;
+  std::vector<std::size_t> members;  // empty: kNoLog
+  std::string address;               // kNoLog: of the peer
+  Ns since = 0;                      // when it was last seen to do anything
+  std::size_t waiting = 0;           // processes that wait for it, directly or not
+};
+
+struct Waits {
+  std::vector<Wait> waits;    // by the time since when
+  std::vector<Wait> network;  // those of them that a healthy network never shows
+  std::vector<Wait> passed;   // network waits that were over in the end
+  std::vector<Sink> sinks;    // that most wait for first
+};
+
+Waits waits_of(const Picture& picture);
+
+// A stall that shows that the network (or a driver) does not do its work; the others may be the
+// program's own doing.
+bool blames_network(const std::string& kind);
+
+}  // namespace nnd::report
