@@ -189,6 +189,7 @@ Sources Sources::of_process(const config::Settings& settings, int nccl_version) 
   out.sysfs = settings.sysfs;
   out.nccl_version = nccl_version;
   out.environment = Environment::of_process();
+  out.environment.read_as(nccl_version);
   if (const std::string* home = out.environment.get("HOME")) out.home = *home;
   return out;
 }

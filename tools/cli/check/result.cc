@@ -124,6 +124,7 @@ nlohmann::json check_result(const Checked& checked, const CheckDemands& demands)
           {"policy", policy_json(checked)},
           {"verbs", verbs_json(checked.survey)},
           {"hcas", hcas_json(checked)},
+          {"transport", transport_json(checked.node)},
           {"gpudirect", gpudirect_json(checked.node)},
           {"limits", limits_json(checked)},
           {"system", system_json(checked.node)},
