@@ -65,6 +65,8 @@ inline constexpr Releases kTakes32Devices{nccl_code(2, 19, 0)};
 // Picks a RoCE GID where NCCL_IB_GID_INDEX is unset (net_ib.cc, ncclIbGetGidIndex); before, index
 // 0.
 inline constexpr Releases kPicksGid{nccl_code(2, 21, 0)};
+// Crashes on an NCCL_IB_ADDR_RANGE without a '/' (net_ib.cc, envIbAddrRange).
+inline constexpr Releases kNeedsSlashInRange{nccl_code(2, 21, 0), nccl_code(2, 22, 99)};
 // Looks for an InfiniBand GID with a routable FLID (net_ib.cc, NCCL_IB_ROUTABLE_FLID_GID_INDEX).
 inline constexpr Releases kRoutableFlid{nccl_code(2, 22, 0)};
 // Goes on where a GID's type can't be read for EINVAL (net_ib.cc, ncclIbRoceGetVersionNum).

@@ -109,6 +109,17 @@ class PortReader {
     return out;
   }
 
+  // What the network says of its GIDs now.
+  void read_again(Port& port) {
+    for (Gid& gid : port.gids) {
+      gid.netdev.clear();
+      gid.address.reset();
+      gid.owner_ifindex = 0;
+      if (gid.type == GidType::kUnknown) read_type(gid);
+      read_netdev(gid);
+    }
+  }
+
  private:
   // From where libibverbs has them too. The table's beginning, and as far as NCCL's own index.
   void read_pkeys(Port& port) {
@@ -297,6 +308,17 @@ Hca read_hca(const VerbsDevice& device, const HcaContext& context) {
     out.ports.push_back(PortReader(context, out, hca_dir.value_or(""), port).read());
   find_netdev(context, out);
   return out;
+}
+
+void read_gids_again(const HcaContext& context, Hca& hca) {
+  const auto hca_dir = context.sysfs.resolve("class/infiniband/" + hca.name);
+  for (Port& port : hca.ports) {
+    if (!port.ethernet()) continue;
+    VerbsPort verbs;
+    verbs.number = port.number;
+    verbs.link_layer = port.link_layer;
+    PortReader(context, hca, hca_dir.value_or(""), verbs).read_again(port);
+  }
 }
 
 }  // namespace nnd::facts

@@ -153,6 +153,11 @@ GidPick pick_roce(std::vector<GidSlot>& table, const Environment& environment, i
     return {static_cast<int>(forced), PickBasis::kForced,
             fmt::format("forced by NCCL_IB_GID_INDEX={}", forced)};
 
+  const std::string* range = environment.get("NCCL_IB_ADDR_RANGE");
+  if (range && !range->empty() && range->find('/') == std::string::npos &&
+      nccl_abi::kNeedsSlashInRange.has(version))
+    return {-1, PickBasis::kNone,
+            fmt::format("NCCL_IB_ADDR_RANGE={} has no '/', on which this NCCL crashes", *range)};
   const Wanted wanted = read_wanted(environment);
   std::vector<bool> read(table.size(), !type_error);
   std::size_t chosen = 0;

@@ -166,6 +166,7 @@ struct Node {
   PeerMemory peer_memory;
   HcaFilter filter;
   int nccl_version = 0;
+  std::string sysfs;  // the root that it was read from; empty: none
   std::uint64_t collect_ns = 0;
 
   const Hca* find(std::string_view device) const;

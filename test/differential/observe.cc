@@ -62,7 +62,9 @@ json moves_of(const std::vector<json>& events) {
   json out = json::object();
   for (const json& event : events) {
     if (event["ev"] != "qp.transition" || !event.contains("dir")) continue;
-    json& place = out[event["dir"].get<std::string>()][event["qp"]["to"].get<std::string>()];
+    json& end = out[event["dir"].get<std::string>()];
+    if (event.value("errno", 0) != 0) end["failed"] = true;
+    json& place = end[event["qp"]["to"].get<std::string>()];
     if (place.is_null())
       place = {{"qp", event["qp"]}, {"dev", event["dev"]}, {"errno", event.value("errno", 0)}};
   }
@@ -100,8 +102,9 @@ json observe(const Node& node, const std::string& nccl, unsigned device) {
     rank.run({{"op", "exit"}});
     rank.wait_exit();
   } catch (const driver::Error& error) {
-    out["init"] = "crashes";
-    out["error"] = error.what();
+    if (!out.contains("device")) out["init"] = "crashes";
+    out["connection"] = {{"crashed", error.what()}};
+    out["moves"] = json::object();
     return out;
   }
   out["moves"] = moves_of(test::read_log(log));

@@ -204,6 +204,8 @@ TEST_CASE("forced and fixed indices") {
   CHECK(pick(kUsual, {{"NCCL_IB_GID_INDEX", "3"}}, 21803).index == 3);
   CHECK(pick(kUsual, {{"NCCL_IB_GID_INDEX", "-1"}}, 21803).index == -1);
   CHECK(pick(kUsual, {}, 0).index == 3);
+  CHECK(pick(kUsual, {{"NCCL_IB_ADDR_RANGE", "10.0.0.0"}}).index == 3);
+  CHECK(pick(kUsual, {{"NCCL_IB_ADDR_RANGE", "10.0.0.0"}}, 22105).index == -1);
 }
 
 TEST_CASE("a type is read where NCCL reads it, and what it can't know is said") {
