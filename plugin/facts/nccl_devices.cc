@@ -65,7 +65,7 @@ class Init {
   NcclDevices run() {
     if (disabled_)
       fail("NCCL_IB_DISABLE is set");
-    else if (node_.oob.netdev.empty())
+    else if (node_.network.known && node_.oob.netdev.empty())
       fail("no interface for the ranks to meet");
     for (const Hca& hca : node_.hcas)
       if (out_.init == NcclInit::kWorks) take(hca);

@@ -21,7 +21,7 @@ nlohmann::json predict(const Node& node, const std::string& nccl);
 std::vector<std::string> compare(const nlohmann::json& seen, const nlohmann::json& said);
 
 // observe, predict and compare; the rules of `rules` in place of those of `nccl` where it is set.
-std::vector<std::string> differences(const Node& node, const std::string& nccl, unsigned device,
+std::vector<std::string> differences(Node node, const std::string& nccl, unsigned device,
                                      const std::string& rules = "");
 
 // The smallest node that can be made of this one by taking parts away, with a difference left.

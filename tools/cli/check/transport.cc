@@ -26,6 +26,12 @@ const char* init_text(facts::NcclInit init) {
   return "crashes";
 }
 
+facts::Environment environment_of(const facts::Node& node) {
+  auto out = facts::Environment::of_process();
+  out.read_as(node.nccl_version);
+  return out;
+}
+
 json device_json(const facts::NcclDevice& device, std::size_t index) {
   const facts::Hca& hca = *device.members.front().hca;
   json members = json::array();
@@ -58,9 +64,16 @@ json qp_json(const facts::NcclQp& qp) {
 
 }  // namespace
 
+std::string transport_trouble(const facts::Node& node) {
+  const facts::NcclDevices found = facts::nccl_devices(node, environment_of(node));
+  return found.init == facts::NcclInit::kWorks
+             ? std::string()
+             : fmt::format("NCCL's IB transport {} in its init: {}.", init_text(found.init),
+                           found.why);
+}
+
 json transport_json(const facts::Node& node) {
-  auto environment = facts::Environment::of_process();
-  environment.read_as(node.nccl_version);
+  const facts::Environment environment = environment_of(node);
   const facts::NcclDevices found = facts::nccl_devices(node, environment);
   json devices = json::array();
   for (const facts::NcclDevice& device : found.devices)
