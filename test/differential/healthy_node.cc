@@ -23,7 +23,7 @@ class Healthy {
     speed_ = dice_.of<long>({400000, 200000, 100000, 25000});
     mtu_ = dice_.of({4096, 4096, 1024});
     dmabuf_ = dice_.one_in(3) ? "EOPNOTSUPP" : "";
-    dual_port_ = dice_.one_in(8);
+    dual_port_ = dice_.one_in(8) && count <= 8;  // 2.18 has 16 places
     look_ = infiniband_ ? "mlx5" : dice_.of<const char*>({"mlx5", "mlx5", "bnxt", "irdma"});
     for (int i = 0; i < count; ++i) node.hcas.push_back(hca(i, count));
     if (dice_.one_in(2)) {
