@@ -65,6 +65,8 @@ inline constexpr Releases kTakes32Devices{nccl_code(2, 19, 0)};
 // Picks a RoCE GID where NCCL_IB_GID_INDEX is unset (net_ib.cc, ncclIbGetGidIndex); before, index
 // 0.
 inline constexpr Releases kPicksGid{nccl_code(2, 21, 0)};
+// Crashes on an NCCL_IB_ADDR_RANGE without a '/' (net_ib.cc, envIbAddrRange).
+inline constexpr Releases kNeedsSlashInRange{nccl_code(2, 21, 0), nccl_code(2, 22, 99)};
 // Looks for an InfiniBand GID with a routable FLID (net_ib.cc, NCCL_IB_ROUTABLE_FLID_GID_INDEX).
 inline constexpr Releases kRoutableFlid{nccl_code(2, 22, 0)};
 // Goes on where a GID's type can't be read for EINVAL (net_ib.cc, ncclIbRoceGetVersionNum).
@@ -74,6 +76,45 @@ inline constexpr Releases kRetriesModifyQp{nccl_code(2, 24, 0)};
 // Compares the PCI paths of HCAs by strcmp without a check for null: a device that has none in
 // sysfs crashes it (net_ib.cc, ncclIbGetPciPath and ncclIbInit).
 inline constexpr Releases kCrashesWithoutPciPath{nccl_code(2, 20, 0), nccl_code(2, 23, 99)};
+// Makes one device of two ports or functions of a card, inside its own init (net_ib.cc,
+// ncclIbFindMatchingDev). Later releases leave that to core.
+inline constexpr Releases kMergesInInit{nccl_code(2, 20, 0), nccl_code(2, 23, 99)};
+// Leaves them apart on a node where not all can be merged alike (the same, build_ib_list).
+inline constexpr Releases kMergesAllOrNone{nccl_code(2, 22, 0), nccl_code(2, 23, 99)};
+// Counts the ports of a card by a common beginning of their PCI paths (net_ib.cc,
+// ncclIbMatchVfPath); before, by equal paths.
+inline constexpr Releases kMatchesPathPrefix{nccl_code(2, 24, 0)};
+// Shows core the PCI path with the function's own digits; others put 0 there (net_ib.cc,
+// ncclIbGetPciPath).
+inline constexpr Releases kKeepsFunctionInPath{nccl_code(2, 24, 0), nccl_code(2, 26, 99)};
+// Orders its devices by PCI address (net_ib/init.cc, NCCL_IB_DEVICE_PCI_ORDER).
+inline constexpr Releases kSortsByPci{nccl_code(2, 29, 7)};
+// One answer about DMA-BUF, that for device 0, counts for all devices (net_ib.cc,
+// ncclIbDmaBufSupport: a static variable).
+inline constexpr Releases kOneDmabufAnswer{nccl_code(2, 18, 0), nccl_code(2, 22, 99)};
+// Knows mlx5's data direct (net_ib.cc, NCCL_IB_DATA_DIRECT): first beside the plain device; then 1
+// replaces that one, and only 2 shows both; then any number above 0 replaces it, and an unexpected
+// errno of mlx5dv_get_data_direct_sysfs_path fails init.
+inline constexpr Releases kDataDirectBeside{nccl_code(2, 27, 0), nccl_code(2, 27, 5)};
+inline constexpr Releases kDataDirectInstead{nccl_code(2, 27, 6)};
+inline constexpr Releases kDataDirectAnyNumber{nccl_code(2, 28, 0)};
+// Asks for a flush after data direct's writes (getProperties, forceFlush; gone in the branch dev,
+// 2.31.0, and in 2.31.2).
+inline constexpr Releases kFlushesDataDirect{nccl_code(2, 27, 0), nccl_code(2, 30, 99)};
+// Picks each device's GID in init, which fails with it (seen: 2.31.2, 2.32.3).
+inline constexpr Releases kPicksGidInInit{nccl_code(2, 31, 0)};
+// A number of its environment without a digit counts as unset (seen: 2.32.3); before, as 0.
+inline constexpr Releases kIgnoresNonNumbers{nccl_code(2, 32, 0)};
+// Reads speeds beyond 8 bits (XDR), and asks ibv_query_port_speed.
+inline constexpr Releases kReadsXdr{nccl_code(2, 27, 6)};
+inline constexpr Releases kAsksPortSpeed{nccl_code(2, 30, 7)};
+// NCCL_IB_TIMEOUT is 20, 18 before.
+inline constexpr Releases kTimeout20{nccl_code(2, 23, 0)};
+// NCCL_IB_TC and NCCL_IB_SL: -1 stands for unset.
+inline constexpr Releases kUnsetTrafficClass{nccl_code(2, 26, 0)};
+// NCCL_IB_FIFO_TC, the receiver's traffic class: first 0 stands for unset, then -1.
+inline constexpr Releases kFifoTrafficClass{nccl_code(2, 22, 0)};
+inline constexpr Releases kUnsetFifoTrafficClass{nccl_code(2, 24, 0)};
 // Forgets the plugin's name when the last communicator goes, unless NCCL_NET_PLUGIN_REF_COUNT is 1
 // (v2.28.9-1 src/plugin/net.cc, ncclNetPluginUnload).
 inline constexpr Releases kForgetsPlugin{nccl_code(2, 28, 3), nccl_code(2, 29, 7)};

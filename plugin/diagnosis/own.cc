@@ -49,6 +49,12 @@ Diagnosis diagnose(const CannotEnforce& seen) {
               : "Where the job may run without it, set NCCL_NET_DIAG_MODE=warn."};
 }
 
+Diagnosis diagnose(const NotJudged& seen) {
+  return {Cause::kPolicy,
+          "The rules were not applied, since judging failed by itself: " + seen.why + ".",
+          "The job runs as it would without them. In mode enforce it would have been refused."};
+}
+
 Diagnosis diagnose(const LostEvents& seen) {
   if (seen.limit_bytes != 0)
     return by_default(

@@ -49,6 +49,12 @@ struct CannotEnforce {
 };
 Diagnosis diagnose(const CannotEnforce& seen);
 
+// The rules were not applied: an internal failure.
+struct NotJudged {
+  std::string why;
+};
+Diagnosis diagnose(const NotJudged& seen);
+
 struct LostEvents {
   std::uint64_t count = 0;
   std::uint64_t limit_bytes = 0;  // the log is as large as that; 0: another reason

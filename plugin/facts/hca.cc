@@ -85,6 +85,9 @@ class PortReader {
     out.phys_state = verbs_.phys_state;
     out.link_layer = verbs_.link_layer;
     out.width = verbs_width(verbs_.active_width);
+    out.active_speed = verbs_.active_speed;
+    out.active_width = verbs_.active_width;
+    out.effective_speed_mbps = verbs_.effective_speed_mbps;
     out.active_mtu = verbs_mtu(verbs_.active_mtu);
     out.max_mtu = verbs_mtu(verbs_.max_mtu);
     out.lid = verbs_.lid;
@@ -101,8 +104,20 @@ class PortReader {
     for (const VerbsGid& gid : verbs_.gids)
       if (!context::gid_zero(gid.raw)) out.gids.push_back(read_gid(gid));
     if (out.query_errno == 0)
-      out.pick = pick_gid(slots(out), out.link_layer, context_.environment, context_.nccl_version);
+      out.pick = pick_gid(slots(out), out.link_layer, context_.environment, context_.nccl_version,
+                          hca_.sysfs_present ? type_errors(out) : TypeError());
     return out;
+  }
+
+  // What the network says of its GIDs now.
+  void read_again(Port& port) {
+    for (Gid& gid : port.gids) {
+      gid.netdev.clear();
+      gid.address.reset();
+      gid.owner_ifindex = 0;
+      if (gid.type == GidType::kUnknown) read_type(gid);
+      read_netdev(gid);
+    }
   }
 
  private:
@@ -134,14 +149,29 @@ class PortReader {
     return out;
   }
 
+  FileText type_file(std::size_t index) const {
+    FileText file = context_.sysfs.read(fmt::format("{}/gid_attrs/types/{}", dir_, index), 64);
+    // The kernel's file of an empty slot can't be read (EINVAL); a copy's can only be empty.
+    if (file.ok() && file.text.empty()) file.error = EINVAL;
+    return file;
+  }
+
+  TypeError type_errors(Port& port) const {
+    return [this, &port](std::size_t index) {
+      const int error = type_file(index).error;
+      for (Gid& gid : port.gids)
+        if (gid.index == index) gid.type_error = error;
+      return error;
+    };
+  }
+
   // NCCL reads the types from sysfs. Where verbs tells them, the first file shows whether NCCL can;
   // but a slot whose interface lives in another network namespace may be unreadable by itself.
   void read_type(Gid& gid) {
     const bool elsewhere = context_.network.known && !context_.network.find(gid.ifindex);
     if (!hca_.sysfs_present || (gid.type != GidType::kUnknown && types_readable_ && !elsewhere))
       return;
-    const FileText file =
-        context_.sysfs.read(fmt::format("{}/gid_attrs/types/{}", dir_, gid.index), 64);
+    const FileText file = type_file(gid.index);
     types_readable_ = file.ok();
     gid.type_error = file.error;
     if (gid.type == GidType::kUnknown) gid.type = parse_type(file.text);
@@ -278,6 +308,17 @@ Hca read_hca(const VerbsDevice& device, const HcaContext& context) {
     out.ports.push_back(PortReader(context, out, hca_dir.value_or(""), port).read());
   find_netdev(context, out);
   return out;
+}
+
+void read_gids_again(const HcaContext& context, Hca& hca) {
+  const auto hca_dir = context.sysfs.resolve("class/infiniband/" + hca.name);
+  for (Port& port : hca.ports) {
+    if (!port.ethernet()) continue;
+    VerbsPort verbs;
+    verbs.number = port.number;
+    verbs.link_layer = port.link_layer;
+    PortReader(context, hca, hca_dir.value_or(""), verbs).read_again(port);
+  }
 }
 
 }  // namespace nnd::facts

@@ -16,4 +16,7 @@ struct HcaContext {
 
 Hca read_hca(const VerbsDevice& device, const HcaContext& context);
 
+// Its GIDs' interfaces and prefixes, as the context's network has them.
+void read_gids_again(const HcaContext& context, Hca& hca);
+
 }  // namespace nnd::facts

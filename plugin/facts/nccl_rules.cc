@@ -116,8 +116,11 @@ const char* version_text(const GidSlot& slot) {
 GidPick pick_infiniband(const std::vector<GidSlot>& table, const Environment& environment,
                         int version) {
   const long routable = environment.number("NCCL_IB_ROUTABLE_FLID_GID_INDEX", 1);
-  if (nccl_abi::kRoutableFlid.has(version) && routable >= 0 &&
-      routable < static_cast<long>(table.size())) {
+  if (nccl_abi::kRoutableFlid.has(version) && routable < 0)
+    return {
+        -1, PickBasis::kNone,
+        fmt::format("NCCL_IB_ROUTABLE_FLID_GID_INDEX={} is no index, and NCCL fails", routable)};
+  if (nccl_abi::kRoutableFlid.has(version) && routable < static_cast<long>(table.size())) {
     const context::Gid& gid = table[static_cast<std::size_t>(routable)].raw;
     if (gid[4] != 0 || gid[5] != 0)
       return {static_cast<int>(routable), PickBasis::kRoutableFlid,
@@ -134,6 +137,73 @@ std::string describe_fallback(const std::vector<GidSlot>& table, const Wanted& w
       context::gid_zero(gid)         ? "empty"
       : context::gid_link_local(gid) ? "link-local " + context::gid_text(gid)
                                      : context::gid_text(gid));
+}
+
+GidPick pick_roce(std::vector<GidSlot>& table, const Environment& environment, int version,
+                  const TypeError& type_error) {
+  const bool automatic = nccl_abi::kPicksGid.has(version);
+  const long forced = environment.number("NCCL_IB_GID_INDEX", automatic ? -1 : 0);
+  if (!automatic && !environment.get("NCCL_IB_GID_INDEX"))
+    return {0, PickBasis::kFixedDefault, "index 0: this NCCL picks none by itself (2.21 does)"};
+  if (forced >= static_cast<long>(table.size()) || (forced < 0 && !automatic))
+    return {-1, PickBasis::kNone,
+            fmt::format("NCCL_IB_GID_INDEX={} is no index of the table of {}, and NCCL fails",
+                        forced, table.size())};
+  if (forced >= 0)
+    return {static_cast<int>(forced), PickBasis::kForced,
+            fmt::format("forced by NCCL_IB_GID_INDEX={}", forced)};
+
+  const std::string* range = environment.get("NCCL_IB_ADDR_RANGE");
+  if (range && !range->empty() && range->find('/') == std::string::npos &&
+      nccl_abi::kNeedsSlashInRange.has(version))
+    return {-1, PickBasis::kNone,
+            fmt::format("NCCL_IB_ADDR_RANGE={} has no '/', on which this NCCL crashes", *range)};
+  const Wanted wanted = read_wanted(environment);
+  std::vector<bool> read(table.size(), !type_error);
+  std::size_t chosen = 0;
+  bool certain = true;
+  for (std::size_t i = 1; i < table.size(); ++i) {
+    const GidSlot& current = table[chosen];
+    const GidSlot& candidate = table[i];
+    const Family family = gid_address(candidate.raw).family;
+    const bool fits = family == wanted.family && in_range(wanted, candidate.raw);
+    if (!fits) continue;
+    if (family != gid_address(current.raw).family) {
+      chosen = i;
+      continue;
+    }
+    if (!valid(candidate.raw)) continue;
+    for (const std::size_t slot : {chosen, i}) {
+      if (!read[slot]) table[slot].type_error = type_error(slot);
+      read[slot] = true;
+      if (read_fails(table[slot], version))
+        return {-1, PickBasis::kNone,
+                fmt::format("reading the type of GID {} fails with errno {}, and NCCL with it",
+                            slot, table[slot].type_error)};
+    }
+    const int candidate_version = version_of(candidate);
+    if (current.type_error != 0 && valid(current.raw) &&
+        candidate_version == static_cast<int>(wanted.roce_version))
+      certain = false;
+    if ((version_of(current) != candidate_version || !valid(current.raw)) &&
+        candidate_version == static_cast<int>(wanted.roce_version))
+      chosen = i;
+  }
+
+  const GidSlot& slot = table[chosen];
+  const int index = static_cast<int>(chosen);
+  const bool fits = gid_address(slot.raw).family == wanted.family && in_range(wanted, slot.raw) &&
+                    valid(slot.raw);
+  if (!fits && chosen == 0)
+    return {0, PickBasis::kFallback, describe_fallback(table, wanted), certain};
+  const bool version_fits = version_of(slot) == static_cast<int>(wanted.roce_version);
+  return {index, fits && version_fits ? PickBasis::kQualified : PickBasis::kOtherVersion,
+          fmt::format("{} {} GID{}", version_text(slot),
+                      wanted.family == Family::kIpv4 ? "IPv4" : "IPv6",
+                      !fits          ? " that is empty or link-local"
+                      : version_fits ? ""
+                                     : fmt::format("; no RoCE v{} GID fits", wanted.roce_version)),
+          certain};
 }
 
 }  // namespace
@@ -158,7 +228,9 @@ long Environment::number(std::string_view name, long fallback) const {
   const std::string* text = get(name);
   if (!text || text->empty()) return fallback;
   errno = 0;
-  const long value = std::strtol(text->c_str(), nullptr, 0);
+  char* end = nullptr;
+  const long value = std::strtol(text->c_str(), &end, 0);
+  if (end == text->c_str() && nccl_abi::kIgnoresNonNumbers.has(nccl_version_)) return fallback;
   return errno != 0 ? fallback : value;
 }
 
@@ -201,55 +273,17 @@ bool HcaFilter::takes(std::string_view device, int port) const {
   return (entries.empty() || match(device, port) != nullptr) != exclude;
 }
 
-GidPick pick_gid(const std::vector<GidSlot>& table, int link_layer, const Environment& environment,
-                 int version) {
+GidPick pick_gid(const std::vector<GidSlot>& given, int link_layer, const Environment& environment,
+                 int version, const TypeError& type_error) {
+  std::vector<GidSlot> table = given;
   if (table.empty()) return {-1, PickBasis::kNone, "no GID table"};
-  if (link_layer == kInfinibandLayer) return pick_infiniband(table, environment, version);
-
-  const bool automatic = nccl_abi::kPicksGid.has(version);
-  const long forced = environment.number("NCCL_IB_GID_INDEX", automatic ? -1 : 0);
-  if (!automatic && !environment.get("NCCL_IB_GID_INDEX"))
-    return {0, PickBasis::kFixedDefault, "index 0: this NCCL picks none by itself (2.21 does)"};
-  if (forced >= 0 || !automatic)
-    return {static_cast<int>(forced), PickBasis::kForced,
-            fmt::format("forced by NCCL_IB_GID_INDEX={}", forced)};
-
-  const Wanted wanted = read_wanted(environment);
-  std::size_t chosen = 0;
-  for (std::size_t i = 1; i < table.size(); ++i) {
-    const GidSlot& current = table[chosen];
-    const GidSlot& candidate = table[i];
-    const Family family = gid_address(candidate.raw).family;
-    const bool fits = family == wanted.family && in_range(wanted, candidate.raw);
-    if (!fits) continue;
-    if (family != gid_address(current.raw).family) {
-      chosen = i;
-      continue;
-    }
-    if (!valid(candidate.raw)) continue;
-    for (const std::size_t read : {chosen, i})
-      if (read_fails(table[read], version))
-        return {-1, PickBasis::kNone,
-                fmt::format("reading the type of GID {} fails with errno {}, and NCCL with it",
-                            read, table[read].type_error)};
-    const int candidate_version = version_of(candidate);
-    if ((version_of(current) != candidate_version || !valid(current.raw)) &&
-        candidate_version == static_cast<int>(wanted.roce_version))
-      chosen = i;
-  }
-
-  const GidSlot& slot = table[chosen];
-  const int index = static_cast<int>(chosen);
-  const bool fits = gid_address(slot.raw).family == wanted.family && in_range(wanted, slot.raw) &&
-                    valid(slot.raw);
-  if (!fits && chosen == 0) return {0, PickBasis::kFallback, describe_fallback(table, wanted)};
-  const bool version_fits = version_of(slot) == static_cast<int>(wanted.roce_version);
-  return {index, fits && version_fits ? PickBasis::kQualified : PickBasis::kOtherVersion,
-          fmt::format("{} {} GID{}", version_text(slot),
-                      wanted.family == Family::kIpv4 ? "IPv4" : "IPv6",
-                      !fits          ? " that is empty or link-local"
-                      : version_fits ? ""
-                                     : fmt::format("; no RoCE v{} GID fits", wanted.roce_version))};
+  if (link_layer == kInfinibandLayer && nccl_abi::kRoutableFlid.has(version))
+    return pick_infiniband(table, environment, version);
+  GidPick pick = pick_roce(table, environment, version, type_error);
+  // An old NCCL picks for InfiniBand as well, and does nothing with it where that works.
+  if (link_layer == kInfinibandLayer && pick.index >= 0)
+    return {0, PickBasis::kInfiniband, "InfiniBand: index 0"};
+  return pick;
 }
 
 }  // namespace nnd::facts

@@ -26,13 +26,16 @@ class Environment {
 
   // Null where it is not set.
   const std::string* get(std::string_view name) const;
-  // As NCCL reads numbers: base by prefix; the fallback where unset, empty or out of range; what
-  // does not start with a number is 0.
+  // The release whose way of reading counts; by default the newest's.
+  void read_as(int nccl_version) { nccl_version_ = nccl_version; }
+  // As NCCL reads numbers: base by prefix; the fallback where unset, empty or out of range. What
+  // does not start with a number is 0 up to 2.31, and unset from 2.32 on.
   long number(std::string_view name, long fallback) const;
   const std::map<std::string, std::string, std::less<>>& values() const { return values_; }
 
  private:
   std::map<std::string, std::string, std::less<>> values_;
+  int nccl_version_ = 0;
 };
 
 constexpr int max_ib_devices(int version) {
@@ -81,6 +84,9 @@ struct GidPick {
   int index = -1;
   PickBasis basis = PickBasis::kNone;
   std::string why;
+  // False: NCCL compares with a RoCE version that it could not read and takes what the memory
+  // happens to hold, so that another run may pick another index.
+  bool certain = true;
 };
 
 struct GidSlot {
@@ -89,8 +95,12 @@ struct GidSlot {
   int type_error = 0;  // errno of reading the type in sysfs
 };
 
-// `table` has one slot per index, zero GIDs included: NCCL looks at them too.
+// errno of reading the type of this index in sysfs.
+using TypeError = std::function<int(std::size_t index)>;
+
+// `table` has one slot per index, zero GIDs included: NCCL looks at them too. Types are read as it
+// reads them, few; without `type_error` what the slots say counts.
 GidPick pick_gid(const std::vector<GidSlot>& table, int link_layer, const Environment& environment,
-                 int version);
+                 int version, const TypeError& type_error = {});
 
 }  // namespace nnd::facts

@@ -39,6 +39,7 @@ struct NetDev {
   std::vector<IpPrefix> addresses;
 
   bool is_bond() const { return kind == "bond" || kind == "team"; }
+  bool operator==(const NetDev&) const = default;
 };
 
 struct Route {
@@ -47,6 +48,8 @@ struct Route {
   int ifindex = 0;  // 0: could not be told (a next hop of another kind)
   unsigned metric = 0;
   bool main_table = true;
+
+  bool operator==(const Route&) const = default;
 };
 
 struct Neighbour {

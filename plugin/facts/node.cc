@@ -189,6 +189,7 @@ Sources Sources::of_process(const config::Settings& settings, int nccl_version) 
   out.sysfs = settings.sysfs;
   out.nccl_version = nccl_version;
   out.environment = Environment::of_process();
+  out.environment.read_as(nccl_version);
   if (const std::string* home = out.environment.get("HOME")) out.home = *home;
   return out;
 }
@@ -227,6 +228,7 @@ Node collect(const std::vector<VerbsDevice>& devices, const Sources& sources) {
   const std::uint64_t start = now_ns();
   Node node;
   node.nccl_version = sources.nccl_version;
+  node.sysfs = sources.sysfs;
   node.filter = HcaFilter::parse(sources.environment.get("NCCL_IB_HCA"), sources.nccl_version);
   node.rdma_unwanted = rdma_unwanted(sources.environment);
   node.network = read_network(sources.sysfs);

@@ -59,8 +59,12 @@ struct Port {
   int link_layer = 0;  // 1 InfiniBand, 2 Ethernet
   long speed_mbps = 0;
   long sysfs_speed_mbps = 0;  // ports/<p>/rate; 0: not read
-  int width = 0;              // lanes
-  unsigned active_mtu = 0;    // bytes
+  // As verbs told it, which NCCL reads in its own way.
+  int active_speed = 0;
+  int active_width = 0;
+  long effective_speed_mbps = 0;  // ibv_query_port_speed; 0: not told
+  int width = 0;                  // lanes
+  unsigned active_mtu = 0;        // bytes
   unsigned max_mtu = 0;
   std::uint16_t lid = 0;
   std::uint16_t sm_lid = 0;
@@ -162,6 +166,7 @@ struct Node {
   PeerMemory peer_memory;
   HcaFilter filter;
   int nccl_version = 0;
+  std::string sysfs;  // the root that it was read from; empty: none
   std::uint64_t collect_ns = 0;
 
   const Hca* find(std::string_view device) const;

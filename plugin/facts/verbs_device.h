@@ -26,7 +26,8 @@ struct VerbsPort {
   int link_layer = 0;  // enum: 0 unspecified, 1 InfiniBand, 2 Ethernet
   int active_speed = 0;
   int active_width = 0;
-  int active_mtu = 0;  // enum ibv_mtu
+  long effective_speed_mbps = 0;  // ibv_query_port_speed; 0: the library has none, or nobody asked
+  int active_mtu = 0;             // enum ibv_mtu
   int max_mtu = 0;
   std::uint16_t lid = 0;
   std::uint16_t sm_lid = 0;
@@ -36,15 +37,23 @@ struct VerbsPort {
   std::vector<std::uint16_t> pkeys;
 };
 
-// As ibv_query_device tells them.
+// mlx5's second way to the GPU, past the CPU's root port (mlx5dv_get_data_direct_sysfs_path).
+struct DataDirect {
+  int error = -1;    // errno; 0: it has one; -1: no mlx5, or nobody asked
+  std::string path;  // of its function in sysfs, without /sys
+};
+
+// As ibv_query_device and libmlx5 tell them.
 struct DeviceAttributes {
   std::uint64_t node_guid = 0;
+  std::uint64_t sys_image_guid = 0;  // the same on all functions of a card
   std::uint32_t vendor_id = 0;
   std::uint32_t vendor_part_id = 0;
   std::string firmware;
   int max_qp = 0;
   int max_cq = 0;
   int max_mr = 0;
+  DataDirect data_direct;
 };
 
 struct VerbsDevice : DeviceAttributes {

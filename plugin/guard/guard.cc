@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <climits>
+#include <exception>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "context/quiet.h"
 #include "diagnosis/own.h"
 #include "facts/events.h"
+#include "facts/refresh.h"
 #include "guard/events.h"
 #include "policy/judge.h"
 #include "policy/lint.h"
@@ -37,6 +39,7 @@ struct InEffect {
 std::atomic<const InEffect*> g_in_effect{nullptr};
 std::atomic<const policy::Judgement*> g_judgement{nullptr};
 std::atomic<const state::Failure*> g_refusal{nullptr};
+std::atomic<facts::NetworkChanges*> g_changes{nullptr};
 
 context::ForkMutex& lock() {
   static context::Immortal<context::ForkMutex> instance;
@@ -133,9 +136,40 @@ void judge(facts::Node node, const facts::Environment& environment) {
   });
   emit_verdicts(judgement->verdicts);
   emit_lint(lint, in_effect().mode);
+  if (!node.sysfs.empty()) g_changes.store(new facts::NetworkChanges(node.sysfs));
   // The node first: whoever sees the judgement may ask for it.
   facts::set_current_node(std::move(node));
   g_judgement.store(judgement, std::memory_order_release);
+}
+
+void judge_found(const std::function<std::optional<facts::Node>()>& collect,
+                 const facts::Environment& environment) noexcept {
+  try {
+    if (auto node = collect()) judge(std::move(*node), environment);
+  } catch (const std::exception& error) {
+    cannot_judge(error.what());
+  } catch (...) {
+    cannot_judge("an unknown error");
+  }
+}
+
+void cannot_judge(const char* why) noexcept {
+  static std::atomic<bool> told{false};
+  context::quietly([why] {
+    cannot_enforce({std::string("judging failed by itself: ") + why});
+    if (mode() == policy::Mode::kEnforce || told.exchange(true)) return;
+    record::Event(record::EventId::kPolicyWarn,
+                  mode() == policy::Mode::kWarn ? record::Severity::kWarn : record::Severity::kInfo)
+        .add("rule", "mode")
+        .add("fact", why)
+        .diagnose(diagnose(diagnosis::NotJudged{why}))
+        .emit();
+  });
+}
+
+bool network_changed() noexcept {
+  facts::NetworkChanges* const changes = g_changes.load(std::memory_order_acquire);
+  return changes != nullptr && changes->any();
 }
 
 void judge_gdr(std::string_view device, const facts::GdrState& state) {

@@ -3,6 +3,8 @@
 // do nothing before start().
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +27,18 @@ policy::Mode mode();
 // Judges this node, tells facts, verdicts and lint, and keeps the node as the current one. Later
 // calls do nothing.
 void judge(facts::Node node, const facts::Environment& environment);
+
+// The same of the node that `collect` makes; none: nothing is to be judged. Where judging fails by
+// itself, an exception, nobody gets past the rules: in enforce the network is refused, else it is
+// said that they don't hold.
+void judge_found(const std::function<std::optional<facts::Node>()>& collect,
+                 const facts::Environment& environment) noexcept;
+
+// Judging failed: what an exception says. In enforce the network is refused.
+void cannot_judge(const char* why) noexcept;
+
+// The kernel's addresses or routes changed since the last call. False before judge().
+bool network_changed() noexcept;
 
 // What NCCL's own DMA-BUF test said of a device after the node was judged (observe and warn: in
 // enforce the facts come first): the rules on GPUDirect then speak of it.

@@ -3,15 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
+#include <exception>
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
+#include "facts/refresh.h"
 #include "guard/guard.h"
 #include "policy/pair.h"
 #include "record/fields.h"
@@ -52,6 +56,38 @@ const facts::Port* port_beside(const facts::Node& node, const context::Gid& remo
     }
   return found;
 }
+
+// How often a process keeps newer facts for all: those who read the older ones may still do so.
+constexpr int kMostKept = 64;
+
+// The facts by which a pair is judged: the process's, or newer ones.
+class Facts {
+ public:
+  explicit Facts(const state::QpInfo& qp) : qp_(qp) {}
+
+  const facts::Node& node() const { return fresh_ ? *fresh_ : facts::current_node(); }
+  bool fresh() const { return fresh_.has_value(); }
+
+  // NCCL has another GID in the slot than was there, or none was.
+  bool other_gid() const {
+    const facts::Port* port = node().find(qp_.device, qp_.port);
+    if (port == nullptr || qp_.gid_index < 0 || context::gid_zero(qp_.local_gid)) return false;
+    const facts::Gid* gid = port->gid(qp_.gid_index);
+    return gid == nullptr || gid->raw != qp_.local_gid;
+  }
+
+  void ask_the_kernel() {
+    const facts::Node& known = facts::current_node();
+    fresh_ = facts::refreshed(known, {qp_.device, qp_.port, qp_.gid_index, qp_.local_gid});
+    if (!fresh_ || facts::same_network(known, *fresh_)) return;
+    static std::atomic<int> kept{0};
+    if (kept.fetch_add(1, std::memory_order_relaxed) < kMostKept) facts::set_current_node(*fresh_);
+  }
+
+ private:
+  const state::QpInfo& qp_;
+  std::optional<facts::Node> fresh_;
+};
 
 // What the peer's handle trailer says of its port holds where NCCL uses the GID that came with it.
 bool as_announced(const state::QpInfo& qp) {
@@ -171,21 +207,34 @@ void refuse_again(const state::QpInfo& qp, const diagnosis::Diagnosis& broken) {
     state::begin_failure(subject_of(qp), broken);
 }
 
-}  // namespace
+// Judged on facts that hold now: they are read again where the kernel or NCCL says that something
+// changed, and before anything is said against a pair.
+policy::PairJudgement judge(Facts& facts, const state::QpInfo& qp) {
+  if (network_changed() || facts.other_gid()) facts.ask_the_kernel();
+  const auto judged = [&] {
+    const facts::Node& node = facts.node();
+    const facts::Port* port = node.find(qp.device, qp.port);
+    if (port == nullptr) return policy::PairJudgement();
+    const policy::Pair pair = pair_of(node, *port, qp);
+    if (pair.remote_link_layer != 0)  // not by the QP of NCCL's flush, which goes to this port
+      state::current().peer_link_layer = static_cast<std::uint8_t>(pair.remote_link_layer);
+    return policy::judge_pair(node, rules(), mode(), pair);
+  };
+  policy::PairJudgement out = judged();
+  if (out.verdicts.empty() || facts.fresh()) return out;
+  facts.ask_the_kernel();
+  return facts.fresh() ? judged() : out;
+}
 
-bool may_pair(const state::QpInfo& qp) {
+bool judged_well(const state::QpInfo& qp) {
   // The path of those whom the placeholder doesn't reach: GIN, a communicator without us.
   if (const state::Failure* const refusal = network_refusal()) {
     state::adopt_failure(refusal->number, qp.conn.id);
     return false;
   }
-  const facts::Node& node = facts::current_node();
-  const facts::Port* port = node.find(qp.device, qp.port);
-  if (port == nullptr || to_itself(qp)) return true;
-  const policy::Pair pair = pair_of(node, *port, qp);
-  if (pair.remote_link_layer != 0)  // not by the QP of NCCL's flush, which goes to this port
-    state::current().peer_link_layer = static_cast<std::uint8_t>(pair.remote_link_layer);
-  const policy::PairJudgement judged = policy::judge_pair(node, rules(), mode(), pair);
+  if (facts::current_node().find(qp.device, qp.port) == nullptr || to_itself(qp)) return true;
+  Facts facts(qp);
+  const policy::PairJudgement judged = judge(facts, qp);
   if (judged.verdicts.empty()) return true;
   const bool first = first_time(key_of(qp));
   for (std::size_t i = 0; first && i < judged.verdicts.size(); ++i) {
@@ -197,6 +246,19 @@ bool may_pair(const state::QpInfo& qp) {
   }
   if (judged.refused && !first) refuse_again(qp, judged.verdicts[*judged.refused].diagnosis);
   return !judged.refused;
+}
+
+}  // namespace
+
+bool may_pair(const state::QpInfo& qp) noexcept {
+  try {
+    return judged_well(qp);
+  } catch (const std::exception& error) {
+    cannot_judge(error.what());
+  } catch (...) {
+    cannot_judge("an unknown error");
+  }
+  return mode() != policy::Mode::kEnforce;
 }
 
 }  // namespace nnd::guard

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <exception>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -83,11 +84,16 @@ void tell_node(const std::vector<facts::VerbsDevice>& devices) noexcept try {
   auto sources = facts::Sources::of_process(settings(), nccl_version.load());
   for (const facts::VerbsDevice& device : devices)
     if (device.dmabuf_errno >= 0) sources.dmabuf_errno[device.name] = device.dmabuf_errno;
-  facts::Node node = facts::collect(devices, sources);
-  if (other_transport) node.rdma_unwanted = true;
-  if (devices.empty() && !node.rdma_unwanted && taken_before()) return;
-  guard::judge(std::move(node), sources.environment);
-} catch (...) {  // no memory for the facts: the job goes on
+  guard::judge_found(
+      [&]() -> std::optional<facts::Node> {
+        facts::Node node = facts::collect(devices, sources);
+        if (other_transport) node.rdma_unwanted = true;
+        if (devices.empty() && !node.rdma_unwanted && taken_before()) return std::nullopt;
+        return node;
+      },
+      sources.environment);
+} catch (const std::exception& error) {
+  guard::cannot_judge(error.what());
 }
 
 void tell_gdr(std::string_view device, int dmabuf_errno) noexcept try {

@@ -132,6 +132,7 @@ void read_device(const Real& real, ibv_context* context, const Answers& known,
     return;
   if (real.query_port == nullptr || (known.device && known.device->first != 0)) return;
   fact.node_guid = be64toh(attr.node_guid);
+  fact.sys_image_guid = be64toh(attr.sys_image_guid);
   fact.vendor_id = attr.vendor_id;
   fact.vendor_part_id = attr.vendor_part_id;
   fact.firmware = attr.fw_ver;
@@ -164,7 +165,13 @@ facts::VerbsDevice probe(const Real& real, ibv_device* device, ibv_context** con
   read_device(real, *context, {}, fact);
   if (fact.ports.empty()) return fact;
   fact.dmabuf_errno = ask_dmabuf(real, *context);
-  for (auto& port : fact.ports) read_pkeys(real, *context, port);
+  for (auto& port : fact.ports) {
+    read_pkeys(real, *context, port);
+    std::uint64_t speed = 0;  // in units of 100 Mbit/s
+    if (real.query_port_speed != nullptr &&
+        real.query_port_speed(*context, port.number, &speed) == 0)
+      port.effective_speed_mbps = static_cast<long>(speed * 100);
+  }
   return fact;
 }
 

@@ -1,7 +1,9 @@
 #include "verbs/survey.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 
+#include <array>
 #include <cerrno>
 
 #include "verbs/devices.h"
@@ -19,6 +21,36 @@ void* load(const std::vector<std::string>& libraries, std::string& problem) {
   }
   return nullptr;
 }
+
+// As NCCL asks: of a library that may be missing, whose functions may be too. That of the same
+// rdma-core lies beside libibverbs.
+class Mlx5 {
+ public:
+  explicit Mlx5(const std::string& libibverbs) {
+    const std::string folder = libibverbs.substr(0, libibverbs.rfind('/') + 1);
+    void* handle = ::dlopen((folder + "libmlx5.so.1").c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) handle = ::dlopen("libmlx5.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) return;
+    is_supported_ = reinterpret_cast<bool (*)(ibv_device*)>(
+        ::dlvsym(handle, "mlx5dv_is_supported", "MLX5_1.8"));
+    sysfs_path_ = reinterpret_cast<int (*)(ibv_context*, char*, std::size_t)>(
+        ::dlvsym(handle, "mlx5dv_get_data_direct_sysfs_path", "MLX5_1.25"));
+  }
+
+  facts::DataDirect data_direct(ibv_context* context) const {
+    facts::DataDirect out;
+    if (is_supported_ == nullptr || sysfs_path_ == nullptr || !is_supported_(context->device))
+      return out;
+    std::array<char, PATH_MAX> path{};
+    out.error = sysfs_path_(context, path.data(), path.size());
+    if (out.error == 0) out.path = path.data();
+    return out;
+  }
+
+ private:
+  bool (*is_supported_)(ibv_device*) = nullptr;
+  int (*sysfs_path_)(ibv_context*, char*, std::size_t) = nullptr;
+};
 
 std::string file_of(const Real& real) {
   Dl_info info{};
@@ -40,6 +72,7 @@ Survey survey(const std::vector<std::string>& libraries) {
     return out;
   }
   out.library = file_of(real);
+  const Mlx5 mlx5(out.library);
   int count = 0;
   errno = 0;
   ibv_device** list = real.get_device_list(&count);
@@ -51,6 +84,7 @@ Survey survey(const std::vector<std::string>& libraries) {
     ibv_context* context = nullptr;
     out.devices.push_back(probe(real, list[i], &context));
     if (context == nullptr) continue;
+    out.devices.back().data_direct = mlx5.data_direct(context);
     forget_gids(context);
     real.close_device(context);
   }

@@ -42,4 +42,6 @@
   X(get_device_name, "ibv_get_device_name", "IBVERBS_1.1", const char*(ibv_device*))  \
   X(event_type_str, "ibv_event_type_str", "IBVERBS_1.1", const char*(ibv_event_type)) \
   X(query_gid_table, "_ibv_query_gid_table", "IBVERBS_1.11",                          \
-    ssize_t(ibv_context*, ibv_gid_entry*, std::size_t, std::uint32_t, std::size_t))
+    ssize_t(ibv_context*, ibv_gid_entry*, std::size_t, std::uint32_t, std::size_t))   \
+  X(query_port_speed, "ibv_query_port_speed", "IBVERBS_1.16",                         \
+    int(ibv_context*, std::uint32_t, std::uint64_t*))

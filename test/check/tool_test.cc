@@ -408,3 +408,50 @@ TEST_CASE("the examples turn the verdict into what a scheduler reads") {
   CHECK(missing.exit_code == 3);
   CHECK(missing.out.find("/nowhere gave no answer") != std::string::npos);
 }
+
+TEST_CASE("check: what NCCL's own transport makes of the node, release by release") {
+  const Scratch scratch;
+  const std::string file = scratch.file("dual.toml",
+                                        "[[host]]\nname = \"node0\"\n"
+                                        "[[host.hca]]\ncount = 2\nports = 2\n"
+                                        "[host.sysfs]\n\"class/infiniband/mlx5_0/ports/1/"
+                                        "gid_attrs/types\" = false\n");
+  const auto transport = [&](const char* nccl) {
+    return run_tool({"--json", "--nccl", nccl, "--scenario", file}, {{"NCCL_IB_TC", "106"}}).json();
+  };
+  const json merged = transport("2.21.5")["transport"];
+  CHECK(merged["init"] == "works");
+  REQUIRE(merged["devices"].size() == 2);
+  CHECK(merged["devices"][0]["name"] == "mlx5_0+mlx5_0");
+  CHECK(merged["devices"][0]["speed_mbps"] == 800000);
+  CHECK(merged["devices"][0]["members"][1]["port"] == 2);
+  CHECK(merged["qp"]["timeout"] == 18);
+  CHECK(merged["qp"]["traffic_class"] == 106);
+  const json apart = transport("2.28.9")["transport"];
+  REQUIRE(apart["devices"].size() == 4);
+  CHECK(apart["devices"][1]["port"] == 3);  // verbs' 2, and one of the same card before it
+  CHECK(apart["qp"]["timeout"] == 20);
+}
+
+TEST_CASE("check: a transport whose init fails or crashes is broken") {
+  const Scratch scratch;
+  const auto verdict = [&](const std::string& hcas, const char* nccl, int exit_code) {
+    const std::string file = scratch.file("scenario.toml", "[[host]]\nname = \"node0\"\n" + hcas);
+    const Outcome out = run_tool({"--json", "--nccl", nccl, "--scenario", file});
+    CHECK(out.exit_code == exit_code);
+    return out.json()["verdict"].get<std::string>();
+  };
+  // 2.31 and newer pick each GID in init; before, only a connection failed with it.
+  const std::string no_types =
+      "[[host.hca]]\naddress = \"10.1.0.1/24\"\n[host.sysfs]\n"
+      "\"class/infiniband/mlx5_0/ports/1/gid_attrs/types\" = false\n";
+  CHECK(verdict(no_types, "2.31.2", 1).find("NCCL's IB transport fails in its init") !=
+        std::string::npos);
+  CHECK(verdict(no_types, "2.30.7", 0).find("init") == std::string::npos);
+  // A device without a PCI path, and one that has it after that.
+  const std::string no_path =
+      "[[host.hca]]\nname = \"rxe0\"\nlook = \"rxe\"\naddress = \"10.1.0.1/24\"\n"
+      "[[host.hca]]\nname = \"mlx5_1\"\naddress = \"10.2.0.1/24\"\n";
+  CHECK(verdict(no_path, "2.28.9", 1).find("crashes in its init") != std::string::npos);
+  CHECK(verdict(no_path, "2.30.7", 0).find("init") == std::string::npos);
+}

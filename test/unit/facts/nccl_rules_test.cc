@@ -110,19 +110,22 @@ TEST_CASE("without NCCL_IB_HCA everything is taken") {
 }
 
 TEST_CASE("numbers are read as NCCL reads them") {
-  const Environment environment(Values{{"A", "0x10"},
-                                       {"B", ""},
-                                       {"C", "x"},
-                                       {"D", "7abc"},
-                                       {"E", "99999999999999999999"},
-                                       {"F", "010"}});
+  Environment environment(Values{{"A", "0x10"},
+                                 {"B", ""},
+                                 {"C", "x"},
+                                 {"D", "7abc"},
+                                 {"E", "99999999999999999999"},
+                                 {"F", "010"}});
   CHECK(environment.number("A", 1) == 16);
   CHECK(environment.number("B", 1) == 1);
-  CHECK(environment.number("C", 1) == 0);
+  CHECK(environment.number("C", 1) == 1);
   CHECK(environment.number("D", 1) == 7);
   CHECK(environment.number("E", 1) == 1);
   CHECK(environment.number("F", 1) == 8);
   CHECK(environment.number("G", 5) == 5);
+  environment.read_as(23102);
+  CHECK(environment.number("C", 1) == 0);
+  CHECK(environment.number("D", 1) == 7);
 }
 
 TEST_CASE("the GID that NCCL picks by itself") {
@@ -194,15 +197,37 @@ TEST_CASE("containers: types that can't be read") {
 TEST_CASE("forced and fixed indices") {
   CHECK(pick(kUsual, {{"NCCL_IB_GID_INDEX", "2"}}).index == 2);
   CHECK(pick(kUsual, {{"NCCL_IB_GID_INDEX", "2"}}).basis == PickBasis::kForced);
-  CHECK(pick(kUsual, {{"NCCL_IB_GID_INDEX", "9"}}).index == 9);  // unchecked by NCCL
+  CHECK(pick(kUsual, {{"NCCL_IB_GID_INDEX", "9"}}).index == -1);  // ibv_query_gid fails
   CHECK(pick(kUsual, {{"NCCL_IB_GID_INDEX", "-1"}}).index == 3);
   CHECK(pick(kUsual, {}, 22005).index == 0);
   CHECK(pick(kUsual, {}, 22005).basis == PickBasis::kFixedDefault);
   CHECK(pick(kUsual, {{"NCCL_IB_GID_INDEX", "3"}}, 21803).index == 3);
+  CHECK(pick(kUsual, {{"NCCL_IB_GID_INDEX", "-1"}}, 21803).index == -1);
   CHECK(pick(kUsual, {}, 0).index == 3);
+  CHECK(pick(kUsual, {{"NCCL_IB_ADDR_RANGE", "10.0.0.0"}}).index == 3);
+  CHECK(pick(kUsual, {{"NCCL_IB_ADDR_RANGE", "10.0.0.0"}}, 22105).index == -1);
 }
 
-TEST_CASE("InfiniBand ignores NCCL_IB_GID_INDEX and looks for a FLID") {
+TEST_CASE("a type is read where NCCL reads it, and what it can't know is said") {
+  const auto slots =
+      table({{"fe80::1", kV1}, {"10.0.0.1", kV1}, {"10.0.0.1", kV2}, {"fd00::1", kV2}});
+  std::vector<std::size_t> read;
+  const auto unreadable = [&read](std::size_t which) {
+    return [&read, which](std::size_t index) {
+      read.push_back(index);
+      return index == which ? EINVAL : 0;
+    };
+  };
+  CHECK(pick_gid(slots, 2, Environment(), 0, unreadable(9)).index == 2);
+  CHECK(read == std::vector<std::size_t>{1, 2});  // the other family is left alone
+  CHECK(pick_gid(slots, 2, Environment(), 0, unreadable(9)).certain);
+  CHECK_FALSE(pick_gid(slots, 2, Environment(), 0, unreadable(1)).certain);
+  CHECK(pick_gid(slots, 2, Environment(), 0, unreadable(2)).index == 1);
+  CHECK(pick_gid(slots, 2, Environment(), 0, unreadable(2)).certain);
+  CHECK(pick_gid(slots, 2, Environment(), 22501, unreadable(1)).index == -1);
+}
+
+TEST_CASE("InfiniBand looks for a FLID, and NCCL_IB_GID_INDEX only counts where it fails") {
   auto plain = table({{"fe80::1", GidType::kIb}, {"", kNone}});
   const Environment forced(Values{{"NCCL_IB_GID_INDEX", "3"}});
   CHECK(pick_gid(plain, 1, forced, kOld).index == 0);
@@ -210,6 +235,9 @@ TEST_CASE("InfiniBand ignores NCCL_IB_GID_INDEX and looks for a FLID") {
   plain[1].raw[5] = 7;
   CHECK(pick_gid(plain, 1, forced, kOld).index == 1);
   CHECK(pick_gid(plain, 1, forced, kOld).basis == PickBasis::kRoutableFlid);
-  CHECK(pick_gid(plain, 1, forced, 22105).index == 0);
+  CHECK(pick_gid(plain, 1, forced, 22105).index == -1);
+  CHECK(pick_gid(plain, 1, Environment(Values{{"NCCL_IB_GID_INDEX", "1"}}), 22105).index == 0);
+  const Environment no_index(Values{{"NCCL_IB_ROUTABLE_FLID_GID_INDEX", "-1"}});
+  CHECK(pick_gid(plain, 1, no_index, kOld).index == -1);
   CHECK(pick_gid({}, 1, forced, kOld).index == -1);
 }

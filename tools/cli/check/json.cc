@@ -66,6 +66,7 @@ json gid_json(const Port& port) {
   json out = {{"index", port.pick.index},
               {"basis", basis_text(port.pick.basis)},
               {"why", port.pick.why},
+              {"certain", port.pick.certain},
               {"gid", json()}};
   if (const facts::Gid* gid = port.picked()) {
     out["gid"] = gid->text;

@@ -8,6 +8,9 @@
 namespace nnd::cli {
 
 nlohmann::json hcas_json(const Checked& checked);  // one entry per port, or per unusable HCA
+// As NCCL's own IB transport would have it without a policy.
+nlohmann::json transport_json(const facts::Node& node);
+std::string transport_trouble(const facts::Node& node);  // its init fails or crashes; else empty
 nlohmann::json gpudirect_json(const facts::Node& node);
 nlohmann::json limits_json(const Checked& checked);
 nlohmann::json system_json(const facts::Node& node);

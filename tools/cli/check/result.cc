@@ -58,6 +58,9 @@ std::vector<std::string> broken(const Checked& checked, const CheckDemands& dema
     out.push_back("RDMA hardware is here, and NCCL can use none of it.");
   for (const facts::Hca& hca : node.hcas)
     if (const auto crash = facts::crash_of(node, hca)) out.push_back(diagnose(*crash).sentence);
+  if (out.empty() && tally.taken != 0)
+    if (std::string trouble = transport_trouble(node); !trouble.empty())
+      out.push_back(std::move(trouble));
   if (demands.expect_hcas && tally.usable_hcas.size() < *demands.expect_hcas)
     out.push_back(fmt::format("{} of {} expected HCAs {} usable.", tally.usable_hcas.size(),
                               *demands.expect_hcas, tally.usable_hcas.size() == 1 ? "is" : "are"));
@@ -124,6 +127,7 @@ nlohmann::json check_result(const Checked& checked, const CheckDemands& demands)
           {"policy", policy_json(checked)},
           {"verbs", verbs_json(checked.survey)},
           {"hcas", hcas_json(checked)},
+          {"transport", transport_json(checked.node)},
           {"gpudirect", gpudirect_json(checked.node)},
           {"limits", limits_json(checked)},
           {"system", system_json(checked.node)},

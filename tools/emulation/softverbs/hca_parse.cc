@@ -191,7 +191,8 @@ void parse_hcas(const toml::table& table, int host_number, Host& host, ParseStat
     hca.firmware = reader.text("firmware", hca.look == Look::kMlx5 ? "28.39.1002" : "1.0");
     hca.node_guid = 0x025e000000000000ULL | static_cast<std::uint64_t>(host_number) << 16 |
                     static_cast<std::uint64_t>(device) << 8;
-    hca.sys_image_guid = hca.node_guid;
+    const std::string card = reader.text("sys_image_guid", "");
+    hca.sys_image_guid = card.empty() ? hca.node_guid : std::stoull(card, nullptr, 16);
     char place[16];
     std::snprintf(place, sizeof place, "0000:%02x:00.0", 0x10 + device * 3);
     if (hca.look != Look::kRxe) hca.pci = place;

@@ -1,0 +1,15 @@
+// A job on a node without a fault: nothing may be said of it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "differential/node.h"
+
+namespace nnd::differential {
+
+// Two ranks through the plugin, each on a host of its own, that connect over every device and move
+// data. Every warning and error event, and what did not work.
+std::vector<std::string> complaints(const Node& node, const std::string& nccl);
+
+}  // namespace nnd::differential
