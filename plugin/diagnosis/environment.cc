@@ -94,7 +94,7 @@ Diagnosis diagnose(const SocketInterface& seen) {
   using Kind = SocketInterface::Kind;
   const auto out = [](std::string sentence) {
     return Diagnosis{Cause::kDevOob, std::move(sentence),
-                     "Name the interface that joins the nodes."};
+                     "Name the interface that joins the nodes in NCCL_SOCKET_IFNAME."};
   };
   switch (seen.kind) {
     case Kind::kForContainers:
