@@ -126,6 +126,13 @@ Diagnosis diagnose(const GpuDirectTurnedOff& seen) {
           : "GPUDirect RDMA is off, and this node could do it: GPU memory goes through the host.");
 }
 
+Diagnosis diagnose(const FlushTurnedOff&) {
+  return {Cause::kGdrRo,
+          "NCCL does not flush what the HCA wrote to GPU memory: the GPU may read data that is not "
+          "there yet.",
+          "Unset NCCL_GDR_FLUSH_DISABLE."};
+}
+
 Diagnosis diagnose(const NoRefCount&) {
   return {Cause::kDevPlugin,
           "This NCCL forgets the plugin after its last communicator, and loads another one next.",

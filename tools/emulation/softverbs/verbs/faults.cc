@@ -88,6 +88,15 @@ std::optional<InjectedCompletion> Faults::work_request(const Endpoint& local) {
   return injected;
 }
 
+bool Faults::gid_gone(std::string_view host, std::string_view hca, int index) const {
+  const std::scoped_lock lock(mutex_);
+  return std::any_of(counted_.begin(), counted_.end(), [&](const Counted& counted) {
+    const Fault& fault = *counted.fault;
+    return counted.begun && fault.empties_gid == index && index >= 0 &&
+           matches_name(fault.host, host) && matches_name(fault.hca, hca);
+  });
+}
+
 void Faults::fire(Counted& counted, bool begins) {
   {
     const std::scoped_lock lock(mutex_);

@@ -38,6 +38,9 @@ class Faults {
   std::optional<Refusal> to_rtr(const Endpoint& local, const Endpoint& peer);
   std::optional<InjectedCompletion> work_request(const Endpoint& local);
 
+  // Whether a fault has emptied this slot of a GID table.
+  bool gid_gone(std::string_view host, std::string_view hca, int index) const;
+
   // Milliseconds until a timed fault begins or ends, or -1; and those whose time has come.
   int next_ms() const;
   void keep_times();
