@@ -19,9 +19,9 @@
 #include "verbs/gid.h"
 #include "verbs/handlers.h"
 #include "verbs/hooks.h"
+#include "verbs/listed.h"
 #include "verbs/ops.h"
 #include "verbs/qp_events.h"
-#include "verbs/listed.h"
 
 namespace nnd::verbs {
 namespace {
