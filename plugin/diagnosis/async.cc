@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cstddef>
+
 namespace nnd::diagnosis {
 
 namespace {
@@ -18,8 +21,9 @@ std::string users(const DeviceReport& seen) {
       seen.connections == 1 ? "s" : "");
   if (seen.peers.empty()) return out;
   const std::size_t named = std::min(seen.peers.size(), kNamed);
-  out +=
-      fmt::format(" (towards {}", fmt::join(seen.peers.begin(), seen.peers.begin() + named, ", "));
+  const std::vector<std::string> first(seen.peers.begin(),
+                                       seen.peers.begin() + static_cast<std::ptrdiff_t>(named));
+  out += fmt::format(" (towards {}", fmt::join(first, ", "));
   if (named < seen.peers.size()) out += fmt::format(" and {} more", seen.peers.size() - named);
   return out + ")";
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+
 namespace nnd::diagnosis {
 
 std::string span_text(double sec) {
