@@ -33,7 +33,7 @@ enum class Named : std::uint8_t { kNow, kLater, kElsewhere };
   X(kDevPrefix, "DEV-PREFIX", kWarn, kNow, "NCCL_IB_HCA doesn't say what was meant") \
   X(kDevMerge, "DEV-MERGE", kWarn, kNow, "Functions of one card may be fused") \
   X(kDevMixLl, "DEV-MIXLL", kError, kNow, "InfiniBand and RoCE are mixed") \
-  X(kDevOrder, "DEV-ORDER", kWarn, kLater, "The nodes number their HCAs differently") \
+  X(kDevOrder, "DEV-ORDER", kWarn, kElsewhere, "The nodes number their HCAs differently") \
   X(kDevUnusable, "DEV-UNUSABLE", kWarn, kNow, "An HCA is listed and can't be opened") \
   X(kDevSlow, "DEV-SLOW", kWarn, kNow, "A link or a PCIe slot is slower than its siblings") \
   X(kDevOob, "DEV-OOB", kWarn, kNow, "Ranks meet by the wrong network interface") \
@@ -46,13 +46,13 @@ enum class Named : std::uint8_t { kNow, kLater, kElsewhere };
   X(kGidChange, "GID-CHANGE", kWarn, kNow, "The GID table changed while the job runs") \
   X(kGidCont, "GID-CONT", kError, kNow, "No GID can be read here") \
   X(kSubRail, "SUB-RAIL", kError, kNow, "NCCL connects across rails or subnets") \
-  X(kSubDirect, "SUB-DIRECT", kWarn, kLater, "Each cable is a subnet of its own") \
+  X(kSubDirect, "SUB-DIRECT", kWarn, kNow, "Each cable is a subnet of its own") \
   X(kSubSame, "SUB-SAME", kWarn, kLater, "Several interfaces of a node are in one subnet") \
   X(kSubIntra, "SUB-INTRA", kError, kNow, "HCAs of one node can't reach each other") \
-  X(kRoceTc, "ROCE-TC", kWarn, kLater, "Traffic runs in the wrong traffic class") \
+  X(kRoceTc, "ROCE-TC", kWarn, kNow, "Traffic runs in the wrong traffic class") \
   X(kMtuDiff, "MTU-DIFF", kWarn, kNow, "The MTUs differ") \
   X(kPkey, "PKEY", kError, kNow, "No usable partition key where NCCL looks") \
-  X(kIbFlid, "IB-FLID", kWarn, kLater, "InfiniBand ends in different subnets without a router's LID") \
+  X(kIbFlid, "IB-FLID", kWarn, kNow, "InfiniBand ends in different subnets without a router's LID") \
   X(kIbNoSm, "IB-NOSM", kError, kNow, "The subnet manager gave the port no LID") \
   /* making and moving a QP */ \
   X(kQp110, "QP-110", kError, kNow, "The peer's address did not resolve (ETIMEDOUT)") \
@@ -109,10 +109,10 @@ enum class Named : std::uint8_t { kNow, kLater, kElsewhere };
   X(kGdrNoMod, "GDR-NOMOD", kWarn, kNow, "There is no way for GPUDirect RDMA") \
   X(kGdrOff, "GDR-OFF", kWarn, kNow, "A variable turns GPUDirect RDMA off") \
   X(kGdrRegFail, "GDR-REGFAIL", kError, kNow, "GPU memory could not be registered") \
-  X(kGdrPeermemVsDmabuf, "GDR-PEERMEM-VS-DMABUF", kInfo, kLater, "Which way GPUDirect RDMA takes") \
-  X(kGdrDist, "GDR-DIST", kWarn, kLater, "GPU and HCA are too far apart for GPUDirect RDMA") \
-  X(kGdrAcs, "GDR-ACS", kWarn, kLater, "ACS, an IOMMU or a virtual machine between GPU and HCA") \
-  X(kGdrRo, "GDR-RO", kWarn, kLater, "Relaxed ordering, and a flush that is missing") \
+  X(kGdrPeermemVsDmabuf, "GDR-PEERMEM-VS-DMABUF", kInfo, kNow, "Which way GPUDirect RDMA takes") \
+  X(kGdrDist, "GDR-DIST", kInfo, kNow, "GPU and HCA are too far apart for GPUDirect RDMA") \
+  X(kGdrAcs, "GDR-ACS", kWarn, kNow, "ACS, an IOMMU or a virtual machine between GPU and HCA") \
+  X(kGdrRo, "GDR-RO", kWarn, kNow, "Relaxed ordering, and a flush that is missing") \
   X(kGdrDd, "GDR-DD", kInfo, kLater, "Data Direct of newer HCAs") \
   X(kGdrCopy, "GDR-COPY", kInfo, kElsewhere, "GDRCopy is missing") \
   /* limits */ \
@@ -120,7 +120,7 @@ enum class Named : std::uint8_t { kNow, kLater, kElsewhere };
   X(kLimMemlock2, "LIM-MEMLOCK2", kError, kNow, "Out of memory, though locked memory isn't limited") \
   X(kLimNoFile, "LIM-NOFILE", kWarn, kNow, "Too few files may be open") \
   X(kLimUverbs, "LIM-UVERBS", kError, kElsewhere, "The verbs device node is out of reach") \
-  X(kLimQpCount, "LIM-QPCOUNT", kInfo, kLater, "How many QPs are in use") \
+  X(kLimQpCount, "LIM-QPCOUNT", kWarn, kNow, "How many QPs are in use") \
   X(kLimFork, "LIM-FORK", kWarn, kElsewhere, "A process forked while it used RDMA") \
   /* what nodes or processes do not have in common */ \
   X(kIncEnv, "INC-ENV", kWarn, kNow, "A variable is not set everywhere") \

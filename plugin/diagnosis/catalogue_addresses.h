@@ -75,8 +75,16 @@ inline constexpr Explanation kSubRail{
 
 inline constexpr Explanation kSubDirect{
     "Nodes are joined by cables without a switch, and each cable is a subnet. NCCL pairs by index.",
-    "Compare the subnets of the hca.port events: as many as there are ports.",
-    "NCCL_IB_SUBNET_AWARE_ROUTING=1 where NCCL has it (2.30.7)."};
+    "Two ends have no route to each other, and every HCA of this node is in a subnet of its own "
+    "with "
+    "two addresses (/30, /31). Wider subnets are SUB-RAIL.",
+    "NCCL_IB_SUBNET_AWARE_ROUTING=1 where NCCL has it (2.30.7); before, name the HCAs of each "
+    "cable "
+    "in the same order on both nodes with NCCL_IB_HCA.",
+    EventId::kPolicyWarn,
+    "local mlx5_0:1 10.77.0.1/30, remote 10.77.1.2: another subnet, and no route leaves by ens1, "
+    "and "
+    "the peer is in the subnet of mlx5_1:1."};
 
 inline constexpr Explanation kSubSame{
     "Several interfaces of one node are in one subnet. Linux answers ARP for any of them, and the "
@@ -102,8 +110,11 @@ inline constexpr Explanation kRoceTc{
     "RoCE needs the traffic class that the switches treat as lossless. In another one it works "
     "until "
     "there is load, and then stalls and fails with status 12.",
-    "traffic_class in the qp.transition events, and the ports' discard counters.",
-    "Set NCCL_IB_TC as the fabric's operator says."};
+    "The traffic class that NCCL asks for at RTR against the policy's roce.traffic_class. Without "
+    "that "
+    "key nothing here knows the right one; it is in the qp.transition events.",
+    "Set NCCL_IB_TC as the fabric's operator says.", EventId::kPolicyWarn,
+    "mlx5_0:1 sends to 10.0.1.9 in traffic class 0, and the policy asks for 106."};
 
 inline constexpr Explanation kMtuDiff{
     "The ports of a job do not have one MTU. NCCL takes the smaller one, which costs bandwidth; "
@@ -129,8 +140,12 @@ inline constexpr Explanation kIbFlid{
     "The ends are in different InfiniBand subnets and the peer's router LID is zero: NCCL falls "
     "back "
     "to the plain LID, which the router doesn't forward.",
-    "Compare the subnet prefixes of the ends' GIDs in the qp.transition events.",
-    "Configure the router's FLIDs in the subnet manager, or keep the job in one subnet."};
+    "Both GIDs of a QP that goes to RTR: their prefixes differ, and the peer's has no FLID in it.",
+    "Configure the router's FLIDs in the subnet manager, or keep the job in one subnet.",
+    EventId::kPolicyWarn,
+    "local mlx5_0:1 is in fec0:0:0:1::/64, remote fec0:0:0:2:25e:0:1:0 in another InfiniBand "
+    "subnet, "
+    "and it has no FLID: NCCL addresses it by its plain LID, which no router forwards."};
 
 inline constexpr Explanation kIbNoSm{
     "An InfiniBand port without a LID can't be addressed: no subnet manager has configured it.",

@@ -43,7 +43,12 @@ inline constexpr Explanation kDevDown{
     "A port that is not up. NCCL skips one that isn't ACTIVE without a word, and the node then has "
     "fewer rails than its peers. A port can also be ACTIVE while its link is not; that one is "
     "used.",
-    "The port is ACTIVE and its physical state is not LinkUp. Ports that NCCL skips have the state "
+    "The port is ACTIVE and its physical state is not LinkUp; or it is not ACTIVE and was meant to "
+    "be: "
+    "its interface has an address as all its siblings of the same make do, one subnet a port, or "
+    "it "
+    "is "
+    "InfiniBand whose link is up. Other ports that NCCL skips have the state "
     "among the reasons of their hca.port event.",
     "Look at the cable and the switch port, or exclude it.", EventId::kPolicyWarn,
     "mlx5_4:1 is ACTIVE, and its physical state is Polling: NCCL takes it."};

@@ -71,25 +71,48 @@ inline constexpr Explanation kGdrRegFail{
     "address)."};
 inline constexpr Explanation kGdrPeermemVsDmabuf{
     "There are two ways of GPUDirect RDMA, and NCCL does not say which it takes. No fault.",
-    "gdr.state tells which is there, and mr.register which one each registration took.",
-    "Nothing is to be done."};
+    "gdr.state tells which is there, and of the first GPU memory that an HCA is given which one "
+    "was "
+    "taken; mr.register has it of each registration.",
+    "Nothing is to be done.", EventId::kGdrState,
+    "mlx5_0 reaches this process's GPU memory by DMA-BUF."};
 inline constexpr Explanation kGdrDist{
     "NCCL uses GPUDirect RDMA only up to a distance between GPU and HCA, by default one PCIe "
     "switch "
     "complex. Beyond it data goes through host memory.",
-    "hca.port has the distance to the nearest GPUs; NCCL's own choice is not known here.",
-    "Place GPUs and HCAs under the same PCIe switch, or raise NCCL_NET_GDR_LEVEL and measure."};
+    "Where GPUDirect is possible, the HCA's place on the PCI bus and that of the nearest GPU: over "
+    "a "
+    "CPU. No warning: on some machines there is nothing nearer, and NCCL_NET_GDR_LEVEL may allow "
+    "it.",
+    "Place GPUs and HCAs under the same PCIe switch, or raise NCCL_NET_GDR_LEVEL and measure.",
+    EventId::kGdrState,
+    "The GPU nearest to mlx5_0 (0000:81:00.0) is PHB away, and NCCL's limit for GPUDirect RDMA is "
+    "PXB: its data goes through host memory."};
 inline constexpr Explanation kGdrAcs{
     "Access Control Services of PCIe bridges, an IOMMU that translates, or a virtual machine send "
     "the traffic between GPU and HCA through the root complex, or reject it: slow, hung, or WC-4.",
-    "hca.port has the type of the HCA's IOMMU group, node.facts the kernel's words on it.",
-    "Disable ACS on the bridges, boot with iommu=pt, enable ATS in virtual machines."};
+    "An HCA that was given GPU memory can't reach local memory (status 4 or 8), and its IOMMU "
+    "group "
+    "translates. hca.port has that type, node.facts the kernel's words on it.",
+    "Disable ACS on the bridges, boot with iommu=pt, enable ATS in virtual machines; "
+    "NCCL_NET_GDR_LEVEL=LOC shows whether that is it.",
+    EventId::kWcError,
+    "mlx5_0:1 10.0.1.2: QP 12 towards 10.0.1.9 failed with status 4 LOC_PROT_ERR, vendor error 81 "
+    "(0x51); no work request ever completed on it; the HCA was given GPU memory, and its IOMMU "
+    "group "
+    "is of the type DMA, which translates."};
 inline constexpr Explanation kGdrRo{
     "Writes of the HCA may pass each other. Where data passes the flag that announces it, a "
     "receiver "
     "reads old data.",
-    "mr.register has the access flags; a setting in firmware can't be seen.",
-    "NCCL_IB_PCI_RELAXED_ORDERING=0, and the firmware's PCI_WR_ORDERING at its default."};
+    "NCCL_GDR_FLUSH_DISABLE is set where GPUDirect is possible. mr.register has the access flags; "
+    "a "
+    "setting in firmware can't be seen.",
+    "Unset NCCL_GDR_FLUSH_DISABLE; NCCL_IB_PCI_RELAXED_ORDERING=0, and the firmware's "
+    "PCI_WR_ORDERING at its default.",
+    EventId::kEnvLint,
+    "NCCL does not flush what the HCA wrote to GPU memory: the GPU may read data that is not there "
+    "yet."};
 inline constexpr Explanation kGdrDd{
     "Newer HCAs have a second path to GPU memory; NCCL's line that its function is missing is "
     "harmless on older ones.",
@@ -123,7 +146,7 @@ inline constexpr Explanation kLimMemlock2{
     EventId::kQpCreate, "mlx5_0: a QP could not be created: errno 12 (Cannot allocate memory)."};
 inline constexpr Explanation kLimNoFile{
     "Every connection of NCCL has sockets, and large jobs need thousands.",
-    "RLIMIT_NOFILE below the policy's minimum.",
+    "RLIMIT_NOFILE below the policy's minimum; or four fifths of it are in use, or all.",
     "ulimit -n 65536, and LimitNOFILE for the daemon that starts the job.", EventId::kPolicyWarn,
     "Only 256 files may be open."};
 inline constexpr Explanation kLimUverbs{
@@ -131,8 +154,9 @@ inline constexpr Explanation kLimUverbs{
     "Named DEV-UNUSABLE here, with that reason.", "See DEV-UNUSABLE."};
 inline constexpr Explanation kLimQpCount{
     "How many QPs a job holds is not visible anywhere, while HCAs have a limit.",
-    "Count the qp.create events without their qp.destroy.",
-    "Use fewer QPs: NCCL_IB_QPS_PER_CONNECTION, fewer channels."};
+    "This process alone has four fifths of the QPs that the HCA takes.",
+    "Use fewer QPs: NCCL_IB_QPS_PER_CONNECTION, fewer channels.", EventId::kPortEvent,
+    "This process has 105000 QPs on mlx5_0, which takes 131072 in all."};
 inline constexpr Explanation kLimFork{
     "A data loader forks in the middle of RDMA traffic: the child shares pages that the HCA "
     "writes.",

@@ -1,28 +1,96 @@
 #include "diagnosis/completion.h"
 
-#include <cstdio>
+#include <fmt/format.h>
 
+#include <optional>
+
+#include "diagnosis/units.h"
 #include "diagnosis/verb_causes.h"
 
 namespace nnd::diagnosis {
 
 namespace {
 
+constexpr int kLocalProtection = 4;
 constexpr int kFlushed = 5;
+constexpr int kLocalAccess = 8;
 constexpr int kRetriesExceeded = 12;
+constexpr double kShortBudgetSec = 8;  // as the environment's lint has it
 
 std::string what_failed(const FailedCompletion& seen) {
   std::string out =
       seen.place + (seen.local.empty() ? "" : " " + seen.local) + ": QP " + std::to_string(seen.qp);
   if (!seen.remote.empty()) out += " towards " + seen.remote;
-  char hex[16];
-  (void)std::snprintf(hex, sizeof hex, " (0x%x)", seen.vendor_error);
-  out += " failed with status " + std::to_string(seen.status) + " " +
-         std::string(seen.status_name) + ", vendor error " + std::to_string(seen.vendor_error) +
-         hex;
-  if (seen.age_us < 0) return out + "; no work request ever completed on it";
-  return out + "; it had worked: " + std::to_string(seen.completed) +
-         " work requests completed, the last " + std::to_string(seen.age_us / 1000) + " ms ago";
+  out += fmt::format(" failed with status {} {}, vendor error {} ({:#x})", seen.status,
+                     seen.status_name, seen.vendor_error, seen.vendor_error);
+  if (seen.age_us < 0)
+    out += "; no work request ever completed on it";
+  else
+    out += fmt::format("; it had worked: {} work requests completed, the last {} ms ago",
+                       seen.completed, seen.age_us / 1000);
+  if (seen.conn_bytes != 0)
+    out += fmt::format(", and its connection moved {} in {}", bytes_text(seen.conn_bytes),
+                       span_text(seen.conn_sec));
+  return out;
+}
+
+// A port that was down for as long as the HCA tries, or until just now.
+bool port_was_down(const FailedCompletion& seen) {
+  constexpr double kMarginSec = 1;
+  return seen.port_down ||
+         (seen.down_ago_sec >= 0 && seen.down_ago_sec <= seen.budget_sec + kMarginSec);
+}
+
+// What happened here, and makes requests fail like this; none: nothing is known.
+std::optional<Diagnosis> of_surroundings(const FailedCompletion& seen) {
+  if (!seen.translating.empty() &&
+      (seen.status == kLocalProtection || seen.status == kLocalAccess)) {
+    Diagnosis out = by_default(Cause::kGdrAcs, {});
+    out.evidence = "the HCA was given GPU memory, and its IOMMU group is of the type " +
+                   seen.translating + ", which translates";
+    return out;
+  }
+  const bool about_path = seen.status == kRetriesExceeded;
+  if (seen.gid_gone && (about_path || seen.status == 2 || seen.status == 9 || seen.status == 10)) {
+    Diagnosis out = by_default(Cause::kGidChange, {});
+    out.evidence = "the address that it sends from is not in the GID table any more";
+    return out;
+  }
+  if (!about_path || !port_was_down(seen)) return std::nullopt;
+  Diagnosis out = by_default(Cause::kAsyncPort, {});
+  out.evidence = seen.port_down ? "the port is down"
+                                : "the port went down " + span_text(seen.down_ago_sec) + " before";
+  return out;
+}
+
+// Status 12 on a path that is there, as far as this end knows.
+void tell_peer(const FailedCompletion& seen, Diagnosis& out) {
+  if (seen.age_us < 0 && seen.peer != FailedCompletion::Peer::kEnded) {
+    out.remedy =
+        "No work request ever completed on this QP: the path never existed. Compare GID, subnet, "
+        "VLAN, MTU, traffic class and partition key of both ends, and test it with nccl-net-diag "
+        "ping or ib_write_bw.";
+    return;
+  }
+  if (seen.peer == FailedCompletion::Peer::kEnded) {
+    out.evidence = "the peer's process has ended, its TCP connection is closed";
+    out.remedy =
+        "The peer's process ended before this failure, which follows from it: look at that rank's "
+        "own output and log, and in its node's dmesg (out of memory, a GPU's Xid).";
+  } else if (seen.peer == FailedCompletion::Peer::kThere) {
+    out.evidence = "the TCP connection to the peer's process is there";
+  }
+  if (seen.budget_sec > 0 && seen.budget_sec < kShortBudgetSec &&
+      seen.peer != FailedCompletion::Peer::kEnded)
+    out.remedy = fmt::format(
+        "The HCA gave up after {}, which a short flap outlasts: NCCL_IB_TIMEOUT=20 and "
+        "NCCL_IB_RETRY_CNT=7 give 30 s. {}",
+        span_text(seen.budget_sec), out.remedy);
+}
+
+std::string first_of_all(const FailedCompletion& seen) {
+  return fmt::format("the first failure of this process is number {}, {}", seen.first_failure,
+                     nccl_net_diag::cause_id(seen.first_cause));
 }
 
 }  // namespace
@@ -33,6 +101,7 @@ bool explains(Cause broken, const FailedCompletion& seen) noexcept {
   const bool no_path = seen.status == kRetriesExceeded && seen.age_us < 0;
   switch (broken) {
     case Cause::kSubRail:
+    case Cause::kSubDirect:
     case Cause::kSubIntra:
     case Cause::kGidDiff:
     case Cause::kDevMixLl:
@@ -51,12 +120,10 @@ Diagnosis diagnose(const FailedCompletion& seen, const Diagnosis* earlier) {
     return {earlier->cause, failed + (because.empty() ? "" : "; " + because) + '.', earlier->remedy,
             because};
   }
-  Diagnosis out = by_default(status_cause(seen.status), failed + '.');
-  if (seen.status == kRetriesExceeded && seen.age_us < 0)
-    out.remedy =
-        "No work request ever completed on this QP: the path never existed. Compare GID, subnet, "
-        "VLAN, MTU, traffic class and partition key of both ends, and test it with nccl-net-diag "
-        "ping or ib_write_bw.";
+  Diagnosis out = of_surroundings(seen).value_or(by_default(status_cause(seen.status), {}));
+  if (out.cause == Cause::kWc12) tell_peer(seen, out);
+  if (seen.status == kFlushed && seen.first_failure != 0) out.evidence = first_of_all(seen);
+  out.sentence = failed + (out.evidence.empty() ? "" : "; " + out.evidence) + '.';
   return out;
 }
 

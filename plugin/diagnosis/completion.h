@@ -19,6 +19,22 @@ struct FailedCompletion {
   std::uint32_t vendor_error = 0;
   std::uint64_t completed = 0;  // work requests of this QP before
   std::int64_t age_us = -1;     // since the last of them; -1: there was none
+  // The connection as a whole, before.
+  double conn_sec = 0;           // since NCCL had it; 0: not known
+  std::uint64_t conn_bytes = 0;  // moved by completed requests
+  // How long the HCA tries before it gives up, as asked for; 0: not known.
+  double budget_sec = 0;
+  // What happened to the port and the address that it sends from.
+  bool gid_gone = false;
+  bool port_down = false;
+  double down_ago_sec = -1;  // the last time, while it is up again; -1: never
+  // The TCP connection to the peer's process, over which the two ends set up their QPs.
+  enum class Peer : std::uint8_t { kUnknown, kThere, kEnded } peer = Peer::kUnknown;
+  // The IOMMU of an HCA that was given GPU memory, where it translates: "DMA"; else empty.
+  std::string translating = {};
+  // Of this process, before: its number and cause; 0: nothing has failed.
+  std::uint32_t first_failure = 0;
+  Cause first_cause{};
 };
 
 // earlier: what this connection has failed with before, or what the pair's rules said of its ends;

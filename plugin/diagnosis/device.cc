@@ -106,6 +106,17 @@ Diagnosis diagnose(const LinkNotUp& seen) {
                                 seen.place, seen.phys_state));
 }
 
+Diagnosis diagnose(const MissingPort& seen) {
+  return by_default(
+      Cause::kDevDown,
+      fmt::format("{} is {} (physical state {}) although {}, and NCCL skips it: {} port{} alike {} "
+                  "left.",
+                  seen.place, seen.state, seen.phys_state,
+                  seen.address.empty() ? "its link is up (no subnet manager?)"
+                                       : "its interface has the address " + seen.address,
+                  seen.others, seen.others == 1 ? "" : "s", seen.others == 1 ? "is" : "are"));
+}
+
 Diagnosis diagnose(const BelowMinimumSpeed& seen) {
   return {Cause::kDevSlow,
           fmt::format("{} runs at {} Mbit/s, the policy asks for {}.", seen.place, seen.mbps,

@@ -63,6 +63,16 @@ struct LinkNotUp {
 };
 Diagnosis diagnose(const LinkNotUp& seen);
 
+// A port that NCCL skips, and that was meant to be used.
+struct MissingPort {
+  std::string place;
+  std::string state;       // "DOWN"
+  std::string phys_state;  // "Polling"
+  std::string address;     // of its interface: "10.0.3.1/24"; empty: InfiniBand
+  std::size_t others = 0;  // ports alike that NCCL takes
+};
+Diagnosis diagnose(const MissingPort& seen);
+
 struct BelowMinimumSpeed {
   std::string place;
   long mbps = 0;

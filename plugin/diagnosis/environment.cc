@@ -94,7 +94,7 @@ Diagnosis diagnose(const SocketInterface& seen) {
   using Kind = SocketInterface::Kind;
   const auto out = [](std::string sentence) {
     return Diagnosis{Cause::kDevOob, std::move(sentence),
-                     "Name the interface that joins the nodes."};
+                     "Name the interface that joins the nodes in NCCL_SOCKET_IFNAME."};
   };
   switch (seen.kind) {
     case Kind::kForContainers:
@@ -124,6 +124,13 @@ Diagnosis diagnose(const GpuDirectTurnedOff& seen) {
       seen.dmabuf
           ? "DMA-BUF is this node's only way for GPUDirect RDMA, and it is off."
           : "GPUDirect RDMA is off, and this node could do it: GPU memory goes through the host.");
+}
+
+Diagnosis diagnose(const FlushTurnedOff&) {
+  return {Cause::kGdrRo,
+          "NCCL does not flush what the HCA wrote to GPU memory: the GPU may read data that is not "
+          "there yet.",
+          "Unset NCCL_GDR_FLUSH_DISABLE."};
 }
 
 Diagnosis diagnose(const NoRefCount&) {

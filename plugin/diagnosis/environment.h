@@ -66,6 +66,10 @@ struct RdmaTurnedOff {  // NCCL_IB_DISABLE, NCCL_NET=Socket
 };
 Diagnosis diagnose(const RdmaTurnedOff& seen);
 
+// NCCL reads nothing back before it tells the GPU that data is there.
+struct FlushTurnedOff {};
+Diagnosis diagnose(const FlushTurnedOff& seen);
+
 struct GpuDirectTurnedOff {  // NCCL_NET_GDR_LEVEL, NCCL_DMABUF_ENABLE
   bool dmabuf = false;       // the latter
 };

@@ -40,6 +40,12 @@ const char* memory_kind_text(MemoryKind kind) noexcept {
   return "host";
 }
 
+Diagnosis diagnose(const GpuMemoryWay& seen) {
+  return by_default(Cause::kGdrPeermemVsDmabuf,
+                    seen.device + " reaches this process's GPU memory by " +
+                        (seen.kind == MemoryKind::kDmabuf ? "DMA-BUF." : "peermem."));
+}
+
 Diagnosis diagnose(const FailedRegistration& seen) {
   std::string sentence = seen.device + ": registering " + std::to_string(seen.bytes) +
                          " bytes of " + memory_kind_text(seen.kind) + " memory failed in " +

@@ -33,6 +33,13 @@ Diagnosis diagnose(const FailedCreation& seen);  // of a QP
 enum class MemoryKind : std::uint8_t { kHost, kPeermem, kDmabuf };
 const char* memory_kind_text(MemoryKind kind) noexcept;  // "host", "peermem", "dmabuf"
 
+// The first GPU memory that this device was given.
+struct GpuMemoryWay {
+  std::string device;
+  MemoryKind kind = MemoryKind::kPeermem;
+};
+Diagnosis diagnose(const GpuMemoryWay& seen);
+
 struct FailedRegistration {
   std::string device;
   std::string verb;

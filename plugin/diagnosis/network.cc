@@ -23,6 +23,11 @@ std::string moved(const NetworkHistory& seen) {
 }  // namespace
 
 NetworkVerdict judge(const NetworkHistory& seen) {
+  if (seen.failures != 0 && seen.all_over)
+    return {"degraded", fmt::format("{} that NCCL got over: {}{}; {}.",
+                                    seen.failures == 1 ? "A failure" : "Failures",
+                                    nccl_net_diag::cause_id(seen.cause),
+                                    where(seen.device, seen.peer), moved(seen))};
   if (seen.failures != 0)
     return {"failed", std::to_string(seen.failures) +
                           (seen.failures == 1 ? " failure: " : " failures, the first of them ") +

@@ -12,7 +12,8 @@ namespace nnd::diagnosis {
 struct NetworkHistory {
   std::uint64_t connections = 0;
   std::uint64_t bytes = 0;     // sent and received
-  std::uint64_t failures = 0;  // and the first of them
+  std::uint64_t failures = 0;  // and the first of them, of those that nobody got over if there are
+  bool all_over = false;       // everything that failed works again
   Cause cause{};
   std::string device, peer;  // empty: not known
   // The longest that the network is to blame for, and the longest wait for a peer; sec 0: none.

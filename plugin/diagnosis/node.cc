@@ -55,4 +55,11 @@ Diagnosis diagnose(const TooFewFiles& seen) {
           fmt::format("ulimit -n {}", seen.wanted)};
 }
 
+Diagnosis diagnose(const FarGpus& seen) {
+  return by_default(Cause::kGdrDist, "The GPU nearest to " + seen.device + " (" + seen.nearest +
+                                         ") is " + seen.distance +
+                                         " away, and NCCL's limit for GPUDirect RDMA is PXB: its " +
+                                         "data goes through host memory.");
+}
+
 }  // namespace nnd::diagnosis

@@ -44,4 +44,12 @@ struct TooFewFiles {
 };
 Diagnosis diagnose(const TooFewFiles& seen);
 
+// GPUDirect is possible, and every GPU is beyond NCCL's limit.
+struct FarGpus {
+  std::string device;
+  std::string nearest;   // "0000:81:00.0"
+  std::string distance;  // "PHB"
+};
+Diagnosis diagnose(const FarGpus& seen);
+
 }  // namespace nnd::diagnosis

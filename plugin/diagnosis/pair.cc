@@ -32,8 +32,23 @@ Diagnosis within_node(Diagnosis out, const Ends& seen) {
   return out;
 }
 
-Diagnosis unreachable(const Ends& seen, const std::string& subject, const std::string& what) {
-  Diagnosis out = of_ends(Cause::kSubRail, subject, what);
+// Where the peer's rail is known, NCCL crosses rails, or the two nodes number their HCAs
+// differently.
+Diagnosis crossed(const Ends& seen, Diagnosis out) {
+  if (seen.cables) {
+    out.cause = Cause::kSubDirect;
+    out.remedy = remedy_of(Cause::kSubDirect);
+  } else if (!seen.beside.empty()) {
+    out.remedy +=
+        " Where both nodes should have used the same rail, they number their HCAs "
+        "differently: name them in one order with NCCL_IB_HCA on each.";
+  }
+  return out;
+}
+
+Diagnosis unreachable(const Ends& seen, const std::string& subject, std::string what) {
+  if (!seen.beside.empty()) what += ", and the peer is in the subnet of " + seen.beside;
+  Diagnosis out = crossed(seen, of_ends(Cause::kSubRail, subject, what));
   return without_odd(seen.peer.place.empty() ? std::move(out) : within_node(std::move(out), seen),
                      seen);
 }
@@ -76,6 +91,21 @@ Diagnosis diagnose(const Ends& seen) {
     default:
       return unreachable(seen, subject, "another subnet, and no route leaves by " + seen.netdev);
   }
+}
+
+Diagnosis diagnose(const NoFlid& seen) {
+  const std::string what = "local " + seen.place + " is in " + seen.local + ", remote " +
+                           seen.remote + " in another InfiniBand subnet, and it has no FLID";
+  return {Cause::kIbFlid, what + ": NCCL addresses it by its plain LID, which no router forwards.",
+          remedy_of(Cause::kIbFlid), what};
+}
+
+Diagnosis diagnose(const OtherTrafficClass& seen) {
+  const std::string what = seen.place + " sends to " + seen.remote + " in traffic class " +
+                           std::to_string(seen.asked) + ", and the policy asks for " +
+                           std::to_string(seen.wanted);
+  return {Cause::kRoceTc, what + '.',
+          "Set NCCL_IB_TC=" + std::to_string(seen.wanted) + " on every node.", what};
 }
 
 Diagnosis diagnose(const UnlikeRoceVersions& seen) {

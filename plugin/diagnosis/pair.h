@@ -37,6 +37,8 @@ struct Ends {
   End peer = {};                   // where both ends are of this node
   std::string peer_subnet = {};    // "10.9.9.0/24"
   bool local_forbidden = false;    // that is what the policy forbids
+  std::string beside = {};         // another port of this node, in whose subnet the peer is
+  bool cables = false;             // each port of this node is in a subnet of two addresses
 };
 Diagnosis diagnose(const Ends& seen);
 
@@ -53,6 +55,23 @@ struct UnlikeRails {
   int peer = 0;
 };
 Diagnosis diagnose(const UnlikeRails& seen);
+
+// InfiniBand, by GIDs of two subnets, and the peer's has no router's LID in it.
+struct NoFlid {
+  std::string place;
+  std::string local;   // "fec0:0:0:1::/64"
+  std::string remote;  // the peer's GID
+};
+Diagnosis diagnose(const NoFlid& seen);
+
+// Not the one that the policy asks for.
+struct OtherTrafficClass {
+  std::string place;
+  std::string remote;
+  int asked = 0;
+  int wanted = 0;
+};
+Diagnosis diagnose(const OtherTrafficClass& seen);
 
 // NCCL asks for another MTU than the port's.
 struct UnlikeMtu {

@@ -63,6 +63,7 @@ bool explains(Cause broken, int error) noexcept {
     case Cause::kDevMixLl:
       return true;
     case Cause::kSubRail:
+    case Cause::kSubDirect:
     case Cause::kSubIntra:
       return about_reach(error);
     case Cause::kGidDiff:

@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 
+#include "diagnosis/node.h"
 #include "record/fields.h"
 
 namespace nnd::facts {
@@ -224,6 +225,21 @@ void emit_node(const Node& node) {
 
 }  // namespace
 
+// NCCL's own limit, where nobody set another (ncclTopoCheckGdr, v2.28.9-1 src/graph/paths.cc). Over
+// a link from GPU to CPU it may be further (C2C), as machines of aarch64 have.
+static bool beyond_gdr_level(const Node& node, const Hca& hca, const GdrState& gdr) {
+#if defined(__aarch64__)
+  return false;
+#endif
+  const auto& set = node.system.environment;
+  const bool own_level = std::any_of(set.begin(), set.end(), [](const auto& variable) {
+    return variable.first == "NCCL_NET_GDR_LEVEL";
+  });
+  return !own_level && (gdr.way == GdrWay::kPeermem || gdr.way == GdrWay::kDmabuf) &&
+         !hca.near_gpus.empty() &&
+         (hca.gpu_distance == PciDistance::kPhb || hca.gpu_distance == PciDistance::kSys);
+}
+
 bool gdr_to_come(const Node& node, const Hca& hca) {
   const bool taken = std::any_of(hca.ports.begin(), hca.ports.end(),
                                  [](const Port& port) { return port.skip == Skip::kTaken; });
@@ -238,6 +254,9 @@ void emit_gdr(const Node& node, const Hca& hca, const GdrState& gdr) {
   if (gdr.dmabuf) event.add("dmabuf", *gdr.dmabuf);
   if (gdr.dmabuf_errno != 0) event.add("dmabuf_errno", gdr.dmabuf_errno);
   add_text(event, "iommu", hca.iommu_type);
+  if (beyond_gdr_level(node, hca, gdr))
+    event.diagnose(diagnose(
+        diagnosis::FarGpus{hca.name, hca.near_gpus.front(), pci_distance_text(hca.gpu_distance)}));
   event.emit();
 }
 

@@ -114,6 +114,7 @@ policy::Pair pair_of(const facts::Node& node, const facts::Port& port, const sta
   if (local == nullptr || local->raw != qp.local_gid) return pair;
   pair.gid_index = qp.gid_index;
   pair.remote = qp.remote_gid;
+  pair.traffic_class = qp.traffic_class;
   pair.odd = oddity_of(qp.device, qp.port);
   if (as_announced(qp) && qp.conn.peer_roce != 0)
     pair.remote_type = qp.conn.peer_roce == 1 ? facts::GidType::kRoceV1 : facts::GidType::kRoceV2;

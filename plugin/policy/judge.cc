@@ -41,6 +41,7 @@ class NodeJudge {
       if (is_told(candidates_[i]))
         for (Verdict& rule : broken[i]) add(&candidates_[i], std::move(rule));
     judge_unusable();
+    judge_missing();
     judge_whole();
     judge_limits();
     for (Verdict& verdict : out_.verdicts) {
@@ -129,6 +130,52 @@ class NodeJudge {
       add(nullptr, {"hca.unusable", diagnose(*hca->closed), Action::kWarn});
       out_.verdicts.back().device = hca->name;
     }
+  }
+
+  // Ports that are down are many on a healthy node. This one was given an address as its siblings
+  // of the same make have it, one subnet a port; or InfiniBand's link is up and nobody set it up.
+  void judge_missing() {
+    for (const Hca& hca : node_.hcas)
+      for (const Port& port : hca.ports)
+        if (port.skip == Skip::kNotActive &&
+            rules_.for_device(host_, hca.name).hca.phys_state != Action::kAllow)
+          judge_missing(hca, port);
+  }
+
+  void judge_missing(const Hca& hca, const Port& port) {
+    constexpr int kLinkUp = 5;
+    constexpr std::size_t kSiblings = 2;
+    const facts::Gid* const own = addressed(port);
+    std::size_t alike = 0;
+    for (const Candidate& one : candidates_) {
+      const facts::Gid* const gid = addressed(*one.port);
+      if (one.out || one.hca->vendor_part_id != hca.vendor_part_id ||
+          one.port->infiniband() != port.infiniband())
+        return;
+      if (port.ethernet() &&
+          (own == nullptr || gid == nullptr || gid->address->length != own->address->length ||
+           gid->address->contains(own->address->address)))
+        return;
+      ++alike;
+    }
+    if (alike < kSiblings || (port.infiniband() && port.phys_state != kLinkUp)) return;
+    add(nullptr, {"hca.phys_state",
+                  diagnose(diagnosis::MissingPort{
+                      fmt::format("{}:{}", hca.name, port.number),
+                      facts::port_state_text(port.state), facts::phys_state_text(port.phys_state),
+                      own == nullptr ? "" : own->address->text(), alike}),
+                  Action::kWarn});
+    out_.verdicts.back().device = hca.name;
+    out_.verdicts.back().port = port.number;
+  }
+
+  // The first GID that stands for an IPv4 address of the interface, and not a link-local one.
+  static const facts::Gid* addressed(const Port& port) {
+    for (const facts::Gid& gid : port.gids)
+      if (gid.address && gid.address->address.family == facts::Family::kIpv4 &&
+          !gid.address->address.link_local())
+        return &gid;
+    return nullptr;
   }
 
   void judge_whole() {

@@ -222,6 +222,8 @@ const std::vector<Key>& keys() {
        choice<kRoce, &RoceRules::link_local>},
       {"roce.v1", kActions, "NCCL's GID is RoCE v1", true, choice<kRoce, &RoceRules::v1>},
       {"roce.subnets", "subnets", "NCCL's GID must be in one of these", true, read_subnets},
+      {"roce.traffic_class", "number", "NCCL's QPs must ask for this one", false,
+       number<kRoce, &RoceRules::traffic_class, 255L>},
       {"pair.subnet", "any|routable|same", "what two ends must have in common", false,
        choice<kPair, &PairRules::subnet>},
       {"pair.family", kActions, "IPv4 against IPv6, or RoCE v1 against v2", false,

@@ -224,6 +224,8 @@ class Linter {
     const bool possible = std::any_of(node_.hcas.begin(), node_.hcas.end(), [](const Hca& hca) {
       return hca.gdr.way == facts::GdrWay::kPeermem || hca.gdr.way == facts::GdrWay::kDmabuf;
     });
+    if (possible && environment_.number("NCCL_GDR_FLUSH_DISABLE", 0) != 0)
+      add("NCCL_GDR_FLUSH_DISABLE", diagnose(diagnosis::FlushTurnedOff{}));
     const std::string* level = environment_.get("NCCL_NET_GDR_LEVEL");
     if (possible && level && (*level == "LOC" || *level == "0"))
       add("NCCL_NET_GDR_LEVEL", diagnose(diagnosis::GpuDirectTurnedOff{}));

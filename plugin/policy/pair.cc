@@ -16,6 +16,7 @@ class PairJudge {
   PairJudge(const facts::Node& node, const Policy& policy, Mode mode, const Pair& pair)
       : node_(node),
         rules_(policy.pair),
+        traffic_class_(policy.roce.traffic_class),
         mode_(mode),
         pair_(pair),
         name_(fmt::format("{}:{}", pair.device, pair.port)),
@@ -27,6 +28,7 @@ class PairJudge {
       out_.subnet = facts::compare(node_, pair_.device, pair_.port, pair_.gid_index, pair_.remote);
       judge_subnet();
       judge_type();
+      judge_traffic_class();
     }
     judge_mtu();
     if (pair_.local_rail >= 0 && pair_.remote_rail >= 0 && pair_.local_rail != pair_.remote_rail)
@@ -57,7 +59,10 @@ class PairJudge {
     diagnosis::Ends out{{name_},       subnet.local, subnet.remote,
                         subnet.netdev, subnet.reach, pair_.odd};
     if (const facts::Hca* hca = node_.find(pair_.device)) add_bond(*hca, out.here);
-    if (!subnet.own_hca) return out;
+    if (!subnet.own_hca) {
+      add_siblings(out);
+      return out;
+    }
     out.peer.place = fmt::format("{}:{}", subnet.own_hca->name, subnet.own_port->number);
     add_bond(*subnet.own_hca, out.peer);
     for (const facts::Gid& gid : subnet.own_port->gids)
@@ -83,14 +88,51 @@ class PairJudge {
       case Reach::kNoRoute:
         if (rules_.subnet != PairSubnet::kAny) add("pair.subnet", diagnose(ends()), Action::kDeny);
         return;
-      case Reach::kRouted:
       case Reach::kOtherPrefix:
+        if (rules_.subnet == PairSubnet::kRoutable && !has_flid(pair_.remote))
+          add("pair.subnet",
+              diagnose(diagnosis::NoFlid{name_, out_.subnet.local, out_.subnet.remote}),
+              Action::kWarn);
+        [[fallthrough]];
+      case Reach::kRouted:
         if (rules_.subnet == PairSubnet::kSame) add("pair.subnet", diagnose(ends()), Action::kDeny);
         return;
       case Reach::kSame:
       case Reach::kUnknown:
         return;
     }
+  }
+
+  // The GID of a port that a router knows has its LID there in its prefix (ncclIbExtractFlid,
+  // v2.28.9-1 src/transport/net_ib.cc).
+  static bool has_flid(const context::Gid& gid) { return gid[4] != 0 || gid[5] != 0; }
+
+  // Ports of this node: who else is in the peer's subnet, and whether each is a cable of its own.
+  void add_siblings(diagnosis::Ends& ends) const {
+    constexpr unsigned kTwoAddresses = 30;
+    const facts::IpAddress there = facts::gid_address(pair_.remote);
+    unsigned cables = 0, others = 0;
+    for (const facts::Hca& hca : node_.hcas)
+      for (const facts::Port& port : hca.ports) {
+        const facts::Gid* gid = port.picked();
+        if (port.skip != facts::Skip::kTaken || !port.ethernet() || !gid || !gid->address) continue;
+        const bool cable = gid->address->address.family == facts::Family::kIpv4 &&
+                           gid->address->length >= kTwoAddresses;
+        ++(cable ? cables : others);
+        if (&port != port_ && gid->address->contains(there))
+          ends.beside = fmt::format("{}:{}", hca.name, port.number);
+      }
+    ends.cables = cables > 1 && others == 0;
+  }
+
+  void judge_traffic_class() {
+    if (traffic_class_ < 0 || !port_ || !port_->ethernet() || pair_.traffic_class < 0 ||
+        pair_.traffic_class == traffic_class_)
+      return;
+    add("roce.traffic_class",
+        diagnose(diagnosis::OtherTrafficClass{name_, out_.subnet.remote, pair_.traffic_class,
+                                              static_cast<int>(traffic_class_)}),
+        Action::kDeny);
   }
 
   void judge_type() {
@@ -115,6 +157,7 @@ class PairJudge {
 
   const facts::Node& node_;
   const PairRules& rules_;
+  const long traffic_class_;
   Mode mode_;
   const Pair& pair_;
   std::string name_;

@@ -14,9 +14,10 @@ namespace nnd::policy {
 struct Pair {
   std::string_view device;
   unsigned port = 1;
-  int gid_index = -1;     // the source GID; -1: no GRH, InfiniBand by LID
-  context::Gid remote{};  // destination GID; all zero: not known
-  unsigned path_mtu = 0;  // bytes, as asked for; 0: not known
+  int gid_index = -1;      // the source GID; -1: no GRH, InfiniBand by LID
+  context::Gid remote{};   // destination GID; all zero: not known
+  int traffic_class = -1;  // as asked for; -1: no GRH
+  unsigned path_mtu = 0;   // bytes, as asked for; 0: not known
   // Of the peer, where the handle trailer told it.
   facts::GidType remote_type = facts::GidType::kUnknown;
   int remote_link_layer = 0;  // as enum ibv link layers; 0: not known

@@ -51,6 +51,7 @@ struct RoceRules {
   Action link_local = Action::kWarn;
   Action v1 = Action::kWarn;
   std::vector<facts::IpPrefix> subnets;  // the picked GID must be in one; empty: anywhere
+  long traffic_class = -1;               // that every QP must ask for; -1: any
 };
 
 struct PairRules {

@@ -4,10 +4,12 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
+#include "diagnosis/completion.h"
 #include "state/current.h"
 
 namespace nnd::state {
@@ -21,6 +23,7 @@ struct Entry {
   Subject subject;
   bool suspicion = false;
   std::uint64_t events = 0;
+  bool over = false;  // of one of its connections
 };
 
 struct OfConnection {
@@ -86,9 +89,9 @@ Failure begin_failure(const Subject& subject, diagnosis::Diagnosis diagnosis, st
     std::uint32_t number = of;
     if (known == all.entries.end()) {
       number = add(all, {diagnosis, subject});
-    } else if (known->second.suspicion) {
-      known->second.suspicion = false;
-      known->second.diagnosis = diagnosis;
+    } else {
+      if (std::exchange(known->second.suspicion, false)) known->second.diagnosis = diagnosis;
+      known->second.over = false;
     }
     if (subject.conn != 0) of_connection(all, subject.conn).failure = number;
     note_for_call(number);
@@ -100,6 +103,12 @@ Failure begin_device_failure(const std::string& device, diagnosis::Diagnosis dia
   return locked([&](FailureTable& all) {
     const std::uint32_t number = add(all, {diagnosis, {0, device, {}}});
     all.devices[device] = number;
+    // A flush that was polled before the device said why.
+    for (auto& [conn, of] : all.connections)
+      if (const auto known = all.entries.find(of.failure);
+          known != all.entries.end() && diagnosis::is_flush(known->second.diagnosis.cause) &&
+          known->second.subject.device.starts_with(device + ":"))
+        of.failure = number;
     return Failure{number, std::move(diagnosis)};
   });
 }
@@ -116,7 +125,7 @@ void adopt_failure(std::uint32_t number, std::uint32_t conn) {
   locked([&](FailureTable& all) {
     const auto known = all.entries.find(number);
     if (known == all.entries.end()) return;
-    known->second.suspicion = false;
+    known->second.suspicion = known->second.over = false;
     if (conn != 0) of_connection(all, conn).failure = number;
     note_for_call(number);
   });
@@ -162,7 +171,9 @@ void end_failure(std::uint32_t conn) noexcept {
   if (conn == 0 || !g_any.load(std::memory_order_acquire)) return;
   locked([&](FailureTable& all) {
     const auto known = all.connections.find(conn);
-    if (known != all.connections.end()) known->second.failure = 0;
+    if (known == all.connections.end()) return;
+    const auto entry = all.entries.find(std::exchange(known->second.failure, 0));
+    if (entry != all.entries.end()) entry->second.over = true;
   });
   current().failure = 0;
 }
@@ -191,11 +202,16 @@ void count_event(std::uint32_t failure) noexcept {
 FailureList list_failures(std::size_t limit) {
   return locked([&](const FailureTable& all) {
     FailureList out;
+    std::set<std::uint32_t> held;
+    for (const auto& [conn, of] : all.connections) held.insert(of.failure);
     for (const auto& [number, entry] : all.entries) {
       if (entry.suspicion || entry.events == 0) continue;
       ++out.total;
       if (out.first.size() < limit)
-        out.first.push_back({{number, entry.diagnosis}, entry.subject, entry.events});
+        out.first.push_back({{number, entry.diagnosis},
+                             entry.subject,
+                             entry.events,
+                             entry.over && !held.contains(number)});
     }
     return out;
   });

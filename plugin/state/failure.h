@@ -65,6 +65,7 @@ struct Listed {
   Failure failure;
   Subject subject;
   std::uint64_t events = 0;
+  bool over = false;  // what failed works again, and nothing else failed with it
 };
 // Those of which an event told, by number; a suspicion only when something followed from it. At
 // most `limit`; `total` counts all.

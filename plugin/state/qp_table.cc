@@ -96,6 +96,21 @@ void QpTable::forget(const ibv_context* context) {
   }
 }
 
+std::size_t QpTable::size() {
+  const std::lock_guard lock(mutex_);
+  return live_.size();
+}
+
+std::map<std::string, std::uint64_t> QpTable::count_by_device() {
+  std::map<std::string, std::uint64_t> out;
+  const std::lock_guard lock(mutex_);
+  for (Qp* const qp : live_) {
+    const std::lock_guard own(qp->mutex);
+    ++out[qp->info.device];
+  }
+  return out;
+}
+
 void QpTable::unlock_all() noexcept {
   for (Qp& qp : all_) new (&qp.mutex) std::mutex;
 }

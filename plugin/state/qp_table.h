@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "context/fork_mutex.h"
@@ -46,6 +48,9 @@ class QpTable {
   void unlist(Qp& qp);
   void relist(Qp& qp);
   void release(Qp& qp);
+  std::size_t size();
+  // By the device's name. Takes each QP's lock.
+  std::map<std::string, std::uint64_t> count_by_device();
   // All QPs of a context that is closed.
   void forget(const ibv_context* context);
   // In the child of a fork: no thread is left that could hold a Qp's lock.

@@ -1,10 +1,14 @@
 // Asynchronous events of devices, ports, QPs and CQs: the event port.event.
 #include "diagnosis/async.h"
 
+#include <fmt/format.h>
+
 #include <string>
 
+#include "context/clock.h"
 #include "context/quiet.h"
 #include "state/failure.h"
+#include "state/ports.h"
 #include "verbs/fields.h"
 #include "verbs/gid.h"
 #include "verbs/handlers.h"
@@ -81,15 +85,36 @@ std::uint32_t failure_of(const diagnosis::Diagnosis& report, int type, std::uint
                    : state::begin_device_failure(device, report).number;
 }
 
-void tell(const ibv_context* context, const ibv_async_event& seen) {
+// Whose QPs use a port or device, and what has become of the addresses that they send from: asked
+// on the thread on which NCCL waits for events, as NCCL asks before it makes a QP.
+void add_users(const Library& lib, ibv_context* context, unsigned port,
+               const state::PortUsers& users, diagnosis::DeviceReport& report) {
+  report.connections = users.connections;
+  for (const context::Gid& peer : users.peers) report.peers.push_back(address_text(peer));
+  if (report.kind != diagnosis::DeviceReport::Kind::kGidChange) return;
+  for (const state::PortUsers::Source& source : users.sources) {
+    ibv_gid now{};
+    if (lib.real.query_gid(context, static_cast<std::uint8_t>(source.port), source.gid_index,
+                           &now) != 0)
+      continue;
+    const std::string device = device_name(context);
+    if (raw_of(now) == source.gid) {
+      state::gid_came(device, port, source.gid);
+      continue;
+    }
+    state::gid_went(device, port, source.gid);
+    report.gone.push_back(
+        fmt::format("{} at index {}", address_text(source.gid), source.gid_index));
+  }
+}
+
+void tell(const Library& lib, ibv_context* context, const ibv_async_event& seen) {
   const int type = seen.event_type;
   const Scope scope = scope_of(type);
   if (type == IBV_EVENT_GID_CHANGE) forget_gids(context);
-  Event event(EventId::kPortEvent, severity_of(type));
-  if (!event.enabled()) return;
   const std::string kind(event_kind(type));
   const unsigned port = scope == Scope::kPort ? static_cast<unsigned>(seen.element.port_num) : 0;
-  std::string place = device_name(context);
+  const std::string device = device_name(context);
   state::QpInfo qp;
   if (scope == Scope::kQp && seen.element.qp != nullptr) {
     if (state::Qp* record = state::find_qp(seen.element.qp, seen.element.qp->qp_num)) {
@@ -98,17 +123,32 @@ void tell(const ibv_context* context, const ibv_async_event& seen) {
     }
     qp.num = seen.element.qp->qp_num;
   }
+  diagnosis::DeviceReport report{.kind = kind_of(type), .place = device, .words = kind};
+  if (port != 0) report.place += ":" + std::to_string(port);
+  if (scope == Scope::kQp) report.place += " QP " + std::to_string(qp.num);
+  std::uint64_t was_down_ns = 0;
+  if (type == IBV_EVENT_PORT_ERR) state::port_went_down(device, port, context::mono_ns());
+  if (type == IBV_EVENT_PORT_ERR) report.times = state::history_of(device, port).downs;
+  if (type == IBV_EVENT_PORT_ACTIVE)
+    was_down_ns = state::port_came_up(device, port, context::mono_ns());
+  state::PortUsers users;
+  if (scope == Scope::kPort || scope == Scope::kDevice) {
+    users = state::users_of(device, port);
+    add_users(lib, context, port, users, report);
+  }
+  const Severity severity =
+      severity_of(type) == Severity::kWarn && !harms(report) ? Severity::kInfo : severity_of(type);
+  Event event(EventId::kPortEvent, severity);
+  if (!event.enabled()) return;
   add_connection(event, qp.conn, qp.owner);
-  add_device(event, {.name = place, .port = port != 0 ? port : qp.port});
+  add_device(event, {.name = device, .port = port != 0 ? port : qp.port});
+  if (!users.peers.empty()) add_peer(event, {.gid = users.peers.front()});
   event.add("event", kind).add("event_number", type);
   if (scope == Scope::kQp) event.object("qp").add("num", qp.num).end();
-  if (port != 0) place += ":" + std::to_string(port);
-  if (scope == Scope::kQp) place += " QP " + std::to_string(qp.num);
-  if (severity_of(type) != Severity::kInfo) {
-    const diagnosis::Diagnosis report =
-        diagnose(diagnosis::DeviceReport{kind_of(type), place, kind});
-    event.diagnose(report, failure_of(report, type, qp.conn.id, device_name(context)));
-  }
+  if (users.connections != 0) event.add("conns", users.connections);
+  if (was_down_ns != 0) event.add("dur_us", static_cast<double>(was_down_ns) / 1000);
+  if (severity_of(type) != Severity::kInfo)
+    event.diagnose(diagnose(report), failure_of(diagnose(report), type, qp.conn.id, device));
   event.emit();
 }
 
@@ -118,7 +158,7 @@ void tell(const ibv_context* context, const ibv_async_event& seen) {
 // meanwhile.
 int get_async_event(const Library& lib, ibv_context* context, ibv_async_event* event) {
   const int rc = lib.real.get_async_event(context, event);
-  if (rc == 0) context::quietly([&] { tell(context, *event); });
+  if (rc == 0) context::quietly([&] { tell(lib, context, *event); });
   return rc;
 }
 

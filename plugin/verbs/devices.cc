@@ -19,9 +19,9 @@
 #include "verbs/gid.h"
 #include "verbs/handlers.h"
 #include "verbs/hooks.h"
+#include "verbs/listed.h"
 #include "verbs/ops.h"
 #include "verbs/qp_events.h"
-#include "verbs/watch.h"
 
 namespace nnd::verbs {
 namespace {
@@ -97,7 +97,7 @@ void examine(const Library& lib, ibv_device** list, int& count) {
   const std::vector<ibv_device*> devices(list, list + count);
   if (first_time(all, lib)) {
     // An empty list is not freed by every NCCL.
-    if (count > 0 && !wants_facts_first(list, count)) return watch_list(lib, list, count);
+    if (count > 0 && !wants_facts_first(list, count)) return note_list(lib, list, count);
     List& entry = all.lists[list];
     entry.all = devices;
     std::vector<facts::VerbsDevice> facts;
@@ -139,7 +139,7 @@ void tell_devices(const std::optional<std::vector<facts::VerbsDevice>>& facts) {
 }  // namespace
 
 void end_device_list() noexcept {
-  context::quietly([] { tell_devices(end_watch(nullptr)); });
+  context::quietly([] { tell_devices(end_list(nullptr)); });
 }
 
 bool may_see_port(const ibv_context* context, unsigned port) {
@@ -163,7 +163,7 @@ ibv_device** get_device_list(const Library& lib, int* count) {
 }
 
 void free_device_list(const Library& lib, ibv_device** list) {
-  context::quietly([&] { tell_devices(end_watch(list)); });
+  context::quietly([&] { tell_devices(end_list(list)); });
   context::quietly([&] {
     Book& all = book();
     const std::lock_guard lock(all.mutex);
@@ -205,7 +205,7 @@ ibv_context* open_device(const Library& lib, ibv_device* device) {
       patch_ops(*context);
       lead_to_filter(*context);
     });
-  context::quietly([&] { watched_open(device, context, error); });
+  context::quietly([&] { note_open(device, context, error); });
   if (context == nullptr) {
     note_failure("ibv_open_device", error);
     errno = error;
@@ -216,7 +216,7 @@ ibv_context* open_device(const Library& lib, ibv_device* device) {
 int close_device(const Library& lib, ibv_context* context) {
   // Before the real call: afterwards the address may belong to a new context at once.
   context::quietly([&] {
-    watched_close(context);
+    note_close(context);
     forget(context);
   });
   const int rc = lib.real.close_device(context);

@@ -1,12 +1,22 @@
 #include "verbs/failures.h"
 
+#include <algorithm>
+#include <cmath>
+#include <mutex>
 #include <optional>
 
+#include "context/clock.h"
+#include "context/fork_mutex.h"
+#include "context/immortal.h"
 #include "context/quiet.h"
 #include "diagnosis/connection.h"
 #include "diagnosis/queue_pair.h"
 #include "facts/node.h"
+#include "facts/tcp.h"
+#include "state/connections.h"
 #include "state/current.h"
+#include "state/gpu_memory.h"
+#include "state/ports.h"
 #include "verbs/fields.h"
 #include "verbs/gid.h"
 #include "verbs/names.h"
@@ -55,6 +65,58 @@ diagnosis::FailedTransition evidence(const state::QpInfo& qp, const FailedMove& 
   return seen;
 }
 
+// Whether the process at the other end of the connection's TCP connection is there. The kernel's
+// table is read once a second at most: when a job dies, its QPs fail by the hundred.
+struct Peers {
+  context::ForkMutex mutex;
+  std::optional<facts::TcpTable> table;
+  std::uint64_t read_ns = 0;  // CLOCK_MONOTONIC
+};
+
+std::optional<bool> peer_there(const state::Connection& c) {
+  static context::Immortal<Peers> instance;
+  state::Start start;
+  if (!c.start.get(start) || start.listener_port == 0) return std::nullopt;
+  const std::lock_guard guard(instance->mutex);
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  const std::uint64_t now_ns = context::mono_ns();
+  if (!instance->table || now_ns - instance->read_ns > kSecond) {
+    instance->table.emplace();
+    instance->read_ns = now_ns;
+  }
+  return instance->table->peer_there({start.listener, start.listener_port},
+                                     c.kind.load() == state::Kind::kRecv);
+}
+
+void add_connection_history(const state::QpInfo& qp, diagnosis::FailedCompletion& seen) {
+  const state::Connection* const c = qp.conn.entry;
+  if (c == nullptr || c->id.load(std::memory_order_relaxed) != qp.conn.id) return;
+  const std::uint64_t ready_ns = c->ready_ns.load(std::memory_order_relaxed);
+  if (ready_ns != 0) seen.conn_sec = static_cast<double>(context::mono_ns() - ready_ns) / 1e9;
+  seen.conn_bytes = c->bytes.load(std::memory_order_relaxed);
+  if (seen.status != IBV_WC_RETRY_EXC_ERR) return;
+  using Peer = diagnosis::FailedCompletion::Peer;
+  if (const auto there = peer_there(*c)) seen.peer = *there ? Peer::kThere : Peer::kEnded;
+}
+
+void add_surroundings(const state::QpInfo& qp, diagnosis::FailedCompletion& seen) {
+  add_connection_history(qp, seen);
+  if (qp.timeout != 0) seen.budget_sec = std::ldexp(4.096e-6, qp.timeout) * qp.retry_cnt;
+  const state::PortHistory port = state::history_of(qp.device, qp.port);
+  seen.port_down = port.down;
+  if (port.down_ns != 0)
+    seen.down_ago_sec = static_cast<double>(context::mono_ns() - port.down_ns) / 1e9;
+  seen.gid_gone = qp.gid_index >= 0 &&
+                  std::find(port.gone.begin(), port.gone.end(), qp.local_gid) != port.gone.end();
+  if (const facts::Hca* hca = facts::current_node().find(qp.device);
+      hca != nullptr && hca->iommu_type.starts_with("DMA") && state::has_gpu_memory(qp.device))
+    seen.translating = hca->iommu_type;
+  if (const auto first = state::list_failures(1).first; !first.empty()) {
+    seen.first_failure = first[0].failure.number;
+    seen.first_cause = first[0].failure.diagnosis.cause;
+  }
+}
+
 }  // namespace
 
 std::string place_of(const state::QpInfo& qp) {
@@ -80,15 +142,17 @@ state::Failure fail_create(const state::QpInfo& qp, int error) {
 
 state::Failure fail_completion(const state::QpInfo& qp, const ibv_wc& wc, std::uint64_t completed,
                                std::int64_t age_us) {
-  const diagnosis::FailedCompletion seen{
+  diagnosis::FailedCompletion seen{
       place_of(qp), text_of(qp.local_gid),  text_of(qp.remote_gid), wc.qp_num,
       wc.status,    status_name(wc.status), wc.vendor_err,          completed,
       age_us};
+  add_surroundings(qp, seen);
   std::optional<state::Failure> earlier = state::failure_of(qp.conn.id);
   if (!earlier)
     earlier = state::suspicion_of(qp.conn.id, [&](const diagnosis::Diagnosis& suspicion) {
       return diagnosis::explains(suspicion.cause, seen);
     });
+  if (!earlier && wc.status == IBV_WC_WR_FLUSH_ERR) earlier = state::failure_of_device(qp.device);
   diagnosis::Diagnosis out = diagnose(seen, earlier ? &earlier->diagnosis : nullptr);
   const bool same = earlier && earlier->diagnosis.cause == out.cause;
   state::Failure now = same ? state::begin_failure(subject_of(qp), out, earlier->number)

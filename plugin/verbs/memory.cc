@@ -8,10 +8,11 @@
 #include "context/quiet.h"
 #include "facts/node.h"
 #include "state/failure.h"
+#include "state/gpu_memory.h"
 #include "verbs/clock.h"
 #include "verbs/fields.h"
 #include "verbs/handlers.h"
-#include "verbs/watch.h"
+#include "verbs/listed.h"
 
 namespace nnd::verbs::handlers {
 namespace {
@@ -63,11 +64,25 @@ void tell(const Registration& asked, const ibv_mr* mr, int error, std::int64_t d
   event.emit();
 }
 
+// NCCL does not say which way it takes.
+void tell_first_gpu_memory(const Registration& asked) {
+  const std::string device = device_name(asked.pd->context);
+  if (!state::first_gpu_memory(device, asked.kind == Kind::kDmabuf)) return;
+  Event event(EventId::kGdrState);
+  add_device(event, {.name = device});
+  event.add("way", memory_kind_text(asked.kind))
+      .diagnose(diagnose(diagnosis::GpuMemoryWay{device, asked.kind}))
+      .emit();
+}
+
 template <class Verb>
 ibv_mr* registered(const Registration& asked, Verb&& verb) {
   const std::int64_t start = now_ns();
   ibv_mr* mr = verb();
-  context::quietly([&, error = errno] { tell(asked, mr, error, (now_ns() - start) / 1000); });
+  context::quietly([&, error = errno] {
+    tell(asked, mr, error, (now_ns() - start) / 1000);
+    if (mr != nullptr && asked.kind != Kind::kHost) tell_first_gpu_memory(asked);
+  });
   return mr;
 }
 

@@ -9,7 +9,7 @@
 #include "verbs/failures.h"
 #include "verbs/gid.h"
 #include "verbs/handlers.h"
-#include "verbs/watch.h"
+#include "verbs/listed.h"
 
 namespace nnd::verbs::handlers {
 namespace {
@@ -32,7 +32,7 @@ T* noted(const char* verb, T* object) noexcept {
 
 int query_device(const Library& lib, ibv_context* context, ibv_device_attr* attr) {
   const int rc = noted("ibv_query_device", lib.real.query_device(context, attr));
-  context::quietly([&, error = errno_after(rc)] { watched_device(context, error, *attr); });
+  context::quietly([&, error = errno_after(rc)] { note_device(context, error, *attr); });
   return rc;
 }
 
@@ -43,7 +43,7 @@ int query_port(const Library& lib, ibv_context* context, std::uint8_t port,
     // At IBVERBS_1.1 it fills what the first libibverbs had, and nothing behind that.
     ibv_port_attr prefix{};
     if (error == 0) std::memcpy(&prefix, attr, offsetof(ibv_port_attr, flags));
-    watched_port(context, port, error, prefix);
+    note_port(context, port, error, prefix);
   });
   // The first libibverbs' structure, a prefix of today's. NCCL passes over what is not active.
   if (rc == 0)

@@ -1,5 +1,6 @@
 #include "watch/summary.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,6 +75,20 @@ diagnosis::Stall longest(const Totals& totals, bool warned) {
   return out;
 }
 
+void add_failures(diagnosis::NetworkHistory& seen) {
+  constexpr std::size_t kLookedAt = 256;
+  const state::FailureList failures = state::list_failures(kLookedAt);
+  seen.failures = failures.total;
+  if (failures.first.empty()) return;
+  auto worst = std::find_if(failures.first.begin(), failures.first.end(),
+                            [](const state::Listed& one) { return !one.over; });
+  seen.all_over = worst == failures.first.end() && failures.total <= kLookedAt;
+  if (worst == failures.first.end()) worst = failures.first.begin();
+  seen.cause = worst->failure.diagnosis.cause;
+  seen.device = worst->subject.device;
+  seen.peer = worst->subject.peer;
+}
+
 }  // namespace
 
 void add_summary(record::Pack& fields, const Totals& totals, bool worse_port) {
@@ -85,13 +100,7 @@ void add_summary(record::Pack& fields, const Totals& totals, bool worse_port) {
     seen.connections += port.send.conns + port.recv.conns;
     seen.bytes += port.send.bytes + port.recv.bytes;
   }
-  const state::FailureList failures = state::list_failures(1);
-  seen.failures = failures.total;
-  if (!failures.first.empty()) {
-    seen.cause = failures.first[0].failure.diagnosis.cause;
-    seen.device = failures.first[0].subject.device;
-    seen.peer = failures.first[0].subject.peer;
-  }
+  add_failures(seen);
   seen.stalled = longest(totals, true);
   seen.waited = longest(totals, false);
   seen.worse_port = worse_port;

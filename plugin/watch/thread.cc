@@ -13,6 +13,7 @@
 #include "context/worker.h"
 #include "facts/counters.h"
 #include "record/recorder.h"
+#include "watch/limits.h"
 #include "watch/ports.h"
 #include "watch/summary.h"
 #include "watch/watch.h"
@@ -42,6 +43,7 @@ struct Running {
 
   Ages ages;
   Watch watch;
+  Limits limits;
   Ports ports{kCountersEvery * 9 / 10};
   context::Worker looks, counts;
   sem_t wanted{};  // a sample of the counters
@@ -59,6 +61,7 @@ void* look_body(void* argument) {
     if (!record::running()) continue;
     context::quietly([&] {
       own.watch.look(context::mono_ns());
+      own.limits.look();
       tell_silent_driver(facts::counters_being_read(), context::mono_ns());
     });
   }
@@ -108,6 +111,7 @@ void start(const config::Settings& settings) noexcept {
     Running& own = *instance;
     own.watch.forget();  // a parent's
     own.ports.forget();
+    own.limits.forget();
     ::sem_init(&own.wanted, 0, 0);
     own.asked.store(0);
     own.answered.store(0);

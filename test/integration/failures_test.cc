@@ -91,7 +91,7 @@ const std::vector<Scenario>& scenarios() {
        {"ASYNC-FATAL"}},
       {"a link that goes down under traffic",
        fault("kind = \"link-down\"\nhost = \"node0\"\nafter_messages = 3"),
-       {"WC-12"},
+       {"ASYNC-PORT"},
        "",
        0,
        0,

@@ -16,10 +16,16 @@ const char* scenario_for(int gpus_per_node, int nodes) {
   return gpus_per_node > 2 ? "two-big-nodes.toml" : "two-nodes.toml";
 }
 
+std::filesystem::path scenario_file(const std::string& text_or_file, int gpus_per_node, int nodes,
+                                    const TempDir& dir) {
+  if (text_or_file.find('\n') != std::string::npos) return dir.file("scenario.toml", text_or_file);
+  return std::filesystem::path(NND_TEST_SCENARIOS) /
+         (text_or_file.empty() ? scenario_for(gpus_per_node, nodes) : text_or_file);
+}
+
 }  // namespace
 
-FabricJob::FabricJob(int gpus_per_node, int nodes, std::filesystem::path scenario) {
-  if (scenario.empty()) scenario = scenario_for(gpus_per_node, nodes);
+FabricJob::FabricJob(int gpus_per_node, int nodes, const std::string& scenario) {
   spec.nccl = nccl_library();
   spec.nodes = nodes;
   spec.gpus_per_node = gpus_per_node;
@@ -31,9 +37,8 @@ FabricJob::FabricJob(int gpus_per_node, int nodes, std::filesystem::path scenari
                       {"NCCL_NET_PLUGIN_REF_COUNT", "1"},
                       {"NCCL_NET_DIAG_BLACKBOX", "off"}};
   spec.library_path = {NND_PLUGIN_DIR};
-  softcuda::put_on_fabric(
-      spec, softverbs::load_scenario(std::filesystem::path(NND_TEST_SCENARIOS) / scenario),
-      directory_.path());
+  const auto file = scenario_file(scenario, gpus_per_node, nodes, directory_);
+  softcuda::put_on_fabric(spec, softverbs::load_scenario(file), directory_.path());
   for (int rank = 0; rank < spec.ranks(); ++rank) {
     auto& own = spec.rank_environment[rank];
     own["NCCL_NET_DIAG_FILE"] = (dir() / ("rank" + std::to_string(rank) + ".jsonl")).string();

@@ -12,11 +12,12 @@
 
 namespace nnd::test {
 
-// A job on the smallest of this directory's scenarios that has room for it (or on another one),
-// with NCCL_NET_PLUGIN=diag, each rank logging to a file of its own.
+// A job on the smallest of this directory's scenarios that has room for it (or on another one: a
+// file, or TOML text where it has a newline), with NCCL_NET_PLUGIN=diag, each rank logging to a
+// file of its own.
 class FabricJob {
  public:
-  explicit FabricJob(int gpus_per_node, int nodes = 2, std::filesystem::path scenario = {});
+  explicit FabricJob(int gpus_per_node, int nodes = 2, const std::string& scenario = {});
 
   softcuda::JobSpec spec;  // to be changed before run()
   // Checks that the job left nothing in /dev/shm.

@@ -107,6 +107,13 @@ const std::vector<PairRule>& rules() {
       {"pair.subnet SUB-INTRA", "", true, rail_and_bond(""), rail_and_bond(kWithinRoute), 0, 1},
       {"pair.subnet SUB-INTRA", "", true, one_host("10.200.{i}.1/24"), one_host("10.0.{i}.1/16"), 0,
        1},
+      {"pair.subnet SUB-DIRECT", "", true, hosts("count = 2\naddress = \"10.77.{i}.{h+1}/30\""),
+       hosts("count = 2\naddress = \"10.77.{i}.{h+1}/30\"",
+             "[[route]]\nfrom = \"10.77.0.0/16\"\nto = \"10.77.0.0/16\"\n"),
+       0, 1},
+      {"pair.subnet IB-FLID", "", false,
+       hosts("link_layer = \"infiniband\"\nsubnet_prefix = \"fec0:0:0:{h+1}::\""),
+       hosts("link_layer = \"infiniband\"\nsubnet_prefix = \"fec0:0:0:1::\"")},
       {"pair.rail SUB-RAIL", "[pair]\nrail = \"deny\"\n", true, hosts(kRails, kRouter),
        hosts("count = 2\naddress = \"10.200.{i}.{h+1}/16\""), 0, 1},
       {"pair.family GID-DIFF", "[roce]\nlink_local = \"allow\"\n", true,
@@ -252,6 +259,26 @@ TEST_CASE("InfiniBand against RoCE", "[versions]") {
       const std::string receiver = judged ? "DEV-MIXLL" : "RC-3";
       CHECK(of_kind(opened.events[1], "conn.fail").at(0)["cause"] == receiver);
     }
+}
+
+TEST_CASE("another traffic class than the policy's is told, and refused in enforce", "[pairs]") {
+  const std::string rule = "[roce]\ntraffic_class = 106\n";
+  const Environment chosen = {{"NCCL_IB_GID_INDEX", "3"}};
+  Environment meant = chosen;
+  meant["NCCL_IB_TC"] = "106";
+  const std::string scenario = hosts("address = \"10.200.0.{h+1}/24\"");
+  for (const auto& event : open_link(scenario, 0, 0, rule, meant).events[1])
+    CHECK(event["sev"] == "info");
+  const auto warned = open_link(scenario, 0, 0, rule, chosen);
+  CHECK(warned.replies["accept"]["rc"] == 0);
+  const auto told = select(warned.events[1], [](const json& event) {
+    return event.value("rule", "") == "roce.traffic_class";
+  });
+  REQUIRE(told.size() == 1);
+  CHECK(told[0]["cause"] == "ROCE-TC");
+  CHECK(told[0]["fix"] == "Set NCCL_IB_TC=106 on every node.");
+  const auto enforced = open_link(scenario, 0, 0, "mode = \"enforce\"\n" + rule, chosen);
+  CHECK(enforced.replies["accept"]["rc"] == 2);
 }
 
 TEST_CASE("rails without a route: named before errno 110, or refused in its place", "[versions]") {

@@ -21,9 +21,10 @@ const std::set<std::string_view> kNoRules = {"mode",          "hca.slow_percent"
 
 // The scenarios that are in no table, each a test case of its own.
 const std::set<Trouble> kByThemselves = {
-    {"pair.link_layer", "DEV-MIXLL"},  // InfiniBand against RoCE
-    {"hca.unusable", "DEV-NOPCI"},     // a device path that does not resolve
-    {"env.lint", "INC-ENV"},           // set for the container's first process alone
+    {"pair.link_layer", "DEV-MIXLL"},   // InfiniBand against RoCE
+    {"hca.unusable", "DEV-NOPCI"},      // a device path that does not resolve
+    {"roce.traffic_class", "ROCE-TC"},  // NCCL_IB_TC against the policy
+    {"env.lint", "INC-ENV"},            // set for the container's first process alone
 };
 
 std::set<Trouble> tested() {

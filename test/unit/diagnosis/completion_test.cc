@@ -64,6 +64,81 @@ TEST_CASE("what the pair's rules said explains some completions") {
   CHECK(diagnose(failed(12, -1), &mtu).cause == Cause::kWc12);
 }
 
+TEST_CASE("status 12 is told apart by what is known of port, address, peer and time") {
+  FailedCompletion seen = failed(12);
+  seen.gid_gone = true;
+  CHECK(diagnose(seen).cause == Cause::kGidChange);
+  CHECK(diagnose(failed(4)).cause == Cause::kWc4);
+  seen.status = 4;  // no matter of addresses
+  CHECK(diagnose(seen).cause == Cause::kWc4);
+
+  seen = failed(12);
+  seen.port_down = true;
+  CHECK(diagnose(seen).cause == Cause::kAsyncPort);
+  CHECK(diagnose(seen).sentence.find("the port is down") != std::string::npos);
+  seen = failed(12);
+  seen.budget_sec = 30;
+  seen.down_ago_sec = 29;  // it retried since then
+  CHECK(diagnose(seen).cause == Cause::kAsyncPort);
+  seen.down_ago_sec = 300;  // another story
+  CHECK(diagnose(seen).cause == Cause::kWc12);
+
+  seen = failed(12);
+  seen.peer = FailedCompletion::Peer::kEnded;
+  const Diagnosis ended = diagnose(seen);
+  CHECK(ended.cause == Cause::kWc12);
+  CHECK(ended.sentence.find("the peer's process has ended") != std::string::npos);
+  CHECK(ended.remedy.find("that rank's own output") != std::string::npos);
+  seen.peer = FailedCompletion::Peer::kThere;
+  CHECK(diagnose(seen).remedy == explain(Cause::kWc12).remedy);
+
+  seen = failed(12);
+  seen.budget_sec = 0.27;
+  CHECK(diagnose(seen).remedy.starts_with("The HCA gave up after 270 ms"));
+  seen.budget_sec = 30;
+  CHECK(diagnose(seen).remedy == explain(Cause::kWc12).remedy);
+}
+
+TEST_CASE("an IOMMU that translates explains that GPU memory is out of reach") {
+  FailedCompletion seen = failed(4);
+  seen.translating = "DMA-FQ";
+  CHECK(diagnose(seen).cause == Cause::kGdrAcs);
+  CHECK(diagnose(seen).remedy == explain(Cause::kGdrAcs).remedy);
+  seen.status = 12;
+  CHECK(diagnose(seen).cause == Cause::kWc12);
+}
+
+TEST_CASE("a failed completion has the history of its connection") {
+  FailedCompletion seen = failed(12);
+  seen.conn_sec = 11520;
+  seen.conn_bytes = 1'234'000'000'000;
+  CHECK(diagnose(seen).sentence.find("its connection moved 1.2 TB in 3 h 12 min") !=
+        std::string::npos);
+}
+
+TEST_CASE("a flush names the first failure of the process") {
+  FailedCompletion seen = failed(5);
+  seen.first_failure = 3;
+  seen.first_cause = Cause::kWc4;
+  CHECK(diagnose(seen).cause == Cause::kWc5);
+  CHECK(diagnose(seen).sentence.find("first failure of this process is number 3, WC-4") !=
+        std::string::npos);
+  CHECK(diagnose(failed(5)).sentence.find("first failure") == std::string::npos);
+}
+
+TEST_CASE("a GID table that changes harms those whose address went") {
+  DeviceReport seen{.kind = DeviceReport::Kind::kGidChange, .place = "mlx5_0:1", .words = ""};
+  CHECK_FALSE(harms(seen));
+  seen.connections = 2;
+  seen.peers = {"10.0.1.9"};
+  CHECK_FALSE(harms(seen));
+  seen.gone = {"10.0.1.2 at index 3"};
+  CHECK(harms(seen));
+  CHECK(diagnose(seen).sentence ==
+        "The GID table of mlx5_0:1 changed: 10.0.1.2 at index 3 is not there any more, and QPs "
+        "that were made with it will fail; 2 connections use it (towards 10.0.1.9).");
+}
+
 TEST_CASE("what a device reports on its own") {
   using Kind = DeviceReport::Kind;
   CHECK(diagnose(DeviceReport{Kind::kPortDown, "mlx5_0:1", ""}).sentence == "mlx5_0:1 went down.");

@@ -25,6 +25,19 @@ Stall stall(Wait wait, double sec) {
 
 }  // namespace
 
+TEST_CASE("what NCCL got over is no failed network") {
+  NetworkHistory seen;
+  seen.failures = 1;
+  seen.cause = Cause::kQp110;
+  seen.device = "mlx5_0:1";
+  seen.peer = "10.0.1.9";
+  CHECK(judge(seen).verdict == "failed");
+  seen.all_over = true;
+  CHECK(judge(seen).verdict == "degraded");
+  CHECK(judge(seen).sentence.find("got over: QP-110 on mlx5_0:1 towards 10.0.1.9") !=
+        std::string::npos);
+}
+
 TEST_CASE("a network in which nothing happened is healthy, whoever waited for whom") {
   NetworkHistory seen = history();
   CHECK(judge(seen).verdict == "healthy");

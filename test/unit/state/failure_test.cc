@@ -125,3 +125,18 @@ TEST_CASE("a forked child has failures of its own") {
   }));
   CHECK(state::failure_of(1));
 }
+
+TEST_CASE("a failure is over when what failed works again, and nothing else failed with it") {
+  const Fresh fresh;
+  const auto failure = state::begin_failure({7, "mlx5_0:1", "10.0.1.9"}, kDied);
+  state::count_event(failure.number);
+  state::adopt_failure(failure.number, 8);
+  const auto over = [] { return state::list_failures(1).first.at(0).over; };
+  CHECK_FALSE(over());
+  state::end_failure(7);
+  CHECK_FALSE(over());
+  state::end_failure(8);
+  CHECK(over());
+  state::adopt_failure(failure.number, 9);
+  CHECK_FALSE(over());
+}

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <new>
 #include <thread>
 
@@ -209,6 +210,22 @@ TEST_CASE("A flush is told where nothing else explains it") {
     CHECK(t.complete(IBV_WC_WR_FLUSH_ERR) == 1);
     CHECK(take_events("wc.error").empty());
   }
+}
+
+TEST_CASE("A hundred thousand failed completions are a bounded log with exact counts") {
+  constexpr int kQps = 100, kEach = 1000;
+  take_events("wc.error");
+  std::vector<std::unique_ptr<Traffic>> all;
+  for (std::uint32_t i = 0; i < kQps; ++i) all.push_back(std::make_unique<Traffic>(4000 + i));
+  for (int i = 0; i < kEach; ++i)
+    for (const auto& one : all)
+      REQUIRE(one->complete(i == 0 ? IBV_WC_RETRY_EXC_ERR : IBV_WC_WR_FLUSH_ERR, 129) == 1);
+  const auto events = take_events("wc.error");
+  REQUIRE(events.size() == kQps);  // the first of each QP
+  CHECK(events[0]["cause"] == "WC-12");
+  const auto ns = [&](std::size_t i) { return events[i]["mono_ns"].get<std::uint64_t>(); };
+  CHECK(ns(0) <= ns(kQps - 1));  // each told when it was met, not at the end
+  for (const auto& one : all) CHECK(one->destroyed()["qp"]["failed"] == kEach);
 }
 
 TEST_CASE("The data path allocates nothing") {

@@ -42,6 +42,15 @@ TEST_CASE("The kind of a registration is known by function and by what NCCL regi
     CHECK(event["mr"]["kind"] == "peermem");
     CHECK(event["conn"] == 21);
     CHECK(verbs.dereg_mr(mr) == 0);
+    // The first of its way is said.
+    event = last("gdr.state");
+    CHECK(event["cause"] == "GDR-PEERMEM-VS-DMABUF");
+    CHECK(event["way"] == "peermem");
+    CHECK(event["dev"]["name"] == "fake_0");
+    mr = verbs.reg_mr_iova2(device.pd, memory, sizeof memory, 0, 0);
+    CHECK(take_events("gdr.state").empty());
+    CHECK(verbs.dereg_mr(mr) == 0);
+    take_events("mr.register");
   }
   mr = verbs.reg_dmabuf_mr(device.pd, 0, 4096, 0, 5, 0);
   CHECK(last("mr.register")["mr"]["kind"] == "dmabuf");

@@ -103,6 +103,7 @@ Fault parse_fault(const toml::table& table, const Scenario& scenario, const std:
       break;
     case FaultKind::kAsyncEvent:
       fault.event = reader.word("event", 18, event_words());
+      fault.empties_gid = static_cast<int>(reader.number("empties_gid", -1, 0, 4095));
       moment();
       break;
   }

@@ -140,7 +140,8 @@ struct Fault {
   int error = 0;   // errno
   int status = 0;  // enum ibv_wc_status
   std::uint32_t vendor_err = 0;
-  int event = 0;  // enum ibv_event_type
+  int event = 0;         // enum ibv_event_type
+  int empties_gid = -1;  // kAsyncEvent: index whose GID goes with it; -1: none
   int delay_ms = 0;
   std::uint64_t nth = 1;             // first call or work request that is hit, counted per process
   std::uint64_t times = 1;           // how many are hit from there; 0: all

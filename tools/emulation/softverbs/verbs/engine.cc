@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "softverbs/fault_moments.h"
 #include "softverbs/verbs/completion.h"
 #include "softverbs/verbs/faults.h"
 #include "softverbs/verbs/requester.h"
@@ -60,7 +61,8 @@ Engine::Engine()
       control_(world().fabric_dir),
       control_reader_(world().fabric_dir) {
   faults_ = std::make_unique<Faults>(
-      world().scenario, world().fabric_start, [this](const Fault& fault, bool begins) {
+      world().scenario, world().fabric_start,
+      [this](const Fault& fault, bool begins) {
         if (fault.kind == FaultKind::kLinkDown) {
           for (const Host& host : world().scenario.hosts)
             for (const Hca& hca : host.hcas)
@@ -78,7 +80,8 @@ Engine::Engine()
           // Every process that meets the fault raises it for itself.
           apply({ControlCommand::Kind::kEvent, fault.host, fault.hca, fault.port, fault.event});
         }
-      });
+      },
+      [] { note_fault(world().fabric_dir, world().host->name); });
   epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
   wake_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (epoll_ < 0 || wake_ < 0) throw std::system_error(errno, std::generic_category(), "epoll");

@@ -1,6 +1,7 @@
 #include "softverbs/verbs/faults.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace softverbs {
 
@@ -15,8 +16,8 @@ bool matches_name(const std::string& wanted, std::string_view given) {
 }  // namespace
 
 Faults::Faults(const Scenario& scenario, Time::time_point fabric_start,
-               std::function<void(const Fault&, bool)> trigger)
-    : trigger_(std::move(trigger)) {
+               std::function<void(const Fault&, bool)> trigger, std::function<void()> met)
+    : trigger_(std::move(trigger)), met_(std::move(met)) {
   for (const Fault& fault : scenario.faults) {
     Counted counted;
     counted.fault = &fault;
@@ -38,7 +39,9 @@ bool Faults::matches(const Fault& fault, const Endpoint& local) {
 bool Faults::hit(Counted& counted) {
   const Fault& fault = *counted.fault;
   const std::uint64_t n = ++counted.count;
-  return n >= fault.nth && (fault.times == 0 || n < fault.nth + fault.times);
+  const bool hit = n >= fault.nth && (fault.times == 0 || n < fault.nth + fault.times);
+  if (hit && !std::exchange(counted.begun, true)) met_();
+  return hit;
 }
 
 std::optional<Refusal> Faults::call(std::string_view verb, std::string_view host,
@@ -85,10 +88,19 @@ std::optional<InjectedCompletion> Faults::work_request(const Endpoint& local) {
   return injected;
 }
 
+bool Faults::gid_gone(std::string_view host, std::string_view hca, int index) const {
+  const std::scoped_lock lock(mutex_);
+  return std::any_of(counted_.begin(), counted_.end(), [&](const Counted& counted) {
+    const Fault& fault = *counted.fault;
+    return counted.begun && fault.empties_gid == index && index >= 0 &&
+           matches_name(fault.host, host) && matches_name(fault.hca, hca);
+  });
+}
+
 void Faults::fire(Counted& counted, bool begins) {
   {
     const std::scoped_lock lock(mutex_);
-    counted.begun = true;
+    if (!std::exchange(counted.begun, true)) met_();
     if (!begins)
       counted.over = true;
     else if (counted.fault->up_after_ms >= 0)

@@ -26,9 +26,10 @@ struct InjectedCompletion {
 
 class Faults {
  public:
-  // trigger is called, outside the lock, when a fault's moment has come by count or by time.
+  // trigger is called, outside the lock, when a fault's moment has come by count or by time; met,
+  // under the lock, when this process meets a fault for the first time.
   Faults(const Scenario& scenario, std::chrono::system_clock::time_point fabric_start,
-         std::function<void(const Fault&, bool begins)> trigger);
+         std::function<void(const Fault&, bool begins)> trigger, std::function<void()> met);
 
   // A call of a verb on a device of this process's host (hca may be empty: the device list).
   std::optional<Refusal> call(std::string_view verb, std::string_view host, std::string_view hca);
@@ -36,6 +37,9 @@ class Faults {
   bool fails_posts() const { return fails_posts_; }
   std::optional<Refusal> to_rtr(const Endpoint& local, const Endpoint& peer);
   std::optional<InjectedCompletion> work_request(const Endpoint& local);
+
+  // Whether a fault has emptied this slot of a GID table.
+  bool gid_gone(std::string_view host, std::string_view hca, int index) const;
 
   // Milliseconds until a timed fault begins or ends, or -1; and those whose time has come.
   int next_ms() const;
@@ -59,6 +63,7 @@ class Faults {
   std::vector<Counted> counted_;
   bool fails_posts_ = false;
   std::function<void(const Fault&, bool)> trigger_;
+  std::function<void()> met_;
 };
 
 }  // namespace softverbs

@@ -275,7 +275,8 @@ int ibv_query_gid(ibv_context* handle, std::uint8_t number, int index, ibv_gid* 
     return -1;
   }
   std::memset(gid, 0, sizeof *gid);
-  if (const GidEntry* entry = find_gid(*port, index))
+  const GidEntry* entry = find_gid(*port, index);
+  if (entry && !Engine::get().faults().gid_gone(device.host->name, device.hca->name, index))
     std::memcpy(gid->raw, entry->gid.data(), sizeof gid->raw);
   return 0;
 }

@@ -1,4 +1,4 @@
-#include "verbs/watch.h"
+#include "verbs/listed.h"
 
 #include <unistd.h>
 
@@ -18,7 +18,7 @@
 namespace nnd::verbs {
 namespace {
 
-struct Watched {
+struct Listed {
   ibv_device* device;
   bool tried = false;  // NCCL opened it, or failed to
   int open_errno = 0;
@@ -26,32 +26,32 @@ struct Watched {
   Answers answers;
 };
 
-struct Watch {
+struct Devices {
   context::ForkMutex mutex;
   pid_t pid = 0;
   const Library* lib = nullptr;
   ibv_device** list = nullptr;
-  std::vector<Watched> devices;
+  std::vector<Listed> devices;
   std::map<std::string, int, std::less<>> dmabuf;
 };
 
-Watch& watch() {
-  static Watch& instance = *new Watch;  // outlives every thread of NCCL's
+Devices& devices() {
+  static Devices& instance = *new Devices;  // outlives every thread of NCCL's
   return instance;
 }
 
-std::atomic<bool> g_watching{false};
+std::atomic<bool> g_listed{false};
 
 template <class F>
 void with_context(const ibv_context* context, F&& note) {
-  if (!g_watching.load(std::memory_order_acquire)) return;
-  Watch& now = watch();
+  if (!g_listed.load(std::memory_order_acquire)) return;
+  Devices& now = devices();
   const std::lock_guard lock(now.mutex);
-  for (Watched& one : now.devices)
+  for (Listed& one : now.devices)
     if (one.context == context) note(one);
 }
 
-facts::VerbsDevice examine(const Library& lib, const Watched& one) {
+facts::VerbsDevice examine(const Library& lib, const Listed& one) {
   facts::VerbsDevice fact;
   fact.name = one.device->name;
   fact.uverbs_name = one.device->dev_name;
@@ -74,22 +74,22 @@ facts::VerbsDevice examine(const Library& lib, const Watched& one) {
 
 }  // namespace
 
-void watch_list(const Library& lib, ibv_device** list, int count) {
-  Watch& now = watch();
+void note_list(const Library& lib, ibv_device** list, int count) {
+  Devices& now = devices();
   const std::lock_guard lock(now.mutex);
   now.pid = ::getpid();
   now.lib = &lib;
   now.list = list;
   now.devices.clear();
-  for (int i = 0; i < count; ++i) now.devices.push_back(Watched{list[i], false, 0, nullptr, {}});
-  g_watching.store(true, std::memory_order_release);
+  for (int i = 0; i < count; ++i) now.devices.push_back(Listed{list[i], false, 0, nullptr, {}});
+  g_listed.store(true, std::memory_order_release);
 }
 
-void watched_open(ibv_device* device, ibv_context* context, int error) {
-  if (!g_watching.load(std::memory_order_acquire)) return;
-  Watch& now = watch();
+void note_open(ibv_device* device, ibv_context* context, int error) {
+  if (!g_listed.load(std::memory_order_acquire)) return;
+  Devices& now = devices();
   const std::lock_guard lock(now.mutex);
-  for (Watched& one : now.devices) {
+  for (Listed& one : now.devices) {
     if (one.device != device || one.tried) continue;
     one.tried = true;
     one.context = context;
@@ -97,30 +97,30 @@ void watched_open(ibv_device* device, ibv_context* context, int error) {
   }
 }
 
-void watched_close(const ibv_context* context) {
-  with_context(context, [](Watched& one) { one.context = nullptr; });
+void note_close(const ibv_context* context) {
+  with_context(context, [](Listed& one) { one.context = nullptr; });
 }
 
-void watched_device(const ibv_context* context, int error, const ibv_device_attr& attr) {
-  with_context(context, [&](Watched& one) {
+void note_device(const ibv_context* context, int error, const ibv_device_attr& attr) {
+  with_context(context, [&](Listed& one) {
     one.answers.device = std::pair(error, error == 0 ? attr : ibv_device_attr{});
   });
 }
 
-void watched_port(const ibv_context* context, unsigned port, int error, const ibv_port_attr& attr) {
-  with_context(context, [&](Watched& one) {
+void note_port(const ibv_context* context, unsigned port, int error, const ibv_port_attr& attr) {
+  with_context(context, [&](Listed& one) {
     one.answers.ports[port] = {error, error == 0 ? attr : ibv_port_attr{}};
   });
 }
 
-std::optional<std::vector<facts::VerbsDevice>> end_watch(ibv_device** list) {
-  if (!g_watching.load(std::memory_order_acquire)) return std::nullopt;
-  Watch& now = watch();
+std::optional<std::vector<facts::VerbsDevice>> end_list(ibv_device** list) {
+  if (!g_listed.load(std::memory_order_acquire)) return std::nullopt;
+  Devices& now = devices();
   const std::lock_guard lock(now.mutex);
   if (now.pid != ::getpid() || (list != nullptr && list != now.list)) return std::nullopt;
-  g_watching.store(false, std::memory_order_release);
+  g_listed.store(false, std::memory_order_release);
   std::vector<facts::VerbsDevice> out;
-  for (const Watched& one : now.devices) {
+  for (const Listed& one : now.devices) {
     out.push_back(examine(*now.lib, one));
     const auto answer = now.dmabuf.find(out.back().name);
     if (answer != now.dmabuf.end()) out.back().dmabuf_errno = answer->second;
@@ -132,14 +132,14 @@ std::optional<std::vector<facts::VerbsDevice>> end_watch(ibv_device** list) {
 
 void heard_dmabuf(const ibv_context* context, int error) {
   const std::string name = device_name(context);
-  Watch& now = watch();
+  Devices& now = devices();
   {
     const std::lock_guard lock(now.mutex);
     const auto [place, fresh] = now.dmabuf.emplace(name, error);
     if (!fresh && std::exchange(place->second, error) == error) return;
   }
-  // While a list is watched its facts are yet to come, with this answer.
-  if (!g_watching.load(std::memory_order_acquire)) hooks().dmabuf_answered(name, error);
+  // While there is a list its facts are yet to come, with this answer.
+  if (!g_listed.load(std::memory_order_acquire)) hooks().dmabuf_answered(name, error);
 }
 
 }  // namespace nnd::verbs

@@ -1,0 +1,90 @@
+#include "state/ports.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "context/fork_mutex.h"
+#include "context/immortal.h"
+#include "state/connections.h"
+
+namespace nnd::state {
+
+namespace {
+
+struct Histories {
+  context::ForkMutex mutex;
+  std::map<std::pair<std::string, unsigned>, PortHistory> ports;
+};
+
+Histories& histories() {
+  static context::Immortal<Histories> instance;
+  [[maybe_unused]] static const bool watched =
+      (context::in_forked_child(forget_port_histories), true);
+  return *instance;
+}
+
+template <class F>
+auto with_history(const std::string& device, unsigned port, F&& change) {
+  Histories& all = histories();
+  const std::lock_guard guard(all.mutex);
+  return change(all.ports[{device, port}]);
+}
+
+template <class T>
+void add_once(std::vector<T>& all, const T& one) {
+  if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+}
+
+}  // namespace
+
+void port_went_down(const std::string& device, unsigned port, std::uint64_t mono_ns) {
+  with_history(device, port, [&](PortHistory& history) {
+    history.down = true;
+    ++history.downs;
+    history.down_ns = mono_ns;
+  });
+}
+
+std::uint64_t port_came_up(const std::string& device, unsigned port, std::uint64_t mono_ns) {
+  return with_history(device, port, [&](PortHistory& history) -> std::uint64_t {
+    history.up_ns = mono_ns;
+    return std::exchange(history.down, false) ? mono_ns - history.down_ns : 0;
+  });
+}
+
+void gid_went(const std::string& device, unsigned port, const context::Gid& gid) {
+  with_history(device, port, [&](PortHistory& history) { add_once(history.gone, gid); });
+}
+
+void gid_came(const std::string& device, unsigned port, const context::Gid& gid) {
+  with_history(device, port, [&](PortHistory& history) { std::erase(history.gone, gid); });
+}
+
+PortHistory history_of(const std::string& device, unsigned port) {
+  return with_history(device, port, [](const PortHistory& history) { return history; });
+}
+
+void forget_port_histories() noexcept {
+  Histories& all = histories();
+  const std::lock_guard guard(all.mutex);
+  all.ports.clear();
+}
+
+PortUsers users_of(std::string_view device, unsigned port) {
+  PortUsers out;
+  for_each_connection([&](const Connection& c) {
+    Ends ends;
+    About about;
+    if (!c.ends.get(ends) || !c.identity.get(about) || ends.port == 0) return;
+    if (std::string_view(ends.device) != device || (port != 0 && ends.port != port)) return;
+    ++out.connections;
+    if (out.first.id == 0 || about.id < out.first.id) out.first = about;
+    if (!context::gid_zero(ends.remote_gid)) add_once(out.peers, ends.remote_gid);
+    if (ends.gid_index >= 0) add_once(out.sources, {ends.port, ends.gid_index, ends.gid});
+  });
+  return out;
+}
+
+}  // namespace nnd::state

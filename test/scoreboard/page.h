@@ -1,0 +1,28 @@
+// docs/scoreboard.md: one row for each failure mode.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "scoreboard/entry.h"
+
+namespace nnd::scoreboard {
+
+struct Row {
+  std::string id = {}, played = {};
+  std::string result = {};  // "named", "partly: ...", "not named", "not seen from a process"
+  std::string says = {};    // "DEV-BOND mlx5_bond_0"; cause, device, peer
+  double ms = -1;           // from the fault; -1: there is no such moment
+  bool from_start = false;
+  std::string nccl = {};  // its first warning
+
+  // What must not change by itself.
+  std::string lasting() const { return result + " | " + says; }
+};
+
+std::string page(const std::vector<Row>& rows);
+// The rows of a page, by id, as far as lasting() needs them.
+std::map<std::string, Row> read_page(const std::string& text);
+
+}  // namespace nnd::scoreboard

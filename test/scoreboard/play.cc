@@ -1,0 +1,174 @@
+#include "scoreboard/play.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <regex>
+#include <stdexcept>
+
+#include "driver/nccl_cache.h"
+#include "job/fabric.h"
+#include "softverbs/fault_moments.h"
+
+namespace nnd::scoreboard {
+
+namespace {
+
+using nlohmann::json;
+using softcuda::Action;
+using Kind = Action::Kind;
+
+constexpr std::size_t kBytes = 400'000;
+
+std::vector<Action> actions_of(const std::string& job) {
+  const Action create{.kind = Kind::kCreate};
+  const Action some{.kind = Kind::kCollective, .bytes = kBytes, .iterations = 4};
+  const Action end{.kind = Kind::kDestroy};
+  if (job == "collectives") return {create, some, end};
+  if (job == "resent" ||
+      job == "few-files")  // and a rank that waits: then the counters are read more often
+    return {create,
+            some,
+            {.kind = Kind::kCollective, .bytes = kBytes, .only_rank = 0},
+            {.kind = Kind::kMeet}};
+  if (job == "many")
+    return {create, {.kind = Kind::kCollective, .bytes = kBytes, .iterations = 400}, end};
+  if (job == "missing")
+    return {create,
+            some,
+            {.kind = Kind::kCollective, .bytes = kBytes, .only_rank = 0},
+            {.kind = Kind::kMeet}};
+  if (job == "dies") return {create, some, {.kind = Kind::kDie, .only_rank = 1}, some, end};
+  throw std::runtime_error("no job " + job);
+}
+
+// Four fifths of the files that a process may open are open, from its start.
+class FewFiles {
+ public:
+  explicit FewFiles(bool wanted) {
+    if (!wanted) return;
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    rlimit few = before_;
+    few.rlim_cur = kLimit;
+    ::setrlimit(RLIMIT_NOFILE, &few);
+    for (rlim_t i = 0; i < kLimit * 8 / 10; ++i) files_.push_back(::dup(STDERR_FILENO));
+  }
+  ~FewFiles() {
+    if (files_.empty()) return;
+    for (const int fd : files_) ::close(fd);
+    ::setrlimit(RLIMIT_NOFILE, &before_);
+  }
+  FewFiles(const FewFiles&) = delete;
+  FewFiles& operator=(const FewFiles&) = delete;
+
+ private:
+  static constexpr rlim_t kLimit = 1000;
+  rlimit before_{};
+  std::vector<int> files_;
+};
+
+// A counter of mlx5_0 of the second node, which the emulated HCA doesn't have by itself.
+void count_resent(const test::FabricJob& job, std::uint64_t value) {
+  const auto dir = job.dir() / "node1/class/infiniband/mlx5_0/ports/1/hw_counters";
+  std::filesystem::create_directories(dir);
+  std::ofstream(dir / "local_ack_timeout_err") << value << "\n";
+}
+
+// NCCL's lines are "host:pid:tid [gpu] file:line NCCL WARN text" (net_ib.cc's too); ours are in it.
+std::string first_warning(const std::string& output) {
+  static const std::regex line(R"(NCCL WARN (?!NET/DIAG)([^\n]*))");
+  std::smatch found;
+  return std::regex_search(output, found, line) ? found[1].str() : "";
+}
+
+std::vector<json> events_of(const test::FabricJob& job) {
+  std::vector<json> out;
+  for (int rank = 0; rank < job.spec.ranks(); ++rank)
+    for (json& event : job.events(rank)) {
+      event["rank"] = rank;
+      out.push_back(std::move(event));
+    }
+  std::stable_sort(out.begin(), out.end(), [](const json& a, const json& b) {
+    return a["mono_ns"].get<std::uint64_t>() < b["mono_ns"].get<std::uint64_t>();
+  });
+  return out;
+}
+
+std::string why_no_job(const softcuda::JobResult& result) {
+  if (!result.error.empty()) return result.error;
+  for (const auto& rank : result.ranks)
+    if (rank.late) return fmt::format("rank {} was not done at the deadline", rank.rank);
+  return {};
+}
+
+}  // namespace
+
+Fit fit(const json& event, const Expected& expected) {
+  const auto has = [&](const char* key, const std::string& part) {
+    return event.value(key, "").find(part) != std::string::npos;
+  };
+  const std::string name = event.value("dev", json::object()).value("name", "");
+  const std::string peer = event.value("peer", json::object()).value("gid", "");
+  return {.device = expected.device.empty() || std::regex_match(name, std::regex(expected.device)),
+          .peer = expected.peer.empty() ||
+                  std::regex_match(peer, std::regex("(::ffff:)?(" + expected.peer + ")")),
+          .remedy = has("fix", expected.remedy),
+          .sentence = has("msg", expected.says)};
+}
+
+const json* find_named(const Seen& seen, const Expected& expected) {
+  const json* partly = nullptr;
+  for (const json& event : seen.events) {
+    if (event["ev"] == "summary" || event.value("cause", "") != expected.cause) continue;
+    if (!expected.event.empty() && event["ev"] != expected.event) continue;
+    if (event.value("sev", "") != expected.severity) continue;
+    if (fit(event, expected).whole()) return &event;
+    if (partly == nullptr) partly = &event;
+  }
+  return partly;
+}
+
+Seen play(const World& world, const std::string& policy, const Expected* until) {
+  test::FabricJob job(world.gpus, world.nodes, world.scenario);
+  if (!world.nccl.empty()) {
+    const auto library = driver::cached_nccl(world.nccl);
+    if (!library) return {.trouble = "SKIPPED: NCCL " + world.nccl + " is not there"};
+    job.spec.nccl = library->string();
+  }
+  for (auto& [rank, own] : job.spec.rank_environment)  // before what the fabric sets for a node
+    for (const auto& [name, value] : world.environment) own[name] = value;
+  if (!policy.empty()) {
+    const auto file = job.dir() / "policy.toml";
+    std::ofstream(file) << policy;
+    job.spec.environment["NCCL_NET_DIAG_POLICY"] = file.string();
+  }
+  job.spec.actions = actions_of(world.job);
+  job.spec.deadline_sec = 60;
+  job.spec.grace_sec = 3;
+  std::uint64_t resent = 0;
+  if (world.job == "resent") count_resent(job, resent);
+  const auto told = [&] {
+    if (world.job == "resent") count_resent(job, resent += 3);
+    const Seen now{.events = events_of(job)};
+    const json* const event = find_named(now, *until);
+    return event != nullptr && fit(*event, *until).whole();
+  };
+  const FewFiles few(world.job == "few-files");
+  const softcuda::JobResult result =
+      until == nullptr ? job.run() : job.run(softcuda::JobStop(told));
+  Seen out{.events = events_of(job)};
+  if (const auto moments = softverbs::fault_moments(job.dir() / "fabric"); !moments.empty())
+    out.fault_ns = moments.front().mono_ns;
+  const json* named = until == nullptr ? nullptr : find_named(out, *until);
+  for (const auto& rank : result.ranks)
+    if (out.nccl.empty() || (named != nullptr && (*named)["rank"] == rank.rank))
+      if (std::string said = first_warning(rank.output); !said.empty()) out.nccl = said;
+  out.trouble = why_no_job(result);
+  out.ok = result.ok();
+  return out;
+}
+
+}  // namespace nnd::scoreboard
