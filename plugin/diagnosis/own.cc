@@ -41,6 +41,14 @@ Diagnosis diagnose(const PolicyMistake& seen) {
   return {Cause::kPolicy, seen.text, "Correct the policy file."};
 }
 
+Diagnosis diagnose(const TcpWrapped&) {
+  return {Cause::kDevFallback,
+          "NCCL's own TCP transport is what is wrapped (NCCL_NET_DIAG_INNER or NCCL_NET), and the "
+          "policy denies TCP.",
+          "Unset NCCL_NET_DIAG_INNER and NCCL_NET, or, where TCP is meant, have fallback.socket "
+          "allowed in the policy."};
+}
+
 Diagnosis diagnose(const CannotEnforce& seen) {
   return {Cause::kPolicy, "The policy can't be enforced: " + seen.why,
           seen.plugin

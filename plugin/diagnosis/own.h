@@ -43,6 +43,10 @@ struct PolicyMistake {
 };
 Diagnosis diagnose(const PolicyMistake& seen);
 
+// NCCL's own TCP transport is wrapped, and the policy denies TCP.
+struct TcpWrapped {};
+Diagnosis diagnose(const TcpWrapped& seen);
+
 struct CannotEnforce {
   std::string why;
   bool plugin = false;  // NCCL's own transport could be enforced on

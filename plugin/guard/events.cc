@@ -14,11 +14,16 @@ using record::Event;
 using record::EventId;
 using record::Severity;
 
-void emit_loaded(const policy::Loaded& loaded, Mode mode, std::uint32_t failure) {
-  Event(EventId::kPolicyLoaded)
-      .add("file", loaded.policy.source)
-      .add("mode", policy::mode_text(mode))
-      .emit();
+void emit_loaded(const policy::Loaded& loaded, Mode mode, const std::vector<std::string>& ignored,
+                 std::uint32_t failure) {
+  Event event(EventId::kPolicyLoaded);
+  event.add("file", loaded.policy.source).add("mode", policy::mode_text(mode));
+  if (loaded.policy.locked) {
+    event.add("locked", true).array("ignored");
+    for (const std::string& variable : ignored) event.push(variable);
+    event.end();
+  }
+  event.emit();
   for (const LoadError& error : loaded.errors) {
     Event(EventId::kPolicyLoaded, mode == Mode::kEnforce ? Severity::kError : Severity::kWarn)
         .add("file", error.file)

@@ -12,7 +12,9 @@ namespace nnd::guard {
 
 // policy.loaded; a warning for each error in the file, of which the first led to this failure (0:
 // to none).
-void emit_loaded(const policy::Loaded& loaded, policy::Mode mode, std::uint32_t failure);
+// ignored: variables that a locked policy has taken out.
+void emit_loaded(const policy::Loaded& loaded, policy::Mode mode,
+                 const std::vector<std::string>& ignored, std::uint32_t failure);
 
 // policy.refuse (error) or policy.warn (warn, in observe mode info).
 void emit_verdicts(const std::vector<policy::Verdict>& verdicts);

@@ -20,15 +20,13 @@
 #include "guard/events.h"
 #include "policy/judge.h"
 #include "policy/lint.h"
-#include "policy/load.h"
+#include "policy/locked.h"
 #include "record/event.h"
 #include "record/recorder.h"
 
 namespace nnd::guard {
 
 namespace {
-
-constexpr const char* kDefaultFile = "/etc/nccl-net-diag/policy.toml";
 
 struct InEffect {
   policy::Policy rules;
@@ -58,10 +56,10 @@ std::string host_name() {
   return name;
 }
 
-policy::Loaded load(const config::Settings& settings) {
-  if (!settings.policy.empty()) return policy::load_policy_file(settings.policy);
-  if (access(kDefaultFile, F_OK) == 0) return policy::load_policy_file(kDefaultFile);
-  return {};
+// The variables that a locked policy has taken out.
+std::vector<std::string>& ignored() {
+  static context::Immortal<std::vector<std::string>> instance;
+  return *instance;
 }
 
 // The first reason stays: the others may follow from it. The number of the failure that this is; 0:
@@ -100,10 +98,15 @@ bool told_at_load(const policy::Lint& lint) { return lint.variable == "NCCL_NET_
 
 }  // namespace
 
+config::Settings settings_in_force(config::Settings settings) {
+  ignored() = policy::tighten(settings);
+  return settings;
+}
+
 void start(const config::Settings& settings) {
   const std::lock_guard guard(lock());
   if (g_in_effect.load() != nullptr) return;
-  policy::Loaded loaded = load(settings);
+  policy::Loaded loaded = policy::load_policy(settings);
   auto* const now = new InEffect;
   now->mode = policy::effective_mode(loaded.policy, settings);
   now->rules = loaded.policy.for_host(host_name());
@@ -114,7 +117,7 @@ void start(const config::Settings& settings) {
     wrong.sentence = "the policy file is wrong: " + wrong.sentence;
     failure = refuse_network(std::move(wrong));
   }
-  emit_loaded(loaded, now->mode, failure);
+  emit_loaded(loaded, now->mode, ignored(), failure);
 }
 
 const policy::Policy& rules() { return in_effect().rules; }
@@ -193,6 +196,17 @@ void cannot_enforce(const diagnosis::CannotEnforce& seen) {
       .add("fact", seen.why)
       .diagnose(found, failure)
       .emit();
+}
+
+void tcp_is_wrapped() {
+  static std::atomic<bool> told{false};
+  if (in_effect().rules.fallback.socket != policy::Action::kDeny || told.exchange(true)) return;
+  policy::Verdict verdict{"fallback.socket", diagnose(diagnosis::TcpWrapped{}),
+                          policy::Action::kDeny};
+  verdict.decision = policy::decide(verdict.action, mode());
+  if (verdict.decision == policy::Decision::kRefuse)
+    verdict.failure = refuse_network(verdict.diagnosis);
+  emit_verdicts({std::move(verdict)});
 }
 
 const state::Failure* network_refusal() noexcept {

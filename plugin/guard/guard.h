@@ -16,6 +16,10 @@
 
 namespace nnd::guard {
 
+// A process's settings without what a locked policy (policy/locked.h) doesn't let them do. To be
+// called once, before start().
+config::Settings settings_in_force(config::Settings settings);
+
 // Reads the policy file (NCCL_NET_DIAG_POLICY, else /etc/nccl-net-diag/policy.toml where there is
 // one) and tells what came of it: policy.loaded. Later calls do nothing.
 void start(const config::Settings& settings);
@@ -50,6 +54,9 @@ void cannot_enforce(const diagnosis::CannotEnforce& seen);
 // Null, or the failure with which whoever uses the network is to fail (enforce only). It lives as
 // long as the process.
 const state::Failure* network_refusal() noexcept;
+
+// NCCL's own TCP transport is what is wrapped: refused where the policy denies TCP.
+void tcp_is_wrapped();
 
 // Not only who uses the network fails then, but every communicator: [fallback] when = "init".
 bool refuses_at_init() noexcept;

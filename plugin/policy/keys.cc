@@ -131,6 +131,12 @@ Applied read_memlock(const Value& value) {
   return read_number(value, 0, std::numeric_limits<long>::max(), set);
 }
 
+Applied read_lock(const Value& value) {
+  const auto* locked = std::get_if<bool>(&value);
+  if (!locked) return wrong("must be true or false");
+  return {[locked = *locked](Policy& policy) { policy.locked = locked; }, {}, {}};
+}
+
 Applied read_deadline(const Value& value) {
   double seconds = 0;
   if (const auto* whole = std::get_if<long>(&value))
@@ -181,6 +187,8 @@ const std::vector<Key>& keys() {
            policy.mode_given = true;
          });
        }},
+      {"locked", "true|false", "the environment of a job can only tighten this policy", false,
+       read_lock},
       {"hca.allow", "names or globs", "only these HCAs", true, names<&HcaRules::allow>},
       {"hca.deny", "names or globs", "not these HCAs", true, names<&HcaRules::deny>},
       {"hca.bond", "allow|unlike-peers|deny", "HCAs over a bond", true,

@@ -82,6 +82,9 @@ class Loader {
     built_in.source = file_;
     built_in.mode_given = out_.policy.mode_given;
     built_in.mode = out_.policy.mode;
+    built_in.locked = out_.policy.locked ||
+                      std::any_of(out_.errors.begin(), out_.errors.end(),
+                                  [](const LoadError& error) { return error.key == "locked"; });
     if (std::any_of(out_.errors.begin(), out_.errors.end(),
                     [](const LoadError& error) { return error.key == "mode"; })) {
       built_in.mode = Mode::kEnforce;
@@ -120,7 +123,8 @@ class Loader {
            config::nearest(name, words_near(name)));
       return;
     }
-    if (within && name == "mode") return fail(line, name, "can't be overridden");
+    if (within && (name == "mode" || name == "locked"))
+      return fail(line, name, "can't be overridden");
     if (within && !within->device.empty() && !key->per_device)
       return fail(line, name, "is of the whole node: an override with `device` can't change it");
     const auto value = to_value(node);

@@ -88,6 +88,7 @@ struct Policy {
   std::string source = "built-in rules";  // or the file
   Mode mode = Mode::kWarn;
   bool mode_given = false;
+  bool locked = false;  // the environment can only tighten it (locked.h)
   HcaRules hca;
   RoceRules roce;
   PairRules pair;

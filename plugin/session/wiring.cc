@@ -37,7 +37,8 @@ namespace {
 
 // Read at the first call; they live as long as the process. Thread-safe.
 const config::Settings& settings() {
-  static context::Immortal<config::Settings> instance(config::load_settings());
+  static context::Immortal<config::Settings> instance(
+      guard::settings_in_force(config::load_settings()));
   return *instance;
 }
 
@@ -134,6 +135,7 @@ std::string install_verbs(const inner::Found& found, const void* caller) {
   if (found.trouble != inner::Trouble::kSecondNccl) {
     nccl_version = found.nccl_version;
     other_transport = socket || (plugin && !seen);
+    if (socket) guard::tcp_is_wrapped();
   }
   if (seen) return {};
   std::string problem = plugin

@@ -119,7 +119,8 @@ TEST_CASE("a device path that does not resolve: named before NCCL crashes, or ke
     job->rank(0).run(shim().request());
     CHECK_THROWS(job->rank(0).run({{"op", "init"}}));
     CHECK(WTERMSIG(job->rank(0).wait_exit()) == SIGSEGV);
-    CHECK(left_in_black_box(job, "DEV-NOPCI") + of_kind(job.log(0), "policy.warn").size() == 1);
+    // In both where it was killed between a line's writing and the ring's moving on.
+    CHECK(left_in_black_box(job, "DEV-NOPCI") + of_kind(job.log(0), "policy.warn").size() >= 1);
   }
   // With every path in place nothing is said, and nothing is missing.
   Judged healthy(kRails, "");

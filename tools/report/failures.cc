@@ -7,23 +7,29 @@
 #include <string_view>
 #include <utility>
 
+#include "nccl_net_diag/causes.h"
+
 namespace nnd::report {
 
 namespace {
 
+using nccl_net_diag::Cause;
+
 // What two hosts tell of the same moment, apart by this much: their logs' and clocks' doing.
 constexpr Ns kSlack = 1'000'000'000;
 
-constexpr std::array<std::string_view, 5> kEchoes{"WC-5", "RC-6", "RC-3", "RC-OTHER", "RC-5"};
-constexpr std::array<std::string_view, 3> kRemoteCauses{"WC-9", "WC-10", "WC-11"};
-constexpr std::array<std::string_view, 18> kPathCauses{
-    "SUB-RAIL", "SUB-INTRA", "SUB-DIRECT", "QP-110",    "QP-101",       "QP-113",
-    "QP-61",    "QP-RETRY",  "WC-12",      "WC-13",     "WC-7",         "LINK-FLAP",
-    "GID-DIFF", "MTU-DIFF",  "RC-2",       "DEV-MIXLL", "HANG-CONNECT", "HANG-DATA"};
+constexpr std::array kEchoes{Cause::kWc5, Cause::kRc6, Cause::kRc3, Cause::kRcOther, Cause::kRc5};
+constexpr std::array kRemoteCauses{Cause::kWc9, Cause::kWc10, Cause::kWc11};
+constexpr std::array kPathCauses{
+    Cause::kSubRail,  Cause::kSubIntra,    Cause::kSubDirect, Cause::kQp110,   Cause::kQp101,
+    Cause::kQp113,    Cause::kQp61,        Cause::kQpRetry,   Cause::kWc12,    Cause::kWc13,
+    Cause::kWc7,      Cause::kLinkFlap,    Cause::kGidDiff,   Cause::kMtuDiff, Cause::kRc2,
+    Cause::kDevMixLl, Cause::kHangConnect, Cause::kHangData};
 
 template <std::size_t kSize>
-bool is_one_of(const std::string& cause, const std::array<std::string_view, kSize>& causes) {
-  return std::find(causes.begin(), causes.end(), cause) != causes.end();
+bool is_one_of(const std::string& cause, const std::array<Cause, kSize>& causes) {
+  const auto known = nccl_net_diag::find_cause(cause);
+  return known && std::find(causes.begin(), causes.end(), *known) != causes.end();
 }
 
 bool is(const log::Diagnosis& told, nccl_net_diag::EventId id) {

@@ -65,9 +65,10 @@ TEST_CASE("healthy nodes break nothing") {
          for (facts::Hca& hca : made.node.hcas) hca.physfn = "0000:99:00.0";
          return made;
        }},
-      {"a port that is down and not taken",
+      {"a port that is down and has no address: nobody meant to use it",
        [] {
          MadeNode made = rails();
+         made.port("mlx5_7").gids.clear();
          made.port("mlx5_7").state = 1;
          made.port("mlx5_7").skip = facts::Skip::kNotActive;
          return made;
@@ -241,6 +242,17 @@ const std::vector<RuleRow>& roce_rows() {
 }
 
 }  // namespace
+
+TEST_CASE("a rail that is down, and has an address as its siblings have, is missed") {
+  MadeNode made = rails();
+  made.port("mlx5_7").state = 1;
+  made.port("mlx5_7").skip = facts::Skip::kNotActive;
+  const Judgement judgement = made.judge(Mode::kEnforce);
+  CHECK(rules_of(judgement.verdicts) == Strings{"hca.phys_state DEV-DOWN"});
+  CHECK(judgement.verdicts[0].device == "mlx5_7");
+  CHECK(judgement.verdicts[0].decision == Decision::kWarn);
+  CHECK(judgement.refused.empty());
+}
 
 TEST_CASE("every built-in rule, broken and nearly broken") {
   for (const RuleRow& row : roce_rows()) {

@@ -21,19 +21,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kDefaultPolicy = "/etc/nccl-net-diag/policy.toml";
-
 policy::Loaded load_policy(const CheckInput& input, const config::Settings& settings) {
-  std::string file = input.policy.empty() ? settings.policy : input.policy;
-  std::error_code ignored;
-  if (file.empty() && fs::exists(kDefaultPolicy, ignored)) file = kDefaultPolicy;
-  if (file.empty()) return {};
-  policy::Loaded loaded = policy::load_policy_file(file);
+  policy::Loaded loaded =
+      input.policy.empty() ? policy::load_policy(settings) : policy::load_policy_file(input.policy);
   if (loaded.errors.empty()) return loaded;
   std::string text;
   for (const policy::LoadError& error : loaded.errors)
     text += (text.empty() ? "" : "\n") + error.text();
-  throw CallError(kWrongCall, "policy", text, file);
+  throw CallError(kWrongCall, "policy", text, loaded.errors.front().file);
 }
 
 // As NCCL looks for it: NCCL_IBVERBS_LIB from 2.30.3 on, then the two names. What the shim is told
@@ -92,6 +87,7 @@ Checked examine(const CheckInput& input) {
   out.host = input.host;
   take_conf_files();
   out.settings = config::load_settings();
+  if (input.policy.empty()) policy::tighten(out.settings);
   out.policy = load_policy(input, out.settings);
   auto sources = facts::Sources::of_process(out.settings, input.nccl_version);
   sources.whole_pci_bus = true;

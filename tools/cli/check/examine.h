@@ -8,7 +8,7 @@
 #include "config/settings.h"
 #include "facts/node.h"
 #include "policy/lint.h"
-#include "policy/load.h"
+#include "policy/locked.h"
 #include "policy/verdict.h"
 #include "verbs/survey.h"
 

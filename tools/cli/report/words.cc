@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <map>
 #include <set>
@@ -102,8 +103,14 @@ std::string traffic_text(const Picture& picture) {
 
 // A node, where it is the node's: its memory limit, not one of its HCAs'.
 bool is_of_node(const std::string& cause) {
-  return cause.starts_with("LIM-") || cause.starts_with("ENV-") || cause == "DEV-FALLBACK" ||
-         cause == "POLICY" || cause == "MR-12" || cause == "CQ-12" || cause == "QP-12";
+  using nccl_net_diag::Cause;
+  constexpr std::array kOfNode{Cause::kLimMemlock,  Cause::kLimMemlock2, Cause::kLimNoFile,
+                               Cause::kLimUverbs,   Cause::kLimQpCount,  Cause::kLimFork,
+                               Cause::kEnvWrong,    Cause::kEnvTypo,     Cause::kEnvOverride,
+                               Cause::kDevFallback, Cause::kPolicy,      Cause::kMr12,
+                               Cause::kCq12,        Cause::kQp12};
+  const auto known = nccl_net_diag::find_cause(cause);
+  return known && std::find(kOfNode.begin(), kOfNode.end(), *known) != kOfNode.end();
 }
 
 std::string where_text(const Report& report) {

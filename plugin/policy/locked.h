@@ -1,0 +1,23 @@
+// Which policy a process has, and an administrator's that its environment can only tighten.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+#include "policy/load.h"
+
+namespace nnd::policy {
+
+inline constexpr const char* kStandingFile = "/etc/nccl-net-diag/policy.toml";
+
+// Where the standing file says `locked = true`, and nobody but root can change it, what would
+// loosen it is taken out of `settings`. Returns the names of the variables that this concerns.
+std::vector<std::string> tighten(config::Settings& settings,
+                                 const std::string& standing = kStandingFile);
+
+// The file that the settings name, else the standing one where it is there, else the built-in
+// rules. A lock that can't hold is a mistake of the file.
+Loaded load_policy(const config::Settings& settings, const std::string& standing = kStandingFile);
+
+}  // namespace nnd::policy
