@@ -3,6 +3,7 @@
 #include <chrono>
 #include <fstream>
 #include <optional>
+#include <thread>
 
 #include "differential/run.h"
 #include "driver/error.h"

@@ -146,7 +146,7 @@ Seen play(const World& world, const std::string& policy, const Expected* until) 
     job.spec.environment["NCCL_NET_DIAG_POLICY"] = file.string();
   }
   job.spec.actions = actions_of(world.job);
-  job.spec.deadline_sec = 60;
+  job.spec.deadline_sec = 200;
   job.spec.grace_sec = 3;
   std::uint64_t resent = 0;
   if (world.job == "resent") count_resent(job, resent);
