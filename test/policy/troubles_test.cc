@@ -15,9 +15,9 @@ using namespace nnd::integration;
 namespace {
 
 // Keys that say how a rule is applied.
-const std::set<std::string_view> kNoRules = {"mode",          "hca.slow_percent",
-                                             "hca.min_mtu",   "limits.action",
-                                             "fallback.when", "connect.deadline_sec"};
+const std::set<std::string_view> kNoRules = {
+    "mode",          "locked",        "hca.slow_percent",    "hca.min_mtu",
+    "limits.action", "fallback.when", "connect.deadline_sec"};
 
 // The scenarios that are in no table, each a test case of its own.
 const std::set<Trouble> kByThemselves = {
