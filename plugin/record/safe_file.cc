@@ -167,7 +167,9 @@ SafeFile create_default_file(const std::string& path, const std::string& runtime
   std::string dir = path.substr(0, slash) + "-XXXXXX";
   if (::mkdtemp(dir.data()) == nullptr) return file;
   SafeFile anew = create_file(dir + name, false, Place::kDefault);
-  return anew.fd >= 0 ? anew : file;
+  if (anew.fd >= 0) return anew;
+  ::rmdir(dir.c_str());
+  return file;
 }
 
 void SafeFile::remove() noexcept {

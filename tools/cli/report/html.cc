@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/common/html_text.h"
+#include "cli/common/markup.h"
 #include "cli/common/text_table.h"
 #include "log/natural_order.h"
 
@@ -77,20 +78,13 @@ if (line) line.addEventListener("wheel", event => {
 </script>
 )";
 
-std::string row(const std::vector<std::string>& cells) {
-  std::string out = "<tr>";
-  for (const auto& cell : cells) out += "<td>" + html_text(cell) + "</td>";
-  return out + "</tr>\n";
-}
-
 std::string table(const std::string& id, const std::vector<std::string>& headings,
                   const std::string& rows) {
   std::string out = fmt::format(
       "<input class=\"filter\" data-table=\"{}\" placeholder=\"filter\" aria-label=\"filter\">\n"
-      "<div class=\"wide\"><table class=\"sort\" id=\"{}\"><thead><tr>",
+      "<div class=\"wide\"><table class=\"sort\" id=\"{}\"><thead>",
       id, id);
-  for (const auto& heading : headings) out += "<th>" + html_text(heading) + "</th>";
-  return out + "</tr></thead><tbody>\n" + rows + "</tbody></table></div>\n";
+  return out + markup_row(headings, "th") + "</thead><tbody>\n" + rows + "</tbody></table></div>\n";
 }
 
 std::string head(const Report& report, const Words& words) {
@@ -274,9 +268,9 @@ std::string time_line(const Report& report) {
 std::string line_row(const Report& report, const char* what, std::size_t member,
                      const log::Diagnosis& told, Ns at) {
   const auto& one = report.picture.members[member];
-  return row({what, clock_text(at), who(report.picture, {member}), told.event, or_dash(told.cause),
-              or_dash(told.msg), or_dash(told.fix),
-              fmt::format("{} seq {}", or_dash(one.file), told.seq)});
+  return markup_row({what, clock_text(at), who(report.picture, {member}), told.event,
+                     or_dash(told.cause), or_dash(told.msg), or_dash(told.fix),
+                     fmt::format("{} seq {}", or_dash(one.file), told.seq)});
 }
 
 // The lines that the verdict rests on.
@@ -323,11 +317,11 @@ std::string processes(const Report& report) {
       ++folded;
       continue;
     }
-    rows += row({or_dash(member.rank), member.log->host, std::to_string(member.log->pid),
-                 kEndings[static_cast<std::size_t>(member.ending)],
-                 std::to_string(member.log->connections.size()), std::to_string(failures[i]),
-                 std::to_string(waits[i]), clock_text(member.first), clock_text(member.last),
-                 or_dash(member.file)});
+    rows += markup_row({or_dash(member.rank), member.log->host, std::to_string(member.log->pid),
+                        kEndings[static_cast<std::size_t>(member.ending)],
+                        std::to_string(member.log->connections.size()), std::to_string(failures[i]),
+                        std::to_string(waits[i]), clock_text(member.first), clock_text(member.last),
+                        or_dash(member.file)});
   }
   auto out = "<h2>Processes</h2>\n" + table("processes",
                                             {"rank", "host", "pid", "ended", "connections",
