@@ -46,7 +46,7 @@ inline constexpr Explanation kGidDiff{
 inline constexpr Explanation kGidChange{
     "An address of the interface went, came, or moved to another index. QPs keep the index that "
     "they "
-    "were made with, and fail minutes later.",
+    "were made with: they fail, at once or minutes later, or move nothing more.",
     "The HCA's GID change event.",
     "Find what re-configures the interface's addresses (DHCP, NetworkManager, container start and "
     "stop) and stop it while jobs run.",

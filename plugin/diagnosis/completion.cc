@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "diagnosis/own_end.h"
 #include "diagnosis/units.h"
 #include "diagnosis/verb_causes.h"
 
@@ -34,11 +35,16 @@ std::string what_failed(const FailedCompletion& seen) {
   return out;
 }
 
-// A port that was down for as long as the HCA tries, or until just now.
-bool port_was_down(const FailedCompletion& seen) {
+// Something that happened within the time for which the HCA tries.
+bool just_now(const FailedCompletion& seen, double ago_sec) {
   constexpr double kMarginSec = 1;
-  return seen.port_down ||
-         (seen.down_ago_sec >= 0 && seen.down_ago_sec <= seen.budget_sec + kMarginSec);
+  return ago_sec >= 0 && ago_sec <= seen.budget_sec + kMarginSec;
+}
+
+// A flush without an error before it is how some drivers end a QP whose address went.
+bool about_address(int status) {
+  return status == 2 || status == kFlushed || status == 9 || status == 10 ||
+         status == kRetriesExceeded;
 }
 
 // What happened here, and makes requests fail like this; none: nothing is known.
@@ -50,16 +56,21 @@ std::optional<Diagnosis> of_surroundings(const FailedCompletion& seen) {
                    seen.translating + ", which translates";
     return out;
   }
-  const bool about_path = seen.status == kRetriesExceeded;
-  if (seen.gid_gone && (about_path || seen.status == 2 || seen.status == 9 || seen.status == 10)) {
-    Diagnosis out = by_default(Cause::kGidChange, {});
-    out.evidence = "the address that it sends from is not in the GID table any more";
-    return out;
+  if (about_address(seen.status)) {
+    if (seen.gid_gone) return gid_gone();
+    // QPs may keep the entry that went, though the same address is there again.
+    if (just_now(seen, seen.gid_went_ago_sec)) {
+      Diagnosis out = by_default(Cause::kGidChange, {});
+      out.evidence = "the address that it sends from left the GID table " +
+                     span_text(seen.gid_went_ago_sec) + " before, and is there again";
+      return out;
+    }
   }
-  if (!about_path || !port_was_down(seen)) return std::nullopt;
+  if (seen.status != kRetriesExceeded) return std::nullopt;
+  if (seen.port_down) return port_down();
+  if (!just_now(seen, seen.down_ago_sec)) return std::nullopt;
   Diagnosis out = by_default(Cause::kAsyncPort, {});
-  out.evidence = seen.port_down ? "the port is down"
-                                : "the port went down " + span_text(seen.down_ago_sec) + " before";
+  out.evidence = "the port went down " + span_text(seen.down_ago_sec) + " before";
   return out;
 }
 

@@ -26,6 +26,7 @@ struct FailedCompletion {
   double budget_sec = 0;
   // What happened to the port and the address that it sends from.
   bool gid_gone = false;
+  double gid_went_ago_sec = -1;  // the last time; -1: never
   bool port_down = false;
   double down_ago_sec = -1;  // the last time, while it is up again; -1: never
   // The TCP connection to the peer's process, over which the two ends set up their QPs.

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <optional>
+
+#include "diagnosis/own_end.h"
 
 namespace nnd::diagnosis {
 
@@ -158,6 +161,12 @@ std::string what_is_seen(const Stall& seen) {
   return "";
 }
 
+std::optional<Diagnosis> of_own_end(const Stall& seen) {
+  if (seen.port_down) return port_down();
+  if (seen.gid_gone) return gid_gone();
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string_view wait_name(Wait wait) noexcept { return about(wait).name; }
@@ -165,6 +174,10 @@ std::string_view wait_name(Wait wait) noexcept { return about(wait).name; }
 bool being_made(Wait wait) noexcept { return wait < Wait::kIdle; }
 
 Suspicion suspicion(Wait wait) noexcept { return about(wait).suspicion; }
+
+bool needs_own_port(Wait wait) noexcept {
+  return wait == Wait::kStuckSend || wait == Wait::kNothingCame || wait == Wait::kNoReceive;
+}
 
 Diagnosis diagnose(const Stall& seen, const Diagnosis* failure) {
   std::string sentence = (seen.place.empty() ? "" : seen.place + ": ") + what_is_seen(seen);
@@ -176,9 +189,15 @@ Diagnosis diagnose(const Stall& seen, const Diagnosis* failure) {
     sentence +=
         "; another connection of this process had failed before, after which NCCL moves "
         "nothing";
+  std::optional<Diagnosis> own = of_own_end(seen);
+  if (own && failure == nullptr) sentence += "; " + own->evidence;
   sentence += '.';
   if (failure != nullptr)
     return {failure->cause, sentence + " " + failure->sentence, failure->remedy, failure->evidence};
+  if (own) {
+    own->sentence = sentence;
+    return *own;
+  }
   return {being_made(seen.wait) ? Cause::kHangConnect : Cause::kHangData, sentence,
           std::string(about(seen.on_hca ? seen.wait : Wait::kNoReceive).remedy)};
 }

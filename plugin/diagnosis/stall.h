@@ -45,6 +45,8 @@ enum class Suspicion : std::uint8_t {
   kAtOnce
 };
 Suspicion suspicion(Wait wait) noexcept;
+// Whether this end's port or address must be there for it to go on.
+bool needs_own_port(Wait wait) noexcept;
 
 struct CounterGrowth {
   std::string name;
@@ -68,6 +70,9 @@ struct Stall {
   double retry_sec = 0;
   bool on_hca = true;          // kStuckSend: the QPs are seen; else only the transport has it
   bool after_failure = false;  // another connection of this process had failed before
+  // What the HCA has told of this end.
+  bool gid_gone = false;  // the address that its QPs send from
+  bool port_down = false;
   // Trouble that the port has counted within this time; 0: it was not read.
   double counters_sec = 0;
   std::vector<CounterGrowth> counters = {};

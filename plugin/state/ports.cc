@@ -39,6 +39,12 @@ void add_once(std::vector<T>& all, const T& one) {
 
 }  // namespace
 
+const PortHistory::Lost* PortHistory::find_lost(const context::Gid& gid) const {
+  const auto found =
+      std::find_if(lost.begin(), lost.end(), [&](const Lost& one) { return one.gid == gid; });
+  return found == lost.end() ? nullptr : &*found;
+}
+
 void port_went_down(const std::string& device, unsigned port, std::uint64_t mono_ns) {
   with_history(device, port, [&](PortHistory& history) {
     history.down = true;
@@ -54,12 +60,18 @@ std::uint64_t port_came_up(const std::string& device, unsigned port, std::uint64
   });
 }
 
-void gid_went(const std::string& device, unsigned port, const context::Gid& gid) {
-  with_history(device, port, [&](PortHistory& history) { add_once(history.gone, gid); });
+void gid_went(const std::string& device, unsigned port, const context::Gid& gid,
+              std::uint64_t mono_ns) {
+  with_history(device, port, [&](PortHistory& history) {
+    std::erase_if(history.lost, [&](const PortHistory::Lost& one) { return one.gid == gid; });
+    history.lost.push_back({gid, mono_ns, false});
+  });
 }
 
 void gid_came(const std::string& device, unsigned port, const context::Gid& gid) {
-  with_history(device, port, [&](PortHistory& history) { std::erase(history.gone, gid); });
+  with_history(device, port, [&](PortHistory& history) {
+    for (PortHistory::Lost& one : history.lost) one.back = one.back || one.gid == gid;
+  });
 }
 
 PortHistory history_of(const std::string& device, unsigned port) {

@@ -15,15 +15,24 @@ namespace nnd::state {
 struct PortHistory {
   bool down = false;
   unsigned downs = 0;
-  std::uint64_t down_ns = 0;       // CLOCK_MONOTONIC, the last time; 0: never
-  std::uint64_t up_ns = 0;         // likewise
-  std::vector<context::Gid> gone;  // addresses that QPs here were made with, and that went since
+  std::uint64_t down_ns = 0;  // CLOCK_MONOTONIC, the last time; 0: never
+  std::uint64_t up_ns = 0;    // likewise
+  // An address that QPs here were made with, and that left the GID table since.
+  struct Lost {
+    context::Gid gid{};
+    std::uint64_t went_ns = 0;  // CLOCK_MONOTONIC, the last time
+    bool back = false;
+  };
+  std::vector<Lost> lost;
+
+  const Lost* find_lost(const context::Gid& gid) const;  // null: it never went
 };
 
 void port_went_down(const std::string& device, unsigned port, std::uint64_t mono_ns);
 // For how long it was down, in ns; 0: not known.
 std::uint64_t port_came_up(const std::string& device, unsigned port, std::uint64_t mono_ns);
-void gid_went(const std::string& device, unsigned port, const context::Gid& gid);
+void gid_went(const std::string& device, unsigned port, const context::Gid& gid,
+              std::uint64_t mono_ns);
 void gid_came(const std::string& device, unsigned port, const context::Gid& gid);
 PortHistory history_of(const std::string& device, unsigned port);
 void forget_port_histories() noexcept;

@@ -102,7 +102,7 @@ void add_users(const Library& lib, ibv_context* context, unsigned port,
       state::gid_came(device, port, source.gid);
       continue;
     }
-    state::gid_went(device, port, source.gid);
+    state::gid_went(device, port, source.gid, context::mono_ns());
     report.gone.push_back(
         fmt::format("{} at index {}", address_text(source.gid), source.gid_index));
   }

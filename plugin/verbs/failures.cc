@@ -1,6 +1,5 @@
 #include "verbs/failures.h"
 
-#include <algorithm>
 #include <cmath>
 #include <mutex>
 #include <optional>
@@ -106,8 +105,10 @@ void add_surroundings(const state::QpInfo& qp, diagnosis::FailedCompletion& seen
   seen.port_down = port.down;
   if (port.down_ns != 0)
     seen.down_ago_sec = static_cast<double>(context::mono_ns() - port.down_ns) / 1e9;
-  seen.gid_gone = qp.gid_index >= 0 &&
-                  std::find(port.gone.begin(), port.gone.end(), qp.local_gid) != port.gone.end();
+  if (const auto* lost = qp.gid_index < 0 ? nullptr : port.find_lost(qp.local_gid)) {
+    seen.gid_gone = !lost->back;
+    seen.gid_went_ago_sec = static_cast<double>(context::mono_ns() - lost->went_ns) / 1e9;
+  }
   if (const facts::Hca* hca = facts::current_node().find(qp.device);
       hca != nullptr && hca->iommu_type.starts_with("DMA") && state::has_gpu_memory(qp.device))
     seen.translating = hca->iommu_type;

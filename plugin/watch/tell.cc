@@ -9,6 +9,7 @@
 #include "record/fields.h"
 #include "state/connections.h"
 #include "state/failure.h"
+#include "state/ports.h"
 #include "state/qp_table.h"
 
 namespace nnd::watch {
@@ -131,6 +132,13 @@ Stall evidence(state::Connection& c, const Facts& known, const Line& line) {
       seen.attempt_sec = sec(age_of(since));
   }
   seen.requests = sample(c).in_flight();
+  if (diagnosis::needs_own_port(line.wait) && known.ends.port != 0) {
+    const state::PortHistory port =
+        state::history_of(std::string(known.ends.device), known.ends.port);
+    seen.port_down = port.down;
+    const auto* lost = known.ends.gid_index < 0 ? nullptr : port.find_lost(known.ends.gid);
+    seen.gid_gone = lost != nullptr && !lost->back;
+  }
   if (!diagnosis::being_made(line.wait) && known.ends.port != 0)
     if (const auto growth = facts::grown_since(std::string_view(known.ends.device), known.ends.port,
                                                context::mono_ns() - line.age_ns)) {
@@ -148,7 +156,7 @@ Stall evidence(state::Connection& c, const Facts& known, const Line& line) {
 bool is_warning(const Stall& seen, bool lasts) {
   const diagnosis::Suspicion suspicion = diagnosis::suspicion(seen.wait);
   return seen.on_hca && !seen.after_failure &&
-         (suspicion == diagnosis::Suspicion::kAtOnce ||
+         (seen.port_down || seen.gid_gone || suspicion == diagnosis::Suspicion::kAtOnce ||
           (suspicion == diagnosis::Suspicion::kLater && lasts));
 }
 

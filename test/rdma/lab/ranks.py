@@ -250,13 +250,6 @@ class Connection:
         rank.exit()
         other.end()
 
-    def traffic_fails_somewhere(self):
-        """The same where either end may be the first to fail: that one."""
-        waiting = {self.sender: self._sending, self.receiver: self._receiving}
-        first = self._first_answer(waiting)
-        self.traffic_fails(at="sender" if first is self.sender else "receiver")
-        return first
-
     def move(self, **traffic):
         """Moves verified data; the bytes that arrived."""
         self.start_traffic(**traffic)
@@ -271,6 +264,11 @@ class Connection:
             rank.must("finalize", context=rank.context)
             rank.must("unload")
             rank.exit()
+
+    def end(self):
+        """Ends both ranks, whatever they do."""
+        self.sender.end()
+        self.receiver.end()
 
     def close(self):
         self.sender.must("close", conn=self.send)

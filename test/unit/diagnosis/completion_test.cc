@@ -68,6 +68,16 @@ TEST_CASE("status 12 is told apart by what is known of port, address, peer and t
   FailedCompletion seen = failed(12);
   seen.gid_gone = true;
   CHECK(diagnose(seen).cause == Cause::kGidChange);
+  seen.gid_gone = false;
+  seen.gid_went_ago_sec = 0.03;
+  CHECK(diagnose(seen).cause == Cause::kGidChange);
+  CHECK(diagnose(seen).sentence.ends_with(
+      "the address that it sends from left the GID table 30 ms before, and is there again."));
+  seen.gid_went_ago_sec = 300;  // another story
+  CHECK(diagnose(seen).cause == Cause::kWc12);
+  seen.gid_gone = true;
+  seen.status = 5;  // no error came before it
+  CHECK(diagnose(seen).cause == Cause::kGidChange);
   CHECK(diagnose(failed(4)).cause == Cause::kWc4);
   seen.status = 4;  // no matter of addresses
   CHECK(diagnose(seen).cause == Cause::kWc4);

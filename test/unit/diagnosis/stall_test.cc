@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "diagnosis/catalogue.h"
 #include "support/catch.h"
 
 using namespace nnd::diagnosis;
@@ -66,6 +67,26 @@ TEST_CASE("a stuck send says when the HCA gives up, and what the port has counte
   CHECK(diagnose(seen).sentence ==
         "mlx5_0:1: 3 sends towards 10.0.0.9 handed to the HCA, and for 15 s none completed; "
         "within the last 40 s the port has counted local_ack_timeout_err +7, symbol_error +2.");
+}
+
+TEST_CASE("what has become of this end's port and address is the cause of what needs them") {
+  Stall seen = stall(Wait::kStuckSend);
+  seen.gid_gone = true;
+  const Diagnosis gone = diagnose(seen);
+  CHECK(gone.cause == Cause::kGidChange);
+  CHECK(gone.remedy == explain(Cause::kGidChange).remedy);
+  CHECK(gone.sentence ==
+        "mlx5_0:1: 1 send towards 10.0.0.9 handed to the HCA, and for 15 s none completed; the "
+        "address that it sends from is not in the GID table any more.");
+  seen = stall(Wait::kNothingCame);
+  seen.port_down = true;
+  const Diagnosis down = diagnose(seen);
+  CHECK(down.cause == Cause::kAsyncPort);
+  CHECK(down.sentence.ends_with("nothing came; the port is down."));
+  for (const Wait wait : {Wait::kStuckSend, Wait::kNothingCame, Wait::kNoReceive})
+    CHECK(needs_own_port(wait));
+  for (const Wait wait : {Wait::kIdle, Wait::kHeldBack, Wait::kStuckFlush, Wait::kModifyQp})
+    CHECK_FALSE(needs_own_port(wait));
 }
 
 TEST_CASE("where the failure is known it is the cause, with its remedy") {

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "scene.h"
+#include "state/ports.h"
 
 using namespace nnd::watch::test;
 using nnd::watch::Watch;
@@ -49,6 +50,44 @@ TEST_CASE("a send that the HCA has and does not end is a warning with the time o
   CHECK(warning["dev"]["name"] == "mlx5_0");
   CHECK(warning["peer"]["gid"] == "::ffff:10.0.0.9");
   CHECK(warning["msg"].get<std::string>().find("gives up about 30 s after") != std::string::npos);
+}
+
+TEST_CASE("a port that is down and an address that went are the cause of what waits for them") {
+  const auto wait_of = [](auto&& becomes) {
+    const Said out = said([&] {
+      Scene scene;
+      Comm recv(Kind::kRecv);
+      state::Ends ends;
+      ends.device = "mlx5_0";
+      ends.port = 1;
+      ends.gid = gid(1);
+      ends.gid_index = 3;
+      recv.at->ends.set(ends);
+      recv.ready();
+      scene.pass(1);
+      recv.post(RequestKind::kRecv);
+      becomes();
+      scene.pass(12);
+      state::forget_port_histories();
+    });
+    REQUIRE(out.stalls.size() == 1);
+    return out.stalls[0];
+  };
+  const json down = wait_of([] { state::port_went_down("mlx5_0", 1, kSec); });
+  CHECK(down["cause"] == "ASYNC-PORT");
+  CHECK(down["sev"] == "warn");
+  const json gone = wait_of([] { state::gid_went("mlx5_0", 1, gid(1), kSec); });
+  CHECK(gone["cause"] == "GID-CHANGE");
+  CHECK(gone["sev"] == "warn");
+  const json back = wait_of([] {
+    state::port_went_down("mlx5_0", 1, kSec);
+    state::port_came_up("mlx5_0", 1, 2 * kSec);
+    state::gid_went("mlx5_0", 1, gid(2), kSec);
+    state::gid_went("mlx5_0", 1, gid(1), kSec);
+    state::gid_came("mlx5_0", 1, gid(1));
+  });
+  CHECK(back["cause"] == "HANG-DATA");
+  CHECK(back["sev"] == "info");
 }
 
 TEST_CASE("what NCCL has not handed to the HCA is not the network's") {
