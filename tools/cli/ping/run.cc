@@ -25,6 +25,8 @@ using nlohmann::json;
 namespace {
 
 constexpr int kWaitTickMs = 50;
+constexpr int kEndTickMs = 5;
+constexpr auto kAgentPatience = std::chrono::seconds(3);
 
 // This host's own side, in a process of its own: what the other host does in answer to requests,
 // this one does in the same way.
@@ -53,9 +55,18 @@ class LocalAgent {
     }
     _exit(0);
   }
+  // Its socket is closed by now: it ends its rank, then itself. Killed at once it would leave the
+  // rank to the kernel, which may end it after this process.
   ~LocalAgent() {
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
+    const auto deadline = Clock::now() + kAgentPatience;
+    while (waitpid(pid_, nullptr, WNOHANG) == 0) {
+      if (Clock::now() >= deadline) {
+        kill(pid_, SIGKILL);
+        waitpid(pid_, nullptr, 0);
+        return;
+      }
+      poll(nullptr, 0, kEndTickMs);
+    }
   }
   LocalAgent(const LocalAgent&) = delete;
   LocalAgent& operator=(const LocalAgent&) = delete;
