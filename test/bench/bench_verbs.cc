@@ -10,6 +10,7 @@
 #include <string>
 
 #include "record/recorder.h"
+#include "state/failure.h"
 #include "state/qp_table.h"
 #include "verbs/handlers.h"
 #include "verbs/ops.h"
@@ -20,15 +21,16 @@ namespace handlers = nnd::verbs::handlers;
 
 constexpr std::uint32_t kQps = 256;  // of one context, as in a job with many channels
 
-int g_ready = 0;  // completions that the next polls find
-ibv_qp g_fresh;   // what the next ibv_create_qp returns
+int g_ready = 0;                          // completions that the next polls find
+ibv_wc_status g_status = IBV_WC_SUCCESS;  // of these
+ibv_qp g_fresh;                           // what the next ibv_create_qp returns
 
 // The verbs below: they do as little as a real one could.
 int post_send(ibv_qp*, ibv_send_wr*, ibv_send_wr**) { return 0; }
 int post_recv(ibv_qp*, ibv_recv_wr*, ibv_recv_wr**) { return 0; }
 int poll_cq(ibv_cq* /*cq*/, int /*entries*/, ibv_wc* wc) {
   for (int i = 0; i < g_ready; ++i) {
-    wc[i].status = IBV_WC_SUCCESS;
+    wc[i].status = g_status;
     wc[i].qp_num = 7U + static_cast<unsigned>(i);
   }
   return g_ready;
@@ -81,6 +83,18 @@ void poll(Side& s) {
   benchmark::DoNotOptimize(s.context.ops.poll_cq(&s.cq, 4, wc));
 }
 
+// The first failed completion of a QP whose connection moves data: diagnosed, and told.
+void fail(Side& s) {
+  g_status = IBV_WC_RETRY_EXC_ERR;
+  if (s.shim) {
+    nnd::state::Qp* const qp = nnd::state::find_qp(&s.qps[7], 7);
+    qp->told = 0;
+    nnd::state::forget_failures();
+  }
+  poll(s);
+  g_status = IBV_WC_SUCCESS;
+}
+
 void send(Side& s) {
   ibv_send_wr wr{};
   ibv_send_wr* bad = nullptr;
@@ -124,7 +138,8 @@ struct Operation {
 };
 const std::map<std::string, Operation> kOperations = {
     {"poll_cq_empty", {poll, 0}}, {"poll_cq_1", {poll, 1}}, {"poll_cq_4", {poll, 4}},
-    {"post_send", {send, 0}},     {"post_recv", {recv, 0}}, {"qp_life", {qp_life, 0}}};
+    {"wc_error", {fail, 1}},      {"post_send", {send, 0}}, {"post_recv", {recv, 0}},
+    {"qp_life", {qp_life, 0}}};
 
 Side& side(bool shim) {
   static Side plain(false);

@@ -31,4 +31,9 @@ nlohmann::json logged_lines() {
   return lines;
 }
 
+void forget_logged_lines() {
+  const std::lock_guard lock(mutex);
+  lines = nlohmann::json::array();
+}
+
 }  // namespace nnd::driver

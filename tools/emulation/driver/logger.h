@@ -13,5 +13,6 @@ void log_line(nccl_abi::LogLevel level, unsigned long flags, const char* file, i
 
 // [{"level", "flags", "file", "line", "text"}], in order.
 nlohmann::json logged_lines();
+void forget_logged_lines();
 
 }  // namespace nnd::driver

@@ -62,6 +62,13 @@ int Session::add_connection(Connection connection) {
   return id;
 }
 
+// What it keeps of every call and line: a rank that lives long needs none of it.
+json Session::forget() {
+  trace_ = {};
+  forget_logged_lines();
+  return {{"rc", 0}};
+}
+
 json Session::handle(const json& request, std::unique_ptr<Task>* task) {
   const std::string op = request.at("op");
   if (op == "load") return load(request);
@@ -76,6 +83,7 @@ json Session::handle(const json& request, std::unique_ptr<Task>* task) {
   if (op == "close") return close_one(request);
   if (op == "trace") return {{"rc", 0}, {"calls", trace_.to_json()}};
   if (op == "logs") return {{"rc", 0}, {"lines", logged_lines()}};
+  if (op == "forget") return forget();
   *task = begin(op, request);
   return nullptr;
 }

@@ -63,6 +63,7 @@ class Session {
   nlohmann::json listen(const nlohmann::json& request);
   nlohmann::json register_memory(const nlohmann::json& request);
   nlohmann::json close_one(const nlohmann::json& request);
+  nlohmann::json forget();
   std::unique_ptr<Task> begin(const std::string& op, const nlohmann::json& request);
 
   std::function<void(void*)> prepare_;

@@ -1,0 +1,41 @@
+#include "resources.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace nnd::soak {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::size_t entries(const fs::path& dir) {
+  return static_cast<std::size_t>(
+      std::distance(fs::directory_iterator(dir), fs::directory_iterator()));
+}
+
+std::size_t kib(const fs::path& file, const std::string& key) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with(key)) return std::stoul(line.substr(key.size()));
+  return 0;
+}
+
+std::size_t lines(const fs::path& file) {
+  std::ifstream in(file);
+  return static_cast<std::size_t>(
+      std::count(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>(), '\n'));
+}
+
+}  // namespace
+
+Resources resources_of(pid_t process) {
+  const fs::path proc = fs::path("/proc") / std::to_string(process);
+  return {kib(proc / "smaps_rollup", "Private_Dirty:"), entries(proc / "fd"),
+          entries(proc / "task"), lines(proc / "maps")};
+}
+
+}  // namespace nnd::soak

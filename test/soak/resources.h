@@ -1,0 +1,20 @@
+// What a process holds.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+
+namespace nnd::soak {
+
+struct Resources {
+  std::size_t memory_kib = 0;  // private, written: what it allocated and not gave back
+  std::size_t descriptors = 0;
+  std::size_t threads = 0;
+  std::size_t mappings = 0;
+};
+
+// Throws where the process is gone.
+Resources resources_of(pid_t process);
+
+}  // namespace nnd::soak

@@ -1,0 +1,102 @@
+// Weeks of a job in minutes: connections made, used and closed without end. What the processes hold
+// stays what it was, the logs stay under their limit, and what goes wrong at last is in them.
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+
+#include "integration/harness.h"
+#include "resources.h"
+#include "softverbs/control.h"
+#include "support/event_log.h"
+
+using namespace nnd;
+using namespace nnd::integration;
+
+namespace {
+
+constexpr int kAtOnce = 50;
+constexpr std::uintmax_t kMib = 1 << 20;
+
+// A little log, and a peer that is soon given up.
+const std::map<std::string, std::string> kEnvironment = {{"NCCL_NET_DIAG_MAX_MB", "4"},
+                                                         {"NCCL_IB_TIMEOUT", "14"},
+                                                         {"NCCL_IB_RETRY_CNT", "7"},
+                                                         {"NCCL_IB_GID_INDEX", "3"}};
+
+long wanted_connections() {
+  const char* asked = std::getenv("NND_SOAK_CONNECTIONS");
+  return asked == nullptr ? 200'000 : std::atol(asked);
+}
+
+// Both ways at once, moved over and closed.
+void carry(EmulatedJob& job, long connections) {
+  driver::Traffic traffic;
+  traffic.sizes = {64, 8192};
+  traffic.repeat = 4;
+  for (long made = 0; made < connections; made += kAtOnce) {
+    std::vector<driver::Link> links(kAtOnce);
+    for (int i = 0; i < kAtOnce; ++i) {
+      auto& link = links[static_cast<std::size_t>(i)];
+      link.from = i % 2;
+      link.to = 1 - link.from;
+    }
+    job->carry(links, traffic);
+    job->all({{"op", "forget"}});
+  }
+}
+
+std::array<soak::Resources, 2> held(EmulatedJob& job) {
+  return {soak::resources_of(job->rank(0).pid()), soak::resources_of(job->rank(1).pid())};
+}
+
+void check_no_more(const soak::Resources& before, const soak::Resources& after) {
+  CHECK(after.descriptors <= before.descriptors);
+  CHECK(after.threads <= before.threads);
+  CHECK(after.mappings <= before.mappings + 16);  // malloc's arenas
+  CHECK(after.memory_kib <= before.memory_kib + before.memory_kib / 10 + 4096);
+}
+
+}  // namespace
+
+TEST_CASE("a job that makes connections for weeks holds no more than at its beginning") {
+  const long connections = wanted_connections();
+  EmulatedJob job(two_hosts(), 2, kEnvironment);
+  job->setup(shim());
+  carry(job, connections / 10);  // every table has its size, the log its most
+  const auto before = held(job);
+  carry(job, connections - connections / 10);
+  const auto after = held(job);
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    INFO("rank " << rank << ": " << before[rank].memory_kib << " KiB, then "
+                 << after[rank].memory_kib);
+    check_no_more(before[rank], after[rank]);
+  }
+
+  std::vector<driver::Link> last(1);
+  last[0].to = 1;
+  job->open(last);
+  softverbs::Control(job.fabric().meeting_place()).set_lost("node1", true);
+  // Its processes hear of it soon; then the receiver's "clear to send" gets no answer.
+  json moved{{"recv", {{"rc", 0}}}};
+  for (int i = 0; i < 100 && moved["recv"]["rc"] == 0; ++i)
+    moved = job->try_move(last[0], {}, 2000);
+  CHECK(moved["recv"]["rc"] != 0);
+  job->finish();
+  job->exit();
+
+  for (int rank = 0; rank < 2; ++rank) {
+    const auto file = job.log_dir() / ("rank" + std::to_string(rank) + ".jsonl");
+    CHECK(std::filesystem::file_size(file) <= 4 * kMib);
+  }
+  const auto log = job.log(1);
+  const auto errors = of_kind(log, "wc.error");
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0]["cause"] == "WC-12");
+  CHECK(errors[0]["dev"]["name"] == "mlx5_0");
+  CHECK(errors[0]["peer"]["gid"] == "::ffff:10.0.0.1");
+  CHECK(of_kind(log, "summary").size() == 1);
+  CHECK(select(log, [](const json& event) {
+          return event["sev"] != "info" && event["ev"] == "conn.stall";
+        }).empty());
+}
