@@ -32,7 +32,7 @@ void add_about(Event& e, int api, const state::About& about) {
 void add_qp(Event& e, const state::QpSummary& qp, const state::Ends& ends) {
   e.push_object().add("num", qp.num);
   if (qp.remote_num != 0) e.add("remote_num", qp.remote_num);
-  const bool loopback = !context::gid_zero(qp.gid) && qp.gid == qp.remote_gid;
+  const bool loopback = qp.leads_to_itself();
   if (loopback) e.add("loopback", true);
   if (!loopback && qp.gid != ends.gid && !context::gid_zero(qp.gid))
     e.add("gid", context::gid_text(qp.gid)).add("remote_gid", context::gid_text(qp.remote_gid));

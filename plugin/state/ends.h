@@ -9,8 +9,16 @@
 
 namespace nnd::state {
 
+// A QP that is its own peer, with which NCCL flushes what it received (gpuFlush in ncclIbAccept,
+// v2.28.9-1 src/transport/net_ib.cc). Two processes on one port have the same GID, and two HCAs may
+// number their QPs alike.
+inline bool leads_to_itself(std::uint32_t num, std::uint32_t remote_num, const context::Gid& gid,
+                            const context::Gid& remote_gid) {
+  return num == remote_num && gid == remote_gid && !context::gid_zero(gid);
+}
+
 // The HCA port that its QPs use here, and the other end's address, as told by the first of them
-// that was moved to RTR and leads to another port.
+// that was moved to RTR and leads elsewhere.
 struct Ends {
   FixedText<64> device;
   FixedText<16> netdev;
@@ -40,6 +48,7 @@ struct Start {
 
 // One QP.
 struct QpSummary {
+  bool leads_to_itself() const { return state::leads_to_itself(num, remote_num, gid, remote_gid); }
   std::uint32_t num = 0;
   std::uint32_t remote_num = 0;
   context::Gid gid{};

@@ -12,6 +12,7 @@
 #include "context/gid.h"
 #include "state/counter.h"
 #include "state/current.h"
+#include "state/ends.h"
 #include "state/fixed_text.h"
 
 struct ibv_qp;
@@ -50,6 +51,10 @@ struct QpInfo {
   unsigned most_attempts = 0;               // that one transition needed
   std::array<std::uint32_t, 4> spent_us{};  // by enum ibv_qp_state: in transitions to it
   std::uint32_t place = 0;                  // among its connection's QPs
+
+  bool leads_to_itself() const {
+    return state::leads_to_itself(num, remote_num, local_gid, remote_gid);
+  }
 };
 
 // What the data path writes lies in the first cache line. It is written with plain loads and

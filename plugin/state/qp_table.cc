@@ -127,7 +127,7 @@ QpTraffic traffic_of_qps(const Connection& c) noexcept {
     for (Qp* one = first_qp(told.num); one != nullptr; one = one->next.load(kRelaxed)) {
       const std::lock_guard lock(one->mutex);
       if (one->num.load(kRelaxed) != told.num || one->info.conn.id != id) continue;
-      const bool flush = !context::gid_zero(told.gid) && told.gid == told.remote_gid;
+      const bool flush = told.leads_to_itself();
       (flush ? sum.flushes : sum.sends) +=
           one->sends.load(kRelaxed) - one->unsignalled.load(kRelaxed);
       (flush ? sum.flushed : sum.completed) += one->completed.load(kRelaxed);

@@ -78,7 +78,7 @@ QpTable& qp_table();
 struct QpTraffic {
   unsigned qps = 0;
   std::uint64_t sends = 0, completed = 0;
-  // Of those that lead to their own port, with which NCCL flushes.
+  // Of those that lead to themselves, with which NCCL flushes.
   std::uint64_t flushes = 0, flushed = 0;
 };
 QpTraffic traffic_of_qps(const Connection& c) noexcept;

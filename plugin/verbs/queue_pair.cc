@@ -136,7 +136,8 @@ void end_move(const Library& lib, ibv_qp& qp, const ibv_qp_attr& attr, int mask,
   }
   if (move.error != 0) note_failure("ibv_modify_qp", move.error);
   if (move.error == 0 && move.to == IBV_QPS_INIT) facts::count_port(copy.device, copy.port);
-  if (!context::gid_zero(copy.remote_gid)) state::current().peer_gid = copy.remote_gid;
+  if (!context::gid_zero(copy.remote_gid) && !copy.leads_to_itself())
+    state::current().peer_gid = copy.remote_gid;
   if (move.error == 0 && move.to == IBV_QPS_RTS) read_back(lib, qp, attr, copy, move);
   tell_move(copy, attr, mask, move);
   // A move that failed before and works now, and a QP that NCCL brought back.

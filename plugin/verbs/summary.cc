@@ -41,9 +41,7 @@ void publish(state::Connection& c, const state::QpInfo& info, int state) noexcep
 
 void publish_ends(state::Connection& c, const state::QpInfo& qp) {
   state::Ends ends;
-  // A QP that leads to its own port is the one that NCCL flushes with.
-  const bool loopback = qp.gid_index >= 0 && qp.local_gid == qp.remote_gid;
-  if (qp.port == 0 || loopback || !c.ends.get(ends) || ends.port != 0) return;
+  if (qp.port == 0 || qp.leads_to_itself() || !c.ends.get(ends) || ends.port != 0) return;
   ends.device = qp.device;
   ends.port = qp.port;
   ends.gid_index = qp.gid_index;

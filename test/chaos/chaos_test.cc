@@ -108,11 +108,28 @@ void prepare(FabricJob& job, const Shape& shape) {
   job.spec.environment["NCCL_NET_DIAG_STDERR"] = "off";
 }
 
-std::vector<std::string> told(const FabricJob& job, int rank) {
-  std::vector<std::string> out;
+std::vector<json> told(const FabricJob& job, int rank) {
+  std::vector<json> out;
   for (const json& event : job.events(rank))
-    if (event["sev"] != "info" && event["ev"] != "env.lint") out.push_back(event["cause"]);
+    if (event["sev"] != "info" && event["ev"] != "env.lint") out.push_back(event);
   return out;
+}
+
+// Where a fault is planted.
+struct Place {
+  int node = 0;
+  std::string hca;  // empty: any of the node's
+};
+
+// Whether the device and the peer that an event names are the planted ones. own: it is of a rank on
+// the guilty node.
+bool names(const json& event, const Place& place, bool own) {
+  if (own && !place.hca.empty() && event.value("/dev/name"_json_pointer, place.hca) != place.hca)
+    return false;
+  const auto peer = event.value("/peer/gid"_json_pointer, std::string());
+  if (peer.empty()) return true;
+  // As fabric_of() has it: the last byte is the node's. Ranks of one node don't use the network.
+  return (std::stoi(peer.substr(peer.rfind('.') + 1)) - 1 == place.node) != own;
 }
 
 struct Tally {
@@ -128,9 +145,13 @@ void run_fault(unsigned seed, Tally& tally) {
   std::string keys = fault.keys;
   if (const auto at = keys.find('@'); at != std::string::npos)
     keys.replace(at, 1, std::to_string(chance.between(1, 30)));
-  const int guilty = chance.between(0, shape.nodes - 1);
-  FabricJob job(shape.gpus, shape.nodes,
-                fabric_of(shape, fmt::format("[[fault]]\nhost = \"node{}\"\n{}", guilty, keys)));
+  Place place{chance.between(0, shape.nodes - 1), ""};
+  if (chance.between(0, 1) == 1)
+    place.hca = fmt::format("mlx5_{}", chance.between(0, shape.gpus - 1));
+  const std::string where =
+      fmt::format("host = \"node{}\"\n{}", place.node,
+                  place.hca.empty() ? "" : fmt::format("hca = \"{}\"\n", place.hca));
+  FabricJob job(shape.gpus, shape.nodes, fabric_of(shape, "[[fault]]\n" + where + keys));
   prepare(job, shape);
   // Lost packets: seconds, and that this is short is told.
   job.spec.environment["NCCL_IB_TIMEOUT"] = "14";
@@ -140,13 +161,15 @@ void run_fault(unsigned seed, Tally& tally) {
   bool right = false;
   std::set<std::string> wrong;
   for (int rank = 0; rank < job.spec.ranks(); ++rank) {
-    const bool own = rank / shape.gpus == guilty;
-    for (const std::string& cause : told(job, rank)) {
-      const bool fits = fault.causes.contains(cause) || fault.beyond.contains(cause);
-      right = right || (own && fault.causes.contains(cause));
+    const bool own = rank / shape.gpus == place.node;
+    for (const json& event : told(job, rank)) {
+      const std::string cause = event["cause"];
+      const bool known = fault.causes.contains(cause) || fault.beyond.contains(cause);
       // An error ends the job, and ranks that were about to connect fail for it.
-      if (!fits && !cause.starts_with("RC-") && cause != "WC-5" && cause != "HANG-CONNECT")
-        wrong.insert(cause);
+      const bool follows = cause.starts_with("RC-") || cause == "WC-5" || cause == "HANG-CONNECT";
+      const bool fits = known && names(event, place, own);
+      right = right || (own && fits && fault.causes.contains(cause));
+      if (!fits && !follows) wrong.insert(fmt::format("rank {} {}", rank, event.dump()));
     }
   }
   const bool met = !softverbs::fault_moments(job.dir() / "fabric").empty();
@@ -161,8 +184,9 @@ void run_fault(unsigned seed, Tally& tally) {
                          : tally.unharmed)++;
   if (std::string(verdict) == "right") return;
   fmt::print("seed {}: {} ({} nodes of {} ranks, at node{}: {}) told: {}\n", seed, verdict,
-             shape.nodes, shape.gpus, guilty, keys.substr(0, keys.find("\ntimes")),
-             fmt::join(wrong, " "));
+             shape.nodes, shape.gpus, place.node,
+             (place.hca.empty() ? "" : place.hca + ", ") + keys.substr(0, keys.find("\ntimes")),
+             fmt::join(wrong, "; "));
 }
 
 // Nothing is wrong.
@@ -174,9 +198,9 @@ int run_healthy(unsigned seed) {
   const auto result = job.run();
   int alarms = 0;
   for (int rank = 0; rank < job.spec.ranks(); ++rank)
-    for (const std::string& cause : told(job, rank)) {
+    for (const json& event : told(job, rank)) {
       ++alarms;
-      fmt::print("seed {}: rank {} of a healthy job told {}\n", seed, rank, cause);
+      fmt::print("seed {}: rank {} of a healthy job told {}\n", seed, rank, event.dump());
     }
   if (!result.ok()) fmt::print("seed {}: {}\n", seed, nnd::test::failures(result).substr(0, 400));
   CHECK(result.ok());

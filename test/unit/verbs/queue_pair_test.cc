@@ -75,6 +75,39 @@ std::vector<json> of_qp(const std::string& name, unsigned num) {
 
 }  // namespace
 
+TEST_CASE("The QP that NCCL flushes with is nobody's peer") {
+  const Opened device;
+  state::About about;
+  about.dir = state::Direction::kRecv;
+  state::Connection* const c = state::open_connection(state::Kind::kRecv, 11, about, nullptr);
+  const state::Scope scope(state::Call::kAccept, c->about);
+  const auto move = [&](ibv_qp_attr attr) {
+    ibv_qp* const qp = device.qp();
+    to_init(device.w, qp);
+    if (attr.dest_qp_num == 0) attr.dest_qp_num = qp->qp_num;
+    CHECK(device.w.verbs.modify_qp(qp, &attr, kRtrMask) == 0);
+  };
+  move(rtr());
+  ibv_qp_attr own = rtr();
+  own.dest_qp_num = 0;
+  ibv_gid gid{};
+  REQUIRE(device.w.verbs.query_gid(device.context, 1, 3, &gid) == 0);
+  own.ah_attr.grh.dgid = gid;
+  move(own);
+  CHECK(state::current().peer_gid[15] == 9);
+  state::Ends ends;
+  REQUIRE(c->ends.get(ends));
+  CHECK(ends.remote_gid[15] == 9);
+  state::QpSummary flush;
+  REQUIRE(c->qp[1].get(flush));
+  CHECK(flush.leads_to_itself());
+  // Another process behind the same port.
+  own.dest_qp_num = 778;
+  move(own);
+  CHECK(state::current().peer_gid == flush.gid);
+  state::release_connection(*c);
+}
+
 TEST_CASE("A connection's entry tells how far its QPs are, and of each of them") {
   const Opened device;
   state::About about;

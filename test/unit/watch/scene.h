@@ -86,6 +86,7 @@ class Comm {
     info.conn = at->about;
     state::QpSummary told;
     told.num = ++number;
+    told.remote_num = flush ? number : number + 1000;
     told.timeout = 20;
     told.retry_cnt = 7;
     told.gid = gid(1);
