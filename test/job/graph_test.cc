@@ -30,7 +30,8 @@ struct Seen {
 Seen look(JobSpec& spec, const std::filesystem::path& dir) {
   spec.environment["NCCL_GRAPH_DUMP_FILE"] = (dir / "graph.xml").string();
   spec.environment["NCCL_TOPO_DUMP_FILE"] = (dir / "topology.xml").string();
-  spec.actions = {{.kind = Kind::kCreate}, {.kind = Kind::kDestroy}};
+  // NCCL connects what a collective needs when it comes.
+  spec.actions = {{.kind = Kind::kCreate}, {.kind = Kind::kCollective}, {.kind = Kind::kDestroy}};
   spec.environment["NCCL_DEBUG"] = "INFO";
   const JobResult result = run_job(spec);
   CHECK(failures(result) == "");
