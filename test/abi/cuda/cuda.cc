@@ -1,22 +1,10 @@
-// softcuda's numbers and layouts against the CUDA Toolkit's own headers: what doesn't agree doesn't
-// compile. Run for each toolkit (cuda/compare), with its headers before all others.
+// softcuda's numbers and layouts against the CUDA Toolkit's own headers, for each toolkit
+// (cuda/compare).
 #include <cuda.h>
 #include <driver_types.h>
 
-#include <cstddef>
-
+#include "same.h"
 #include "softcuda/cuda_abi.h"
-
-// A number of ours, the driver's name for it.
-#define SAME(ours, theirs) \
-  static_assert(static_cast<long>(softcuda::ours) == static_cast<long>(theirs), #theirs)
-// A member at the same place; what follows it in a larger structure isn't ours to know.
-#define BEGINS(ours, member, theirs, name) \
-  static_assert(offsetof(softcuda::ours, member) == offsetof(theirs, name), #theirs "::" #name)
-#define AT(ours, member, theirs, name)                                        \
-  static_assert(offsetof(softcuda::ours, member) == offsetof(theirs, name) && \
-                    sizeof(softcuda::ours::member) == sizeof(theirs::name),   \
-                #theirs "::" #name)
 
 SAME(kSuccess, CUDA_SUCCESS);
 SAME(kInvalidValue, CUDA_ERROR_INVALID_VALUE);
