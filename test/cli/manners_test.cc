@@ -32,6 +32,9 @@ TEST_CASE("a misspelt subcommand, and the words that people try", "[manners]") {
     CHECK(outcome.exit_code == 0);
     CHECK_FALSE(outcome.out.empty());
   }
+  for (const char* word : {"help", "--help"})
+    CHECK(run_tool({word}).out.find("Usage: nccl-net-diag [OPTIONS] SUBCOMMAND") !=
+          std::string::npos);
 }
 
 TEST_CASE("an error has one form in all subcommands", "[manners]") {

@@ -55,7 +55,8 @@ int run(int argc, char** argv) {
 #ifdef NND_WHOLE_TOOL
   if (const auto status = softcuda::run_as_rank()) return *status;
 #endif
-  CLI::App app("Tells why the network of a multi-node NCCL job is slow, stuck or dead.");
+  CLI::App app("Tells why the network of a multi-node NCCL job is slow, stuck or dead.",
+               "nccl-net-diag");
   app.set_version_flag("-V,--version", cli::tool_version());
   app.require_subcommand(1);
   int exit_code = cli::kFine;
