@@ -78,9 +78,9 @@ inline constexpr Explanation kSubDirect{
     "Two ends have no route to each other, and every HCA of this node is in a subnet of its own "
     "with "
     "two addresses (/30, /31). Wider subnets are SUB-RAIL.",
-    "NCCL_IB_SUBNET_AWARE_ROUTING=1 where NCCL has it (2.30.7); before, name the HCAs of each "
-    "cable "
-    "in the same order on both nodes with NCCL_IB_HCA.",
+    "NCCL_IB_SUBNET_AWARE_ROUTING=1 where NCCL has it (2.30.7); before, name with NCCL_IB_HCA on "
+    "both "
+    "nodes the HCA of one cable alone, or cable equal numbers.",
     EventId::kPolicyWarn,
     "local mlx5_0:1 10.77.0.1/30, remote 10.77.1.2: another subnet, and no route leaves by ens1, "
     "and "

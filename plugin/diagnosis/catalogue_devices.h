@@ -119,7 +119,8 @@ inline constexpr Explanation kDevOrder{
     "Device 2 of one node is on another rail than device 2 of the next: other names, one NIC more, "
     "another order of the PCI bus. Pairs by number then cross rails.",
     "Compare the hca.port events of the nodes: name, speed and subnet by index.",
-    "Name the HCAs in rail order in NCCL_IB_HCA on every node."};
+    "Cable equal numbers to one rail on every node; or leave out with NCCL_IB_HCA what makes the "
+    "difference. The order in which NCCL_IB_HCA names them changes nothing."};
 
 inline constexpr Explanation kDevUnusable{
     "verbs lists the HCA and can't open it: the container has sysfs of all HCAs and the device "

@@ -32,8 +32,7 @@ inline constexpr Explanation kQp22{
     "an MTU that is larger than the port's, InfiniBand addressed without a global route where it "
     "needs one.",
     "ibv_modify_qp or the creation of a QP failed with errno 22.",
-    "An attribute doesn't fit the port: most often a GID index forced by NCCL_IB_GID_INDEX. Unset "
-    "it "
+    "An attribute doesn't fit the port: most often a forced GID index. Unset NCCL_IB_GID_INDEX "
     "(NCCL 2.21 and newer choose well), and compare the GID families and MTU of both ends.",
     EventId::kQpTransition,
     "mlx5_0:1: QP 17 could not go from INIT to RTR: errno 22 (Invalid argument) after 0 ms, "

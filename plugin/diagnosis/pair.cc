@@ -41,7 +41,8 @@ Diagnosis crossed(const Ends& seen, Diagnosis out) {
   } else if (!seen.beside.empty()) {
     out.remedy +=
         " Where both nodes should have used the same rail, they number their HCAs "
-        "differently: name them in one order with NCCL_IB_HCA on each.";
+        "differently, and NCCL pairs by number, in whatever order NCCL_IB_HCA has them: cable both "
+        "alike, or name with NCCL_IB_HCA on each the HCA of one rail alone.";
   }
   return out;
 }

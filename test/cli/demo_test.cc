@@ -56,6 +56,10 @@ TEST_CASE("the demo's own errors", "[demo]") {
       run_tool({"demo", "--nccl", dir.file("libnccl.so.2", "no library"), "--json"});
   CHECK(unreadable.exit_code == 3);
   CHECK(unreadable.json()["verdict"].get<std::string>().find(dir.path()) != std::string::npos);
+  // One node would have them all, and no network.
+  const Outcome odd = run_tool({"demo", "--nccl", NND_CLI_NCCL, "--ranks", "3", "--json"});
+  CHECK(odd.exit_code == 2);
+  CHECK(odd.json()["error"]["kind"] == "ranks");
   // More ranks than the fabric's nodes have GPUs for.
   CHECK(run_tool(
             {"demo", "--nccl", NND_CLI_NCCL, "--ranks", "64", "--scenario", "two-nodes-8-hca-bond"})

@@ -32,6 +32,9 @@ TEST_CASE("a misspelt subcommand, and the words that people try", "[manners]") {
     CHECK(outcome.exit_code == 0);
     CHECK_FALSE(outcome.out.empty());
   }
+  for (const char* word : {"help", "--help"})
+    CHECK(run_tool({word}).out.find("Usage: nccl-net-diag [OPTIONS] SUBCOMMAND") !=
+          std::string::npos);
 }
 
 TEST_CASE("an error has one form in all subcommands", "[manners]") {
@@ -79,6 +82,18 @@ TEST_CASE("colour by one rule", "[manners]") {
   CHECK_FALSE(coloured("never", {{"TERM", "xterm"}}));
   CHECK_FALSE(coloured("auto", {{"TERM", "xterm"}}));  // a pipe
   CHECK(run_tool({"check", "--color", "no"}).err.find("{always,auto,never}") != std::string::npos);
+}
+
+TEST_CASE("a value that an option doesn't take is an error like all others", "[manners]") {
+  const Outcome text = run_tool({"demo", "--ranks", "1"});
+  CHECK(text.exit_code == 2);
+  CHECK(text.err.find("nccl-net-diag demo: --ranks: Value 1 not in range 2 to 64;") == 0);
+  const Outcome outcome = run_tool({"demo", "--ranks", "1", "--json"});
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.err.empty());
+  CHECK(outcome.json()["command"] == "demo");
+  CHECK(outcome.json()["error"]["kind"] == "option");
+  CHECK(run_tool({"check", "--colour", "--json"}).json()["error"]["nearest"] == "--color");
 }
 
 TEST_CASE("an option that there is not is told with the nearest one", "[manners]") {

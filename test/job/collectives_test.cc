@@ -1,5 +1,6 @@
 // Every played collective in real NCCL jobs over NCCL's own sockets, without our plugin: what
 // softcuda itself can do.
+#include <set>
 #include <string>
 
 #include "job/jobs.h"
@@ -33,14 +34,25 @@ TEST_CASE("all collectives on two nodes of two GPUs", "[collectives]") {
 
 TEST_CASE("all collectives on two nodes of two GPUs that reach each other's memory",
           "[collectives]") {
-  JobSpec spec = socket_job(2, 2);
-  spec.nvswitch = true;
-  add_all_collectives(spec, kSizes);
-  spec.environment["NCCL_DEBUG"] = "INFO";
-  const JobResult result = run_job(spec);
-  CHECK(failures(result) == "");
-  for (const RankResult& rank : result.ranks)
-    CHECK(rank.output.find("via P2P/IPC") != std::string::npos);
+  const auto memory_of = [](const char* cumem) {
+    JobSpec spec = socket_job(2, 2);
+    spec.nvswitch = true;
+    add_all_collectives(spec, kSizes);
+    spec.environment["NCCL_DEBUG"] = "INFO";
+    if (cumem != nullptr) spec.environment["NCCL_CUMEM_ENABLE"] = cumem;
+    const JobResult result = run_job(spec);
+    CHECK(failures(result) == "");
+    std::set<std::string> seen;
+    for (const RankResult& rank : result.ranks)
+      for (const char* way : {"via P2P/IPC", "via P2P/CUMEM"})
+        if (rank.output.find(way) != std::string::npos) seen.insert(way);
+    return seen;
+  };
+  using Ways = std::set<std::string>;
+  CHECK(memory_of("0") == Ways{"via P2P/IPC"});
+  // NCCL's default since 2.19, where the driver has cuMemCreate.
+  CHECK(memory_of(nullptr) ==
+        Ways{nnd::test::nccl_version() >= 21900 ? "via P2P/CUMEM" : "via P2P/IPC"});
 }
 
 TEST_CASE("all operations and types", "[collectives]") {
@@ -105,21 +117,17 @@ TEST_CASE("a collective that others never join is ended by an abort", "[communic
 }
 
 TEST_CASE("what isn't played is an NCCL error, in time and on every rank", "[refusals]") {
-  if (nnd::test::nccl_version() < 22300) return;  // PAT came then
   JobSpec spec = socket_job(2, 1);
-  spec.environment["NCCL_ALGO"] = "PAT";
-  spec.environment["NCCL_PAT_ENABLE"] = "1";
   spec.actions = {{.kind = Kind::kCreate},
-                  {.kind = Kind::kCollective, .collective = Collective::kAllGather}};
+                  {.kind = Kind::kCollective, .operation = Operation::kAverage}};
   const JobResult result = run_job(spec);
   INFO(failures(result));
   REQUIRE(result.ranks.size() == 2);
   for (const RankResult& rank : result.ranks) {
     CHECK_FALSE(rank.late);
     CHECK_FALSE(rank.signal);
-    CHECK(rank.error.find("ncclAllGather: unhandled cuda error") == 0);
+    CHECK(rank.error.find("ncclAllReduce: unhandled cuda error") == 0);
     CHECK(rank.error.find("softcuda doesn't play") != std::string::npos);
-    CHECK(rank.error.find("NCCL_PAT_ENABLE=0") != std::string::npos);
   }
 }
 

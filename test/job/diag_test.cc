@@ -1,5 +1,6 @@
 // Real NCCL jobs with the shim over NCCL's own IB transport on the emulated fabric: the data is
 // right, and every rank has logged what it did. Two ranks are in onoff_test.cc.
+#include <regex>
 #include <set>
 #include <string>
 
@@ -30,6 +31,31 @@ TEST_CASE("every collective on four ranks", "[diag]") {
   CHECK(failures(job.run()) == "");
   job.check_carried();
   for (const auto& hca : used_hcas(job)) CHECK((hca == "mlx5_0" || hca == "mlx5_1"));
+}
+
+TEST_CASE("a GPU far from the HCA goes through its neighbour's (PXN)", "[diag]") {
+  FabricJob job(2, 2, R"([[host]]
+count = 2
+name = "node{h}"
+nvswitch = true
+[[host.hca]]
+address = "10.200.0.{h+1}/24"
+pci = "0000:13:00.0"
+parent = "0000:10:01.0/0000:11:00.0/0000:12:00.0"
+[[host.gpu]]
+count = 2
+pci = "0000:{i+1}4:00.0"
+parent = "0000:{i+1}0:01.0/0000:{i+1}1:00.0/0000:{i+1}2:01.0"
+[host.sysfs]
+"kernel/mm/memory_peers/nv_mem/version" = "1.0"
+)");
+  add_all_collectives(job.spec, {100008});
+  const JobResult result = job.run();
+  CHECK(failures(result) == "");
+  // The number in brackets is the rank whose proxy thread does it.
+  CHECK(std::regex_search(result.ranks.at(1).output, std::regex(R"(via NET/IB/\d+\(0\)/)")));
+  CHECK_FALSE(job.events(0, "conn.ready").empty());
+  CHECK(job.events(1, "conn.open").empty());
 }
 
 TEST_CASE("every protocol by ring and tree", "[diag]") {

@@ -5,7 +5,10 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
+#include <utility>
+#include <vector>
 
 #include "job/fabric.h"
 #include "support/catch.h"
@@ -27,10 +30,20 @@ struct Seen {
   std::string graph, topology, output;  // output: rank 0's
 };
 
-Seen look(JobSpec& spec, const std::filesystem::path& dir) {
+// NCCL connects what a collective needs when it comes.
+std::vector<Action> job_of(std::initializer_list<Collective> collectives) {
+  std::vector<Action> actions{{.kind = Kind::kCreate}};
+  for (const Collective collective : collectives)
+    actions.push_back({.kind = Kind::kCollective, .collective = collective});
+  actions.push_back({.kind = Kind::kDestroy});
+  return actions;
+}
+
+Seen look(JobSpec& spec, const std::filesystem::path& dir,
+          std::vector<Action> actions = job_of({Collective::kAllReduce})) {
   spec.environment["NCCL_GRAPH_DUMP_FILE"] = (dir / "graph.xml").string();
   spec.environment["NCCL_TOPO_DUMP_FILE"] = (dir / "topology.xml").string();
-  spec.actions = {{.kind = Kind::kCreate}, {.kind = Kind::kDestroy}};
+  spec.actions = std::move(actions);
   spec.environment["NCCL_DEBUG"] = "INFO";
   const JobResult result = run_job(spec);
   CHECK(failures(result) == "");
@@ -46,6 +59,9 @@ void compare(const std::string& scenario, const std::string& graph) {
   REQUIRE_FALSE(graph.empty());
   CHECK(graph == content(file));
 }
+
+// A message between two ranks asks for NCCL_CROSS_NIC, too.
+const std::vector<Action> kEveryPath = job_of({Collective::kAllReduce, Collective::kSendRecv});
 
 // One CPU, another vendor, hostile files.
 void run_on_another_machine(JobSpec& spec) {
@@ -104,7 +120,7 @@ TEST_CASE("nothing of another machine is seen in a scenario's nodes", "[other-ma
     FabricJob job(4, 2, example("rails-routed"));
     const OneCpu alone;
     if (other) run_on_another_machine(job.spec);
-    seen[other ? 1 : 0] = look(job.spec, job.dir());
+    seen[other ? 1 : 0] = look(job.spec, job.dir(), kEveryPath);
   }
   CHECK(seen[0].topology.find("vendor=\"GenuineIntel\" familyid=\"6\" modelid=\"143\"") !=
         std::string::npos);
@@ -119,7 +135,7 @@ TEST_CASE("without a scenario, NCCL sees the other machine", "[other-machine]") 
   JobSpec spec = nnd::test::socket_job(2, 1);
   run_on_another_machine(spec);
   const std::string vendor = spec.environment["OTHER_MACHINE_VENDOR"];
-  const Seen seen = look(spec, dir.path());
+  const Seen seen = look(spec, dir.path(), kEveryPath);
   CHECK(seen.topology.find("arch=\"ppc64\"") != std::string::npos);
   CHECK(seen.topology.find("vendor=\"" + vendor + "\"") != std::string::npos);
   CHECK(seen.output.find("NCCL_CROSS_NIC set by environment to 1") != std::string::npos);

@@ -44,6 +44,7 @@ std::vector<long> numbers(const Layout& l) {
           l.coll.op_arg,
           static_cast<long>(l.style),
           l.p2p_parts_reversed ? 1 : 0,
+          l.pat_sums_strided ? 1 : 0,
           l.func_bits};
 }
 

@@ -46,6 +46,25 @@ void add_all_reduces(JobSpec& spec) {
   spec.actions.push_back({.kind = Kind::kDestroy});
 }
 
+void add_gathers_and_scatters(JobSpec& spec, std::initializer_list<std::size_t> sizes) {
+  spec.actions.push_back({.kind = Kind::kCreate});
+  for (const Collective collective : {Collective::kAllGather, Collective::kReduceScatter})
+    for (const std::size_t bytes : sizes)
+      for (const bool in_place : {false, true})
+        spec.actions.push_back({.kind = Kind::kCollective,
+                                .collective = collective,
+                                .bytes = bytes,
+                                .in_place = in_place});
+  for (const Type type : {Type::kInt8, Type::kFloat64})
+    spec.actions.push_back({.kind = Kind::kCollective,
+                            .collective = Collective::kReduceScatter,
+                            .operation = Operation::kMax,
+                            .type = type,
+                            .bytes = 20024,
+                            .iterations = 2});
+  spec.actions.push_back({.kind = Kind::kDestroy});
+}
+
 }  // namespace
 
 TEST_CASE("rings with flags in the lines", "[protocols]") {
@@ -90,6 +109,16 @@ TEST_CASE("trees", "[protocols]") {
   }
 }
 
+TEST_CASE("logarithmic trees for one GPU a node", "[protocols]") {
+  if (nnd::test::nccl_version() < 22300) return;  // PAT came then
+  for (const int nodes : {2, 5, 6}) {
+    JobSpec spec = socket_job(nodes, 1);
+    spec.environment["NCCL_ALGO"] = "PAT";
+    add_gathers_and_scatters(spec, kSizes);
+    run_playing(spec, "reduce_scatter PAT Simple");
+  }
+}
+
 TEST_CASE("what NCCL chooses by itself", "[protocols]") {
   for (const auto& [nodes, gpus] : {std::pair{2, 2}, std::pair{4, 1}}) {
     JobSpec spec = socket_job(nodes, gpus);
@@ -97,4 +126,8 @@ TEST_CASE("what NCCL chooses by itself", "[protocols]") {
     add_all_collectives(spec, kSizes);
     run_playing(spec, "all_gather Ring LL");
   }
+  if (nnd::test::nccl_version() < 22300) return;  // PAT came then
+  JobSpec spec = socket_job(8, 1);
+  add_gathers_and_scatters(spec, {1000, 20000});
+  run_playing(spec, "all_gather PAT Simple");
 }

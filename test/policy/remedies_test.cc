@@ -1,36 +1,16 @@
 // What is advised helps: every remedy that is a variable to set or to unset is applied to the node
 // that it was printed for, and then nothing of it is told any more, nor anything new.
 #include <algorithm>
-#include <regex>
 
 #include "policy/judged.h"
 #include "policy/troubles.h"
+#include "support/advice.h"
 
 using namespace nnd;
 using namespace nnd::integration;
+using nnd::test::followed;
 
 namespace {
-
-// The environment after following an advice as a person would: "NCCL_IB_HCA==mlx5_0,mlx5_1.",
-// "Unset NCCL_IB_GID_INDEX", "unset it" (the variable that the line is about). Nothing where there
-// is nothing that a variable could do.
-std::optional<Environment> followed(const std::string& fix, const std::string& variable,
-                                    Environment environment) {
-  bool any = false;
-  static const std::regex set(R"((NCCL_[A-Z0-9_]+)=([^\s;)]*[^\s;).,]))");
-  for (auto at = std::sregex_iterator(fix.begin(), fix.end(), set); at != std::sregex_iterator();
-       ++at) {
-    environment[(*at)[1]] = (*at)[2];
-    any = true;
-  }
-  static const std::regex unset(R"([Uu]nset (it|NCCL_[A-Z0-9_]+))");
-  for (auto at = std::sregex_iterator(fix.begin(), fix.end(), unset);
-       !any && at != std::sregex_iterator(); ++at) {
-    environment.erase((*at)[1] == "it" ? variable : (*at)[1].str());
-    any = true;
-  }
-  return any ? std::optional(environment) : std::nullopt;
-}
 
 struct Told {
   std::string what, fix, variable;  // as said() has it

@@ -14,10 +14,11 @@ using Environment = std::map<std::string, std::string>;
 struct World {
   std::string scenario;  // TOML
   Environment environment;
-  int nodes = 2, gpus = 1;            // of a node
-  std::string job = "collectives";    // see play.h
-  std::string nccl;                   // a release; empty: the one under test
-  std::vector<std::string> tolerate;  // causes that are told of it, and rightly
+  std::vector<Environment> of_nodes = {};  // more, by node
+  int nodes = 2, gpus = 1;                 // of a node
+  std::string job = "collectives";         // see play.h
+  std::string nccl;                        // a release; empty: the one under test
+  std::vector<std::string> tolerate;       // causes that are told of it, and rightly
 };
 
 struct Expected {

@@ -140,6 +140,9 @@ Seen play(const World& world, const std::string& policy, const Expected* until) 
   }
   for (auto& [rank, own] : job.spec.rank_environment)  // before what the fabric sets for a node
     for (const auto& [name, value] : world.environment) own[name] = value;
+  for (std::size_t node = 0; node < world.of_nodes.size(); ++node)
+    job.spec.node_environment[static_cast<int>(node)].insert(world.of_nodes[node].begin(),
+                                                             world.of_nodes[node].end());
   if (!policy.empty()) {
     const auto file = job.dir() / "policy.toml";
     std::ofstream(file) << policy;

@@ -31,18 +31,24 @@ TEST_CASE("names of device functions say what they do") {
   REQUIRE(tree);
   CHECK(tree->algorithm == Algorithm::kTree);
   CHECK(tree->protocol == Protocol::kLL);
+  const auto pat = parse_device_function("_Z45ncclDevFunc_ReduceScatter_Sum_f32_PAT_SIMPLEv");
+  REQUIRE(pat);
+  CHECK(pat->algorithm == Algorithm::kPat);
+  CHECK(pat->collective == Collective::kReduceScatter);
+  REQUIRE(parse_device_function("_Z32ncclDevFunc_AllGather_PAT_SIMPLEv"));
 }
 
 TEST_CASE("what isn't played has no function") {
-  for (const char* name : {"_Z38ncclDevFunc_Reduce_Sum_f32_TREE_SIMPLEv",
-                           "_Z41ncclDevFunc_AllReduce_Sum_f32_NVLS_SIMPLEv",
-                           "_Z50ncclDevFunc_AllReduce_Sum_f32_COLLNET_CHAIN_SIMPLEv",
-                           "_Z42ncclDevFunc_AllReduce_Prod_f32_RING_SIMPLEv",
-                           "_Z41ncclDevFunc_AllReduce_Sum_f16_RING_SIMPLEv",
-                           "_Z42ncclDevFunc_AllReduce_Sum_bf16_RING_SIMPLEv",
-                           "_Z47ncclDevFunc_AllReduce_PreMulSum_f32_RING_SIMPLEv",
-                           "_Z34ncclDevFunc_AllGatherV_RING_SIMPLEv",
-                           "_Z32ncclDevFunc_AllGather_PAT_SIMPLEv", "_Z15ncclDevFunc_Nopv", ""})
+  for (const char* name :
+       {"_Z38ncclDevFunc_Reduce_Sum_f32_TREE_SIMPLEv",
+        "_Z41ncclDevFunc_AllReduce_Sum_f32_NVLS_SIMPLEv",
+        "_Z50ncclDevFunc_AllReduce_Sum_f32_COLLNET_CHAIN_SIMPLEv",
+        "_Z42ncclDevFunc_AllReduce_Prod_f32_RING_SIMPLEv",
+        "_Z41ncclDevFunc_AllReduce_Sum_f16_RING_SIMPLEv",
+        "_Z42ncclDevFunc_AllReduce_Sum_bf16_RING_SIMPLEv",
+        "_Z47ncclDevFunc_AllReduce_PreMulSum_f32_RING_SIMPLEv",
+        "_Z34ncclDevFunc_AllGatherV_RING_SIMPLEv", "_Z40ncclDevFunc_AllReduce_Sum_f32_PAT_SIMPLEv",
+        "_Z15ncclDevFunc_Nopv", ""})
     CHECK_FALSE(parse_device_function(name));
 }
 

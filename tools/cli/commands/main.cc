@@ -1,11 +1,15 @@
 // nccl-net-diag, the tool.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "cli/commands/options.h"
+#include "cli/common/answer.h"
+#include "cli/common/call_error.h"
 #include "cli/common/exit_code.h"
 #include "cli/common/version.h"
 #include "config/nearest.h"
@@ -34,8 +38,8 @@ int no_such_command(const CLI::App& app, int argc, char** argv) {
   return cli::kWrongCall;
 }
 
-// An option that the subcommand hasn't; false where that is not what is wrong.
-bool no_such_option(const CLI::App& command) {
+// An option that the subcommand hasn't; nothing where that is not what is wrong.
+std::optional<cli::CallError> no_such_option(const CLI::App& command) {
   std::vector<std::string> names;
   for (const auto* option : command.get_options())
     for (const auto& name : option->get_lnames()) names.push_back("--" + name);
@@ -43,19 +47,31 @@ bool no_such_option(const CLI::App& command) {
     if (!word.starts_with("--")) continue;
     const auto name = word.substr(0, word.find('='));
     const auto near = nnd::config::nearest(name, {names.begin(), names.end()});
-    std::fprintf(stderr, "nccl-net-diag %s: there is no option %s; %s\n",
-                 command.get_name().c_str(), name.c_str(),
-                 near.empty() ? "--help shows them" : ("did you mean " + near + "?").c_str());
-    return true;
+    return cli::CallError(cli::kWrongCall, "option",
+                          "there is no option " + name + "; " +
+                              (near.empty() ? "--help shows them" : "did you mean " + near + "?"),
+                          name, near);
   }
-  return false;
+  return std::nullopt;
+}
+
+// What is wrong with a subcommand's words, in the form that all its errors have.
+int wrong_call(const CLI::App& command, const CLI::ParseError& error, bool json) {
+  cli::Calling calling;
+  calling.command = command.get_name();
+  calling.json = json;
+  return cli::answer(calling, [&]() -> cli::Answer {
+    throw no_such_option(command).value_or(cli::CallError(
+        cli::kWrongCall, "option", std::string(error.what()) + "; --help shows all"));
+  });
 }
 
 int run(int argc, char** argv) {
 #ifdef NND_WHOLE_TOOL
   if (const auto status = softcuda::run_as_rank()) return *status;
 #endif
-  CLI::App app("Tells why the network of a multi-node NCCL job is slow, stuck or dead.");
+  CLI::App app("Tells why the network of a multi-node NCCL job is slow, stuck or dead.",
+               "nccl-net-diag");
   app.set_version_flag("-V,--version", cli::tool_version());
   app.require_subcommand(1);
   int exit_code = cli::kFine;
@@ -76,11 +92,10 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    for (const auto* command : app.get_subcommands())
-      if (no_such_option(*command)) return cli::kWrongCall;
-    if (app.get_subcommands().empty() && error.get_exit_code() != 0)
-      return no_such_command(app, argc, argv);
-    return app.exit(error) == 0 ? cli::kFine : cli::kWrongCall;
+    if (error.get_exit_code() == 0) return app.exit(error);  // help, the version
+    if (app.get_subcommands().empty()) return no_such_command(app, argc, argv);
+    const bool json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
+    return wrong_call(*app.get_subcommands().front(), error, json);
   }
   return exit_code;
 }

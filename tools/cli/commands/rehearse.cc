@@ -16,9 +16,8 @@ constexpr const char* kRehearse =
     "result.\n\n"
     "It shows: which HCAs are taken, which channel uses which HCA to which peer, that these pairs\n"
     "connect and that the data arrives, how fast it does from host memory, what NCCL and the shim\n"
-    "say. It doesn't show: GPU memory and GPUDirect RDMA, NVLink, a GPU's bandwidth, PAT, NVLS "
-    "and\n"
-    "relaying through another GPU (PXN); rings and trees are played with all protocols.";
+    "say. It doesn't show: GPU memory and GPUDirect RDMA, NVLink, a GPU's bandwidth, NVLS and\n"
+    "relaying through another GPU (PXN); rings, trees and PAT are played with all protocols.";
 
 }  // namespace
 

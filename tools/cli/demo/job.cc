@@ -1,5 +1,7 @@
 #include "cli/demo/job.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <fstream>
 
@@ -31,10 +33,17 @@ class Removed {
   std::filesystem::path path_;
 };
 
-// As many nodes as the fabric has hosts and the ranks can be shared among evenly.
-int nodes_for(int ranks, std::size_t hosts) {
-  int nodes = std::min(ranks, static_cast<int>(hosts));
+// As many nodes as the fabric has hosts and the ranks can be shared among evenly. One node of
+// several would use no network.
+int nodes_for(int ranks, int hosts) {
+  int nodes = std::min(ranks, hosts);
   while (ranks % nodes != 0) --nodes;
+  if (nodes == 1 && hosts > 1)
+    throw CallError(kWrongCall, "ranks",
+                    fmt::format("{} ranks can't be shared evenly among the {} hosts of the "
+                                "scenario; {} can",
+                                ranks, hosts, (ranks / hosts + 1) * hosts),
+                    std::to_string(ranks));
   return nodes;
 }
 
@@ -57,7 +66,7 @@ std::string log_name(int rank, const char* ending) {
 softcuda::JobSpec job_spec(const DemoJob& demo, std::size_t hosts) {
   softcuda::JobSpec spec;
   spec.nccl = demo.nccl;
-  spec.nodes = nodes_for(demo.ranks, hosts);
+  spec.nodes = nodes_for(demo.ranks, static_cast<int>(hosts));
   spec.gpus_per_node = demo.ranks / spec.nodes;
   spec.actions = actions();
   spec.deadline_sec = demo_deadline(demo);
@@ -72,7 +81,10 @@ softcuda::JobSpec job_spec(const DemoJob& demo, std::size_t hosts) {
     spec.environment["NCCL_NET_PLUGIN"] = "none";
     spec.environment.erase("NCCL_NET_DIAG_MODE");
   }
-  if (spec.nodes == 1) spec.environment["NCCL_SHM_DISABLE"] = "1";  // all over the network
+  if (spec.nodes == 1) {  // all over the network
+    spec.environment["NCCL_SHM_DISABLE"] = "1";
+    spec.environment["NCCL_P2P_DISABLE"] = "1";
+  }
   spec.library_path = {emulated::plugin_file().parent_path().string()};
   for (int rank = 0; rank < demo.ranks; ++rank)
     spec.rank_environment[rank] = {

@@ -33,7 +33,7 @@ using nlohmann::json;
 namespace {
 
 constexpr const char* kNotShown[] = {"GPU memory",    "GPUDirect RDMA", "NVLink",
-                                     "GPU bandwidth", "PAT and NVLS",   "PXN"};
+                                     "GPU bandwidth", "NVLS",           "PXN"};
 
 void require_hca() {
   const auto given = variable("NCCL_NET_DIAG_SYSFS");

@@ -39,9 +39,8 @@ int set_device(int device) {
   return kSuccess;
 }
 
-// What isn't named is 0: no virtual memory management (cuMem*; it is played, and
-// NCCL_CUMEM_ENABLE=1 makes NCCL use it), dma-buf, multicast, fabric handles, managed memory,
-// ordered GPUDirect writes. NCCL then takes its oldest and plainest paths.
+// What isn't named is 0: dma-buf, multicast (NVLS), fabric handles, managed memory, ordered
+// GPUDirect writes. NCCL doesn't take these ways then.
 int get_attribute(int* value, int attribute, int device) {
   const PciAddress* gpu = gpu_at(device);
   if (gpu == nullptr) return kInvalidDevice;
@@ -80,6 +79,7 @@ int get_attribute(int* value, int attribute, int device) {
     case kUnifiedAddressing:
     case kCanUseHostPointerForRegisteredMem:
     case kHostRegisterSupported:
+    case kVirtualMemoryManagementSupported:
     case kMemoryPoolsSupported:
     case kGpuDirectRdmaWithVmmSupported:
     case kGpuDirectRdmaSupported:

@@ -6,6 +6,7 @@
 
 #include "job_spec.h"
 #include "log.h"
+#include "pat.h"
 #include "primitives.h"
 #include "tree.h"
 
@@ -137,10 +138,17 @@ class Ring {
 void play_collective(const Communicator& comm, int channel, const CollectiveWork& work) {
   log("{} {} {} on channel {}", name_of(work.function.collective), name_of(work.function.algorithm),
       name_of(work.function.protocol), channel);
-  if (work.function.algorithm == Algorithm::kTree)
-    play_tree(comm, comm.channel(channel), work);
-  else
-    Ring(comm, comm.channel(channel), work).play();
+  switch (work.function.algorithm) {
+    case Algorithm::kRing:
+      Ring(comm, comm.channel(channel), work).play();
+      break;
+    case Algorithm::kTree:
+      play_tree(comm, comm.channel(channel), work);
+      break;
+    case Algorithm::kPat:
+      play_pat(comm, comm.channel(channel), work);
+      break;
+  }
 }
 
 }  // namespace softcuda

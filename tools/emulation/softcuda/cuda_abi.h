@@ -37,6 +37,7 @@ enum DeviceAttribute : int {
   kCanUseHostPointerForRegisteredMem = 91,
   kMaxSharedMemoryPerBlockOptin = 97,
   kHostRegisterSupported = 99,
+  kVirtualMemoryManagementSupported = 102,
   kGpuDirectRdmaWithVmmSupported = 110,
   kMemoryPoolsSupported = 115,
   kGpuDirectRdmaSupported = 116,

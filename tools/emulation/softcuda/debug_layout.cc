@@ -114,6 +114,7 @@ DebugLayout read_debug_layout(const std::string& library, int nccl_version) {
                : work.has("workCount") ? WorkStyle::kParts
                                        : WorkStyle::kRounds;
   made.p2p_parts_reversed = parts_are_reversed(nccl_version);
+  made.pat_sums_strided = pat_sums_are_strided(nccl_version);
   constexpr int kWorkHeaderBits = 16;
   const auto function = types.find("ncclDevWorkBatch", "funcId");
   made.func_bits = function ? static_cast<int>(function->bits) : kWorkHeaderBits;

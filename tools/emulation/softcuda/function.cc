@@ -39,9 +39,10 @@ constexpr std::array<std::pair<std::string_view, Type>, 8> kTypes{{
     {"f64", Type::kFloat64},
 }};
 
-constexpr std::array<std::pair<std::string_view, Algorithm>, 2> kAlgorithms{{
+constexpr std::array<std::pair<std::string_view, Algorithm>, 3> kAlgorithms{{
     {"RING", Algorithm::kRing},
     {"TREE", Algorithm::kTree},
+    {"PAT", Algorithm::kPat},
 }};
 constexpr std::array<std::pair<std::string_view, Protocol>, 3> kProtocols{{
     {"LL", Protocol::kLL},
@@ -70,7 +71,15 @@ bool moves_only(Collective collective) {
 }
 
 bool is_played(Collective collective, Algorithm algorithm) {
-  return algorithm == Algorithm::kRing || collective == Collective::kAllReduce;
+  switch (algorithm) {
+    case Algorithm::kRing:
+      return true;
+    case Algorithm::kTree:
+      return collective == Collective::kAllReduce;
+    case Algorithm::kPat:
+      return collective == Collective::kAllGather || collective == Collective::kReduceScatter;
+  }
+  return false;
 }
 
 }  // namespace
@@ -93,7 +102,15 @@ int size_of(Type type) {
 }
 
 std::string_view name_of(Algorithm algorithm) {
-  return algorithm == Algorithm::kRing ? "Ring" : "Tree";
+  switch (algorithm) {
+    case Algorithm::kRing:
+      return "Ring";
+    case Algorithm::kTree:
+      return "Tree";
+    case Algorithm::kPat:
+      return "PAT";
+  }
+  return {};
 }
 
 std::string_view name_of(Protocol protocol) {

@@ -16,9 +16,10 @@ enum class Collective : std::uint8_t {
   kReduceScatter,
   kAllReduce
 };
-enum class Algorithm : std::uint8_t { kRing, kTree };
+enum class Algorithm : std::uint8_t { kRing, kTree, kPat };
 enum class Protocol : std::uint8_t { kLL, kLL128, kSimple };  // numbered as NCCL_PROTO_...
-enum class Operation : std::uint8_t { kNone, kSum, kMin, kMax, kMinMax };
+// kAverage is in jobs only: no kernel of it is played.
+enum class Operation : std::uint8_t { kNone, kSum, kMin, kMax, kMinMax, kAverage };
 enum class Type : std::uint8_t {
   kInt8,
   kUint8,
@@ -44,7 +45,7 @@ struct Function {
 };
 
 // From 2.19: "ncclDevFunc_AllReduce_MinMax_u32_RING_SIMPLE" (mangled or not). Empty when it is none
-// that is played: neither a ring nor an all-reduce by trees, another operation or type.
+// that is played: neither a ring nor an all-reduce by trees nor PAT, another operation or type.
 std::optional<Function> parse_device_function(std::string_view name);
 
 // 2.18, whose work carries a number instead: FUNC_INDEX of src/include/collectives.h, inverted.

@@ -19,7 +19,6 @@
 #include <mutex>
 #include <thread>
 
-#include "environment.h"
 #include "rank.h"
 #include "stacks.h"
 
@@ -190,7 +189,6 @@ class Job {
       for (const auto& [name, value] : variables) all[name] = value;
     };
     const int node = rank / spec_.gpus_per_node;
-    set(required_environment());
     if (part_ == nullptr) all["NCCL_HOSTID"] = fmt::format("softnode{}", node);
     // A rank has three threads that spin: the caller's, the proxy's, a kernel's.
     const int here = part_ == nullptr ? spec_.ranks() : part_->ranks;

@@ -23,6 +23,7 @@ constexpr std::array kOperations{
     Names<Operation>{Operation::kSum, "sum"},
     Names<Operation>{Operation::kMin, "min"},
     Names<Operation>{Operation::kMax, "max"},
+    Names<Operation>{Operation::kAverage, "avg"},
 };
 constexpr std::array kTypes{
     Names<Type>{Type::kInt8, "i8"},     Names<Type>{Type::kUint8, "u8"},

@@ -62,8 +62,7 @@ struct JobSpec {
 
   // Whether the caller's settings and launcher (NCCL_..., UCX_..., SLURM_...) reach the ranks.
   bool inherit_nccl_settings = true;
-  // Each rank's environment: the caller's, required_environment(), an NCCL_HOSTID per node, then
-  // these.
+  // Each rank's environment: the caller's, an NCCL_HOSTID per node, then these.
   std::map<std::string, std::string> environment;
   std::map<int, std::map<std::string, std::string>> node_environment;  // more, by node
   std::map<int, std::map<std::string, std::string>> rank_environment;  // more, by rank

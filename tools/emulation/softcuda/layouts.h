@@ -43,14 +43,19 @@ struct Layout {
   // the bits reversed (ncclP2pChannelToPart in src/include/device.h; later releases: by the tests
   // with several channels per peer).
   bool p2p_parts_reversed;
+  // Which ranks' data share a message in a reduce-scatter by PAT: from 2.26 on those far from each
+  // other, before that neighbours, as in an all-gather (PatRSAlgorithm in
+  // src/include/collectives.h).
+  bool pat_sums_strided;
   int func_bits;  // width of the function's number in ncclDevWorkBatch or ncclWorkHeader
 };
 
 // Null when the table hasn't this version.
 const Layout* find_layout(int nccl_version);
 
-// Layout::p2p_parts_reversed, which is code and so not in the debug information.
+// The two that are code, and so not in the debug information.
 bool parts_are_reversed(int nccl_version);
+bool pat_sums_are_strided(int nccl_version);
 
 // The oldest and the newest version known, for messages.
 int oldest_layout();

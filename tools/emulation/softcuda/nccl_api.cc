@@ -27,8 +27,20 @@ int nccl_type(Type type) {
 }
 
 int nccl_operation(Operation what) {
-  constexpr int kSum = 0, kMax = 2, kMin = 3;
-  return what == Operation::kMax ? kMax : what == Operation::kMin ? kMin : kSum;
+  switch (what) {
+    case Operation::kNone:
+    case Operation::kSum:
+      return 0;
+    case Operation::kMax:
+      return 2;
+    case Operation::kMin:
+      return 3;
+    case Operation::kAverage:
+      return 4;
+    case Operation::kMinMax:
+      break;  // a kernel's, not a caller's
+  }
+  return 0;
 }
 
 std::string NcclApi::load(void* handle) {

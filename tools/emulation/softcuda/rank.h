@@ -26,8 +26,7 @@ struct RankLinks {
 
 // Loads and attaches the library and does the job's actions. 0, or 1 after an "error" or "stopped"
 // event; SIGTERM, and SIGINT where it isn't ignored, end it within seconds. To be
-// called in a process that hasn't loaded libnccl; its environment must hold required_environment()
-// (environment.h).
+// called in a process that hasn't loaded libnccl.
 int run_rank(const RankSpec& spec, const RankLinks& links);
 
 }  // namespace softcuda

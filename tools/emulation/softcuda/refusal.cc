@@ -14,7 +14,6 @@ struct Remedy {
   std::string_view variable;
 };
 constexpr Remedy kRemedies[] = {
-    {"_PAT_", "NCCL_PAT_ENABLE=0"},
     {"_NVLS", "NCCL_NVLS_ENABLE=0"},
     {"_COLLNET_", "NCCL_COLLNET_ENABLE=0"},
     {"registered buffers", "NCCL_LOCAL_REGISTER=0 and NCCL_GRAPH_REGISTER=0"},

@@ -30,7 +30,7 @@
 namespace softcuda {
 namespace {
 
-constexpr int kFrames = 24;
+constexpr int kFrames = 64;
 
 struct Stack {
   std::array<void*, kFrames> frames;

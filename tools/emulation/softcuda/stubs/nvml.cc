@@ -1,41 +1,23 @@
 // libnvidia-ml.so.1 as far as NCCL needs it: one handle per GPU of softcuda's list, NVLinks to a
 // switch where the list says so, no fabric, no confidential computing. What isn't here NCCL takes
-// as missing. Names, numbers and structures: nvml.h of CUDA 12.
+// as missing.
 #include <cstdio>
 #include <cstring>
 
+#include "nvml_abi.h"
 #include "stub_abi.h"
 
 namespace {
 
 using softcuda::StubGpus;
+using namespace softcuda::nvml;
 
-constexpr int kSuccess = 0, kInvalidArgument = 2, kNotSupported = 3, kNotFound = 6;
-constexpr int kP2pOk = 0, kP2pChipsetNotSupported = 1;
 constexpr unsigned kNvLinks = 18;                                    // of an H100
 constexpr unsigned kPciId = 0x233010de, kPciSubsystem = 0x16c110de;  // an H100's
 
 StubGpus list{};
 
-struct PciInfo {  // head of nvmlPciInfo_t, as far as NCCL declares it
-  char legacy_id[16];
-  unsigned domain, bus, device, id, subsystem;
-};
-
-struct FieldValue {  // nvmlFieldValue_t
-  unsigned field, scope;
-  long long timestamp, latency_us;
-  int value_type, result;
-  unsigned long long value;
-};
-constexpr unsigned kNvLinkState = 165;  // NVML_FI_DEV_NVLINK_GET_STATE; the scope is the link
-
 bool has_link(unsigned link) { return list.nvswitch && link < kNvLinks; }
-
-struct PciInfoExt {  // nvmlPciInfoExt_v1_t
-  unsigned version, domain, bus, device, id, subsystem, base_class, sub_class;
-  char bus_id[32];
-};
 
 // A handle is the index plus one.
 const softcuda::StubGpu* gpu_of(const void* handle) {
@@ -153,9 +135,8 @@ NVML int nvmlDeviceGetPciInfoExt(void* handle, PciInfoExt* info) {
 }
 
 NVML int nvmlDeviceGetNvLinkRemoteDeviceType(void* /*handle*/, unsigned link, int* type) {
-  constexpr int kSwitch = 2;  // nvmlIntNvLinkDeviceType_t
   if (!has_link(link)) return kNotSupported;
-  *type = kSwitch;
+  *type = kNvLinkToSwitch;
   return kSuccess;
 }
 

@@ -1,22 +1,10 @@
-// softcuda's numbers and layouts against the CUDA Toolkit's own headers: what doesn't agree doesn't
-// compile. Run for each toolkit (cuda/compare), with its headers before all others.
+// softcuda's numbers and layouts against the CUDA Toolkit's own headers, for each toolkit
+// (cuda/compare).
 #include <cuda.h>
 #include <driver_types.h>
 
-#include <cstddef>
-
+#include "same.h"
 #include "softcuda/cuda_abi.h"
-
-// A number of ours, the driver's name for it.
-#define SAME(ours, theirs) \
-  static_assert(static_cast<long>(softcuda::ours) == static_cast<long>(theirs), #theirs)
-// A member at the same place; what follows it in a larger structure isn't ours to know.
-#define BEGINS(ours, member, theirs, name) \
-  static_assert(offsetof(softcuda::ours, member) == offsetof(theirs, name), #theirs "::" #name)
-#define AT(ours, member, theirs, name)                                        \
-  static_assert(offsetof(softcuda::ours, member) == offsetof(theirs, name) && \
-                    sizeof(softcuda::ours::member) == sizeof(theirs::name),   \
-                #theirs "::" #name)
 
 SAME(kSuccess, CUDA_SUCCESS);
 SAME(kInvalidValue, CUDA_ERROR_INVALID_VALUE);
@@ -51,6 +39,7 @@ SAME(kCanUseHostPointerForRegisteredMem,
      CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM);
 SAME(kMaxSharedMemoryPerBlockOptin, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
 SAME(kHostRegisterSupported, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED);
+SAME(kVirtualMemoryManagementSupported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED);
 SAME(kGpuDirectRdmaWithVmmSupported, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED);
 SAME(kMemoryPoolsSupported, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
 SAME(kGpuDirectRdmaSupported, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED);
