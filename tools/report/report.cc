@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <future>
 
 namespace nnd::report {
 
@@ -147,12 +148,16 @@ const char* name_of(Blame blame) {
 Report analyse(const Input& input, std::optional<int> expected_ranks) {
   Report out;
   out.picture = picture_of(input);
+  // It takes as long as all the others.
+  auto odd = std::async(std::launch::async, [&] { return odd_ones(out.picture); });
   out.failures = failures_of(out.picture);
   out.first = first_cause(out.picture, out.failures);
   out.missing = missing_of(out.picture, expected_ranks);
   out.waits = waits_of(out.picture);
   out.slow = slow_ports(out.picture);
-  out.odd = odd_ones(out.picture);
+  out.unbalanced = unbalanced(out.picture);
+  out.grown = grown_counters(out.picture);
+  out.odd = odd.get();
   out.kind = kind_of(out);
   out.blame = blame_of(out);
   out.culprits = culprits_of(out.picture, failing_of(out), out.first.signs);

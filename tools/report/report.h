@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "report/balance.h"
+#include "report/counters.h"
 #include "report/culprits.h"
 #include "report/failures.h"
 #include "report/missing.h"
@@ -41,6 +43,8 @@ struct Report {
   Missing missing;
   Waits waits;
   std::vector<Slow> slow;
+  std::vector<Unbalanced> unbalanced;
+  std::vector<Grown> grown;
   std::vector<Odd> odd;
   Kind kind = Kind::kHealthy;
   Blame blame = Blame::kNone;

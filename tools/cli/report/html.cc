@@ -12,6 +12,7 @@
 #include "cli/common/html_text.h"
 #include "cli/common/markup.h"
 #include "cli/common/text_table.h"
+#include "cli/report/names.h"
 #include "log/natural_order.h"
 
 namespace nnd::cli {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "cli/report/words.h"
+#include "cli/report/names.h"
 
 namespace nnd::cli {
 
