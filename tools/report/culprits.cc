@@ -34,7 +34,7 @@ std::string end_name(const Place& place) {
 // Calls take(kind, name, place, other) for everything that has part in a pair, once each.
 template <typename Take>
 void for_each_part(const Pair& pair, const AddressPlan& plan, const Take& take) {
-  const auto& [a, b] = pair;
+  const Place &a = pair.first, &b = pair.second;
   const Place nowhere;
   const auto both = [&](Kind kind, const auto& name_of) {
     const std::string one = name_of(a), other = name_of(b);

@@ -87,7 +87,9 @@ class Graph {
       sink.waiting = members.size();
       out.push_back(std::move(sink));
     }
-    if (const auto cycle = cycle_of(endless); cycle.size() > 1) {
+    // What processes of one node wait for in each other is not seen here: only where nothing else
+    // explains them do they wait for each other.
+    if (const auto cycle = cycle_of(endless); cycle.size() > 1 && out.empty()) {
       Sink sink;
       sink.kind = Sink::Kind::kCycle;
       sink.members.assign(cycle.begin(), cycle.end());

@@ -33,6 +33,16 @@ std::string seconds(Ns ns) {
   return fmt::format("{:.{}f} s", sec, sec < 10 ? 1 : 0);
 }
 
+std::string bytes_text(double bytes) {
+  const bool small = bytes < 1e12;
+  const double value = bytes / (small ? 1e9 : 1e12);
+  return fmt::format("{:.{}f} {}", value,
+                     value < 10    ? 2
+                     : value < 100 ? 1
+                                   : 0,
+                     small ? "GB" : "TB");
+}
+
 std::string count_of(std::size_t count, const char* one, const char* more) {
   return fmt::format("{} {}", count, count == 1 ? one : more);
 }

@@ -15,6 +15,8 @@ std::string clock_text(report::Ns at);
 std::string seconds(report::Ns ns);
 // "1 rank", "2 ranks"
 std::string count_of(std::size_t count, const char* one, const char* more);
+// "3.2 GB"
+std::string bytes_text(double bytes);
 // A sentence of a log, where it is too long for a page.
 std::string shortened(std::string text);
 // The first few, and how many more.

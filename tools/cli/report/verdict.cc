@@ -43,8 +43,8 @@ std::string traffic_text(const Picture& picture) {
       if (connection.dir == log::Direction::kSend)
         bytes += static_cast<double>(connection.bytes.value_or(0));
   }
-  return fmt::format("{}, {:.3g} GB sent", count_of(connections, "connection", "connections"),
-                     bytes / 1e9);
+  return fmt::format("{}, {} sent", count_of(connections, "connection", "connections"),
+                     bytes_text(bytes));
 }
 
 // A node, where it is the node's: its memory limit, not one of its HCAs'.

@@ -117,8 +117,6 @@ std::vector<std::string> odd_lines(const Report& report) {
   return out;
 }
 
-std::string bytes_text(double bytes) { return fmt::format("{:.3g} GB", bytes / 1e9); }
-
 std::vector<std::string> balance_lines(const Report& report) {
   std::vector<std::string> out;
   for (const auto& one : report.unbalanced)
