@@ -92,6 +92,23 @@ Blame blame_of_hang(const Waits& waits) {
   return Blame::kOpen;
 }
 
+}  // namespace
+
+bool other_ends_unknown(const Report& report) {
+  const auto unknown = [&](const Failure& root) {
+    if (!root.peer) return true;
+    const Member& peer = report.picture.members[*root.peer];
+    return peer.ending == Ending::kCutOff && peer.last < root.at;
+  };
+  return std::all_of(report.first.roots.begin(), report.first.roots.end(),
+                     [&](const Failure& root) {
+                       return (root.reach == Reach::kPath || root.reach == Reach::kRemote) &&
+                              root.told->event != "qp.transition" && unknown(root);
+                     });
+}
+
+namespace {
+
 Blame blame_of(const Report& report) {
   switch (report.kind) {
     case Kind::kHealthy:
@@ -104,7 +121,9 @@ Blame blame_of(const Report& report) {
     case Kind::kMissing:
       return Blame::kOpen;
     case Kind::kFailed:
-      return report.first.roots.front().reach == Reach::kEcho ? Blame::kOpen : Blame::kNetwork;
+      return report.first.roots.front().reach == Reach::kEcho || other_ends_unknown(report)
+                 ? Blame::kOpen
+                 : Blame::kNetwork;
     case Kind::kHang:
       return blame_of_hang(report.waits);
     case Kind::kSlow:

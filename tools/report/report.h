@@ -53,6 +53,10 @@ struct Report {
   bool found_cause() const { return kind >= Kind::kFailed; }
 };
 
+// Of what failed: that only ends told whose other ends have no log here, or one that ends before.
+// These may have died.
+bool other_ends_unknown(const Report& report);
+
 // Points into the input.
 Report analyse(const Input& input, std::optional<int> expected_ranks = {});
 

@@ -188,8 +188,10 @@ TEST_CASE("a log that just ends says nothing while the job runs", "[failures]") 
   made.ring(4);
   made.stall(0, "slow", 60, 10);  // the others have been quiet for long
   CHECK_FALSE(analyse(made.input).first.any());
-  // Once others have ended, it has died.
+  // Nor once others have ended, whom it did not leave waiting: it may have been cut off.
   for (const int i : {0, 1, 2}) made.end(i, 70);
+  CHECK_FALSE(analyse(made.input).first.any());
+  made.fail(2, 3, "WC-12", 65);
   const auto report = analyse(made.input);
   REQUIRE(report.first.losses.size() == 1);
   CHECK(ranks(report.picture, {report.first.losses[0].member}) == std::vector{3});
@@ -406,4 +408,35 @@ TEST_CASE("a counter that grows everywhere is nobody's", "[counters]") {
     made.add(end);
   }
   CHECK(grown_counters(picture_of(made.input)).empty());
+}
+
+TEST_CASE("a log that was cut off hides no failure of others", "[failures]") {
+  Made made;
+  made.ring(6);
+  made.fail(0, 1, "WC-12", 50);
+  made.fail(5, 0, "WC-12", 51);
+  for (int i = 0; i < 5; ++i) made.end(i, 60);
+  const auto report = analyse(made.input);  // of process 5 nothing is known from 51 s on
+  CHECK(report.kind == Kind::kFailed);
+  REQUIRE_FALSE(report.culprits.empty());
+  CHECK(report.culprits[0].place.host == "host0");
+}
+
+TEST_CASE("what only ends tell whose other ends have no log is open", "[failures]") {
+  Made made;
+  for (const int i : {0, 2}) made.load(i, 0, 3);
+  made.connect(0, 2);
+  for (const int i : {0, 2}) {
+    auto failed = made.of(i, 1, t::Direction::kSend, t::EventId::kWcError, 5);
+    failed.severity = t::Severity::kError;
+    failed.cause = "WC-12";
+    failed.failure = 1;
+    made.add(failed);
+  }
+  for (const int i : {0, 2}) made.end(i, 9);
+  CHECK(analyse(made.input).kind == Kind::kFailed);
+  CHECK(analyse(made.input).blame == Blame::kOpen);
+  made.load(1, 0, 3);
+  made.end(1, 9);
+  CHECK(analyse(made.input).blame == Blame::kNetwork);
 }

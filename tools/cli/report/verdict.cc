@@ -84,9 +84,13 @@ std::string verdict_failed(const Report& report) {
         "{}: {}, at {}; {} later {} failed ({}).", where, cause_text(sign->told->cause),
         clock_text(sign->at), seconds(std::max<Ns>(root.at - sign->at, 0)),
         count_of(report.first.roots.size(), "request", "requests"), cause_text(root.told->cause));
-  return fmt::format("{}{}, at {}; first told by {}.", where.empty() ? "" : where + ": ",
+  const char* unknown = report::other_ends_unknown(report)
+                            ? " The processes at the other ends have no log here, or one that ends "
+                              "before: they may have died."
+                            : "";
+  return fmt::format("{}{}, at {}; first told by {}.{}", where.empty() ? "" : where + ": ",
                      cause_text(root.told->cause), clock_text(root.at),
-                     who(report.picture, {root.member}));
+                     who(report.picture, {root.member}), unknown);
 }
 
 bool whole_hosts(const Picture& picture, const std::vector<report::Loss>& losses,
@@ -123,8 +127,8 @@ std::string verdict_lost(const Report& report) {
 std::string verdict_missing(const Report& report) {
   const auto& missing = report.missing;
   return fmt::format(
-      "{} of {} left no log{}: not started, died before NCCL's start, or without the "
-      "plugin.",
+      "{} of {} left no log{}: not started, died before NCCL's start, without the "
+      "plugin, or not collected.",
       missing_text(missing), *missing.expected,
       report.waits.waits.empty() ? "" : ", and others wait");
 }
