@@ -52,7 +52,7 @@ std::string falsely_told(const synth::Spec& spec, const synth::Surroundings& sur
 
 TEST_CASE("names, cut logs, earlier runs and other files change nothing", "[synth]") {
   const auto fault = static_cast<Fault>(GENERATE(range(0, static_cast<int>(Fault::kCount))));
-  for (std::uint64_t seed = 11; seed <= 14; ++seed) {
+  for (std::uint64_t seed = 11; seed <= 12; ++seed) {
     INFO(synth::name_of(fault) << ", seed " << seed);
     const synth::Spec spec{
         .ranks = 64, .seed = seed, .fault = fault, .clocks_sec = 3, .shuffled = true};
@@ -64,7 +64,7 @@ TEST_CASE("names, cut logs, earlier runs and other files change nothing", "[synt
 TEST_CASE("with half of the logs, or none that is whole, nobody is accused who has done nothing",
           "[synth]") {
   const auto fault = static_cast<Fault>(GENERATE(range(0, static_cast<int>(Fault::kCount))));
-  for (std::uint64_t seed = 21; seed <= 24; ++seed) {
+  for (std::uint64_t seed = 21; seed <= 22; ++seed) {
     INFO(synth::name_of(fault) << ", seed " << seed);
     const synth::Spec spec{.ranks = 64, .seed = seed, .fault = fault, .shuffled = true};
     CHECK(falsely_told(spec, {.missing = 0.5, .cut = 1}) == "");
@@ -101,7 +101,7 @@ TEST_CASE("hundreds of jobs of many sizes", "[.sweep]") {
 }
 
 // By hand, for minutes: synth_test "[surroundings]"
-TEST_CASE("thousands of jobs in any surroundings", "[.surroundings]") {
+TEST_CASE("hundreds of jobs in any surroundings", "[.surroundings]") {
   int jobs = 0, wrong = 0;
   const auto count = [&](const char* how, const synth::Spec& spec, const std::string& what) {
     ++jobs;
@@ -110,7 +110,7 @@ TEST_CASE("thousands of jobs in any surroundings", "[.surroundings]") {
     fmt::print("{}: {}, {} ranks, seed {}: {}\n", how, synth::name_of(spec.fault), spec.ranks,
                spec.seed, what);
   };
-  for (std::uint64_t seed = 1000; seed < 1000 + 60; ++seed)
+  for (std::uint64_t seed = 1000; seed < 1000 + 12; ++seed)
     for (int i = 0; i < static_cast<int>(Fault::kCount); ++i) {
       const synth::Spec spec{.ranks = 64 + 8 * static_cast<int>(seed % 9),
                              .seed = seed,
