@@ -217,51 +217,32 @@ bool is_sure(const Picture& picture, const Loss& loss) {
   return loss.clean || picture.members[loss.member].ending == Ending::kDied;
 }
 
-// Whom others show to be gone: by failures towards them or, where there are none, by echoes of
-// such and by requests that were left unanswered.
-class Missed {
- public:
-  Missed(const Picture& picture, const std::vector<Failure>& failures) {
-    for (const auto& failure : failures)
-      if (failure.reach != Reach::kEcho) add(failure);
-    if (failures_ != 0) return;
-    for (const auto& failure : failures) add(failure);
-    for (std::size_t i = 0; i < picture.members.size(); ++i)
-      for (const auto& [number, connection] : picture.members[i].log->connections)
-        if (connection.in_flight.value_or(0) != 0)
-          if (const auto peer = picture.peer_of(i, connection.peer, number)) ++members_[*peer];
-  }
-  std::size_t times(const Picture& picture, std::size_t member) const {
-    const auto found = members_.find(member);
-    return (found != members_.end() ? found->second : 0) +
-           static_cast<std::size_t>(hosts_.contains(picture.host_of(member).name));
-  }
-
- private:
-  void add(const Failure& failure) {
-    ++failures_;
-    if (failure.peer)
-      ++members_[*failure.peer];
-    else
-      hosts_.insert(failure.there.host);
-  }
-
-  std::size_t failures_ = 0;
-  std::map<std::size_t, std::size_t> members_;
-  std::set<std::string> hosts_;
-};
+// Whom others show to be gone: by failures towards them or, where nothing failed, by requests that
+// were left unanswered. An echo only says that somebody has failed.
+std::map<std::size_t, std::size_t> missed(const Picture& picture,
+                                          const std::vector<Failure>& failures) {
+  std::map<std::size_t, std::size_t> out;
+  for (const auto& failure : failures)
+    if (failure.peer && failure.reach != Reach::kEcho) ++out[*failure.peer];
+  if (!failures.empty()) return out;
+  for (std::size_t i = 0; i < picture.members.size(); ++i)
+    for (const auto& [number, connection] : picture.members[i].log->connections)
+      if (connection.in_flight.value_or(0) != 0)
+        if (const auto peer = picture.peer_of(i, connection.peer, number)) ++out[*peer];
+  return out;
+}
 
 // Those whose logs just end and whom nobody misses are left out; all of these, where more failures
 // are towards others.
 void drop_unmissed(const Picture& picture, const std::vector<Failure>& failures,
                    const std::vector<Failure>& unexplained, std::vector<Loss>& losses) {
-  const Missed missed(picture, failures);
+  const auto by_others = missed(picture, failures);
   std::size_t times = 0;
   std::set<std::string> hosts;  // of somebody who is missed: all of a node go together
   for (const auto& loss : losses)
     if (!is_sure(picture, loss))
-      if (const auto by = missed.times(picture, loss.member); by != 0) {
-        times += by;
+      if (const auto found = by_others.find(loss.member); found != by_others.end()) {
+        times += found->second;
         hosts.insert(picture.host_of(loss.member).name);
       }
   std::erase_if(losses, [&](const Loss& loss) {
