@@ -5,4 +5,10 @@ export NCCL_NET_PLUGIN=diag             # loads libnccl-net-diag.so from the lib
 export NCCL_NET_PLUGIN_REF_COUNT=1      # 2.28.3-2.29.7 would otherwise lose the plugin after the last communicator
 export LD_LIBRARY_PATH=/opt/nccl-net-diag/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export NCCL_NET_DIAG_FILE='/shared/logs/%j/%h.%p.jsonl'
-exec torchrun --nnodes="$NNODES" --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint="$HEAD:29500" train.py "$@"
+status=0
+torchrun --nnodes="$NNODES" --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint="$HEAD:29500" train.py "$@" || status=$?
+# One verdict of all ranks, where the job failed: on the node that the others meet at.
+if [ "$status" -ne 0 ] && [ "$(hostname)" = "$HEAD" ]; then
+  nccl-net-diag report /shared/logs
+fi
+exit "$status"

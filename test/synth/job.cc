@@ -54,10 +54,11 @@ class Job {
  public:
   explicit Job(const Spec& spec)
       : spec_(spec), random_(spec.seed), nodes_((spec.ranks + kPerNode - 1) / kPerNode) {
+    name_all();
     for (int node = 0; node < nodes_; ++node) {
       mono_.push_back(between(1000 * kSec, 900'000 * kSec));
       const auto off = static_cast<Ns>(spec.clocks_sec * 1e9);
-      wrong_.push_back(off == 0 ? 0 : between(-off, off));
+      wrong_.push_back((off == 0 ? 0 : between(-off, off)) - spec.hours_ago * 3600 * kSec);
     }
     for (int rank = 0; rank < spec.ranks; ++rank)
       logs_.emplace_back(Identity{host(rank), static_cast<std::uint32_t>(1000 + rank),
@@ -104,19 +105,19 @@ class Job {
         break;
       case Fault::kRankDied:
         kill(guilty_, kFault);
-        out = {host(guilty_), "", guilty_};
+        out = {host(guilty_), "", label(guilty_)};
         break;
       case Fault::kRankLeft:
         leave();
-        out = {host(guilty_), "", guilty_};
+        out = {host(guilty_), "", label(guilty_)};
         break;
       case Fault::kRankMissing:
         miss();
-        out = {"", "", guilty_};
+        out = {"", "", label(guilty_)};
         break;
       case Fault::kRankIdle:
         idle();
-        out = {host(guilty_), "", guilty_};
+        out = {host(guilty_), "", label(guilty_)};
         break;
       case Fault::kStuckHca:
         stuck();
@@ -148,8 +149,21 @@ class Job {
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
   static int node_of(int rank) { return rank / kPerNode; }
   static int rail(int rank) { return rank % kPerNode; }
-  static std::string host(int rank) { return fmt::format("node{}", node_of(rank)); }
-  static std::string dev(int rank) { return fmt::format("mlx5_{}", rail(rank)); }
+  std::string host(int rank) const { return names_[at(node_of(rank))]; }
+  std::string dev(int rank) const {
+    return fmt::format("{}{}", spec_.shuffled ? "ibp1s" : "mlx5_", rail(rank));
+  }
+  int label(int rank) const { return labels_[at(rank)]; }
+  // Ranks and hosts in any order.
+  void name_all() {
+    for (int rank = 0; rank < spec_.ranks; ++rank) labels_.push_back(rank);
+    for (int node = 0; node < nodes_; ++node)
+      names_.push_back(spec_.shuffled ? fmt::format("gpu-{:04}.pod{}.example", 7 * node, node % 3)
+                                      : fmt::format("node{}", node));
+    if (!spec_.shuffled) return;
+    std::shuffle(labels_.begin(), labels_.end(), random_);
+    std::shuffle(names_.begin(), names_.end(), random_);
+  }
   std::string address(int rank) const {
     return fmt::format("10.{}.{}.{}", rank == stray_ ? 200 : 100 + rail(rank), node_of(rank) / 200,
                        node_of(rank) % 200 + 1);
@@ -321,7 +335,7 @@ class Job {
       pack.add("nccl_version", "2.28.9");
       pack.open("launch", false);
       pack.add("launcher", "torchrun");
-      pack.add_signed("rank", rank);
+      pack.add_signed("rank", label(rank));
       pack.add_signed("world_size", spec_.ranks);
       pack.add("job", "77");
       pack.end();
@@ -575,8 +589,10 @@ class Job {
   std::mt19937_64 random_;
   int nodes_;
   int guilty_ = 0, absent_ = -1, stray_ = -1;
-  std::vector<Ns> mono_, wrong_;  // by node
-  std::vector<Writer> logs_;      // by rank, like all that follow
+  std::vector<int> labels_;         // the ranks' own numbers
+  std::vector<std::string> names_;  // by node, as the next ones
+  std::vector<Ns> mono_, wrong_;
+  std::vector<Writer> logs_;  // by rank, like all that follow
   std::vector<Ns> ends_;
   std::vector<bool> clean_;
   std::vector<std::uint64_t> conns_, failures_;

@@ -36,6 +36,8 @@ struct Spec {
   Fault fault = Fault::kNone;
   int more_connections = 0;  // of each rank: makes the logs longer
   double clocks_sec = 0;     // hosts' clocks are off by so much at most
+  int hours_ago = 0;         // it was
+  bool shuffled = false;     // ranks, hosts and HCAs have other names
 };
 
 // What was planted.
@@ -43,6 +45,17 @@ struct Planted {
   std::string host, dev;  // empty: no host, no HCA is guilty
   std::optional<int> rank;
 };
+
+// What happens to logs until somebody reads them.
+struct Surroundings {
+  double missing = 0;      // share of the logs that nobody collected
+  int cut = 0;             // logs of processes without guilt that were cut off somewhere
+  bool last_line = false;  // every last line ends in the middle
+  bool earlier = false;    // the same job had run before, an hour ago
+  bool others = false;     // other programs' files, and copies
+};
+void disturb(const Spec& spec, const Planted& planted, const Surroundings& surroundings,
+             const std::filesystem::path& directory);
 
 // A log for each process, in this directory.
 Planted write_job(const Spec& spec, const std::filesystem::path& directory);

@@ -72,7 +72,9 @@ std::string lost_hosts(const report::Report& report) {
 
 std::string wrong_about(const report::Report& report, const Spec& spec, const Planted& planted) {
   const auto expected = expected_of(spec.fault);
-  if (report.kind != expected.kind || report.blame != expected.blame)
+  // Where a log was cut off, nobody can say that all has ended.
+  const bool fine = expected.kind == Kind::kHealthy && report.kind == Kind::kRunning;
+  if ((report.kind != expected.kind && !fine) || report.blame != expected.blame)
     return fmt::format("{} ({})", report::name_of(report.kind), report::name_of(report.blame));
   if (expected.culprit) {
     if (report.culprits.empty()) return "no culprit";
@@ -95,6 +97,28 @@ std::string wrong_about(const report::Report& report, const Spec& spec, const Pl
        report.odd.front().others.front().who != std::vector{planted.host}))
     return "odd ones out";
   return {};
+}
+
+std::string false_about(const report::Report& report, const Spec& spec, const Planted& planted) {
+  const auto expected = expected_of(spec.fault);
+  const auto said =
+      fmt::format("{} ({})", report::name_of(report.kind), report::name_of(report.blame));
+  // A rank that is missing and one that is not here look alike, and a wait has many ends.
+  if (report.blame == Blame::kNetwork && expected.blame != Blame::kNetwork) return said;
+  if (report.blame == Blame::kNotNetwork && expected.blame == Blame::kNetwork) return said;
+  if (report.blame == Blame::kNotNetwork && planted.rank && !named_rank(report).empty() &&
+      named_rank(report) != std::to_string(*planted.rank))
+    return said + ", ranks " + named_rank(report);
+  if (report.blame != Blame::kNetwork || !expected.culprit || report.culprits.empty()) return {};
+  // The pair that is left may be all that is seen of an HCA.
+  const auto& first = report.culprits.front();
+  const auto fits = [&](const report::Place& place) {
+    return (planted.host.empty() || place.host.empty() || place.host == planted.host) &&
+           (planted.dev.empty() || place.dev.empty() || place.dev == planted.dev);
+  };
+  if (fits(first.place) || fits(first.other)) return {};
+  return fmt::format("{}, culprit {} {} {}", said, static_cast<int>(first.kind), first.place.host,
+                     first.place.dev);
 }
 
 }  // namespace nnd::synth

@@ -11,9 +11,10 @@ using synth::Fault;
 
 namespace {
 
-std::string wrong_about(const synth::Spec& spec) {
+std::string wrong_about(const synth::Spec& spec, const synth::Surroundings& surroundings = {}) {
   const test::TempDir dir;
   const auto planted = synth::write_job(spec, dir.path());
+  synth::disturb(spec, planted, surroundings, dir.path());
   const auto input = report::read_input(report::files_of({dir.path().string()}));
   return synth::wrong_about(report::analyse(input), spec, planted);
 }
@@ -33,6 +34,42 @@ TEST_CASE("hosts' clocks that are off by seconds change nothing", "[synth]") {
   const auto fault = static_cast<Fault>(GENERATE(range(0, static_cast<int>(Fault::kCount))));
   INFO(synth::name_of(fault));
   CHECK(wrong_about({.ranks = 64, .seed = 5, .fault = fault, .clocks_sec = 20}) == "");
+}
+
+namespace {
+
+// Of a report that logs are missing of: whom the network is not guilty of, and whom it
+// names, if it names anybody.
+std::string falsely_told(const synth::Spec& spec, const synth::Surroundings& surroundings) {
+  const test::TempDir dir;
+  const auto planted = synth::write_job(spec, dir.path());
+  synth::disturb(spec, planted, surroundings, dir.path());
+  const auto input = report::read_input(report::files_of({dir.path().string()}));
+  return synth::false_about(report::analyse(input), spec, planted);
+}
+
+}  // namespace
+
+TEST_CASE("names, cut logs, earlier runs and other files change nothing", "[synth]") {
+  const auto fault = static_cast<Fault>(GENERATE(range(0, static_cast<int>(Fault::kCount))));
+  for (std::uint64_t seed = 11; seed <= 12; ++seed) {
+    INFO(synth::name_of(fault) << ", seed " << seed);
+    const synth::Spec spec{
+        .ranks = 64, .seed = seed, .fault = fault, .clocks_sec = 3, .shuffled = true};
+    CHECK(wrong_about(spec, {.earlier = true, .others = true}) == "");
+    CHECK(wrong_about(spec, {.cut = 1}) == "");
+  }
+}
+
+TEST_CASE("with half of the logs, or none that is whole, nobody is accused who has done nothing",
+          "[synth]") {
+  const auto fault = static_cast<Fault>(GENERATE(range(0, static_cast<int>(Fault::kCount))));
+  for (std::uint64_t seed = 21; seed <= 22; ++seed) {
+    INFO(synth::name_of(fault) << ", seed " << seed);
+    const synth::Spec spec{.ranks = 64, .seed = seed, .fault = fault, .shuffled = true};
+    CHECK(falsely_told(spec, {.missing = 0.5, .cut = 1}) == "");
+    CHECK(falsely_told(spec, {.last_line = true}) == "");
+  }
 }
 
 TEST_CASE("clocks are compared by the two ends of connections", "[synth]") {
@@ -61,4 +98,30 @@ TEST_CASE("hundreds of jobs of many sizes", "[.sweep]") {
     }
   fmt::print("{} of {} right\n", right, jobs);
   CHECK(right == jobs);
+}
+
+// By hand, for minutes: synth_test "[surroundings]"
+TEST_CASE("hundreds of jobs in any surroundings", "[.surroundings]") {
+  int jobs = 0, wrong = 0;
+  const auto count = [&](const char* how, const synth::Spec& spec, const std::string& what) {
+    ++jobs;
+    if (what.empty()) return;
+    ++wrong;
+    fmt::print("{}: {}, {} ranks, seed {}: {}\n", how, synth::name_of(spec.fault), spec.ranks,
+               spec.seed, what);
+  };
+  for (std::uint64_t seed = 1000; seed < 1000 + 12; ++seed)
+    for (int i = 0; i < static_cast<int>(Fault::kCount); ++i) {
+      const synth::Spec spec{.ranks = 64 + 8 * static_cast<int>(seed % 9),
+                             .seed = seed,
+                             .fault = static_cast<Fault>(i),
+                             .clocks_sec = static_cast<double>(seed % 3),
+                             .shuffled = true};
+      count("others", spec, wrong_about(spec, {.earlier = seed % 2 == 0, .others = true}));
+      count("cut", spec, wrong_about(spec, {.cut = 1 + static_cast<int>(seed % 3)}));
+      count("last line", spec, falsely_told(spec, {.last_line = true}));
+      count("half", spec, falsely_told(spec, {.missing = 0.5, .cut = 1}));
+    }
+  fmt::print("{} of {} wrong\n", wrong, jobs);
+  CHECK(wrong == 0);
 }

@@ -112,6 +112,36 @@ class Tool(unittest.TestCase):
         self.assertEqual(answer["kind"], "healthy")
         self.assertEqual(answer["read"]["earlier_processes"], 64)
 
+    def check_trace(self, events):
+        """What the trace event format asks for, so that a viewer shows all of it."""
+        needed = {"M": {"name", "pid", "tid", "args"}, "X": {"name", "pid", "tid", "ts", "dur"}, "i": {"name", "pid", "tid", "ts", "s"},
+                  "C": {"name", "pid", "ts", "args"}, "b": {"name", "cat", "id", "pid", "ts"}, "e": {"name", "cat", "id", "pid", "ts"}}
+        named, tracks, spans, last = set(), {}, {}, {}
+        for event in events:
+            self.assertLessEqual(needed[event["ph"]], event.keys())
+            if event["ph"] == "M":
+                self.assertIn(event["name"], ("process_name", "thread_name"))
+                named.add((event["name"], event["pid"], event["tid"]))
+            elif event["ph"] == "X":
+                tracks.setdefault((event["pid"], event["tid"]), []).append((event["ts"], event["ts"] + event["dur"]))
+            elif event["ph"] == "C":
+                self.assertTrue(all(isinstance(value, int) and value >= 0 for value in event["args"].values()), event)
+                track = (event["pid"], event["name"])
+                self.assertLess(last.get(track, -1e300), event["ts"])
+                last[track] = event["ts"]
+            elif event["ph"] in "be":
+                spans.setdefault((event["cat"], event["id"]), []).append((event["ph"], event["ts"]))
+        for (process, thread), slices in tracks.items():
+            self.assertIn(("process_name", process, 0), named)
+            self.assertIn(("thread_name", process, thread), named)
+            slices.sort(key=lambda one: (one[0], -one[1]))
+            for (_, end), (begin, other_end) in zip(slices, slices[1:]):  # beside or inside each other
+                self.assertGreaterEqual(other_end, begin)
+                self.assertTrue(begin >= end - 0.001 or other_end <= end + 0.001, (end, begin, other_end))
+        for span in spans.values():
+            self.assertEqual([phase for phase, _ in span], ["b", "e"])
+            self.assertLessEqual(span[0][1], span[1][1])
+
     def test_pages(self):
         logs, page, trace = self.write("cable-told"), self.dir / "page.html", self.dir / "trace.json"
         self.assertEqual(report(logs, "--html", page, "--perfetto", trace).returncode, 1)
@@ -121,9 +151,13 @@ class Tool(unittest.TestCase):
         for outside in ("http:", "https:", "src=", "@import", "url("):
             self.assertNotIn(outside, html)
         events = json.loads(trace.read_text())["traceEvents"]
-        self.assertEqual({event["ph"] for event in events}, {"M", "X", "i"})
-        self.assertTrue(all(event["dur"] >= 0 for event in events if event["ph"] == "X"))
+        self.check_trace(events)
+        self.assertEqual({event["ph"] for event in events}, {"M", "X", "i", "C"})
         self.assertEqual(sum(event["name"] == "alive" for event in events), 64)
+        self.assertEqual(report(self.write("rank-idle"), "--perfetto", trace).returncode, 1)
+        events = json.loads(trace.read_text())["traceEvents"]
+        self.check_trace(events)
+        self.assertEqual({event["ph"] for event in events}, {"M", "X", "b", "e", "C"})
         self.assertEqual(report(logs, "--html", self.dir / "none" / "page").returncode, 2)
 
     def wait_for(self, process, text):
@@ -165,6 +199,7 @@ class Tool(unittest.TestCase):
         report(logs, "--html", self.dir / "page.html")
         html = (self.dir / "page.html").read_text()
         self.assertEqual(html.count("<script>"), 1)  # the page's own
+        self.assertEqual(html.count("</script>"), 1 + html.count('<script type="application/json">'))
         self.assertFalse("\x1b" in html)
 
 

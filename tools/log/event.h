@@ -71,6 +71,13 @@ struct Latency {
   double sum_ns = 0;  // each counted as the middle of its bucket
 };
 
+// By how much the counters of a port have grown.
+struct PortCounters {
+  std::string name;
+  int port = 0;
+  std::map<std::string, std::uint64_t> grown;
+};
+
 struct Event {
   // Of each.
   std::optional<EventId> id;  // unset: of a newer release
@@ -118,6 +125,7 @@ struct Event {
   std::optional<std::uint64_t> events, dropped, total;
   std::map<std::string, std::uint64_t> causes;
   std::string network, network_msg;  // its verdict, and why
+  std::vector<PortCounters> counters;
 };
 
 const char* name_of(Direction dir);  // "send", "recv"

@@ -1,6 +1,7 @@
 #include "log/fields.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <concepts>
@@ -13,8 +14,23 @@ namespace nnd::log {
 
 namespace {
 
+constexpr auto kPlaces = static_cast<std::size_t>(Place::kElsewhere) + 1;
+
 using Setter = bool (*)(Event&, const Scalar&);
-using Setters = std::unordered_map<std::string_view, Setter>;
+
+// Names of fields differ in these already, and there are a dozen in each of millions of lines.
+struct NameHash {
+  std::size_t operator()(std::string_view name) const {
+    if (name.empty()) return 0;
+    const auto byte = [&](std::size_t at) {
+      return static_cast<std::size_t>(static_cast<unsigned char>(name[at]));
+    };
+    return name.size() + 31 * byte(0) + 577 * byte(name.size() / 2) + 7919 * byte(name.size() - 1);
+  }
+};
+template <typename Value>
+using ByName = std::unordered_map<std::string_view, Value, NameHash>;
+using Setters = ByName<Setter>;
 
 bool assign(std::string& to, const Scalar& value) {
   const auto* text = std::get_if<std::string_view>(&value);
@@ -125,6 +141,12 @@ bool store_latency(Latency& latency, std::string_view bucket, const Scalar& valu
   return true;
 }
 
+bool store_counter(PortCounters& port, Place place, std::string_view key, const Scalar& value) {
+  if (place == Place::kGrown) return assign(port.grown[std::string(key)], value);
+  if (key == "name") return assign(port.name, value);
+  return key != "port" || assign(port.port, value);
+}
+
 int two_digits(std::string_view text, std::size_t at) {
   return 10 * (text[at] - '0') + (text[at + 1] - '0');
 }
@@ -158,135 +180,123 @@ bool set_nccl_version(Event& event, const Scalar& value) {
   return true;
 }
 
-const Setters& setters(Place place) {
-  static const Setters top{{"ev", set_name},
-                           {"sev", set<&Event::severity>},
-                           {"ts", set<&Event::ts>},
-                           {"host", set<&Event::host>},
-                           {"proc", set<&Event::proc>},
-                           {"mono_ns", set<&Event::mono_ns>},
-                           {"seq", set<&Event::seq>},
-                           {"pid", set<&Event::pid>},
-                           {"v", set<&Event::schema>},
-                           {"rank", set<&Event::rank>},
-                           {"nranks", set<&Event::nranks>},
-                           {"channel", set<&Event::channel>},
-                           {"errno", set<&Event::error>},
-                           {"rc", set<&Event::rc>},
-                           {"net_api", set<&Event::net_api>},
-                           {"conn", set<&Event::conn>},
-                           {"failure", set<&Event::failure>},
-                           {"dir", set<&Event::dir>},
-                           {"dur_us", set<&Event::dur_us>},
-                           {"cause", set<&Event::cause>},
-                           {"msg", set<&Event::msg>},
-                           {"fix", set<&Event::fix>},
-                           {"version", set<&Event::version>},
-                           {"nccl_version", set_nccl_version},
-                           {"log", set<&Event::log>},
-                           {"layers", set<&Event::layers>},
-                           {"verdict", set<&Event::verdict>},
-                           {"state", set<&Event::state>},
-                           {"rule", set<&Event::rule>},
-                           {"reasons", set<&Event::reasons>},
-                           {"stage", set<&Event::stage>},
-                           {"verb", set<&Event::verb>},
-                           {"lived_us", set<&Event::lived_us>},
-                           {"bytes", set<&Event::bytes>},
-                           {"started", set<&Event::started>},
-                           {"completed", set<&Event::completed>},
-                           {"failed", set<&Event::failed>},
-                           {"in_flight", set<&Event::in_flight>},
-                           {"kind", set<&Event::kind>},
-                           {"listener", set<&Event::listener>},
-                           {"age_us", set<&Event::age_us>},
-                           {"mean_us", set<&Event::mean_us>},
-                           {"usual_us", set<&Event::usual_us>},
-                           {"conns", set<&Event::conns>},
-                           {"peers", set<&Event::peers>},
-                           {"event", set<&Event::event>},
-                           {"events", set<&Event::events>},
-                           {"dropped", set<&Event::dropped>},
-                           {"total", set<&Event::total>}};
-  static const Setters dev{{"name", set<&Event::dev, &Dev::name>},
-                           {"index", set<&Event::dev, &Dev::index>},
-                           {"port", set<&Event::dev, &Dev::port>},
-                           {"gid_index", set<&Event::dev, &Dev::gid_index>},
-                           {"mtu", set<&Event::dev, &Dev::mtu>},
-                           {"numa", set<&Event::dev, &Dev::numa>},
-                           {"speed_mbps", set<&Event::dev, &Dev::speed_mbps>},
-                           {"netdev", set<&Event::dev, &Dev::netdev>},
-                           {"gid", set<&Event::dev, &Dev::gid>},
-                           {"subnet", set<&Event::dev, &Dev::subnet>},
-                           {"link_layer", set<&Event::dev, &Dev::link_layer>},
-                           {"pci", set<&Event::dev, &Dev::pci>}};
-  static const Setters peer{
+std::array<Setters, kPlaces> all_setters() {
+  const auto at = [](Place place) { return static_cast<std::size_t>(place); };
+  std::array<Setters, kPlaces> setters;
+  setters[at(Place::kTop)] = {{"ev", set_name},
+                              {"sev", set<&Event::severity>},
+                              {"ts", set<&Event::ts>},
+                              {"host", set<&Event::host>},
+                              {"proc", set<&Event::proc>},
+                              {"mono_ns", set<&Event::mono_ns>},
+                              {"seq", set<&Event::seq>},
+                              {"pid", set<&Event::pid>},
+                              {"v", set<&Event::schema>},
+                              {"rank", set<&Event::rank>},
+                              {"nranks", set<&Event::nranks>},
+                              {"channel", set<&Event::channel>},
+                              {"errno", set<&Event::error>},
+                              {"rc", set<&Event::rc>},
+                              {"net_api", set<&Event::net_api>},
+                              {"conn", set<&Event::conn>},
+                              {"failure", set<&Event::failure>},
+                              {"dir", set<&Event::dir>},
+                              {"dur_us", set<&Event::dur_us>},
+                              {"cause", set<&Event::cause>},
+                              {"msg", set<&Event::msg>},
+                              {"fix", set<&Event::fix>},
+                              {"version", set<&Event::version>},
+                              {"nccl_version", set_nccl_version},
+                              {"log", set<&Event::log>},
+                              {"layers", set<&Event::layers>},
+                              {"verdict", set<&Event::verdict>},
+                              {"state", set<&Event::state>},
+                              {"rule", set<&Event::rule>},
+                              {"reasons", set<&Event::reasons>},
+                              {"stage", set<&Event::stage>},
+                              {"verb", set<&Event::verb>},
+                              {"lived_us", set<&Event::lived_us>},
+                              {"bytes", set<&Event::bytes>},
+                              {"started", set<&Event::started>},
+                              {"completed", set<&Event::completed>},
+                              {"failed", set<&Event::failed>},
+                              {"in_flight", set<&Event::in_flight>},
+                              {"kind", set<&Event::kind>},
+                              {"listener", set<&Event::listener>},
+                              {"age_us", set<&Event::age_us>},
+                              {"mean_us", set<&Event::mean_us>},
+                              {"usual_us", set<&Event::usual_us>},
+                              {"conns", set<&Event::conns>},
+                              {"peers", set<&Event::peers>},
+                              {"event", set<&Event::event>},
+                              {"events", set<&Event::events>},
+                              {"dropped", set<&Event::dropped>},
+                              {"total", set<&Event::total>}};
+  setters[at(Place::kDev)] = {{"name", set<&Event::dev, &Dev::name>},
+                              {"index", set<&Event::dev, &Dev::index>},
+                              {"port", set<&Event::dev, &Dev::port>},
+                              {"gid_index", set<&Event::dev, &Dev::gid_index>},
+                              {"mtu", set<&Event::dev, &Dev::mtu>},
+                              {"numa", set<&Event::dev, &Dev::numa>},
+                              {"speed_mbps", set<&Event::dev, &Dev::speed_mbps>},
+                              {"netdev", set<&Event::dev, &Dev::netdev>},
+                              {"gid", set<&Event::dev, &Dev::gid>},
+                              {"subnet", set<&Event::dev, &Dev::subnet>},
+                              {"link_layer", set<&Event::dev, &Dev::link_layer>},
+                              {"pci", set<&Event::dev, &Dev::pci>}};
+  setters[at(Place::kPeer)] = {
       {"proc", set<&Event::peer, &Peer::proc>},     {"host", set<&Event::peer, &Peer::host>},
       {"dev", set<&Event::peer, &Peer::dev>},       {"gid", set<&Event::peer, &Peer::gid>},
       {"subnet", set<&Event::peer, &Peer::subnet>}, {"rank", set<&Event::peer, &Peer::rank>},
       {"pid", set<&Event::peer, &Peer::pid>}};
-  static const Setters link{{"proc", set<&Event::link, &Link::proc>},
-                            {"listen", set<&Event::link, &Link::listen>}};
-  static const Setters qp{{"num", set<&Event::qp, &Qp::num>},
-                          {"remote_num", set<&Event::qp, &Qp::remote_num>},
-                          {"from", set<&Event::qp, &Qp::from>},
-                          {"to", set<&Event::qp, &Qp::to>},
-                          {"attempt", set<&Event::qp, &Qp::attempt>},
-                          {"path_mtu", set<&Event::qp, &Qp::path_mtu>},
-                          {"traffic_class", set<&Event::qp, &Qp::traffic_class>}};
-  static const Setters completion{{"status", set<&Event::wc, &Completion::status>},
-                                  {"status_name", set<&Event::wc, &Completion::status_name>},
-                                  {"vendor_err", set<&Event::wc, &Completion::vendor_err>}};
-  static const Setters launch{{"launcher", set<&Event::launch, &Launch::launcher>},
-                              {"job", set<&Event::launch, &Launch::job>},
-                              {"rank", set<&Event::launch, &Launch::rank>},
-                              {"local_rank", set<&Event::launch, &Launch::local_rank>},
-                              {"world_size", set<&Event::launch, &Launch::world_size>}};
-  static const Setters inner{{"name", set<&Event::inner, &Inner::name>},
-                             {"method", set<&Event::inner, &Inner::method>}};
-  static const Setters network{{"verdict", set<&Event::network>},
-                               {"msg", set<&Event::network_msg>}};
-  static const Setters none;
-  switch (place) {
-    case Place::kTop:
-      return top;
-    case Place::kDev:
-      return dev;
-    case Place::kPeer:
-      return peer;
-    case Place::kLink:
-      return link;
-    case Place::kQp:
-      return qp;
-    case Place::kCompletion:
-      return completion;
-    case Place::kLaunch:
-      return launch;
-    case Place::kInner:
-      return inner;
-    case Place::kNetwork:
-      return network;
-    case Place::kCauses:
-    case Place::kLatency:
-    case Place::kEnvironment:
-    case Place::kLimits:
-    case Place::kElsewhere:
-      break;
-  }
-  return none;
+  setters[at(Place::kLink)] = {{"proc", set<&Event::link, &Link::proc>},
+                               {"listen", set<&Event::link, &Link::listen>}};
+  setters[at(Place::kQp)] = {{"num", set<&Event::qp, &Qp::num>},
+                             {"remote_num", set<&Event::qp, &Qp::remote_num>},
+                             {"from", set<&Event::qp, &Qp::from>},
+                             {"to", set<&Event::qp, &Qp::to>},
+                             {"attempt", set<&Event::qp, &Qp::attempt>},
+                             {"path_mtu", set<&Event::qp, &Qp::path_mtu>},
+                             {"traffic_class", set<&Event::qp, &Qp::traffic_class>}};
+  setters[at(Place::kCompletion)] = {{"status", set<&Event::wc, &Completion::status>},
+                                     {"status_name", set<&Event::wc, &Completion::status_name>},
+                                     {"vendor_err", set<&Event::wc, &Completion::vendor_err>}};
+  setters[at(Place::kLaunch)] = {{"launcher", set<&Event::launch, &Launch::launcher>},
+                                 {"job", set<&Event::launch, &Launch::job>},
+                                 {"rank", set<&Event::launch, &Launch::rank>},
+                                 {"local_rank", set<&Event::launch, &Launch::local_rank>},
+                                 {"world_size", set<&Event::launch, &Launch::world_size>}};
+  setters[at(Place::kInner)] = {{"name", set<&Event::inner, &Inner::name>},
+                                {"method", set<&Event::inner, &Inner::method>}};
+  setters[at(Place::kNetwork)] = {{"verdict", set<&Event::network>},
+                                  {"msg", set<&Event::network_msg>}};
+  return setters;
 }
 
 }  // namespace
 
 Place place_of(Place outer, std::string_view key) {
-  static const std::unordered_map<std::string_view, Place> objects{
-      {"dev", Place::kDev},         {"peer", Place::kPeer},     {"link", Place::kLink},
-      {"qp", Place::kQp},           {"wc", Place::kCompletion}, {"launch", Place::kLaunch},
-      {"inner", Place::kInner},     {"causes", Place::kCauses}, {"latency_ns", Place::kLatency},
-      {"env", Place::kEnvironment}, {"limits", Place::kLimits}, {"network", Place::kNetwork}};
+  static const ByName<Place> objects{{"dev", Place::kDev},
+                                     {"peer", Place::kPeer},
+                                     {"link", Place::kLink},
+                                     {"qp", Place::kQp},
+                                     {"wc", Place::kCompletion},
+                                     {"launch", Place::kLaunch},
+                                     {"inner", Place::kInner},
+                                     {"causes", Place::kCauses},
+                                     {"latency_ns", Place::kLatency},
+                                     {"env", Place::kEnvironment},
+                                     {"limits", Place::kLimits},
+                                     {"network", Place::kNetwork},
+                                     {"counters", Place::kCounters}};
+  if (outer == Place::kCounters && key == "grown") return Place::kGrown;
   if (outer != Place::kTop) return Place::kElsewhere;
   const auto found = objects.find(key);
   return found != objects.end() ? found->second : Place::kElsewhere;
+}
+
+void begin_element(Event& event, Place place) {
+  if (place == Place::kCounters) event.counters.emplace_back();
 }
 
 bool store(Event& event, Place place, std::string_view key, const Scalar& value) {
@@ -294,7 +304,10 @@ bool store(Event& event, Place place, std::string_view key, const Scalar& value)
   if (place == Place::kLatency) return store_latency(event.latency, key, value);
   if (place == Place::kEnvironment) return store_fact(event, "env.", key, value);
   if (place == Place::kLimits) return store_fact(event, "limits.", key, value);
-  const auto& known = setters(place);
+  if (place == Place::kCounters || place == Place::kGrown)
+    return event.counters.empty() || store_counter(event.counters.back(), place, key, value);
+  static const auto setters = all_setters();
+  const auto& known = setters[static_cast<std::size_t>(place)];
   const auto setter = known.find(key);
   if (setter == known.end())
     return place != Place::kTop || !is_fact(key) || store_fact(event, "", key, value);

@@ -29,11 +29,16 @@ enum class Place : std::uint8_t {
   kNetwork,
   kEnvironment,
   kLimits,
+  kCounters,
+  kGrown,
   kElsewhere  // nothing of it is kept
 };
 
 // Where the object of that name is.
 Place place_of(Place outer, std::string_view key);
+
+// An object that is an element of an array begins.
+void begin_element(Event& event, Place place);
 
 // Stores a value, or an element of an array. What nobody asks for is left out. False: a field that
 // is known has a type or a range that no event of ours has.

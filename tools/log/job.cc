@@ -35,6 +35,15 @@ Transition transition_of(const Event& event) {
   return {event.mono_ns, event.qp, event.rc.value_or(0), event.error, event.dur_us.value_or(0)};
 }
 
+// A rank is one of a communicator: the job's is that of the largest.
+void add_rank(Process& process, const Event& event) {
+  if (!event.rank) return;
+  const int of = event.nranks.value_or(0);
+  if (of < process.nranks || (process.launch.rank && of != process.launch.world_size)) return;
+  process.rank = event.rank;
+  process.nranks = of;
+}
+
 void add_load(Process& process, const Event& event) {
   process.loaded = true;
   process.launch = event.launch;
@@ -128,6 +137,13 @@ bool same_qps(const Connection& one, const Connection& other) {
   return false;
 }
 
+struct LinkHash {
+  std::size_t operator()(const std::pair<Link, Direction>& key) const {
+    return std::hash<std::string>()(key.first.proc) + 2 * key.first.listen +
+           static_cast<std::size_t>(key.second);
+  }
+};
+
 const End* find_by_qps(const Connection& connection, const std::vector<End>& candidates) {
   const auto found = std::find_if(candidates.begin(), candidates.end(), [&](const End& end) {
     return same_qps(connection, *end.connection) || same_qps(*end.connection, connection);
@@ -178,7 +194,7 @@ void Job::add(const Event& event) {
   update(process.proc, event.proc);
   update(process.host, event.host);
   update(process.pid, event.pid);
-  update(process.rank, event.rank);
+  add_rank(process, event);
   add_time(process, event);
   if (event.conn) add_to(process.connections[*event.conn], event);
   switch (event.id.value_or(EventId::kCount)) {
@@ -216,8 +232,12 @@ void Job::add(const Event& event) {
       if (!event.conn) process.transitions.push_back(transition_of(event));
       break;
     case EventId::kSummary:
-      process.summary = {event.events.value_or(0), event.dropped.value_or(0), event.causes,
-                         event.network, event.network_msg};
+      process.summary = {event.events.value_or(0),
+                         event.dropped.value_or(0),
+                         event.causes,
+                         event.network,
+                         event.network_msg,
+                         event.counters};
       break;
     default:
       break;
@@ -262,13 +282,13 @@ std::vector<const Process*> Job::processes() const {
   return out;
 }
 
-std::map<const Connection*, End> Job::ends() const {
-  std::map<std::pair<Link, Direction>, std::vector<End>> by_link;
+Ends Job::ends() const {
+  std::unordered_map<std::pair<Link, Direction>, std::vector<End>, LinkHash> by_link;
   for (const auto& [proc, process] : processes_)
     for (const auto& [number, connection] : process.connections)
       if (connection.dir && !connection.link.proc.empty())
         by_link[{connection.link, *connection.dir}].push_back({&process, &connection});
-  std::map<const Connection*, End> out;
+  Ends out;
   for (const auto& [key, ends] : by_link) {
     const auto& [link, dir] = key;
     const auto others =

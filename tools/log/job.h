@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -85,12 +86,14 @@ struct Summary {
   std::uint64_t events = 0, dropped = 0;
   std::map<std::string, std::uint64_t> causes;
   std::string network, network_msg;  // its verdict, and why
+  std::vector<PortCounters> counters;
 };
 
 struct Process {
   std::string proc, host;
   std::int64_t pid = 0;
-  std::optional<int> rank;  // as NCCL or, before, the launcher says
+  std::optional<int> rank;  // in the job
+  int nranks = 0;           // of the communicator that says so; 0: the launcher does
   Launch launch;
   std::string version, nccl_version, log;
   std::optional<int> net_api;
@@ -122,6 +125,8 @@ struct End {
   const Connection* connection = nullptr;
 };
 
+using Ends = std::unordered_map<const Connection*, End>;
+
 class Job {
  public:
   void add(const Event& event);
@@ -138,10 +143,10 @@ class Job {
 
   // The other end of each connection whose two ends are known. Points into this job; valid until
   // the next add().
-  std::map<const Connection*, End> ends() const;
+  Ends ends() const;
 
  private:
-  std::map<std::string, Process> processes_;
+  std::unordered_map<std::string, Process> processes_;
 };
 
 }  // namespace nnd::log

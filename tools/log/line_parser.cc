@@ -46,8 +46,15 @@ bool walk(const dom::object& object, Place place, Event& event) {
       const Place inner = place_of(place, field.key);
       if (inner != Place::kElsewhere && !walk(nested, inner, event)) return false;
     } else if (field.value.get(list) == simdjson::SUCCESS) {
-      for (const auto element : list)
-        if (!store(event, place, field.key, scalar_of(element))) return false;
+      for (const auto element : list) {
+        if (element.get(nested) != simdjson::SUCCESS) {
+          if (!store(event, place, field.key, scalar_of(element))) return false;
+          continue;
+        }
+        const Place inner = place_of(place, field.key);
+        begin_element(event, inner);
+        if (inner != Place::kElsewhere && !walk(nested, inner, event)) return false;
+      }
     } else if (!store(event, place, field.key, scalar_of(field.value))) {
       return false;
     }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "log/event.h"
@@ -23,6 +24,9 @@ class LineParser {
   // `line` is without its newline, kLongestLine bytes at most; kLinePadding more can be read behind
   // it. False: it is no event of ours, and `event` is no use. Throws std::bad_alloc.
   bool parse(std::string_view line, Event& event);
+
+  // Room for whoever reads lines for it, so that a thousand logs in turn need it once.
+  std::string spare;
 
  private:
   struct Json;

@@ -28,15 +28,22 @@ Counts& Counts::operator+=(const Counts& other) {
 
 LogFile::LogFile(const fs::path& path) : source_(open_source(path)) { counts_.files = 1; }
 
+LogFile::LogFile(const fs::path& path, std::uint64_t from) : source_(open_source(path, from)) {
+  counts_.files = 1;
+  place_ = from;
+}
+
 void LogFile::read(LineParser& parser, const EventSink& sink) {
+  if (used_ == 0) buffer_.swap(parser.spare);
   for (;;) {
     if (buffer_.size() < used_ + kChunk + kLinePadding)
       buffer_.resize(used_ + kChunk + kLinePadding);
     const std::size_t some = source_->read(buffer_.data() + used_, kChunk);
-    if (some == 0) return;
+    if (some == 0) break;
     used_ += some;
     take_lines(parser, sink);
   }
+  if (used_ == 0) buffer_.swap(parser.spare);
 }
 
 void LogFile::take_lines(LineParser& parser, const EventSink& sink) {
@@ -59,8 +66,9 @@ void LogFile::take_lines(LineParser& parser, const EventSink& sink) {
   }
   std::memmove(buffer_.data(), buffer_.data() + start, used_ - start);
   used_ -= start;
+  place_ += start;
   if (used_ > kLongestLine && !std::exchange(skipping_, true)) ++counts_.too_long;
-  if (skipping_) used_ = 0;
+  if (skipping_) place_ += std::exchange(used_, 0);
 }
 
 Counts LogFile::counts() const {

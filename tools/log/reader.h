@@ -34,12 +34,17 @@ class LogFile {
  public:
   // Throws ReadError where it cannot be opened or is no regular file.
   explicit LogFile(const std::filesystem::path& path);
+  // From this byte on, of one that is not compressed: where place() was when it was read before.
+  LogFile(const std::filesystem::path& path, std::uint64_t from);
 
   // Hands over the events of all lines that are there now and were not there before. Throws
   // ReadError.
   void read(LineParser& parser, const EventSink& sink);
   // So far; a last line without an end counts as truncated.
   Counts counts() const;
+  // Behind the last whole line that was read.
+  std::uint64_t place() const { return place_; }
+  bool compressed() const { return source_->compressed(); }
 
  private:
   void take_lines(LineParser& parser, const EventSink& sink);
@@ -47,6 +52,7 @@ class LogFile {
   std::unique_ptr<Source> source_;
   std::string buffer_;  // what is of no whole line yet, then room and padding
   std::size_t used_ = 0;
+  std::uint64_t place_ = 0;
   bool skipping_ = false;  // inside a line that is too long
   Counts counts_;
   Event event_;

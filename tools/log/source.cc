@@ -45,6 +45,7 @@ class Plain : public Source {
       if (errno != EINTR) throw ReadError(path_ + ": " + std::strerror(errno));
     }
   }
+  bool compressed() const override { return false; }
 
  private:
   OwnedFd fd_;
@@ -163,6 +164,13 @@ std::unique_ptr<Source> open_source(const fs::path& path) {
   if (magic.starts_with("\x1f\x8b")) return std::make_unique<Gzip>(std::move(plain), name);
   if (magic == "\x28\xb5\x2f\xfd") return std::make_unique<Zstd>(std::move(plain), name);
   return plain;
+}
+
+std::unique_ptr<Source> open_source(const fs::path& path, std::uint64_t from) {
+  OwnedFd fd = open_file(path.string());
+  if (lseek(fd.get(), static_cast<off_t>(from), SEEK_SET) < 0)
+    throw ReadError(path.string() + ": " + std::strerror(errno));
+  return std::make_unique<Plain>(std::move(fd), path.string());
 }
 
 }  // namespace nnd::log

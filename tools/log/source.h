@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -23,6 +24,7 @@ class Source {
   // As many bytes as there are now, `most` at most; 0: there are no more at this time. Throws
   // ReadError.
   virtual std::size_t read(char* to, std::size_t most) = 0;
+  virtual bool compressed() const { return true; }
 };
 
 inline constexpr const char* kStandardInput = "-";
@@ -30,5 +32,7 @@ inline constexpr const char* kStandardInput = "-";
 // How a file is compressed is seen from its first bytes. Throws ReadError where it cannot be opened
 // or is no regular file.
 std::unique_ptr<Source> open_source(const std::filesystem::path& path);
+// The same of a file that is known not to be compressed, from this byte on.
+std::unique_ptr<Source> open_source(const std::filesystem::path& path, std::uint64_t from);
 
 }  // namespace nnd::log

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
+
+#include "report/address_plan.h"
 
 namespace nnd::report {
 
@@ -13,42 +14,51 @@ namespace {
 using Kind = Culprit::Kind;
 using Pair = std::pair<Place, Place>;  // in order; a failure with one end has it twice
 
-// A kind and what of the places tells such culprits apart.
-using Key = std::tuple<Kind, std::string, std::string>;
+// A kind, and what tells such culprits apart.
+using Key = std::pair<Kind, std::string>;
 
-Place bare(const Place& place) { return {place.host, place.dev, place.subnet}; }
+bool is_empty(const Place& place) { return place == Place{}; }
 
 Pair pair_of(const Place& a, const Place& b) {
-  const Place one = bare(a),
-              other = b.host.empty() && b.dev.empty() && b.subnet.empty() ? one : bare(b);
-  return one < other ? Pair{one, other} : Pair{other, one};
+  const Place& other = is_empty(b) ? a : b;
+  return a < other ? Pair{a, other} : Pair{other, a};
 }
 
 std::string hca_name(const Place& place) { return place.host + "/" + place.dev; }
 
-// Everything that has part in a pair, with a place of it.
-std::map<Key, Culprit> parts_of(const Pair& pair) {
-  std::map<Key, Culprit> out;
-  const auto add = [&](Kind kind, std::string name, const Place& place, const Place& other = {}) {
-    Culprit culprit;
-    culprit.kind = kind;
-    culprit.place = place;
-    culprit.other = other;
-    out.emplace(Key(kind, std::move(name), ""), culprit);
+// Its port, where it has several.
+std::string end_name(const Place& place) {
+  return place.port == 0 ? hca_name(place) : hca_name(place) + ":" + std::to_string(place.port);
+}
+
+// Calls take(kind, name, place, other) for everything that has part in a pair, once each.
+template <typename Take>
+void for_each_part(const Pair& pair, const AddressPlan& plan, const Take& take) {
+  const Place &a = pair.first, &b = pair.second;
+  const Place nowhere;
+  const auto both = [&](Kind kind, const auto& name_of) {
+    const std::string one = name_of(a), other = name_of(b);
+    if (!one.empty()) take(kind, one, a, nowhere);
+    if (!other.empty() && other != one) take(kind, other, b, nowhere);
   };
-  const auto& [a, b] = pair;
-  for (const Place* place : {&a, &b}) {
-    if (!place->host.empty()) add(Kind::kHost, place->host, *place);
-    if (!place->dev.empty()) add(Kind::kHca, hca_name(*place), *place);
-    if (!place->subnet.empty()) add(Kind::kSubnet, place->subnet, *place);
-  }
+  both(Kind::kHost, [](const Place& place) { return place.host; });
+  both(Kind::kHca, [](const Place& place) { return place.dev.empty() ? "" : hca_name(place); });
+  both(Kind::kPort, [](const Place& place) { return place.port == 0 ? "" : end_name(place); });
+  both(Kind::kSubnet, [](const Place& place) { return place.subnet; });
+  std::set<std::string> planes;
+  for (const Place* place : {&a, &b})
+    for (const auto& plane : plan.planes_of(place->subnet))
+      if (planes.insert(plane.prefix).second) {
+        Place of;
+        of.subnet = plane.prefix;
+        take(Kind::kPlane, plane.prefix, of, nowhere);
+      }
   if (a != b && !a.dev.empty() && !b.dev.empty())
-    add(Kind::kPair, hca_name(a) + " " + hca_name(b), a, b);
-  if (!a.dev.empty() && a.dev == b.dev) add(Kind::kRail, a.dev, a);
+    take(Kind::kPair, end_name(a) + " " + end_name(b), a, b);
+  if (!a.dev.empty() && a.dev == b.dev) take(Kind::kRail, a.dev, a, nowhere);
   if (!a.subnet.empty() && !b.subnet.empty() && a.subnet != b.subnet)
-    add(Kind::kBetween, std::min(a.subnet, b.subnet) + " " + std::max(a.subnet, b.subnet), a, b);
-  add(Kind::kAll, "", {});
-  return out;
+    take(Kind::kBetween, std::min(a.subnet, b.subnet) + " " + std::max(a.subnet, b.subnet), a, b);
+  take(Kind::kAll, std::string(), nowhere, nowhere);
 }
 
 // Pairs that have moved data, or were at least connected.
@@ -68,15 +78,19 @@ std::set<Pair> working_pairs(const Picture& picture, const std::set<Pair>& faili
 // lies between them.
 int preference(Kind kind) {
   switch (kind) {
+    case Kind::kPort:
+      return 8;
     case Kind::kHca:
-      return 6;
+      return 7;
     case Kind::kHost:
-      return 5;
+      return 6;
     case Kind::kBetween:
-      return 4;
+      return 5;
     case Kind::kRail:
-      return 3;
+      return 4;
     case Kind::kSubnet:
+      return 3;
+    case Kind::kPlane:
       return 2;
     case Kind::kPair:
       return 1;
@@ -92,95 +106,118 @@ double score(const Culprit& culprit) {
          (explained + static_cast<double>(culprit.working));
 }
 
-std::vector<Culprit> rated(const std::set<Pair>& failing, const std::set<Pair>& working) {
+std::vector<Culprit> rated(const std::set<Pair>& failing, const std::set<Pair>& working,
+                           const AddressPlan& plan) {
   std::map<Key, Culprit> all;
   for (const auto& pair : failing)
-    for (const auto& [key, culprit] : parts_of(pair))
-      ++all.emplace(key, culprit).first->second.explained;
+    for_each_part(pair, plan,
+                  [&](Kind kind, const std::string& name, const Place& place, const Place& other) {
+                    Culprit& culprit = all[{kind, name}];
+                    if (culprit.explained++ != 0) return;
+                    culprit.kind = kind;
+                    culprit.name = name;
+                    culprit.place = place;
+                    culprit.other = other;
+                  });
   for (const auto& pair : working)
-    for (const auto& [key, culprit] : parts_of(pair))
-      if (const auto found = all.find(key); found != all.end()) ++found->second.working;
+    for_each_part(pair, plan, [&](Kind kind, const std::string& name, const Place&, const Place&) {
+      if (const auto found = all.find({kind, name}); found != all.end()) ++found->second.working;
+    });
   std::vector<Culprit> out;
   for (auto& [key, culprit] : all) {
     // It is everything only where nothing works.
     if (culprit.kind == Kind::kAll && !working.empty()) continue;
     culprit.failing = failing.size();
+    if (culprit.kind == Kind::kHca) culprit.place.port = 0;
     out.push_back(culprit);
   }
   return out;
 }
 
-bool has_part(const Culprit& culprit, const Pair& pair) {
-  const auto parts = parts_of(pair);
-  return std::any_of(parts.begin(), parts.end(), [&](const auto& part) {
-    const Culprit& one = part.second;
-    if (one.kind != culprit.kind) return false;
-    switch (culprit.kind) {
-      case Kind::kHca:
-        return hca_name(one.place) == hca_name(culprit.place);
-      case Kind::kHost:
-        return one.place.host == culprit.place.host;
-      case Kind::kRail:
-        return one.place.dev == culprit.place.dev;
-      case Kind::kSubnet:
-        return one.place.subnet == culprit.place.subnet;
-      case Kind::kBetween:
-        return std::minmax(one.place.subnet, one.other.subnet) ==
-               std::minmax(culprit.place.subnet, culprit.other.subnet);
-      case Kind::kPair:
-        return one.place == culprit.place && one.other == culprit.other;
-      case Kind::kAll:
-        return true;
-    }
-    return false;
+bool has_part(const Culprit& culprit, const Pair& pair, const AddressPlan& plan) {
+  bool out = false;
+  for_each_part(pair, plan, [&](Kind kind, const std::string& name, const Place&, const Place&) {
+    out = out || (kind == culprit.kind && name == culprit.name);
   });
+  return out;
 }
 
-Culprit best_of(const std::vector<Culprit>& all, const std::set<std::string>& signed_hcas) {
+bool is_end(const Culprit& culprit) {
+  return culprit.kind == Kind::kPort || culprit.kind == Kind::kHca;
+}
+
+Culprit best_of(const std::vector<Culprit>& all, const std::set<std::string>& signed_ends) {
   const Culprit* told = nullptr;
   for (const auto& one : all)
-    if (one.kind == Kind::kHca && signed_hcas.contains(hca_name(one.place)) &&
-        2 * one.explained >= one.failing && (told == nullptr || score(one) > score(*told)))
+    if (is_end(one) && signed_ends.contains(one.name) && 2 * one.explained >= one.failing &&
+        (told == nullptr || score(one) > score(*told)))
       told = &one;
   if (told != nullptr) return *told;
   const auto better = [](const Culprit& a, const Culprit& b) {
     const double one = score(a), other = score(b);
     constexpr double kAlike = 1e-9;
     if (one < other - kAlike || one > other + kAlike) return one < other;
-    return preference(a.kind) < preference(b.kind);
+    if (a.kind != b.kind) return preference(a.kind) < preference(b.kind);
+    return a.name.size() < b.name.size();
   };
   Culprit best = *std::max_element(all.begin(), all.end(), better);
   // Both ends explain the one pair equally well.
-  if (best.kind == Kind::kHca)
+  if (is_end(best))
     for (const auto& one : all)
-      if (one.kind == Kind::kHca && hca_name(one.place) != hca_name(best.place) &&
-          one.explained == best.explained && one.working == best.working &&
-          best.explained == best.failing)
+      if (one.kind == best.kind && one.name != best.name && one.explained == best.explained &&
+          one.working == best.working && best.explained == best.failing)
         for (const auto& pair : all)
           if (pair.kind == Kind::kPair && pair.explained == best.explained) return pair;
   return best;
+}
+
+AddressPlan plan_of(const std::set<Pair>& failing, const std::set<Pair>& working) {
+  std::set<std::string> subnets;
+  for (const auto* pairs : {&failing, &working})
+    for (const auto& [a, b] : *pairs) subnets.insert({a.subnet, b.subnet});
+  return AddressPlan(subnets);
+}
+
+// What the plan of addresses adds.
+void complete(Culprit& culprit, const Picture& picture, const AddressPlan& plan,
+              const std::set<Pair>& failing) {
+  if (culprit.kind == Kind::kPlane)
+    for (const auto& [a, b] : failing)
+      for (const Place* place : {&a, &b})
+        for (const auto& plane : plan.planes_of(place->subnet))
+          if (plane.prefix == culprit.name) {
+            culprit.subnets = plane.subnets;
+            culprit.all_subnets = plane.all;
+          }
+  if (is_end(culprit))
+    for (const auto& [gid, place] : picture.by_gid)
+      if (place == culprit.place)
+        if (const auto address = other_end(gid, place.subnet)) culprit.other_end = *address;
 }
 
 }  // namespace
 
 std::vector<Culprit> culprits_of(const Picture& picture, const std::vector<Failure>& failing,
                                  const std::vector<Failure>& signs) {
-  std::set<std::string> signed_hcas;
-  for (const auto& sign : signs) signed_hcas.insert(hca_name(sign.here));
+  std::set<std::string> signed_ends;
+  for (const auto& sign : signs) signed_ends.insert(end_name(sign.here));
   constexpr std::size_t kMost = 3;
   std::set<Pair> pairs;
   for (const auto& failure : failing)
     if (!failure.here.dev.empty() || !failure.here.host.empty())
       pairs.insert(pair_of(failure.here, failure.there));
-  const auto working = working_pairs(picture, pairs);
-  const std::size_t all = pairs.size();
+  if (pairs.empty()) return {};
+  const auto all = pairs;
+  const auto working = working_pairs(picture, all);
+  const auto plan = plan_of(all, working);
   std::vector<Culprit> out;
   while (!pairs.empty() && out.size() < kMost) {
-    Culprit best = best_of(rated(pairs, working), signed_hcas);
+    Culprit best = best_of(rated(pairs, working, plan), signed_ends);
     const std::size_t before = pairs.size();
-    std::erase_if(pairs, [&](const Pair& pair) { return has_part(best, pair); });
+    std::erase_if(pairs, [&](const Pair& pair) { return has_part(best, pair, plan); });
     if (pairs.size() == before) break;
-    best.failing = all;
+    best.failing = all.size();
+    complete(best, picture, plan, all);
     out.push_back(best);
   }
   return out;

@@ -12,18 +12,24 @@ namespace nnd::report {
 
 struct Culprit {
   enum class Kind : std::uint8_t {
-    kHca,  // of one host, with its cable and its switch port
+    kHca,   // of one host, with its cable and its switch port
+    kPort,  // the same of one of its ports
     kHost,
     kPair,     // what lies between two HCAs that work with others
     kRail,     // the HCAs of that name on all hosts
     kSubnet,   // all addresses there
+    kPlane,    // subnets that are neighbours by the plan of addresses
     kBetween,  // two subnets
     kAll       // everything that was tried
   };
   Kind kind = Kind::kHca;
-  Place place, other;                      // other: of kPair and kBetween
-  std::size_t explained = 0, failing = 0;  // pairs
-  std::size_t working = 0;                 // pairs that it has part in, and that work: against it
+  std::string name;                          // tells culprits of a kind apart
+  Place place, other;                        // other: of kPair and kBetween
+  std::size_t explained = 0, failing = 0;    // pairs
+  std::size_t working = 0;                   // pairs that it has part in, and that work: against it
+  std::size_t subnets = 0, all_subnets = 0;  // of kPlane
+  std::string other_end;  // of kHca and kPort: the address at the other end of the cable, if the
+                          // plan of addresses tells it
 };
 
 // `failing`: pairs of ends; `there` is empty where a failure has none. `signs`: what ports told of

@@ -212,6 +212,57 @@ std::vector<Failure> signs_of(const std::vector<Failure>& failures,
   return out;
 }
 
+// A log that just ends may have been cut off when it was collected.
+bool is_sure(const Picture& picture, const Loss& loss) {
+  return loss.clean || picture.members[loss.member].ending == Ending::kDied;
+}
+
+// Whom others show to be gone: by failures towards them or, where nothing failed, by requests that
+// were left unanswered. An echo only says that somebody has failed.
+std::map<std::size_t, std::size_t> missed(const Picture& picture,
+                                          const std::vector<Failure>& failures) {
+  std::map<std::size_t, std::size_t> out;
+  for (const auto& failure : failures)
+    if (failure.peer && failure.reach != Reach::kEcho) ++out[*failure.peer];
+  if (!failures.empty()) return out;
+  for (std::size_t i = 0; i < picture.members.size(); ++i)
+    for (const auto& [number, connection] : picture.members[i].log->connections)
+      if (connection.in_flight.value_or(0) != 0)
+        if (const auto peer = picture.peer_of(i, connection.peer, number)) ++out[*peer];
+  return out;
+}
+
+// Those whose logs just end and whom nobody misses are left out; all of these, where more failures
+// are towards others.
+void drop_unmissed(const Picture& picture, const std::vector<Failure>& failures,
+                   const std::vector<Failure>& unexplained, std::vector<Loss>& losses) {
+  const auto by_others = missed(picture, failures);
+  std::size_t times = 0;
+  std::set<std::string> hosts;  // of somebody who is missed: all of a node go together
+  for (const auto& loss : losses)
+    if (!is_sure(picture, loss))
+      if (const auto found = by_others.find(loss.member); found != by_others.end()) {
+        times += found->second;
+        hosts.insert(picture.host_of(loss.member).name);
+      }
+  std::erase_if(losses, [&](const Loss& loss) {
+    return !is_sure(picture, loss) &&
+           (times <= unexplained.size() || !hosts.contains(picture.host_of(loss.member).name));
+  });
+}
+
+struct Split {
+  std::vector<Failure> unexplained, followed;
+};
+
+Split split(const std::vector<Failure>& failures, const Explained& explained) {
+  Split out;
+  for (const auto& failure : failures)
+    if (!failure.warned && !failure.recovered)
+      (explained(failure) ? out.followed : out.unexplained).push_back(failure);
+  return out;
+}
+
 }  // namespace
 
 Reach reach_of(const std::string& cause) {
@@ -250,13 +301,13 @@ std::vector<Loss> losses_of(const Picture& picture) {
 
 FirstCause first_cause(const Picture& picture, const std::vector<Failure>& failures) {
   FirstCause out;
-  const auto losses = losses_of(picture);
-  const Explained explained(picture, failures, losses);
-  std::vector<Failure> unexplained;
-  for (const auto& failure : failures) {
-    if (failure.warned || failure.recovered) continue;
-    (explained(failure) ? out.followed : unexplained).push_back(failure);
-  }
+  auto losses = losses_of(picture);
+  auto told = split(failures, Explained(picture, failures, losses));
+  const auto all = losses.size();
+  drop_unmissed(picture, failures, told.unexplained, losses);
+  if (losses.size() != all) told = split(failures, Explained(picture, failures, losses));
+  out.followed = std::move(told.followed);
+  auto& unexplained = told.unexplained;
   const bool lost_first =
       !losses.empty() && (unexplained.empty() || losses[0].at < unexplained[0].at);
   if (lost_first) {

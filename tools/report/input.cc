@@ -76,6 +76,7 @@ struct Part {
   log::Job job;
   log::Counts counts;
   std::unordered_map<std::string, Written> written;
+  std::unordered_map<std::string, std::uint64_t> places;
   std::uint64_t foreign_files = 0;
   std::vector<std::string> problems;
 };
@@ -101,6 +102,7 @@ class Worker {
     try {
       log::LogFile file(files_[index]);
       file.read(parser_, sink);
+      if (!file.compressed()) part_.places[files_[index]] = file.place();
       auto counts = file.counts();
       if (counts.events == 0) {  // not one of ours
         ++part_.foreign_files;
@@ -143,28 +145,6 @@ std::uint64_t join(log::Job& job, const std::string& proc, const std::vector<std
   return twice;
 }
 
-void add_box(Input& input, const BoxFile& file, const Written& written) {
-  const auto& contents = file.contents;
-  Box box;
-  box.file = file.path.string();
-  box.living = file.living;
-  box.alive_ns = std::max(contents.header.alive_mono_ns, contents.header.start_mono_ns);
-  box.damaged = contents.damaged_rings + contents.damaged_records + contents.damaged_conns;
-  box.conns = contents.conns;
-  log::LineParser parser;
-  log::Event event;
-  for_each_line(file, written, [&](std::string line) {
-    const std::size_t size = line.size();
-    line.resize(size + log::kLinePadding);
-    if (!parser.parse(std::string_view(line).substr(0, size), event)) return;
-    ++box.records;
-    input.job.add(event);
-  });
-  input.job.add_box(file.proc(), contents.header.host, contents.header.pid,
-                    contents.header.start_mono_ns, contents.header.start_real_ns);
-  input.boxes[file.proc()] = std::move(box);
-}
-
 std::vector<BoxFile> read_boxes(const std::vector<std::string>& files, Input& input) {
   std::vector<BoxFile> out;
   for (const auto& name : files) try {
@@ -173,17 +153,6 @@ std::vector<BoxFile> read_boxes(const std::vector<std::string>& files, Input& in
       input.problems.emplace_back(error.what());
     }
   return out;
-}
-
-bool is_box(const std::string& name) {
-  if (name.ends_with(kBoxEnding)) return true;
-  if (name == log::kStandardInput || name.ends_with(".jsonl")) return false;
-  std::array<char, sizeof(nccl_net_diag::box::kMagic)> start{};
-  try {
-    return starts_box({start.data(), log::open_source(name)->read(start.data(), start.size())});
-  } catch (const log::ReadError&) {  // told when it is read
-    return false;
-  }
 }
 
 }  // namespace
@@ -209,6 +178,40 @@ std::vector<std::string> files_of(const std::vector<std::string>& paths) {
   std::sort(out.begin(), out.end(), log::natural_less);
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
+}
+
+bool is_box(const std::string& name) {
+  if (name.ends_with(kBoxEnding)) return true;
+  if (name == log::kStandardInput || name.ends_with(".jsonl")) return false;
+  std::array<char, sizeof(nccl_net_diag::box::kMagic)> start{};
+  try {
+    return starts_box({start.data(), log::open_source(name)->read(start.data(), start.size())});
+  } catch (const log::ReadError&) {  // told when it is read
+    return false;
+  }
+}
+
+void add_box(Input& input, const BoxFile& file, bool on_later) {
+  const auto& contents = file.contents;
+  Box box;
+  box.file = file.path.string();
+  box.living = file.living;
+  box.alive_ns = std::max(contents.header.alive_mono_ns, contents.header.start_mono_ns);
+  box.damaged = contents.damaged_rings + contents.damaged_records + contents.damaged_conns;
+  box.conns = contents.conns;
+  log::LineParser parser;
+  log::Event event;
+  const auto take = [&](std::string line) {
+    const std::size_t size = line.size();
+    line.resize(size + log::kLinePadding);
+    if (!parser.parse(std::string_view(line).substr(0, size), event)) return;
+    ++box.records;
+    input.job.add(event);
+  };
+  if (!file.living || !on_later) for_each_line(file, input.written[file.proc()], take);
+  input.job.add_box(file.proc(), contents.header.host, contents.header.pid,
+                    contents.header.start_mono_ns, contents.header.start_real_ns);
+  input.boxes[file.proc()] = std::move(box);
 }
 
 Input read_input(const std::vector<std::string>& files, const Reading& reading) {
@@ -241,23 +244,23 @@ Input read_input(const std::vector<std::string>& files, const Reading& reading) 
   }
   input.interrupted = stopped;
 
-  std::unordered_map<std::string, Written> written;
   for (auto& worker : workers) {
     Part& part = worker.part();
     input.job.merge(std::move(part.job));
     input.counts += part.counts;
     input.foreign_files += part.foreign_files;
     input.problems.insert(input.problems.end(), part.problems.begin(), part.problems.end());
-    written.merge(part.written);
+    input.written.merge(part.written);
+    input.places.merge(part.places);
   }
   for (const auto& [proc, file] : owners.owners()) input.files[proc] = logs[file];
   for (const auto& [proc, others] : owners.others()) {
     std::vector<std::string> all{input.files[proc]};
     for (const auto other : others) all.push_back(logs[other]);
     if (std::find(all.begin(), all.end(), log::kStandardInput) == all.end())  // is read once
-      input.duplicates += join(input.job, proc, all, written[proc]);
+      input.duplicates += join(input.job, proc, all, input.written[proc]);
   }
-  for (const auto& box : box_files) add_box(input, box, written[box.proc()]);
+  for (const auto& box : box_files) add_box(input, box, reading.on_later);
   return input;
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "log/job.h"
@@ -28,6 +29,10 @@ struct Input {
   log::Job job;
   std::map<std::string, Box> boxes;          // by proc
   std::map<std::string, std::string> files;  // by proc: its log
+  // How far each was read, for who reads on: by proc, and by file behind its last whole line
+  // (compressed ones are read as a whole).
+  std::unordered_map<std::string, Written> written;
+  std::unordered_map<std::string, std::uint64_t> places;
   log::Counts counts;
   std::uint64_t duplicates = 0;       // events that were there twice
   std::uint64_t foreign_files = 0;    // in directories: neither logs nor boxes
@@ -38,11 +43,19 @@ struct Input {
 struct Reading {
   std::function<void(std::size_t done, std::size_t all)> progress = [](auto, auto) {};
   std::function<bool()> stop = [] { return false; };  // asked between files
+  // The logs are read on later: what a living process's box has will be in its log then.
+  bool on_later = false;
 };
 
 // Files, directories (with those below them), patterns such as "logs/*.jsonl", "-" for standard
 // input. Throws log::ReadError for one that is named and isn't there.
 std::vector<std::string> files_of(const std::vector<std::string>& paths);
+
+bool is_box(const std::string& file);
+
+// Adds what it has and the log hasn't; of a living process only its signs of life, where its log is
+// read on later.
+void add_box(Input& input, const BoxFile& file, bool on_later);
 
 // Reads them, on all CPUs.
 Input read_input(const std::vector<std::string>& files, const Reading& reading = {});

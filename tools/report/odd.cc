@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <set>
+#include <string_view>
+#include <unordered_map>
 
 namespace nnd::report {
 
@@ -12,11 +16,43 @@ namespace {
 
 constexpr const char* kNone = "not set";
 
-// What one attribute is at each holder: a host, or a process where those of a host differ.
-struct Attribute {
-  bool serious = false;
-  bool individual = false;                    // of processes: each may have its own
-  std::map<std::size_t, std::string> values;  // by member
+// What one attribute is at each process.
+class Attribute {
+ public:
+  using ByValue = std::map<std::string, std::vector<std::size_t>, std::less<>>;
+
+  // Processes come in order.
+  void add(std::size_t member, std::string_view value, bool serious) {
+    serious_ = serious;
+    // The next process mostly has the value of the last one.
+    if (last_ == nullptr || last_->first != value)
+      last_ = &*by_value_.try_emplace(std::string(value)).first;
+    auto& members = last_->second;
+    if (members.empty() || members.back() != member) members.push_back(member);
+  }
+  // Processes that say nothing of it.
+  void fill(const std::vector<std::size_t>& all, const char* value) {
+    const auto there = holders();
+    std::vector<std::size_t> rest;
+    std::set_difference(all.begin(), all.end(), there.begin(), there.end(),
+                        std::back_inserter(rest));
+    auto& members = by_value_[value];
+    members.insert(members.end(), rest.begin(), rest.end());
+    std::sort(members.begin(), members.end());
+    if (members.empty()) by_value_.erase(value);
+  }
+  std::set<std::size_t> holders() const {
+    std::set<std::size_t> out;
+    for (const auto& [value, members] : by_value_) out.insert(members.begin(), members.end());
+    return out;
+  }
+  const ByValue& by_value() const { return by_value_; }
+  bool serious() const { return serious_; }
+
+ private:
+  bool serious_ = false;
+  ByValue by_value_;
+  ByValue::value_type* last_ = nullptr;
 };
 
 using Attributes = std::map<std::string, Attribute>;
@@ -28,11 +64,9 @@ std::string text_of(const std::optional<T>& value) {
   return value ? fmt::format("{}", *value) : "";
 }
 
-void add(Attributes& all, const std::string& name, std::size_t member, std::string value,
+void add(Attributes& all, const std::string& name, std::size_t member, std::string_view value,
          bool serious) {
-  Attribute& attribute = all[name];
-  attribute.serious = serious;
-  attribute.values[member] = std::move(value);
+  all[name].add(member, value, serious);
 }
 
 // A process's own by nature.
@@ -63,21 +97,44 @@ void add_facts(Attributes& all, std::size_t index, const log::Process& process) 
   }
 }
 
-void add_hcas(Attributes& all, std::size_t index, const log::Process& process) {
+// Of each device, found once: nodes mostly have the same ones.
+struct DeviceAttributes {
+  Attribute *state, *gid_index, *link_layer, *mtu, *speed, *firmware, *gdr;
+};
+
+class Devices {
+ public:
+  explicit Devices(Attributes& all) : all_(all) {}
+
+  const DeviceAttributes& of(const std::string& name) {
+    const auto [found, is_new] = devices_.try_emplace(name);
+    if (is_new) {
+      const auto named = [&](const char* what) { return &all_[std::string(what) + " of " + name]; };
+      found->second = {named("state"),  named("GID index"), named("link layer"),    named("MTU"),
+                       named("Mbit/s"), named("firmware"),  named("GPUDirect RDMA")};
+    }
+    return found->second;
+  }
+
+ private:
+  Attributes& all_;
+  std::unordered_map<std::string, DeviceAttributes> devices_;
+};
+
+void add_hcas(Attributes& all, Devices& devices, std::size_t index, const log::Process& process) {
   std::set<std::string> taken;
   for (const auto& hca : process.hcas) {
-    const auto& name = hca.dev.name;
-    if (hca.verdict == "taken") taken.insert(name);
-    const auto of = [&](const char* what) { return std::string(what) + " of " + name; };
-    add(all, of("state"), index, hca.state, true);
-    add(all, of("GID index"), index, text_of(hca.dev.gid_index), true);
-    add(all, of("link layer"), index, hca.dev.link_layer, true);
-    add(all, of("MTU"), index, text_of(hca.dev.mtu), true);
-    add(all, of("Mbit/s"), index, text_of(hca.dev.speed_mbps), true);
+    if (hca.verdict == "taken") taken.insert(hca.dev.name);
+    const auto& device = devices.of(hca.dev.name);
+    device.state->add(index, hca.state, true);
+    device.gid_index->add(index, text_of(hca.dev.gid_index), true);
+    device.link_layer->add(index, hca.dev.link_layer, true);
+    device.mtu->add(index, text_of(hca.dev.mtu), true);
+    device.speed->add(index, text_of(hca.dev.speed_mbps), true);
     if (const auto firmware = hca.facts.find("firmware"); firmware != hca.facts.end())
-      add(all, of("firmware"), index, firmware->second, false);
-    if (const auto way = process.gdr.find(name); way != process.gdr.end())
-      add(all, of("GPUDirect RDMA"), index, way->second, true);
+      device.firmware->add(index, firmware->second, false);
+    if (const auto way = process.gdr.find(hca.dev.name); way != process.gdr.end())
+      device.gdr->add(index, way->second, true);
   }
   if (!process.hcas.empty())
     add(all, "HCAs in use", index, or_none(fmt::format("{}", fmt::join(taken, ","))), true);
@@ -85,6 +142,8 @@ void add_hcas(Attributes& all, std::size_t index, const log::Process& process) {
 
 Attributes attributes_of(const Picture& picture) {
   Attributes all;
+  Devices devices(all);
+  std::vector<std::size_t> with_environment;
   for (std::size_t i = 0; i < picture.members.size(); ++i) {
     const auto& process = *picture.members[i].log;
     if (process.loaded) {
@@ -92,15 +151,14 @@ Attributes attributes_of(const Picture& picture) {
       add(all, "nccl-net-diag", i, process.version, false);
       add(all, "transport", i, or_none(process.wraps.name), true);
     }
+    if (process.facts.contains("env_hash")) with_environment.push_back(i);
     add_facts(all, i, process);
-    add_hcas(all, i, process);
+    add_hcas(all, devices, i, process);
   }
   // A variable that a process hasn't is a value too, where its facts are known.
   for (auto& [name, attribute] : all)
-    for (std::size_t i = 0; i < picture.members.size(); ++i)
-      if (!attribute.values.contains(i) && picture.members[i].log->facts.contains("env_hash") &&
-          (name.starts_with("NCCL_") || name.starts_with("UCX_")))
-        attribute.values[i] = kNone;
+    if (name.starts_with("NCCL_") || name.starts_with("UCX_"))
+      attribute.fill(with_environment, kNone);
   return all;
 }
 
@@ -131,21 +189,17 @@ std::vector<std::string> names_of(const Picture& picture, const std::vector<std:
 
 std::optional<Odd> odd_of(const Picture& picture, const std::string& name,
                           const Attribute& attribute) {
-  std::map<std::string, std::vector<std::size_t>> by_value;
-  std::set<std::size_t> holders;
-  for (const auto& [member, value] : attribute.values) {
-    by_value[value].push_back(member);
-    holders.insert(member);
-  }
+  const auto& by_value = attribute.by_value();
+  if (by_value.size() < 2) return std::nullopt;
+  const auto holders = attribute.holders();
   // Where each has its own, it is not meant to be the same.
-  if (by_value.size() < 2 || (by_value.size() > 2 && by_value.size() * 2 > holders.size()))
-    return std::nullopt;
+  if (by_value.size() > 2 && by_value.size() * 2 > holders.size()) return std::nullopt;
   const auto most = std::max_element(
       by_value.begin(), by_value.end(),
       [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   Odd out;
   out.what = name;
-  out.serious = attribute.serious;
+  out.serious = attribute.serious();
   const bool majority = most->second.size() * 3 >= holders.size() * 2;
   // With neither a majority nor two camps it is a mixture, and nobody's fault.
   if (!majority && by_value.size() > 2) return std::nullopt;

@@ -50,14 +50,26 @@ void add_hosts(Picture& picture) {
   }
 }
 
+// Where an HCA has but one port, its name says all.
+int port_of(const log::Process& process, const log::Dev& dev) {
+  if (!dev.port) return 0;
+  for (const auto& hca : process.hcas)
+    if (hca.verdict == "taken" && hca.dev.name == dev.name && hca.dev.port &&
+        hca.dev.port != dev.port)
+      return *dev.port;
+  return 0;
+}
+
 void add_addresses(Picture& picture) {
   std::set<std::string> of_several;
   for (const auto& member : picture.members)
     for (const auto& hca : member.log->hcas) {
       if (hca.dev.gid.empty()) continue;
-      const Place place{member.log->host, hca.dev.name, hca.dev.subnet};
+      const Place place{member.log->host, hca.dev.name, hca.dev.subnet,
+                        port_of(*member.log, hca.dev)};
       const auto [found, is_new] = picture.by_gid.emplace(hca.dev.gid, place);
-      if (!is_new && (found->second.host != place.host || found->second.dev != place.dev))
+      if (!is_new && (found->second.host != place.host || found->second.dev != place.dev ||
+                      found->second.port != place.port))
         of_several.insert(hca.dev.gid);
     }
   for (const auto& gid : of_several) picture.by_gid.erase(gid);
@@ -106,11 +118,13 @@ std::optional<std::size_t> Picture::peer_of(std::size_t member, const log::Peer&
 }
 
 Place Picture::place_of(std::size_t member, const log::Dev& dev) const {
-  Place out{members[member].log->host, dev.name, dev.subnet};
+  const auto& process = *members[member].log;
+  Place out{process.host, dev.name, dev.subnet, port_of(process, dev)};
   // A failure names the HCA and often not its address.
   if (out.subnet.empty())
-    for (const auto& hca : members[member].log->hcas)
-      if (hca.dev.name == dev.name) out.subnet = hca.dev.subnet;
+    for (const auto& hca : process.hcas)
+      if (hca.dev.name == dev.name && (out.port == 0 || hca.dev.port == out.port))
+        out.subnet = hca.dev.subnet;
   return out;
 }
 
@@ -124,7 +138,7 @@ Place Picture::peer_place(std::size_t member, const log::Peer& peer,
     if (const auto end = ends.find(connection); end != ends.end())
       if (const auto found = by_proc.find(end->second.process->proc); found != by_proc.end())
         return place_of(found->second, end->second.connection->dev);
-  Place out{peer.host, peer.dev, peer.subnet};
+  Place out{peer.host, peer.dev, peer.subnet, 0};
   if (out.host.empty())
     if (const auto other = peer_of(member, peer, conn)) out.host = members[*other].log->host;
   return out;

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "report/input.h"
@@ -43,6 +43,7 @@ struct Host {
 struct Place {
   std::string host, dev;  // empty: not known
   std::string subnet;     // of the address in use
+  int port = 0;           // only where the HCA has several in use
 
   auto operator<=>(const Place&) const = default;
 };
@@ -50,10 +51,10 @@ struct Place {
 struct Picture {
   std::vector<Member> members;  // by rank, then by host and process id
   std::vector<Host> hosts;      // in natural order
-  std::map<const log::Connection*, log::End> ends;
-  std::map<std::string, std::size_t> by_proc;
-  std::map<std::string, Place> by_gid;  // addresses that one HCA has
-  std::optional<int> world_size;        // as launchers and NCCL say
+  log::Ends ends;
+  std::unordered_map<std::string, std::size_t> by_proc;
+  std::unordered_map<std::string, Place> by_gid;  // addresses that one HCA has
+  std::optional<int> world_size;                  // as launchers and NCCL say
   Ns first = 0, last = 0;
 
   std::size_t earlier_runs = 0;       // that these logs tell of as well, and which are left out

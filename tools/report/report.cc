@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <future>
 
 namespace nnd::report {
 
@@ -91,6 +92,23 @@ Blame blame_of_hang(const Waits& waits) {
   return Blame::kOpen;
 }
 
+}  // namespace
+
+bool other_ends_unknown(const Report& report) {
+  const auto unknown = [&](const Failure& root) {
+    if (!root.peer) return true;
+    const Member& peer = report.picture.members[*root.peer];
+    return peer.ending == Ending::kCutOff && peer.last < root.at;
+  };
+  return std::all_of(report.first.roots.begin(), report.first.roots.end(),
+                     [&](const Failure& root) {
+                       return (root.reach == Reach::kPath || root.reach == Reach::kRemote) &&
+                              root.told->event != "qp.transition" && unknown(root);
+                     });
+}
+
+namespace {
+
 Blame blame_of(const Report& report) {
   switch (report.kind) {
     case Kind::kHealthy:
@@ -103,7 +121,9 @@ Blame blame_of(const Report& report) {
     case Kind::kMissing:
       return Blame::kOpen;
     case Kind::kFailed:
-      return report.first.roots.front().reach == Reach::kEcho ? Blame::kOpen : Blame::kNetwork;
+      return report.first.roots.front().reach == Reach::kEcho || other_ends_unknown(report)
+                 ? Blame::kOpen
+                 : Blame::kNetwork;
     case Kind::kHang:
       return blame_of_hang(report.waits);
     case Kind::kSlow:
@@ -147,12 +167,16 @@ const char* name_of(Blame blame) {
 Report analyse(const Input& input, std::optional<int> expected_ranks) {
   Report out;
   out.picture = picture_of(input);
+  // It takes as long as all the others.
+  auto odd = std::async(std::launch::async, [&] { return odd_ones(out.picture); });
   out.failures = failures_of(out.picture);
   out.first = first_cause(out.picture, out.failures);
   out.missing = missing_of(out.picture, expected_ranks);
   out.waits = waits_of(out.picture);
   out.slow = slow_ports(out.picture);
-  out.odd = odd_ones(out.picture);
+  out.unbalanced = unbalanced(out.picture);
+  out.grown = grown_counters(out.picture);
+  out.odd = odd.get();
   out.kind = kind_of(out);
   out.blame = blame_of(out);
   out.culprits = culprits_of(out.picture, failing_of(out), out.first.signs);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "report/balance.h"
+#include "report/counters.h"
 #include "report/culprits.h"
 #include "report/failures.h"
 #include "report/missing.h"
@@ -41,6 +43,8 @@ struct Report {
   Missing missing;
   Waits waits;
   std::vector<Slow> slow;
+  std::vector<Unbalanced> unbalanced;
+  std::vector<Grown> grown;
   std::vector<Odd> odd;
   Kind kind = Kind::kHealthy;
   Blame blame = Blame::kNone;
@@ -48,6 +52,10 @@ struct Report {
 
   bool found_cause() const { return kind >= Kind::kFailed; }
 };
+
+// Of what failed: that only ends told whose other ends have no log here, or one that ends before.
+// These may have died.
+bool other_ends_unknown(const Report& report);
 
 // Points into the input.
 Report analyse(const Input& input, std::optional<int> expected_ranks = {});

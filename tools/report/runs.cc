@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 #include <string>
+#include <unordered_map>
 
 namespace nnd::report {
 
@@ -37,7 +38,7 @@ class Sets {
 
 // Processes that talk to each other.
 std::vector<Run> connected(const std::vector<const log::Process*>& all) {
-  std::map<std::string, std::size_t> by_proc;
+  std::unordered_map<std::string, std::size_t> by_proc;
   for (std::size_t i = 0; i < all.size(); ++i) by_proc[all[i]->proc] = i;
   Sets sets(all.size());
   const auto join = [&](std::size_t i, const std::string& proc) {

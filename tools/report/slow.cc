@@ -1,8 +1,9 @@
 #include "report/slow.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
+
+#include "report/robust.h"
 
 namespace nnd::report {
 
@@ -24,12 +25,6 @@ struct Port {
   double size() const { return static_cast<double>(bytes) / static_cast<double>(requests); }
 };
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 std::vector<Port> ports_of(const Picture& picture) {
   std::map<Place, Port> all;
   for (std::size_t i = 0; i < picture.members.size(); ++i)
@@ -48,7 +43,7 @@ std::vector<Port> ports_of(const Picture& picture) {
   return out;
 }
 
-// Those with messages alike; of logarithms, since times differ by factors.
+// Those with messages alike.
 void add_outliers(std::vector<Slow>& out, const std::vector<Port>& ports) {
   if (ports.size() < kFewestPorts) return;
   std::vector<double> sizes, times;
@@ -58,24 +53,20 @@ void add_outliers(std::vector<Slow>& out, const std::vector<Port>& ports) {
   for (const auto& port : ports)
     if (port.size() <= 2 * size && 2 * port.size() >= size) {
       alike.push_back(&port);
-      times.push_back(std::log(port.us()));
+      times.push_back(std::max(port.us(), 0.001));
     }
   if (alike.size() < kFewestPorts) return;
-  const double usual = median(times);
-  std::vector<double> away;
-  for (const double time : times) away.push_back(std::abs(time - usual));
-  constexpr double kLeastDeviation = 0.05;
-  const double deviation = std::max(1.4826 * median(away), kLeastDeviation);
+  const Usual usual = usual_of(times);
   for (std::size_t i = 0; i < alike.size(); ++i) {
-    const double us = alike[i]->us(), usual_us = std::exp(usual);
-    if (us < kTimes * usual_us || us < kLeastUs || times[i] - usual < kFewestDeviations * deviation)
-      continue;
+    const double us = alike[i]->us(), usual_us = usual.value(), effect = usual.effect(us);
+    if (us < kTimes * usual_us || us < kLeastUs || effect < kFewestDeviations) continue;
     Slow slow;
     slow.place = alike[i]->place;
     slow.us = us;
     slow.usual_us = usual_us;
     slow.requests = alike[i]->requests;
     slow.ports = alike.size();
+    slow.effect = effect;
     out.push_back(std::move(slow));
   }
 }

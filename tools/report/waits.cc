@@ -65,22 +65,19 @@ class Graph {
   }
 
   std::vector<Sink> sinks() {
-    std::map<std::size_t, std::size_t> waiting_for;  // by the process where a chain ends
-    std::size_t in_cycles = 0;
-    std::set<std::size_t> cycle;
-    for (const auto member : waiting_) {
-      const auto ends = ends_of(member);
-      for (const auto end : ends) ++waiting_for[end];
-      if (ends.empty() && next_.contains(member)) {
-        ++in_cycles;
-        cycle.insert(member);
-      }
-    }
-    std::map<std::pair<Sink::Kind, bool>, Sink> grouped;
+    std::map<std::size_t, std::vector<std::size_t>> waiters;
+    for (const auto& [member, others] : next_)
+      for (const auto other : others) waiters[other].push_back(member);
+    std::set<std::size_t> endless = waiting_;  // whose chains end nowhere
+    std::erase_if(endless, [&](std::size_t member) { return !next_.contains(member); });
     std::vector<Sink> out;
-    for (const auto& [member, count] : waiting_for) {
+    for (const auto& [member, by] : waiters) {
+      if (!is_end(member)) continue;
       Sink sink = sink_of(member);
-      sink.waiting = count;
+      for (const auto waiting : waiting_for(member, waiters)) {
+        ++sink.waiting;
+        endless.erase(waiting);
+      }
       out.push_back(std::move(sink));
     }
     for (const auto& [address, members] : strangers_) {
@@ -90,11 +87,13 @@ class Graph {
       sink.waiting = members.size();
       out.push_back(std::move(sink));
     }
-    if (in_cycles > 1 && out.empty()) {
+    // What processes of one node wait for in each other is not seen here: only where nothing else
+    // explains them do they wait for each other.
+    if (const auto cycle = cycle_of(endless); cycle.size() > 1 && out.empty()) {
       Sink sink;
       sink.kind = Sink::Kind::kCycle;
       sink.members.assign(cycle.begin(), cycle.end());
-      sink.waiting = in_cycles;
+      sink.waiting = endless.size();
       out.push_back(std::move(sink));
     }
     std::stable_sort(out.begin(), out.end(), [](const Sink& a, const Sink& b) {
@@ -117,10 +116,29 @@ class Graph {
       case Sink::Kind::kNoLog:
         return 2;
       case Sink::Kind::kSilent:
-      case Sink::Kind::kCycle:
         return 1;
+      case Sink::Kind::kCycle:
+        return 0;
     }
     return 0;
+  }
+
+  // Without those that only wait for one in it.
+  std::set<std::size_t> cycle_of(std::set<std::size_t> left) const {
+    std::map<std::size_t, std::size_t> waiters;
+    for (const auto member : left)
+      for (const auto other : next_.at(member)) ++waiters[other];
+    std::vector<std::size_t> unwanted;
+    for (const auto member : left)
+      if (!waiters.contains(member)) unwanted.push_back(member);
+    while (!unwanted.empty()) {
+      const auto member = unwanted.back();
+      unwanted.pop_back();
+      left.erase(member);
+      for (const auto other : next_.at(member))
+        if (--waiters[other] == 0 && left.contains(other)) unwanted.push_back(other);
+    }
+    return left;
   }
 
   bool is_end(std::size_t member) const {
@@ -136,21 +154,22 @@ class Graph {
     return one.ending == Ending::kRunning && one.last + kStoppedNs < picture_.last;
   }
 
-  std::set<std::size_t> ends_of(std::size_t start) const {
-    std::set<std::size_t> seen{start}, ends;
-    std::vector<std::size_t> open{start};
+  // Directly, or through others that only wait.
+  std::set<std::size_t> waiting_for(
+      std::size_t end, const std::map<std::size_t, std::vector<std::size_t>>& waiters) const {
+    std::set<std::size_t> out;
+    std::vector<std::size_t> open{end};
     while (!open.empty()) {
       const auto at = open.back();
       open.pop_back();
-      const auto next = next_.find(at);
-      if (next == next_.end()) continue;
-      for (const auto other : next->second) {
-        if (is_end(other)) ends.insert(other);
-        if (seen.insert(other).second && !is_end(other)) open.push_back(other);
-      }
+      const auto found = waiters.find(at);
+      if (found == waiters.end()) continue;
+      for (const auto waiting : found->second)
+        if (waiting != end && waiting_.contains(waiting) && out.insert(waiting).second &&
+            !is_end(waiting))
+          open.push_back(waiting);
     }
-    ends.erase(start);
-    return ends;
+    return out;
   }
 
   Sink sink_of(std::size_t member) const {

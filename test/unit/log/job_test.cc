@@ -65,12 +65,20 @@ TEST_CASE("ranks come in the order of their numbers", "[job]") {
   CHECK(order == std::vector<int>{0, 1, 2, 10, -1});
 }
 
-TEST_CASE("what NCCL says of the rank goes before what the launcher said", "[job]") {
-  auto init = event(EventId::kCommInit, "0x1");
-  init.rank = 3;
-  const auto job = job_of({loaded("0x1", 0), init});
-  CHECK(job.processes().front()->rank == 3);
-  CHECK(job.processes().front()->launch.rank == 0);
+TEST_CASE("NCCL's rank is the job's only in a communicator of all", "[job]") {
+  auto load = loaded("0x1", 0);
+  load.launch.world_size = 8;
+  auto some = event(EventId::kCommInit, "0x1"), all = some;
+  some.rank = 1;
+  some.nranks = 2;
+  all.rank = 3;
+  all.nranks = 8;
+  CHECK(job_of({load, some}).processes().front()->rank == 0);
+  CHECK(job_of({load, all, some}).processes().front()->rank == 3);
+  CHECK(job_of({load, all}).processes().front()->launch.rank == 0);
+  // Without a launcher's word the largest one counts.
+  CHECK(job_of({loaded("0x1", std::nullopt), some, all}).processes().front()->rank == 3);
+  CHECK(job_of({loaded("0x1", std::nullopt), all, some}).processes().front()->rank == 3);
 }
 
 TEST_CASE("both ends of a connection find each other by their link", "[job]") {

@@ -188,8 +188,10 @@ TEST_CASE("a log that just ends says nothing while the job runs", "[failures]") 
   made.ring(4);
   made.stall(0, "slow", 60, 10);  // the others have been quiet for long
   CHECK_FALSE(analyse(made.input).first.any());
-  // Once others have ended, it has died.
+  // Nor once others have ended, whom it did not leave waiting: it may have been cut off.
   for (const int i : {0, 1, 2}) made.end(i, 70);
+  CHECK_FALSE(analyse(made.input).first.any());
+  made.fail(2, 3, "WC-12", 65);
   const auto report = analyse(made.input);
   REQUIRE(report.first.losses.size() == 1);
   CHECK(ranks(report.picture, {report.first.losses[0].member}) == std::vector{3});
@@ -281,6 +283,21 @@ TEST_CASE("processes that wait for each other", "[waits]") {
   CHECK(report.waits.sinks[0].members.size() == 2);
 }
 
+TEST_CASE("who only waits for a ring of waiting processes is not in it", "[waits]") {
+  Made made;
+  made.ring(4);
+  made.connect(1, 0);
+  made.stall(0, "nothing-came", 30, 20, 1);
+  made.stall(1, "nothing-came", 30, 20, 0);
+  made.stall(2, "nothing-came", 30, 20, 1);
+  made.stall(3, "no-receive", 30, 20, 2, t::Direction::kSend);
+  const auto report = analyse(made.input);
+  REQUIRE(report.waits.sinks.size() == 1);
+  CHECK(report.waits.sinks[0].kind == Sink::Kind::kCycle);
+  CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{0, 1});
+  CHECK(report.waits.sinks[0].waiting == 4);
+}
+
 TEST_CASE("a process that lives and shows no sign of it is stopped", "[waits]") {
   Made made;
   made.ring(2);
@@ -344,4 +361,82 @@ TEST_CASE("a port that is twice as slow is not worth a word", "[slow]") {
     made.add(close);
   }
   CHECK(slow_ports(picture_of(made.input)).empty());
+}
+
+TEST_CASE("an HCA that sends far less than those of its name", "[balance]") {
+  Made made;
+  made.ring(12);
+  for (int i = 0; i < 12; ++i) {
+    auto close = made.of(i, (i + 1) % 12, t::Direction::kSend, t::EventId::kConnClose, 5);
+    close.bytes = i == 5 ? 1'000'000 : 900'000'000 + 1'000'000 * static_cast<unsigned>(i);
+    made.add(close);
+  }
+  const auto found = unbalanced(picture_of(made.input));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].place.host == "host2");
+  CHECK(found[0].place.dev == "mlx5_1");
+  CHECK(found[0].effect < -5);
+  CHECK(found[0].hosts == 6);
+  CHECK(analyse(made.input).kind == Kind::kRunning);  // it may be meant so
+}
+
+TEST_CASE("a port whose counter grew far more than elsewhere", "[counters]") {
+  Made made;
+  for (int i = 0; i < 8; ++i) {
+    made.load(i);
+    auto end = made.event(i, t::EventId::kSummary, 9);
+    end.counters = {{"mlx5_" + std::to_string(i % 2), 1, {{"port_xmit_packets", 1000 << i}}}};
+    if (i == 3) end.counters[0].grown["packet_seq_err"] = 120'000;
+    if (i == 4) end.counters[0].grown["packet_seq_err"] = 7;
+    made.add(end);
+  }
+  const auto found = grown_counters(picture_of(made.input));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].place.host == "host1");
+  CHECK(found[0].place.dev == "mlx5_1");
+  CHECK(found[0].counter == "packet_seq_err");
+  CHECK(found[0].by == 120'000);
+  CHECK(found[0].ports == 8);
+}
+
+TEST_CASE("a counter that grows everywhere is nobody's", "[counters]") {
+  Made made;
+  for (int i = 0; i < 8; ++i) {
+    made.load(i);
+    auto end = made.event(i, t::EventId::kSummary, 9);
+    end.counters = {{"mlx5_0", 1, {{"np_cnp_sent", 50'000 + 9000 * static_cast<unsigned>(i)}}}};
+    made.add(end);
+  }
+  CHECK(grown_counters(picture_of(made.input)).empty());
+}
+
+TEST_CASE("a log that was cut off hides no failure of others", "[failures]") {
+  Made made;
+  made.ring(6);
+  made.fail(0, 1, "WC-12", 50);
+  made.fail(5, 0, "WC-12", 51);
+  for (int i = 0; i < 5; ++i) made.end(i, 60);
+  const auto report = analyse(made.input);  // of process 5 nothing is known from 51 s on
+  CHECK(report.kind == Kind::kFailed);
+  REQUIRE_FALSE(report.culprits.empty());
+  CHECK(report.culprits[0].place.host == "host0");
+}
+
+TEST_CASE("what only ends tell whose other ends have no log is open", "[failures]") {
+  Made made;
+  for (const int i : {0, 2}) made.load(i, 0, 3);
+  made.connect(0, 2);
+  for (const int i : {0, 2}) {
+    auto failed = made.of(i, 1, t::Direction::kSend, t::EventId::kWcError, 5);
+    failed.severity = t::Severity::kError;
+    failed.cause = "WC-12";
+    failed.failure = 1;
+    made.add(failed);
+  }
+  for (const int i : {0, 2}) made.end(i, 9);
+  CHECK(analyse(made.input).kind == Kind::kFailed);
+  CHECK(analyse(made.input).blame == Blame::kOpen);
+  made.load(1, 0, 3);
+  made.end(1, 9);
+  CHECK(analyse(made.input).blame == Blame::kNetwork);
 }

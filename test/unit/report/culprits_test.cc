@@ -1,5 +1,7 @@
 #include "report/culprits.h"
 
+#include <fmt/format.h>
+
 #include "support/catch.h"
 #include "unit/report/made.h"
 
@@ -16,7 +18,7 @@ Failure failing(const Place& here, const Place& there = {}) {
 }
 
 Place hca(const std::string& host, int rail) {
-  return {host, "mlx5_" + std::to_string(rail), "net" + std::to_string(rail)};
+  return {host, "mlx5_" + std::to_string(rail), "net" + std::to_string(rail), 0};
 }
 
 // Processes 0 and 1 on host0, 2 and 3 on host1, ...: even ones have mlx5_0.
@@ -105,6 +107,81 @@ TEST_CASE("two things that are broken are both named", "[culprits]") {
   REQUIRE(found.size() == 2);
   CHECK(found[0].place.host != found[1].place.host);
   for (const auto& one : found) CHECK(one.failing == 4);
+}
+
+TEST_CASE("one port of an HCA whose other one works: the port", "[culprits]") {
+  Made made;
+  for (int i = 0; i < 6; ++i) {
+    made.load(i);
+    auto second = made.event(i, test::EventId::kHcaPort, 0);
+    second.dev = Made::dev(i);
+    second.dev.port = 2;
+    second.dev.gid = "second" + std::to_string(i);
+    second.verdict = "taken";
+    made.add(second);
+  }
+  made.connect(0, 2);
+  made.connect(2, 4);
+  const auto picture = picture_of(made.input);
+  const auto second = [](const std::string& host) { return Place{host, "mlx5_0", "net0", 2}; };
+  const auto found = culprits_of(picture, {failing(second("host1"), second("host0")),
+                                           failing(second("host2"), second("host1"))});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].kind == Culprit::Kind::kPort);
+  CHECK(found[0].place == second("host1"));
+}
+
+TEST_CASE("all that fails is in neighbouring subnets: what carries them", "[culprits]") {
+  const auto at = [](const std::string& host, int plane, int rail) {
+    return Place{host, fmt::format("mlx5_{}", 4 * plane + rail),
+                 fmt::format("10.{}.{}.0/24", 64 + plane, rail), 0};
+  };
+  std::vector<Failure> failures;
+  for (int rail = 0; rail < 4; ++rail)
+    for (const auto& [a, b] : {std::pair("host0", "host1"), {"host1", "host2"}, {"host2", "host0"}})
+      failures.push_back(failing(at(a, 1, rail), at(b, 1, rail)));
+  Made made;
+  for (int i = 0; i < 6; i += 2) {
+    made.load(i);
+    for (int rail = 0; rail < 4; ++rail) {
+      auto ready = made.of(i, (i + 2) % 6, test::Direction::kSend, test::EventId::kConnReady, 1);
+      ready.conn = static_cast<std::uint64_t>(100 + rail);
+      const auto here = at(Made::host(i), 0, rail), there = at(Made::host((i + 2) % 6), 0, rail);
+      ready.dev = {};
+      ready.dev.name = here.dev;
+      ready.dev.subnet = here.subnet;
+      ready.peer.gid.clear();
+      ready.peer.dev = there.dev;
+      ready.peer.subnet = there.subnet;
+      ready.peer.proc.clear();
+      ready.peer.host = there.host;
+      made.add(ready);
+    }
+  }
+  const auto found = culprits_of(picture_of(made.input), failures);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].kind == Culprit::Kind::kPlane);
+  CHECK(found[0].place.subnet == "10.65.0.0/22");
+  CHECK(found[0].subnets == 4);
+  CHECK(found[0].all_subnets == 8);
+}
+
+TEST_CASE("the switch's end of a cable is told by a plan of two addresses each", "[culprits]") {
+  Made made;
+  for (int i = 0; i < 6; i += 2) made.load(i);
+  auto port = made.event(2, test::EventId::kHcaPort, 0);
+  port.dev = Made::dev(2);
+  port.dev.gid = "::ffff:10.0.3.0";
+  port.dev.subnet = "10.0.3.0/31";
+  port.verdict = "taken";
+  made.add(port);
+  const Place here{"host1", "mlx5_0", "10.0.3.0/31", 0};
+  const auto picture = picture_of(made.input);
+  const auto found =
+      culprits_of(picture, {failing(here, hca("host0", 0)), failing(hca("host2", 0), here)});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].kind == Culprit::Kind::kHca);
+  CHECK(found[0].other_end == "10.0.3.1");
 }
 
 TEST_CASE("nothing fails: nobody is to blame", "[culprits]") {

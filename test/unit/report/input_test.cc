@@ -11,6 +11,7 @@
 
 #include "record/line.h"
 #include "record/pack.h"
+#include "report/live_input.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
 
@@ -227,4 +228,88 @@ TEST_CASE("a path that isn't there is an error, a pattern finds what there is", 
   CHECK(files_of({(dir.path() / "a*.jsonl").string()}).size() == 2);
   CHECK(files_of({dir.path().string(), dir.path() / "b.jsonl"}).size() == 3);
   CHECK_THROWS_AS(files_of({(dir.path() / "c*").string()}), nnd::log::ReadError);
+}
+
+namespace {
+
+// What a process has told so far, as a live input and as a new one know it.
+std::pair<std::uint64_t, std::uint64_t> events(LiveInput& live, const nnd::test::TempDir& dir,
+                                               const std::string& proc = "0xa") {
+  const auto count = [&](const Input& input) {
+    const auto* process = input.job.find(proc);
+    return process != nullptr ? process->events : 0;
+  };
+  live.look(files_of({dir.path().string()}), {});
+  return {count(live.input()), count(read(dir))};
+}
+
+using Both = std::pair<std::uint64_t, std::uint64_t>;
+
+}  // namespace
+
+TEST_CASE("a log that grows is read on from where it was", "[live]") {
+  const nnd::test::TempDir dir;
+  LiveInput live;
+  const auto look = [&] { return live.look(files_of({dir.path().string()}), {}); };
+  CHECK(look());
+  CHECK_FALSE(look());
+  const auto whole = lines(0, 5);
+  write(dir.path() / "a.jsonl", whole.substr(0, whole.size() - 30));
+  CHECK(look());
+  CHECK(live.input().job.find("0xa")->events == 4);
+  CHECK_FALSE(look());
+  // What was read is not read again: it may even have changed.
+  std::fstream file(dir.path() / "a.jsonl", std::ios::in | std::ios::out | std::ios::binary);
+  file << std::string(20, 'x');
+  file.seekp(0, std::ios::end);
+  file << whole.substr(whole.size() - 30);
+  file.close();
+  CHECK(look());
+  CHECK(live.input().job.find("0xa")->events == 5);
+  // Another file's beginning.
+  write(dir.path() / "b.jsonl", line(0, "0xb"));
+  CHECK(look());
+  CHECK(live.input().job.find("0xb")->events == 1);
+  CHECK(live.input().files.at("0xb").ends_with("b.jsonl"));
+}
+
+TEST_CASE("logs that are renamed, copied, cut off, replaced and removed are known as such",
+          "[live]") {
+  const nnd::test::TempDir dir;
+  LiveInput live;
+  const auto log = dir.path() / "a.jsonl";
+  write(log, lines(0, 3));
+  CHECK(events(live, dir) == Both{3, 3});
+  std::filesystem::rename(log, dir.path() / "a.jsonl.1");
+  write(log, lines(3, 5));
+  CHECK(events(live, dir) == Both{5, 5});
+  write(dir.path() / "copy.gz", gzipped(lines(0, 5)));
+  CHECK(events(live, dir) == Both{5, 5});
+  std::filesystem::remove(dir.path() / "copy.gz");
+  std::filesystem::remove(dir.path() / "a.jsonl.1");
+  CHECK(events(live, dir) == Both{2, 2});
+  std::filesystem::resize_file(log, 0);
+  CHECK(events(live, dir) == Both{0, 0});
+  write(log, lines(5, 9));
+  CHECK(events(live, dir) == Both{4, 4});
+}
+
+TEST_CASE("a living process's box is told when it has died", "[live]") {
+  const nnd::test::TempDir dir;
+  LiveInput live;
+  const auto box_path = dir.path() / "a.nndbox";
+  write(dir.path() / "a.jsonl", lines(0, 3));
+  write(box_path, box_of({103, 104}));
+  const int fd = open(box_path.c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(flock(fd, LOCK_EX | LOCK_NB) == 0);
+  CHECK(live.look(files_of({dir.path().string()}), {}));
+  CHECK(live.input().boxes.at("0xa").living);
+  CHECK(live.input().job.find("0xa")->events == 3);
+  write(dir.path() / "a.jsonl", lines(0, 4));  // one of them has gone to the log
+  CHECK(live.look(files_of({dir.path().string()}), {}));
+  close(fd);
+  CHECK(live.look(files_of({dir.path().string()}), {}));
+  CHECK_FALSE(live.input().boxes.at("0xa").living);
+  CHECK(live.input().job.find("0xa")->events == 5);
+  CHECK_FALSE(live.look(files_of({dir.path().string()}), {}));
 }

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <thread>
@@ -15,8 +15,12 @@
 #include "cli/common/printable.h"
 #include "cli/report/html.h"
 #include "cli/report/json.h"
+#include "cli/report/names.h"
 #include "cli/report/perfetto.h"
 #include "cli/report/text.h"
+#include "cli/report/verdict.h"
+#include "log/source.h"
+#include "report/live_input.h"
 
 namespace nnd::cli {
 
@@ -78,66 +82,84 @@ void write_file(const std::string& file, const Write& write) {
   if (!out) throw CallError(kWrongCall, "output", "can't write " + file, file);
 }
 
-std::shared_ptr<Shown> examine(const ReportOptions& options, const Calling& calling) {
-  const auto files = files_of(options);
-  auto shown = std::make_shared<Shown>();
-  shown->input = read(files, calling);
-  shown->report = report::analyse(shown->input, options.expected_ranks);
-  if (shown->report.picture.members.empty())
+Shown judged(report::Input input, const ReportOptions& options, std::size_t files) {
+  Shown shown;
+  shown.input = std::move(input);
+  shown.report = report::analyse(shown.input, options.expected_ranks);
+  if (shown.report.picture.members.empty())
     throw CallError(
         kNotExamined, "nothing-readable",
-        fmt::format("there is no event log and no black box of ours in {} {}{}", files.size(),
-                    files.size() == 1 ? "file" : "files",
-                    shown->input.problems.empty() ? "" : ": " + shown->input.problems.front()));
-  shown->words = words_of(shown->report, shown->input);
+        fmt::format("there is no event log and no black box of ours in {} {}{}", files,
+                    files == 1 ? "file" : "files",
+                    shown.input.problems.empty() ? "" : ": " + shown.input.problems.front()));
+  shown.words = words_of(shown.report, shown.input);
   return shown;
 }
 
-// What would have to change for the verdict to.
-std::uintmax_t bytes_of(const ReportOptions& options) {
-  std::uintmax_t out = 0;
-  for (const auto& file : files_of(options)) {
-    std::error_code gone;
-    const auto size = std::filesystem::file_size(file, gone);
-    out += gone ? 0 : size + 1;
+// Of a job that runs. A verdict may change with time alone: a process that is silent for too long.
+class Follower {
+ public:
+  Follower(const ReportOptions& options, const Calling& calling) : options_(options) {
+    reading_.progress = Progress(calling);
+    reading_.stop = InterruptGuard::interrupted;
   }
-  return out;
+
+  void look() {
+    constexpr int kLooksAnyway = 10;
+    const bool changed = live_.look(files_of(options_), reading_);
+    if (InterruptGuard::interrupted() || (!changed && looks_++ % kLooksAnyway != 0)) return;
+    const auto report = report::analyse(live_.input(), options_.expected_ranks);
+    if (report.picture.members.empty()) return;  // nothing is there yet
+    exit_code_ = report.found_cause() ? kBroken : kFine;
+    const auto said = printable(verdict(report));
+    if (said == told_) return;
+    fmt::print("{} {}\n", clock_text(report.picture.last), said);
+    std::fflush(stdout);
+    told_ = said;
+  }
+  int exit_code() const { return exit_code_; }
+
+ private:
+  const ReportOptions& options_;
+  report::Reading reading_;
+  report::LiveInput live_;
+  std::string told_;
+  int exit_code_ = kNotExamined, looks_ = 0;
+};
+
+Answer follow(const ReportOptions& options, const Calling& calling) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kBetweenLooks = std::chrono::milliseconds(1000);
+  constexpr int kShare = 4;  // of the time that looking takes: big jobs are looked at less often
+  Follower follower(options, calling);
+  while (!InterruptGuard::interrupted()) {
+    const auto begin = Clock::now();
+    follower.look();
+    const auto next =
+        Clock::now() + std::max<Clock::duration>(kBetweenLooks, kShare * (Clock::now() - begin));
+    while (Clock::now() < next && !InterruptGuard::interrupted())
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return already_told(follower.exit_code());
 }
 
-// Of a job that runs. A verdict may change with time alone: a process that is silent for too long.
-Answer follow(const ReportOptions& options, const Calling& calling) {
-  constexpr auto kBetweenLooks = std::chrono::seconds(1);
-  constexpr int kLooksAnyway = 10;
-  std::string told;
-  int exit_code = kNotExamined, looks = 0;
-  std::uintmax_t bytes = 0;
-  while (!InterruptGuard::interrupted()) {
-    const auto now = bytes_of(options);
-    if (now != bytes || looks++ % kLooksAnyway == 0) try {
-        bytes = now;
-        const auto shown = examine(options, calling);
-        exit_code = shown->report.found_cause() ? kBroken : kFine;
-        const auto verdict = printable(shown->words.verdict);
-        if (verdict != told && !shown->input.interrupted)
-          fmt::print("{} {}\n", clock_text(shown->report.picture.last), verdict);
-        std::fflush(stdout);
-        told = verdict;
-      } catch (const CallError& error) {  // nothing is there yet
-        if (error.exit_code() != kNotExamined) throw;
-      }
-    std::this_thread::sleep_for(kBetweenLooks);
-  }
-  return already_told(exit_code);
+void check(const ReportOptions& options, const Calling& calling) {
+  if (!options.follow) return;
+  if (calling.json)
+    throw CallError(kWrongCall, "follow", "--follow is for people: there is no --json of it");
+  if (std::find(options.paths.begin(), options.paths.end(), log::kStandardInput) !=
+      options.paths.end())
+    throw CallError(kWrongCall, "follow", "--follow looks at files again: standard input has none");
 }
 
 }  // namespace
 
 Answer report_job(const ReportOptions& options, const Calling& calling) {
   const InterruptGuard guard;
-  if (options.follow && calling.json)
-    throw CallError(kWrongCall, "follow", "--follow is for people: there is no --json of it");
+  check(options, calling);
   if (options.follow) return follow(options, calling);
-  const auto shown = examine(options, calling);
+  const auto files = files_of(options);
+  const auto shown = std::make_shared<Shown>(judged(read(files, calling), options, files.size()));
   const auto& job = shown->report;
   write_file(options.html, [&](std::ostream& out) { out << report_html(job, shown->words); });
   write_file(options.perfetto, [&](std::ostream& out) { write_perfetto(out, job); });

@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <set>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "cli/common/html_text.h"
-#include "cli/common/markup.h"
 #include "cli/common/text_table.h"
+#include "cli/report/graphs.h"
+#include "cli/report/names.h"
+#include "cli/report/page.h"
 #include "log/natural_order.h"
 
 namespace nnd::cli {
@@ -23,69 +25,9 @@ using report::Report;
 
 namespace {
 
-constexpr std::size_t kMostEvidence = 200;  // of logs, that claims rest on
-constexpr std::size_t kMostLanes = 80;      // of the time line
-constexpr std::size_t kMostRows = 2'000;    // hosts or processes that are shown one by one
-
-constexpr std::string_view kHead = R"(<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
-<title>nccl-net-diag report</title>
-<style>
-:root { color-scheme: light dark; --line: #8884; --bad: #cf222e; --warn: #bf8700; --good: #1a7f37; }
-body { font: 14px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 90rem; padding: 0 1rem; }
-h1 { font-size: 1.35rem; border-left: .4rem solid var(--good); padding-left: .75rem; }
-h1.bad { border-color: var(--bad); } h1.warn { border-color: var(--warn); }
-h2 { font-size: 1.05rem; margin: 2rem 0 .5rem; }
-.parts { display: grid; grid-template-columns: max-content 1fr; gap: .35rem 1.25rem; }
-.parts dt { font-weight: 600; } .parts dd { margin: 0; }
-.wide { overflow-x: auto; max-height: 40rem; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { border: 1px solid var(--line); padding: .2rem .5rem; text-align: left; vertical-align: top; }
-thead th { position: sticky; top: 0; background: Canvas; } .sort th { cursor: pointer; }
-.map td { text-align: center; min-width: 2.5rem; }
-.ok { background: #1a7f3733; } .seen { background: #8882; } .warned { background: #bf870066; }
-.failed { background: #cf222e44; } .guilty { background: #cf222e; color: #fff; font-weight: 700; }
-.key span { padding: .1rem .5rem; margin-right: .5rem; }
-input { font: inherit; padding: .2rem .5rem; margin: .25rem 0; }
-svg { width: 100%; border: 1px solid var(--line); } svg text { fill: currentColor; font: 11px system-ui, sans-serif; }
-</style></head><body>
-)";
-
-// Sorting by a heading, filtering by a text, zooming the time line with the wheel.
-constexpr std::string_view kScript = R"(<script>
-for (const table of document.querySelectorAll("table.sort"))
-  table.tHead.addEventListener("click", event => {
-    const at = event.target.cellIndex, body = table.tBodies[0], down = table.dataset.by === String(at);
-    const text = row => row.cells[at].textContent;
-    const rows = [...body.rows].sort((a, b) => text(a).localeCompare(text(b), "en", {numeric: true}));
-    body.append(...(down ? rows.reverse() : rows));
-    table.dataset.by = down ? "" : at;
-  });
-for (const input of document.querySelectorAll("input.filter"))
-  input.addEventListener("input", () => {
-    for (const row of document.getElementById(input.dataset.table).tBodies[0].rows)
-      row.hidden = !row.textContent.toLowerCase().includes(input.value.toLowerCase());
-  });
-const line = document.getElementById("line");
-if (line) line.addEventListener("wheel", event => {
-  event.preventDefault();
-  const box = line.viewBox.baseVal, at = box.x + box.width * event.offsetX / line.clientWidth;
-  const width = Math.min(1000, Math.max(1, box.width * (event.deltaY > 0 ? 1.25 : 0.8)));
-  box.x = Math.min(1000 - width, Math.max(0, at - (at - box.x) * width / box.width));
-  box.width = width;
-}, {passive: false});
-</script>
-)";
-
-std::string table(const std::string& id, const std::vector<std::string>& headings,
-                  const std::string& rows) {
-  std::string out = fmt::format(
-      "<input class=\"filter\" data-table=\"{}\" placeholder=\"filter\" aria-label=\"filter\">\n"
-      "<div class=\"wide\"><table class=\"sort\" id=\"{}\"><thead>",
-      id, id);
-  return out + markup_row(headings, "th") + "</thead><tbody>\n" + rows + "</tbody></table></div>\n";
-}
+constexpr std::size_t kMostEvidence = 5'000;  // lines of logs, that claims rest on
+constexpr std::size_t kMostLanes = 80;        // of the time line
+constexpr std::size_t kMostRows = 2'000;      // hosts that are shown one by one
 
 std::string head(const Report& report, const Words& words) {
   const char* look = report.found_cause() ? "bad" : report.warned ? "warn" : "good";
@@ -131,17 +73,15 @@ Hcas health_of(const Report& report) {
     }
   for (const auto& wait : report.waits.network) note(out, wait.here, Health::kFailed);
   for (const auto& slow : report.slow) note(out, slow.place, Health::kGuilty);
-  for (const auto& culprit : report.culprits)
+  for (const auto& culprit : report.culprits) {
+    using Of = report::Culprit::Kind;
+    const bool rail = culprit.kind == Of::kRail, host_kind = culprit.kind == Of::kHost;
+    if (!rail && !host_kind && culprit.kind != Of::kHca && culprit.kind != Of::kPort) continue;
     for (auto& [host, devices] : out)
-      for (auto& [dev, health] : devices) {
-        const bool host_fits =
-            culprit.kind == report::Culprit::Kind::kRail || host == culprit.place.host;
-        const bool dev_fits =
-            culprit.kind == report::Culprit::Kind::kHost || dev == culprit.place.dev;
-        if (host_fits && dev_fits && culprit.kind != report::Culprit::Kind::kAll &&
-            culprit.kind != report::Culprit::Kind::kPair)
+      for (auto& [dev, health] : devices)
+        if ((rail || host == culprit.place.host) && (host_kind || dev == culprit.place.dev))
           health = Health::kGuilty;
-      }
+  }
   return out;
 }
 
@@ -195,7 +135,26 @@ struct Mark {
   Ns from, to;
   const char* colour;
   std::string what;
+  std::size_t more = 0;  // alike, at about the same time
 };
+
+// Thousands of processes tell of one thing at once: who would tell their marks apart?
+std::vector<Mark> thinned(const std::vector<Mark>& marks, const Picture& picture) {
+  constexpr Ns kSteps = 2'000;
+  const Ns step = std::max<Ns>((picture.last - picture.first) / kSteps, 1);
+  std::map<std::tuple<std::size_t, std::string_view, Ns, Ns>, std::size_t> known;
+  std::vector<Mark> out;
+  for (const auto& mark : marks) {
+    const auto [found, is_new] = known.emplace(
+        std::tuple(mark.host, std::string_view(mark.colour), mark.from / step, mark.to / step),
+        out.size());
+    if (is_new)
+      out.push_back(mark);
+    else
+      ++out[found->second].more;
+  }
+  return out;
+}
 
 std::vector<Mark> marks_of(const Report& report) {
   std::vector<Mark> out;
@@ -216,8 +175,8 @@ std::vector<Mark> marks_of(const Report& report) {
 
 // A lane for each host that has something to tell, the earliest first.
 std::string time_line(const Report& report) {
-  const auto marks = marks_of(report);
   const auto& picture = report.picture;
+  const auto marks = thinned(marks_of(report), picture);
   if (marks.empty() || picture.last <= picture.first) return {};
   std::map<std::size_t, Ns> first;
   for (const auto& mark : marks) {
@@ -240,45 +199,54 @@ std::string time_line(const Report& report) {
   const auto height = static_cast<int>(lanes.size()) * kLane;
   std::string out = fmt::format(
       "<h2>Time line</h2>\n<p>{} to {} (UTC). Red: failures; yellow: waits and warnings; violet: "
-      "processes that went away. The wheel zooms.</p>\n<div style=\"display:grid;"
+      "processes that went away. The wheel zooms, dragging moves, a double click shows "
+      "all.</p>\n<div "
+      "style=\"display:grid;"
       "grid-template-columns:max-content 1fr\"><div>",
       clock_text(picture.first), clock_text(picture.last));
   for (const auto host : lanes)
     out += fmt::format("<div style=\"height:{}px;line-height:{}px;padding-right:.5rem\">{}</div>",
                        kLane, kLane, html_text(picture.hosts[host].name));
   out += fmt::format(
-      "</div><svg id=\"line\" viewBox=\"0 0 1000 {}\" preserveAspectRatio=\"none\" "
-      "style=\"height:{}px\">\n",
-      height, height);
+      "</div><div><svg id=\"line\" viewBox=\"0 0 1000 {}\" preserveAspectRatio=\"none\" "
+      "style=\"width:100%;height:{}px\" data-begin=\"{}\" data-length=\"{}\">\n",
+      height, height, static_cast<double>(picture.first) / 1e6,
+      static_cast<double>(picture.last - picture.first) / 1e6);
   for (const auto& mark : marks) {
     const auto lane = lane_of.find(mark.host);
     if (lane == lane_of.end()) continue;
     out += fmt::format(
         "<rect x=\"{:.3f}\" y=\"{}\" width=\"{:.3f}\" height=\"{}\" fill=\"{}\" "
-        "fill-opacity=\"{}\"><title>{} {}</title></rect>\n",
+        "fill-opacity=\"{}\"><title>{} {}{}</title></rect>\n",
         x(mark.from), static_cast<int>(lane->second) * kLane + 2,
         std::max(1.5, x(mark.to) - x(mark.from)), kLane - 4, mark.colour,
-        mark.to > mark.from ? "0.25" : "0.9", clock_text(mark.from), html_text(mark.what));
+        mark.to > mark.from ? "0.25" : "0.9", clock_text(mark.from), html_text(mark.what),
+        mark.more == 0 ? "" : fmt::format(", and {} more", mark.more));
   }
-  out += "</svg></div>\n";
+  out += "</svg><div class=\"axis\" id=\"axis\"></div></div></div>\n";
   if (all > lanes.size()) out += fmt::format("<p>{} more hosts, later.</p>\n", all - lanes.size());
   return out;
 }
 
-std::string line_row(const Report& report, const char* what, std::size_t member,
-                     const log::Diagnosis& told, Ns at) {
+PageRow line_row(const Report& report, const char* what, std::size_t member,
+                 const log::Diagnosis& told, Ns at) {
   const auto& one = report.picture.members[member];
-  return markup_row({what, clock_text(at), who(report.picture, {member}), told.event,
-                     or_dash(told.cause), or_dash(told.msg), or_dash(told.fix),
-                     fmt::format("{} seq {}", or_dash(one.file), told.seq)});
+  return {what,
+          clock_text(at),
+          who(report.picture, {member}),
+          told.event,
+          or_dash(told.cause),
+          or_dash(told.msg),
+          or_dash(told.fix),
+          fmt::format("{} seq {}", or_dash(one.file), told.seq)};
 }
 
 // The lines that the verdict rests on.
 std::string evidence(const Report& report) {
-  std::string rows;
-  std::size_t shown = 0;
+  std::vector<PageRow> rows;
+  std::size_t all = 0;
   const auto add = [&](const char* what, std::size_t member, const log::Diagnosis& told, Ns at) {
-    if (++shown <= kMostEvidence) rows += line_row(report, what, member, told, at);
+    if (++all <= kMostEvidence) rows.push_back(line_row(report, what, member, told, at));
   };
   for (const auto& sign : report.first.signs) add("sign", sign.member, *sign.told, sign.at);
   for (const auto& root : report.first.roots) add("first cause", root.member, *root.told, root.at);
@@ -293,10 +261,11 @@ std::string evidence(const Report& report) {
   if (rows.empty()) return {};
   auto out =
       "<h2>Lines that this rests on</h2>\n" +
-      table("lines",
-            {"as", "at", "process", "event", "cause", "what was seen", "what to do", "log"}, rows);
-  if (shown > kMostEvidence)
-    out += fmt::format("<p>{} more in --json.</p>\n", shown - kMostEvidence);
+      data_table("lines",
+                 {"as", "at", "process", "event", "cause", "what was seen", "what to do", "log"},
+                 rows);
+  if (all > kMostEvidence)
+    out += fmt::format("<p>{} more are in the logs.</p>\n", all - kMostEvidence);
   return out;
 }
 
@@ -306,36 +275,27 @@ std::string processes(const Report& report) {
   for (const auto& failure : report.failures) ++failures[failure.member];
   for (const auto& wait : report.waits.waits) ++waits[wait.member];
   constexpr std::array<const char*, 4> kEndings{"clean", "running", "died", "log just ends"};
-  std::string rows;
-  std::size_t folded = 0;
+  std::vector<PageRow> rows;
   for (std::size_t i = 0; i < picture.members.size(); ++i) {
     const auto& member = picture.members[i];
-    const bool dull =
-        !failures.contains(i) && !waits.contains(i) &&
-        (member.ending == report::Ending::kClean || member.ending == report::Ending::kRunning);
-    if (dull && picture.members.size() > kMostRows) {
-      ++folded;
-      continue;
-    }
-    rows += markup_row({or_dash(member.rank), member.log->host, std::to_string(member.log->pid),
-                        kEndings[static_cast<std::size_t>(member.ending)],
-                        std::to_string(member.log->connections.size()), std::to_string(failures[i]),
-                        std::to_string(waits[i]), clock_text(member.first), clock_text(member.last),
-                        or_dash(member.file)});
+    rows.push_back({or_dash(member.rank), member.log->host, std::to_string(member.log->pid),
+                    kEndings[static_cast<std::size_t>(member.ending)],
+                    std::to_string(member.log->connections.size()), std::to_string(failures[i]),
+                    std::to_string(waits[i]), clock_text(member.first), clock_text(member.last),
+                    or_dash(member.file)});
   }
-  auto out = "<h2>Processes</h2>\n" + table("processes",
-                                            {"rank", "host", "pid", "ended", "connections",
-                                             "failures", "waits", "first sign", "last sign", "log"},
-                                            rows);
-  if (folded != 0) out += fmt::format("<p>{} more, with nothing to tell.</p>\n", folded);
-  return out;
+  return "<h2>Processes</h2>\n" +
+         data_table("processes",
+                    {"rank", "host", "pid", "ended", "connections", "failures", "waits",
+                     "first sign", "last sign", "log"},
+                    rows);
 }
 
 }  // namespace
 
 std::string report_html(const Report& report, const Words& words) {
-  return std::string(kHead) + head(report, words) + map(report) + time_line(report) +
-         evidence(report) + processes(report) + std::string(kScript) + "</body></html>\n";
+  return page_head() + head(report, words) + map(report) + rail_matrix(report) +
+         wait_graph(report) + time_line(report) + evidence(report) + processes(report) + page_end();
 }
 
 }  // namespace nnd::cli

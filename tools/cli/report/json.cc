@@ -4,6 +4,8 @@
 #include <array>
 
 #include "cli/common/event_json.h"
+#include "cli/report/names.h"
+#include "cli/report/verdict.h"
 
 namespace nnd::cli {
 
@@ -32,11 +34,13 @@ json place_json(const report::Place& place) {
   if (!place.host.empty()) out["host"] = place.host;
   if (!place.dev.empty()) out["device"] = place.dev;
   if (!place.subnet.empty()) out["subnet"] = place.subnet;
+  if (place.port != 0) out["port"] = place.port;
   return out;
 }
 
 const char* name_of(Culprit::Kind kind) {
-  constexpr std::array kNames{"hca", "host", "pair", "rail", "subnet", "between-subnets", "all"};
+  constexpr std::array kNames{
+      "hca", "port", "host", "pair", "rail", "subnet", "plane", "between-subnets", "all"};
   return kNames.at(static_cast<std::size_t>(kind));
 }
 
@@ -86,6 +90,11 @@ json culprits_json(const Report& report) {
              {"failing", culprit.failing},         {"working", culprit.working},
              {"place", place_json(culprit.place)}, {"text", culprit_text(culprit)}};
     if (auto other = place_json(culprit.other); !other.empty()) one["other"] = std::move(other);
+    if (!culprit.other_end.empty()) one["other_end"] = culprit.other_end;
+    if (culprit.kind == Culprit::Kind::kPlane) {
+      one["subnets"] = culprit.subnets;
+      one["all_subnets"] = culprit.all_subnets;
+    }
     out.push_back(std::move(one));
   }
   return out;
@@ -159,14 +168,33 @@ json odd_json(const Report& report) {
 json slow_json(const Report& report) {
   json out = json::array();
   for (const auto& slow : report.slow) {
-    json one{{"place", place_json(slow.place)},
-             {"us", slow.us},
-             {"usual_us", slow.usual_us},
-             {"requests", slow.requests},
-             {"ports", slow.ports}};
+    json one{{"place", place_json(slow.place)}, {"us", slow.us},       {"usual_us", slow.usual_us},
+             {"requests", slow.requests},       {"ports", slow.ports}, {"effect", slow.effect}};
     if (slow.told != nullptr) one["told"] = evidence_json(report, slow.member, slow.told->told);
     out.push_back(std::move(one));
   }
+  return out;
+}
+
+json unbalanced_json(const Report& report) {
+  json out = json::array();
+  for (const auto& one : report.unbalanced)
+    out.push_back({{"place", place_json(one.place)},
+                   {"bytes", one.bytes},
+                   {"usual_bytes", one.usual_bytes},
+                   {"effect", one.effect},
+                   {"hosts", one.hosts}});
+  return out;
+}
+
+json counters_json(const Report& report) {
+  json out = json::array();
+  for (const auto& one : report.grown)
+    out.push_back({{"place", place_json(one.place)},
+                   {"counter", one.counter},
+                   {"by", one.by},
+                   {"usual", one.usual},
+                   {"ports", one.ports}});
   return out;
 }
 
@@ -248,6 +276,8 @@ json report_json(const Report& report, const report::Input& input, const Words& 
            {"passed", waits_json(report, report.waits.passed)},
            {"sinks", sinks_json(report)},
            {"slow", slow_json(report)},
+           {"unbalanced", unbalanced_json(report)},
+           {"counters", counters_json(report)},
            {"odd", odd_json(report)},
            {"clocks", clocks_json(report.picture)},
            {"processes", processes_json(report)},

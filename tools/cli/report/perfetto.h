@@ -7,7 +7,8 @@
 
 namespace nnd::cli {
 
-// A process each, its connections below it: made, ready, closed; stalls and failures on them.
+// A process each, its connections below it: made, ready, closed, with failures on them; stalls, and
+// counters of each process and of all.
 void write_perfetto(std::ostream& out, const report::Report& report);
 
 }  // namespace nnd::cli

@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "cli/common/event_json.h"
-#include "cli/common/number_list.h"
 #include "cli/common/text_table.h"
-#include "nccl_net_diag/causes.h"
+#include "cli/report/names.h"
+#include "cli/report/verdict.h"
 
 namespace nnd::cli {
 
@@ -22,281 +21,13 @@ using report::Kind;
 using report::Ns;
 using report::Picture;
 using report::Report;
-using report::Sink;
 
 namespace {
-
-constexpr std::size_t kMostNames = 4;
-constexpr std::size_t kLongestSentence = 320;
-
-std::string seconds(Ns ns) {
-  const double sec = static_cast<double>(ns) / 1e9;
-  return fmt::format("{:.{}f} s", sec, sec < 10 ? 1 : 0);
-}
-
-std::string count_of(std::size_t count, const char* one, const char* more) {
-  return fmt::format("{} {}", count, count == 1 ? one : more);
-}
-
-std::string shortened(std::string text) {
-  if (text.size() <= kLongestSentence) return text;
-  auto end = text.rfind(' ', kLongestSentence);
-  if (end == std::string::npos) end = kLongestSentence;
-  return text.substr(0, end) + " ...";
-}
-
-std::string list(const std::vector<std::string>& names) {
-  const std::vector<std::string> shown(
-      names.begin(),
-      names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kMostNames)));
-  const std::string more =
-      names.size() > kMostNames ? fmt::format(" and {} more", names.size() - kMostNames) : "";
-  return fmt::format("{}{}", fmt::join(shown, ", "), more);
-}
-
-std::string title_of(const std::string& cause) {
-  const auto known = nccl_net_diag::find_cause(cause);
-  if (!known) return {};
-  return std::string(nccl_net_diag::cause_entry(*known).title);
-}
-
-// "WC-12, the peer did not answer (RETRY_EXC_ERR)"
-std::string cause_text(const std::string& cause) {
-  auto title = title_of(cause);
-  if (title.empty()) return cause.empty() ? "a failure without a name" : cause;
-  const bool word = title.size() > 1 && (title[1] == ' ' || (title[1] >= 'a' && title[1] <= 'z'));
-  if (word && title[0] >= 'A' && title[0] <= 'Z')
-    title[0] = static_cast<char>(title[0] + 'a' - 'A');
-  return fmt::format("{}, {}", cause, title);
-}
-
-std::vector<std::size_t> members_of(const std::vector<report::Loss>& losses) {
-  std::vector<std::size_t> out;
-  for (const auto& loss : losses) out.push_back(loss.member);
-  return out;
-}
 
 std::set<std::size_t> members_of(const std::vector<Failure>& failures) {
   std::set<std::size_t> out;
   for (const auto& failure : failures) out.insert(failure.member);
   return out;
-}
-
-// "16 ranks on 2 hosts": what the job was.
-std::string job_text(const Picture& picture) {
-  return fmt::format("{} on {}", count_of(picture.members.size(), "process", "processes"),
-                     count_of(picture.hosts.size(), "host", "hosts"));
-}
-
-std::string traffic_text(const Picture& picture) {
-  std::size_t connections = 0;
-  double bytes = 0;
-  for (const auto& member : picture.members) {
-    connections += member.log->connections.size();
-    for (const auto& [number, connection] : member.log->connections)
-      if (connection.dir == log::Direction::kSend)
-        bytes += static_cast<double>(connection.bytes.value_or(0));
-  }
-  return fmt::format("{}, {:.3g} GB sent", count_of(connections, "connection", "connections"),
-                     bytes / 1e9);
-}
-
-// A node, where it is the node's: its memory limit, not one of its HCAs'.
-bool is_of_node(const std::string& cause) {
-  using nccl_net_diag::Cause;
-  constexpr std::array kOfNode{Cause::kLimMemlock,  Cause::kLimMemlock2, Cause::kLimNoFile,
-                               Cause::kLimUverbs,   Cause::kLimQpCount,  Cause::kLimFork,
-                               Cause::kEnvWrong,    Cause::kEnvTypo,     Cause::kEnvOverride,
-                               Cause::kDevFallback, Cause::kPolicy,      Cause::kMr12,
-                               Cause::kCq12,        Cause::kQp12};
-  const auto known = nccl_net_diag::find_cause(cause);
-  return known && std::find(kOfNode.begin(), kOfNode.end(), *known) != kOfNode.end();
-}
-
-std::string where_text(const Report& report) {
-  if (report.culprits.empty()) return {};
-  if (!report.first.roots.empty() && is_of_node(report.first.roots[0].told->cause)) {
-    std::set<std::string> hosts;
-    for (const auto& root : report.first.roots) hosts.insert(root.here.host);
-    return list({hosts.begin(), hosts.end()});
-  }
-  std::vector<std::string> names;
-  for (const auto& culprit : report.culprits) names.push_back(culprit_text(culprit));
-  return fmt::format("{}", fmt::join(names, "; "));
-}
-
-// What the HCA that is to blame had told of itself.
-const Failure* sign_of_culprit(const Report& report) {
-  if (report.culprits.empty()) return nullptr;
-  const auto& place = report.culprits.front().place;
-  for (const auto& sign : report.first.signs)
-    if (sign.here.host == place.host && sign.here.dev == place.dev) return &sign;
-  return nullptr;
-}
-
-std::string verdict_failed(const Report& report) {
-  const auto& root = report.first.roots.front();
-  const auto where = where_text(report);
-  if (root.reach == report::Reach::kEcho)
-    return fmt::format(
-        "{} told first of a failure ({}), at {}: it only echoes what happened in a process whose "
-        "log is not here.",
-        who(report.picture, {root.member}), cause_text(root.told->cause), clock_text(root.at));
-  if (const auto* sign = sign_of_culprit(report))
-    return fmt::format(
-        "{}: {}, at {}; {} later {} failed ({}).", where, cause_text(sign->told->cause),
-        clock_text(sign->at), seconds(std::max<Ns>(root.at - sign->at, 0)),
-        count_of(report.first.roots.size(), "request", "requests"), cause_text(root.told->cause));
-  return fmt::format("{}{}, at {}; first told by {}.", where.empty() ? "" : where + ": ",
-                     cause_text(root.told->cause), clock_text(root.at),
-                     who(report.picture, {root.member}));
-}
-
-bool whole_hosts(const Picture& picture, const std::vector<report::Loss>& losses,
-                 std::vector<std::string>& names) {
-  std::set<std::size_t> lost;
-  for (const auto& loss : losses) lost.insert(loss.member);
-  std::size_t covered = 0;
-  for (const auto& host : picture.hosts)
-    if (std::all_of(host.members.begin(), host.members.end(),
-                    [&](std::size_t member) { return lost.contains(member); })) {
-      names.push_back(host.name);
-      covered += host.members.size();
-    }
-  return covered == lost.size() && covered > names.size();
-}
-
-std::string verdict_lost(const Report& report) {
-  const auto& losses = report.first.losses;
-  const auto lost = members_of(losses);
-  std::vector<std::string> hosts;
-  const bool nodes = whole_hosts(report.picture, losses, hosts);
-  const std::string names = nodes ? list(hosts) : who(report.picture, lost);
-  if (losses[0].clean)
-    return fmt::format(
-        "not the network: {} ended by itself at {}, while others still waited for it.", names,
-        clock_text(report.first.at));
-  const auto ending = report.picture.members[lost[0]].ending;
-  return fmt::format("not the network: {} died at {}{}, with nothing failed before.",
-                     nodes && hosts.size() == 1 ? names + " with all its processes" : names,
-                     clock_text(report.first.at),
-                     ending == report::Ending::kCutOff ? " or later (its log just ends)" : "");
-}
-
-std::string missing_text(const report::Missing& missing) {
-  if (missing.ranks.empty())
-    return count_of(static_cast<std::size_t>(missing.unnamed), "process", "processes");
-  return rank_list(missing.ranks);
-}
-
-std::string verdict_missing(const Report& report) {
-  const auto& missing = report.missing;
-  return fmt::format(
-      "{} of {} left no log{}: not started, died before NCCL's start, or without the "
-      "plugin.",
-      missing_text(missing), *missing.expected,
-      report.waits.waits.empty() ? "" : ", and others wait");
-}
-
-std::string sink_text(const Report& report, const Sink& sink) {
-  const auto names = who(report.picture, sink.members);
-  switch (sink.kind) {
-    case Sink::Kind::kIdle:
-      return fmt::format("{} has asked the network for nothing since {}", names,
-                         clock_text(sink.since));
-    case Sink::Kind::kStopped:
-      return fmt::format("{} does not run since {}: stopped, or its node hangs", names,
-                         clock_text(sink.since));
-    case Sink::Kind::kDied:
-      return fmt::format("{} died at {}", names, clock_text(sink.since));
-    case Sink::Kind::kLeft:
-      return fmt::format("{} had ended by itself at {}", names, clock_text(sink.since));
-    case Sink::Kind::kSilent:
-      return fmt::format("{} says nothing of a wait; its last sign of life is of {}", names,
-                         clock_text(sink.since));
-    case Sink::Kind::kNoLog:
-      return fmt::format("the process at {} has no log here", sink.address);
-    case Sink::Kind::kNetwork:
-      return fmt::format("{} waits for the network itself", names);
-    case Sink::Kind::kCycle:
-      return fmt::format("{} wait for each other", names);
-  }
-  return {};
-}
-
-std::string verdict_hang(const Report& report) {
-  const auto& waits = report.waits;
-  if (!waits.network.empty()) {
-    const auto& first = waits.network.front();
-    return fmt::format("{}: the network does not move what it was given ({}) since {}.",
-                       where_text(report), first.stall->kind, clock_text(first.since));
-  }
-  std::set<std::size_t> waiting;
-  for (const auto& wait : waits.waits)
-    if (wait.stall->kind != "idle") waiting.insert(wait.member);
-  const auto waiters = count_of(waiting.size(), "process waits", "processes wait");
-  if (waits.sinks.empty())
-    return fmt::format("{} since {}, and the logs don't show for whom.", waiters,
-                       clock_text(waits.waits.front().since));
-  const auto& sink = waits.sinks.front();
-  const char* prefix = report.blame == report::Blame::kNotNetwork ? "not the network: " : "";
-  // Inside a node processes wait for each other without the network.
-  if (sink.waiting < waiting.size())
-    return fmt::format("{}{}; {}, {} of them for it as far as the network shows.", prefix,
-                       sink_text(report, sink), waiters, sink.waiting);
-  return fmt::format("{}{}; {} for it.", prefix, sink_text(report, sink), waiters);
-}
-
-std::string verdict_slow(const Report& report) {
-  const auto& slow = report.slow.front();
-  const std::string more =
-      report.slow.size() > 1 ? fmt::format(" and {} more", report.slow.size() - 1) : "";
-  return fmt::format("{}{} is slow: a send takes {:.1f} ms, elsewhere {:.1f} ms.",
-                     place_text(slow.place), more, slow.us / 1000, slow.usual_us / 1000);
-}
-
-std::string verdict_degraded(const Report& report) {
-  if (!report.waits.passed.empty()) {
-    const auto& first = report.waits.passed.front();
-    return fmt::format("{}: stalled for {} at {} ({}), and went on.", where_text(report),
-                       seconds(static_cast<Ns>(first.stall->age_us * 1000)),
-                       clock_text(first.since), first.stall->kind);
-  }
-  const auto& first =
-      *std::find_if(report.failures.begin(), report.failures.end(),
-                    [](const Failure& failure) { return failure.warned || failure.recovered; });
-  return fmt::format("{}: {} at {}, and the job went on.", place_text(first.here),
-                     cause_text(first.told->cause), clock_text(first.at));
-}
-
-std::string verdict(const Report& report) {
-  switch (report.kind) {
-    case Kind::kHealthy:
-      return fmt::format("healthy: {} ended, {}, nothing failed.", job_text(report.picture),
-                         traffic_text(report.picture));
-    case Kind::kRunning:
-      return fmt::format("healthy so far: {}, nothing failed and nothing waits.",
-                         job_text(report.picture));
-    case Kind::kEnded:
-      return fmt::format(
-          "not the network: {} ended together at {}, from outside, with nothing wrong before.",
-          job_text(report.picture), clock_text(report.picture.last));
-    case Kind::kFailed:
-      return verdict_failed(report);
-    case Kind::kLost:
-      return verdict_lost(report);
-    case Kind::kMissing:
-      return verdict_missing(report);
-    case Kind::kHang:
-      return verdict_hang(report);
-    case Kind::kSlow:
-      return verdict_slow(report);
-    case Kind::kDegraded:
-      return verdict_degraded(report);
-    case Kind::kCount:
-      break;
-  }
-  return {};
 }
 
 // How sure it is, and what speaks against it.
@@ -307,7 +38,13 @@ std::string share_text(const Culprit& culprit) {
   if (culprit.working > 0)
     out += fmt::format("; against it: {} through it {}", count_of(culprit.working, "pair", "pairs"),
                        culprit.working == 1 ? "works" : "work");
-  return out + ".";
+  out += ".";
+  if (!culprit.other_end.empty())
+    out += fmt::format(" The other end of its cable is {}, by the plan of addresses.",
+                       culprit.other_end);
+  if (culprit.kind == Culprit::Kind::kPlane)
+    out += " Neighbouring subnets are mostly a plane, a leaf switch or a pod.";
+  return out;
 }
 
 std::string by_cause(const std::vector<Failure>& failures) {
@@ -324,49 +61,6 @@ std::string by_cause(const std::vector<Failure>& failures) {
 void add(Words& words, const char* title, std::vector<std::string> lines) {
   std::erase(lines, std::string());
   if (!lines.empty()) words.parts.push_back({title, std::move(lines)});
-}
-
-const log::Diagnosis* first_told(const Report& report) {
-  switch (report.kind) {
-    case Kind::kFailed:
-      if (const auto* sign = sign_of_culprit(report)) return sign->told;
-      return report.first.roots.front().told;
-    case Kind::kHang:
-      return report.waits.network.empty() ? nullptr : &report.waits.network.front().stall->told;
-    case Kind::kSlow:
-      return report.slow.front().told != nullptr ? &report.slow.front().told->told : nullptr;
-    case Kind::kDegraded: {
-      if (!report.waits.passed.empty()) return &report.waits.passed.front().stall->told;
-      for (const auto& failure : report.failures)
-        if (failure.warned || failure.recovered) return failure.told;
-      return nullptr;
-    }
-    default:
-      return nullptr;
-  }
-}
-
-std::string remedy(const Report& report) {
-  if (const auto* told = first_told(report)) return told->fix;
-  switch (report.kind) {
-    case Kind::kLost:
-      if (report.first.losses[0].clean)
-        return "Look at what that process printed last: its program ended.";
-      return "Look at what that process printed last, at its node's kernel log (OOM, Xid) and at "
-             "the scheduler's.";
-    case Kind::kMissing:
-      return "Look at what the launcher says of them, and whether NCCL_NET_PLUGIN=diag and "
-             "LD_LIBRARY_PATH reach them.";
-    case Kind::kEnded:
-      return "Look at who ended it: a time limit, the launcher, a user.";
-    case Kind::kHang:
-      return "Look at what those processes do (py-spy, gdb), and at which collective each is in.";
-    case Kind::kSlow:
-      return "Compare its link, its counters, its PCIe slot and its switch port with its "
-             "siblings'.";
-    default:
-      return {};
-  }
 }
 
 std::vector<std::string> followers(const Report& report) {
@@ -420,6 +114,36 @@ std::vector<std::string> odd_lines(const Report& report) {
                                 shortened(one.value), list(one.who), shortened(odd.usual),
                                 odd.usual_count));
   }
+  return out;
+}
+
+std::vector<std::string> balance_lines(const Report& report) {
+  std::vector<std::string> out;
+  for (const auto& one : report.unbalanced)
+    out.push_back(fmt::format("{} sent {}, on most of {} hosts it is {} ({:.0f} deviations {}).",
+                              place_text(one.place), bytes_text(one.bytes), one.hosts,
+                              bytes_text(one.usual_bytes), std::abs(one.effect),
+                              one.effect > 0 ? "more" : "less"));
+  return out;
+}
+
+std::vector<std::string> slow_lines(const Report& report) {
+  std::vector<std::string> out;
+  for (const auto& one : report.slow)
+    if (one.ports != 0)
+      out.push_back(
+          fmt::format("{}: {:.1f} ms a send, {} sends; the median of {} ports is {:.1f} ms ({:.0f} "
+                      "deviations).",
+                      place_text(one.place), one.us / 1000, one.requests, one.ports,
+                      one.usual_us / 1000, one.effect));
+  return out;
+}
+
+std::vector<std::string> counter_lines(const Report& report) {
+  std::vector<std::string> out;
+  for (const auto& one : report.grown)
+    out.push_back(fmt::format("{}: {} grew by {}, on most of {} ports by {:.0f}.",
+                              place_text(one.place), one.counter, one.by, one.ports, one.usual));
   return out;
 }
 
@@ -515,64 +239,6 @@ std::vector<std::string> read_lines(const Report& report, const report::Input& i
 
 }  // namespace
 
-std::string clock_text(Ns at) {
-  const Ns ms = at / 1'000'000;
-  const std::chrono::hh_mm_ss time(std::chrono::milliseconds(ms % (Ns{24} * 3600 * 1000)));
-  return fmt::format("{:02}:{:02}:{:02}.{:03}", time.hours().count(), time.minutes().count(),
-                     time.seconds().count(), time.subseconds().count());
-}
-
-std::string who(const Picture& picture, const std::vector<std::size_t>& members) {
-  std::set<int> ranks;
-  std::set<std::string> hosts;
-  for (const auto member : members) {
-    if (picture.members[member].rank) ranks.insert(*picture.members[member].rank);
-    hosts.insert(picture.members[member].log->host);
-  }
-  if (members.size() > 1 && members.size() == picture.members.size())
-    return fmt::format("all {} processes", members.size());
-  if (hosts.size() > kMostNames)
-    return fmt::format("{} on {} hosts", count_of(members.size(), "process", "processes"),
-                       hosts.size());
-  if (ranks.size() == members.size())
-    return fmt::format("{} ({})", rank_list(ranks), fmt::join(hosts, ", "));
-  if (members.size() == 1)
-    return fmt::format("{} pid {}", *hosts.begin(), picture.members[members[0]].log->pid);
-  return fmt::format("{} on {}", count_of(members.size(), "process", "processes"),
-                     fmt::join(hosts, ", "));
-}
-
-std::string place_text(const report::Place& place) {
-  if (place.dev.empty()) return place.host.empty() ? place.subnet : place.host;
-  return place.host.empty() ? place.dev : fmt::format("{} of {}", place.dev, place.host);
-}
-
-std::string culprit_text(const Culprit& culprit) {
-  switch (culprit.kind) {
-    case Culprit::Kind::kHca:
-      return place_text(culprit.place);
-    case Culprit::Kind::kHost:
-      return culprit.place.host;
-    case Culprit::Kind::kPair:
-      return fmt::format("between {} and {}", place_text(culprit.place), place_text(culprit.other));
-    case Culprit::Kind::kRail:
-      return fmt::format("the rail of {}", culprit.place.dev);
-    case Culprit::Kind::kSubnet:
-      return fmt::format("subnet {}", culprit.place.subnet);
-    case Culprit::Kind::kBetween:
-      return fmt::format("between the subnets {} and {}", culprit.place.subnet,
-                         culprit.other.subnet);
-    case Culprit::Kind::kAll:
-      return "everywhere";
-  }
-  return {};
-}
-
-std::string named_cause(const Report& report) {
-  const auto* told = first_told(report);
-  return told != nullptr ? told->cause : "";
-}
-
 Words words_of(const Report& report, const report::Input& input) {
   Words out;
   out.verdict = verdict(report);
@@ -598,6 +264,9 @@ Words words_of(const Report& report, const report::Input& input) {
   add(out, "Where", shares);
   add(out, "What followed", followers(report));
   add(out, "Waits", waiting(report));
+  add(out, "Slow", slow_lines(report));
+  add(out, "Counters", counter_lines(report));
+  add(out, "Balance", balance_lines(report));
   add(out, "Not the same everywhere", odd_lines(report));
   add(out, "Warnings", warning_lines(report));
   add(out, "Time line", timeline(report));

@@ -1,0 +1,22 @@
+// The one sentence, and what to do.
+#pragma once
+
+#include <string>
+
+#include "report/report.h"
+
+namespace nnd::cli {
+
+std::string verdict(const report::Report& report);
+std::string remedy(const report::Report& report);
+// The event that says most of what the verdict says; null: none does.
+const log::Diagnosis* first_told(const report::Report& report);
+// What the HCA that is to blame had told of itself; null: nothing.
+const report::Failure* sign_of_culprit(const report::Report& report);
+std::string sink_text(const report::Report& report, const report::Sink& sink);
+// "rank 5", "3 processes"
+std::string missing_text(const report::Missing& missing);
+// The cause that the verdict names; empty: none.
+std::string named_cause(const report::Report& report);
+
+}  // namespace nnd::cli
