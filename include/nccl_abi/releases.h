@@ -48,12 +48,13 @@ inline constexpr Apis kApis[] = {
 };
 
 // 0 for a release that is not known here.
-constexpr int net_version_of(int code) {
-  int net = 0;
+constexpr Apis apis_of(int code) {
+  Apis apis{};
   for (const Apis& row : kApis)
-    if (row.from <= code && code < kAfterKnown) net = row.net;
-  return net;
+    if (row.from <= code && code < kAfterKnown) apis = row;
+  return apis;
 }
+constexpr int net_version_of(int code) { return apis_of(code).net; }
 static_assert(net_version_of(nccl_code(2, 17, 1)) == 0);
 static_assert(net_version_of(nccl_code(2, 18, 3)) == 6);
 static_assert(net_version_of(nccl_code(2, 23, 4)) == 8);
