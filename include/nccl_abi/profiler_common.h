@@ -42,10 +42,6 @@ enum class ProfilerState : int {
   kProxyStepSendPeerWait = 20,  // v4
 };
 
-// What ncclProfilerCallback_t takes as type (v2.26.2-1 src/plugin/profiler.cc,
-// ncclProfilerCallback).
-inline constexpr int kProfilerNetEventStart = 0;
-
 struct ProfilerProxyOp {
   int pid;  // of the process whose collective it is
   std::uint8_t channelId;
