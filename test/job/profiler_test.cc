@@ -238,6 +238,64 @@ TEST_CASE("without the profiler connections have no rank, and nothing else is mi
   }
 }
 
+TEST_CASE("another profiler gets what it gets without us", "[profiler]") {
+  static const std::regex line("OTHER PROFILER: (.*)");
+  const auto told = [](bool with_us, bool by_name) {
+    ProfiledJob job;
+    auto& environment = job.spec.environment;
+    environment.erase("NCCL_PROFILER_PLUGIN");
+    if (by_name)
+      environment["NCCL_PROFILER_PLUGIN"] = NND_OTHER_PROFILER_DIR "/libnccl-profiler.so";
+    else
+      job.spec.library_path.emplace_back(NND_OTHER_PROFILER_DIR);
+    if (!with_us) environment.erase("NCCL_NET_PLUGIN");
+    environment["NCCL_ALGO"] = "Ring";
+    environment["NCCL_IB_GID_INDEX"] = "3";
+    job.spec.actions = {{.kind = Kind::kCreate},
+                        {.kind = Kind::kCollective, .iterations = 3},
+                        {.kind = Kind::kDestroy}};
+    const JobResult result = job.run();
+    REQUIRE(failures(result) == "");
+    std::vector<std::string> lines;
+    for (const RankResult& rank : result.ranks) {
+      std::smatch m;
+      REQUIRE(std::regex_search(rank.output, m, line));
+      lines.push_back(m[1]);
+      if (!with_us) continue;
+      CHECK(job.events(rank.rank, "coll.count").empty());
+      CHECK_FALSE(job.events(rank.rank, "conn.close").empty());
+      for (const json& e : job.events(rank.rank)) CHECK_FALSE(e.contains("how"));
+    }
+    return lines;
+  };
+  const std::vector<std::string> alone = told(false, false);
+  for (const std::string& text : alone) {
+    INFO(text);
+    CHECK(text.starts_with("3 collectives, "));
+    CHECK(text.ends_with(" 0 of the net"));
+  }
+  CHECK(told(true, false) == alone);
+  CHECK(told(true, true) == alone);
+}
+
+TEST_CASE("a missing second variable is told once", "[profiler]") {
+  for (const bool set : {true, false}) {
+    ProfiledJob job(1);
+    if (!set) job.spec.environment.erase("NCCL_PROFILER_PLUGIN");
+    job.spec.actions = {{.kind = Kind::kCreate}, {.kind = Kind::kCreate, .comm = 1}};
+    REQUIRE(failures(job.run()) == "");
+    const auto loaded = job.events(0, "plugin.load");
+    REQUIRE(loaded.size() == 1);
+    INFO(loaded.front().dump());
+    const bool needed = nccl_version() < 22803;
+    const json& limits = loaded.front().at("limits");
+    CHECK(std::count_if(limits.begin(), limits.end(), [](const json& limit) {
+            return limit.get<std::string>().starts_with("profiler: NCCL ");
+          }) == (needed && !set ? 1 : 0));
+    CHECK(loaded.front().at("sev") == "info");
+  }
+}
+
 // Eight ranks, of which one is missing from a collective: those that wait for it say whom they wait
 // for and in what.
 namespace {
