@@ -67,9 +67,8 @@ Task* LastTasks::find(std::uint64_t ordinal) noexcept {
   return ordinal != 0 && task.ordinal.load(std::memory_order_acquire) == ordinal ? &task : nullptr;
 }
 
-namespace {
-
-bool read(const Task& task, std::uint64_t ordinal, TaskSeen& seen) {
+bool LastTasks::read(std::uint64_t ordinal, TaskSeen& seen) const noexcept {
+  const Task& task = tasks[ordinal % kKept];
   if (task.ordinal.load(std::memory_order_acquire) != ordinal) return false;
   TaskSeen now;
   if (const CallCount* const what = task.what.load(kRelaxed)) now.func = what->func;
@@ -79,24 +78,23 @@ bool read(const Task& task, std::uint64_t ordinal, TaskSeen& seen) {
   now.progress = task.progress.load(kRelaxed);
   now.ops_done = task.ops_done.load(kRelaxed);
   now.ops = task.ops.load(kRelaxed);
+  now.changed = task.changed.load(kRelaxed);
   std::atomic_thread_fence(std::memory_order_acquire);
   if (task.ordinal.load(kRelaxed) != ordinal) return false;
   seen = now;
   return true;
 }
 
-}  // namespace
-
 bool LastTasks::newest(TaskSeen& seen) const noexcept {
   const std::uint64_t last = made.load(kRelaxed);
-  return last != 0 && read(tasks[last % kKept], last, seen);
+  return last != 0 && read(last, seen);
 }
 
 bool LastTasks::unfinished(TaskSeen& seen) const noexcept {
   const std::uint64_t last = made.load(kRelaxed);
   for (std::uint64_t n = last > kKept ? last - kKept + 1 : 1; n <= last; ++n) {
     TaskSeen one;
-    if (!read(tasks[n % kKept], n, one) || one.ops == one.ops_done) continue;
+    if (!read(n, one) || one.ops == one.ops_done) continue;
     seen = one;
     return true;
   }

@@ -76,6 +76,7 @@ struct TaskSeen {
   std::uint64_t bytes = 0;
   Progress progress = Progress::kNone;
   std::uint32_t ops = 0, ops_done = 0;
+  std::uint64_t changed = 0;  // CPU counter
 };
 
 // The last tasks of a kind: the n-th is in place n % kKept.
@@ -88,8 +89,9 @@ struct LastTasks {
   // Null: others took its place.
   Task* find(std::uint64_t ordinal) noexcept;
 
-  // Readers; false: there is none. The newest; the oldest of those kept that has begun with its
-  // operations and not ended.
+  // Readers; false: there is none. The n-th; the newest; the oldest of those kept that has begun
+  // with its operations and not ended.
+  bool read(std::uint64_t ordinal, TaskSeen& seen) const noexcept;
   bool newest(TaskSeen& seen) const noexcept;
   bool unfinished(TaskSeen& seen) const noexcept;
 };

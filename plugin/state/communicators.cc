@@ -39,6 +39,7 @@ Communicator* open_communicator() noexcept {
           ::operator new(sizeof(Communicator), std::align_val_t(64), std::nothrow));
     if (place == nullptr) break;
     new (place) Communicator;
+    place->membership.set({});
     place->index = static_cast<std::uint32_t>(index);
     g_communicators[index].store(place, std::memory_order_release);
     return place;
