@@ -4,6 +4,7 @@
 #include "inner/gin.h"
 #include "nccl_abi/gin_v11.h"
 #include "net/shim.h"
+#include "profiler/shim.h"
 #include "session/wiring.h"
 
 namespace {
@@ -15,6 +16,14 @@ constinit nccl_abi::NetV9 net_v9 = nnd::net::Shim<nccl_abi::NetV9>::table();
 constinit nccl_abi::NetV10 net_v10 = nnd::net::Shim<nccl_abi::NetV10>::table();
 constinit nccl_abi::NetV11 net_v11 = nnd::net::Shim<nccl_abi::NetV11>::table();
 constinit nccl_abi::NetV12 net_v12 = nnd::net::Shim<nccl_abi::NetV12>::table();
+
+constinit nccl_abi::ProfilerV1 profiler_v1 = nnd::profiler::Shim<nccl_abi::ProfilerV1>::table();
+constinit nccl_abi::ProfilerV2 profiler_v2 = nnd::profiler::Shim<nccl_abi::ProfilerV2>::table();
+constinit nccl_abi::ProfilerV3 profiler_v3 = nnd::profiler::Shim<nccl_abi::ProfilerV3>::table();
+constinit nccl_abi::ProfilerV4 profiler_v4 = nnd::profiler::Shim<nccl_abi::ProfilerV4>::table();
+constinit nccl_abi::ProfilerV5 profiler_v5 = nnd::profiler::Shim<nccl_abi::ProfilerV5>::table();
+constinit nccl_abi::ProfilerV6 profiler_v6 = nnd::profiler::Shim<nccl_abi::ProfilerV6>::table();
+constinit nccl_abi::ProfilerV7 profiler_v7 = nnd::profiler::Shim<nccl_abi::ProfilerV7>::table();
 
 // Its slots but for init are filled by the first init: see inner/gin.h.
 nccl_abi::Result init_gin(void** ctx, std::uint64_t comm_id, nccl_abi::DebugLogger log);
@@ -61,6 +70,10 @@ Symbol* gin_table() noexcept {
                                       : symbol(&gin_v11);
 }
 
+Symbol* profiler_table(const char* name, const void* own) noexcept {
+  return symbol(nnd::session::offers_profiler() ? own : nnd::inner::plugin_symbol(name));
+}
+
 }  // namespace
 
 // NND_EXPORT(NAME, VALUE): a symbol that has this value when it is looked up; null: there is none.
@@ -104,10 +117,10 @@ NND_PASS_ON(ncclTunerPlugin_v3)
 NND_PASS_ON(ncclTunerPlugin_v4)
 NND_PASS_ON(ncclTunerPlugin_v5)
 NND_PASS_ON(ncclTunerPlugin_v6)
-NND_PASS_ON(ncclProfiler_v1)
-NND_PASS_ON(ncclProfiler_v2)
-NND_PASS_ON(ncclProfiler_v3)
-NND_PASS_ON(ncclProfiler_v4)
-NND_PASS_ON(ncclProfiler_v5)
-NND_PASS_ON(ncclProfiler_v6)
-NND_PASS_ON(ncclProfiler_v7)
+NND_EXPORT(ncclProfiler_v1, profiler_table("ncclProfiler_v1", &profiler_v1))
+NND_EXPORT(ncclProfiler_v2, profiler_table("ncclProfiler_v2", &profiler_v2))
+NND_EXPORT(ncclProfiler_v3, profiler_table("ncclProfiler_v3", &profiler_v3))
+NND_EXPORT(ncclProfiler_v4, profiler_table("ncclProfiler_v4", &profiler_v4))
+NND_EXPORT(ncclProfiler_v5, profiler_table("ncclProfiler_v5", &profiler_v5))
+NND_EXPORT(ncclProfiler_v6, profiler_table("ncclProfiler_v6", &profiler_v6))
+NND_EXPORT(ncclProfiler_v7, profiler_table("ncclProfiler_v7", &profiler_v7))

@@ -35,6 +35,8 @@ using DebugLogger = void (*)(LogLevel level, unsigned long flags, const char* fi
 // ncclProfilerCallback_t, from net v10 (v2.26.2-1 src/include/plugin/nccl_net.h).
 using ProfilerCallback = Result (*)(void** event_handle, int type, void* parent_handle,
                                     std::int64_t plugin_id, void* ext_data);
+// Its type for the start of an event (v2.26.2-1 src/plugin/profiler.cc, ncclProfilerCallback).
+inline constexpr int kProfilerNetEventStart = 0;
 
 // NCCL_NET_HANDLE_MAXSIZE: bytes of the handle that listen fills and connect reads.
 inline constexpr std::size_t kHandleSize = 128;

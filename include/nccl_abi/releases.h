@@ -12,6 +12,7 @@ namespace nccl_abi {
 
 inline constexpr int kOldestNet = 6;
 inline constexpr int kNewestNet = 12;
+inline constexpr int kNewestProfiler = 7;
 
 // NCCL_VERSION_CODE from 2.9 on: 22809 is 2.28.9.
 constexpr int nccl_code(int major, int minor, int patch) {
@@ -48,12 +49,13 @@ inline constexpr Apis kApis[] = {
 };
 
 // 0 for a release that is not known here.
-constexpr int net_version_of(int code) {
-  int net = 0;
+constexpr Apis apis_of(int code) {
+  Apis apis{};
   for (const Apis& row : kApis)
-    if (row.from <= code && code < kAfterKnown) net = row.net;
-  return net;
+    if (row.from <= code && code < kAfterKnown) apis = row;
+  return apis;
 }
+constexpr int net_version_of(int code) { return apis_of(code).net; }
 static_assert(net_version_of(nccl_code(2, 17, 1)) == 0);
 static_assert(net_version_of(nccl_code(2, 18, 3)) == 6);
 static_assert(net_version_of(nccl_code(2, 23, 4)) == 8);
@@ -120,6 +122,9 @@ inline constexpr Releases kUnsetFifoTrafficClass{nccl_code(2, 24, 0)};
 inline constexpr Releases kForgetsPlugin{nccl_code(2, 28, 3), nccl_code(2, 29, 7)};
 // Has no RMA with any external net plugin (seen).
 inline constexpr Releases kLosesRma{nccl_code(2, 29, 2), nccl_code(2, 29, 3)};
+// Has a profiler API and finds no profiler in its net plugin (v2.27.7-1 and v2.28.3-1
+// src/plugin/profiler.cc, ncclProfilerPluginLoad).
+inline constexpr Releases kNeedsProfilerName{nccl_code(2, 23, 0), nccl_code(2, 28, 2)};
 // Takes ncclGinPlugin_v11 from the net library and has it built in (v2.28.7-1
 // src/plugin/net/net_v11.cc, v2.29.3-1 the same). From 2.29.7 on src/plugin/gin.cc decides.
 inline constexpr Releases kForwardsGin{nccl_code(2, 28, 7), nccl_code(2, 29, 3)};

@@ -3,9 +3,11 @@
 // trusts nothing: sizes and offsets are checked against the file, records and slots carry
 // checksums.
 //
-//   FileHeader | ring_count x (RingHeader, ring_size bytes) | conn_count x ConnSlot
+//   FileHeader | ring_count x (RingHeader, ring_size bytes) | comm_count x CommSlot |
+//   conn_count x ConnSlot
 //
-// The file grows by connections: all that there are have a place.
+// The communicators lie right before the connections. The file grows by connections: all that there
+// are have a place.
 //
 // Each ring is written by one thread at a time. Bytes [tail, head) of it (both count from the
 // process's start; the place in the ring is the count modulo ring_size) are records that were not
@@ -38,7 +40,7 @@ struct FileHeader {
   std::uint32_t conn_size;
   std::uint32_t record_header_size;
   std::uint32_t pid;
-  std::uint32_t reserved;
+  std::uint32_t comm_count;     // CommSlots before conns_offset
   std::uint64_t proc_id;        // field "proc" of the log
   std::uint64_t start_mono_ns;  // CLOCK_MONOTONIC and CLOCK_REALTIME of one instant: what turns
   std::uint64_t start_real_ns;  // a record's mono_ns into wall time
@@ -139,6 +141,39 @@ struct ConnSlot {
 };
 static_assert(sizeof(ConnSlot) == 424 + 8 * kLatencyBuckets);
 static_assert(offsetof(ConnSlot, started) == 176 && offsetof(ConnSlot, qps) == 360);
+
+// A collective, send or receive: the names of its states as numbers, and where it was.
+inline constexpr const char* kTaskStateNames[] = {"", "called", "scheduled", "launched"};
+struct CommTask {
+  char func[24];          // "AllReduce"; empty: the place is free
+  std::uint64_t ordinal;  // counts the communicator's collectives, or sends and receives, from 1
+  std::uint64_t seq;      // NCCL's own number; ~0: it has none
+  std::uint64_t bytes;
+  std::uint32_t ops;  // operations over the network that began, and that ended
+  std::uint32_t ops_done;
+  std::uint64_t changed_raw;
+  std::uint8_t state;
+  std::uint8_t reserved[7];
+};
+static_assert(sizeof(CommTask) == 72);
+
+inline constexpr std::uint32_t kLastCollectives = 8;
+inline constexpr std::uint32_t kLastTransfers = 4;
+
+// One communicator, copied as connections are.
+struct CommSlot {
+  std::uint32_t checksum;  // of the slot with this field 0
+  std::uint32_t used;      // 0: the slot is free
+  std::uint64_t hash;      // event field "comm"; 0: not known yet
+  std::int32_t rank;       // -1: not known; so is nranks
+  std::int32_t nranks;
+  char name[64];
+  std::uint64_t collectives;                    // that it was given
+  std::uint64_t transfers;                      // sends and receives
+  CommTask last_collectives[kLastCollectives];  // the newest first
+  CommTask last_transfers[kLastTransfers];
+};
+static_assert(sizeof(CommSlot) == 104 + 72 * (kLastCollectives + kLastTransfers));
 
 // The checksum: over 8-byte little-endian words, the last one filled up with zeros.
 class Checksum {

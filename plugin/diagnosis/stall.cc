@@ -100,6 +100,27 @@ std::string counted(const Stall& seen) {
   return out;
 }
 
+std::string task_text(const TaskName& task) {
+  std::string out = task.func;
+  if (task.number >= 0) out += " #" + std::to_string(task.number);
+  return task.comm == 0 ? out : out + fmt::format(" of communicator {:#x}", task.comm);
+}
+
+// "rank 3 waits for rank 7 in AllReduce #4711 of communicator 0x1f (1048576 bytes, channel 5): "
+std::string whose(const Stall& seen) {
+  if (seen.task.rank < 0 || seen.peer_rank < 0) return "";
+  std::string out = fmt::format("rank {} waits for rank {}", seen.task.rank, seen.peer_rank);
+  if (seen.task.func.empty()) return out + ": ";
+  return out + fmt::format(" in {} ({} bytes, channel {}): ", task_text(seen.task), seen.task.bytes,
+                           seen.channel);
+}
+
+std::string last_given(const Stall& seen) {
+  if (seen.task.func.empty()) return "";
+  return "; the last that it was given to do is " + task_text(seen.task) +
+         (seen.task.rank < 0 ? "" : ", rank " + std::to_string(seen.task.rank));
+}
+
 std::string what_is_seen(const Stall& seen) {
   const std::string age = seconds(seen.sec);
   const std::string connect = "connect" + to(seen) + " has waited " + age + ": ";
@@ -131,7 +152,7 @@ std::string what_is_seen(const Stall& seen) {
       return "the connection" + to(seen) + " has waited " + age +
              ", and NCCL has stopped asking for it";
     case Wait::kIdle:
-      return "NCCL has asked the network for nothing for " + age;
+      return "NCCL has asked the network for nothing for " + age + last_given(seen);
     case Wait::kNothingCame:
       return requests(seen, "receive") + from(seen) + " posted, and for " + age + " nothing came" +
              counted(seen);
@@ -180,7 +201,8 @@ bool needs_own_port(Wait wait) noexcept {
 }
 
 Diagnosis diagnose(const Stall& seen, const Diagnosis* failure) {
-  std::string sentence = (seen.place.empty() ? "" : seen.place + ": ") + what_is_seen(seen);
+  std::string sentence =
+      whose(seen) + (seen.place.empty() ? "" : seen.place + ": ") + what_is_seen(seen);
   if (seen.connections > 1) {
     sentence += "; " + std::to_string(seen.connections) + " connections are like this";
     if (seen.peers > 1) sentence += ", to " + std::to_string(seen.peers) + " processes";

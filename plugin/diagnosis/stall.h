@@ -48,6 +48,15 @@ Suspicion suspicion(Wait wait) noexcept;
 // Whether this end's port or address must be there for it to go on.
 bool needs_own_port(Wait wait) noexcept;
 
+// A collective, send or receive.
+struct TaskName {
+  std::string func;          // "AllReduce"; empty: not known
+  std::int64_t number = -1;  // NCCL's, which counts them in a communicator; -1: it has none
+  std::uint64_t comm = 0;    // 0: not known
+  std::uint64_t bytes = 0;
+  std::int32_t rank = -1;  // of this process in the communicator; -1: not known
+};
+
 struct CounterGrowth {
   std::string name;
   std::uint64_t by = 0;
@@ -79,6 +88,11 @@ struct Stall {
   // kSlow: how long a send takes, and takes elsewhere
   double ms = 0;
   double usual_ms = 0;
+  // Whose connection it is, -1: not known; and what it waits in, of kIdle the last that NCCL was
+  // given.
+  std::int32_t peer_rank = -1;
+  std::int32_t channel = -1;
+  TaskName task = {};
 };
 
 // failure: what was diagnosed of this connection before, in which it is still; null: nothing was.

@@ -24,9 +24,15 @@ namespace {
 double to_us(std::uint64_t ns) { return static_cast<double>(ns) / 1000.0; }
 
 void add_about(Event& e, int api, const state::About& about) {
+  state::Labels labels;
+  if (about.entry != nullptr) about.entry->labels.get(labels);
   add_connection(e, about);
+  add_labels(e, about, labels);
   add_net_device(e, api, about.dev);
-  add_peer(e, {.proc = about.peer_proc, .gid = about.peer_gid});
+  add_peer(e, {.proc = about.peer_proc,
+               .rank = labels.peer_rank,
+               .host = labels.peer_host,
+               .gid = about.peer_gid});
 }
 
 void add_qp(Event& e, const state::QpSummary& qp, const state::Ends& ends) {
@@ -53,8 +59,7 @@ void add_whole(Event& e, const Connection& c) {
   c.ends.get(ends);
   c.labels.get(labels);
   add_connection(e, c.about);
-  if (labels.rank >= 0) e.add("rank", labels.rank);
-  if (labels.channel >= 0) e.add("channel", labels.channel);
+  add_labels(e, c.about, labels);
   add_net_device(e, c.api, c.about.dev, &ends);
   const bool told = !context::gid_zero(ends.remote_gid);
   add_peer(e, {.proc = c.about.peer_proc,

@@ -97,6 +97,7 @@ Result end_attempt(Connection& c, const char* call, Result rc, void** comm,
     c.awaits_consumed = awaits_consumed;
     c.fail_told = failed;
     c.traced = requests_are_traced();
+    c.unlabelled = true;
     hand_out(c, *comm);
     *comm = &c;
     if (failed) c.stage = state::Stage::kFailed;

@@ -15,6 +15,7 @@
 #include "net/connector.h"
 #include "net/dependencies.h"
 #include "net/devices.h"
+#include "net/label.h"
 #include "net/refusal.h"
 #include "net/requests.h"
 #include "state/connections.h"
@@ -91,11 +92,13 @@ class Shim {
                     [&] { return inner_.init(log); });
   }
   static Result init(nccl_abi::DebugLogger log, nccl_abi::ProfilerCallback profiler) noexcept {
+    set_profiler_callback(profiler);
     return init_any(__builtin_return_address(0), log, nullptr, 0, nullptr,
                     [&] { return inner_.init(log, profiler); });
   }
   static Result init(void** ctx, std::uint64_t comm_id, NetCommConfig* config,
                      nccl_abi::DebugLogger log, nccl_abi::ProfilerCallback profiler) noexcept {
+    set_profiler_callback(profiler);
     return init_any(__builtin_return_address(0), log, ctx, comm_id, config,
                     [&] { return inner_.init(ctx, comm_id, config, log, profiler); });
   }
@@ -230,19 +233,23 @@ class Shim {
 
   // --- the data path
 
+  // phandle: NCCL's of the step, null before v10.
   template <class F>
   static Result post(void* comm, void** request, RequestKind kind, std::uint64_t bytes, int buffers,
-                     const char* stage, F&& call) noexcept {
+                     void* phandle, const char* stage, F&& call) noexcept {
     if (!is_ours(comm)) [[unlikely]]
       return call(comm);
     auto& c = *static_cast<Connection*>(comm);
     const Result rc = call(c.inner);
     if (rc != Result::kSuccess) [[unlikely]]
       return failed(c, stage, rc);
-    if (*request != nullptr) [[likely]]
-      posted(c, request, kind, bytes, buffers);
-    else
+    if (*request == nullptr) [[unlikely]] {
       state::add(c.not_taken, 1);
+      return Result::kSuccess;
+    }
+    posted(c, request, kind, bytes, buffers);
+    if (kind != RequestKind::kFlush && c.unlabelled) [[unlikely]]
+      ask_whose(c, phandle);
     return Result::kSuccess;
   }
 
@@ -250,31 +257,32 @@ class Shim {
   static Result isend(void* comm, void* data, Size size, int tag, void* mhandle,
                       void** request) noexcept {
     return post(
-        comm, request, RequestKind::kSend, static_cast<std::uint64_t>(size), 1, "isend",
+        comm, request, RequestKind::kSend, static_cast<std::uint64_t>(size), 1, nullptr, "isend",
         [&](void* inner) { return inner_.isend(inner, data, size, tag, mhandle, request); });
   }
   static Result isend(void* comm, void* data, std::size_t size, int tag, void* mhandle,
                       void* phandle, void** request) noexcept {
-    return post(comm, request, RequestKind::kSend, size, 1, "isend", [&](void* inner) {
+    return post(comm, request, RequestKind::kSend, size, 1, phandle, "isend", [&](void* inner) {
       return inner_.isend(inner, data, size, tag, mhandle, phandle, request);
     });
   }
   template <class Size>
   static Result irecv(void* comm, int n, void** data, Size* sizes, int* tags, void** mhandles,
                       void** request) noexcept {
-    return post(comm, request, RequestKind::kRecv, 0, n, "irecv", [&](void* inner) {
+    return post(comm, request, RequestKind::kRecv, 0, n, nullptr, "irecv", [&](void* inner) {
       return inner_.irecv(inner, n, data, sizes, tags, mhandles, request);
     });
   }
   static Result irecv(void* comm, int n, void** data, std::size_t* sizes, int* tags,
                       void** mhandles, void** phandles, void** request) noexcept {
-    return post(comm, request, RequestKind::kRecv, 0, n, "irecv", [&](void* inner) {
+    void* const phandle = phandles == nullptr ? nullptr : phandles[0];
+    return post(comm, request, RequestKind::kRecv, 0, n, phandle, "irecv", [&](void* inner) {
       return inner_.irecv(inner, n, data, sizes, tags, mhandles, phandles, request);
     });
   }
   static Result iflush(void* comm, int n, void** data, int* sizes, void** mhandles,
                        void** request) noexcept {
-    return post(comm, request, RequestKind::kFlush, 0, n, "iflush", [&](void* inner) {
+    return post(comm, request, RequestKind::kFlush, 0, n, nullptr, "iflush", [&](void* inner) {
       return inner_.iflush(inner, n, data, sizes, mhandles, request);
     });
   }

@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::uint64_t kRingsOffset = 4096;
 constexpr std::uint64_t kRingStride = sizeof(box::RingHeader) + Box::kRingSize;
-constexpr std::uint64_t kConnsOffset = kRingsOffset + Box::kRings * kRingStride;
+constexpr std::uint64_t kCommsOffset = kRingsOffset + Box::kRings * kRingStride;
+constexpr std::uint64_t kConnsOffset = kCommsOffset + Box::kComms * sizeof(box::CommSlot);
 static_assert(sizeof(box::FileHeader) <= kRingsOffset);
 
 // The file grows by so many places.
@@ -140,6 +141,7 @@ void Box::describe(std::uint64_t proc_id, std::string_view host,
   h.conn_size = sizeof(box::ConnSlot);
   h.record_header_size = sizeof(box::RecordHeader);
   h.pid = static_cast<std::uint32_t>(::getpid());
+  h.comm_count = kComms;
   h.proc_id = proc_id;
   h.start_mono_ns = context::mono_ns();
   h.start_real_ns = context::now_ns(CLOCK_REALTIME);
@@ -154,6 +156,10 @@ box::RingHeader* Box::ring(std::uint32_t index) const noexcept {
 
 char* Box::ring_data(std::uint32_t index) const noexcept {
   return reinterpret_cast<char*>(ring(index) + 1);
+}
+
+box::CommSlot* Box::comm(std::size_t place) const noexcept {
+  return reinterpret_cast<box::CommSlot*>(base_ + kCommsOffset) + place;
 }
 
 box::ConnSlot* Box::conn(std::size_t place) const noexcept {

@@ -15,6 +15,7 @@ class Box {
  public:
   static constexpr std::uint32_t kRings = 16;
   static constexpr std::uint64_t kRingSize = 512 * 1024;
+  static constexpr std::uint32_t kComms = 64;
   // Of header and rings; the places of connections come on top.
   static std::size_t bytes() noexcept;
 
@@ -33,6 +34,7 @@ class Box {
   box::FileHeader& header() const noexcept { return *reinterpret_cast<box::FileHeader*>(base_); }
   box::RingHeader* ring(std::uint32_t index) const noexcept;
   char* ring_data(std::uint32_t index) const noexcept;
+  box::CommSlot* comm(std::size_t place) const noexcept;
   box::ConnSlot* conn(std::size_t place) const noexcept;
   // How many of so many places there are: the file grows by what is missing. None in anonymous
   // memory. The drain's thread alone; may take as long as the file system likes.

@@ -301,6 +301,7 @@ void Drain::mirror() {
   context::raw_clock::calibrate();
   if (!box_.file_backed()) return;
   mirror_connections(box_);
+  mirror_communicators(box_);
   const context::raw_clock::Reference reference = context::raw_clock::reference();
   box::FileHeader& header = box_.header();
   header.alive_mono_ns = now;

@@ -58,6 +58,17 @@ void add_connection(Event& event, const state::About& connection, std::string_vi
   add_text(event, "owner", owner);
 }
 
+void add_labels(Event& event, const state::About& connection, const state::Labels& labels) {
+  if (labels.how == state::How::kNot) return;
+  if (connection.comm == 0 && labels.comm != 0) event.hex("comm", labels.comm);
+  if (labels.rank >= 0) event.add("rank", labels.rank);
+  event.add("channel", labels.channel);
+  if (labels.purpose != state::Purpose::kUnknown)
+    event.add("purpose",
+              labels.purpose == state::Purpose::kTransfer ? "send-receive" : "collective");
+  event.add("how", labels.how == state::How::kExact ? "exact" : "joined");
+}
+
 void add_errno(Event& event, int error) {
   if (error != 0) event.add("errno", error);
 }

@@ -8,6 +8,7 @@
 #include "context/gid.h"
 #include "record/event.h"
 #include "state/current.h"
+#include "state/ends.h"
 
 namespace nnd::record {
 
@@ -42,6 +43,10 @@ void add_peer(Event& event, const PeerFields& peer);
 
 // conn, dir, comm and link of a connection; `owner` for what was made outside of one.
 void add_connection(Event& event, const state::About& connection, std::string_view owner = {});
+
+// rank, channel, what for and how that was found; comm, where the connection itself has none. The
+// peer's rank belongs to `peer`.
+void add_labels(Event& event, const state::About& connection, const state::Labels& labels);
 
 // errno; nothing for 0.
 void add_errno(Event& event, int error);

@@ -6,6 +6,7 @@
 
 #include "record/box.h"
 #include "record/pack.h"
+#include "state/communicators.h"
 #include "state/connections.h"
 
 namespace nnd::record {
@@ -91,6 +92,45 @@ void copy(box::ConnSlot& to, const state::Connection& c) {
   to = slot;
 }
 
+static_assert(std::size(box::kTaskStateNames) ==
+              static_cast<std::size_t>(state::Progress::kLaunched) + 1);
+
+template <std::size_t kKept>
+void copy_tasks(box::CommTask (&to)[kKept], const state::LastTasks& last) {
+  const std::uint64_t made = last.made.load(kRelaxed);
+  std::size_t used = 0;
+  for (std::uint64_t back = 0; back < made && used < kKept && back < kKept; ++back) {
+    state::TaskSeen task;
+    if (!last.read(made - back, task)) continue;
+    box::CommTask& slot = to[used++];
+    copy_text(slot.func, task.func);
+    slot.ordinal = made - back;
+    slot.seq = task.has_seq ? task.seq : ~std::uint64_t{0};
+    slot.bytes = task.bytes;
+    slot.ops = task.ops;
+    slot.ops_done = task.ops_done;
+    slot.changed_raw = task.changed;
+    slot.state = static_cast<std::uint8_t>(task.progress);
+  }
+}
+
+void copy(box::CommSlot& to, const state::Communicator& communicator) {
+  box::CommSlot slot{};
+  state::Membership who;
+  communicator.membership.get(who);
+  slot.used = 1;
+  slot.hash = who.hash;
+  slot.rank = who.rank;
+  slot.nranks = who.nranks;
+  copy_text(slot.name, who.name);
+  slot.collectives = communicator.collectives.made.load(kRelaxed);
+  slot.transfers = communicator.transfers.made.load(kRelaxed);
+  copy_tasks(slot.last_collectives, communicator.collectives);
+  copy_tasks(slot.last_transfers, communicator.transfers);
+  slot.checksum = box::Checksum().add(&slot, sizeof(slot)).value();
+  to = slot;
+}
+
 void add_way(Pack& fields, std::string_view name, const state::Traffic::Way& way) {
   fields.open(name, false);
   fields.add_unsigned("conns", way.conns);
@@ -110,6 +150,16 @@ void mirror_connections(Box& box) noexcept {
     if (const state::Connection* const c = state::entry_at(place))
       copy(slot, *c);
     else if (slot.kind != 0)
+      slot = {};
+  }
+}
+
+void mirror_communicators(Box& box) noexcept {
+  for (std::size_t place = 0; place < Box::kComms; ++place) {
+    box::CommSlot& slot = *box.comm(place);
+    if (const state::Communicator* const communicator = state::communicator_at(place))
+      copy(slot, *communicator);
+    else if (slot.used != 0)
       slot = {};
   }
 }

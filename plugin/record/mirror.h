@@ -1,4 +1,5 @@
-// What the black box and the summary say of the connections. The drain's thread alone.
+// What the black box and the summary say of connections and communicators. The drain's thread
+// alone.
 #pragma once
 
 namespace nnd::record {
@@ -8,6 +9,8 @@ class Pack;
 
 // Copies the table of connections into the box, which grows with it.
 void mirror_connections(Box& box) noexcept;
+// The first communicators, and the last that each was given.
+void mirror_communicators(Box& box) noexcept;
 // Adds "traffic": sums over all connections of this process, closed ones included.
 void add_traffic(Pack& fields);
 

@@ -21,8 +21,10 @@
 #include "record/filter.h"
 #include "record/sigbus.h"
 #include "record/submit.h"
+#include "state/communicators.h"
 #include "state/connections.h"
 #include "state/failure.h"
+#include "state/labelling.h"
 
 namespace nnd::record {
 
@@ -119,6 +121,8 @@ void in_child() noexcept {
   g_phase.store(Phase::kIdle);
   sigbus::unwatch();
   state::forget_connections();
+  state::forget_communicators();
+  state::forget_labelling();
   if (state == nullptr) return;
   state->box.unmap();
   state->files.close();

@@ -47,6 +47,12 @@ void tell_complaints(const config::Settings& settings) {
   }
 }
 
+// Where a variable of its own brings NCCL to our profiler, and nobody has set it.
+bool lacks_profiler(int nccl_version, const config::Settings& settings) {
+  return settings.profiler && nccl_version != 0 && nccl_abi::kNeedsProfilerName.has(nccl_version) &&
+         std::getenv("NCCL_PROFILER_PLUGIN") == nullptr;
+}
+
 // The line that NCCL's logger gets after the transport's init; empty: said already.
 context::ForkMutex line_lock;
 std::string line;  // under line_lock
@@ -78,6 +84,11 @@ void tell_loaded(const inner::Found& found, int api, const std::string& verbs_pr
   if (!verbs_problem.empty()) e.push("verbs: " + verbs_problem);
   if (nccl_abi::kLosesRma.has(found.nccl_version))
     e.push("RMA: NCCL " + nccl + " has none with a net plugin");
+  if (wraps && lacks_profiler(found.nccl_version, settings))
+    e.push(
+        "profiler: NCCL " + nccl +
+        " comes to it with NCCL_PROFILER_PLUGIN=libnccl-net-diag.so; without it connections have "
+        "no rank, peer and channel");
   e.end();
   if (!wraps)
     e.diagnose(diagnose(diagnosis::NotWrapped{found.why}));

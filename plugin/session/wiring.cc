@@ -22,7 +22,10 @@
 #include "guard/guard.h"
 #include "guard/pairs.h"
 #include "inner/chain.h"
+#include "nccl_abi/releases.h"
 #include "net/dependencies.h"
+#include "profiler/events.h"
+#include "profiler/layer.h"
 #include "record/recorder.h"
 #include "session/loaded.h"
 #include "verbs/devices.h"
@@ -49,6 +52,13 @@ void start(nccl_abi::DebugLogger logger) {
   record::start(settings());
   guard::start(settings());
   context::raw_clock::calibrate();
+  watch::start(settings());
+}
+
+// NCCL's profiler comes with a net layer or without.
+void start_without_net(nccl_abi::DebugLogger logger) {
+  if (logger != nullptr) record::set_nccl_logger(reinterpret_cast<record::NcclLogger>(logger));
+  record::start(settings());
   watch::start(settings());
 }
 
@@ -207,7 +217,19 @@ inner::Offer offer(int api) noexcept try {
   return {};
 }
 
+bool offers_profiler() noexcept try {
+  if (settings().disable || !settings().profiler) return false;
+  for (int api = 1; api <= nccl_abi::kNewestProfiler; ++api)
+    if (inner::plugin_symbol(("ncclProfiler_v" + std::to_string(api)).c_str()) != nullptr)
+      return false;
+  return true;
+} catch (...) {  // no memory
+  return false;
+}
+
 void wire() {
+  profiler::dependencies().start = start_without_net;
+  watch::also_look(profiler::look);
   net::dependencies() = {
       [] { return settings().disable; },
       start,

@@ -13,4 +13,8 @@ void wire();
 // What NCCL finds where it looks up ncclNetPlugin_v<api> here (inner/chain.h). Thread-safe.
 inner::Offer offer(int api) noexcept;
 
+// Whether NCCL finds our ncclProfiler_v1 to v7 here. Where the wrapped plugin has some, it finds
+// those, as it would without us.
+bool offers_profiler() noexcept;
+
 }  // namespace nnd::session

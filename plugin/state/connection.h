@@ -68,6 +68,7 @@ struct alignas(64) Connection {
   bool awaits_consumed = false;  // the transport has irecvConsumed
   bool fail_told = false;
   bool reg_fail_told = false;
+  bool unlabelled = false;           // has none, and the profiler may tell it (labelling.h)
   std::atomic<std::uint8_t> api{0};  // the net API's version
   std::atomic<Stage> stage{Stage::kFree};
   std::atomic<Kind> kind{Kind::kNone};
@@ -93,7 +94,8 @@ struct alignas(64) Connection {
   About about;                            // the own thread's; published after each change
   Published<About> identity;
   Published<Start> start;    // set when it is opened
-  Published<Labels> labels;  // a later layer's
+  Published<Labels> labels;  // set at its first request, where the profiler tells
+  bool wants_label = false;  // the own thread's: had a request, and has no label
   Published<Ends> ends;      // the verbs layer's, written inside calls of this connection's
   // The verbs layer's, each by the thread that moves this QP. The n-th QP of the connection, flush
   // QPs included.

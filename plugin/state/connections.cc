@@ -12,6 +12,7 @@
 #include "context/clock.h"
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
+#include "state/labelling.h"
 
 namespace nnd::state {
 
@@ -100,6 +101,7 @@ void clear(Connection& c) noexcept {
   c.free_requests = nullptr;
   c.accepting = nullptr;
   c.traced = c.awaits_consumed = c.fail_told = c.reg_fail_told = false;
+  c.unlabelled = c.wants_label = false;
 }
 
 void add_to(Traffic::Way& way, const Connection& c) noexcept {
@@ -211,6 +213,7 @@ void hand_out(Connection& c, void* inner) noexcept {
 }
 
 void release_connection(Connection& c) noexcept {
+  give_label_up(c);
   Table& t = table();
   const std::lock_guard guard(t.lock);
   if (has_traffic(c) && is_own(c)) {

@@ -69,11 +69,23 @@ struct QpSummary {
   std::uint32_t attempts = 0;  // the most that one of its transitions needed
 };
 
-// Whose it is: filled in by the layer that knows ranks. -1, empty: not known.
+// How a label was found.
+enum class How : std::uint8_t {
+  kNot,
+  kExact,  // NCCL's handle of the request leads to it
+  kJoined  // by the order of NCCL's calls on one thread
+};
+enum class Purpose : std::uint8_t { kUnknown, kCollective, kTransfer };
+
+// Whose it is and what for, of its first request. -1, 0, empty: not known.
 struct Labels {
   std::int32_t rank = -1;
   std::int32_t peer_rank = -1;
   std::int32_t channel = -1;
+  How how = How::kNot;
+  Purpose purpose = Purpose::kUnknown;
+  std::uint64_t comm = 0;
+  std::uint32_t communicator = ~0u;  // its place (communicators.h)
   FixedText<64> peer_host;
 };
 

@@ -7,6 +7,7 @@
 
 #include "diagnosis/network.h"
 #include "facts/ip.h"
+#include "state/communicators.h"
 #include "state/connections.h"
 #include "state/failure.h"
 
@@ -60,6 +61,26 @@ void add_stalls(record::Pack& fields, const Totals& totals) {
   fields.end();
 }
 
+// What those that still live were asked for.
+void add_communicators(record::Pack& fields) {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  fields.open("communicators", true);
+  state::for_each_communicator([&](const state::Communicator& communicator) {
+    state::Membership who;
+    communicator.membership.get(who);
+    fields.push_object();
+    if (who.hash != 0) fields.hex("comm", who.hash);
+    if (who.rank >= 0) fields.add_signed("rank", who.rank);
+    if (who.nranks >= 0) fields.add_signed("nranks", who.nranks);
+    fields.add_unsigned("collectives", communicator.collectives.made.load(kRelaxed));
+    fields.add_unsigned("transfers", communicator.transfers.made.load(kRelaxed));
+    fields.end();
+  });
+  fields.end();
+  if (const std::uint64_t lost = state::communicators_not_kept(); lost != 0)
+    fields.add_unsigned("communicators_not_kept", lost);
+}
+
 // The longest of those that were warned of, or that were not.
 diagnosis::Stall longest(const Totals& totals, bool warned) {
   diagnosis::Stall out;
@@ -95,6 +116,7 @@ void add_summary(record::Pack& fields, const Totals& totals, bool worse_port) {
   const std::vector<state::PortTraffic> ports = state::traffic_by_port();
   add_ports(fields, ports);
   add_stalls(fields, totals);
+  add_communicators(fields);
   diagnosis::NetworkHistory seen;
   for (const state::PortTraffic& port : ports) {
     seen.connections += port.send.conns + port.recv.conns;

@@ -1,12 +1,14 @@
 #include "watch/tell.h"
 
 #include <cmath>
+#include <vector>
 
 #include "context/clock.h"
 #include "context/raw_clock.h"
 #include "facts/counters.h"
 #include "facts/ip.h"
 #include "record/fields.h"
+#include "state/communicators.h"
 #include "state/connections.h"
 #include "state/failure.h"
 #include "state/ports.h"
@@ -69,8 +71,7 @@ std::uint64_t age_of(std::uint64_t raw) {
 
 void add_whose(Event& e, const Facts& known) {
   add_connection(e, known.about);
-  if (known.labels.rank >= 0) e.add("rank", known.labels.rank);
-  if (known.labels.channel >= 0) e.add("channel", known.labels.channel);
+  add_labels(e, known.about, known.labels);
   const state::Ends& ends = known.ends;
   const state::Start& start = known.start;
   if (ends.port != 0)
@@ -97,6 +98,58 @@ void add_whose(Event& e, const Facts& known) {
                .host = known.labels.peer_host,
                .gid = known.peer(),
                .subnet = ends.remote_subnet});
+}
+
+std::string_view progress_name(state::Progress progress) {
+  switch (progress) {
+    case state::Progress::kCalled:
+      return "called";
+    case state::Progress::kScheduled:
+      return "scheduled";
+    case state::Progress::kLaunched:
+      return "launched";
+    case state::Progress::kNone:
+      break;
+  }
+  return "";
+}
+
+diagnosis::TaskName name_of(const state::TaskSeen& task, const state::Membership& who) {
+  return {std::string(std::string_view(task.func)),
+          task.has_seq ? static_cast<std::int64_t>(task.seq) : -1, who.hash, task.bytes, who.rank};
+}
+
+// "task": a collective, send or receive, and how far it is.
+void add_task(Event& e, const state::TaskSeen& task) {
+  e.object("task").add("kind", std::string_view(task.func));
+  if (task.has_seq) e.add("seq", task.seq);
+  e.add("bytes", task.bytes).add("state", progress_name(task.progress));
+  e.add("ops", task.ops).add("ops_done", task.ops_done).end();
+}
+
+// What a connection works for.
+std::optional<state::TaskSeen> task_of(const state::Labels& labels) {
+  const state::Communicator* const communicator = state::communicator_at(labels.communicator);
+  state::TaskSeen task;
+  if (communicator == nullptr || !communicator->tasks(labels.purpose).unfinished(task))
+    return std::nullopt;
+  return task;
+}
+
+// Of a process that asks for nothing: the last that each communicator was given.
+struct LastGiven {
+  state::Membership who;
+  state::TaskSeen task;
+};
+std::vector<LastGiven> last_given() {
+  std::vector<LastGiven> out;
+  state::for_each_communicator([&](const state::Communicator& communicator) {
+    LastGiven last;
+    communicator.membership.get(last.who);
+    if (communicator.collectives.newest(last.task) || communicator.transfers.newest(last.task))
+      out.push_back(last);
+  });
+  return out;
 }
 
 void add_census(Event& e, const Census& census) {
@@ -139,6 +192,9 @@ Stall evidence(state::Connection& c, const Facts& known, const Line& line) {
     const auto* lost = known.ends.gid_index < 0 ? nullptr : port.find_lost(known.ends.gid);
     seen.gid_gone = lost != nullptr && !lost->back;
   }
+  seen.peer_rank = known.labels.peer_rank;
+  seen.channel = known.labels.channel;
+  seen.task.rank = known.labels.rank;
   if (!diagnosis::being_made(line.wait) && known.ends.port != 0)
     if (const auto growth = facts::grown_since(std::string_view(known.ends.device), known.ends.port,
                                                context::mono_ns() - line.age_ns)) {
@@ -183,9 +239,22 @@ Wait look_closer(state::Connection& c, Wait wait, std::optional<facts::TcpTable>
   return traffic.qps != 0 && traffic.sends == traffic.completed ? Wait::kHeldBack : wait;
 }
 
+bool tell_who(const state::Connection& c) {
+  const Facts known(c);
+  if (known.labels.how == state::How::kNot) return false;
+  Event e(EventId::kConnWho);
+  add_connection(e, known.about);
+  add_labels(e, known.about, known.labels);
+  add_peer(e, {.proc = known.about.peer_proc,
+               .rank = known.labels.peer_rank,
+               .host = known.labels.peer_host});
+  e.emit();
+  return true;
+}
+
 bool tell_stall(state::Connection& oldest, const Line& line, const Census& census) {
   const Facts known(oldest);
-  const Stall seen = evidence(oldest, known, line);
+  Stall seen = evidence(oldest, known, line);
   const auto failure =
       line.failure != 0 ? state::failure_of(known.about.id) : std::optional<state::Failure>();
   const bool warning = failure || is_warning(seen, line.lasts);
@@ -215,6 +284,10 @@ bool tell_stall(state::Connection& oldest, const Line& line, const Census& censu
     }
   }
   add_census(e, census);
+  if (const auto task = task_of(known.labels)) {
+    add_task(e, *task);
+    seen.task = name_of(*task, {known.labels.comm, known.labels.rank, -1, -1, {}});
+  }
   e.diagnose(diagnose(seen, failure ? &failure->diagnosis : nullptr),
              failure ? failure->number : 0);
   e.emit();
@@ -241,6 +314,19 @@ void tell_idle(std::uint64_t age_ns, const Census& census) {
   add_census(e, census);
   Stall seen;
   seen.sec = sec(age_ns);
+  const std::vector<LastGiven> given = last_given();
+  if (!given.empty()) {
+    seen.task = name_of(given.front().task, given.front().who);
+    e.array("communicators");
+    for (const LastGiven& last : given) {
+      e.push_object();
+      if (last.who.hash != 0) e.hex("comm", last.who.hash);
+      if (last.who.rank >= 0) e.add("rank", last.who.rank);
+      add_task(e, last.task);
+      e.end();
+    }
+    e.end();
+  }
   e.diagnose(diagnose(seen)).emit();
 }
 

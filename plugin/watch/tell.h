@@ -27,6 +27,9 @@ std::string peer_of(const state::Connection& c);
 // needed and wasn't.
 Wait look_closer(state::Connection& c, Wait wait, std::optional<facts::TcpTable>& tcp);
 
+// Whose it is, once that is known; false: not yet.
+bool tell_who(const state::Connection& c);
+
 struct Line {
   Wait wait = Wait::kIdle;
   std::uint64_t age_ns = 0;

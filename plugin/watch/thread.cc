@@ -53,6 +53,7 @@ struct Running {
 // The process that has the threads; 0: none.
 std::atomic<pid_t> g_owner{0};
 std::atomic<Running*> g_running{nullptr};
+std::atomic<void (*)(std::uint64_t)> g_also{nullptr};
 
 void* look_body(void* argument) {
   auto& own = *static_cast<Running*>(argument);
@@ -61,6 +62,7 @@ void* look_body(void* argument) {
     if (!record::running()) continue;
     context::quietly([&] {
       own.watch.look(context::mono_ns());
+      if (const auto also = g_also.load()) also(context::mono_ns());
       own.limits.look();
       tell_silent_driver(facts::counters_being_read(), context::mono_ns());
     });
@@ -102,6 +104,8 @@ void add_to_summary(record::Pack& fields) {
 }
 
 }  // namespace
+
+void also_look(void (*look)(std::uint64_t mono_ns)) noexcept { g_also.store(look); }
 
 void start(const config::Settings& settings) noexcept {
   const pid_t self = ::getpid();

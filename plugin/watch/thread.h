@@ -3,11 +3,16 @@
 // counters and hangs where a driver does. Nothing waits for their end.
 #pragma once
 
+#include <cstdint>
+
 #include "config/settings.h"
 
 namespace nnd::watch {
 
 // Once in a process; a forked child starts its own when it calls this. Never fails the caller.
 void start(const config::Settings& settings) noexcept;
+
+// What another room does at each look: on nnd-watch, so it may not block.
+void also_look(void (*look)(std::uint64_t mono_ns)) noexcept;
 
 }  // namespace nnd::watch

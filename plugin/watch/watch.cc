@@ -77,6 +77,7 @@ void Watch::look_at(state::Connection& c, Memory& memory, std::uint64_t now_ns) 
   any_failed_ = any_failed_ || now.stage == state::Stage::kFailed;
   const Change change = update(memory, now, now_ns, ages_.connect_ns);
   if (change.ready) last_ready_ns_ = now_ns;
+  if (!memory.who_told) memory.who_told = tell_who(c);
   if (change.ready || change.moved || !memory.wait) {
     if (memory.told && (change.ready || change.moved)) {
       Resumed& resumed = resumed_[{*memory.told, now.kind == state::Kind::kSend, place_of(c)}];

@@ -1,7 +1,7 @@
 // find_in LIBNCCL: loads it, and prints how and where its own transports (and, where the net plugin
 // is asked for them, GIN backends) are found, one line each: name, method, offset in the library,
 // microseconds. Exit 1 and the reason where one isn't.
-// find_in --net-version 2.28.9: prints the version of that NCCL's own net API.
+// find_in --apis 2.28.9: prints the newest versions of that NCCL's net and profiler APIs.
 #include <dlfcn.h>
 
 #include <chrono>
@@ -60,19 +60,20 @@ bool show_all(const void* caller) {
   return all;
 }
 
-int print_net_version(const char* nccl) {
+int print_apis(const char* nccl) {
   int major = 0;
   int minor = 0;
   int patch = 0;
   if (std::sscanf(nccl, "%d.%d.%d", &major, &minor, &patch) != 3) return 2;
-  std::printf("%d\n", nccl_abi::net_version_of(nccl_abi::nccl_code(major, minor, patch)));
+  const nccl_abi::Apis apis = nccl_abi::apis_of(nccl_abi::nccl_code(major, minor, patch));
+  std::printf("%d %d\n", apis.net, apis.profiler);
   return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 3 && std::string_view(argv[1]) == "--net-version") return print_net_version(argv[2]);
+  if (argc == 3 && std::string_view(argv[1]) == "--apis") return print_apis(argv[2]);
   void* library = argc == 2 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : nullptr;
   const void* caller = library != nullptr ? dlsym(library, "ncclGetVersion") : nullptr;
   if (caller == nullptr) {

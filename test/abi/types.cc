@@ -2,6 +2,7 @@
 // debug information of this library is compared with that of an official libnccl.
 #include "nccl_abi/gin_v11.h"
 #include "nccl_abi/net.h"
+#include "nccl_abi/profiler.h"
 
 using namespace nccl_abi;
 
@@ -44,4 +45,28 @@ NetAttr ours_ncclNetAttr_v11_t;
 NetAttr ours_ncclNetAttr_v12_t;
 
 GinV11 ours_ncclGin_v11_t;
+
+ProfilerV1 ours_ncclProfiler_v1_t;
+ProfilerV2 ours_ncclProfiler_v2_t;
+ProfilerV3 ours_ncclProfiler_v3_t;
+ProfilerV4 ours_ncclProfiler_v4_t;
+ProfilerV5 ours_ncclProfiler_v5_t;
+ProfilerV6 ours_ncclProfiler_v6_t;
+ProfilerV7 ours_ncclProfiler_v7_t;
+
+ProfilerEventDescrV1 ours_ncclProfilerEventDescr_v1_t;
+ProfilerEventDescrV2 ours_ncclProfilerEventDescr_v2_t;
+ProfilerEventDescrV3 ours_ncclProfilerEventDescr_v3_t;
+ProfilerEventDescrV4 ours_ncclProfilerEventDescr_v4_t;
+ProfilerEventDescrV5 ours_ncclProfilerEventDescr_v5_t;
+ProfilerEventDescrV6 ours_ncclProfilerEventDescr_v6_t;
+ProfilerEventDescrV7 ours_ncclProfilerEventDescr_v7_t;
+
+ProfilerEventStateArgsV1 ours_ncclProfilerEventStateArgs_v1_t;
+ProfilerEventStateArgsV1 ours_ncclProfilerEventStateArgs_v2_t;
+ProfilerEventStateArgsV1 ours_ncclProfilerEventStateArgs_v3_t;
+ProfilerEventStateArgsV4 ours_ncclProfilerEventStateArgs_v4_t;
+ProfilerEventStateArgsV4 ours_ncclProfilerEventStateArgs_v5_t;
+ProfilerEventStateArgsV4 ours_ncclProfilerEventStateArgs_v6_t;
+ProfilerEventStateArgsV4 ours_ncclProfilerEventStateArgs_v7_t;
 }

@@ -1,5 +1,6 @@
 #include "job/fabric.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -76,6 +77,13 @@ void FabricJob::check_carried() const {
     CHECK_FALSE(events(rank, "conn.ready").empty());
     CHECK_FALSE(events(rank, "qp.transition").empty());
   }
+}
+
+void FabricJob::strip_nccl() {
+  const std::string copy = (dir() / "libnccl.so.2").string();
+  REQUIRE(std::system(("strip -o '" + copy + "' '" + spec.nccl + "'").c_str()) == 0);
+  spec.nccl_symbols = spec.nccl;  // softcuda's need; the plugin has the stripped one only
+  spec.nccl = copy;
 }
 
 }  // namespace nnd::test

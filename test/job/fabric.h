@@ -28,6 +28,9 @@ class FabricJob {
   std::vector<nlohmann::json> events(int rank, const std::string& name) const;
   // Every rank has loaded the plugin, which saw its HCAs, connections and QPs. Catch2 assertions.
   void check_carried() const;
+  // From here on NCCL's library is a stripped copy of it. binutils are among the project's
+  // packages.
+  void strip_nccl();
   const std::filesystem::path& dir() const { return directory_.path(); }
 
  private:

@@ -1,8 +1,5 @@
 // Jobs whose libnccl is unusual: stripped, or two of them in one process.
-#include <stdlib.h>
-
 #include <algorithm>
-#include <filesystem>
 #include <string>
 
 #include "job/fabric.h"
@@ -11,25 +8,11 @@
 using namespace softcuda;
 using nnd::test::FabricJob;
 using nnd::test::failures;
-using nnd::test::nccl_library;
 using Kind = Action::Kind;
-
-namespace {
-
-// A stripped copy in the job's directory. binutils are among the project's packages.
-std::string strip(const FabricJob& job) {
-  const std::string copy = (job.dir() / "libnccl.so.2").string();
-  const std::string command = "strip -o '" + copy + "' '" + nccl_library() + "'";
-  REQUIRE(system(command.c_str()) == 0);
-  return copy;
-}
-
-}  // namespace
 
 TEST_CASE("a stripped library is carried as the official one is", "[stripped]") {
   FabricJob job(1);
-  job.spec.nccl = strip(job);
-  job.spec.nccl_symbols = nccl_library();  // softcuda's need; the plugin has the stripped one only
+  job.strip_nccl();
   nnd::test::add_all_collectives(job.spec, {100008});
   CHECK(failures(job.run()) == "");
   job.check_carried();
@@ -37,7 +20,8 @@ TEST_CASE("a stripped library is carried as the official one is", "[stripped]") 
 
 TEST_CASE("softcuda refuses what it has no symbols for", "[stripped]") {
   FabricJob job(1);
-  job.spec.nccl = strip(job);
+  job.strip_nccl();
+  job.spec.nccl_symbols.clear();
   job.spec.actions = {{.kind = Kind::kCreate}};
   const auto refusal = [&job] {
     const JobResult result = job.run();

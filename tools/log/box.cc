@@ -82,6 +82,32 @@ bool contradicts_itself(const box::ConnSlot& slot) {
          std::memchr(slot.netdev, 0, sizeof(slot.netdev)) == nullptr;
 }
 
+bool contradicts_itself(const box::CommTask& task) {
+  return task.state >= std::size(box::kTaskStateNames) ||
+         std::memchr(task.func, 0, sizeof(task.func)) == nullptr;
+}
+
+bool contradicts_itself(const box::CommSlot& slot) {
+  return std::memchr(slot.name, 0, sizeof(slot.name)) == nullptr ||
+         std::any_of(std::begin(slot.last_collectives), std::end(slot.last_collectives),
+                     [](const box::CommTask& task) { return contradicts_itself(task); }) ||
+         std::any_of(std::begin(slot.last_transfers), std::end(slot.last_transfers),
+                     [](const box::CommTask& task) { return contradicts_itself(task); });
+}
+
+void read_comm(std::string_view bytes, std::uint64_t offset, BoxContents& contents) {
+  box::CommSlot slot{};
+  if (!inside(bytes, offset, sizeof(slot))) return;
+  std::memcpy(&slot, bytes.data() + offset, sizeof(slot));
+  if (slot.used == 0) return;
+  const std::uint32_t checksum = slot.checksum;
+  slot.checksum = 0;
+  if (checksum != box::Checksum().add(&slot, sizeof(slot)).value() || contradicts_itself(slot))
+    ++contents.damaged_comms;
+  else
+    contents.comms.push_back(slot);
+}
+
 void read_conn(std::string_view bytes, std::uint64_t offset, BoxContents& contents) {
   box::ConnSlot slot{};
   if (!inside(bytes, offset, sizeof(slot))) return;
@@ -111,6 +137,10 @@ BoxContents read_box(std::string_view bytes) {
   const std::uint64_t size = bytes.size();
   for (std::uint64_t i = 0; i < h.ring_count && i * h.ring_stride < size; ++i)
     read_ring(bytes, h.rings_offset + i * h.ring_stride, contents);
+  const std::uint64_t comm_bytes = std::uint64_t{h.comm_count} * sizeof(box::CommSlot);
+  for (std::uint64_t at = 0; comm_bytes <= h.conns_offset && at < comm_bytes && at < size;
+       at += sizeof(box::CommSlot))
+    read_comm(bytes, h.conns_offset - comm_bytes + at, contents);
   for (std::uint64_t i = 0; i < h.conn_count && i * h.conn_size < size; ++i)
     read_conn(bytes, h.conns_offset + i * h.conn_size, contents);
   std::stable_sort(

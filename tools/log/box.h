@@ -20,10 +20,12 @@ struct BoxContents {
   std::string problem;  // why the file is no black box; empty: it is one
   nccl_net_diag::box::FileHeader header{};
   std::vector<BoxRecord> records;  // not yet in the log, by time
+  std::vector<nccl_net_diag::box::CommSlot> comms;
   std::vector<nccl_net_diag::box::ConnSlot> conns;
   std::uint64_t dropped = 0;     // events that found a ring full
   unsigned damaged_rings = 0;    // with places that make no sense, or outside the file
   unsigned damaged_records = 0;  // known to have been there
+  unsigned damaged_comms = 0;
   unsigned damaged_conns = 0;
 };
 

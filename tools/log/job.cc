@@ -35,13 +35,14 @@ Transition transition_of(const Event& event) {
   return {event.mono_ns, event.qp, event.rc.value_or(0), event.error, event.dur_us.value_or(0)};
 }
 
-// A rank is one of a communicator: the job's is that of the largest.
+// A process has a rank in each of its communicators, most of which are parts of the job.
 void add_rank(Process& process, const Event& event) {
   if (!event.rank) return;
-  const int of = event.nranks.value_or(0);
-  if (of < process.nranks || (process.launch.rank && of != process.launch.world_size)) return;
+  const int ranks = event.nranks.value_or(0);  // NCCL 2.23 to 2.26 don't tell
+  const bool part = process.launch.rank && ranks < process.launch.world_size.value_or(1);
+  if (part || ranks <= process.ranks_told) return;
   process.rank = event.rank;
-  process.nranks = of;
+  process.ranks_told = ranks;
 }
 
 void add_load(Process& process, const Event& event) {
@@ -194,12 +195,14 @@ void Job::add(const Event& event) {
   update(process.proc, event.proc);
   update(process.host, event.host);
   update(process.pid, event.pid);
-  add_rank(process, event);
   add_time(process, event);
   if (event.conn) add_to(process.connections[*event.conn], event);
   switch (event.id.value_or(EventId::kCount)) {
     case EventId::kPluginLoad:
       add_load(process, event);
+      break;
+    case EventId::kCommInit:
+      add_rank(process, event);
       break;
     case EventId::kHcaPort:
       process.hcas.push_back({event.dev, event.state, event.verdict, event.reasons, event.facts});

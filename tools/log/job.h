@@ -92,8 +92,10 @@ struct Summary {
 struct Process {
   std::string proc, host;
   std::int64_t pid = 0;
-  std::optional<int> rank;  // in the job
-  int nranks = 0;           // of the communicator that says so; 0: the launcher does
+  // In the job: of NCCL's largest communicator, where that is as large as the launcher's job; else
+  // as the launcher says.
+  std::optional<int> rank;
+  int ranks_told = -1;  // of the communicator that `rank` is of; -1: the launcher's
   Launch launch;
   std::string version, nccl_version, log;
   std::optional<int> net_api;

@@ -50,6 +50,7 @@ TEST_CASE("every variable of the table is taken over") {
                            {"NCCL_NET_DIAG_SYSFS", "/s"},
                            {"NCCL_NET_DIAG_STDERR", "warn"},
                            {"NCCL_NET_DIAG_KEEP", "3,40"},
+                           {"NCCL_NET_DIAG_PROFILER", "off"},
                            {"NCCL_NET_DIAG_TOKEN", "a secret"}});
   CHECK(s.disable);
   CHECK(s.inner == "Socket");
@@ -67,8 +68,9 @@ TEST_CASE("every variable of the table is taken over") {
   CHECK(s.on_stderr == Stderr::kWarn);
   CHECK(s.keep.files == 3);
   CHECK(s.keep.mb == 40);
+  CHECK_FALSE(s.profiler);
   CHECK(s.complaints.empty());
-  CHECK(variable_docs().size() == 15);
+  CHECK(variable_docs().size() == 16);
 }
 
 TEST_CASE("what stays of ended processes") {
@@ -130,11 +132,11 @@ TEST_CASE("an unknown variable is named with the nearest known one") {
 
 TEST_CASE("a bad value is complained about and leaves the default") {
   const std::pair<const char*, const char*> bad[] = {
-      {"NCCL_NET_DIAG_DISABLE", "yes"},    {"NCCL_NET_DIAG_MAX_MB", "0"},
-      {"NCCL_NET_DIAG_MAX_MB", "-1"},      {"NCCL_NET_DIAG_MAX_MB", "64MB"},
-      {"NCCL_NET_DIAG_MAX_MB", "1048577"}, {"NCCL_NET_DIAG_STALL_SEC", "0"},
-      {"NCCL_NET_DIAG_STALL_SEC", "nan"},  {"NCCL_NET_DIAG_STALL_SEC", "10s"},
-      {"NCCL_NET_DIAG_CONNECT_SEC", "inf"}};
+      {"NCCL_NET_DIAG_DISABLE", "yes"},     {"NCCL_NET_DIAG_MAX_MB", "0"},
+      {"NCCL_NET_DIAG_MAX_MB", "-1"},       {"NCCL_NET_DIAG_MAX_MB", "64MB"},
+      {"NCCL_NET_DIAG_MAX_MB", "1048577"},  {"NCCL_NET_DIAG_STALL_SEC", "0"},
+      {"NCCL_NET_DIAG_STALL_SEC", "nan"},   {"NCCL_NET_DIAG_STALL_SEC", "10s"},
+      {"NCCL_NET_DIAG_CONNECT_SEC", "inf"}, {"NCCL_NET_DIAG_PROFILER", "on"}};
   for (const auto& [name, value] : bad) {
     const Settings s = with({{name, value}});
     INFO(name << "=" << value);

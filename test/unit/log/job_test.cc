@@ -81,6 +81,35 @@ TEST_CASE("NCCL's rank is the job's only in a communicator of all", "[job]") {
   CHECK(job_of({loaded("0x1", std::nullopt), all, some}).processes().front()->rank == 3);
 }
 
+TEST_CASE("what NCCL says of the rank goes before what the launcher said", "[job]") {
+  auto init = event(EventId::kCommInit, "0x1");
+  init.rank = 3;
+  init.nranks = 8;
+  const auto job = job_of({loaded("0x1", 0), init});
+  CHECK(job.processes().front()->rank == 3);
+  CHECK(job.processes().front()->launch.rank == 0);
+}
+
+TEST_CASE("a rank in a part of the job is not the rank in the job", "[job]") {
+  auto load = loaded("0x1", 5);
+  load.launch.world_size = 8;
+  auto part = event(EventId::kCommInit, "0x1");
+  part.rank = 1;
+  part.nranks = 2;
+  auto untold = part;
+  untold.nranks.reset();
+  auto whole = part;
+  whole.rank = 6;
+  whole.nranks = 8;
+  auto label = event(EventId::kConnWho, "0x1");
+  label.rank = 0;
+  CHECK(job_of({load, part, untold, label}).processes().front()->rank == 5);
+  CHECK(job_of({load, part, whole, part, label}).processes().front()->rank == 6);
+  // Without a launcher the largest counts.
+  CHECK(job_of({part, label}).processes().front()->rank == 1);
+  CHECK(job_of({untold, part, whole, part}).processes().front()->rank == 6);
+}
+
 TEST_CASE("both ends of a connection find each other by their link", "[job]") {
   const Link link{"0x2", 5};
   const auto job =

@@ -151,6 +151,7 @@ TEST_CASE("conn.ready and conn.close tell the whole of a connection") {
     labels.rank = 3;
     labels.peer_rank = 7;
     labels.channel = 2;
+    labels.how = nnd::state::How::kExact;
     labels.peer_host = "node7";
     c.labels.set(labels);
     nnd::state::QpSummary qp;

@@ -150,6 +150,10 @@ json conn_json(const box::FileHeader& header, const box::ConnSlot& slot) {
            {"bytes", slot.bytes},
            {"qps", std::move(qps)}};
   if (slot.conn != 0) out["conn"] = slot.conn;
+  for (const auto& [name, value] :
+       {std::pair("rank", slot.rank), std::pair("peer_rank", slot.peer_rank),
+        std::pair("channel", slot.channel)})
+    if (value >= 0) out[name] = value;
   if (slot.device[0] != '\0') out["device"] = slot.device;
   if (slot.port != 0) out["port"] = slot.port;
   if (slot.link_listen != 0)
@@ -161,12 +165,43 @@ json conn_json(const box::FileHeader& header, const box::ConnSlot& slot) {
   return out;
 }
 
+template <std::size_t kKept>
+json tasks_json(const box::FileHeader& header, const box::CommTask (&tasks)[kKept]) {
+  json out = json::array();
+  for (const box::CommTask& task : tasks) {
+    if (task.func[0] == '\0') continue;
+    json one{{"kind", task.func},
+             {"bytes", task.bytes},
+             {"state", box::kTaskStateNames[task.state]},
+             {"ops", task.ops},
+             {"ops_done", task.ops_done}};
+    if (task.seq != ~std::uint64_t{0}) one["seq"] = task.seq;
+    if (const auto at = mono_of(header, task.changed_raw); at != 0) one["changed_ns"] = at;
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+json comm_json(const box::FileHeader& header, const box::CommSlot& slot) {
+  json out{{"collectives", slot.collectives},
+           {"transfers", slot.transfers},
+           {"last_collectives", tasks_json(header, slot.last_collectives)},
+           {"last_transfers", tasks_json(header, slot.last_transfers)}};
+  if (slot.hash != 0) out["comm"] = fmt::format("{:#x}", slot.hash);
+  if (slot.name[0] != '\0') out["name"] = slot.name;
+  if (slot.rank >= 0) out["rank"] = slot.rank;
+  if (slot.nranks >= 0) out["nranks"] = slot.nranks;
+  return out;
+}
+
 json box_json(const Decoded& one) {
   const auto& contents = one.file.contents;
   const auto& header = contents.header;
   json events = json::array(), conns = json::array();
   for (const auto& line : one.lines) events.push_back(json::parse(line, nullptr, false));
   for (const auto& slot : contents.conns) conns.push_back(conn_json(header, slot));
+  json comms = json::array();
+  for (const auto& slot : contents.comms) comms.push_back(comm_json(header, slot));
   json out{{"file", one.file.path.string()},
            {"host", header.host},
            {"pid", header.pid},
@@ -175,17 +210,20 @@ json box_json(const Decoded& one) {
            {"alive_mono_ns", header.alive_mono_ns},
            {"events", std::move(events)},
            {"connections", std::move(conns)},
+           {"communicators", std::move(comms)},
            {"dropped", contents.dropped},
            {"damaged",
             {{"rings", contents.damaged_rings},
              {"records", contents.damaged_records},
+             {"communicators", contents.damaged_comms},
              {"connections", contents.damaged_conns}}}};
   if (!one.log.empty()) out["log"] = one.log.string();
   return out;
 }
 
 std::string damage_of(const log::BoxContents& contents) {
-  const unsigned all = contents.damaged_rings + contents.damaged_records + contents.damaged_conns;
+  const unsigned all = contents.damaged_rings + contents.damaged_records + contents.damaged_comms +
+                       contents.damaged_conns;
   return all == 0 ? "" : fmt::format(", {} damaged places left out", all);
 }
 
@@ -196,6 +234,31 @@ std::string head_of(const Decoded& one) {
       one.file.living ? "lives"
                       : "showed its last sign of life at " + wall(header, header.alive_mono_ns),
       one.lines.size(), one.file.contents.conns.size(), damage_of(one.file.contents));
+}
+
+std::string task_of(const box::CommTask& task) {
+  if (task.func[0] == '\0') return "-";
+  std::string out = task.func;
+  if (task.seq != ~std::uint64_t{0}) out += fmt::format(" #{}", task.seq);
+  return out;
+}
+
+std::string comms_table(const log::BoxContents& contents, const Screen& screen) {
+  TextTable table({"communicator", "rank", "given", "the last", "bytes", "state", "ops", "done",
+                   "moved s ago"});
+  for (const auto& slot : contents.comms) {
+    const box::CommTask& last =
+        slot.collectives != 0 ? slot.last_collectives[0] : slot.last_transfers[0];
+    table.add({slot.hash == 0 ? "-" : fmt::format("{:#x}", slot.hash),
+               slot.rank < 0     ? "-"
+               : slot.nranks < 0 ? std::to_string(slot.rank)
+                                 : fmt::format("{} of {}", slot.rank, slot.nranks),
+               std::to_string(slot.collectives + slot.transfers), printable(task_of(last)),
+               std::to_string(last.bytes), box::kTaskStateNames[last.state],
+               std::to_string(last.ops), std::to_string(last.ops_done),
+               ago(contents.header, last.changed_raw)});
+  }
+  return table.empty() ? "" : table.render(screen);
 }
 
 std::string page(const Decoded& one, const Screen& screen) {
@@ -212,6 +275,7 @@ std::string page(const Decoded& one, const Screen& screen) {
                ago(contents.header, slot.last_done_raw)});
   }
   if (!table.empty()) out += table.render(screen);
+  out += comms_table(contents, screen);
   for (const auto& line : one.lines) out += printable(line) + "\n";
   return out;
 }

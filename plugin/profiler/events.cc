@@ -1,0 +1,107 @@
+#include "profiler/events.h"
+
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "record/event.h"
+#include "state/communicators.h"
+
+namespace nnd::profiler {
+
+namespace {
+
+using record::Event;
+using record::EventId;
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
+void add_membership(Event& e, const state::Communicator& communicator) {
+  state::Membership who;
+  communicator.membership.get(who);
+  if (who.hash != 0) e.hex("comm", who.hash);
+  if (!who.name.empty()) e.add("name", std::string_view(who.name));
+  if (who.rank >= 0) e.add("rank", who.rank);
+  if (who.nranks >= 0) e.add("nranks", who.nranks);
+  if (who.nodes >= 0) e.add("nodes", who.nodes);
+}
+
+void add_text(Event& e, record::Key key, std::string_view text) {
+  if (!text.empty()) e.add(key, text);
+}
+
+void add_count(Event& e, const state::CallCount& count) {
+  e.push_object().add("kind", std::string_view(count.func));
+  add_text(e, "datatype", count.datatype);
+  add_text(e, "algo", count.algo);
+  add_text(e, "proto", count.proto);
+  e.add("calls", count.calls.load(kRelaxed)).add("bytes", count.bytes.load(kRelaxed));
+  if (!count.algo.empty()) e.add("last_seq", count.last_seq.load(kRelaxed));
+  e.object("sizes");
+  for (std::size_t b = 0; b < count.sizes.size(); ++b)
+    if (const std::uint64_t calls = count.sizes[b].load(kRelaxed); calls != 0)
+      e.add(std::to_string(std::uint64_t{1} << b), calls);
+  e.end().end();
+}
+
+bool ready(const state::CallCount& count) {
+  return count.use.load(std::memory_order_acquire) == state::CallCount::Use::kReady;
+}
+
+bool any(std::span<const state::CallCount> counts) { return ready(counts.front()); }
+
+void add_counts(Event& e, record::Key key, std::span<const state::CallCount> counts) {
+  if (!any(counts)) return;
+  e.array(key);
+  for (const state::CallCount& count : counts)
+    if (ready(count)) add_count(e, count);
+  e.end();
+}
+
+}  // namespace
+
+void tell_init(state::Communicator& communicator) {
+  state::Membership who;
+  if (!communicator.membership.get(who) || who.hash == 0 || communicator.told.exchange(true))
+    return;
+  Event e(EventId::kCommInit);
+  add_membership(e, communicator);
+  e.add("profiler_api", communicator.api.load(kRelaxed)).emit();
+}
+
+void tell_counts(const state::Communicator& communicator, bool last) {
+  if (!any(communicator.called) && !any(communicator.ran)) return;
+  Event e(EventId::kCollCount);
+  if (!e.enabled()) return;
+  add_membership(e, communicator);
+  e.add("last", last);
+  add_counts(e, "called", communicator.called);
+  add_counts(e, "ran", communicator.ran);
+  if (const std::uint64_t lost = communicator.not_counted.load(kRelaxed); lost != 0)
+    e.add("not_counted", lost);
+  e.emit();
+}
+
+void look(std::uint64_t mono_ns) {
+  constexpr std::uint64_t kEvery = 600'000'000'000;
+  static std::uint64_t told_ns = mono_ns;
+  static std::array<std::uint64_t, state::kCommunicators> told{};  // tasks, by place
+  state::for_each_communicator([](state::Communicator& communicator) { tell_init(communicator); });
+  if (mono_ns - told_ns < kEvery) return;
+  told_ns = mono_ns;
+  state::for_each_communicator([](const state::Communicator& communicator) {
+    const std::uint64_t made =
+        communicator.collectives.made.load(kRelaxed) + communicator.transfers.made.load(kRelaxed);
+    if (std::exchange(told[communicator.index], made) != made) tell_counts(communicator, false);
+  });
+}
+
+void tell_finalize(const state::Communicator& communicator) {
+  Event e(EventId::kCommFinalize);
+  add_membership(e, communicator);
+  e.emit();
+}
+
+}  // namespace nnd::profiler

@@ -1,0 +1,312 @@
+#include "profiler/layer.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <bit>
+#include <mutex>
+
+#include "context/fork_mutex.h"
+#include "context/quiet.h"
+#include "context/raw_clock.h"
+#include "profiler/events.h"
+#include "profiler/handle.h"
+#include "state/communicators.h"
+#include "state/connections.h"
+#include "state/labelling.h"
+
+namespace nnd::profiler {
+
+namespace {
+
+namespace profile = nccl_abi::profile;
+using state::Communicator;
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
+// What is told all the time, and besides while a connection wants a label. An operation is told by
+// each version that tells its steps; from v4 on by two calls, before by some more for each step.
+constexpr int kAlways = profile::kColl | profile::kP2p | profile::kProxyOp;
+constexpr int kCalls = profile::kCollApi | profile::kP2pApi;
+constexpr int kForLabels = profile::kProxyStep | profile::kNetPlugin;
+
+// NCCL 2.27 (v4) leaves the handle of a step that its mask does not tell unset, and then crashes on
+// it in the callback (src/plugin/profiler.cc, ncclProfilerStartSendProxyStepEvent and
+// ncclProfilerCallback).
+constexpr bool leads_by_handle(int api) { return api == 3 || api >= 5; }
+
+constexpr int low_mask(int api) { return api >= 5 ? kAlways | kCalls : kAlways; }
+constexpr int high_mask(int api) {
+  return low_mask(api) | (leads_by_handle(api) ? kForLabels : profile::kProxyStep);
+}
+
+// A context of ours: place and a word of this process's own, since NCCL hands operations to other
+// processes' proxies together with it.
+std::atomic<std::uint64_t> g_word{0};
+std::atomic<int> g_pid{0};
+
+context::ForkMutex g_lock;
+int g_using_mask = 0;  // communicators that have the mask in g_labelling; under the lock
+
+constexpr int kWordShift = 16;
+
+void* context_of(std::uint32_t index) noexcept {
+  return std::bit_cast<void*>(g_word.load(kRelaxed) << kWordShift | (index + 1));
+}
+
+Communicator* communicator_of(const void* context) noexcept {
+  const auto word = std::bit_cast<std::uint64_t>(context);
+  if (word >> kWordShift != g_word.load(kRelaxed)) return nullptr;
+  return state::communicator_at((word & ((1 << kWordShift) - 1)) - 1);
+}
+
+void take_mask(int api, int* mask) noexcept {
+  auto& labelling = state::g_labelling;
+  int* const taken = labelling.mask.load(kRelaxed);
+  if (taken != nullptr && taken != mask) {  // a second NCCL: counted, not labelled
+    std::atomic_ref<int>(*mask).store(low_mask(api), kRelaxed);
+    return;
+  }
+  ++g_using_mask;
+  if (taken != nullptr) return;
+  labelling.low.store(low_mask(api), kRelaxed);
+  labelling.high.store(high_mask(api), kRelaxed);
+  labelling.by_handle.store(leads_by_handle(api), kRelaxed);
+  labelling.mask.store(mask, std::memory_order_release);
+  labelling.active.store(true, kRelaxed);
+  // The first requests are to find it raised.
+  std::atomic_ref<int>(*mask).store(high_mask(api), kRelaxed);
+}
+
+void give_mask_back() noexcept {
+  if (g_using_mask == 0 || --g_using_mask != 0) return;
+  state::g_labelling.active.store(false, kRelaxed);
+  state::g_labelling.mask.store(nullptr, kRelaxed);
+}
+
+void identify_process() noexcept {
+  const int pid = ::getpid();
+  if (g_pid.exchange(pid) == pid) return;
+  g_using_mask = 0;  // a parent's
+  std::uint64_t word = 0;
+  if (::getentropy(&word, sizeof word) != 0) word = static_cast<std::uint64_t>(pid);
+  g_word.store((word | 1) & 0xffffffffffff, kRelaxed);
+}
+
+// Before v4: what the first event of a communicator tells.
+void learn(Communicator& communicator, const Task& task) noexcept {
+  if (task.comm_hash == 0 || communicator.known.exchange(true)) return;
+  state::Membership who{task.comm_hash, task.rank, -1, -1, {}};
+  if (task.comm_name != nullptr) who.name = task.comm_name;
+  communicator.membership.set(who);
+  communicator.rank.store(task.rank, kRelaxed);
+}
+
+void note_change(state::Task& task, state::Progress progress) noexcept {
+  task.changed.store(context::raw_clock::now(), kRelaxed);
+  task.progress.store(progress, kRelaxed);
+}
+
+state::Task& new_entry(Communicator& communicator, state::Purpose purpose) noexcept {
+  state::Task& entry = communicator.tasks(purpose).make();
+  entry.began.store(context::raw_clock::now(), kRelaxed);
+  return entry;
+}
+
+void describe(state::Task& entry, const Task& task, const state::CallCount* count) noexcept {
+  entry.what.store(count, kRelaxed);
+  entry.bytes.store(count == nullptr ? 0 : task.elements * count->element_bytes, kRelaxed);
+  entry.seq.store(task.seq, kRelaxed);
+  entry.has_seq.store(task.has_seq, kRelaxed);
+  entry.peer.store(task.peer, kRelaxed);
+}
+
+void* handle_of(const Communicator& communicator, const Task& task,
+                const state::Task& entry) noexcept {
+  return pack({.kind = HandleKind::kTask,
+               .purpose = task.purpose,
+               .communicator = communicator.index,
+               .task = entry.ordinal.load(kRelaxed)});
+}
+
+// Null: there is none, or others took its place.
+state::Task* task_of(const Handle& h) noexcept {
+  Communicator* const communicator = state::communicator_at(h.communicator);
+  if (communicator == nullptr || h.purpose == state::Purpose::kUnknown) return nullptr;
+  state::LastTasks& last = communicator->tasks(h.purpose);
+  if (h.kind == HandleKind::kTask) return last.find(h.task);
+  // Of an operation the low bits are told: the newest that fits.
+  constexpr std::uint64_t kMask = (1 << kOpTaskBits) - 1;
+  const std::uint64_t made = last.made.load(kRelaxed);
+  return last.find(made - ((made - h.task) & kMask));
+}
+
+// Where labels are joined: whatever is heard from NCCL ends the wait for the word on the last
+// request.
+state::Connection* take_last_posted() noexcept {
+  if (!state::labels_are_joined() || !state::somebody_wants_a_label()) return nullptr;
+  state::Connection*& last = state::last_posted();
+  state::Connection* const c = last;
+  last = nullptr;
+  return c;
+}
+
+state::Labels labels_of(const Handle& op, std::int32_t rank, state::How how) noexcept {
+  state::Labels labels;
+  labels.how = how;
+  labels.channel = static_cast<std::int32_t>(op.channel);
+  labels.peer_rank = static_cast<std::int32_t>(op.peer);
+  labels.rank = rank;
+  labels.purpose = op.purpose;
+  Communicator* const communicator = state::communicator_at(op.communicator);
+  if (communicator == nullptr) return labels;
+  labels.communicator = op.communicator;
+  if (labels.rank < 0) labels.rank = communicator->rank.load(kRelaxed);
+  state::Membership who;
+  if (communicator->membership.get(who)) labels.comm = who.hash;
+  return labels;
+}
+
+bool is_for(const state::Connection& c, const Handle& op) noexcept {
+  return c.unlabelled && (c.kind.load(kRelaxed) == state::Kind::kSend) == op.sends;
+}
+
+}  // namespace
+
+Dependencies& dependencies() noexcept {
+  static constinit Dependencies instance;
+  return instance;
+}
+
+void* open(int api, int* mask, const state::Membership& told,
+           nccl_abi::DebugLogger logger) noexcept {
+  const std::lock_guard guard(g_lock);
+  identify_process();
+  context::quietly([&] { dependencies().start(logger); });
+  take_mask(api, mask);
+  Communicator* const communicator = state::open_communicator();
+  if (communicator == nullptr) return context_of(kNoCommunicator);
+  communicator->membership.set(told);
+  communicator->rank.store(told.rank, kRelaxed);
+  communicator->known.store(told.hash != 0, kRelaxed);
+  communicator->api.store(api, kRelaxed);
+  context::quietly([&] { tell_init(*communicator); });
+  return context_of(communicator->index);
+}
+
+void close(void* context) noexcept {
+  const std::lock_guard guard(g_lock);
+  if (g_pid.load(kRelaxed) != ::getpid()) return;
+  give_mask_back();
+  Communicator* const communicator = communicator_of(context);
+  if (communicator == nullptr) return;
+  context::quietly([&] {
+    tell_init(*communicator);
+    tell_counts(*communicator, true);
+    tell_finalize(*communicator);
+  });
+  state::release_communicator(*communicator);
+}
+
+void* start_call(void* context, const Task& task) noexcept {
+  Communicator* const communicator = communicator_of(context);
+  if (communicator == nullptr) return start_other();
+  state::CallCount* const count = communicator->count_of(task.kind, true);
+  if (count != nullptr) count->count(task.elements);
+  state::Task& entry = new_entry(*communicator, task.purpose);
+  describe(entry, task, count);
+  note_change(entry, state::Progress::kCalled);
+  return handle_of(*communicator, task, entry);
+}
+
+void* start_task(void* context, const Task& task, const void* parent) noexcept {
+  Communicator* const communicator = communicator_of(context);
+  if (communicator == nullptr) return start_other();
+  learn(*communicator, task);
+  state::CallCount* const count = communicator->count_of(task.kind, false);
+  if (count != nullptr) {
+    count->count(task.elements);
+    count->last_seq.store(task.seq, kRelaxed);
+  }
+  // Its call's entry, unless that serves another task already.
+  const Handle call = unpack(parent);
+  state::Task* entry = call.kind == HandleKind::kTask && call.communicator == communicator->index &&
+                               call.purpose == task.purpose
+                           ? task_of(call)
+                           : nullptr;
+  if (entry == nullptr || entry->progress.load(kRelaxed) != state::Progress::kCalled)
+    entry = &new_entry(*communicator, task.purpose);
+  describe(*entry, task, count);
+  note_change(*entry, state::Progress::kScheduled);
+  return handle_of(*communicator, task, *entry);
+}
+
+void* start_op(void* context, const nccl_abi::ProfilerProxyOp& op, const void* parent) noexcept {
+  take_last_posted();
+  Handle h{.kind = HandleKind::kOp};
+  h.sends = op.isSend != 0;
+  h.channel = op.channelId;
+  h.peer = static_cast<std::uint32_t>(op.peer);
+  if (op.pid == g_pid.load(kRelaxed)) {  // else parent and context are another process's
+    if (const Communicator* const communicator = communicator_of(context))
+      h.communicator = communicator->index;
+    const Handle task = unpack(parent);
+    if (task.kind == HandleKind::kTask && task.communicator == h.communicator) {
+      h.purpose = task.purpose;
+      h.task = task.task & ((1 << kOpTaskBits) - 1);
+      if (state::Task* const entry = task_of(task)) entry->ops.fetch_add(1, kRelaxed);
+    }
+  }
+  return pack(h);
+}
+
+void* start_step(const void* op) noexcept {
+  take_last_posted();
+  return kind_of(op) == HandleKind::kOp ? step_of(op) : nullptr;
+}
+
+void* start_other() noexcept {
+  take_last_posted();
+  return pack({.kind = HandleKind::kGroup});
+}
+
+void net_event(const nccl_abi::ProfilerNetPlugin& event, std::int32_t rank,
+               const void* step) noexcept {
+  if (event.id != state::kLabelEvent || kind_of(step) != HandleKind::kStep) return;
+  auto& c = *static_cast<state::Connection*>(event.data);
+  const Handle op = unpack(step);
+  if (is_for(c, op)) state::set_labels(c, labels_of(op, rank, state::How::kExact));
+}
+
+void stop(const void* handle) noexcept {
+  take_last_posted();
+  const HandleKind kind = kind_of(handle);
+  if (kind != HandleKind::kTask && kind != HandleKind::kOp) return;
+  state::Task* const task = task_of(unpack(handle));
+  if (task == nullptr) return;
+  if (kind == HandleKind::kOp) {
+    task->ops_done.fetch_add(1, kRelaxed);
+    task->changed.store(context::raw_clock::now(), kRelaxed);
+  } else if (task->progress.load(kRelaxed) == state::Progress::kScheduled) {
+    note_change(*task, state::Progress::kLaunched);
+  }
+}
+
+// Right after a request is posted NCCL tells the profiler of it, on the same thread and before
+// anything else (src/transport/net.cc, sendProxyProgress and recvProxyProgress).
+void record(const void* handle, nccl_abi::ProfilerState state) noexcept {
+  using nccl_abi::ProfilerState;
+  state::Connection* const c = take_last_posted();
+  if (c == nullptr) return;
+  const Handle op = unpack(handle);
+  const bool of_op =
+      op.kind == HandleKind::kOp && state == (op.sends ? ProfilerState::kProxyOpSendTransmitted
+                                                       : ProfilerState::kProxyOpRecvPosted);
+  const bool of_step =
+      op.kind == HandleKind::kStep &&
+      state == (op.sends ? ProfilerState::kProxyStepSendWait : ProfilerState::kProxyStepRecvWait);
+  if ((of_op || of_step) && is_for(*c, op))
+    state::set_labels(*c, labels_of(op, -1, state::How::kJoined));
+}
+
+}  // namespace nnd::profiler

@@ -1,0 +1,122 @@
+#include "state/communicator.h"
+
+#include <algorithm>
+#include <bit>
+#include <span>
+#include <string_view>
+
+namespace nnd::state {
+
+namespace {
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
+std::string_view text_of(const char* text) { return text == nullptr ? "" : text; }
+
+// 0: not known.
+std::uint32_t bytes_of(std::string_view datatype) {
+  struct Size {
+    std::string_view part;
+    std::uint32_t bytes;
+  };
+  constexpr Size kSizes[] = {{"8", 1}, {"16", 2}, {"32", 4}, {"64", 8}};
+  const std::size_t digit = datatype.find_first_of("0123456789");
+  if (digit == datatype.npos) return 0;
+  const std::size_t end = datatype.find_first_not_of("0123456789", digit);
+  const std::string_view number = datatype.substr(digit, end - digit);
+  for (const Size& size : kSizes)
+    if (number == size.part) return size.bytes;
+  return 0;
+}
+
+void fill(CallCount& count, const CallKind& kind) {
+  count.kind = kind;
+  count.func = text_of(kind.func);
+  count.datatype = text_of(kind.datatype);
+  count.algo = text_of(kind.algo);
+  count.proto = text_of(kind.proto);
+  count.element_bytes = bytes_of(count.datatype);
+}
+
+}  // namespace
+
+void CallCount::count(std::uint64_t elements) noexcept {
+  const std::uint64_t size = elements * element_bytes;
+  calls.fetch_add(1, kRelaxed);
+  bytes.fetch_add(size, kRelaxed);
+  const std::size_t bucket = static_cast<std::size_t>(std::bit_width(size | 1)) - 1;
+  sizes[std::min(bucket, kSizeBuckets - 1)].fetch_add(1, kRelaxed);
+}
+
+Task& LastTasks::make() noexcept {
+  const std::uint64_t ordinal = made.fetch_add(1, kRelaxed) + 1;
+  Task& task = tasks[ordinal % kKept];
+  task.ordinal.store(0, std::memory_order_release);  // a reader that meets it now looks again
+  task.what.store(nullptr, kRelaxed);
+  task.has_seq.store(false, kRelaxed);
+  task.peer.store(-1, kRelaxed);
+  task.progress.store(Progress::kNone, kRelaxed);
+  task.ops.store(0, kRelaxed);
+  task.ops_done.store(0, kRelaxed);
+  task.ordinal.store(ordinal, std::memory_order_release);
+  return task;
+}
+
+Task* LastTasks::find(std::uint64_t ordinal) noexcept {
+  Task& task = tasks[ordinal % kKept];
+  return ordinal != 0 && task.ordinal.load(std::memory_order_acquire) == ordinal ? &task : nullptr;
+}
+
+bool LastTasks::read(std::uint64_t ordinal, TaskSeen& seen) const noexcept {
+  const Task& task = tasks[ordinal % kKept];
+  if (task.ordinal.load(std::memory_order_acquire) != ordinal) return false;
+  TaskSeen now;
+  if (const CallCount* const what = task.what.load(kRelaxed)) now.func = what->func;
+  now.seq = task.seq.load(kRelaxed);
+  now.has_seq = task.has_seq.load(kRelaxed);
+  now.bytes = task.bytes.load(kRelaxed);
+  now.progress = task.progress.load(kRelaxed);
+  now.ops_done = task.ops_done.load(kRelaxed);
+  now.ops = task.ops.load(kRelaxed);
+  now.changed = task.changed.load(kRelaxed);
+  std::atomic_thread_fence(std::memory_order_acquire);
+  if (task.ordinal.load(kRelaxed) != ordinal) return false;
+  seen = now;
+  return true;
+}
+
+bool LastTasks::newest(TaskSeen& seen) const noexcept {
+  const std::uint64_t last = made.load(kRelaxed);
+  return last != 0 && read(last, seen);
+}
+
+bool LastTasks::unfinished(TaskSeen& seen) const noexcept {
+  const std::uint64_t last = made.load(kRelaxed);
+  for (std::uint64_t n = last > kKept ? last - kKept + 1 : 1; n <= last; ++n) {
+    TaskSeen one;
+    if (!read(n, one) || one.ops == one.ops_done) continue;
+    seen = one;
+    return true;
+  }
+  return false;
+}
+
+CallCount* Communicator::count_of(const CallKind& kind, bool called_only) noexcept {
+  const std::span<CallCount> counts =
+      called_only ? std::span<CallCount>(called) : std::span<CallCount>(ran);
+  for (CallCount& count : counts) {
+    CallCount::Use use = count.use.load(std::memory_order_acquire);
+    if (use == CallCount::Use::kReady && count.kind == kind) return &count;
+    // A place that another thread is filling is passed over: two may come to count one kind.
+    if (use != CallCount::Use::kFree ||
+        !count.use.compare_exchange_strong(use, CallCount::Use::kBeingMade))
+      continue;
+    fill(count, kind);
+    count.use.store(CallCount::Use::kReady, std::memory_order_release);
+    return &count;
+  }
+  not_counted.fetch_add(1, kRelaxed);
+  return nullptr;
+}
+
+}  // namespace nnd::state

@@ -1,0 +1,54 @@
+#include "state/labelling.h"
+
+namespace nnd::state {
+
+constinit Labelling g_labelling{};
+
+namespace {
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
+thread_local Connection* t_last_posted = nullptr;
+
+}  // namespace
+
+void set_mask() noexcept {
+  int* const its = g_labelling.mask.load(std::memory_order_acquire);
+  if (its == nullptr) return;
+  const std::atomic_ref<int> mask(*its);
+  const int wanted = (somebody_wants_a_label() ? g_labelling.high : g_labelling.low).load(kRelaxed);
+  if (mask.load(kRelaxed) != wanted) mask.store(wanted, kRelaxed);
+}
+
+void want_label(Connection& c) noexcept {
+  if (!c.wants_label) {
+    c.wants_label = true;
+    g_labelling.wanting.fetch_add(1, kRelaxed);
+  }
+  set_mask();  // another thread may just have lowered it
+}
+
+void give_label_up(Connection& c) noexcept {
+  c.unlabelled = false;
+  if (t_last_posted == &c) t_last_posted = nullptr;
+  if (!c.wants_label) return;
+  c.wants_label = false;
+  g_labelling.wanting.fetch_sub(1, kRelaxed);
+  set_mask();
+}
+
+void set_labels(Connection& c, const Labels& labels) noexcept {
+  c.labels.set(labels);
+  give_label_up(c);
+}
+
+Connection*& last_posted() noexcept { return t_last_posted; }
+
+void forget_labelling() noexcept {
+  g_labelling.active.store(false, kRelaxed);
+  g_labelling.mask.store(nullptr, kRelaxed);
+  g_labelling.wanting.store(0, kRelaxed);
+  t_last_posted = nullptr;
+}
+
+}  // namespace nnd::state

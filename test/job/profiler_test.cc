@@ -1,0 +1,446 @@
+// Whose each connection is, and what each communicator was asked for, as NCCL's profiler API tells
+// it; compared with what the job did and with NCCL's own lines.
+#include <signal.h>
+
+#include <algorithm>
+#include <compare>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "job/fabric.h"
+#include "support/catch.h"
+
+using namespace softcuda;
+using nlohmann::json;
+using nnd::test::FabricJob;
+using nnd::test::failures;
+using nnd::test::nccl_version;
+using Kind = Action::Kind;
+
+namespace {
+
+// All ranks talk over the network, and NCCL is given the profiler.
+struct ProfiledJob : FabricJob {
+  explicit ProfiledJob(int gpus_per_node = 2, int nodes = 2) : FabricJob(gpus_per_node, nodes) {
+    auto& environment = spec.environment;
+    // From 2.28.3 on NCCL looks for one in its net plugin.
+    if (nccl_version() < 22803) environment["NCCL_PROFILER_PLUGIN"] = "libnccl-net-diag.so";
+    environment["NCCL_DEBUG_SUBSYS"] = "INIT,NET,GRAPH";
+    environment["NCCL_P2P_DISABLE"] = "1";
+    environment["NCCL_SHM_DISABLE"] = "1";
+  }
+
+  // All that was logged has the schema.
+  void check_logs() const {
+    const std::string command = "python3 " NND_VALIDATE_LOG " '" + dir().string() + "'/*.jsonl >&2";
+    CHECK(std::system(command.c_str()) == 0);
+  }
+};
+
+// A connection, as its own end sees it.
+struct Way {
+  bool sends;
+  int rank, peer, channel;
+  auto operator<=>(const Way&) const = default;
+};
+
+std::ostream& operator<<(std::ostream& out, const Way& way) {
+  return out << (way.sends ? "send " : "recv ") << way.rank << "-" << way.peer << " channel "
+             << way.channel;
+}
+
+using Ways = std::multiset<Way>;
+
+// "Ring 00 : 1 -> 2 -> 3", for each communicator in the order in which they were made.
+std::vector<Ways> rings_of_nccl(const RankResult& rank) {
+  static const std::regex ring(R"(NCCL INFO Ring (\d+) : (\d+) -> (\d+) -> (\d+))");
+  std::vector<Ways> communicators;
+  std::istringstream lines(rank.output);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("Init START") != line.npos) communicators.emplace_back();
+    std::smatch m;
+    if (communicators.empty() || !std::regex_search(line, m, ring)) continue;
+    const int channel = std::stoi(m[1]), own = std::stoi(m[3]);
+    communicators.back().insert({false, own, std::stoi(m[2]), channel});
+    communicators.back().insert({true, own, std::stoi(m[4]), channel});
+  }
+  return communicators;
+}
+
+// "Channel 00/1 : 1[0] -> 2[0] [send] via NET/IB/0", those of send and receive.
+std::set<Way> transfers_of_nccl(const RankResult& rank) {
+  static const std::regex line(
+      R"(Channel (\d+)/1 : (\d+)\[\w+\] -> (\d+)\[\w+\] \[(send|receive)\] via NET)");
+  std::set<Way> ways;
+  for (std::sregex_iterator at(rank.output.begin(), rank.output.end(), line), end; at != end;
+       ++at) {
+    const std::smatch& m = *at;
+    const bool sends = m[4] == "send";
+    const int from = std::stoi(m[2]), to = std::stoi(m[3]);
+    ways.insert({sends, sends ? from : to, sends ? to : from, std::stoi(m[1])});
+  }
+  return ways;
+}
+
+Way way_of(const json& connection) {
+  return {connection.at("dir") == "send", connection.at("rank"), connection.at("peer").at("rank"),
+          connection.at("channel")};
+}
+
+// What the events of one name say of whose a connection is, by communicator.
+std::map<std::string, Ways> labelled(const FabricJob& job, int rank, const std::string& name,
+                                     const std::string& purpose) {
+  std::map<std::string, Ways> ways;
+  for (const json& e : job.events(rank, name))
+    if (e.contains("how") && e.at("purpose") == purpose) ways[e.at("comm")].insert(way_of(e));
+  return ways;
+}
+
+// As all of this job's connections are to be found out.
+std::string how() {
+  return nccl_version() / 100 == 226 || nccl_version() >= 22800 ? "exact" : "joined";
+}
+
+// The communicators' hashes in the order in which they were made: they are destroyed in reverse.
+std::vector<std::string> hashes(const FabricJob& job, int rank) {
+  std::vector<std::string> out;
+  for (const json& e : job.events(rank, "coll.count")) out.insert(out.begin(), e.at("comm"));
+  return out;
+}
+
+// What the profiler's comm.init says of a rank's communicators: {rank, nranks} by hash. Before v4
+// it doesn't know nranks: -1.
+std::map<std::string, std::pair<int, int>> members(const FabricJob& job, int rank) {
+  std::map<std::string, std::pair<int, int>> out;
+  for (const json& e : job.events(rank, "comm.init"))
+    if (e.contains("profiler_api")) out[e.at("comm")] = {e.at("rank"), e.value("nranks", -1)};
+  return out;
+}
+
+using Count = std::pair<std::uint64_t, std::uint64_t>;  // calls, bytes
+// By communicator and kind.
+std::map<std::string, std::map<std::string, Count>> counts(const FabricJob& job, int rank,
+                                                           const std::string& list) {
+  std::map<std::string, std::map<std::string, Count>> out;
+  for (const json& e : job.events(rank, "coll.count"))
+    for (const json& one : e.value(list, json::array())) {
+      Count& count = out[e.at("comm")][one.at("kind")];
+      count.first += one.at("calls").get<std::uint64_t>();
+      count.second += one.at("bytes").get<std::uint64_t>();
+      std::uint64_t sizes = 0;
+      for (const auto& [size, calls] : one.at("sizes").items()) sizes += calls.get<std::uint64_t>();
+      CHECK(sizes == one.at("calls"));
+    }
+  return out;
+}
+
+}  // namespace
+
+namespace {
+
+// Two communicators and a split: whose each connection is, and what was called.
+void check_all_labels(ProfiledJob& job) {
+  job.spec.environment["NCCL_ALGO"] = "Ring";
+  auto& actions = job.spec.actions;
+  constexpr int kCommunicators = 3;
+  constexpr std::uint64_t kReduced = 1 << 20, kGathered = 4096;
+  actions.push_back({.kind = Kind::kCreate, .comm = 0});
+  actions.push_back({.kind = Kind::kCreate, .comm = 1});
+  actions.push_back({.kind = Kind::kSplit, .comm = 0, .made = 2, .parts = 2});
+  for (int comm = 0; comm < kCommunicators; ++comm) {
+    actions.push_back(
+        {.kind = Kind::kCollective, .comm = comm, .bytes = kReduced, .iterations = 3 + comm});
+    actions.push_back({.kind = Kind::kCollective,
+                       .comm = comm,
+                       .collective = Collective::kAllGather,
+                       .bytes = kGathered,
+                       .iterations = 2});
+  }
+  for (int comm = kCommunicators; comm-- > 0;)
+    actions.push_back({.kind = Kind::kDestroy, .comm = comm});
+  const JobResult result = job.run();
+  REQUIRE(failures(result) == "");
+
+  for (int rank = 0; rank < job.spec.ranks(); ++rank) {
+    INFO("rank " << rank);
+    const auto rings = rings_of_nccl(result.ranks[static_cast<std::size_t>(rank)]);
+    const auto made = hashes(job, rank);
+    REQUIRE(rings.size() == kCommunicators);
+    REQUIRE(made.size() == kCommunicators);
+    const bool tells_size = nccl_version() >= 22700;
+    CHECK(members(job, rank) ==
+          std::map<std::string, std::pair<int, int>>{{made[0], {rank, tells_size ? 4 : -1}},
+                                                     {made[1], {rank, tells_size ? 4 : -1}},
+                                                     {made[2], {rank / 2, tells_size ? 2 : -1}}});
+    const auto at_close = labelled(job, rank, "conn.close", "collective");
+    const auto when_known = labelled(job, rank, "conn.who", "collective");
+    const auto ran = counts(job, rank, "ran");
+    const auto called = counts(job, rank, "called");
+    for (std::size_t comm = 0; comm < kCommunicators; ++comm) {
+      INFO("communicator " << comm << ", " << made[comm]);
+      CHECK(at_close.at(made[comm]) == rings[comm]);
+      if (const auto known = when_known.find(made[comm]); known != when_known.end())
+        CHECK(std::includes(rings[comm].begin(), rings[comm].end(), known->second.begin(),
+                            known->second.end()));
+      const std::uint64_t reductions = 3 + comm;
+      const std::map<std::string, Count> expected = {
+          {"AllReduce", {reductions, reductions * kReduced}}, {"AllGather", {2, 2 * kGathered}}};
+      CHECK(ran.at(made[comm]) == expected);
+      if (nccl_version() >= 22800) CHECK(called.at(made[comm]) == expected);
+    }
+    for (const json& e : job.events(rank, "conn.close")) {
+      INFO(e.dump());
+      CHECK(e.contains("how") == (e.at("started") > 0));
+      if (e.contains("how")) CHECK(e.at("how") == how());
+    }
+    for (const json& e : job.events(rank, "coll.count"))
+      for (const json& one : e.at("ran"))
+        CHECK(one.at("last_seq").get<std::uint64_t>() + 1 == one.at("calls"));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every connection's rank, peer and channel, and every collective", "[profiler]") {
+  ProfiledJob job;
+  check_all_labels(job);
+  job.check_logs();
+}
+
+TEST_CASE("the same of a stripped library", "[profiler-stripped]") {
+  ProfiledJob job;
+  job.strip_nccl();
+  check_all_labels(job);
+}
+
+TEST_CASE("sends and receives are the ranks' that make them", "[profiler]") {
+  ProfiledJob job;
+  job.spec.actions = {{.kind = Kind::kCreate},
+                      {.kind = Kind::kCollective,
+                       .collective = Collective::kSendRecv,
+                       .bytes = 100000,
+                       .iterations = 3},
+                      {.kind = Kind::kDestroy}};
+  const JobResult result = job.run();
+  REQUIRE(failures(result) == "");
+  for (int rank = 0; rank < job.spec.ranks(); ++rank) {
+    INFO("rank " << rank);
+    const auto ways = labelled(job, rank, "conn.close", "send-receive");
+    REQUIRE(ways.size() == 1);
+    // One transfer need not take all channels.
+    const std::set<Way> own(ways.begin()->second.begin(), ways.begin()->second.end());
+    const auto nccls = transfers_of_nccl(result.ranks[static_cast<std::size_t>(rank)]);
+    CHECK(own.size() >= 2);
+    CHECK(std::includes(nccls.begin(), nccls.end(), own.begin(), own.end()));
+    const auto ran = counts(job, rank, "ran");
+    REQUIRE(ran.size() == 1);
+    CHECK(ran.begin()->second ==
+          std::map<std::string, Count>{{"Send", {3, 300000}}, {"Recv", {3, 300000}}});
+  }
+}
+
+TEST_CASE("without the profiler connections have no rank, and nothing else is missing",
+          "[profiler]") {
+  ProfiledJob job;
+  job.spec.environment["NCCL_NET_DIAG_PROFILER"] = "off";
+  job.spec.actions = {
+      {.kind = Kind::kCreate}, {.kind = Kind::kCollective}, {.kind = Kind::kDestroy}};
+  REQUIRE(failures(job.run()) == "");
+  job.check_carried();
+  for (int rank = 0; rank < job.spec.ranks(); ++rank) {
+    INFO("rank " << rank);
+    CHECK(job.events(rank, "coll.count").empty());
+    CHECK(job.events(rank, "conn.who").empty());
+    for (const json& e : job.events(rank)) CHECK_FALSE(e.contains("how"));
+  }
+}
+
+TEST_CASE("another profiler gets what it gets without us", "[profiler]") {
+  static const std::regex line("OTHER PROFILER: (.*)");
+  const auto told = [](bool with_us, bool by_name) {
+    ProfiledJob job;
+    auto& environment = job.spec.environment;
+    environment.erase("NCCL_PROFILER_PLUGIN");
+    if (by_name)
+      environment["NCCL_PROFILER_PLUGIN"] = NND_OTHER_PROFILER_DIR "/libnccl-profiler.so";
+    else
+      job.spec.library_path.emplace_back(NND_OTHER_PROFILER_DIR);
+    if (!with_us) environment.erase("NCCL_NET_PLUGIN");
+    environment["NCCL_ALGO"] = "Ring";
+    environment["NCCL_IB_GID_INDEX"] = "3";
+    job.spec.actions = {{.kind = Kind::kCreate},
+                        {.kind = Kind::kCollective, .iterations = 3},
+                        {.kind = Kind::kDestroy}};
+    const JobResult result = job.run();
+    REQUIRE(failures(result) == "");
+    std::vector<std::string> lines;
+    for (const RankResult& rank : result.ranks) {
+      std::smatch m;
+      REQUIRE(std::regex_search(rank.output, m, line));
+      lines.push_back(m[1]);
+      if (!with_us) continue;
+      CHECK(job.events(rank.rank, "coll.count").empty());
+      CHECK_FALSE(job.events(rank.rank, "conn.close").empty());
+      for (const json& e : job.events(rank.rank)) CHECK_FALSE(e.contains("how"));
+    }
+    return lines;
+  };
+  const std::vector<std::string> alone = told(false, false);
+  for (const std::string& text : alone) {
+    INFO(text);
+    CHECK(text.starts_with("3 collectives, "));
+    CHECK(text.ends_with(" 0 of the net"));
+  }
+  CHECK(told(true, false) == alone);
+  CHECK(told(true, true) == alone);
+}
+
+TEST_CASE("a missing second variable is told once", "[profiler]") {
+  for (const bool set : {true, false}) {
+    ProfiledJob job(1);
+    if (!set) job.spec.environment.erase("NCCL_PROFILER_PLUGIN");
+    job.spec.actions = {{.kind = Kind::kCreate}, {.kind = Kind::kCreate, .comm = 1}};
+    REQUIRE(failures(job.run()) == "");
+    const auto loaded = job.events(0, "plugin.load");
+    REQUIRE(loaded.size() == 1);
+    INFO(loaded.front().dump());
+    const bool needed = nccl_version() < 22803;
+    const json& limits = loaded.front().at("limits");
+    CHECK(std::count_if(limits.begin(), limits.end(), [](const json& limit) {
+            return limit.get<std::string>().starts_with("profiler: NCCL ");
+          }) == (needed && !set ? 1 : 0));
+    CHECK(loaded.front().at("sev") == "info");
+  }
+}
+
+// Eight ranks, of which one is missing from a collective: those that wait for it say whom they wait
+// for and in what.
+namespace {
+
+constexpr int kMissing = 5;
+constexpr std::uint64_t kBytes = 1000000;
+
+struct Waits : ProfiledJob {
+  Waits() : ProfiledJob(4) {
+    spec.environment["NCCL_ALGO"] = "Ring";
+    spec.environment["NCCL_NET_DIAG_STALL_SEC"] = "1";
+    spec.actions = {{.kind = Kind::kCreate},
+                    {.kind = Kind::kCollective, .bytes = kBytes, .iterations = 3},
+                    {.kind = Kind::kMeet}};
+  }
+  void others_reduce() {
+    for (int rank = 0; rank < spec.ranks(); ++rank)
+      if (rank != kMissing)
+        spec.actions.push_back({.kind = Kind::kCollective, .bytes = kBytes, .only_rank = rank});
+  }
+
+  bool many = false;  // it may be any of many
+
+  // What the others say of the missing one, as a stall or a failure.
+  std::map<int, json> told() const {
+    std::map<int, json> by_rank;
+    for (int rank = 0; rank < spec.ranks(); ++rank) {
+      if (rank == kMissing) continue;
+      for (const char* const name : {"conn.stall", "conn.fail"})
+        for (const json& e : events(rank, name))
+          if (e.contains("peer") && e.at("peer").value("rank", -1) == kMissing) by_rank[rank] = e;
+    }
+    return by_rank;
+  }
+  // least: both neighbours of the ring, or at least the one that receives from it. The other may
+  // have sent all that it has into receives that the missing one had posted before.
+  void run_until_told(std::size_t least, const std::function<void()>& meanwhile = {}) {
+    run([&] {
+      if (meanwhile) meanwhile();
+      return told().size() >= least;
+    });
+    const auto lines = told();
+    CHECK(lines.size() >= least);
+    for (const auto& [rank, e] : lines) {
+      INFO(e.dump());
+      CHECK(e.at("rank") == rank);
+      CHECK(e.at("how") == how());
+      CHECK(e.at("cause").get<std::string>().find("-") != std::string::npos);
+      if (e.at("ev") != "conn.stall") continue;
+      CHECK(e.at("cause") == "HANG-DATA");
+      // The emulated HCA of a process that is stopped acknowledges nothing.
+      if (e.at("kind") != "stuck-send") CHECK(e.at("sev") == "info");
+      REQUIRE(e.contains("task"));
+      CHECK(e.at("task").at("kind") == "AllReduce");
+      const auto seq = e.at("task").at("seq").get<int>();
+      CHECK((seq == 3 || many));
+      CHECK(e.at("task").at("bytes") == kBytes);
+      CHECK(e.at("msg").get<std::string>().starts_with(
+          "rank " + std::to_string(rank) + " waits for rank " + std::to_string(kMissing) +
+          " in AllReduce #" + std::to_string(seq) + " of communicator " +
+          e.at("comm").get<std::string>()));
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a rank that does not call is named by its neighbours, and says what it had last",
+          "[waits]") {
+  Waits job;
+  job.others_reduce();
+  job.spec.actions.push_back({.kind = Kind::kMeet});
+  bool idle = false;
+  job.run([&] {
+    for (const json& e : job.events(kMissing, "conn.stall")) idle = idle || e.at("kind") == "idle";
+    return idle && job.told().size() == 2;
+  });
+  REQUIRE(job.told().size() == 2);
+  for (const json& e : job.events(kMissing, "conn.stall")) {
+    if (e.at("kind") != "idle") continue;
+    INFO(e.dump());
+    REQUIRE(e.at("communicators").size() == 1);
+    const json& last = e.at("communicators").at(0);
+    CHECK(last.at("rank") == kMissing);
+    CHECK(last.at("task").at("kind") == "AllReduce");
+    CHECK(last.at("task").at("seq") == 2);
+    CHECK(last.at("task").at("ops") == last.at("task").at("ops_done"));
+    CHECK(e.at("msg").get<std::string>().find("the last that it was given to do is AllReduce #2") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("a rank that calls another collective is named by its neighbours", "[waits]") {
+  Waits job;
+  job.others_reduce();
+  job.spec.actions.push_back({.kind = Kind::kCollective,
+                              .collective = Collective::kAllGather,
+                              .bytes = kBytes / 8,
+                              .wait = false,
+                              .only_rank = kMissing});
+  job.spec.actions.push_back({.kind = Kind::kMeet});
+  job.run_until_told(1);
+}
+
+TEST_CASE("a rank that is stopped is named by its neighbours", "[waits]") {
+  Waits job;
+  job.many = true;
+  job.spec.actions.push_back({.kind = Kind::kCollective, .bytes = kBytes, .iterations = 100000});
+  bool stopped = false;
+  job.run_until_told(1, [&] {
+    // All are in the middle of it.
+    const auto ready = job.events(kMissing, "conn.who");
+    if (stopped || ready.empty()) return;
+    stopped = true;
+    ::kill(ready.front().at("pid").get<int>(), SIGSTOP);
+  });
+}
+
+TEST_CASE("a rank that died is named by its neighbours", "[waits]") {
+  Waits job;
+  job.spec.grace_sec = 60;
+  job.spec.actions.push_back({.kind = Kind::kDie, .only_rank = kMissing});
+  job.others_reduce();
+  job.run_until_told(2);
+}

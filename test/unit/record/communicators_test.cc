@@ -1,0 +1,86 @@
+// What the black box keeps of communicators.
+#include "state/communicators.h"
+
+#include <signal.h>
+
+#include <string>
+
+#include "context/raw_clock.h"
+#include "fixture.h"
+#include "support/catch.h"
+
+using namespace nnd::record;
+using namespace nnd::record::testing;
+namespace state = nnd::state;
+namespace box = nccl_net_diag::box;
+
+namespace {
+
+void give(state::Communicator& communicator, std::uint64_t seq) {
+  static constexpr state::CallKind kKind{"AllReduce", "ncclFloat32", "RING", "SIMPLE"};
+  state::Task& task = communicator.collectives.make();
+  task.what.store(communicator.count_of(kKind, false));
+  task.seq.store(seq);
+  task.has_seq.store(true);
+  task.bytes.store(1000 + seq);
+  task.progress.store(state::Progress::kLaunched);
+  task.changed.store(nnd::context::raw_clock::now());
+  task.ops.store(4);
+  task.ops_done.store(3);
+}
+
+}  // namespace
+
+TEST_CASE("communicators: the black box has what each was given last") {
+  const TempDir dir;
+  const int status = in_child([&] {
+    start(log_to(dir / "log.jsonl"));
+    state::Communicator* const world = state::open_communicator();
+    state::Communicator* const gone = state::open_communicator();
+    state::open_communicator();
+    state::Membership who{0xc0ffee, 3, 8, 2, {}};
+    who.name = "world";
+    world->membership.set(who);
+    for (std::uint64_t seq = 0; seq < 100; ++seq) give(*world, seq);
+    const auto seen = [&] { return read_box(read_file(dir / "log.nndbox")).comms.size(); };
+    if (!eventually([&] { return seen() == 3; })) return 1;
+    state::release_communicator(*gone);
+    if (!eventually([&] { return seen() == 2; })) return 1;
+    ::kill(::getpid(), SIGKILL);
+    return 0;
+  });
+  REQUIRE((WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL));
+  std::string file = read_file(dir / "log.nndbox");
+  const BoxContents contents = read_box(file);
+  REQUIRE(contents.problem.empty());
+  CHECK(contents.damaged_comms == 0);
+  REQUIRE(contents.comms.size() == 2);
+  const box::CommSlot& world = contents.comms[0];
+  CHECK(world.hash == 0xc0ffee);
+  CHECK(world.rank == 3);
+  CHECK(world.nranks == 8);
+  CHECK(world.name == std::string("world"));
+  CHECK(world.collectives == 100);
+  CHECK(world.transfers == 0);
+  for (std::uint64_t back = 0; back < box::kLastCollectives; ++back) {
+    const box::CommTask& task = world.last_collectives[back];
+    CHECK(task.func == std::string("AllReduce"));
+    CHECK(task.ordinal == 100 - back);
+    CHECK(task.seq == 99 - back);
+    CHECK(task.bytes == 1099 - back);
+    CHECK(task.ops == 4);
+    CHECK(task.ops_done == 3);
+    CHECK(box::kTaskStateNames[task.state] == std::string("launched"));
+  }
+  CHECK(world.last_transfers[0].func[0] == '\0');
+  CHECK(contents.comms[1].hash == 0);
+  CHECK(contents.comms[1].rank == -1);
+
+  // A damaged one is left out, and counted.
+  const std::uint64_t at =
+      contents.header.conns_offset - contents.header.comm_count * sizeof(box::CommSlot);
+  file[at + offsetof(box::CommSlot, hash)] ^= 1;
+  const BoxContents damaged = read_box(file);
+  CHECK(damaged.comms.size() == 1);
+  CHECK(damaged.damaged_comms == 1);
+}
