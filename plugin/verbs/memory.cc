@@ -71,6 +71,7 @@ void tell_first_gpu_memory(const Registration& asked) {
   Event event(EventId::kGdrState);
   add_device(event, {.name = device});
   event.add("way", memory_kind_text(asked.kind))
+      .add("why", std::string("NCCL registers GPU memory with ") + asked.verb)
       .diagnose(diagnose(diagnosis::GpuMemoryWay{device, asked.kind}))
       .emit();
 }

@@ -397,6 +397,7 @@ TEST_CASE("a rank that does not call is named by its neighbours, and says what i
     return idle && job.told().size() == 2;
   });
   REQUIRE(job.told().size() == 2);
+  job.check_logs();
   for (const json& e : job.events(kMissing, "conn.stall")) {
     if (e.at("kind") != "idle") continue;
     INFO(e.dump());

@@ -46,6 +46,7 @@ TEST_CASE("The kind of a registration is known by function and by what NCCL regi
     event = last("gdr.state");
     CHECK(event["cause"] == "GDR-PEERMEM-VS-DMABUF");
     CHECK(event["way"] == "peermem");
+    CHECK(event["why"] == "NCCL registers GPU memory with ibv_reg_mr_iova2");
     CHECK(event["dev"]["name"] == "fake_0");
     mr = verbs.reg_mr_iova2(device.pd, memory, sizeof memory, 0, 0);
     CHECK(take_events("gdr.state").empty());
