@@ -235,14 +235,14 @@ TEST_CASE("a receive to which nothing comes, and a send for which nobody has a r
   pair.end();
 }
 
-TEST_CASE("a send that is never acknowledged is the network's, until the link is back") {
+TEST_CASE("a send that is never acknowledged is its port's, until the link is back") {
   Stalled pair(
       two_hosts("[[fault]]\nkind = \"link-down\"\nhost = \"node0\"\nafter_messages = 3\n"));
   const driver::Link link = pair.open();
   const int receive = pair.receive(link, little());
   const int send = pair.send(link, little());
-  const json stuck = pair.await(0, "conn.stall", "stuck-send");
-  check_about(stuck, "warn", "HANG-DATA", "send");
+  const json stuck = pair.await(0, "conn.stall", "stuck-send", {{"cause", "ASYNC-PORT"}});
+  check_about(stuck, "warn", "ASYNC-PORT", "send");
   CHECK(stuck["peer"]["gid"] == "::ffff:10.0.0.2");
   CHECK(stuck["msg"].get<std::string>().find("(status 12)") != std::string::npos);
   softverbs::Control(pair.job().fabric().meeting_place()).set_link("node0", "mlx5_0", 1, true);
