@@ -112,7 +112,8 @@ void Ports::look() {
 
 void tell_silent_driver(const std::optional<facts::Reading>& reading, std::uint64_t mono_ns) {
   static std::uint64_t told_since_ns = 0;
-  if (!reading || mono_ns - reading->since_ns < kSilentNs || reading->since_ns == told_since_ns)
+  // It may have begun since the caller looked at the clock.
+  if (!reading || reading->since_ns + kSilentNs > mono_ns || reading->since_ns == told_since_ns)
     return;
   told_since_ns = reading->since_ns;
   Event e(EventId::kPortEvent, Severity::kWarn);

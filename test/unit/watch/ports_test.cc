@@ -127,10 +127,11 @@ TEST_CASE("a driver that doesn't answer is told, by another thread") {
   const auto told = port_events([] {
     const nnd::facts::Reading reading{{"mlx5_0", 1}, 100 * kSec};
     nnd::watch::tell_silent_driver(std::nullopt, 200 * kSec);
-    for (const std::uint64_t at : {109u, 120u, 130u})
+    for (const std::uint64_t at : {99u, 109u, 120u, 130u})  // the first: before it began
       nnd::watch::tell_silent_driver(reading, at * kSec);
   });
   REQUIRE(told.size() == 1);
   CHECK(told[0]["cause"] == "DEV-SILENT");
+  CHECK(told[0]["msg"] == "Reading the counters of mlx5_0:1 has not ended for 20 s.");
   CHECK(told[0]["dev"]["name"] == "mlx5_0");
 }
