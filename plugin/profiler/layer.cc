@@ -23,6 +23,7 @@ namespace profile = nccl_abi::profile;
 using state::Communicator;
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
+constexpr auto kRelease = std::memory_order_release;  // of what a reader may meet half done
 
 // What is told all the time, and besides while a connection wants a label. An operation is told by
 // each version that tells its steps; from v4 on by two calls, before by some more for each step.
@@ -103,22 +104,22 @@ void learn(Communicator& communicator, const Task& task) noexcept {
 }
 
 void note_change(state::Task& task, state::Progress progress) noexcept {
-  task.changed.store(context::raw_clock::now(), kRelaxed);
-  task.progress.store(progress, kRelaxed);
+  task.changed.store(context::raw_clock::now(), kRelease);
+  task.progress.store(progress, kRelease);
 }
 
 state::Task& new_entry(Communicator& communicator, state::Purpose purpose) noexcept {
   state::Task& entry = communicator.tasks(purpose).make();
-  entry.began.store(context::raw_clock::now(), kRelaxed);
+  entry.began.store(context::raw_clock::now(), kRelease);
   return entry;
 }
 
 void describe(state::Task& entry, const Task& task, const state::CallCount* count) noexcept {
-  entry.what.store(count, kRelaxed);
-  entry.bytes.store(count == nullptr ? 0 : task.elements * count->element_bytes, kRelaxed);
-  entry.seq.store(task.seq, kRelaxed);
-  entry.has_seq.store(task.has_seq, kRelaxed);
-  entry.peer.store(task.peer, kRelaxed);
+  entry.what.store(count, kRelease);
+  entry.bytes.store(count == nullptr ? 0 : task.elements * count->element_bytes, kRelease);
+  entry.seq.store(task.seq, kRelease);
+  entry.has_seq.store(task.has_seq, kRelease);
+  entry.peer.store(task.peer, kRelease);
 }
 
 void* handle_of(const Communicator& communicator, const Task& task,

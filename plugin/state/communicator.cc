@@ -10,6 +10,7 @@ namespace nnd::state {
 namespace {
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
+constexpr auto kAcquire = std::memory_order_acquire, kRelease = std::memory_order_release;
 
 std::string_view text_of(const char* text) { return text == nullptr ? "" : text; }
 
@@ -51,14 +52,14 @@ void CallCount::count(std::uint64_t elements) noexcept {
 Task& LastTasks::make() noexcept {
   const std::uint64_t ordinal = made.fetch_add(1, kRelaxed) + 1;
   Task& task = tasks[ordinal % kKept];
-  task.ordinal.store(0, std::memory_order_release);  // a reader that meets it now looks again
-  task.what.store(nullptr, kRelaxed);
-  task.has_seq.store(false, kRelaxed);
-  task.peer.store(-1, kRelaxed);
-  task.progress.store(Progress::kNone, kRelaxed);
-  task.ops.store(0, kRelaxed);
-  task.ops_done.store(0, kRelaxed);
-  task.ordinal.store(ordinal, std::memory_order_release);
+  task.ordinal.store(0, kRelaxed);  // a reader that meets what follows looks again
+  task.what.store(nullptr, kRelease);
+  task.has_seq.store(false, kRelease);
+  task.peer.store(-1, kRelease);
+  task.progress.store(Progress::kNone, kRelease);
+  task.ops.store(0, kRelease);
+  task.ops_done.store(0, kRelease);
+  task.ordinal.store(ordinal, kRelease);
   return task;
 }
 
@@ -69,17 +70,16 @@ Task* LastTasks::find(std::uint64_t ordinal) noexcept {
 
 bool LastTasks::read(std::uint64_t ordinal, TaskSeen& seen) const noexcept {
   const Task& task = tasks[ordinal % kKept];
-  if (task.ordinal.load(std::memory_order_acquire) != ordinal) return false;
+  if (task.ordinal.load(kAcquire) != ordinal) return false;
   TaskSeen now;
-  if (const CallCount* const what = task.what.load(kRelaxed)) now.func = what->func;
-  now.seq = task.seq.load(kRelaxed);
-  now.has_seq = task.has_seq.load(kRelaxed);
-  now.bytes = task.bytes.load(kRelaxed);
-  now.progress = task.progress.load(kRelaxed);
-  now.ops_done = task.ops_done.load(kRelaxed);
-  now.ops = task.ops.load(kRelaxed);
-  now.changed = task.changed.load(kRelaxed);
-  std::atomic_thread_fence(std::memory_order_acquire);
+  if (const CallCount* const what = task.what.load(kAcquire)) now.func = what->func;
+  now.seq = task.seq.load(kAcquire);
+  now.has_seq = task.has_seq.load(kAcquire);
+  now.bytes = task.bytes.load(kAcquire);
+  now.progress = task.progress.load(kAcquire);
+  now.ops_done = task.ops_done.load(kAcquire);
+  now.ops = task.ops.load(kAcquire);
+  now.changed = task.changed.load(kAcquire);
   if (task.ordinal.load(kRelaxed) != ordinal) return false;
   seen = now;
   return true;

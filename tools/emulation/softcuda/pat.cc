@@ -4,7 +4,6 @@
 #include <cstring>
 #include <deque>
 #include <map>
-#include <ranges>
 
 #include "pat_messages.h"
 #include "primitives.h"
@@ -53,7 +52,8 @@ class Pat {
   void all_gather() {
     const char* own = work_.send + at_ * size_;
     if (char* kept = work_.recv + of_rank(0); kept != own) std::memmove(kept, own, piece_bytes());
-    for (const PatMessage& message : messages_ | std::views::reverse) {
+    for (auto one = messages_.rbegin(); one != messages_.rend(); ++one) {
+      const PatMessage& message = *one;
       const int step = 1 << message.dimension;
       exchange(
           message, [&](int distance) { return work_.recv + of_rank(distance - step); },
