@@ -105,7 +105,7 @@ void copy_tasks(box::CommTask (&to)[kKept], const state::LastTasks& last) {
     box::CommTask& slot = to[used++];
     copy_text(slot.func, task.func);
     slot.ordinal = made - back;
-    slot.seq = task.has_seq ? task.seq : ~std::uint64_t{0};
+    slot.seq = task.has_seq ? task.seq : box::kNoSeq;
     slot.bytes = task.bytes;
     slot.ops = task.ops;
     slot.ops_done = task.ops_done;

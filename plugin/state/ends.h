@@ -48,7 +48,6 @@ struct Start {
 
 // One QP.
 struct QpSummary {
-  bool leads_to_itself() const { return state::leads_to_itself(num, remote_num, gid, remote_gid); }
   std::uint32_t num = 0;
   std::uint32_t remote_num = 0;
   context::Gid gid{};
@@ -67,6 +66,8 @@ struct QpSummary {
   std::uint32_t rtr_us = 0;
   std::uint32_t rts_us = 0;
   std::uint32_t attempts = 0;  // the most that one of its transitions needed
+
+  bool leads_to_itself() const { return state::leads_to_itself(num, remote_num, gid, remote_gid); }
 };
 
 // How a label was found.

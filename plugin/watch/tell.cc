@@ -240,8 +240,10 @@ Wait look_closer(state::Connection& c, Wait wait, std::optional<facts::TcpTable>
 }
 
 bool tell_who(const state::Connection& c) {
+  // Asked of all that have none, at each look.
+  state::Labels labels;
+  if (!c.labels.get(labels) || labels.how == state::How::kNot) return false;
   const Facts known(c);
-  if (known.labels.how == state::How::kNot) return false;
   Event e(EventId::kConnWho);
   add_connection(e, known.about);
   add_labels(e, known.about, known.labels);
