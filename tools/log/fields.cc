@@ -147,6 +147,20 @@ bool store_counter(PortCounters& port, Place place, std::string_view key, const 
   return key != "port" || assign(port.port, value);
 }
 
+bool store_task(Task& task, std::string_view key, const Scalar& value) {
+  if (key == "kind") return assign(task.kind, value);
+  if (key == "ordinal") return assign(task.ordinal, value);
+  if (key == "seq") return assign(task.seq, value);
+  if (key == "bytes") return assign(task.bytes, value);
+  if (key == "ops") return assign(task.ops, value);
+  return key != "ops_done" || assign(task.ops_done, value);
+}
+
+bool store_communicator(LastGiven& given, std::string_view key, const Scalar& value) {
+  if (key == "comm") return assign(given.comm, value);
+  return key != "rank" || assign(given.rank, value);
+}
+
 int two_digits(std::string_view text, std::size_t at) {
   return 10 * (text[at] - '0') + (text[at + 1] - '0');
 }
@@ -205,6 +219,7 @@ std::array<Setters, kPlaces> all_setters() {
                               {"cause", set<&Event::cause>},
                               {"msg", set<&Event::msg>},
                               {"fix", set<&Event::fix>},
+                              {"comm", set<&Event::comm>},
                               {"version", set<&Event::version>},
                               {"nccl_version", set_nccl_version},
                               {"log", set<&Event::log>},
@@ -288,8 +303,11 @@ Place place_of(Place outer, std::string_view key) {
                                      {"env", Place::kEnvironment},
                                      {"limits", Place::kLimits},
                                      {"network", Place::kNetwork},
-                                     {"counters", Place::kCounters}};
+                                     {"counters", Place::kCounters},
+                                     {"task", Place::kTask},
+                                     {"communicators", Place::kCommunicators}};
   if (outer == Place::kCounters && key == "grown") return Place::kGrown;
+  if (outer == Place::kCommunicators && key == "task") return Place::kLastGiven;
   if (outer != Place::kTop) return Place::kElsewhere;
   const auto found = objects.find(key);
   return found != objects.end() ? found->second : Place::kElsewhere;
@@ -297,6 +315,7 @@ Place place_of(Place outer, std::string_view key) {
 
 void begin_element(Event& event, Place place) {
   if (place == Place::kCounters) event.counters.emplace_back();
+  if (place == Place::kCommunicators) event.communicators.emplace_back();
 }
 
 bool store(Event& event, Place place, std::string_view key, const Scalar& value) {
@@ -306,6 +325,13 @@ bool store(Event& event, Place place, std::string_view key, const Scalar& value)
   if (place == Place::kLimits) return store_fact(event, "limits.", key, value);
   if (place == Place::kCounters || place == Place::kGrown)
     return event.counters.empty() || store_counter(event.counters.back(), place, key, value);
+  if (place == Place::kTask) return store_task(event.task, key, value);
+  if (place == Place::kCommunicators || place == Place::kLastGiven) {
+    if (event.communicators.empty()) return true;
+    auto& last = event.communicators.back();
+    return place == Place::kLastGiven ? store_task(last.task, key, value)
+                                      : store_communicator(last, key, value);
+  }
   static const auto setters = all_setters();
   const auto& known = setters[static_cast<std::size_t>(place)];
   const auto setter = known.find(key);

@@ -31,7 +31,10 @@ enum class Place : std::uint8_t {
   kLimits,
   kCounters,
   kGrown,
-  kElsewhere  // nothing of it is kept
+  kTask,
+  kCommunicators,
+  kLastGiven,  // in one of those
+  kElsewhere   // nothing of it is kept
 };
 
 // Where the object of that name is.
