@@ -164,13 +164,11 @@ class Graph {
     return !next_.contains(member) || on_network_.contains(member) || idle_.contains(member) ||
            gone(member) || stopped(member);
   }
-  bool gone(std::size_t member) const {
-    return died(member) || picture_.members[member].ending == Ending::kClean;
-  }
   // Not with all the others, when somebody ended the job.
-  bool died(std::size_t member) const {
+  bool gone(std::size_t member) const {
     const Member& one = picture_.members[member];
-    return one.ending == Ending::kDied && one.last + kTogetherNs < picture_.last;
+    return (one.ending == Ending::kDied || one.ending == Ending::kClean) &&
+           one.last + kTogetherNs < picture_.last;
   }
   bool stopped(std::size_t member) const {
     const Member& one = picture_.members[member];
@@ -200,10 +198,8 @@ class Graph {
     Sink sink;
     sink.members = {member};
     sink.since = one.last;
-    if (died(member)) {
-      sink.kind = Sink::Kind::kDied;
-    } else if (one.ending == Ending::kClean) {
-      sink.kind = Sink::Kind::kLeft;
+    if (gone(member)) {
+      sink.kind = one.ending == Ending::kDied ? Sink::Kind::kDied : Sink::Kind::kLeft;
     } else if (on_network_.contains(member)) {
       sink.kind = Sink::Kind::kNetwork;
     } else if (stopped(member)) {

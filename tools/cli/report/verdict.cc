@@ -184,7 +184,8 @@ std::string verdict_degraded(const Report& report) {
 std::string is_behind(const Report& report, const Sink& sink) {
   if (!sink.apart) return {};
   const auto& apart = report.waits.apart[*sink.apart];
-  return fmt::format(" and not come to {}", task_text(apart.comm, apart.most.task));
+  return fmt::format(" and not come to {} of communicator {}", task_text(apart.most.task),
+                     apart.comm);
 }
 
 }  // namespace
@@ -203,22 +204,20 @@ std::string missing_text(const report::Missing& missing) {
   return rank_list(missing.ranks);
 }
 
-std::string task_text(const std::string& comm, const log::Task& task) {
-  const auto number = task.seq ? *task.seq : task.ordinal;
-  return fmt::format("{} #{} of communicator {} ({} bytes)", task.kind, number, comm, task.bytes);
+std::string task_text(const log::Task& task) {
+  return fmt::format("{} #{} ({} bytes)", task.kind, task.seq.value_or(task.ordinal), task.bytes);
 }
 
 std::string apart_text(const Report& report, const report::Apart& apart) {
   const auto most = who(report.picture, apart.most.members);
   const auto others = who(report.picture, apart.others.members);
   if (apart.kind == report::Apart::Kind::kMismatched)
-    return fmt::format("mismatched collectives: what is {} for {} is {} for {}",
-                       task_text(apart.comm, apart.most.task), most,
-                       task_text(apart.comm, apart.others.task), others);
-  return fmt::format("{} came no further than {}, while {} {} in {}", others,
-                     task_text(apart.comm, apart.others.task), most,
-                     apart.most.members.size() == 1 ? "is" : "are",
-                     task_text(apart.comm, apart.most.task));
+    return fmt::format("mismatched collectives in communicator {}: {} of {} is {} of {}",
+                       apart.comm, task_text(apart.most.task), most, task_text(apart.others.task),
+                       others);
+  return fmt::format("{} came no further than {} in communicator {}, while {} {} in {}", others,
+                     task_text(apart.others.task), apart.comm, most,
+                     apart.most.members.size() == 1 ? "is" : "are", task_text(apart.most.task));
 }
 
 std::string sink_text(const Report& report, const Sink& sink) {
