@@ -259,8 +259,7 @@ Input read_input(const std::vector<std::string>& files, const Reading& reading) 
   const auto run = [&](Worker& worker, bool first) {
     for (std::size_t at = next++; at < logs.size() && !stopped; at = next++) {
       worker.read(at);
-      if (!first) continue;
-      reading.progress(at + 1, logs.size());
+      if (first) reading.progress(at + 1, logs.size());
       if (reading.stop()) stopped = true;
     }
   };
