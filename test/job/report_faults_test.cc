@@ -185,8 +185,7 @@ void missing_rank(int gpus) {
                         {.kind = What::kCollective, .bytes = 4000000, .iterations = 3}};
   add_without(job.spec().actions, 2 * gpus, guilty, {.kind = What::kCollective, .bytes = 4000000});
   job.spec().actions.push_back({.kind = What::kMeet});
-  job.job().run([&] { return hangs(job, gpus, guilty); });
-  const auto& report = job.read();
+  const auto& report = job.read_hanging([&] { return hangs(job, gpus, guilty); });
   check(report, {Kind::kHang,
                  Blame::kNotNetwork,
                  {fmt::format("not the network: rank {} (node1)", guilty), "AllReduce #"}});
@@ -209,8 +208,7 @@ void mismatched(int gpus) {
   const auto waits = [&](int rank) {
     return job.told(rank, "nothing-came") || job.told(rank, "no-receive") || job.told(rank, "idle");
   };
-  job.job().run([&] { return waits(guilty) && (waits(0) || waits(gpus)); });
-  const auto& report = job.read();
+  const auto& report = job.read_hanging([&] { return waits(guilty) && (waits(0) || waits(gpus)); });
   check(report, {Kind::kHang,
                  Blame::kNotNetwork,
                  {"not the network: mismatched collectives", "AllReduce #", "ReduceScatter #",

@@ -4,12 +4,14 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "job/fabric.h"
 #include "report/report.h"
+#include "support/catch.h"
 
 namespace nnd::test {
 
@@ -35,6 +37,17 @@ class ReportedJob {
   const report::Report& read(std::optional<int> ranks = {}) {
     input_ = report::read_input(report::files_of({job_.dir().string()}));
     report_ = report::analyse(input_, ranks);
+    return report_;
+  }
+  // While it hangs, before somebody ends it: as soon as that is so.
+  const report::Report& read_hanging(const std::function<bool()>& hangs) {
+    bool judged = false;
+    job_.run([&] {
+      if (!hangs()) return false;
+      read();
+      return judged = true;
+    });
+    REQUIRE(judged);
     return report_;
   }
   pid_t pid_of(int rank) const {
