@@ -72,6 +72,7 @@ bool LastTasks::read(std::uint64_t ordinal, TaskSeen& seen) const noexcept {
   const Task& task = tasks[ordinal % kKept];
   if (task.ordinal.load(kAcquire) != ordinal) return false;
   TaskSeen now;
+  now.ordinal = ordinal;
   if (const CallCount* const what = task.what.load(kAcquire)) now.func = what->func;
   now.seq = task.seq.load(kAcquire);
   now.has_seq = task.has_seq.load(kAcquire);

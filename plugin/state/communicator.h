@@ -71,6 +71,7 @@ struct Task {
 // A task as a reader found it.
 struct TaskSeen {
   FixedText<24> func;
+  std::uint64_t ordinal = 0;
   std::uint64_t seq = 0;
   bool has_seq = false;
   std::uint64_t bytes = 0;

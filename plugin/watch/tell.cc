@@ -121,7 +121,7 @@ diagnosis::TaskName name_of(const state::TaskSeen& task, const state::Membership
 
 // "task": a collective, send or receive, and how far it is.
 void add_task(Event& e, const state::TaskSeen& task) {
-  e.object("task").add("kind", std::string_view(task.func));
+  e.object("task").add("kind", std::string_view(task.func)).add("ordinal", task.ordinal);
   if (task.has_seq) e.add("seq", task.seq);
   e.add("bytes", task.bytes).add("state", progress_name(task.progress));
   e.add("ops", task.ops).add("ops_done", task.ops_done).end();

@@ -73,12 +73,20 @@ TEST_CASE("one failure has one cause, whoever tells it", "[story]") {
     INFO(outcome.out << outcome.err);
     CHECK(outcome.exit_code == 1);
     const json shown = outcome.json();
-    CHECK(shown["verdict"].get<std::string>().starts_with("The job failed. " + cause + ": "));
-    check_logs(shown["logs"].get<std::string>(), cause);
+    CHECK(shown["report"]["cause"] == cause);
+    const auto logs = shown["logs"].get<std::string>();
+    const json reported = run_json({"report", logs});
+    CHECK(reported["cause"] == cause);
+    CHECK(reported["verdict"] == shown["report"]["verdict"]);
+    CHECK(shown["verdict"] == "The job failed. " + reported["verdict"].get<std::string>());
+    CHECK(shown["verdict"].get<std::string>().find(cause + ", ") != std::string::npos);
+    check_logs(logs, cause);
 
     const json rehearsed =
         run_json({"rehearse", "--scenario", scenario, "--nccl", kNccl, "--iterations", "1"});
-    CHECK(rehearsed["verdict"].get<std::string>().find(". " + cause + ": ") != std::string::npos);
+    CHECK(rehearsed["report"]["cause"] == cause);
+    CHECK(rehearsed["verdict"] ==
+          "The rehearsal failed. " + rehearsed["report"]["verdict"].get<std::string>());
 
     const json pinged = run_json(
         {"ping", "--scenario", scenario, "--nccl", kNccl, "--duration", "0.02", "--sizes", "64K"});

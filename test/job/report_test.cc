@@ -1,15 +1,10 @@
 // Real NCCL jobs with one fault each: the report over what they left names it, and the same job
 // without the fault is healthy.
-#include "report/report.h"
-
-#include <signal.h>
-
-#include <algorithm>
 #include <fstream>
 #include <set>
 #include <string>
 
-#include "job/fabric.h"
+#include "job/reported.h"
 #include "support/catch.h"
 
 using namespace softcuda;
@@ -17,8 +12,8 @@ using nnd::report::Blame;
 using nnd::report::Culprit;
 using nnd::report::Ending;
 using nnd::report::Sink;
-using nnd::test::FabricJob;
 using nnd::test::failures;
+using nnd::test::ranks_of;
 using What = Action::Kind;
 
 namespace {
@@ -38,51 +33,11 @@ speed_mbps = 200000
 count = 2
 )";
 
-// Two GPUs and two HCAs a node, as long as it lasts what they leave; `fault`: tables of a scenario.
-class Reported {
- public:
+// Two GPUs and two HCAs a node; `fault`: tables of a scenario.
+struct Reported : nnd::test::ReportedJob {
   explicit Reported(const std::string& fault = "", int gpus_per_node = 2)
-      : job_(gpus_per_node, 2, scenario_.file("scenario.toml", kTwoNodes + fault)) {
-    job_.spec.environment.erase("NCCL_NET_DIAG_BLACKBOX");
-    job_.spec.environment["NCCL_IB_TIMEOUT"] = "12";
-    job_.spec.environment["NCCL_IB_RETRY_CNT"] = "2";
-    job_.spec.actions = {{.kind = What::kCreate},
-                         {.kind = What::kCollective, .bytes = 4000000, .iterations = 6},
-                         {.kind = What::kDestroy}};
-  }
-
-  FabricJob& job() { return job_; }
-  JobSpec& spec() { return job_.spec; }
-
-  const nnd::report::Report& read(std::optional<int> ranks = {}) {
-    input_ = nnd::report::read_input(nnd::report::files_of({job_.dir().string()}));
-    report_ = nnd::report::analyse(input_, ranks);
-    return report_;
-  }
-  const nnd::report::Input& input() const { return input_; }
-  pid_t pid_of(int rank) const {
-    const auto load = job_.events(rank, "plugin.load");
-    return load.empty() ? 0 : load.front().at("pid").get<pid_t>();
-  }
-  bool told(int rank, const std::string& kind) const {
-    const auto stalls = job_.events(rank, "conn.stall");
-    return std::any_of(stalls.begin(), stalls.end(),
-                       [&](const auto& event) { return event["kind"] == kind; });
-  }
-
- private:
-  nnd::test::TempDir scenario_;
-  FabricJob job_;
-  nnd::report::Input input_;
-  nnd::report::Report report_;
+      : ReportedJob(kTwoNodes + fault, gpus_per_node) {}
 };
-
-std::vector<int> ranks_of(const nnd::report::Report& report,
-                          const std::vector<std::size_t>& members) {
-  std::vector<int> out;
-  for (const auto member : members) out.push_back(report.picture.members[member].rank.value_or(-1));
-  return out;
-}
 
 }  // namespace
 

@@ -26,6 +26,9 @@ enum class Fault : std::uint8_t {
   kStuckHca,       // one HCA sends nothing, and nothing fails yet
   kSlowHca,        // one HCA sends slowly
   kOtherVariable,  // one node has another setting, and nothing comes of it
+  kPlane,          // half of the rails
+  kPort,           // one port of an HCA that has two
+  kMismatched,     // one process took another collective than the others
   kCount
 };
 const char* name_of(Fault fault);
@@ -34,16 +37,21 @@ struct Spec {
   int ranks = 64;
   std::uint64_t seed = 1;
   Fault fault = Fault::kNone;
-  int more_connections = 0;  // of each rank: makes the logs longer
-  double clocks_sec = 0;     // hosts' clocks are off by so much at most
-  int hours_ago = 0;         // it was
-  bool shuffled = false;     // ranks, hosts and HCAs have other names
+  Fault second = Fault::kNone;  // at once, elsewhere: a cable, a slow HCA or another variable
+  int more_connections = 0;     // of each rank: makes the logs longer
+  double clocks_sec = 0;        // hosts' clocks are off by so much at most
+  int hours_ago = 0;            // it was
+  bool shuffled = false;        // ranks, hosts and HCAs have other names
 };
 
 // What was planted.
 struct Planted {
   std::string host, dev;  // empty: no host, no HCA is guilty
   std::optional<int> rank;
+  struct Place {
+    std::string host, dev;
+  };
+  std::optional<Place> second;
 };
 
 // What happens to logs until somebody reads them.

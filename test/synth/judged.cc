@@ -24,6 +24,10 @@ Expected expected_of(Fault fault) {
     case Fault::kCableTold:
     case Fault::kWrongSubnet:
       return {Kind::kFailed, Blame::kNetwork, Culprit::Kind::kHca};
+    case Fault::kPlane:
+      return {Kind::kFailed, Blame::kNetwork, Culprit::Kind::kPlane};
+    case Fault::kPort:
+      return {Kind::kFailed, Blame::kNetwork, Culprit::Kind::kPort};
     case Fault::kRail:
       return {Kind::kFailed, Blame::kNetwork, Culprit::Kind::kRail};
     case Fault::kMemlock:
@@ -35,6 +39,7 @@ Expected expected_of(Fault fault) {
     case Fault::kRankMissing:
       return {Kind::kMissing, Blame::kOpen};
     case Fault::kRankIdle:
+    case Fault::kMismatched:
       return {Kind::kHang, Blame::kNotNetwork};
     case Fault::kStuckHca:
       return {Kind::kHang, Blame::kNetwork, Culprit::Kind::kHca};
@@ -81,7 +86,11 @@ std::string wrong_about(const report::Report& report, const Spec& spec, const Pl
     const auto& first = report.culprits.front();
     const bool host = planted.host.empty() || first.place.host == planted.host;
     const bool dev = planted.dev.empty() || first.place.dev == planted.dev;
-    if (first.kind != *expected.culprit || !host || !dev)
+    // Of two cables the one or the other.
+    const bool second = spec.second == Fault::kCable && first.kind == Culprit::Kind::kHca &&
+                        first.place.host == planted.second->host &&
+                        first.place.dev == planted.second->dev;
+    if (!second && (first.kind != *expected.culprit || !host || !dev))
       return fmt::format("culprit {} {} {}", static_cast<int>(first.kind), first.place.host,
                          first.place.dev);
   }

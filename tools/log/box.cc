@@ -54,6 +54,7 @@ void read_ring(std::string_view bytes, std::uint64_t offset, BoxContents& conten
   }
   const char* data = bytes.data() + offset + sizeof(ring);
   const auto copy_out = [&](std::uint64_t at, void* to, std::size_t n) {
+    if (n == 0) return;
     const std::uint64_t place = at & (size - 1);
     const std::size_t first = std::min<std::uint64_t>(n, size - place);
     std::memcpy(to, data + place, first);

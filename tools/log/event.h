@@ -80,6 +80,22 @@ struct Latency {
   double sum_ns = 0;  // each counted as the middle of its bucket
 };
 
+// A collective, send or receive, and how far it is.
+struct Task {
+  std::string kind;                  // "AllReduce"; empty: none
+  std::uint64_t ordinal = 0;         // of the communicator's, from 1; 0: not known
+  std::optional<std::uint64_t> seq;  // NCCL's own number
+  std::uint64_t bytes = 0;
+  std::uint64_t ops = 0, ops_done = 0;  // over the network
+};
+
+// A communicator, and the last that it was given to do.
+struct LastGiven {
+  std::string comm;
+  std::optional<int> rank;
+  Task task;
+};
+
 // By how much the counters of a port have grown.
 struct PortCounters {
   std::string name;
@@ -103,6 +119,7 @@ struct Event {
   std::optional<Direction> dir;
   std::optional<double> dur_us;
   std::string cause, msg, fix;
+  std::string comm;
   Dev dev;
   Peer peer;
   Link link;
@@ -129,6 +146,8 @@ struct Event {
   std::string kind, listener;
   std::optional<double> age_us, mean_us, usual_us;
   std::optional<std::uint64_t> conns, peers;
+  Task task;
+  std::vector<LastGiven> communicators;
   // port.event
   std::string event;
   // log.dropped, summary

@@ -161,6 +161,20 @@ bool store_qp(ConnectionQp& qp, std::string_view key, const Scalar& value) {
   return key != "rts_at_us" || assign(qp.rts_at_us, value);
 }
 
+bool store_task(Task& task, std::string_view key, const Scalar& value) {
+  if (key == "kind") return assign(task.kind, value);
+  if (key == "ordinal") return assign(task.ordinal, value);
+  if (key == "seq") return assign(task.seq, value);
+  if (key == "bytes") return assign(task.bytes, value);
+  if (key == "ops") return assign(task.ops, value);
+  return key != "ops_done" || assign(task.ops_done, value);
+}
+
+bool store_communicator(LastGiven& given, std::string_view key, const Scalar& value) {
+  if (key == "comm") return assign(given.comm, value);
+  return key != "rank" || assign(given.rank, value);
+}
+
 int two_digits(std::string_view text, std::size_t at) {
   return 10 * (text[at] - '0') + (text[at + 1] - '0');
 }
@@ -219,6 +233,7 @@ std::array<Setters, kPlaces> all_setters() {
                               {"cause", set<&Event::cause>},
                               {"msg", set<&Event::msg>},
                               {"fix", set<&Event::fix>},
+                              {"comm", set<&Event::comm>},
                               {"version", set<&Event::version>},
                               {"nccl_version", set_nccl_version},
                               {"log", set<&Event::log>},
@@ -303,8 +318,11 @@ Place place_of(Place outer, std::string_view key) {
                                      {"limits", Place::kLimits},
                                      {"network", Place::kNetwork},
                                      {"counters", Place::kCounters},
-                                     {"qps", Place::kQps}};
+                                     {"qps", Place::kQps},
+                                     {"task", Place::kTask},
+                                     {"communicators", Place::kCommunicators}};
   if (outer == Place::kCounters && key == "grown") return Place::kGrown;
+  if (outer == Place::kCommunicators && key == "task") return Place::kLastGiven;
   if (outer != Place::kTop) return Place::kElsewhere;
   const auto found = objects.find(key);
   return found != objects.end() ? found->second : Place::kElsewhere;
@@ -313,6 +331,7 @@ Place place_of(Place outer, std::string_view key) {
 void begin_element(Event& event, Place place) {
   if (place == Place::kCounters) event.counters.emplace_back();
   if (place == Place::kQps) event.qps.emplace_back();
+  if (place == Place::kCommunicators) event.communicators.emplace_back();
 }
 
 bool store(Event& event, Place place, std::string_view key, const Scalar& value) {
@@ -323,6 +342,13 @@ bool store(Event& event, Place place, std::string_view key, const Scalar& value)
   if (place == Place::kCounters || place == Place::kGrown)
     return event.counters.empty() || store_counter(event.counters.back(), place, key, value);
   if (place == Place::kQps) return event.qps.empty() || store_qp(event.qps.back(), key, value);
+  if (place == Place::kTask) return store_task(event.task, key, value);
+  if (place == Place::kCommunicators || place == Place::kLastGiven) {
+    if (event.communicators.empty()) return true;
+    auto& last = event.communicators.back();
+    return place == Place::kLastGiven ? store_task(last.task, key, value)
+                                      : store_communicator(last, key, value);
+  }
   static const auto setters = all_setters();
   const auto& known = setters[static_cast<std::size_t>(place)];
   const auto setter = known.find(key);

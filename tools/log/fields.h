@@ -32,7 +32,10 @@ enum class Place : std::uint8_t {
   kCounters,
   kQps,
   kGrown,
-  kElsewhere  // nothing of it is kept
+  kTask,
+  kCommunicators,
+  kLastGiven,  // in one of those
+  kElsewhere   // nothing of it is kept
 };
 
 // Where the object of that name is.

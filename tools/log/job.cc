@@ -142,6 +142,7 @@ void add_stall(Process& process, const Event& event) {
   stall.peers = event.peers.value_or(1);
   stall.listener = event.listener;
   stall.link = event.link;
+  stall.comm = event.comm;
   stall.mean_us = event.mean_us;
   stall.usual_us = event.usual_us;
 }
@@ -152,6 +153,37 @@ void end_stalls(Process& process, const Event& event) {
     if (!stall.ended_ns && stall.kind == event.kind && stall.told.dir == event.dir &&
         (stall.told.conn == event.conn || stall.told.dev.name == event.dev.name))
       stall.ended_ns = event.mono_ns;
+}
+
+// A kind counts apart from the others in NCCL's numbers, and sends are no step that all take.
+bool is_collective(const Task& task) {
+  return !task.kind.empty() && task.kind != "Send" && task.kind != "Recv";
+}
+
+void add_tasks(Process& process, const Event& event) {
+  if (!event.comm.empty() && is_collective(event.task)) {
+    auto& communicator = process.communicators[event.comm];
+    communicator.waits_in = event.task;
+    communicator.tasks = {event.task};
+    communicator.mono_ns = event.mono_ns;
+    update(communicator.rank, event.rank);
+  }
+  if (event.kind != "idle") return;
+  for (const auto& given : event.communicators) {
+    if (given.comm.empty() || !is_collective(given.task)) continue;
+    auto& communicator = process.communicators[given.comm];
+    communicator.waits_in.reset();
+    communicator.tasks = {given.task};
+    communicator.mono_ns = event.mono_ns;
+    update(communicator.rank, given.rank);
+  }
+}
+
+void add_communicator(Process& process, const Event& event) {
+  if (event.comm.empty()) return;
+  auto& communicator = process.communicators[event.comm];
+  update(communicator.rank, event.rank);
+  update(communicator.nranks, event.nranks);
 }
 
 void add_facts(Process& process, const Event& event) {
@@ -241,6 +273,7 @@ void Job::add(const Event& event) {
       break;
     case EventId::kCommInit:
       add_rank(process, event);
+      add_communicator(process, event);
       break;
     case EventId::kHcaPort:
       process.hcas.push_back({event.dev, event.state, event.verdict, event.reasons, event.facts});
@@ -262,9 +295,13 @@ void Job::add(const Event& event) {
       break;
     case EventId::kConnStall:
       add_stall(process, event);
+      add_tasks(process, event);
       break;
     case EventId::kConnResume:
       end_stalls(process, event);
+      if (const auto found = process.communicators.find(event.comm);
+          found != process.communicators.end())
+        found->second.waits_in.reset();
       break;
     case EventId::kNetDevice:
       if (event.dev.index) process.net_devices[*event.dev.index] = event.dev;
@@ -286,6 +323,14 @@ void Job::add(const Event& event) {
   if (event.severity != Severity::kInfo || event.id == EventId::kPolicyWarn ||
       event.id == EventId::kPolicyRefuse)
     process.diagnoses.push_back(diagnosis_of(event));
+}
+
+void Job::set_communicator(const std::string& proc, const std::string& comm,
+                           Communicator communicator) {
+  auto& known = processes_[proc].communicators[comm];
+  if (!communicator.nranks) communicator.nranks = known.nranks;
+  if (!communicator.rank) communicator.rank = known.rank;
+  known = std::move(communicator);
 }
 
 void Job::merge(Job&& other) { processes_.merge(other.processes_); }

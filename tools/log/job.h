@@ -54,13 +54,21 @@ Diagnosis diagnosis_of(const Event& event);
 // completion, 2 the registration, 1 the end of the connection, 0 nothing.
 int evidence(const Diagnosis& diagnosis);
 
+// One of NCCL's communicators, as a process tells of it.
+struct Communicator {
+  std::optional<int> rank, nranks;
+  std::vector<Task> tasks;       // the last collectives that it was given, the newest first
+  std::optional<Task> waits_in;  // of those: one that has begun over the network and not ended
+  std::uint64_t mono_ns = 0;     // when that was so
+};
+
 // What waited for too long.
 struct Stall {
   Diagnosis told;  // the last line of it
   std::string kind;
   double age_us = 0;                   // then
   std::uint64_t conns = 1, peers = 1;  // that wait alike
-  std::string listener;
+  std::string listener, comm;
   Link link;
   std::optional<double> mean_us, usual_us;
   std::optional<std::uint64_t> ended_ns;  // CLOCK_MONOTONIC: it moves again
@@ -114,10 +122,11 @@ struct Process {
   std::vector<Hca> hcas;           // in the log's order
   std::map<int, Dev> net_devices;  // by NCCL's index
   std::map<std::uint64_t, Connection> connections;
-  std::vector<Transition> transitions;             // of QPs that belong to no connection
-  std::vector<Diagnosis> diagnoses;                // in the log's order
-  std::vector<Stall> stalls;                       // likewise
-  std::map<std::uint64_t, std::uint64_t> listens;  // by listen id: CLOCK_MONOTONIC
+  std::vector<Transition> transitions;                // of QPs that belong to no connection
+  std::vector<Diagnosis> diagnoses;                   // in the log's order
+  std::vector<Stall> stalls;                          // likewise
+  std::map<std::string, Communicator> communicators;  // by their hash
+  std::map<std::uint64_t, std::uint64_t> listens;     // by listen id: CLOCK_MONOTONIC
   std::optional<Summary> summary;
 };
 
@@ -136,6 +145,9 @@ class Job {
   void merge(Job&& other);
   void replace(const std::string& proc, Job&& other);  // by what the other has of that process
   const Process* find(const std::string& proc) const;
+  // As it was at the last that is known of it, which a black box knows better than the log.
+  void set_communicator(const std::string& proc, const std::string& comm,
+                        Communicator communicator);
   // A process that left a black box: of one without a log nothing else is known.
   void add_box(const std::string& proc, const std::string& host, std::int64_t pid,
                std::uint64_t mono_ns, std::uint64_t real_ns);

@@ -145,6 +145,30 @@ std::uint64_t join(log::Job& job, const std::string& proc, const std::vector<std
   return twice;
 }
 
+log::Task task_of(const nccl_net_diag::box::CommTask& slot) {
+  log::Task out;
+  out.kind = slot.func;
+  out.ordinal = slot.ordinal;
+  if (slot.seq != ~std::uint64_t{0}) out.seq = slot.seq;
+  out.bytes = slot.bytes;
+  out.ops = slot.ops;
+  out.ops_done = slot.ops_done;
+  return out;
+}
+
+log::Communicator communicator_of(const nccl_net_diag::box::CommSlot& slot, std::uint64_t mono_ns) {
+  log::Communicator out;
+  if (slot.rank >= 0) out.rank = slot.rank;
+  if (slot.nranks >= 0) out.nranks = slot.nranks;
+  out.mono_ns = mono_ns;
+  for (const auto& task : slot.last_collectives) {
+    if (task.func[0] == '\0') continue;
+    out.tasks.push_back(task_of(task));
+    if (task.ops != task.ops_done) out.waits_in = out.tasks.back();
+  }
+  return out;
+}
+
 std::vector<BoxFile> read_boxes(const std::vector<std::string>& files, Input& input) {
   std::vector<BoxFile> out;
   for (const auto& name : files) try {
@@ -199,6 +223,10 @@ void add_box(Input& input, const BoxFile& file, bool on_later) {
   box.alive_ns = std::max(contents.header.alive_mono_ns, contents.header.start_mono_ns);
   box.damaged = contents.damaged();
   box.conns = contents.conns;
+  for (const auto& slot : contents.comms)
+    if (slot.hash != 0)
+      input.job.set_communicator(file.proc(), fmt::format("{:#x}", slot.hash),
+                                 communicator_of(slot, box.alive_ns));
   log::LineParser parser;
   log::Event event;
   const auto take = [&](std::string line) {
@@ -231,8 +259,7 @@ Input read_input(const std::vector<std::string>& files, const Reading& reading) 
   const auto run = [&](Worker& worker, bool first) {
     for (std::size_t at = next++; at < logs.size() && !stopped; at = next++) {
       worker.read(at);
-      if (!first) continue;
-      reading.progress(at + 1, logs.size());
+      if (first) reading.progress(at + 1, logs.size());
       if (reading.stop()) stopped = true;
     }
   };

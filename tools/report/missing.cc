@@ -17,10 +17,13 @@ Missing missing_of(const Picture& picture, std::optional<int> expected_ranks) {
       ++nameless;
   if (out.expected) {
     const int missing = std::max(0, *out.expected - nameless - static_cast<int>(there.size()));
-    for (int rank = 0; rank < *out.expected && missing > 0 && nameless == 0; ++rank)
+    constexpr int kMostNamed = 1 << 17;  // a log may say any number
+    for (int rank = 0; rank < std::min(*out.expected, kMostNamed) && missing > 0 && nameless == 0;
+         ++rank)
       if (!there.contains(rank)) out.ranks.insert(rank);
     out.unnamed = std::max(0, missing - static_cast<int>(out.ranks.size()));
   }
+  out.incomplete = incomplete_communicators(picture);
   const auto is_alone = [](const Member& member) { return member.log->connections.empty(); };
   const bool others_connect =
       std::count_if(picture.members.begin(), picture.members.end(), is_alone) * 2 <

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "report/picture.h"
+#include "report/collectives.h"
 
 namespace nnd::report {
 
@@ -14,8 +14,9 @@ struct Missing {
   bool asked = false;           // the caller expects that many, not only a launcher's variable
   std::set<int> ranks;          // that have no log
   int unnamed = 0;              // more that are missing: who, can't be said
-  std::vector<std::size_t> unloaded;  // have a log, in which the plugin says nothing of itself
-  std::vector<std::size_t> alone;     // never asked for a connection, while others did
+  std::vector<std::size_t> unloaded;   // have a log, in which the plugin says nothing of itself
+  std::vector<Incomplete> incomplete;  // communicators that not all their ranks tell of
+  std::vector<std::size_t> alone;      // never asked for a connection, while others did
   bool any() const { return !ranks.empty() || unnamed > 0; }
 };
 

@@ -29,8 +29,11 @@ void add_members(Picture& picture, const Input& input, const Run& run) {
       member.file = file->second;
     member.ending = ending_of(*process, member.box);
     member.rank = process->rank;
-    if (process->launch.world_size)
-      picture.world_size = std::max(picture.world_size.value_or(0), *process->launch.world_size);
+    const int said = std::max(process->launch.world_size.value_or(0), process->ranks_told);
+    if (said > 0) picture.world_size = std::max(picture.world_size.value_or(0), said);
+    for (const auto& [comm, one] : process->communicators)
+      if (one.rank)
+        picture.by_comm_rank.emplace(std::pair(comm, *one.rank), picture.members.size());
     picture.by_proc[process->proc] = picture.members.size();
     picture.members.push_back(std::move(member));
   }

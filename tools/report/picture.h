@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "report/input.h"
@@ -53,8 +55,9 @@ struct Picture {
   std::vector<Host> hosts;      // in natural order
   log::Ends ends;
   std::unordered_map<std::string, std::size_t> by_proc;
-  std::unordered_map<std::string, Place> by_gid;  // addresses that one HCA has
-  std::optional<int> world_size;                  // as launchers and NCCL say
+  std::unordered_map<std::string, Place> by_gid;                    // addresses that one HCA has
+  std::map<std::pair<std::string, int>, std::size_t> by_comm_rank;  // communicator, rank in it
+  std::optional<int> world_size;                                    // as launchers and NCCL say
   Ns first = 0, last = 0;
 
   std::size_t earlier_runs = 0;       // that these logs tell of as well, and which are left out

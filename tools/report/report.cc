@@ -54,7 +54,8 @@ bool is_missing(const Report& report) {
 // Somebody who is known to be late outweighs a rank that has no log.
 bool is_known(const Sink& sink) {
   return sink.kind == Sink::Kind::kDied || sink.kind == Sink::Kind::kStopped ||
-         sink.kind == Sink::Kind::kIdle;
+         sink.kind == Sink::Kind::kIdle || sink.kind == Sink::Kind::kBehind ||
+         sink.kind == Sink::Kind::kMismatched;
 }
 
 Kind kind_of(const Report& report) {
@@ -82,6 +83,8 @@ Blame blame_of_hang(const Waits& waits) {
     case Sink::Kind::kDied:
     case Sink::Kind::kLeft:
     case Sink::Kind::kCycle:
+    case Sink::Kind::kBehind:
+    case Sink::Kind::kMismatched:
       return Blame::kNotNetwork;
     case Sink::Kind::kNetwork:
       return Blame::kNetwork;

@@ -14,6 +14,7 @@ constexpr std::array<std::string_view, 5> kNetworkKinds{"tcp", "modify-qp", "in-
                                                         "stuck-flush"};
 constexpr std::array<std::string_view, 7> kPeerKinds{
     "not-accepted", "not-dialled", "metadata", "qps", "ready", "nothing-came", "no-receive"};
+constexpr Ns kTogetherNs = 1'000'000'000;
 constexpr Ns kStoppedNs = 5'000'000'000;  // the drain looks ten times a second
 
 template <std::size_t kSize>
@@ -38,6 +39,10 @@ Wait wait_of(const Picture& picture, std::size_t member, const log::Stall& stall
   out.stall = &stall;
   out.since = picture.at(member, stall.told.mono_ns) - static_cast<Ns>(stall.age_us * 1000);
   out.peer = picture.peer_of(member, stall.told.peer, stall.told.conn, stall.link);
+  if (!out.peer && !stall.comm.empty() && stall.told.peer.rank)
+    if (const auto found = picture.by_comm_rank.find({stall.comm, *stall.told.peer.rank});
+        found != picture.by_comm_rank.end() && found->second != member)
+      out.peer = found->second;
   out.here = picture.place_of(member, stall.told.dev);
   out.there = picture.peer_place(member, stall.told.peer, stall.told.conn);
   return out;
@@ -60,7 +65,7 @@ class Graph {
       if (wait.peer)
         next_[wait.member].insert(*wait.peer);
       else if (!wait.stall->told.peer.gid.empty())
-        strangers_[wait.stall->told.peer.gid].insert(wait.member);
+        add_stranger(wait);
     }
   }
 
@@ -80,11 +85,12 @@ class Graph {
       }
       out.push_back(std::move(sink));
     }
-    for (const auto& [address, members] : strangers_) {
+    for (const auto& [address, stranger] : strangers_) {
       Sink sink;
       sink.kind = Sink::Kind::kNoLog;
       sink.address = address;
-      sink.waiting = members.size();
+      sink.rank = stranger.rank;
+      sink.waiting = stranger.waiting.size();
       out.push_back(std::move(sink));
     }
     // What processes of one node wait for in each other is not seen here: only where nothing else
@@ -103,6 +109,17 @@ class Graph {
   }
 
  private:
+  // A process at an address that no log is of.
+  struct Stranger {
+    std::set<std::size_t> waiting;
+    std::optional<int> rank;
+  };
+  void add_stranger(const Wait& wait) {
+    auto& stranger = strangers_[wait.stall->told.peer.gid];
+    stranger.waiting.insert(wait.member);
+    stranger.rank = wait.stall->told.peer.rank;
+  }
+
   // What is known of a process counts more than how many point at it.
   static int certainty(Sink::Kind kind) {
     switch (kind) {
@@ -118,7 +135,9 @@ class Graph {
       case Sink::Kind::kSilent:
         return 1;
       case Sink::Kind::kCycle:
-        return 0;
+      case Sink::Kind::kBehind:
+      case Sink::Kind::kMismatched:
+        break;
     }
     return 0;
   }
@@ -145,9 +164,11 @@ class Graph {
     return !next_.contains(member) || on_network_.contains(member) || idle_.contains(member) ||
            gone(member) || stopped(member);
   }
+  // Not with all the others, when somebody ended the job.
   bool gone(std::size_t member) const {
-    const Ending ending = picture_.members[member].ending;
-    return ending == Ending::kDied || ending == Ending::kClean;
+    const Member& one = picture_.members[member];
+    return (one.ending == Ending::kDied || one.ending == Ending::kClean) &&
+           one.last + kTogetherNs < picture_.last;
   }
   bool stopped(std::size_t member) const {
     const Member& one = picture_.members[member];
@@ -177,10 +198,8 @@ class Graph {
     Sink sink;
     sink.members = {member};
     sink.since = one.last;
-    if (one.ending == Ending::kDied) {
-      sink.kind = Sink::Kind::kDied;
-    } else if (one.ending == Ending::kClean) {
-      sink.kind = Sink::Kind::kLeft;
+    if (gone(member)) {
+      sink.kind = one.ending == Ending::kDied ? Sink::Kind::kDied : Sink::Kind::kLeft;
     } else if (on_network_.contains(member)) {
       sink.kind = Sink::Kind::kNetwork;
     } else if (stopped(member)) {
@@ -196,8 +215,34 @@ class Graph {
   std::set<std::size_t> waiting_, on_network_;
   std::map<std::size_t, Ns> idle_;  // since when
   std::map<std::size_t, std::set<std::size_t>> next_;
-  std::map<std::string, std::set<std::size_t>> strangers_;
+  std::map<std::string, Stranger> strangers_;
 };
+
+bool is_sure(const Sink& sink) {
+  return sink.kind == Sink::Kind::kDied || sink.kind == Sink::Kind::kStopped;
+}
+
+// Inside a node processes wait for each other without the network, where no chain shows it: who is
+// behind in the collectives goes before who is at the end of a chain.
+void add_apart(Waits& waits) {
+  if (waits.apart.empty() || (!waits.sinks.empty() && is_sure(waits.sinks.front()))) return;
+  const Apart& apart = waits.apart.front();
+  const auto is_guilty = [&](const Sink& sink) {
+    return apart.kind == Apart::Kind::kBehind && sink.kind == Sink::Kind::kIdle &&
+           std::find(apart.others.members.begin(), apart.others.members.end(),
+                     sink.members.front()) != apart.others.members.end();
+  };
+  const auto rest = std::stable_partition(waits.sinks.begin(), waits.sinks.end(), is_guilty);
+  for (auto sink = waits.sinks.begin(); sink != rest; ++sink) sink->apart = 0;
+  if (rest != waits.sinks.begin()) return;
+  Sink sink;
+  sink.kind = apart.kind == Apart::Kind::kBehind ? Sink::Kind::kBehind : Sink::Kind::kMismatched;
+  sink.members = apart.others.members;
+  sink.since = waits.waits.front().since;
+  sink.waiting = apart.inside;
+  sink.apart = 0;
+  waits.sinks.insert(waits.sinks.begin(), std::move(sink));
+}
 
 void by_time(std::vector<Wait>& waits) {
   std::stable_sort(waits.begin(), waits.end(),
@@ -231,6 +276,9 @@ Waits waits_of(const Picture& picture) {
   by_time(out.network);
   by_time(out.passed);
   out.sinks = Graph(picture, out.waits).sinks();
+  if (out.waits.empty()) return out;
+  out.apart = apart_in_collectives(picture);
+  add_apart(out);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "report/collectives.h"
 #include "report/failures.h"
 
 namespace nnd::report {
@@ -23,18 +24,22 @@ struct Wait {
 // Where chains of waiting processes end.
 struct Sink {
   enum class Kind : std::uint8_t {
-    kIdle,     // it asks the network for nothing
-    kStopped,  // its process lives, and does not run
-    kDied,     // it is gone
-    kLeft,     // it ended by itself
-    kSilent,   // its log says nothing of a wait
-    kNoLog,    // its log is not here
-    kNetwork,  // it waits for the network itself
-    kCycle     // these wait for each other
+    kIdle,       // it asks the network for nothing
+    kStopped,    // its process lives, and does not run
+    kDied,       // it is gone
+    kLeft,       // it ended by itself
+    kSilent,     // its log says nothing of a wait
+    kNoLog,      // its log is not here
+    kNetwork,    // it waits for the network itself
+    kCycle,      // these wait for each other
+    kBehind,     // these have not been given the collective that others are inside
+    kMismatched  // these were given another collective than the others
   };
   Kind kind = Kind::kSilent;
   std::vector<std::size_t> members;  // empty: kNoLog
   std::string address;               // kNoLog: of the peer
+  std::optional<int> rank;           // kNoLog: in its communicator
+  std::optional<std::size_t> apart;  // in Waits::apart: where it is, and where the others
   Ns since = 0;                      // when it was last seen to do anything
   std::size_t waiting = 0;           // processes that wait for it, directly or not
 };
@@ -44,6 +49,7 @@ struct Waits {
   std::vector<Wait> network;  // those of them that a healthy network never shows
   std::vector<Wait> passed;   // network waits that were over in the end
   std::vector<Sink> sinks;    // that most wait for first
+  std::vector<Apart> apart;   // communicators whose ranks are not in one collective
 };
 
 Waits waits_of(const Picture& picture);

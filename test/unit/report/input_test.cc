@@ -13,6 +13,7 @@
 #include "record/pack.h"
 #include "report/live_input.h"
 #include "support/catch.h"
+#include "support/made_box.h"
 #include "support/temp_dir.h"
 
 using namespace nnd::report;
@@ -62,52 +63,8 @@ std::string zstd(const std::string& text) {
 
 Input read(const nnd::test::TempDir& dir) { return read_input(files_of({dir.path().string()})); }
 
-// A box of one ring, as the plugin lays it out, with these events in it.
 std::string box_of(const std::vector<std::uint64_t>& times) {
-  constexpr std::size_t kRing = 4096;
-  std::string out(sizeof(box::FileHeader) + sizeof(box::RingHeader) + kRing, '\0');
-  box::FileHeader header{};
-  std::memcpy(header.magic, box::kMagic, sizeof(header.magic));
-  header.version = box::kVersion;
-  header.byte_order = box::kByteOrder;
-  header.rings_offset = sizeof(header);
-  header.ring_stride = sizeof(box::RingHeader) + kRing;
-  header.ring_size = kRing;
-  header.ring_count = 1;
-  header.ring_header_size = sizeof(box::RingHeader);
-  header.conns_offset = out.size();
-  header.conn_size = sizeof(box::ConnSlot);
-  header.record_header_size = sizeof(box::RecordHeader);
-  header.pid = 7;
-  header.proc_id = 0xa;
-  header.start_mono_ns = 100;
-  header.start_real_ns = 1'767'225'600'000'000'000;  // 2026-01-01
-  std::strcpy(header.host, "h");
-  header.checksum = box::Checksum().add(&header, offsetof(box::FileHeader, checksum)).value();
-  header.alive_mono_ns = 900;
-  header.lines_written = 3;
-  std::uint64_t head = 0;
-  for (const auto mono_ns : times) {
-    nnd::record::Pack pack;
-    pack.add_signed("rc", 0);
-    const auto payload = pack.finish();
-    box::RecordHeader record{};
-    record.payload_size = static_cast<std::uint32_t>(payload.size());
-    record.size = static_cast<std::uint32_t>(sizeof(record) + (payload.size() + 7) / 8 * 8);
-    record.mono_ns = mono_ns;
-    record.event = static_cast<std::uint16_t>(EventId::kCommInit);
-    record.checksum =
-        box::Checksum().add(&record, sizeof(record)).add(payload.data(), payload.size()).value();
-    char* at = out.data() + sizeof(header) + sizeof(box::RingHeader) + head;
-    std::memcpy(at, &record, sizeof(record));
-    std::memcpy(at + sizeof(record), payload.data(), payload.size());
-    head += record.size;
-  }
-  box::RingHeader ring{};
-  ring.head = head;
-  std::memcpy(out.data(), &header, sizeof(header));
-  std::memcpy(out.data() + sizeof(header), &ring, sizeof(ring));
-  return out;
+  return nnd::test::made_box({.times = times});
 }
 
 }  // namespace

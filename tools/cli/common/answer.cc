@@ -21,7 +21,7 @@ void print_json(const Calling& calling, int exit_code, const std::string& verdic
   body["ok"] = exit_code == kFine;
   body["exit_code"] = exit_code;
   body["verdict"] = verdict;
-  fmt::print("{}\n", body.dump(2, ' ', false, json::error_handler_t::replace));
+  fmt::print("{}\n", body.dump(2, ' ', true, json::error_handler_t::replace));
 }
 
 int fail(const Calling& calling, const CallError& error) {

@@ -290,7 +290,7 @@ Answer decode(const DecodeOptions& options) {
   for (const auto& path : paths) all->push_back(decoded(path));
   if (options.lines) {
     for (const auto& one : *all)
-      for (const auto& line : one.lines) fmt::print("{}\n", line);
+      for (const auto& line : one.lines) fmt::print("{}\n", printable(line));
     return already_told(kFine);
   }
   Answer out;

@@ -17,6 +17,7 @@
 #include "cli/common/troubles.h"
 #include "cli/demo/job.h"
 #include "cli/demo/report.h"
+#include "cli/report/job_report.h"
 #include "driver/nccl_cache.h"
 #include "log/reader.h"
 
@@ -58,17 +59,14 @@ Answer list_of_scenarios() {
   return out;
 }
 
-// What came of the job, as one sentence.
+// What came of the job.
 std::string verdict_of(const DemoJob& demo, const log::Job& job,
-                       const std::vector<std::string>& failures) {
-  if (failures.empty())
-    return demo.mode == "off"
-               ? "The job ran without the shim: every byte was right where it arrived."
-               : fmt::format("The job ran: {}, every byte right where it arrived.",
-                             what_was_used(job));
-  const auto troubles = troubles_of(job);
-  if (const auto* first = first_failure(troubles)) return "The job failed. " + in_words(*first);
-  return fmt::format("The job failed: {}.", fmt::join(failures, "; "));
+                       const std::vector<std::string>& failures, const JobReport& report) {
+  if (!failures.empty()) return report.failed("The job failed", failures);
+  if (demo.mode == "off")
+    return "The job ran without the shim: every byte was right where it arrived.";
+  return fmt::format("The job ran: {}, every byte right where it arrived.{}", what_was_used(job),
+                     report.in_spite());
 }
 
 }  // namespace
@@ -92,9 +90,10 @@ Answer demo(const DemoOptions& options, const Calling& calling) {
   const auto counts =
       log::read_logs({demo.log_dir}, [&](const log::Event& event) { job.add(event); });
 
+  const auto report = report_of(demo.log_dir.string());
   Answer out;
   const bool interrupted = InterruptGuard::interrupted();
-  out.verdict = interrupted ? progress.interrupted() : verdict_of(demo, job, failures);
+  out.verdict = interrupted ? progress.interrupted() : verdict_of(demo, job, failures, report);
   out.exit_code = interrupted                                   ? kNotExamined
                   : failures.empty()                            ? kFine
                   : counts.events == 0 && options.mode != "off" ? kNotExamined
@@ -105,6 +104,7 @@ Answer demo(const DemoOptions& options, const Calling& calling) {
   out.body["logs"] = demo.log_dir.string();
   out.body["scenario"] = demo.scenario.file.string();
   out.body["failures"] = failures;
+  if (!report.body.is_null()) out.body["report"] = report.body;
   const auto lost = left_out(counts);
   const auto places = fmt::format(
       "Event logs: {0}/rank*.jsonl ({1} events{2}{3}); NCCL's own: {0}/rank*.out\n",
@@ -113,7 +113,7 @@ Answer demo(const DemoOptions& options, const Calling& calling) {
     std::string page = screen.wrap("Emulated fabric: " + description, 2) + "\n";
     if (options.mode != "off") page += demo_page(job, screen);
     for (const auto& failure : failures) page += screen.wrap("Failed: " + failure, 2) + "\n";
-    return page + places;
+    return page + report.page(screen) + places;
   };
   out.brief = [=] {
     auto lines = demo_lines(job);

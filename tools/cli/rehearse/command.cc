@@ -23,6 +23,7 @@
 #include "cli/exchange/token.h"
 #include "cli/rehearse/report.h"
 #include "cli/rehearse/run.h"
+#include "cli/report/job_report.h"
 #include "fabric/fabric.h"
 
 namespace nnd::cli {
@@ -64,38 +65,43 @@ int exit_code_of(const Rehearsal& rehearsal, bool interrupted) {
   return failed ? kBroken : kFine;
 }
 
-std::string verdict_of(const Rehearsal& rehearsal) {
+// Of tasks on other hosts only what they told is here, and not their logs: there is no report then.
+std::string verdict_of(const Rehearsal& rehearsal, const std::optional<JobReport>& report) {
   const bool failed = !rehearsal.all.failures.empty();
+  if (failed && report) return report->failed("The rehearsal failed", rehearsal.all.failures);
   const auto& troubles = rehearsal.all.troubles;
   const auto* error = failed ? first_failure(troubles) : first_error(troubles);
   const auto cause = error == nullptr ? "" : " " + in_words(*error);
-  if (!failed)
-    return fmt::format(
-        "{} ranks: every byte was right where it arrived, from host memory; GPU memory and "
-        "GPUDirect were not used.{}",
-        rehearsal.all.ranks.size(),
-        error == nullptr ? "" : " But something failed on the way." + cause);
-  return "The rehearsal failed" +
-         (error == nullptr ? ": " + rehearsal.all.failures.front() : "." + cause);
+  if (failed)
+    return "The rehearsal failed" +
+           (error == nullptr ? ": " + rehearsal.all.failures.front() : "." + cause);
+  auto in_spite = error == nullptr ? "" : " But something failed on the way." + cause;
+  if (report && report->found_cause) in_spite = report->in_spite();
+  return fmt::format(
+      "{} ranks: every byte was right where it arrived, from host memory; GPU memory and "
+      "GPUDirect were not used.{}",
+      rehearsal.all.ranks.size(), in_spite);
 }
 
 Answer answer_of(const RehearseOptions& options, Rehearsal rehearsal, const std::string& logs,
-                 const JobProgress& progress) {
+                 const JobProgress& progress, const std::optional<JobReport>& report) {
   const bool interrupted = InterruptGuard::interrupted();
   add_verdict(rehearsal);
   Answer out;
   out.exit_code = exit_code_of(rehearsal, interrupted);
-  out.verdict = interrupted ? progress.interrupted() : verdict_of(rehearsal);
+  out.verdict = interrupted ? progress.interrupted() : verdict_of(rehearsal, report);
   out.warned = !rehearsal.all.troubles.empty();
   out.body = to_json(rehearsal);
   out.body["nccl"] = options.plan.nccl;
   out.body["not_shown"] = kNotShown;
   if (!logs.empty()) out.body["logs"] = logs;
+  if (report && !report->body.is_null()) out.body["report"] = report->body;
   out.page = [=, nccl = options.plan.nccl](const Screen& screen) {
     auto page = fmt::format("{} ranks with {}\n\n{}", rehearsal.all.ranks.size(), nccl,
                             rehearsal_page(rehearsal, screen));
     for (const auto& failure : rehearsal.all.failures)
       page += screen.wrap("Failed: " + failure, 2) + "\n";
+    if (report) page += report->page(screen);
     if (!logs.empty()) page += "Logs: " + logs + "\n";
     return page;
   };
@@ -167,7 +173,8 @@ Answer rehearse(RehearseOptions& options, const Calling& calling) {
   auto rehearsal = task ? run_as_task(run, *task, root) : run_on_this_host(run);
   const bool interrupted = InterruptGuard::interrupted();
   if (task && task->task != 0) return already_told(exit_code_of(rehearsal, interrupted));
-  auto out = answer_of(options, std::move(rehearsal), logs, progress);
+  const auto report = task ? std::nullopt : std::optional(report_of(plan.log_dir));
+  auto out = answer_of(options, std::move(rehearsal), logs, progress, report);
   // Those of a run that went well are not needed; those of another one say why.
   if (logs.empty() && out.exit_code != kFine) {
     scratch.keep();

@@ -86,6 +86,10 @@ std::string short_text(Sink::Kind kind) {
       return "waits for the network";
     case Sink::Kind::kCycle:
       return "wait for each other";
+    case Sink::Kind::kBehind:
+      return "behind in collectives";
+    case Sink::Kind::kMismatched:
+      return "in another collective";
   }
   return {};
 }

@@ -45,8 +45,8 @@ const char* name_of(Culprit::Kind kind) {
 }
 
 const char* name_of(report::Sink::Kind kind) {
-  constexpr std::array kNames{"idle",   "stopped", "died",    "left",
-                              "silent", "no-log",  "network", "cycle"};
+  constexpr std::array kNames{"idle",   "stopped", "died",  "left",   "silent",
+                              "no-log", "network", "cycle", "behind", "mismatched"};
   return kNames.at(static_cast<std::size_t>(kind));
 }
 
@@ -123,8 +123,29 @@ json sinks_json(const Report& report) {
              {"since_ns", sink.since},
              {"waiting", sink.waiting}};
     if (!sink.address.empty()) one["address"] = sink.address;
+    if (sink.rank) one["rank"] = *sink.rank;
     out.push_back(std::move(one));
   }
+  return out;
+}
+
+json stand_json(const Picture& picture, const report::Stand& stand) {
+  json out{{"collective", stand.task.kind},
+           {"ordinal", stand.task.ordinal},
+           {"bytes", stand.task.bytes},
+           {"processes", members_json(picture, stand.members)}};
+  if (stand.task.seq) out["seq"] = *stand.task.seq;
+  return out;
+}
+
+json apart_json(const Report& report) {
+  json out = json::array();
+  for (const auto& apart : report.waits.apart)
+    out.push_back({{"kind", apart.kind == report::Apart::Kind::kBehind ? "behind" : "mismatched"},
+                   {"comm", apart.comm},
+                   {"most", stand_json(report.picture, apart.most)},
+                   {"others", stand_json(report.picture, apart.others)},
+                   {"inside", apart.inside}});
   return out;
 }
 
@@ -145,6 +166,12 @@ json missing_json(const Report& report) {
            {"unnamed", missing.unnamed},
            {"without_plugin", members_json(report.picture, missing.unloaded)},
            {"never_connected", members_json(report.picture, missing.alone)}};
+  auto& incomplete = out["communicators"] = json::array();
+  for (const auto& one : missing.incomplete)
+    incomplete.push_back({{"comm", one.comm},
+                          {"nranks", one.nranks},
+                          {"missing", one.missing},
+                          {"ranks", one.ranks}});
   if (missing.expected) out["expected"] = *missing.expected;
   return out;
 }
@@ -275,6 +302,7 @@ json report_json(const Report& report, const report::Input& input, const Words& 
            {"waits", waits_json(report, report.waits.waits)},
            {"passed", waits_json(report, report.waits.passed)},
            {"sinks", sinks_json(report)},
+           {"apart", apart_json(report)},
            {"slow", slow_json(report)},
            {"unbalanced", unbalanced_json(report)},
            {"counters", counters_json(report)},

@@ -24,7 +24,7 @@ std::size_t height(const std::string& text, std::size_t width) {
   return out;
 }
 
-std::string part_text(const Part& part, std::size_t most, const Screen& screen) {
+std::string part_text(const Passage& part, std::size_t most, const Screen& screen) {
   const std::string title = screen.paint(part.title + ":", Colour::kBold);
   const std::size_t shown = std::min(most, part.lines.size());
   std::string out;

@@ -148,6 +148,8 @@ std::string verdict_hang(const Report& report) {
     return fmt::format("{} since {}, and the logs don't show for whom.", waiters,
                        clock_text(waits.waits.front().since));
   const auto& sink = waits.sinks.front();
+  if (sink.kind == Sink::Kind::kBehind || sink.kind == Sink::Kind::kMismatched)
+    return fmt::format("not the network: {}; {}.", sink_text(report, sink), waiters);
   const char* prefix = report.blame == report::Blame::kNotNetwork ? "not the network: " : "";
   // Inside a node processes wait for each other without the network.
   if (sink.waiting < waiting.size())
@@ -178,6 +180,14 @@ std::string verdict_degraded(const Report& report) {
                      cause_text(first.told->cause), clock_text(first.at));
 }
 
+// What an idle process has not come to.
+std::string is_behind(const Report& report, const Sink& sink) {
+  if (!sink.apart) return {};
+  const auto& apart = report.waits.apart[*sink.apart];
+  return fmt::format(" and not come to {} of communicator {}", task_text(apart.most.task),
+                     apart.comm);
+}
+
 }  // namespace
 
 const Failure* sign_of_culprit(const Report& report) {
@@ -194,12 +204,31 @@ std::string missing_text(const report::Missing& missing) {
   return rank_list(missing.ranks);
 }
 
+std::string task_text(const log::Task& task) {
+  return fmt::format("{} #{} ({} bytes)", task.kind, task.seq.value_or(task.ordinal), task.bytes);
+}
+
+std::string apart_text(const Report& report, const report::Apart& apart) {
+  const auto most = who(report.picture, apart.most.members);
+  const auto others = who(report.picture, apart.others.members);
+  if (apart.kind == report::Apart::Kind::kMismatched)
+    return fmt::format("mismatched collectives in communicator {}: {} of {} is {} of {}",
+                       apart.comm, task_text(apart.most.task), most, task_text(apart.others.task),
+                       others);
+  return fmt::format("{} came no further than {} in communicator {}, while {} {} in {}", others,
+                     task_text(apart.others.task), apart.comm, most,
+                     apart.most.members.size() == 1 ? "is" : "are", task_text(apart.most.task));
+}
+
 std::string sink_text(const Report& report, const Sink& sink) {
   const auto names = who(report.picture, sink.members);
   switch (sink.kind) {
+    case Sink::Kind::kBehind:
+    case Sink::Kind::kMismatched:
+      return apart_text(report, report.waits.apart[*sink.apart]);
     case Sink::Kind::kIdle:
-      return fmt::format("{} has asked the network for nothing since {}", names,
-                         clock_text(sink.since));
+      return fmt::format("{} has asked the network for nothing since {}{}", names,
+                         clock_text(sink.since), is_behind(report, sink));
     case Sink::Kind::kStopped:
       return fmt::format("{} does not run since {}: stopped, or its node hangs", names,
                          clock_text(sink.since));
@@ -211,7 +240,9 @@ std::string sink_text(const Report& report, const Sink& sink) {
       return fmt::format("{} says nothing of a wait; its last sign of life is of {}", names,
                          clock_text(sink.since));
     case Sink::Kind::kNoLog:
-      return fmt::format("the process at {} has no log here", sink.address);
+      return fmt::format("{} at {} has no log here",
+                         sink.rank ? fmt::format("rank {}", *sink.rank) : "the process",
+                         sink.address);
     case Sink::Kind::kNetwork:
       return fmt::format("{} waits for the network itself", names);
     case Sink::Kind::kCycle:

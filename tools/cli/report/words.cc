@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/common/event_json.h"
+#include "cli/common/number_list.h"
 #include "cli/common/text_table.h"
 #include "cli/report/names.h"
 #include "cli/report/verdict.h"
@@ -98,6 +99,8 @@ std::vector<std::string> waiting(const Report& report) {
                               count_of(sink.waiting, "process waits", "processes wait"),
                               sink_text(report, sink)));
   }
+  for (std::size_t i = 0; matters && i < report.waits.apart.size(); ++i)
+    out.push_back(apart_text(report, report.waits.apart[i]) + ".");
   return out;
 }
 
@@ -234,6 +237,10 @@ std::vector<std::string> read_lines(const Report& report, const report::Input& i
   if (report.missing.any() && report.kind != Kind::kMissing)
     lines.push_back(fmt::format("No log here of {} of {}.", missing_text(report.missing),
                                 *report.missing.expected));
+  for (const auto& one : report.missing.incomplete)
+    lines.push_back(fmt::format("Of the {} ranks of communicator {} no log here of {} ({}{}).",
+                                one.nranks, one.comm, one.missing, rank_list(one.ranks),
+                                one.ranks.size() < one.missing ? ", ..." : ""));
   return lines;
 }
 

@@ -8,14 +8,14 @@
 
 namespace nnd::cli {
 
-struct Part {
+struct Passage {
   std::string title;               // "Since", "What to do"
   std::vector<std::string> lines;  // the most important first
 };
 
 struct Words {
   std::string verdict;
-  std::vector<Part> parts;
+  std::vector<Passage> parts;
 };
 
 Words words_of(const report::Report& report, const report::Input& input);

@@ -1,0 +1,190 @@
+// Who has not come to what others are in, by the collectives of each communicator.
+#include "report/collectives.h"
+
+#include "support/catch.h"
+#include "unit/report/made.h"
+
+using namespace nnd::report;
+using nnd::log::Task;
+using nnd::report::test::Made;
+using nnd::report::test::ranks;
+namespace t = nnd::report::test;
+
+namespace {
+
+constexpr const char* kComm = "0x1f";
+
+Task task(const std::string& kind, std::uint64_t ordinal, std::uint64_t bytes = 4096) {
+  Task out;
+  out.kind = kind;
+  out.ordinal = ordinal;
+  out.seq = ordinal - 1;
+  out.bytes = bytes;
+  out.ops = 2;
+  return out;
+}
+
+struct Job : Made {
+  explicit Job(int processes) {
+    ring(processes);
+    for (int i = 0; i < processes; ++i) {
+      auto out = event(i, t::EventId::kCommInit, 0.5);
+      out.comm = kComm;
+      out.rank = i;
+      out.nranks = processes;
+      add(out);
+    }
+  }
+  // It waits for its neighbour, inside this.
+  void wait(int process, const Task& in, const std::string& comm = kComm) {
+    const int peer = (process + 3) % 4;
+    auto out = of(peer, process, t::Direction::kRecv, t::EventId::kConnStall, 30);
+    out.kind = "nothing-came";
+    out.age_us = 20e6;
+    out.comm = comm;
+    out.rank = process;
+    out.task = in;
+    add(out);
+  }
+  void idle(int process, const Task& last) {
+    auto out = event(process, t::EventId::kConnStall, 90);
+    out.kind = "idle";
+    out.age_us = 80e6;
+    out.communicators.push_back({kComm, process, last});
+    add(out);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("who was not given what others wait in is behind", "[collectives]") {
+  Job job(4);
+  for (const int i : {0, 1, 3}) job.wait(i, task("AllReduce", 5));
+  job.idle(2, task("AllReduce", 4));
+  const auto report = analyse(job.input);
+  CHECK(report.kind == Kind::kHang);
+  CHECK(report.blame == Blame::kNotNetwork);
+  REQUIRE(report.waits.apart.size() == 1);
+  const auto& apart = report.waits.apart[0];
+  CHECK(apart.kind == Apart::Kind::kBehind);
+  CHECK(apart.comm == kComm);
+  CHECK(apart.inside == 3);
+  CHECK(apart.most.task.ordinal == 5);
+  CHECK(ranks(report.picture, apart.others.members) == std::vector{2});
+  CHECK(apart.others.task.ordinal == 4);
+  REQUIRE_FALSE(report.waits.sinks.empty());
+  CHECK(report.waits.sinks[0].kind == Sink::Kind::kIdle);
+  CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{2});
+  CHECK(report.waits.sinks[0].apart == 0);
+}
+
+TEST_CASE("inside a node no connection shows for whom one waits: the collectives do",
+          "[collectives]") {
+  Job job(6);  // 4 and 5 have no stall of their own
+  for (const int i : {0, 1, 2, 3}) job.wait(i, task("AllReduce", 5));
+  nnd::log::Communicator late;
+  late.rank = 4;
+  late.tasks = {task("AllReduce", 4)};
+  job.input.job.set_communicator(Made::proc(4), kComm, late);
+  const auto report = analyse(job.input);
+  REQUIRE_FALSE(report.waits.sinks.empty());
+  CHECK(report.waits.sinks[0].kind == Sink::Kind::kBehind);
+  CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{4});
+  CHECK(report.waits.sinks[0].waiting == 4);
+  CHECK(report.blame == Blame::kNotNetwork);
+}
+
+TEST_CASE("who was given it, or waits inside another communicator, is not behind",
+          "[collectives]") {
+  Job job(4);
+  for (const int i : {0, 1}) job.wait(i, task("AllReduce", 5));
+  job.idle(2, task("AllReduce", 5));
+  job.wait(3, task("AllGather", 9), "0x2e");
+  nnd::log::Communicator late;
+  late.rank = 3;
+  late.tasks = {task("AllReduce", 4)};
+  job.input.job.set_communicator(Made::proc(3), kComm, late);
+  CHECK(apart_in_collectives(picture_of(job.input)).empty());
+}
+
+TEST_CASE("one step of a communicator that is another collective for some is a mismatch",
+          "[collectives]") {
+  Job job(4);
+  for (const int i : {0, 1, 3}) job.wait(i, task("AllReduce", 5));
+  job.wait(2, task("Broadcast", 5));
+  const auto report = analyse(job.input);
+  CHECK(report.kind == Kind::kHang);
+  CHECK(report.blame == Blame::kNotNetwork);
+  REQUIRE(report.waits.apart.size() == 1);
+  const auto& apart = report.waits.apart[0];
+  CHECK(apart.kind == Apart::Kind::kMismatched);
+  CHECK(apart.most.task.kind == "AllReduce");
+  CHECK(ranks(report.picture, apart.most.members) == std::vector{0, 1, 3});
+  CHECK(apart.others.task.kind == "Broadcast");
+  CHECK(ranks(report.picture, apart.others.members) == std::vector{2});
+  CHECK(report.waits.sinks[0].kind == Sink::Kind::kMismatched);
+}
+
+TEST_CASE("other sizes are a mismatch, another step is none", "[collectives]") {
+  Job sizes(2);
+  sizes.wait(0, task("AllReduce", 5, 4096));
+  sizes.wait(1, task("AllReduce", 5, 8192));
+  const auto apart = apart_in_collectives(picture_of(sizes.input));
+  REQUIRE(apart.size() == 1);
+  CHECK(apart[0].kind == Apart::Kind::kMismatched);
+  Job steps(2);  // the second one has done its part of the fifth, and gone on
+  steps.wait(0, task("AllReduce", 5));
+  steps.wait(1, task("Broadcast", 6));
+  CHECK(apart_in_collectives(picture_of(steps.input)).empty());
+}
+
+TEST_CASE("without the ordinal nothing is said", "[collectives]") {
+  Job job(2);
+  auto unknown = task("AllReduce", 5);
+  unknown.ordinal = 0;
+  job.wait(0, unknown);
+  job.idle(1, task("AllReduce", 4));
+  CHECK(apart_in_collectives(picture_of(job.input)).empty());
+}
+
+TEST_CASE("what stalls for the network stays the network's", "[collectives]") {
+  Job job(4);
+  for (const int i : {0, 1, 3}) job.wait(i, task("AllReduce", 5));
+  job.idle(2, task("AllReduce", 4));
+  job.stall(1, "stuck-send", 30, 20, 2, t::Direction::kSend);
+  CHECK(analyse(job.input).blame == Blame::kNetwork);
+}
+
+TEST_CASE("NCCL's own number of ranks says who has no log", "[collectives]") {
+  Job job(4);
+  Made other;
+  for (const int i : {0, 1, 3}) {
+    auto out = other.event(i, t::EventId::kCommInit, 0.5);
+    out.comm = kComm;
+    out.rank = i;
+    out.nranks = 4;
+    other.add(out);
+  }
+  const auto picture = picture_of(other.input);
+  CHECK(picture.world_size == 4);
+  const auto missing = missing_of(picture, {});
+  CHECK(missing.ranks == std::set{2});
+  REQUIRE(missing.incomplete.size() == 1);
+  CHECK(missing.incomplete[0].ranks == std::set{2});
+  CHECK(missing.incomplete[0].missing == 1);
+  CHECK(missing_of(picture_of(job.input), {}).incomplete.empty());
+}
+
+TEST_CASE("a peer whose address is nobody's is known by its rank", "[collectives]") {
+  Job job(4);
+  auto out = job.event(0, t::EventId::kConnStall, 30);
+  out.kind = "nothing-came";
+  out.age_us = 20e6;
+  out.comm = kComm;
+  out.rank = 0;
+  out.peer.rank = 3;
+  job.add(out);
+  const auto waits = waits_of(picture_of(job.input));
+  REQUIRE(waits.waits.size() == 1);
+  REQUIRE(waits.waits[0].peer.has_value());
+}

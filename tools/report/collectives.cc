@@ -1,0 +1,132 @@
+#include "report/collectives.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+namespace nnd::report {
+
+namespace {
+
+struct Part {
+  std::size_t member = 0;
+  const log::Communicator* of = nullptr;
+};
+using Communicators = std::map<std::string, std::vector<Part>>;
+
+Communicators communicators_of(const Picture& picture) {
+  Communicators out;
+  for (std::size_t i = 0; i < picture.members.size(); ++i)
+    for (const auto& [comm, one] : picture.members[i].log->communicators)
+      out[comm].push_back({i, &one});
+  return out;
+}
+
+// What a collective is, for all of its ranks the same.
+using Same = std::tuple<std::string, std::uint64_t>;
+Same same(const log::Task& task) { return {task.kind, task.bytes}; }
+
+// Who waits inside another communicator comes late because of that.
+bool is_inside_any(const Member& member) {
+  return std::any_of(member.log->communicators.begin(), member.log->communicators.end(),
+                     [](const auto& one) { return one.second.waits_in.has_value(); });
+}
+
+// The earliest that somebody is inside.
+std::optional<std::uint64_t> earliest_inside(const std::vector<Part>& parts) {
+  std::optional<std::uint64_t> out;
+  for (const auto& part : parts)
+    if (part.of->waits_in && part.of->waits_in->ordinal != 0)
+      out = std::min(out.value_or(part.of->waits_in->ordinal), part.of->waits_in->ordinal);
+  return out;
+}
+
+std::optional<Apart> mismatch_at(const std::vector<Part>& parts, std::uint64_t ordinal) {
+  std::map<Same, Stand> stands;
+  std::size_t inside = 0;
+  for (const auto& part : parts) {
+    inside += part.of->waits_in && part.of->waits_in->ordinal == ordinal;
+    for (const auto& task : part.of->tasks)
+      if (task.ordinal == ordinal) {
+        auto& stand = stands[same(task)];
+        stand.task = task;
+        stand.members.push_back(part.member);
+      }
+  }
+  if (stands.size() < 2) return std::nullopt;
+  std::vector<Stand> order;
+  for (auto& [what, stand] : stands) order.push_back(std::move(stand));
+  std::stable_sort(order.begin(), order.end(), [](const Stand& a, const Stand& b) {
+    return a.members.size() > b.members.size();
+  });
+  Apart out;
+  out.kind = Apart::Kind::kMismatched;
+  out.most = std::move(order[0]);
+  out.others = std::move(order[1]);
+  out.inside = inside;
+  return out;
+}
+
+std::optional<Apart> behind(const Picture& picture, const std::vector<Part>& parts,
+                            std::uint64_t ordinal) {
+  Apart out;
+  for (const auto& part : parts) {
+    const auto& of = *part.of;
+    if (of.waits_in && of.waits_in->ordinal == ordinal) {
+      out.most.task = *of.waits_in;
+      out.most.members.push_back(part.member);
+      continue;
+    }
+    const bool late =
+        !of.tasks.empty() && of.tasks.front().ordinal != 0 && of.tasks.front().ordinal < ordinal;
+    if (!late || is_inside_any(picture.members[part.member])) continue;
+    if (of.tasks.front().ordinal > out.others.task.ordinal) out.others.task = of.tasks.front();
+    out.others.members.push_back(part.member);
+  }
+  out.inside = out.most.members.size();
+  if (out.others.members.empty()) return std::nullopt;
+  return out;
+}
+
+}  // namespace
+
+std::vector<Apart> apart_in_collectives(const Picture& picture) {
+  std::vector<Apart> out;
+  for (const auto& [comm, parts] : communicators_of(picture)) {
+    const auto ordinal = earliest_inside(parts);
+    if (!ordinal) continue;
+    auto one = mismatch_at(parts, *ordinal);
+    if (!one) one = behind(picture, parts, *ordinal);
+    if (!one) continue;
+    one->comm = comm;
+    out.push_back(std::move(*one));
+  }
+  // Where somebody does what he mustn't, being late follows from that.
+  std::stable_sort(out.begin(), out.end(), [](const Apart& a, const Apart& b) {
+    return std::pair(a.kind, a.inside) > std::pair(b.kind, b.inside);
+  });
+  return out;
+}
+
+std::vector<Incomplete> incomplete_communicators(const Picture& picture) {
+  std::vector<Incomplete> out;
+  for (const auto& [comm, parts] : communicators_of(picture)) {
+    Incomplete one;
+    one.comm = comm;
+    std::set<int> told;
+    for (const auto& part : parts) {
+      one.nranks = std::max(one.nranks, part.of->nranks.value_or(0));
+      if (part.of->rank) told.insert(*part.of->rank);
+    }
+    if (told.size() < parts.size() || static_cast<std::size_t>(one.nranks) <= told.size()) continue;
+    constexpr std::size_t kMostNamed = 64;
+    one.missing = static_cast<std::size_t>(one.nranks) - told.size();
+    for (int rank = 0; rank < one.nranks && one.ranks.size() < kMostNamed; ++rank)
+      if (!told.contains(rank)) one.ranks.insert(rank);
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+}  // namespace nnd::report

@@ -1,0 +1,45 @@
+// Where the processes of each communicator are in its collectives, which all its ranks must be
+// given in one order. Only where somebody is inside one that has begun over the network and not
+// ended.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "report/picture.h"
+
+namespace nnd::report {
+
+// Processes that are at one collective.
+struct Stand {
+  log::Task task;
+  std::vector<std::size_t> members;
+};
+
+struct Apart {
+  enum class Kind : std::uint8_t {
+    kBehind,     // these have not been given what the others are inside
+    kMismatched  // the same collective of the communicator is another one for these
+  };
+  Kind kind = Kind::kBehind;
+  std::string comm;
+  Stand most,
+      others;  // others: the guilty of kBehind; fewer than the first, where it is kMismatched
+  std::size_t inside = 0;  // processes that wait in `most`
+};
+
+// A communicator of which not all ranks have told.
+struct Incomplete {
+  std::string comm;
+  int nranks = 0;
+  std::size_t missing = 0;
+  std::set<int> ranks;  // in it: the first of those that are missing
+};
+
+std::vector<Apart> apart_in_collectives(const Picture& picture);
+std::vector<Incomplete> incomplete_communicators(const Picture& picture);
+
+}  // namespace nnd::report
