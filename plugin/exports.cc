@@ -95,13 +95,15 @@ NND_EXPORT(ncclNetPlugin_v6, net_table(6, net_v6))
 NND_EXPORT(ncclNetPlugin_v5, net_table(5))
 NND_EXPORT(ncclNetPlugin_v4, net_table(4))
 
-// What NCCL 2.18.1 to 2.30.7 look up in the library of their net plugin besides.
+// What NCCL 2.18.1 to 2.32.3 look up in the library of their net plugin besides.
 NND_EXPORT(ncclGinPlugin_v11, gin_table())
 NND_PASS_ON(ncclGinPlugin_v12)
 NND_PASS_ON(ncclGinPlugin_v13)
 NND_PASS_ON(ncclGinPlugin_v14)
 NND_PASS_ON(ncclRmaPlugin_v13)
 NND_PASS_ON(ncclRmaPlugin_v14)
+NND_PASS_ON(ncclRmaPlugin_v15)
+NND_PASS_ON(ncclRmaPlugin_v16)
 NND_PASS_ON(ncclCollNetPlugin_v4)
 NND_PASS_ON(ncclCollNetPlugin_v5)
 NND_PASS_ON(ncclCollNetPlugin_v6)

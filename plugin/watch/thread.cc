@@ -1,13 +1,12 @@
 #include "watch/thread.h"
 
-#include <semaphore.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 
 #include "context/clock.h"
+#include "context/futex.h"
 #include "context/immortal.h"
 #include "context/quiet.h"
 #include "context/worker.h"
@@ -46,7 +45,7 @@ struct Running {
   Limits limits;
   Ports ports{kCountersEvery * 9 / 10};
   context::Worker looks, counts;
-  sem_t wanted{};  // a sample of the counters
+  std::atomic<std::uint32_t> wanted{0};  // samples of the counters that were asked for
   std::atomic<std::uint64_t> asked{0}, answered{0};
 };
 
@@ -71,12 +70,10 @@ void* look_body(void* argument) {
 
 void* count_body(void* argument) {
   auto& own = *static_cast<Running*>(argument);
+  std::uint32_t seen = 0;
   for (;;) {
-    const timespec until = to_timespec(context::now_ns(CLOCK_REALTIME) + kCountersEvery);
-    while (::sem_timedwait(&own.wanted, &until) != 0 && errno == EINTR) {
-    }
-    while (::sem_trywait(&own.wanted) == 0) {  // asked more than once
-    }
+    context::futex_wait(own.wanted, seen, kCountersEvery);
+    seen = own.wanted.load();
     const std::uint64_t asked = own.asked.load();
     if (record::running())
       context::quietly([&] { own.ports.look(); });
@@ -87,7 +84,10 @@ void* count_body(void* argument) {
 }
 
 void wake_counters() noexcept {
-  if (Running* const own = g_running.load()) ::sem_post(&own->wanted);
+  if (Running* const own = g_running.load()) {
+    own->wanted.fetch_add(1);
+    context::futex_wake(own->wanted);
+  }
 }
 
 // For the drain, at the end: what a driver that hangs has not told is left out.
@@ -116,7 +116,7 @@ void start(const config::Settings& settings) noexcept {
     own.watch.forget();  // a parent's
     own.ports.forget();
     own.limits.forget();
-    ::sem_init(&own.wanted, 0, 0);
+    own.wanted.store(0);
     own.asked.store(0);
     own.answered.store(0);
     g_running.store(&own);

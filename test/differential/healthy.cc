@@ -24,6 +24,9 @@ std::vector<std::string> complaints(const Node& node, const std::string& nccl) {
     for (const auto& [name, value] : node.environment) environment[name] = value;
     // Older ones pick no GID by themselves, and those who run them set this.
     if (nccl < "2.21") environment["NCCL_IB_GID_INDEX"] = "3";
+    // It tells of a receive over a merged device each port's whole message (v2.20.5-1
+    // src/transport/net_ib.cc, ncclIbTest: sizes[0] += imm_data), and the driver checks sizes.
+    if (nccl.starts_with("2.20.")) environment["NCCL_IB_MERGE_NICS"] = "0";
     environment["NCCL_NET_DIAG_FILE"] =
         dir.path() / "logs" / ("rank" + std::to_string(rank) + ".jsonl");
     environment["NCCL_NET_DIAG_STDERR"] = "off";

@@ -1,10 +1,8 @@
 // The log's disk is full, its tmpfs too small, its black box truncated, the memory cgroup at its
 // limit: the job goes on, what is in the log is whole, and NCCL's log says what is missing.
 #include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <thread>
@@ -25,32 +23,6 @@ using namespace nnd::integration;
 namespace {
 
 namespace fs = std::filesystem;
-
-// Runs the body in a child with mounts of its own; it must not throw. False: no such mounts here.
-template <class Body>
-bool in_own_mounts(Body&& body) {
-  constexpr int kNoMounts = 77;
-  std::fflush(nullptr);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    if (!test::enter_own_mounts()) ::_exit(kNoMounts);
-    try {
-      body();
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "%s\n", error.what());
-      ::_exit(1);
-    }
-    ::_exit(0);
-  }
-  int status = -1;
-  ::waitpid(child, &status, 0);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == kNoMounts) {
-    test::skipped("no user and mount namespaces here");
-    return false;
-  }
-  CHECK(status == 0);
-  return true;
-}
 
 // A job whose logs are on a tmpfs, and a directory to which they are saved before that goes.
 class JobOnTmpfs {
@@ -126,7 +98,7 @@ log::BoxContents box(const fs::path& file) {
 
 TEST_CASE("a tmpfs too small for the black box: the log is complete without one") {
   const ScratchDir saved;
-  if (!in_own_mounts([&] {
+  if (!test::in_own_mounts([&] {
         JobOnTmpfs on("1m", saved.path());
         on.work();
         on.end();
@@ -140,7 +112,7 @@ TEST_CASE("a tmpfs too small for the black box: the log is complete without one"
 
 TEST_CASE("a disk that is full for a while costs no event") {
   const ScratchDir saved;
-  if (!in_own_mounts([&] {
+  if (!test::in_own_mounts([&] {
         JobOnTmpfs on("32m", saved.path());
         on.fill();
         for (int i = 0; i < 5; ++i) on.work();
@@ -162,7 +134,7 @@ TEST_CASE("a disk that is full for a while costs no event") {
 
 TEST_CASE("a disk that stays full: whole lines, and the black box keeps the rest") {
   const ScratchDir saved;
-  if (!in_own_mounts([&] {
+  if (!test::in_own_mounts([&] {
         JobOnTmpfs on("32m", saved.path());
         on.fill();
         for (int i = 0; i < 3; ++i) on.work();

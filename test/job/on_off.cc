@@ -13,7 +13,7 @@ namespace {
 
 std::string without_what_varies(std::string line, const std::string& job_directory) {
   static const std::array<std::pair<std::regex, const char*>, 6> kVaries = {{
-      {std::regex(R"(^.*NCCL INFO )"), ""},
+      {std::regex(R"(^.*NCCL (INFO|WARN) )"), ""},
       {std::regex(R"(0x[0-9a-f]+)"), "0x#"},
       {std::regex(R"(<[0-9]+>)"), "<#>"},
       {std::regex(R"((qpn |qp_num[ =]|CPU core |(send|recv) connection )[0-9]+)"), "$1#"},

@@ -32,6 +32,13 @@ std::size_t lines(const fs::path& file) {
 
 }  // namespace
 
+bool Resources::holds_no_more_than(const Resources& before) const {
+  constexpr std::size_t kArenas = 16, kArenaKib = 4096;
+  return descriptors <= before.descriptors && threads <= before.threads &&
+         mappings <= before.mappings + kArenas &&
+         memory_kib <= before.memory_kib + before.memory_kib / 10 + kArenaKib;
+}
+
 Resources resources_of(pid_t process) {
   const fs::path proc = fs::path("/proc") / std::to_string(process);
   return {kib(proc / "smaps_rollup", "Private_Dirty:"), entries(proc / "fd"),

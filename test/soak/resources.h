@@ -12,6 +12,9 @@ struct Resources {
   std::size_t descriptors = 0;
   std::size_t threads = 0;
   std::size_t mappings = 0;
+
+  // But for malloc's arenas.
+  bool holds_no_more_than(const Resources& before) const;
 };
 
 // Throws where the process is gone.

@@ -3,10 +3,16 @@
 
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <exception>
 #include <fstream>
 #include <string>
+
+#include "support/catch.h"
+#include "support/skip.h"
 
 namespace nnd::test {
 
@@ -25,6 +31,32 @@ inline bool enter_own_mounts() {
 // A tmpfs of that size ("10m") on the directory.
 inline bool mount_tmpfs(const std::string& path, const std::string& size) {
   return ::mount("tmpfs", path.c_str(), "tmpfs", 0, ("mode=0700,size=" + size).c_str()) == 0;
+}
+
+// Runs the body in a child with mounts of its own; it must not throw. False: no such mounts here.
+template <class Body>
+bool in_own_mounts(Body&& body) {
+  constexpr int kNoMounts = 77;
+  std::fflush(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (!enter_own_mounts()) ::_exit(kNoMounts);
+    try {
+      body();
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+      ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNoMounts) {
+    skipped("no user and mount namespaces here");
+    return false;
+  }
+  CHECK(status == 0);
+  return true;
 }
 
 }  // namespace nnd::test
