@@ -127,6 +127,7 @@ enum class FaultKind : std::uint8_t {
   kLosePeer,    // a host answers no more
   kFailCall,    // the n-th call of a verb fails
   kFailWr,      // the n-th work request completes with a status
+  kHoldWr,      // work requests begin late, one after another
   kAsyncEvent,  // an async event out of the blue
 };
 
@@ -145,6 +146,7 @@ struct Fault {
   int delay_ms = 0;
   std::uint64_t nth = 1;             // first call or work request that is hit, counted per process
   std::uint64_t times = 1;           // how many are hit from there; 0: all
+  bool reads = false;                // kHoldWr: RDMA reads alone, counted alone
   int at_ms = -1;                    // since the fabric's directory was made; -1: not by time
   std::uint64_t after_messages = 0;  // posted on this port by one process; 0: not by count
   int up_after_ms = -1;
