@@ -99,6 +99,12 @@ struct HostRoute {
   std::string dev;
 };
 
+struct HostNeighbour {
+  std::string address;
+  std::string dev;
+  std::string state;  // "failed", ... as `ip neigh` says it, in lower case
+};
+
 struct Host {
   std::string name;
   Cpu cpu = Cpu::kIntelSapphireRapids;  // NCCL judges paths between sockets by it
@@ -107,6 +113,10 @@ struct Host {
   std::vector<Gpu> gpus;
   std::vector<Netdev> netdevs;
   std::vector<HostRoute> routes;
+  std::vector<HostNeighbour> neighbours;
+  // Of all its interfaces, as in /proc/sys/net/ipv4/conf; -1: not told.
+  int arp_ignore = -1;
+  int rp_filter = -1;
   // Files of the host's sysfs: path below /sys to content; no content: the file is taken away.
   std::map<std::string, std::optional<std::string>> sysfs;
 
