@@ -144,10 +144,11 @@ static_assert(offsetof(ConnSlot, started) == 176 && offsetof(ConnSlot, qps) == 3
 
 // A collective, send or receive: the names of its states as numbers, and where it was.
 inline constexpr const char* kTaskStateNames[] = {"", "called", "scheduled", "launched"};
+inline constexpr std::uint64_t kNoSeq = ~std::uint64_t{0};
 struct CommTask {
   char func[24];          // "AllReduce"; empty: the place is free
   std::uint64_t ordinal;  // counts the communicator's collectives, or sends and receives, from 1
-  std::uint64_t seq;      // NCCL's own number; ~0: it has none
+  std::uint64_t seq;      // NCCL's own number; kNoSeq: it has none
   std::uint64_t bytes;
   std::uint32_t ops;  // operations over the network that began, and that ended
   std::uint32_t ops_done;

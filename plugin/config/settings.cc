@@ -165,7 +165,7 @@ const Row kRows[] = {
       "how many logs and black boxes of ended processes stay in their directories, and MiB of "
       "them; the oldest go first"},
      take_keep},
-    {{"NCCL_NET_DIAG_EVENTS", "all but req.*",
+    {{"NCCL_NET_DIAG_EVENTS", "all but req.*, without the steps of connections that go well",
       "comma-separated globs of event names to write, ^ excludes"},
      take_events},
     {{"NCCL_NET_DIAG_BLACKBOX", "beside the log, .nndbox",

@@ -73,7 +73,7 @@ inline constexpr Explanation kGdrPeermemVsDmabuf{
     "There are two ways of GPUDirect RDMA, and NCCL does not say which it takes. No fault.",
     "gdr.state tells which is there, and of the first GPU memory that an HCA is given which one "
     "was "
-    "taken; mr.register has it of each registration.",
+    "taken; conn.close counts each connection's registrations by it.",
     "Nothing is to be done.", EventId::kGdrState,
     "mlx5_0 reaches this process's GPU memory by DMA-BUF."};
 inline constexpr Explanation kGdrDist{
@@ -105,9 +105,9 @@ inline constexpr Explanation kGdrRo{
     "Writes of the HCA may pass each other. Where data passes the flag that announces it, a "
     "receiver "
     "reads old data.",
-    "NCCL_GDR_FLUSH_DISABLE is set where GPUDirect is possible. mr.register has the access flags; "
-    "a "
-    "setting in firmware can't be seen.",
+    "NCCL_GDR_FLUSH_DISABLE is set where GPUDirect is possible. mr.register, a step, has the "
+    "access "
+    "flags; a setting in firmware can't be seen.",
     "Unset NCCL_GDR_FLUSH_DISABLE; NCCL_IB_PCI_RELAXED_ORDERING=0, and the firmware's "
     "PCI_WR_ORDERING at its default.",
     EventId::kEnvLint,

@@ -51,32 +51,26 @@ bool about_address(int status) {
 
 // What happened here, and makes requests fail like this; none: nothing is known.
 std::optional<Diagnosis> of_surroundings(const FailedCompletion& seen) {
-  if (!seen.translating.empty() &&
-      (seen.status == kLocalProtection || seen.status == kLocalAccess)) {
-    Diagnosis out = by_default(Cause::kGdrAcs, {});
-    out.evidence = "the HCA was given GPU memory, and its IOMMU group is of the type " +
-                   seen.translating + ", which translates";
-    return out;
-  }
+  if (!seen.translating.empty() && (seen.status == kLocalProtection || seen.status == kLocalAccess))
+    return by_evidence(Cause::kGdrAcs,
+                       "the HCA was given GPU memory, and its IOMMU group is of the type " +
+                           seen.translating + ", which translates");
   if (about_address(seen.status)) {
     if (seen.gid_gone) return gid_gone();
     // QPs may keep the entry that went, though the same address is there again.
-    if (just_now(seen, seen.gid_went_ago_sec)) {
-      Diagnosis out = by_default(Cause::kGidChange, {});
-      out.evidence = "the address that it sends from left the GID table " +
-                     span_text(seen.gid_went_ago_sec) + " before, and is there again";
-      return out;
-    }
+    if (just_now(seen, seen.gid_went_ago_sec))
+      return by_evidence(Cause::kGidChange, "the address that it sends from left the GID table " +
+                                                span_text(seen.gid_went_ago_sec) +
+                                                " before, and is there again");
   }
   if (seen.status != kRetriesExceeded) return std::nullopt;
   if (seen.port_down) return port_down();
-  if (!just_now(seen, seen.down_ago_sec))
-    return never_worked(seen) && seen.peer != FailedCompletion::Peer::kEnded
-               ? of_shared_subnet(seen.path)
-               : std::nullopt;
-  Diagnosis out = by_default(Cause::kAsyncPort, {});
-  out.evidence = "the port went down " + span_text(seen.down_ago_sec) + " before";
-  return out;
+  if (just_now(seen, seen.down_ago_sec))
+    return by_evidence(Cause::kAsyncPort,
+                       "the port went down " + span_text(seen.down_ago_sec) + " before");
+  return never_worked(seen) && seen.peer != FailedCompletion::Peer::kEnded
+             ? of_shared_subnet(seen.path)
+             : std::nullopt;
 }
 
 // Status 12 on a path that is there, as far as this end knows.

@@ -11,6 +11,10 @@ Diagnosis by_default(Cause cause, std::string sentence) {
   return {cause, std::move(sentence), remedy_of(cause)};
 }
 
+Diagnosis by_evidence(Cause cause, std::string evidence) {
+  return {cause, {}, remedy_of(cause), std::move(evidence)};
+}
+
 std::string remedy_of(Cause cause) { return std::string(explain(cause).remedy); }
 
 Diagnosis ask_the_driver(Cause cause, std::string sentence) {

@@ -23,6 +23,9 @@ struct Diagnosis {
 // With the catalogue's remedy.
 Diagnosis by_default(Cause cause, std::string sentence);
 
+// The same where only the evidence is known yet; the sentence is to follow.
+Diagnosis by_evidence(Cause cause, std::string evidence);
+
 std::string remedy_of(Cause cause);  // the catalogue's
 // Where only the driver knows more.
 Diagnosis ask_the_driver(Cause cause, std::string sentence);

@@ -7,15 +7,10 @@
 namespace nnd::diagnosis {
 
 inline Diagnosis gid_gone() {
-  Diagnosis out = by_default(Cause::kGidChange, {});
-  out.evidence = "the address that it sends from is not in the GID table any more";
-  return out;
+  return by_evidence(Cause::kGidChange,
+                     "the address that it sends from is not in the GID table any more");
 }
 
-inline Diagnosis port_down() {
-  Diagnosis out = by_default(Cause::kAsyncPort, {});
-  out.evidence = "the port is down";
-  return out;
-}
+inline Diagnosis port_down() { return by_evidence(Cause::kAsyncPort, "the port is down"); }
 
 }  // namespace nnd::diagnosis

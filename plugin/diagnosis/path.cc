@@ -46,10 +46,10 @@ std::optional<Diagnosis> of_shared_subnet(const Path& path) {
   // An address that nobody answers for is not answered for by the wrong interface.
   const bool flux = path.arp_ignore == 0 && path.neighbour != "failed";
   if (!strict && !flux) return std::nullopt;
-  Diagnosis out = by_default(Cause::kSubSame, {});
-  out.evidence = fmt::format("{} are all in {}, with {} on {}", fmt::join(path.sharing, ", "),
-                             path.subnet, strict ? "rp_filter=1" : "arp_ignore=0", path.netdev);
-  return out;
+  return by_evidence(
+      Cause::kSubSame,
+      fmt::format("{} are all in {}, with {} on {}", fmt::join(path.sharing, ", "), path.subnet,
+                  strict ? "rp_filter=1" : "arp_ignore=0", path.netdev));
 }
 
 }  // namespace nnd::diagnosis

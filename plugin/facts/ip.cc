@@ -41,12 +41,14 @@ bool IpPrefix::contains(const IpAddress& other) const {
 
 std::string IpPrefix::text() const { return address.text() + '/' + std::to_string(length); }
 
-std::string IpPrefix::network_text() const {
+IpPrefix IpPrefix::network() const {
   IpPrefix network = *this;
   for (unsigned bit = length; bit < address.bits(); ++bit)
     network.address.bytes[bit / 8] &= static_cast<std::uint8_t>(~(0x80U >> (bit % 8)));
-  return network.text();
+  return network;
 }
+
+std::string IpPrefix::network_text() const { return network().text(); }
 
 std::optional<IpAddress> parse_address(std::string_view text) {
   const std::string terminated(text);

@@ -20,7 +20,7 @@ struct IpAddress {
   unsigned bits() const { return family == Family::kIpv4 ? 32 : 128; }
   bool link_local() const;  // 169.254.0.0/16 or fe80::/10
   std::string text() const;
-  bool operator==(const IpAddress&) const = default;
+  auto operator<=>(const IpAddress&) const = default;
 };
 
 struct IpPrefix {
@@ -28,9 +28,10 @@ struct IpPrefix {
   unsigned length = 0;
 
   bool contains(const IpAddress& other) const;
+  IpPrefix network() const;          // without host bits
   std::string text() const;          // "10.0.1.2/24"
   std::string network_text() const;  // "10.0.1.0/24"
-  bool operator==(const IpPrefix&) const = default;
+  auto operator<=>(const IpPrefix&) const = default;
 };
 
 std::optional<IpAddress> parse_address(std::string_view text);

@@ -6,6 +6,7 @@
 
 #include "context/clock.h"
 #include "diagnosis/connection.h"
+#include "diagnosis/memory.h"
 #include "net/devices.h"
 #include "net/requests.h"
 #include "record/fields.h"
@@ -18,61 +19,67 @@ using nccl_abi::Result;
 using record::Event;
 using record::EventId;
 using record::Severity;
+using record::Weight;
 
 namespace {
 
 double to_us(std::uint64_t ns) { return static_cast<double>(ns) / 1000.0; }
 
-void add_about(Event& e, int api, const state::About& about) {
+void add_about(Event& e, int api, const state::About& about, Detail detail = Detail::kAll) {
+  state::Ends ends;
   state::Labels labels;
-  if (about.entry != nullptr) about.entry->labels.get(labels);
+  if (about.entry != nullptr) {
+    about.entry->ends.get(ends);
+    about.entry->labels.get(labels);
+  }
   add_connection(e, about);
   add_labels(e, about, labels);
-  add_net_device(e, api, about.dev);
+  add_net_device(e, api, about.dev, ends, detail);
+  const bool told = !context::gid_zero(ends.remote_gid);
   add_peer(e, {.proc = about.peer_proc,
                .rank = labels.peer_rank,
                .host = labels.peer_host,
-               .gid = about.peer_gid});
+               .gid = told ? ends.remote_gid : about.peer_gid,
+               .subnet = ends.remote_subnet});
 }
 
-void add_qp(Event& e, const state::QpSummary& qp, const state::Ends& ends) {
-  e.push_object().add("num", qp.num);
-  if (qp.remote_num != 0) e.add("remote_num", qp.remote_num);
-  const bool loopback = qp.leads_to_itself();
-  if (loopback) e.add("loopback", true);
-  if (!loopback && qp.gid != ends.gid && !context::gid_zero(qp.gid))
+void add_path(Event& e, const state::QpSummary& qp, const state::Ends& ends) {
+  if (qp.gid != ends.gid && !context::gid_zero(qp.gid))
     e.add("gid", context::gid_text(qp.gid)).add("remote_gid", context::gid_text(qp.remote_gid));
   if (qp.path_mtu != 0) e.add("path_mtu", qp.path_mtu);
-  if (qp.remote_num != 0) {
-    e.add("sl", qp.sl);
-    if (qp.traffic_class >= 0) e.add("traffic_class", qp.traffic_class);
-    e.add("timeout", qp.timeout).add("retry_cnt", qp.retry_cnt).add("rnr_retry", qp.rnr_retry);
-  }
-  e.add("attempts", qp.attempts);
-  e.add("init_us", qp.init_us).add("rtr_us", qp.rtr_us).add("rts_us", qp.rts_us).end();
+  if (qp.remote_num == 0) return;
+  e.add("sl", qp.sl);
+  if (qp.traffic_class >= 0) e.add("traffic_class", qp.traffic_class);
+  e.add("timeout", qp.timeout).add("retry_cnt", qp.retry_cnt).add("rnr_retry", qp.rnr_retry);
 }
 
-// All that is known of a connection: so one line tells it without the lines before.
-void add_whole(Event& e, const Connection& c) {
+void add_qp(Event& e, const state::QpSummary& qp, const state::Ends& ends,
+            std::uint64_t opened_ns) {
+  e.push_object().add("num", qp.num);
+  const bool loopback = qp.leads_to_itself();
+  if (qp.remote_num != 0 && !loopback) e.add("remote_num", qp.remote_num);
+  if (qp.rts_ns == 0) e.add("state", state::qp_state_name(qp.state));
+  if (loopback)
+    e.add("loopback", true);
+  else
+    add_path(e, qp, ends);
+  e.add("attempts", qp.attempts);
+  e.add("init_us", qp.init_us).add("rtr_us", qp.rtr_us).add("rts_us", qp.rts_us);
+  if (qp.rtr_ns > opened_ns) e.add("rtr_at_us", (qp.rtr_ns - opened_ns) / 1000);
+  if (qp.rts_ns > opened_ns) e.add("rts_at_us", (qp.rts_ns - opened_ns) / 1000);
+  e.end();
+}
+
+// Its QPs as they stand: so no line of theirs is needed to know what became of it.
+void add_qps(Event& e, const Connection& c) {
   state::Ends ends;
-  state::Labels labels;
   c.ends.get(ends);
-  c.labels.get(labels);
-  add_connection(e, c.about);
-  add_labels(e, c.about, labels);
-  add_net_device(e, c.api, c.about.dev, &ends);
-  const bool told = !context::gid_zero(ends.remote_gid);
-  add_peer(e, {.proc = c.about.peer_proc,
-               .rank = labels.peer_rank,
-               .host = labels.peer_host,
-               .gid = told ? ends.remote_gid : c.about.peer_gid,
-               .subnet = ends.remote_subnet});
   const std::uint32_t count = c.qps.load(std::memory_order_relaxed);
   if (count == 0) return;
   e.add("qp_count", count).array("qps");
   for (std::uint32_t i = 0; i < count && i < state::kTellableQps; ++i) {
     state::QpSummary qp;
-    if (c.qp[i].get(qp) && qp.num != 0) add_qp(e, qp, ends);
+    if (c.qp[i].get(qp) && qp.num != 0) add_qp(e, qp, ends, c.opened_ns);
   }
   e.end();
 }
@@ -127,20 +134,25 @@ Outcome Outcome::of(Result rc) noexcept {
 }
 
 void tell_listen(int api, const state::About& about, bool trailer, std::uint64_t dur_ns) {
-  Event e(EventId::kConnListen);
+  Event e(EventId::kConnListen, Severity::kInfo, Weight::kStep);
+  if (!e.enabled()) return;
   add_about(e, api, about);
   e.add("trailer", trailer).add("dur_us", to_us(dur_ns)).emit();
 }
 
 void tell_open(int api, const state::About& about) {
-  Event e(EventId::kConnOpen);
+  Event e(EventId::kConnOpen, Severity::kInfo, Weight::kStep);
+  if (!e.enabled()) return;
   add_about(e, api, about);
   e.emit();
 }
 
 void tell_ready(const Connection& c) {
   Event e(EventId::kConnReady);
-  if (e.enabled()) add_whole(e, c);
+  if (e.enabled()) {
+    add_about(e, c.api, c.about, Detail::kInUse);
+    add_qps(e, c);
+  }
   e.add("dur_us", to_us(c.ready_ns - c.opened_ns)).add("polls", c.polls.load()).emit();
   state::end_failure(c.about.id);  // whatever failed on the way: NCCL got over it
 }
@@ -149,6 +161,7 @@ void tell_fail(int api, const state::About& about, std::string_view stage, const
                std::uint64_t age_ns, std::uint64_t polls) {
   Event e(EventId::kConnFail, Severity::kError);
   add_about(e, api, about);
+  if (about.entry != nullptr) add_qps(e, *about.entry);
   e.add("stage", stage);
   add_outcome(e, outcome);
   e.add("age_us", to_us(age_ns)).add("polls", polls);
@@ -174,6 +187,7 @@ void tell_late(const Connection& c, std::string_view call, double deadline_sec) 
   const int qp_state = static_cast<int>(c.stage.load()) - static_cast<int>(state::Stage::kQpMade);
   Event e(EventId::kConnFail, Severity::kError);
   add_about(e, c.api, c.about);
+  add_qps(e, c);
   e.add("stage", call).add("age_us", to_us(age_ns)).add("polls", c.polls.load());
   const auto known = state::failure_of_call(c.about.id);
   end_with(e, c.about, known,
@@ -200,6 +214,7 @@ void tell_abandoned(int api, const state::About& about, std::string_view stage,
                     std::uint64_t age_ns, std::uint64_t polls) {
   Event e(EventId::kConnFail, Severity::kWarn);
   add_about(e, api, about);
+  if (about.entry != nullptr) add_qps(e, *about.entry);
   e.add("stage", stage).add("abandoned", true).add("age_us", to_us(age_ns)).add("polls", polls);
   const auto known = state::failure_of(about.id);
   end_with(e, about, known,
@@ -213,16 +228,17 @@ void tell_close(Connection& c, Result rc, std::uint64_t dur_ns) {
   Event e(EventId::kConnClose);
   if (!e.enabled()) return;
   const auto get = [](const auto& n) { return n.load(std::memory_order_relaxed); };
-  add_whole(e, c);
+  add_about(e, c.api, c.about, Detail::kName);
   e.add("rc", static_cast<int>(rc)).add("dur_us", to_us(dur_ns));
   e.add("lived_us", to_us(context::mono_ns() - c.ready_ns));
   e.add("started", get(c.started))
       .add("completed", get(c.completed))
       .add("failed", get(c.failed))
       .add("in_flight", get(c.started) - get(c.completed) - get(c.failed))
-      .add("bytes", get(c.bytes))
-      .add("flushes", get(c.flushes))
-      .add("untracked", get(c.untracked));
+      .add("bytes", get(c.bytes));
+  if (const std::uint64_t flushes = get(c.flushes); flushes != 0) e.add("flushes", flushes);
+  if (const std::uint64_t untracked = get(c.untracked); untracked != 0)
+    e.add("untracked", untracked);
   if (const std::uint64_t oldest = oldest_post(c); oldest != 0)
     e.add("oldest_us", to_us(context::raw_clock::to_ns(context::raw_clock::now() - oldest)));
   // Only the buckets in use: "latency_ns": {"1024": 17} counts those that took 1024 to 2047 ns.
@@ -230,6 +246,12 @@ void tell_close(Connection& c, Result rc, std::uint64_t dur_ns) {
   for (std::size_t b = 0; b < c.latency.size(); ++b)
     if (const std::uint64_t count = get(c.latency[b]); count != 0)
       e.add(std::to_string(std::uint64_t{1} << b), count);
+  e.end();
+  e.object("mrs");
+  for (std::size_t kind = 0; kind < c.mrs.size(); ++kind)
+    if (const std::uint64_t count = get(c.mrs[kind]); count != 0)
+      e.add(std::string_view(diagnosis::memory_kind_text(static_cast<diagnosis::MemoryKind>(kind))),
+            count);
   e.end();
   e.emit();
 }

@@ -118,24 +118,32 @@ std::string device_name(int api, int index) {
   return found != t.devices.end() ? found->second.name : "";
 }
 
-void add_net_device(record::Event& event, int api, int index, const state::Ends* ends) {
+void add_net_device(record::Event& event, int api, int index, const state::Ends& ends,
+                    Detail detail) {
   Table& t = table();
   const std::lock_guard guard(t.lock);
   const auto found = t.devices.find({api, index});
   record::DeviceFields fields{.index = index};
   if (found != t.devices.end()) fields = fields_of(found->second);
-  if (ends != nullptr && ends->port != 0) {
-    if (fields.name.empty()) fields.name = ends->device;
-    if (fields.pci.empty()) fields.pci = ends->pci;
-    if (fields.speed_mbps < 0) fields.speed_mbps = ends->speed_mbps;
-    fields.port = ends->port;
-    fields.numa = ends->numa;
-    fields.link_layer = ends->link_layer;
-    fields.mtu = ends->mtu;
-    fields.gid_index = ends->gid_index;
-    fields.gid = ends->gid;
-    fields.subnet = ends->subnet;
-    fields.netdev = ends->netdev;
+  if (ends.port != 0) {
+    if (fields.name.empty()) fields.name = ends.device;
+    if (fields.pci.empty()) fields.pci = ends.pci;
+    if (fields.speed_mbps < 0) fields.speed_mbps = ends.speed_mbps;
+    fields.port = ends.port;
+    fields.numa = ends.numa;
+    fields.link_layer = ends.link_layer;
+    fields.mtu = ends.mtu;
+    fields.gid_index = ends.gid_index;
+    fields.gid = ends.gid;
+    fields.subnet = ends.subnet;
+    fields.netdev = ends.netdev;
+  }
+  if (detail == Detail::kName) {
+    fields = {.index = index, .name = fields.name, .port = fields.port};
+  } else if (detail == Detail::kInUse) {
+    fields.pci = fields.link_layer = {};
+    fields.numa = -1;
+    fields.speed_mbps = -1;
   }
   add_device(event, fields);
 }

@@ -85,8 +85,15 @@ std::string device_name(int api, int index);
 
 // Emits net.device when the device is new, or another one has its index. Thread-safe.
 void learn_device(int api, Device device);
+// How much of it an event says.
+enum class Detail : std::uint8_t {
+  kName,   // which it is
+  kInUse,  // and the address that is used
+  kAll     // and where it sits and what it can
+};
 // Adds "dev" with what is known of it; `ends`: of a connection that uses it. Thread-safe.
-void add_net_device(record::Event& event, int api, int index, const state::Ends* ends = nullptr);
+void add_net_device(record::Event& event, int api, int index, const state::Ends& ends,
+                    Detail detail);
 // The same for who knows only the connection's entry.
 state::Start start_on(int api, int index) noexcept;
 // By dependencies().port; empty where the device isn't known.

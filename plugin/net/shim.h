@@ -7,6 +7,7 @@
 // Slots that are null in it become null in ours.
 #pragma once
 
+#include <cstddef>
 #include <cstring>
 
 #include "context/clock.h"
@@ -233,10 +234,16 @@ class Shim {
 
   // --- the data path
 
-  // phandle: NCCL's of the step, null before v10.
-  template <class F>
+  static void* first_of(std::nullptr_t) noexcept { return nullptr; }
+  static void* first_of(void* phandle) noexcept { return phandle; }
+  static void* first_of(void** phandles) noexcept {
+    return phandles == nullptr ? nullptr : phandles[0];
+  }
+
+  // phandle: NCCL's of the step, or those of an irecv; null before v10.
+  template <class Handle, class F>
   static Result post(void* comm, void** request, RequestKind kind, std::uint64_t bytes, int buffers,
-                     void* phandle, const char* stage, F&& call) noexcept {
+                     Handle phandle, const char* stage, F&& call) noexcept {
     if (!is_ours(comm)) [[unlikely]]
       return call(comm);
     auto& c = *static_cast<Connection*>(comm);
@@ -249,7 +256,7 @@ class Shim {
     }
     posted(c, request, kind, bytes, buffers);
     if (kind != RequestKind::kFlush && c.unlabelled) [[unlikely]]
-      ask_whose(c, phandle);
+      ask_whose(c, first_of(phandle));
     return Result::kSuccess;
   }
 
@@ -275,8 +282,7 @@ class Shim {
   }
   static Result irecv(void* comm, int n, void** data, std::size_t* sizes, int* tags,
                       void** mhandles, void** phandles, void** request) noexcept {
-    void* const phandle = phandles == nullptr ? nullptr : phandles[0];
-    return post(comm, request, RequestKind::kRecv, 0, n, phandle, "irecv", [&](void* inner) {
+    return post(comm, request, RequestKind::kRecv, 0, n, phandles, "irecv", [&](void* inner) {
       return inner_.irecv(inner, n, data, sizes, tags, mhandles, phandles, request);
     });
   }

@@ -1,7 +1,6 @@
 #include "record/box.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -9,10 +8,10 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <new>
 
 #include "context/clock.h"
 #include "record/memory_room.h"
-#include "record/sigbus.h"
 
 namespace nnd::record {
 
@@ -27,7 +26,6 @@ static_assert(sizeof(box::FileHeader) <= kRingsOffset);
 // The file grows by so many places.
 constexpr std::size_t kStep = 256;
 constexpr std::size_t kMostPlaces = 262144;
-constexpr std::size_t kMostBytes = kConnsOffset + kMostPlaces * sizeof(box::ConnSlot);
 
 // Blocks for the file's first `bytes`. 0 or an errno.
 int allocate(int fd, std::size_t bytes, std::size_t more) noexcept {
@@ -49,8 +47,6 @@ int allocate(int fd, std::size_t bytes, std::size_t more) noexcept {
   return error;
 }
 
-std::size_t page_size() noexcept { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
-
 void copy_text(char* to, std::size_t room, std::string_view text) {
   const std::size_t n = std::min(text.size(), room - 1);
   std::memcpy(to, text.data(), n);
@@ -61,73 +57,56 @@ void copy_text(char* to, std::size_t room, std::string_view text) {
 
 std::size_t Box::bytes() noexcept { return kConnsOffset; }
 
-// Maps the file from where it ends now; its last page anew, since it has grown.
-int Box::map_up_to(std::size_t bytes) noexcept {
-  if (const int error = allocate(fd_, bytes, bytes - mapped_); error != 0) return error;
-  const std::size_t from = mapped_ / page_size() * page_size();
-  const void* const at = ::mmap(base_ + from, bytes - from, PROT_READ | PROT_WRITE,
-                                MAP_SHARED | MAP_FIXED, fd_, static_cast<off_t>(from));
-  if (at == MAP_FAILED) return errno;
-  mapped_ = bytes;
+Box::Box() : comms_(kCommsOffset), conns_(kConnsOffset) {}
+
+void Box::write(std::uint64_t offset, const void* from, std::size_t size) const noexcept {
+  const char* at = static_cast<const char*>(from);
+  while (size != 0) {
+    const ssize_t out = ::pwrite(fd_, at, size, static_cast<off_t>(offset));
+    if (out < 0 && errno == EINTR) continue;
+    if (out <= 0) return;  // what is there is checked when it is read
+    at += out;
+    offset += static_cast<std::uint64_t>(out);
+    size -= static_cast<std::size_t>(out);
+  }
+}
+
+// The blocks, and the memory for what is to be in them.
+int Box::allocate_places(std::size_t places) noexcept {
+  const auto bytes_of = [](std::size_t n) { return kConnsOffset + n * sizeof(box::ConnSlot); };
+  const std::size_t there = conns_.size() == 0 ? 0 : bytes_of(conns_.size());
+  if (const int error = allocate(fd_, bytes_of(places), bytes_of(places) - there); error != 0)
+    return error;
+  try {
+    conns_.grow(places);
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  }
+  header_.conn_count = places;
   return 0;
 }
 
-int Box::map_file(int fd) noexcept {
-  void* const range =
-      ::mmap(nullptr, kMostBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (range == MAP_FAILED) return errno;
-  base_ = static_cast<char*>(range);
+int Box::open(int fd) noexcept {
   fd_ = fd;
-  int error = map_up_to(kConnsOffset + kStep * sizeof(box::ConnSlot));
-  if (error == 0 && !sigbus::watch(base_, kMostBytes)) error = EBUSY;
-  if (error != 0) {
-    ::munmap(range, kMostBytes);
-    base_ = nullptr;
-    mapped_ = 0;
-    return error;
+  int error = allocate_places(kStep);
+  try {
+    comms_.grow(kComms);
+  } catch (const std::bad_alloc&) {
+    error = ENOMEM;
   }
-  places_ = kStep;
-  file_backed_ = true;
-  return 0;
+  if (error != 0) fd_ = -1;
+  return error;
 }
 
 std::size_t Box::make_places(std::size_t wanted) noexcept {
-  if (!file_backed_) return 0;
-  if (wanted > places_ && !full_) {
-    const std::size_t places = std::min((wanted + kStep - 1) / kStep * kStep, kMostPlaces);
-    full_ = map_up_to(kConnsOffset + places * sizeof(box::ConnSlot)) != 0;
-    if (!full_) places_ = places;
-    header().conn_count = places_;
-  }
-  return std::min(wanted, places_);
-}
-
-int Box::map_anonymous() noexcept {
-  void* at = ::mmap(nullptr, kConnsOffset, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (at == MAP_FAILED) return errno;
-  base_ = static_cast<char*>(at);
-  return 0;
-}
-
-void Box::abandon() noexcept {
-  if (!file_backed_) return;
-  const void* at = ::mmap(base_, mapped_, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-  if (at == MAP_FAILED) return;  // it stays mapped, and watched
-  sigbus::unwatch();
-  file_backed_ = false;
-}
-
-void Box::unmap() noexcept {
-  if (!file_backed_) return;
-  ::munmap(base_, kMostBytes);
-  file_backed_ = false;
+  if (wanted > conns_.size() && !full_)
+    full_ = allocate_places(std::min((wanted + kStep - 1) / kStep * kStep, kMostPlaces)) != 0;
+  return std::min(wanted, conns_.size());
 }
 
 void Box::describe(std::uint64_t proc_id, std::string_view host,
                    std::string_view log_path) noexcept {
-  box::FileHeader& h = header();
+  box::FileHeader& h = header_;
   std::memcpy(h.magic, box::kMagic, sizeof(h.magic));
   h.version = box::kVersion;
   h.byte_order = box::kByteOrder;
@@ -137,7 +116,7 @@ void Box::describe(std::uint64_t proc_id, std::string_view host,
   h.ring_count = kRings;
   h.ring_header_size = sizeof(box::RingHeader);
   h.conns_offset = kConnsOffset;
-  h.conn_count = places_;
+  h.conn_count = conns_.size();
   h.conn_size = sizeof(box::ConnSlot);
   h.record_header_size = sizeof(box::RecordHeader);
   h.pid = static_cast<std::uint32_t>(::getpid());
@@ -148,22 +127,37 @@ void Box::describe(std::uint64_t proc_id, std::string_view host,
   copy_text(h.host, sizeof(h.host), host);
   copy_text(h.log_path, sizeof(h.log_path), log_path);
   h.checksum = box::Checksum().add(&h, offsetof(box::FileHeader, checksum)).value();
+  if (is_open()) write(0, &h, offsetof(box::FileHeader, alive_mono_ns));
 }
 
-box::RingHeader* Box::ring(std::uint32_t index) const noexcept {
-  return reinterpret_cast<box::RingHeader*>(base_ + kRingsOffset + index * kRingStride);
+void Box::put(std::uint32_t index, const Ring& ring) noexcept {
+  box::RingHeader& told = rings_[index];
+  const std::uint64_t tail = ring.tail(), head = ring.head(), dropped = ring.dropped();
+  const bool same = head == tail ? told.head == told.tail : head == told.head && tail == told.tail;
+  if (same && told.dropped == dropped) return;
+  const std::uint64_t at_header = kRingsOffset + index * kRingStride;
+  char part[4096];
+  for (std::uint64_t at = std::max(tail, told.head); at < head;) {
+    const std::uint64_t place = at % kRingSize;
+    const std::size_t size = std::min({sizeof(part), head - at, kRingSize - place});
+    ring.copy_out(at, part, size);
+    write(at_header + sizeof(box::RingHeader) + place, part, size);
+    at += size;
+  }
+  told.head = head;
+  told.tail = tail;
+  told.dropped = dropped;
+  write(at_header, &told, sizeof(told));
 }
 
-char* Box::ring_data(std::uint32_t index) const noexcept {
-  return reinterpret_cast<char*>(ring(index) + 1);
-}
-
-box::CommSlot* Box::comm(std::size_t place) const noexcept {
-  return reinterpret_cast<box::CommSlot*>(base_ + kCommsOffset) + place;
-}
-
-box::ConnSlot* Box::conn(std::size_t place) const noexcept {
-  return reinterpret_cast<box::ConnSlot*>(base_ + kConnsOffset) + place;
+void Box::flush() noexcept {
+  const auto write_part = [this](std::uint64_t offset, const void* from, std::size_t size) {
+    write(offset, from, size);
+  };
+  comms_.flush(write_part);
+  conns_.flush(write_part);
+  constexpr std::size_t kLive = offsetof(box::FileHeader, alive_mono_ns);
+  write(kLive, reinterpret_cast<const char*>(&header_) + kLive, sizeof(header_) - kLive);
 }
 
 }  // namespace nnd::record

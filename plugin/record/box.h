@@ -1,15 +1,49 @@
-// The memory of the black box: a mapped file, or anonymous memory where there can be none.
+// The black box's file. The drain's thread alone writes it, with pwrite(): no thread of NCCL's ever
+// faults into a file system, and whatever happens to the file raises no signal.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
+#include <vector>
 
 #include "nccl_net_diag/black_box.h"
+#include "record/ring.h"
 
 namespace nnd::record {
 
-namespace box = nccl_net_diag::box;
+// One table of slots as the file has it: only what has changed is written.
+template <class Slot>
+class SlotTable {
+ public:
+  explicit SlotTable(std::uint64_t offset) : offset_(offset) {}
+
+  std::size_t size() const { return slots_.size(); }
+  void grow(std::size_t places) { slots_.resize(places); }  // throws bad_alloc
+  const Slot& operator[](std::size_t place) const { return slots_[place]; }
+  void set(std::size_t place, const Slot& slot) noexcept {
+    if (std::memcmp(&slots_[place], &slot, sizeof(slot)) == 0) return;
+    std::memcpy(&slots_[place], &slot, sizeof(slot));
+    first_ = std::min(first_, place);
+    behind_ = std::max(behind_, place + 1);
+  }
+  // From the first to the last that has changed.
+  template <class Write>
+  void flush(Write&& write) noexcept {
+    if (first_ >= behind_) return;
+    write(offset_ + first_ * sizeof(Slot), &slots_[first_], (behind_ - first_) * sizeof(Slot));
+    first_ = SIZE_MAX;
+    behind_ = 0;
+  }
+
+ private:
+  std::uint64_t offset_;
+  std::vector<Slot> slots_;
+  std::size_t first_ = SIZE_MAX, behind_ = 0;
+};
 
 class Box {
  public:
@@ -19,36 +53,37 @@ class Box {
   // Of header and rings; the places of connections come on top.
   static std::size_t bytes() noexcept;
 
-  // Allocates the file's blocks, maps it and watches for SIGBUS. 0 or an errno. The descriptor
-  // stays open as long as the file is mapped.
-  int map_file(int fd) noexcept;
-  // 0 or an errno.
-  int map_anonymous() noexcept;
-  // Puts anonymous memory in the file's place: late writers do no harm, and the file is let go.
-  void abandon() noexcept;
-  // In a forked child: the parent's file is none of its business.
-  void unmap() noexcept;
-  bool file_backed() const noexcept { return file_backed_; }
+  Box();
+
+  // Allocates the file's blocks. 0 or an errno. The descriptor stays the caller's, and open until
+  // close().
+  int open(int fd) noexcept;
+  void close() noexcept { fd_ = -1; }
+  bool is_open() const noexcept { return fd_ >= 0; }
 
   void describe(std::uint64_t proc_id, std::string_view host, std::string_view log_path) noexcept;
-  box::FileHeader& header() const noexcept { return *reinterpret_cast<box::FileHeader*>(base_); }
-  box::RingHeader* ring(std::uint32_t index) const noexcept;
-  char* ring_data(std::uint32_t index) const noexcept;
-  box::CommSlot* comm(std::size_t place) const noexcept;
-  box::ConnSlot* conn(std::size_t place) const noexcept;
-  // How many of so many places there are: the file grows by what is missing. None in anonymous
-  // memory. The drain's thread alone; may take as long as the file system likes.
+  // The header's words that change: alive_mono_ns and what follows it.
+  box::FileHeader& header() noexcept { return header_; }
+  SlotTable<box::CommSlot>& comms() noexcept { return comms_; }
+  SlotTable<box::ConnSlot>& conns() noexcept { return conns_; }
+  // How many of so many places there are: the file grows by what is missing.
   std::size_t make_places(std::size_t wanted) noexcept;
 
- private:
-  int map_up_to(std::size_t bytes) noexcept;
+  // What the ring holds that is not in the log. For its consumer.
+  void put(std::uint32_t index, const Ring& ring) noexcept;
+  // Writes what has changed but for the rings.
+  void flush() noexcept;
 
-  char* base_ = nullptr;    // of a range that has room for all connections that there can be
-  std::size_t mapped_ = 0;  // of it: the file's
-  std::size_t places_ = 0;
-  int fd_ = -1;  // the caller's
-  bool file_backed_ = false;
+ private:
+  void write(std::uint64_t offset, const void* from, std::size_t size) const noexcept;
+  int allocate_places(std::size_t places) noexcept;
+
+  int fd_ = -1;
   bool full_ = false;  // it could not grow
+  box::FileHeader header_{};
+  std::array<box::RingHeader, kRings> rings_{};  // as the file has them
+  SlotTable<box::CommSlot> comms_;
+  SlotTable<box::ConnSlot> conns_;
 };
 
 }  // namespace nnd::record

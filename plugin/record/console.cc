@@ -58,10 +58,11 @@ void write_line(const Console& from, const Slot& slot) {
 
 }  // namespace
 
-void open_console(config::Stderr level, std::string who, std::string log) {
+void name_console_log(const std::string& log) { console().log = log; }
+
+void open_console(config::Stderr level, std::string who) {
   Console& c = console();
   c.who = std::move(who);
-  c.log = std::move(log);
   const int none = static_cast<int>(Severity::kError) + 1;
   c.least = level == config::Stderr::kOff || nccl_prints_it() ? none
             : level == config::Stderr::kWarn                  ? static_cast<int>(Severity::kWarn)

@@ -12,8 +12,10 @@
 
 namespace nnd::record {
 
-// who: "node1 pid 4711"; log: a clause that names the event log.
-void open_console(config::Stderr level, std::string who, std::string log);
+// who: "node1 pid 4711".
+void open_console(config::Stderr level, std::string who);
+// A clause that names the event log. The drain's thread.
+void name_console_log(const std::string& log);
 // Any thread, no lock, no system call. advice: "CAUSE: what was seen. What to do."
 void tell_console(nccl_net_diag::Severity severity, nccl_net_diag::Cause cause,
                   std::string_view advice) noexcept;

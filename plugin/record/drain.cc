@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <climits>
 #include <cstring>
 #include <new>
@@ -38,6 +39,9 @@ constexpr std::size_t kOwnLines =
 constexpr std::uint64_t kUrgentPart = 8;  // an eighth of it for warnings and errors
 constexpr std::uint64_t kClockStep = kMs;  // a wall clock that is off by more was set
 
+// Of the thread: kAsleep: whoever has something wakes it; kNapping: only what is urgent does.
+constexpr std::uint32_t kAsleep = 0, kAwake = 1, kNapping = 2;
+
 constinit std::atomic<SummaryPart> g_summary_part{nullptr};
 
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value, std::uint64_t ns) noexcept {
@@ -55,21 +59,47 @@ void futex_wake(std::atomic<std::uint32_t>& word) noexcept {
 
 void set_summary_part(SummaryPart part) noexcept { g_summary_part.store(part); }
 
-Drain::Drain(Box& box, Ring* rings, std::uint32_t count, LineWriter lines, DrainTarget target)
-    : box_(box),
+Drain::Drain(Files& files, Ring* rings, DrainLimits limits)
+    : files_(files),
       rings_(rings),
-      lines_(std::move(lines)),
-      target_(std::move(target)),
-      sink_(target_.fd, target_.regular),
-      started_ns_(context::mono_ns()) {
-  for (std::uint32_t i = 0; i < count; ++i) cursors_.emplace_back(rings[i]);
+      limits_(limits),
+      started_ns_(context::mono_ns()),
+      awake_(kAwake) {
+  for (std::uint32_t i = 0; i < Box::kRings; ++i) cursors_.emplace_back(rings[i]);
+}
+
+void Drain::open() noexcept {
+  try {
+    files_.open_log();
+    sink_ = LineSink(files_.log_fd(), files_.log_is_regular());
+    lines_ = LineWriter(files_.host(), static_cast<std::uint32_t>(::getpid()), proc_id(),
+                        context::mono_ns(), context::now_ns(CLOCK_REALTIME));
+    name_console_log(files_.place());
+  } catch (const std::bad_alloc&) {
+    nccl_info("no memory to open the event log; nothing is written");
+  }
+  opened_.store(1, std::memory_order_release);
+  futex_wake(opened_);
+  try {
+    files_.open_box(box_);
+    box_.describe(proc_id(), files_.host(), files_.log_path());
+  } catch (const std::bad_alloc&) {
+    box_.close();
+  }
+}
+
+bool Drain::wait_opened(std::uint64_t patience_ns) noexcept {
+  const std::uint64_t deadline = context::mono_ns() + patience_ns;
+  for (std::uint64_t now = 0; !opened(); futex_wait(opened_, 0, deadline - now))
+    if ((now = context::mono_ns()) >= deadline) return false;
+  return true;
 }
 
 void Drain::run() noexcept {
   std::uint64_t idle = kShortestSleep;
   bool was_idle = false;
   while (!stop_.load(std::memory_order_acquire)) {
-    awake_.store(0, std::memory_order_seq_cst);
+    awake_.store(kNapping, std::memory_order_seq_cst);
     const std::uint64_t before = next_seq_;
     bool fine = false;
     try {
@@ -79,13 +109,16 @@ void Drain::run() noexcept {
       if (flush())  // what was ready; the rest waits for memory
         for (RingCursor& cursor : cursors_) cursor.rewind();
     }
+    passes_.fetch_add(1, std::memory_order_release);
+    futex_wake(passes_);
+    if (!fine) keep_unwritten();
     mirror();
     write_console();
     idle = before != next_seq_ ? kShortestSleep : std::min(2 * idle, kLongestSleep);
-    sleep(fine ? idle : kRetrySleep);
+    rest(fine, idle);
     if (idle == kLongestSleep && !was_idle && !stop_.load(std::memory_order_acquire)) {
       was_idle = true;
-      target_.when_idle();
+      files_.sweep_beside();
     }
   }
   try {
@@ -93,23 +126,56 @@ void Drain::run() noexcept {
   } catch (const std::bad_alloc&) {
     all_written_ = false;
   }
+  keep_unwritten();
   mirror();
   write_console();
   finished_.store(1, std::memory_order_release);
   futex_wake(finished_);
 }
 
-void Drain::sleep(std::uint64_t ns) noexcept {
-  if (!stop_.load(std::memory_order_acquire)) futex_wait(awake_, 0, ns);
+// A short nap after work, which only what is urgent ends: events come in storms. Then until there
+// is something to do.
+void Drain::rest(bool fine, std::uint64_t idle) noexcept {
+  if (stop_.load(std::memory_order_acquire)) return;
+  if (!fine || idle == kShortestSleep) futex_wait(awake_, kNapping, kShortestSleep);
+  std::uint32_t state = kNapping;
+  if (!awake_.compare_exchange_strong(state, kAsleep)) return;
+  if (!fine || !has_news()) futex_wait(awake_, kAsleep, fine ? idle : kRetrySleep);
+}
+
+bool Drain::settle(std::uint64_t patience_ns) noexcept {
+  std::array<std::uint64_t, Box::kRings> heads{};
+  for (std::uint32_t i = 0; i < Box::kRings; ++i) heads[i] = rings_[i].head();
+  const std::uint64_t deadline = context::mono_ns() + patience_ns;
+  for (;;) {
+    const std::uint32_t seen = passes_.load(std::memory_order_acquire);
+    bool taken = true;
+    for (std::uint32_t i = 0; i < Box::kRings; ++i) taken = taken && rings_[i].tail() >= heads[i];
+    const std::uint64_t now = context::mono_ns();
+    if (taken || now >= deadline) return taken;
+    wake();
+    futex_wait(passes_, seen, deadline - now);
+  }
+}
+
+bool Drain::has_news() const noexcept {
+  for (std::uint32_t i = 0; i < Box::kRings; ++i)
+    if (rings_[i].head() != rings_[i].tail()) return true;
+  return false;
+}
+
+void Drain::nudge() noexcept {
+  if (awake_.load(std::memory_order_seq_cst) != kAsleep) return;
+  if (awake_.exchange(kAwake, std::memory_order_seq_cst) == kAsleep) futex_wake(awake_);
 }
 
 void Drain::wake() noexcept {
-  if (awake_.exchange(1, std::memory_order_seq_cst) == 0) futex_wake(awake_);
+  if (awake_.exchange(kAwake, std::memory_order_seq_cst) != kAwake) futex_wake(awake_);
 }
 
 void Drain::request_stop() noexcept {
   stop_.store(true, std::memory_order_release);
-  awake_.store(1, std::memory_order_seq_cst);
+  awake_.store(kAwake, std::memory_order_seq_cst);
   futex_wake(awake_);
 }
 
@@ -155,7 +221,7 @@ void Drain::write_record(RingCursor& cursor) {
   const auto severity = static_cast<Severity>(header.severity);
   if (severity == Severity::kInfo ? full_ : urgent_full_) {
     lost = &past_limit_;
-  } else if (target_.fd < 0) {
+  } else if (files_.log_fd() < 0) {
     line_ = "{}";  // nobody reads it
   } else if (!lines_.write(line_, next_seq_, static_cast<EventId>(header.event), severity,
                            header.mono_ns, cursor.payload())) {
@@ -174,9 +240,9 @@ void Drain::write_record(RingCursor& cursor) {
 bool Drain::fits(Severity severity) const {
   const std::uint64_t kept =
       severity == Severity::kInfo
-          ? std::max<std::uint64_t>(target_.max_bytes / kUrgentPart, kOwnLines)
+          ? std::max<std::uint64_t>(limits_.max_bytes / kUrgentPart, kOwnLines)
           : kOwnLines;
-  return sink_.total_bytes() + sink_.waiting_bytes() + line_.size() + kept <= target_.max_bytes;
+  return sink_.total_bytes() + sink_.waiting_bytes() + line_.size() + kept <= limits_.max_bytes;
 }
 
 void Drain::hand_to_sink() {
@@ -206,7 +272,7 @@ bool Drain::flush() {
   if (!failure_told_)
     nccl_info(
         fmt::format("can't write the event log {}: {}; the job goes on, events wait in memory",
-                    target_.path, std::strerror(failing_)));
+                    files_.log_path(), std::strerror(failing_)));
   failure_told_ = true;
   return false;
 }
@@ -243,7 +309,7 @@ void Drain::add_losses(Pack& fields) const {
 
 void Drain::report_losses(bool last) {
   const std::uint64_t total = ring_dropped() + past_limit_ + damaged() + unwritable_;
-  if (total == reported_ || target_.fd < 0) return;
+  if (total == reported_ || files_.log_fd() < 0) return;
   const std::uint64_t now = context::mono_ns();
   if (!last && (limit_told_ || now - reported_at_ < kReportEvery)) return;
   Pack fields;
@@ -251,7 +317,7 @@ void Drain::report_losses(bool last) {
   fields.add_unsigned("total", total);
   add_losses(fields);
   const diagnosis::Diagnosis lost =
-      diagnosis::diagnose(diagnosis::LostEvents{total - reported_, full_ ? target_.max_bytes : 0});
+      diagnosis::diagnose(diagnosis::LostEvents{total - reported_, full_ ? limits_.max_bytes : 0});
   fields.add("cause", nccl_net_diag::cause_id(lost.cause));
   fields.add("msg", lost.sentence);
   fields.add("fix", lost.remedy);
@@ -262,7 +328,7 @@ void Drain::report_losses(bool last) {
 }
 
 bool Drain::write_summary() {
-  if (target_.fd < 0 || !target_.want_summary) return true;
+  if (files_.log_fd() < 0 || !limits_.want_summary) return true;
   Pack fields;
   fields.add_unsigned("events", next_seq_);
   fields.add_unsigned("dropped", ring_dropped() + past_limit_ + damaged() + unwritable_);
@@ -299,7 +365,8 @@ void Drain::mirror() {
   const std::uint64_t real_ns = context::now_ns(CLOCK_REALTIME);
   if (context::mono_ns() - now < kClockStep) lines_.set_clock(now, real_ns, kClockStep);
   context::raw_clock::calibrate();
-  if (!box_.file_backed()) return;
+  if (!box_.is_open()) return;
+  keep_unwritten();
   mirror_connections(box_);
   mirror_communicators(box_);
   const context::raw_clock::Reference reference = context::raw_clock::reference();
@@ -309,6 +376,13 @@ void Drain::mirror() {
   header.raw_base = reference.raw;
   header.raw_base_mono_ns = reference.mono_ns;
   header.raw_hz = reference.hz;
+  box_.flush();
+}
+
+// For whoever reads after this process was killed.
+void Drain::keep_unwritten() noexcept {
+  if (!box_.is_open()) return;
+  for (std::uint32_t i = 0; i < Box::kRings; ++i) box_.put(i, rings_[i]);
 }
 
 }  // namespace nnd::record

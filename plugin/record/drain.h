@@ -1,14 +1,14 @@
-// The drain: one thread that takes records out of the rings, merges them by time, gives each its
-// number and writes it to the log.
+// The drain: one thread that opens the files, takes records out of the rings, merges them by time,
+// gives each its number and writes it to the log; what can't be written goes to the black box.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "record/box.h"
+#include "record/files.h"
 #include "record/line.h"
 #include "record/ring.h"
 #include "record/sink.h"
@@ -17,23 +17,30 @@ namespace nnd::record {
 
 class Pack;
 
-struct DrainTarget {
-  int fd = -1;  // -1: records are counted and thrown away
-  bool regular = false;
-  std::string path;
+struct DrainLimits {
   std::uint64_t max_bytes = 0;
   bool want_summary = true;
-  std::function<void()> when_idle = [] {};  // once, as soon as there is nothing to write
 };
 
 class Drain {
  public:
-  Drain(Box& box, Ring* rings, std::uint32_t count, LineWriter lines, DrainTarget target);
+  // `files` are prepared and not open; they and the rings, Box::kRings of them, stay the caller's.
+  Drain(Files& files, Ring* rings, DrainLimits limits);
 
-  // The thread's body: returns after request_stop(), with everything written.
+  // Of an own thread, where there is one: opens the log, which a file system may take its time for,
+  // and then the black box.
+  void open() noexcept;
+  // Whether the log is open, or known not to be, within that time.
+  bool wait_opened(std::uint64_t patience_ns) noexcept;
+  bool opened() const noexcept { return opened_.load(std::memory_order_acquire) != 0; }
+  // The thread's body after open(): returns after request_stop(), with everything written.
   void run() noexcept;
+  // There is something to write: soon, or at once. nudge() is a load where it is awake.
+  void nudge() noexcept;
   void wake() noexcept;
   void request_stop() noexcept;
+  // Whether what the rings hold now was taken out of them within that time.
+  bool settle(std::uint64_t patience_ns) noexcept;
   // Waits for the end of run(); false when nothing has moved for that long.
   bool wait_finished(std::uint64_t patience_ns) noexcept;
   // After the end: every event that was taken is in the log or was thrown away on purpose.
@@ -59,16 +66,19 @@ class Drain {
   bool write_summary();
   void finish();
   void mirror();
-  void sleep(std::uint64_t ns) noexcept;
+  void keep_unwritten() noexcept;
+  void rest(bool fine, std::uint64_t idle) noexcept;
+  bool has_news() const noexcept;
   std::uint64_t ring_dropped() const;
   std::uint64_t damaged() const;
   void add_losses(Pack& fields) const;
 
-  Box& box_;
-  std::vector<RingCursor> cursors_;
+  Files& files_;
+  Box box_;
   Ring* rings_;
+  std::vector<RingCursor> cursors_;
+  DrainLimits limits_;
   LineWriter lines_;
-  DrainTarget target_;
   LineSink sink_;
   std::vector<Commit> commits_;
   std::string line_;
@@ -86,7 +96,9 @@ class Drain {
   bool failure_told_ = false;
   bool all_written_ = false;
   std::atomic<std::uint64_t> batches_{0};  // written: shows that there is progress
-  std::atomic<std::uint32_t> awake_{1};
+  std::atomic<std::uint32_t> opened_{0};
+  std::atomic<std::uint32_t> passes_{0};
+  std::atomic<std::uint32_t> awake_;
   std::atomic<bool> stop_{false};
   std::atomic<std::uint32_t> finished_{0};
 };

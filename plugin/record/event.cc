@@ -18,8 +18,8 @@ constexpr Key kSubjectKeys[] = {"name", "port", "host", "proc"};
 
 }  // namespace
 
-Event::Event(EventId id, Severity severity)
-    : id_(id), severity_(severity), enabled_(wanted(id, severity)) {}
+Event::Event(EventId id, Severity severity, Weight weight)
+    : id_(id), severity_(severity), enabled_(wanted(id, severity, weight)) {}
 
 void Event::note_subject(Key key, std::string_view value) {
   if (std::find(std::begin(kSubjectKeys), std::end(kSubjectKeys), key) == std::end(kSubjectKeys))

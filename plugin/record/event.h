@@ -24,9 +24,13 @@ namespace nnd::record {
 using nccl_net_diag::EventId;
 using nccl_net_diag::Severity;
 
+// A step: of a connection, and it went well. conn.ready and conn.close tell it again, so it is
+// written only where the events were chosen by name (NCCL_NET_DIAG_EVENTS).
+enum class Weight : bool { kNews, kStep };
+
 class Event {
  public:
-  explicit Event(EventId id, Severity severity = Severity::kInfo);
+  explicit Event(EventId id, Severity severity = Severity::kInfo, Weight weight = Weight::kNews);
 
   // A key may be given once per object. Inside an array use push().
   Event& add(Key key, std::string_view value);

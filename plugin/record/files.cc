@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <new>
 
+#include "record/box.h"
 #include "record/keep.h"
 #include "record/recorder.h"
 
@@ -28,30 +28,28 @@ std::string beside(std::string log) {
 
 }  // namespace
 
-void Files::open(const config::Settings& settings, Box& box) {
-  const PathFields fields = path_fields();
-  host_ = fields.host;
-  keep_ = settings.keep;
-  open_log(settings, fields);
-  open_box(settings, fields, box);
+Files::Files(const config::Settings& settings)
+    : fields_(path_fields()),
+      log_pattern_(settings.file),
+      box_pattern_(settings.blackbox),
+      keep_(settings.keep) {
+  if (const char* const dir = std::getenv("XDG_RUNTIME_DIR")) runtime_dir_ = dir;
 }
 
-void Files::open_log(const config::Settings& settings, const PathFields& fields) {
-  if (settings.file == "off") {
+void Files::open_log() {
+  if (log_pattern_ == "off") {
     place_ = "no event log (NCCL_NET_DIAG_FILE=off)";
     return;
   }
-  if (settings.file == "stderr") {
+  if (log_pattern_ == "stderr") {
     log_.fd = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
     log_.path = "stderr";
     place_ = log_.fd < 0 ? "no event log: stderr is closed" : "event log on stderr";
     return;
   }
-  const std::string path = expand_pattern(settings.file, fields);
-  const char* const runtime_dir = std::getenv("XDG_RUNTIME_DIR");
-  log_ = settings.file == config::Settings{}.file
-             ? create_default_file(path, runtime_dir != nullptr ? runtime_dir : "")
-             : create_file(path, false, Place::kChosen);
+  const std::string path = expand_pattern(log_pattern_, fields_);
+  log_ = log_pattern_ == config::Settings{}.file ? create_default_file(path, runtime_dir_)
+                                                 : create_file(path, false, Place::kChosen);
   if (log_.fd < 0) {
     place_ = "no event log: " + log_.error;
     nccl_info(place_ + "; the job goes on without one");
@@ -64,26 +62,24 @@ void Files::open_log(const config::Settings& settings, const PathFields& fields)
   if (regular_) mark_as_living(log_.fd);
 }
 
-void Files::open_box(const config::Settings& settings, const PathFields& fields, Box& box) {
+void Files::open_box(Box& box) {
   std::string path;
-  if (!settings.blackbox.empty())
-    path = settings.blackbox == "off" ? "" : expand_pattern(settings.blackbox, fields);
+  if (!box_pattern_.empty())
+    path = box_pattern_ == "off" ? "" : expand_pattern(box_pattern_, fields_);
   else if (regular_)
     path = beside(log_.path);
-  if (!path.empty()) {
-    box_file_ = create_file(path, true, Place::kChosen);
-    std::string error = box_file_.error;
-    if (box_file_.fd >= 0) {
-      mark_as_living(box_file_.fd);
-      const int failed = box.map_file(box_file_.fd);
-      if (failed == 0) return;
-      box_file_.remove();
-      box_file_.close();
-      error = "can't allocate " + box_file_.path + ": " + std::strerror(failed);
-    }
-    nccl_info("no black box: " + error + "; last events won't outlive a crash");
+  if (path.empty()) return;
+  box_file_ = create_file(path, true, Place::kChosen);
+  std::string error = box_file_.error;
+  if (box_file_.fd >= 0) {
+    mark_as_living(box_file_.fd);
+    const int failed = box.open(box_file_.fd);
+    if (failed == 0) return;
+    box_file_.remove();
+    box_file_.close();
+    error = "can't allocate " + box_file_.path + ": " + std::strerror(failed);
   }
-  if (box.map_anonymous() != 0) throw std::bad_alloc();
+  nccl_info("no black box: " + error + "; last events won't outlive a crash");
 }
 
 void Files::sweep_beside() const noexcept {
@@ -94,14 +90,6 @@ void Files::sweep_beside() const noexcept {
 void Files::close() noexcept {
   log_.close();
   box_file_.close();
-}
-
-DrainTarget Files::drain_target() const {
-  DrainTarget target;
-  target.fd = log_.fd;
-  target.regular = regular_;
-  target.path = log_.path;
-  return target;
 }
 
 }  // namespace nnd::record

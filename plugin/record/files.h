@@ -4,33 +4,36 @@
 #include <string>
 
 #include "config/settings.h"
-#include "record/box.h"
-#include "record/drain.h"
 #include "record/safe_file.h"
 
 namespace nnd::record {
 
+class Box;
+
 class Files {
  public:
-  // Opens what can be opened; tells NCCL's logger what can't. Throws bad_alloc, also when there is
-  // no memory for the rings.
-  void open(const config::Settings& settings, Box& box);
+  // What the environment says of their places. Throws bad_alloc.
+  explicit Files(const config::Settings& settings);
+
+  // Open what can be opened and tell NCCL's logger what can't. A file system may take as long as it
+  // likes. Throw bad_alloc.
+  void open_log();
+  void open_box(Box& box);
   // Old logs and boxes beside them.
   void sweep_beside() const noexcept;
   void remove_box() noexcept { box_file_.remove(); }
   void close() noexcept;
 
-  const std::string& host() const { return host_; }
-  std::string log_path() const { return log_.path; }
+  const std::string& host() const { return fields_.host; }
+  int log_fd() const { return log_.fd; }  // -1: there is none
+  bool log_is_regular() const { return regular_; }
+  const std::string& log_path() const { return log_.path; }
   // One clause: where the log is, or why there is none.
   const std::string& place() const { return place_; }
-  DrainTarget drain_target() const;
 
  private:
-  void open_log(const config::Settings& settings, const PathFields& fields);
-  void open_box(const config::Settings& settings, const PathFields& fields, Box& box);
-
-  std::string host_;
+  PathFields fields_;
+  std::string log_pattern_, box_pattern_, runtime_dir_;
   std::string place_;
   SafeFile log_;
   SafeFile box_file_;

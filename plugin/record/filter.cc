@@ -24,7 +24,7 @@ std::string_view trimmed(std::string_view text) {
 
 }  // namespace
 
-std::uint64_t event_mask(std::string_view globs) {
+Filter event_filter(std::string_view globs) {
   std::uint64_t included = 0;
   std::uint64_t excluded = 0;
   bool any_included = false;
@@ -41,7 +41,7 @@ std::uint64_t event_mask(std::string_view globs) {
     }
   }
   if (!any_included) included = matching("*") & ~matching("req.*");
-  return (included & ~excluded) | event_bit(nccl_net_diag::EventId::kLogDropped);
+  return {(included & ~excluded) | event_bit(nccl_net_diag::EventId::kLogDropped), any_included};
 }
 
 }  // namespace nnd::record

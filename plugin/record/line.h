@@ -12,6 +12,7 @@ namespace nnd::record {
 // What is the same on every line of a process, and what turns mono_ns into wall time.
 class LineWriter {
  public:
+  LineWriter() = default;
   LineWriter(std::string_view host, std::uint32_t pid, std::uint64_t proc_id,
              std::uint64_t start_mono_ns, std::uint64_t start_real_ns);
 
@@ -27,7 +28,7 @@ class LineWriter {
 
  private:
   std::string common_;  // "host":...,"pid":...,"proc":...
-  std::uint64_t mono_to_real_;
+  std::uint64_t mono_to_real_ = 0;
 };
 
 }  // namespace nnd::record

@@ -80,7 +80,7 @@ void copy_ends(box::ConnSlot& slot, const state::Connection& c) {
     if (state::QpSummary qp; c.qp[i].get(qp)) slot.qps[i] = {qp.num, qp.remote_num};
 }
 
-void copy(box::ConnSlot& to, const state::Connection& c) {
+box::ConnSlot slot_of(const state::Connection& c) {
   box::ConnSlot slot{};
   slot.kind = static_cast<std::uint8_t>(c.kind.load(kRelaxed));
   slot.stage = static_cast<std::uint8_t>(c.stage.load(kRelaxed));
@@ -89,7 +89,7 @@ void copy(box::ConnSlot& to, const state::Connection& c) {
   copy_counters(slot, c);
   copy_ends(slot, c);
   slot.checksum = box::Checksum().add(&slot, sizeof(slot)).value();
-  to = slot;
+  return slot;
 }
 
 static_assert(std::size(box::kTaskStateNames) ==
@@ -105,7 +105,7 @@ void copy_tasks(box::CommTask (&to)[kKept], const state::LastTasks& last) {
     box::CommTask& slot = to[used++];
     copy_text(slot.func, task.func);
     slot.ordinal = made - back;
-    slot.seq = task.has_seq ? task.seq : ~std::uint64_t{0};
+    slot.seq = task.has_seq ? task.seq : box::kNoSeq;
     slot.bytes = task.bytes;
     slot.ops = task.ops;
     slot.ops_done = task.ops_done;
@@ -114,7 +114,7 @@ void copy_tasks(box::CommTask (&to)[kKept], const state::LastTasks& last) {
   }
 }
 
-void copy(box::CommSlot& to, const state::Communicator& communicator) {
+box::CommSlot slot_of(const state::Communicator& communicator) {
   box::CommSlot slot{};
   state::Membership who;
   communicator.membership.get(who);
@@ -128,7 +128,7 @@ void copy(box::CommSlot& to, const state::Communicator& communicator) {
   copy_tasks(slot.last_collectives, communicator.collectives);
   copy_tasks(slot.last_transfers, communicator.transfers);
   slot.checksum = box::Checksum().add(&slot, sizeof(slot)).value();
-  to = slot;
+  return slot;
 }
 
 void add_way(Pack& fields, std::string_view name, const state::Traffic::Way& way) {
@@ -146,21 +146,15 @@ void add_way(Pack& fields, std::string_view name, const state::Traffic::Way& way
 void mirror_connections(Box& box) noexcept {
   const std::size_t places = box.make_places(state::entries_used());
   for (std::size_t place = 0; place < places; ++place) {
-    box::ConnSlot& slot = *box.conn(place);
-    if (const state::Connection* const c = state::entry_at(place))
-      copy(slot, *c);
-    else if (slot.kind != 0)
-      slot = {};
+    const state::Connection* const c = state::entry_at(place);
+    box.conns().set(place, c != nullptr ? slot_of(*c) : box::ConnSlot{});
   }
 }
 
 void mirror_communicators(Box& box) noexcept {
   for (std::size_t place = 0; place < Box::kComms; ++place) {
-    box::CommSlot& slot = *box.comm(place);
-    if (const state::Communicator* const communicator = state::communicator_at(place))
-      copy(slot, *communicator);
-    else if (slot.used != 0)
-      slot = {};
+    const state::Communicator* const communicator = state::communicator_at(place);
+    box.comms().set(place, communicator != nullptr ? slot_of(*communicator) : box::CommSlot{});
   }
 }
 

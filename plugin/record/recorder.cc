@@ -1,6 +1,6 @@
 #include "record/recorder.h"
 
-#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,7 +19,6 @@
 #include "record/drain.h"
 #include "record/files.h"
 #include "record/filter.h"
-#include "record/sigbus.h"
 #include "record/submit.h"
 #include "state/communicators.h"
 #include "state/connections.h"
@@ -33,16 +32,19 @@ namespace {
 using nccl_net_diag::EventId;
 using nccl_net_diag::Severity;
 
-constexpr std::uint64_t kStopPatience =
-    5'000'000'000;  // ns that an exit waits for a disk that hangs
+// ns that an exit, and the first init, wait for a file system that hangs.
+constexpr std::uint64_t kStopPatience = 5'000'000'000;
+constexpr std::uint64_t kOpenPatience = 1'000'000'000;
+constexpr std::uint64_t kSettlePatience = 100'000'000;
 
 // Everything of one start(). Never freed: a thread may be inside emit() while another stops.
 struct State {
-  Box box;
+  explicit State(const config::Settings& settings);
+
   Ring rings[Box::kRings];
-  std::uint64_t mask = 0;
+  Filter filter;
   Files files;
-  std::unique_ptr<Drain> drain;
+  Drain drain;
   context::Worker drain_thread;
   State* previous = nullptr;
 };
@@ -89,28 +91,32 @@ std::uint64_t random_id() noexcept {
 }
 
 void* thread_body(void* state) {
-  static_cast<State*>(state)->drain->run();
+  Drain& drain = static_cast<State*>(state)->drain;
+  drain.open();
+  drain.run();
   return nullptr;
 }
 
-void build(State& state, const config::Settings& settings) {
-  state.files.open(settings, state.box);
-  state.mask = event_mask(settings.events);
-  open_console(settings.on_stderr,
-               std::string(state.files.host()) + " pid " + std::to_string(::getpid()),
-               state.files.place());
-  state.box.describe(proc_id(), state.files.host(), state.files.log_path());
-  for (std::uint32_t i = 0; i < Box::kRings; ++i)
-    state.rings[i].attach(state.box.ring(i), state.box.ring_data(i), Box::kRingSize);
-  const box::FileHeader& header = state.box.header();
-  DrainTarget target = state.files.drain_target();
-  target.max_bytes = static_cast<std::uint64_t>(settings.max_mb) << 20;
-  target.when_idle = [&files = state.files] { files.sweep_beside(); };
-  target.want_summary = (state.mask & event_bit(EventId::kSummary)) != 0;
-  state.drain = std::make_unique<Drain>(state.box, state.rings, Box::kRings,
-                                        LineWriter(state.files.host(), header.pid, header.proc_id,
-                                                   header.start_mono_ns, header.start_real_ns),
-                                        std::move(target));
+// Pages come as they are used. As long as the process.
+char* room_for_rings() {
+  void* const at = ::mmap(nullptr, Box::kRings * Box::kRingSize, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) throw std::bad_alloc();
+  return static_cast<char*>(at);
+}
+
+State::State(const config::Settings& settings)
+    : filter(event_filter(settings.events)),
+      files(settings),
+      drain(files, rings,
+            {.max_bytes = static_cast<std::uint64_t>(settings.max_mb) << 20,
+             .want_summary = (filter.mask & event_bit(EventId::kSummary)) != 0}) {
+  open_console(settings.on_stderr, files.host() + " pid " + std::to_string(::getpid()));
+  char* data = room_for_rings();
+  for (Ring& ring : rings) {
+    ring.attach(data, Box::kRingSize);
+    data += Box::kRingSize;
+  }
 }
 
 // The child of a fork has no drain thread, and the files are its parent's.
@@ -119,27 +125,28 @@ void in_child() noexcept {
   g_state.store(nullptr);
   g_proc_id.store(0);
   g_phase.store(Phase::kIdle);
-  sigbus::unwatch();
   state::forget_connections();
   state::forget_communicators();
   state::forget_labelling();
   if (state == nullptr) return;
-  state->box.unmap();
-  state->files.close();
+  if (state->drain.opened()) state->files.close();
   forget_causes();
   forget_console();
 }
 
 }  // namespace
 
-bool wanted(EventId id, Severity severity) noexcept {
+bool wanted(EventId id, Severity severity, Weight weight) noexcept {
   const State* state = g_state.load(std::memory_order_acquire);
-  return state != nullptr && ((state->mask & event_bit(id)) != 0 || severity != Severity::kInfo);
+  if (state == nullptr) return false;
+  if (severity != Severity::kInfo) return true;
+  return (state->filter.mask & event_bit(id)) != 0 &&
+         (weight == Weight::kNews || state->filter.steps);
 }
 
 void submit(EventId id, Severity severity, std::string_view payload) noexcept {
   State* state = g_state.load(std::memory_order_acquire);
-  if (state == nullptr || (state->mask & event_bit(id)) == 0) return;
+  if (state == nullptr || (state->filter.mask & event_bit(id)) == 0) return;
   Ring* own = nullptr;
   std::uint32_t tid = 0;
   if (!t_gone) {
@@ -156,7 +163,10 @@ void submit(EventId id, Severity severity, std::string_view payload) noexcept {
     put = shared.put(id, severity, context::mono_ns(), tid, payload);
     shared.unlock();
   }
-  if (put != Ring::Put::kDone || severity != Severity::kInfo) state->drain->wake();
+  if (put != Ring::Put::kDone || severity != Severity::kInfo)
+    state->drain.wake();
+  else if (id != EventId::kReqPost && id != EventId::kReqDone)  // those are the data path's
+    state->drain.nudge();
 }
 
 void start(const config::Settings& settings) {
@@ -166,20 +176,17 @@ void start(const config::Settings& settings) {
   context::raw_clock::calibrate();
   std::unique_ptr<State> state;
   try {
-    state = std::make_unique<State>();
-    build(*state, settings);
+    state = std::make_unique<State>(settings);
     state->previous = g_latest.load();
-    if (!state->drain_thread.start("nnd-drain", thread_body, state.get()))
+    if (!state->drain_thread.start("nnd-drain", thread_body, state.get())) {
       nccl_info("no thread for the event log: it is written when the process ends");
+      state->drain.open();
+    }
+    state->drain.wait_opened(kOpenPatience);
     g_latest.store(state.get());
     g_state.store(state.release(), std::memory_order_release);
     g_phase.store(Phase::kRunning);
   } catch (...) {
-    if (state != nullptr) {
-      state->files.remove_box();
-      state->files.close();
-      state->box.abandon();
-    }
     g_phase.store(Phase::kIdle);
     nccl_info("no memory for the event log; nothing is recorded");
   }
@@ -189,22 +196,26 @@ void stop() {
   Phase running = Phase::kRunning;
   if (!g_phase.compare_exchange_strong(running, Phase::kStopping)) return;
   State* state = g_state.exchange(nullptr);
-  state->drain->request_stop();
+  state->drain.request_stop();
   if (!state->drain_thread.started()) {
     const context::QuietSignals quiet;
-    state->drain->run();
+    state->drain.run();
   }
   // A disk that hangs must not hang the job's exit; the black box then keeps what is not written.
-  if (state->drain->wait_finished(kStopPatience)) {
+  if (state->drain.wait_finished(kStopPatience)) {
     state->drain_thread.join();
-    if (state->drain->all_written()) state->files.remove_box();
-    state->box.abandon();
+    if (state->drain.all_written()) state->files.remove_box();
     state->files.close();
   }
   forget_causes();
   forget_console();
   nnd::state::forget_failures();
   g_phase.store(Phase::kIdle);
+}
+
+void settle() noexcept {
+  if (State* const state = g_state.load(std::memory_order_acquire))
+    if (state->drain_thread.started()) state->drain.settle(kSettlePatience);
 }
 
 bool running() noexcept { return g_state.load(std::memory_order_acquire) != nullptr; }
@@ -218,7 +229,8 @@ std::uint64_t proc_id() noexcept {
 
 std::string log_place() {
   const State* state = g_latest.load(std::memory_order_acquire);
-  return state == nullptr ? "no event log: not started" : state->files.place();
+  if (state == nullptr) return "no event log: not started";
+  return state->drain.opened() ? state->files.place() : "the event log is not open yet";
 }
 
 namespace {

@@ -9,16 +9,7 @@
 
 namespace nnd::record {
 
-namespace {
-
-void mirror(std::uint64_t& word, std::uint64_t value) noexcept {
-  std::atomic_ref<std::uint64_t>(word).store(value, std::memory_order_release);
-}
-
-}  // namespace
-
-void Ring::attach(box::RingHeader* header, char* data, std::uint64_t size) noexcept {
-  header_ = header;
+void Ring::attach(char* data, std::uint64_t size) noexcept {
   data_ = data;
   size_ = size;
 }
@@ -56,9 +47,7 @@ Ring::Put Ring::put(nccl_net_diag::EventId id, nccl_net_diag::Severity severity,
   // Warnings and errors find room when there is none for others.
   const std::uint64_t kept = severity == nccl_net_diag::Severity::kInfo ? size_ / 8 : 0;
   if (need + kept > size_ - used) {
-    const std::uint64_t dropped = dropped_.load(std::memory_order_relaxed) + 1;
-    dropped_.store(dropped, std::memory_order_relaxed);
-    mirror(header_->dropped, dropped);
+    dropped_.store(dropped_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     return Put::kFull;
   }
   const std::uint32_t ordinal = ordinal_.load(std::memory_order_relaxed);
@@ -74,15 +63,11 @@ Ring::Put Ring::put(nccl_net_diag::EventId id, nccl_net_diag::Severity severity,
   copy_in(head, &header, sizeof(header));
   copy_in(head + sizeof(header), payload.data(), payload.size());
   ordinal_.store(ordinal + 1, std::memory_order_release);
-  mirror(header_->head, head + need);
   head_.store(head + need, std::memory_order_release);
   return used + need > size_ / 2 ? Put::kOverHalf : Put::kDone;
 }
 
-void Ring::free_to(std::uint64_t at) noexcept {
-  mirror(header_->tail, at);
-  tail_.store(at, std::memory_order_release);
-}
+void Ring::free_to(std::uint64_t at) noexcept { tail_.store(at, std::memory_order_release); }
 
 bool RingCursor::load() {
   if (loaded_) return true;
@@ -103,7 +88,6 @@ void RingCursor::next() noexcept {
 }
 
 void RingCursor::commit(Mark mark) noexcept {
-  // Unused rings' pages of the mapped file are never touched.
   if (mark.at != committed_.at) ring_->free_to(mark.at);
   committed_ = mark;
 }

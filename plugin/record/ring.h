@@ -1,6 +1,5 @@
-// One ring of the black box (layout: nccl_net_diag/black_box.h). One producer at a time, one
-// consumer: the drain. What either side relies on is kept here, in anonymous memory; the mapped
-// file only gets copies, so that whatever happens to the file can't mislead us.
+// One ring of records (layout: nccl_net_diag/black_box.h), in anonymous memory. One producer at a
+// time, one consumer: the drain.
 #pragma once
 
 #include <atomic>
@@ -20,8 +19,8 @@ class Ring {
  public:
   enum class Put : std::uint8_t { kDone, kOverHalf, kFull };
 
-  // `header` and the `size` bytes (a power of two) behind it stay with the caller.
-  void attach(box::RingHeader* header, char* data, std::uint64_t size) noexcept;
+  // The `size` bytes (a power of two) stay with the caller.
+  void attach(char* data, std::uint64_t size) noexcept;
 
   // A thread owns a ring from acquire() to release(); several may share one through lock().
   bool acquire() noexcept;
@@ -51,7 +50,6 @@ class Ring {
   alignas(64) std::atomic<std::uint64_t> tail_{0};
   alignas(64) std::atomic<bool> owned_{false};
   std::atomic<bool> locked_{false};
-  box::RingHeader* header_ = nullptr;
   char* data_ = nullptr;
   std::uint64_t size_ = 0;
 };

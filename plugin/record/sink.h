@@ -13,6 +13,7 @@ namespace nnd::record {
 class LineSink {
  public:
   // Does not own the descriptor; -1: lines are thrown away. `regular`: a file that can be cut.
+  LineSink() = default;
   LineSink(int fd, bool regular) : fd_(fd), regular_(regular) {}
 
   // A line without its end. When it throws (bad_alloc), the line is not in.
@@ -29,8 +30,8 @@ class LineSink {
  private:
   void take_back_broken_line(std::size_t whole, std::size_t written);
 
-  int fd_;
-  bool regular_;
+  int fd_ = -1;
+  bool regular_ = false;
   bool broken_line_ = false;  // the last thing in a stream is half a line
   std::string waiting_;
   std::vector<std::size_t> ends_;  // of the lines in waiting_

@@ -103,6 +103,7 @@ void tell_node(const std::vector<facts::VerbsDevice>& devices) noexcept try {
         return node;
       },
       sources.environment);
+  record::settle();  // NCCL may not survive what it finds next
 } catch (const std::exception& error) {
   guard::cannot_judge(error.what());
 }

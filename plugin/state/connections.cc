@@ -91,6 +91,7 @@ void clear(Connection& c) noexcept {
     word->store(0, kRelaxed);
   c.in_call.store(false, kRelaxed);
   for (Counter& bucket : c.latency) bucket.store(0, kRelaxed);
+  for (Counter& kind : c.mrs) kind.store(0, kRelaxed);
   c.qps.store(0, kRelaxed);
   c.moving_to.store(0, kRelaxed);
   c.moving_attempt.store(0, kRelaxed);

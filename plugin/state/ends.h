@@ -2,7 +2,10 @@
 // values, to be published.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <string_view>
 
 #include "context/gid.h"
 #include "state/fixed_text.h"
@@ -46,9 +49,15 @@ struct Start {
   std::uint16_t listener_port = 0;
 };
 
+// Of enum ibv_qp_state.
+constexpr std::string_view qp_state_name(int state) noexcept {
+  constexpr std::string_view kNames[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
+  const auto place = static_cast<std::size_t>(state);  // a negative one is far too large
+  return place < std::size(kNames) ? kNames[place] : "UNKNOWN";
+}
+
 // One QP.
 struct QpSummary {
-  bool leads_to_itself() const { return state::leads_to_itself(num, remote_num, gid, remote_gid); }
   std::uint32_t num = 0;
   std::uint32_t remote_num = 0;
   context::Gid gid{};
@@ -66,7 +75,11 @@ struct QpSummary {
   std::uint32_t init_us = 0;
   std::uint32_t rtr_us = 0;
   std::uint32_t rts_us = 0;
+  std::uint64_t rtr_ns = 0;  // CLOCK_MONOTONIC when it was in RTR, and in RTS; 0: it was not
+  std::uint64_t rts_ns = 0;
   std::uint32_t attempts = 0;  // the most that one of its transitions needed
+
+  bool leads_to_itself() const { return state::leads_to_itself(num, remote_num, gid, remote_gid); }
 };
 
 // How a label was found.

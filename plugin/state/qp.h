@@ -50,6 +50,7 @@ struct QpInfo {
   int last_errno = 0;                       // ... and how the last attempt ended
   unsigned most_attempts = 0;               // that one transition needed
   std::array<std::uint32_t, 4> spent_us{};  // by enum ibv_qp_state: in transitions to it
+  std::array<std::uint64_t, 4> there_ns{};  // CLOCK_MONOTONIC when it came to it; 0: it did not
   std::uint32_t place = 0;                  // among its connection's QPs
 
   bool leads_to_itself() const {

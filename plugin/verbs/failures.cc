@@ -48,8 +48,8 @@ diagnosis::FailedTransition evidence(const state::QpInfo& qp, const FailedMove& 
   seen.local = text_of(qp.local_gid);
   seen.remote = text_of(qp.remote_gid);
   seen.qp = qp.num;
-  seen.from = state_name(move.from);
-  seen.to = state_name(move.to);
+  seen.from = state::qp_state_name(move.from);
+  seen.to = state::qp_state_name(move.to);
   seen.error = move.error;
   seen.attempt = move.attempt;
   seen.dur_us = move.dur_us;

@@ -7,6 +7,7 @@
 #include "context/errno_text.h"
 #include "context/quiet.h"
 #include "facts/node.h"
+#include "state/connection.h"
 #include "state/failure.h"
 #include "state/gpu_memory.h"
 #include "verbs/clock.h"
@@ -20,6 +21,7 @@ namespace {
 using record::Event;
 using record::EventId;
 using record::Severity;
+using record::Weight;
 
 constexpr int kNcclPtrCuda = 2;  // NCCL_PTR_CUDA, net API v6 to v12
 
@@ -40,11 +42,16 @@ Kind kind_of_plain() noexcept {
 }
 
 void tell(const Registration& asked, const ibv_mr* mr, int error, std::int64_t dur_us) {
-  if (mr == nullptr) note_failure(asked.verb, error);
-  Event event(EventId::kMrRegister, mr == nullptr ? Severity::kWarn : Severity::kInfo);
+  const state::About& conn = state::current().conn;
+  if (mr == nullptr)
+    note_failure(asked.verb, error);
+  else if (conn.entry != nullptr)
+    conn.entry->mrs[static_cast<std::size_t>(asked.kind)].fetch_add(1, std::memory_order_relaxed);
+  Event event(EventId::kMrRegister, mr == nullptr ? Severity::kWarn : Severity::kInfo,
+              mr != nullptr && conn.id != 0 ? Weight::kStep : Weight::kNews);
   if (!event.enabled()) return;
   const std::string device = device_name(asked.pd->context);
-  add_connection(event, state::current().conn, {});
+  add_connection(event, conn, {});
   add_device(event, {.name = device});
   event.object("mr")
       .add("kind", memory_kind_text(asked.kind))
@@ -56,7 +63,7 @@ void tell(const Registration& asked, const ibv_mr* mr, int error, std::int64_t d
   if (mr == nullptr) {
     add_errno(event, error);
     const state::Failure failure = state::begin_failure(
-        {state::current().conn.id, device, {}},
+        {conn.id, device, {}},
         diagnose(diagnosis::FailedRegistration{device, asked.verb, asked.kind, asked.length, error,
                                                facts::locked_memory()}));
     event.diagnose(failure.diagnosis, failure.number);

@@ -14,12 +14,6 @@ std::string_view pick(const std::array<std::string_view, N>& names, int index) n
 
 }  // namespace
 
-std::string_view state_name(int state) noexcept {
-  static constexpr std::array<std::string_view, 7> kNames = {"RESET", "INIT", "RTR", "RTS",
-                                                             "SQD",   "SQE",  "ERR"};
-  return pick(kNames, state);
-}
-
 std::string_view qp_type_name(int type) noexcept {
   switch (type) {
     case IBV_QPT_RC:

@@ -7,7 +7,6 @@
 
 namespace nnd::verbs {
 
-std::string_view state_name(int state) noexcept;    // enum ibv_qp_state: "INIT"
 std::string_view qp_type_name(int type) noexcept;   // enum ibv_qp_type: "RC"
 std::string_view status_name(int status) noexcept;  // enum ibv_wc_status: "RETRY_EXC_ERR"
 std::string_view event_kind(int event) noexcept;    // enum ibv_event_type: "PORT_ERR"

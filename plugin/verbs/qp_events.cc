@@ -26,6 +26,7 @@ namespace {
 using record::Event;
 using record::EventId;
 using record::Severity;
+using record::Weight;
 
 // How the two ends reach each other, as far as the node's facts are still true of the local GID.
 facts::SubnetVerdict verdict_of(const state::QpInfo& qp) {
@@ -89,11 +90,16 @@ void add_effective(Event& event, const ibv_qp_attr& attr) {
   event.end();
 }
 
+// Of what went well: a connection's own events tell it, and nobody else a QP without one.
+Weight weight_of(const state::QpInfo& qp) {
+  return qp.conn.id != 0 ? Weight::kStep : Weight::kNews;
+}
+
 }  // namespace
 
 void tell_create(const state::QpInfo& qp, int type, const ibv_qp_cap& cap, int error,
                  std::int64_t dur_us) {
-  Event event(EventId::kQpCreate, error == 0 ? Severity::kInfo : Severity::kWarn);
+  Event event(EventId::kQpCreate, error == 0 ? Severity::kInfo : Severity::kWarn, weight_of(qp));
   if (!event.enabled()) return;
   add_connection(event, qp.conn, qp.owner);
   add_device(event, {.name = qp.device});
@@ -121,15 +127,17 @@ void tell_move(const state::QpInfo& qp, const ibv_qp_attr& attr, int mask, const
   if (failed && !news && !std::has_single_bit(move.attempt) &&
       !is_last_attempt(move.error, move.attempt))
     return;
+  const bool step = !failed && move.attempt == 1 && !move.by_recovery && !move.has_effective;
   Event event(EventId::kQpTransition,
-              failed && news && !move.refused ? Severity::kWarn : Severity::kInfo);
+              failed && news && !move.refused ? Severity::kWarn : Severity::kInfo,
+              step ? weight_of(qp) : Weight::kNews);
   if (!event.enabled()) return;
   add_connection(event, qp.conn, move.by_recovery ? "recovery" : qp.owner);
   add_local(event, qp);
   add_remote(event, qp);
   event.object("qp").add("num", qp.num);
   if (qp.remote_num != 0) event.add("remote_num", qp.remote_num);
-  event.add("from", state_name(move.from)).add("to", state_name(move.to));
+  event.add("from", state::qp_state_name(move.from)).add("to", state::qp_state_name(move.to));
   event.add("attempt", move.attempt);
   add_attributes(event, attr, mask);
   if (move.has_effective) add_effective(event, move.effective);
@@ -188,14 +196,15 @@ void forget_read_back(const ibv_context* context) {
 }
 
 void tell_destroy(state::Qp& record, int error, std::int64_t dur_us) {
-  Event event(EventId::kQpDestroy);
-  if (!event.enabled()) return;
   state::QpInfo qp;
   {
     const std::lock_guard lock(record.mutex);
     qp = record.info;
   }
   const auto count = [](const auto& counter) { return counter.load(std::memory_order_relaxed); };
+  const bool step = error == 0 && qp.last_errno == 0 && count(record.failed) == 0;
+  Event event(EventId::kQpDestroy, Severity::kInfo, step ? weight_of(qp) : Weight::kNews);
+  if (!event.enabled()) return;
   add_connection(event, qp.conn, qp.owner);
   add_device(event, {.name = qp.device,
                      .port = qp.port,
@@ -210,8 +219,8 @@ void tell_destroy(state::Qp& record, int error, std::int64_t dur_us) {
   if (const std::uint64_t last = count(record.last_success); last != 0)
     event.add("last_success_age_us", age_us(last));
   if (qp.last_errno != 0)  // it was never moved on
-    event.add("from", state_name(qp.from))
-        .add("to", state_name(qp.to))
+    event.add("from", state::qp_state_name(qp.from))
+        .add("to", state::qp_state_name(qp.to))
         .add("attempt", qp.attempts)
         .add("last_errno", qp.last_errno);
   event.end().add("dur_us", dur_us);

@@ -126,8 +126,10 @@ void end_move(const Library& lib, ibv_qp& qp, const ibv_qp_attr& attr, int mask,
     state::QpInfo& info = record.info;
     info.last_errno = move.error;
     info.most_attempts = std::max(info.most_attempts, move.attempt);
-    if (static_cast<unsigned>(move.to) < info.spent_us.size())
-      info.spent_us[static_cast<unsigned>(move.to)] += static_cast<std::uint32_t>(move.dur_us);
+    if (const auto to = static_cast<unsigned>(move.to); to < info.spent_us.size()) {
+      info.spent_us[to] += static_cast<std::uint32_t>(move.dur_us);
+      if (move.error == 0) info.there_ns[to] = static_cast<std::uint64_t>(now_ns());
+    }
     if (move.error == 0 && move.to == IBV_QPS_RTR) info.was_ready = true;
     if (move.error == 0 && move.to == IBV_QPS_RESET)
       record.told.store(0, std::memory_order_relaxed);

@@ -35,6 +35,8 @@ void publish(state::Connection& c, const state::QpInfo& info, int state) noexcep
   qp.init_us = info.spent_us[IBV_QPS_INIT];
   qp.rtr_us = info.spent_us[IBV_QPS_RTR];
   qp.rts_us = info.spent_us[IBV_QPS_RTS];
+  qp.rtr_ns = info.there_ns[IBV_QPS_RTR];
+  qp.rts_ns = info.there_ns[IBV_QPS_RTS];
   qp.attempts = info.most_attempts;
   c.qp[info.place].set(qp);
 }

@@ -22,11 +22,11 @@ using diagnosis::Stall;
 using record::Event;
 using record::EventId;
 using record::Severity;
+using record::Weight;
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
 // As of enum ibv_qp_state.
-constexpr const char* kQpStates[] = {"RESET", "INIT", "RTR", "RTS"};
 
 struct Facts {
   state::About about;
@@ -179,7 +179,7 @@ Stall evidence(state::Connection& c, const Facts& known, const Line& line) {
   seen.after_failure = line.after_failure && !diagnosis::being_made(line.wait);
   if (line.wait == Wait::kModifyQp) {
     const std::uint32_t to = c.moving_to.load(kRelaxed);
-    if (to < std::size(kQpStates)) seen.to = kQpStates[to];
+    seen.to = state::qp_state_name(static_cast<int>(to));
     seen.attempt = c.moving_attempt.load(kRelaxed);
     if (const std::uint64_t since = c.moving_since.load(kRelaxed); since != 0)
       seen.attempt_sec = sec(age_of(since));
@@ -240,9 +240,12 @@ Wait look_closer(state::Connection& c, Wait wait, std::optional<facts::TcpTable>
 }
 
 bool tell_who(const state::Connection& c) {
+  // Asked of all that have none, at each look.
+  state::Labels labels;
+  if (!c.labels.get(labels) || labels.how == state::How::kNot) return false;
   const Facts known(c);
-  if (known.labels.how == state::How::kNot) return false;
-  Event e(EventId::kConnWho);
+  Event e(EventId::kConnWho, Severity::kInfo, Weight::kStep);
+  if (!e.enabled()) return true;
   add_connection(e, known.about);
   add_labels(e, known.about, known.labels);
   add_peer(e, {.proc = known.about.peer_proc,

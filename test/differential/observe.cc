@@ -81,6 +81,7 @@ json observe(const Node& node, const std::string& nccl, unsigned device) {
   driver::RankOptions options = fabric.rank(0, "0");
   for (const auto& [name, value] : node.environment) options.environment[name] = value;
   options.environment["NCCL_NET_DIAG_FILE"] = log;
+  options.environment["NCCL_NET_DIAG_EVENTS"] = test::kEveryStep;
   options.environment["NCCL_NET_DIAG_MODE"] = "observe";
   options.environment["NCCL_NET_DIAG_STDERR"] = "off";
   options.environment["NCCL_IB_MQP_RETRY_CNT"] = "0";

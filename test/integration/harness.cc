@@ -63,6 +63,7 @@ EmulatedJob::EmulatedJob(const std::string& scenario, int ranks,
     options.push_back(fabric_->rank(static_cast<std::size_t>(rank), std::to_string(rank)));
     auto& variables = options.back().environment;
     variables["NCCL_NET_DIAG_FILE"] = log_dir() / ("rank" + std::to_string(rank) + ".jsonl");
+    variables["NCCL_NET_DIAG_EVENTS"] = test::kEveryStep;
     for (const auto& [name, value] : environment) variables[name] = value;
   }
   job_ = std::make_unique<driver::Job>(std::move(options));

@@ -7,6 +7,7 @@
 #include "softcuda/fabric_job.h"
 #include "softverbs/scenario.h"
 #include "support/catch.h"
+#include "support/event_log.h"
 
 namespace nnd::test {
 
@@ -36,7 +37,8 @@ FabricJob::FabricJob(int gpus_per_node, int nodes, const std::string& scenario) 
   spec.environment = {{"NCCL_NET_PLUGIN", "diag"},
                       {"NCCL_DEBUG", "INFO"},
                       {"NCCL_NET_PLUGIN_REF_COUNT", "1"},
-                      {"NCCL_NET_DIAG_BLACKBOX", "off"}};
+                      {"NCCL_NET_DIAG_BLACKBOX", "off"},
+                      {"NCCL_NET_DIAG_EVENTS", test::kEveryStep}};
   spec.library_path = {NND_PLUGIN_DIR};
   const auto file = scenario_file(scenario, gpus_per_node, nodes, directory_);
   softcuda::put_on_fabric(spec, softverbs::load_scenario(file), directory_.path());

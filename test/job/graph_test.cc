@@ -130,7 +130,9 @@ TEST_CASE("nothing of another machine is seen in a scenario's nodes", "[other-ma
   CHECK(seen[1].output.find("other-machine") == std::string::npos);
 }
 
-TEST_CASE("without a scenario, NCCL sees the other machine", "[other-machine]") {
+// NCCL up to 2.26 finds no NET for its GPU on a machine that calls itself ppc64 and is none
+// (ncclTopoCheckGdr): the releases that do show that the fake is one.
+TEST_CASE("without a scenario, NCCL sees the other machine", "[faked-machine]") {
   const nnd::test::TempDir dir;
   JobSpec spec = nnd::test::socket_job(2, 1);
   run_on_another_machine(spec);

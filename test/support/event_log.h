@@ -13,6 +13,9 @@ namespace nnd::test {
 
 // The events of one log, in its order. A last line without end (a process that was killed) is left
 // out. Throws for what is no event.
+// NCCL_NET_DIAG_EVENTS for tests that look at the steps of connections that go well.
+inline constexpr const char* kEveryStep = "*,^req.*";
+
 inline std::vector<nlohmann::json> read_log(const std::filesystem::path& file) {
   std::ifstream in(file);
   if (!in) throw std::runtime_error(file.string() + ": cannot be opened");

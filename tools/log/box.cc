@@ -95,30 +95,23 @@ bool contradicts_itself(const box::CommSlot& slot) {
                      [](const box::CommTask& task) { return contradicts_itself(task); });
 }
 
-void read_comm(std::string_view bytes, std::uint64_t offset, BoxContents& contents) {
-  box::CommSlot slot{};
-  if (!inside(bytes, offset, sizeof(slot))) return;
-  std::memcpy(&slot, bytes.data() + offset, sizeof(slot));
-  if (slot.used == 0) return;
-  const std::uint32_t checksum = slot.checksum;
-  slot.checksum = 0;
-  if (checksum != box::Checksum().add(&slot, sizeof(slot)).value() || contradicts_itself(slot))
-    ++contents.damaged_comms;
-  else
-    contents.comms.push_back(slot);
-}
+bool is_free(const box::CommSlot& slot) { return slot.used == 0; }
+bool is_free(const box::ConnSlot& slot) { return slot.kind == 0; }
 
-void read_conn(std::string_view bytes, std::uint64_t offset, BoxContents& contents) {
-  box::ConnSlot slot{};
+// A place of a communicator or a connection.
+template <class Slot>
+void read_slot(std::string_view bytes, std::uint64_t offset, std::vector<Slot>& slots,
+               unsigned& damaged) {
+  Slot slot{};
   if (!inside(bytes, offset, sizeof(slot))) return;
   std::memcpy(&slot, bytes.data() + offset, sizeof(slot));
-  if (slot.kind == 0) return;
+  if (is_free(slot)) return;
   const std::uint32_t checksum = slot.checksum;
   slot.checksum = 0;
   if (checksum != box::Checksum().add(&slot, sizeof(slot)).value() || contradicts_itself(slot))
-    ++contents.damaged_conns;
+    ++damaged;
   else
-    contents.conns.push_back(slot);
+    slots.push_back(slot);
 }
 
 }  // namespace
@@ -140,9 +133,9 @@ BoxContents read_box(std::string_view bytes) {
   const std::uint64_t comm_bytes = std::uint64_t{h.comm_count} * sizeof(box::CommSlot);
   for (std::uint64_t at = 0; comm_bytes <= h.conns_offset && at < comm_bytes && at < size;
        at += sizeof(box::CommSlot))
-    read_comm(bytes, h.conns_offset - comm_bytes + at, contents);
+    read_slot(bytes, h.conns_offset - comm_bytes + at, contents.comms, contents.damaged_comms);
   for (std::uint64_t i = 0; i < h.conn_count && i * h.conn_size < size; ++i)
-    read_conn(bytes, h.conns_offset + i * h.conn_size, contents);
+    read_slot(bytes, h.conns_offset + i * h.conn_size, contents.conns, contents.damaged_conns);
   std::stable_sort(
       contents.records.begin(), contents.records.end(),
       [](const BoxRecord& a, const BoxRecord& b) { return a.header.mono_ns < b.header.mono_ns; });

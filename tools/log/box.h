@@ -27,6 +27,10 @@ struct BoxContents {
   unsigned damaged_records = 0;  // known to have been there
   unsigned damaged_comms = 0;
   unsigned damaged_conns = 0;
+
+  unsigned damaged() const {
+    return damaged_rings + damaged_records + damaged_comms + damaged_conns;
+  }
 };
 
 // `bytes`: the file's. Throws bad_alloc.

@@ -46,6 +46,15 @@ struct Qp {
   std::optional<int> attempt, path_mtu, traffic_class;
 };
 
+// A QP of a connection as its transitions left it.
+struct ConnectionQp {
+  std::optional<std::uint32_t> num, remote_num;
+  std::optional<int> attempts, path_mtu, traffic_class;
+  std::string state;                           // empty: RTS
+  double init_us = 0, rtr_us = 0, rts_us = 0;  // spent in its transitions
+  std::optional<double> rtr_at_us, rts_at_us;  // when it was there, after the connection began
+};
+
 struct Completion {
   std::optional<int> status;
   std::string status_name;
@@ -115,6 +124,7 @@ struct Event {
   std::optional<double> lived_us;
   std::optional<std::uint64_t> bytes, started, completed, failed, in_flight;
   Latency latency;
+  std::vector<ConnectionQp> qps;
   // conn.stall, conn.resume
   std::string kind, listener;
   std::optional<double> age_us, mean_us, usual_us;

@@ -147,6 +147,20 @@ bool store_counter(PortCounters& port, Place place, std::string_view key, const 
   return key != "port" || assign(port.port, value);
 }
 
+bool store_qp(ConnectionQp& qp, std::string_view key, const Scalar& value) {
+  if (key == "num") return assign(qp.num, value);
+  if (key == "remote_num") return assign(qp.remote_num, value);
+  if (key == "attempts") return assign(qp.attempts, value);
+  if (key == "state") return assign(qp.state, value);
+  if (key == "path_mtu") return assign(qp.path_mtu, value);
+  if (key == "traffic_class") return assign(qp.traffic_class, value);
+  if (key == "init_us") return assign(qp.init_us, value);
+  if (key == "rtr_us") return assign(qp.rtr_us, value);
+  if (key == "rts_us") return assign(qp.rts_us, value);
+  if (key == "rtr_at_us") return assign(qp.rtr_at_us, value);
+  return key != "rts_at_us" || assign(qp.rts_at_us, value);
+}
+
 int two_digits(std::string_view text, std::size_t at) {
   return 10 * (text[at] - '0') + (text[at + 1] - '0');
 }
@@ -288,7 +302,8 @@ Place place_of(Place outer, std::string_view key) {
                                      {"env", Place::kEnvironment},
                                      {"limits", Place::kLimits},
                                      {"network", Place::kNetwork},
-                                     {"counters", Place::kCounters}};
+                                     {"counters", Place::kCounters},
+                                     {"qps", Place::kQps}};
   if (outer == Place::kCounters && key == "grown") return Place::kGrown;
   if (outer != Place::kTop) return Place::kElsewhere;
   const auto found = objects.find(key);
@@ -297,6 +312,7 @@ Place place_of(Place outer, std::string_view key) {
 
 void begin_element(Event& event, Place place) {
   if (place == Place::kCounters) event.counters.emplace_back();
+  if (place == Place::kQps) event.qps.emplace_back();
 }
 
 bool store(Event& event, Place place, std::string_view key, const Scalar& value) {
@@ -306,6 +322,7 @@ bool store(Event& event, Place place, std::string_view key, const Scalar& value)
   if (place == Place::kLimits) return store_fact(event, "limits.", key, value);
   if (place == Place::kCounters || place == Place::kGrown)
     return event.counters.empty() || store_counter(event.counters.back(), place, key, value);
+  if (place == Place::kQps) return event.qps.empty() || store_qp(event.qps.back(), key, value);
   static const auto setters = all_setters();
   const auto& known = setters[static_cast<std::size_t>(place)];
   const auto setter = known.find(key);
@@ -320,8 +337,13 @@ bool complete(Event& event) {
   constexpr std::uint64_t kLongestNs = std::uint64_t{1} << 58;  // nine years
   constexpr double kLongestUs = static_cast<double>(kLongestNs) / 1000;
   if (event.mono_ns > kLongestNs) return false;
+  const auto possible = [](double us) { return us >= 0 && us <= kLongestUs; };
   for (const auto& us : {event.dur_us, event.age_us, event.lived_us})
-    if (us && !(*us >= 0 && *us <= kLongestUs)) return false;
+    if (us && !possible(*us)) return false;
+  for (const auto& qp : event.qps)
+    for (const double us :
+         {qp.init_us, qp.rtr_us, qp.rts_us, qp.rtr_at_us.value_or(0), qp.rts_at_us.value_or(0)})
+      if (!possible(us)) return false;
   event.wall_ns = wall_ns_of(event.ts);
   return true;
 }

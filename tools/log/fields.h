@@ -30,6 +30,7 @@ enum class Place : std::uint8_t {
   kEnvironment,
   kLimits,
   kCounters,
+  kQps,
   kGrown,
   kElsewhere  // nothing of it is kept
 };

@@ -35,6 +35,36 @@ Transition transition_of(const Event& event) {
   return {event.mono_ns, event.qp, event.rc.value_or(0), event.error, event.dur_us.value_or(0)};
 }
 
+// CLOCK_MONOTONIC so long after or before; 0 where the log's numbers don't fit.
+std::uint64_t moved(std::uint64_t ns, double us) {
+  const double out = static_cast<double>(ns) + us * 1000;
+  return out > 0 ? static_cast<std::uint64_t>(out) : 0;
+}
+
+// The transitions of a connection's QPs, where the log has them in the connection's own line only.
+void add_transitions(Connection& connection, const Event& event, std::uint64_t opened_ns) {
+  const auto told = [&](const ConnectionQp& qp, std::string_view to) {
+    return std::any_of(
+        connection.transitions.begin(), connection.transitions.end(),
+        [&](const Transition& one) { return one.qp.num == qp.num && one.qp.to == to; });
+  };
+  const auto add = [&](const ConnectionQp& qp, const char* to, double spent_us, double at_us) {
+    if (told(qp, to)) return;
+    Transition& out = connection.transitions.emplace_back();
+    out.mono_ns = moved(opened_ns, at_us);
+    out.qp = {qp.num, qp.remote_num, {}, to, 1, qp.path_mtu, qp.traffic_class};
+    out.dur_us = spent_us;
+  };
+  for (const auto& qp : event.qps) {
+    // When it came to INIT isn't told: some time before.
+    if (qp.state != "RESET") add(qp, "INIT", qp.init_us, 0);
+    if (qp.rtr_at_us) add(qp, "RTR", qp.rtr_us, *qp.rtr_at_us);
+    if (qp.rts_at_us) add(qp, "RTS", qp.rts_us, *qp.rts_at_us);
+  }
+  std::stable_sort(connection.transitions.begin(), connection.transitions.end(),
+                   [](const auto& one, const auto& other) { return one.mono_ns < other.mono_ns; });
+}
+
 // A process has a rank in each of its communicators, most of which are parts of the job.
 void add_rank(Process& process, const Event& event) {
   if (!event.rank) return;
@@ -70,6 +100,14 @@ void add_to(Connection& connection, const Event& event) {
     case EventId::kConnReady:
       connection.ready_us = event.dur_us;
       connection.ready_ns = event.mono_ns;
+      if (connection.opened_ns == 0 && event.dur_us)
+        connection.opened_ns = moved(event.mono_ns, -*event.dur_us);
+      add_transitions(connection, event, connection.opened_ns);
+      break;
+    case EventId::kConnFail:
+      if (connection.opened_ns == 0 && event.age_us)
+        connection.opened_ns = moved(event.mono_ns, -*event.age_us);
+      add_transitions(connection, event, connection.opened_ns);
       break;
     case EventId::kConnClose:
       connection.closed = true;

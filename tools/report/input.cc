@@ -197,7 +197,7 @@ void add_box(Input& input, const BoxFile& file, bool on_later) {
   box.file = file.path.string();
   box.living = file.living;
   box.alive_ns = std::max(contents.header.alive_mono_ns, contents.header.start_mono_ns);
-  box.damaged = contents.damaged_rings + contents.damaged_records + contents.damaged_conns;
+  box.damaged = contents.damaged();
   box.conns = contents.conns;
   log::LineParser parser;
   log::Event event;

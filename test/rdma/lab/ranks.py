@@ -52,6 +52,7 @@ def environment_of(log, hca, environment):
         NCCL_IB_MQP_RETRY_CNT="0",
         NCCL_IB_MQP_RETRY_SLEEP_MSEC="10",
         NCCL_NET_DIAG_FILE=log,
+        NCCL_NET_DIAG_EVENTS="*,^req.*",  # also each step of connections that go well
         NCCL_NET_DIAG_POLICY=f"{Options.logs}/default.toml",
     )
     out.update(environment or {})

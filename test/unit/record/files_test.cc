@@ -124,9 +124,9 @@ TEST_CASE("a log that can't be created is one clear line, and the job goes on") 
   start(log_to(dir / "file/log.jsonl"));
   CHECK(running());
   emit_numbered(1, 1);
+  CHECK(eventually([] { return contains(log_place(), "no event log: "); }));
   const std::string place = log_place();
   stop();
-  CHECK(contains(place, "no event log: "));
   CHECK(contains(place, dir / "file"));
   REQUIRE(told.lines().size() == 1);
   CHECK(contains(told.lines()[0], "3/17 NET/DIAG no event log: "));
@@ -143,6 +143,7 @@ TEST_CASE("an unwritable directory is told with its path and errno") {
          ::setresuid(12345, 12345, 12345) != 0))
       return 2;
     start(log_to(dir / "log.jsonl"));
+    eventually([] { return contains(log_place(), "event log:"); });
     const std::string place = log_place();
     stop();
     return contains(place, dir / "log.jsonl") && contains(place, "Permission denied") ? 0 : 1;
@@ -161,7 +162,7 @@ TEST_CASE("stderr and off") {
   stop();
   start(log_to("off"));
   emit_numbered(2, 2);
-  CHECK(log_place() == "no event log (NCCL_NET_DIAG_FILE=off)");
+  CHECK(eventually([] { return log_place() == "no event log (NCCL_NET_DIAG_FILE=off)"; }));
   stop();
   ::dup2(saved, 2);
   ::close(saved);

@@ -4,11 +4,13 @@
 
 using nccl_net_diag::EventId;
 using nnd::record::event_bit;
-using nnd::record::event_mask;
+using nnd::record::event_filter;
 
 namespace {
 
-bool written(const char* globs, EventId id) { return (event_mask(globs) & event_bit(id)) != 0; }
+bool written(const char* globs, EventId id) {
+  return (event_filter(globs).mask & event_bit(id)) != 0;
+}
 
 }  // namespace
 
@@ -31,6 +33,13 @@ TEST_CASE("filter: includes, excludes and both") {
   CHECK_FALSE(written(" *.* , ^conn.open", EventId::kConnOpen));
   CHECK(written("summary", EventId::kSummary));
   CHECK_FALSE(written("nothing", EventId::kSummary));
+}
+
+TEST_CASE("filter: the steps of connections that go well, where events are chosen by name") {
+  CHECK_FALSE(event_filter("").steps);
+  CHECK_FALSE(event_filter("^mr.*").steps);
+  CHECK(event_filter("*").steps);
+  CHECK(event_filter("qp.*,^qp.create").steps);
 }
 
 TEST_CASE("filter: log.dropped can't be turned off") {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -70,9 +71,23 @@ bool eventually(Condition condition) {
   return false;
 }
 
-// Waits until the drain has taken all that was emitted.
+// Waits until the drain has taken all that was emitted: it was under way once since.
 inline bool drained(const std::string& box) {
-  return eventually([&] { return read_box(read_file(box)).records.empty(); });
+  const auto alive = [&] { return read_box(read_file(box)).header.alive_mono_ns; };
+  for (int pass = 0; pass < 2; ++pass)
+    if (!eventually([&, before = alive()] { return alive() > before; })) return false;
+  return true;
+}
+
+// From here on this process's log can't be written: its descriptor is /dev/full's.
+inline void break_log(const std::string& path) {
+  const int full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
+  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    if (fs::read_symlink(entry, gone) == path)
+      ::dup2(full, std::stoi(entry.path().filename().string()));
+  }
+  ::close(full);
 }
 
 inline void emit_numbered(unsigned conn, unsigned number) {

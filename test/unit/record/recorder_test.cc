@@ -35,8 +35,8 @@ TEST_CASE("an event becomes a line") {
   const std::uint64_t before = nnd::context::now_ns(CLOCK_REALTIME);
   start(log_to(path));
   REQUIRE(running());
-  CHECK(log_place() == "event log " + path);
-  CHECK(exists(dir / "log.nndbox"));
+  CHECK(eventually([&] { return log_place() == "event log " + path; }));
+  CHECK(eventually([&] { return exists(dir / "log.nndbox"); }));
   struct stat s {};
   REQUIRE(::stat(path.c_str(), &s) == 0);
   CHECK((s.st_mode & 07777) == 0600);
@@ -245,7 +245,7 @@ TEST_CASE("a recorder can be started again and is the same process") {
   emit_numbered(1, 0);
   stop();
   start(log_to(dir / "log.jsonl"));
-  CHECK(log_place() == "event log " + (dir / "log.jsonl.1"));
+  CHECK(eventually([&] { return log_place() == "event log " + (dir / "log.jsonl.1"); }));
   emit_numbered(2, 0);
   std::thread([] { emit_numbered(3, 0); }).join();
   stop();

@@ -7,6 +7,7 @@
 
 #include "record/event.h"
 #include "record/recorder.h"
+#include "support/event_log.h"
 #include "support/temp_dir.h"
 
 namespace {
@@ -18,6 +19,7 @@ class Log {
  public:
   Log() {
     nnd::config::Settings settings;
+    settings.events = nnd::test::kEveryStep;
     settings.file = file_ = directory_ / "log.jsonl";
     nnd::record::start(settings);
   }

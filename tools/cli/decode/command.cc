@@ -175,7 +175,7 @@ json tasks_json(const box::FileHeader& header, const box::CommTask (&tasks)[kKep
              {"state", box::kTaskStateNames[task.state]},
              {"ops", task.ops},
              {"ops_done", task.ops_done}};
-    if (task.seq != ~std::uint64_t{0}) one["seq"] = task.seq;
+    if (task.seq != box::kNoSeq) one["seq"] = task.seq;
     if (const auto at = mono_of(header, task.changed_raw); at != 0) one["changed_ns"] = at;
     out.push_back(std::move(one));
   }
@@ -222,8 +222,7 @@ json box_json(const Decoded& one) {
 }
 
 std::string damage_of(const log::BoxContents& contents) {
-  const unsigned all = contents.damaged_rings + contents.damaged_records + contents.damaged_comms +
-                       contents.damaged_conns;
+  const unsigned all = contents.damaged();
   return all == 0 ? "" : fmt::format(", {} damaged places left out", all);
 }
 
@@ -239,7 +238,7 @@ std::string head_of(const Decoded& one) {
 std::string task_of(const box::CommTask& task) {
   if (task.func[0] == '\0') return "-";
   std::string out = task.func;
-  if (task.seq != ~std::uint64_t{0}) out += fmt::format(" #{}", task.seq);
+  if (task.seq != box::kNoSeq) out += fmt::format(" #{}", task.seq);
   return out;
 }
 

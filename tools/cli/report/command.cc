@@ -51,11 +51,11 @@ std::vector<std::string> files_of(const ReportOptions& options) {
   }
 }
 
-report::Input read(const std::vector<std::string>& files, const Calling& calling) {
-  report::Reading reading;
-  reading.progress = Progress(calling);
-  reading.stop = InterruptGuard::interrupted;
-  return report::read_input(files, reading);
+report::Reading reading_for(const Calling& calling) {
+  report::Reading out;
+  out.progress = Progress(calling);
+  out.stop = InterruptGuard::interrupted;
+  return out;
 }
 
 // What the answer shows lives as long as it does.
@@ -99,10 +99,8 @@ Shown judged(report::Input input, const ReportOptions& options, std::size_t file
 // Of a job that runs. A verdict may change with time alone: a process that is silent for too long.
 class Follower {
  public:
-  Follower(const ReportOptions& options, const Calling& calling) : options_(options) {
-    reading_.progress = Progress(calling);
-    reading_.stop = InterruptGuard::interrupted;
-  }
+  Follower(const ReportOptions& options, const Calling& calling)
+      : options_(options), reading_(reading_for(calling)) {}
 
   void look() {
     constexpr int kLooksAnyway = 10;
@@ -159,7 +157,8 @@ Answer report_job(const ReportOptions& options, const Calling& calling) {
   check(options, calling);
   if (options.follow) return follow(options, calling);
   const auto files = files_of(options);
-  const auto shown = std::make_shared<Shown>(judged(read(files, calling), options, files.size()));
+  const auto shown = std::make_shared<Shown>(
+      judged(report::read_input(files, reading_for(calling)), options, files.size()));
   const auto& job = shown->report;
   write_file(options.html, [&](std::ostream& out) { out << report_html(job, shown->words); });
   write_file(options.perfetto, [&](std::ostream& out) { write_perfetto(out, job); });

@@ -184,8 +184,9 @@ class WaitGraph {
       const int column = std::min(steps, kFarthest);
       const auto kind = kinds_.find(member);
       const auto what = kind == kinds_.end() ? std::string() : kind->second;
-      groups[{column, one_by_one ? fmt::format("{}", member) : what}].members.push_back(member);
-      groups[{column, one_by_one ? fmt::format("{}", member) : what}].what = what;
+      Node& node = groups[{column, one_by_one ? fmt::format("{}", member) : what}];
+      node.members.push_back(member);
+      node.what = what;
     }
     for (auto& [key, node] : groups) {
       node.title = who(report_.picture, node.members);
