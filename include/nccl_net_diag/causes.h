@@ -47,7 +47,7 @@ enum class Named : std::uint8_t { kNow, kLater, kElsewhere };
   X(kGidCont, "GID-CONT", kError, kNow, "No GID can be read here") \
   X(kSubRail, "SUB-RAIL", kError, kNow, "NCCL connects across rails or subnets") \
   X(kSubDirect, "SUB-DIRECT", kWarn, kNow, "Each cable is a subnet of its own") \
-  X(kSubSame, "SUB-SAME", kWarn, kLater, "Several interfaces of a node are in one subnet") \
+  X(kSubSame, "SUB-SAME", kError, kNow, "Several interfaces of a node are in one subnet") \
   X(kSubIntra, "SUB-INTRA", kError, kNow, "HCAs of one node can't reach each other") \
   X(kRoceTc, "ROCE-TC", kWarn, kNow, "Traffic runs in the wrong traffic class") \
   X(kMtuDiff, "MTU-DIFF", kWarn, kNow, "The MTUs differ") \

@@ -87,12 +87,23 @@ inline constexpr Explanation kSubDirect{
     "the peer is in the subnet of mlx5_1:1."};
 
 inline constexpr Explanation kSubSame{
-    "Several interfaces of one node are in one subnet. Linux answers ARP for any of them, and the "
-    "answer of the wrong one sends traffic to the wrong port.",
-    "Equal subnets in the hca.port events of a node.",
-    "Set arp_ignore=1, arp_announce=2 and rp_filter=2 for these interfaces, with a routing rule "
-    "for "
-    "each; or give each rail a subnet."};
+    "Several interfaces of one node are in one subnet. With arp_ignore=0 Linux answers ARP for any "
+    "of "
+    "them, and the answer of the wrong one sends traffic to the wrong port; with rp_filter=1 all "
+    "but "
+    "one answer nobody.",
+    "A QP could not go to RTR with errno 110, 101 or 113, or failed with status 12 and had never "
+    "worked; both ends and another HCA's interface are in one subnet; and the settings of this "
+    "node, "
+    "which the peer is assumed to have too, are so. No warning where nothing failed: one flat "
+    "network "
+    "works with them.",
+    "Set arp_ignore=1, arp_announce=2 and rp_filter=2 for these interfaces on all nodes, with a "
+    "routing rule for each; or give each rail a subnet.",
+    EventId::kQpTransition,
+    "mlx5_0:1 10.200.0.1: QP 30 could not go from INIT to RTR towards 10.200.0.3: errno 110 "
+    "(Connection timed out) after 1012 ms, attempt 1; eth0, eth1 are all in 10.200.0.0/24, with "
+    "arp_ignore=0 on eth0."};
 
 inline constexpr Explanation kSubIntra{
     "NCCL goes through the network within one node, and the node's HCAs can't reach each other, as "

@@ -41,6 +41,8 @@ bool just_now(const FailedCompletion& seen, double ago_sec) {
   return ago_sec >= 0 && ago_sec <= seen.budget_sec + kMarginSec;
 }
 
+bool never_worked(const FailedCompletion& seen) { return seen.age_us < 0; }
+
 // A flush without an error before it is how some drivers end a QP whose address went.
 bool about_address(int status) {
   return status == 2 || status == kFlushed || status == 9 || status == 10 ||
@@ -63,14 +65,17 @@ std::optional<Diagnosis> of_surroundings(const FailedCompletion& seen) {
   }
   if (seen.status != kRetriesExceeded) return std::nullopt;
   if (seen.port_down) return port_down();
-  if (!just_now(seen, seen.down_ago_sec)) return std::nullopt;
-  return by_evidence(Cause::kAsyncPort,
-                     "the port went down " + span_text(seen.down_ago_sec) + " before");
+  if (just_now(seen, seen.down_ago_sec))
+    return by_evidence(Cause::kAsyncPort,
+                       "the port went down " + span_text(seen.down_ago_sec) + " before");
+  return never_worked(seen) && seen.peer != FailedCompletion::Peer::kEnded
+             ? of_shared_subnet(seen.path)
+             : std::nullopt;
 }
 
 // Status 12 on a path that is there, as far as this end knows.
 void tell_peer(const FailedCompletion& seen, Diagnosis& out) {
-  if (seen.age_us < 0 && seen.peer != FailedCompletion::Peer::kEnded) {
+  if (never_worked(seen) && seen.peer != FailedCompletion::Peer::kEnded) {
     out.remedy =
         "No work request ever completed on this QP: the path never existed. Compare GID, subnet, "
         "VLAN, MTU, traffic class and partition key of both ends, and test it with nccl-net-diag "
@@ -127,6 +132,8 @@ Diagnosis diagnose(const FailedCompletion& seen, const Diagnosis* earlier) {
   }
   Diagnosis out = of_surroundings(seen).value_or(by_default(status_cause(seen.status), {}));
   if (out.cause == Cause::kWc12) tell_peer(seen, out);
+  if (const std::string path = path_text(seen.path); !path.empty())
+    out.evidence += (out.evidence.empty() ? "" : "; ") + path;
   if (seen.status == kFlushed && seen.first_failure != 0) out.evidence = first_of_all(seen);
   out.sentence = failed + (out.evidence.empty() ? "" : "; " + out.evidence) + '.';
   return out;

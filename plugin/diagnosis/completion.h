@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "diagnosis/diagnosis.h"
+#include "diagnosis/path.h"
 
 namespace nnd::diagnosis {
 
@@ -31,6 +32,7 @@ struct FailedCompletion {
   double down_ago_sec = -1;  // the last time, while it is up again; -1: never
   // The TCP connection to the peer's process, over which the two ends set up their QPs.
   enum class Peer : std::uint8_t { kUnknown, kThere, kEnded } peer = Peer::kUnknown;
+  Path path = {};  // of status 12
   // The IOMMU of an HCA that was given GPU memory, where it translates: "DMA"; else empty.
   std::string translating = {};
   // Of this process, before: its number and cause; 0: nothing has failed.

@@ -1,6 +1,7 @@
 #include "diagnosis/queue_pair.h"
 
 #include <cerrno>
+#include <utility>
 
 #include "diagnosis/catalogue.h"
 #include "diagnosis/verb_causes.h"
@@ -8,10 +9,6 @@
 namespace nnd::diagnosis {
 
 namespace {
-
-bool about_reach(int error) noexcept {
-  return error == ETIMEDOUT || error == ENETUNREACH || error == EHOSTUNREACH;
-}
 
 std::string what_failed(const FailedTransition& seen) {
   std::string out = seen.place + (seen.local.empty() ? "" : " " + seen.local) + ": QP " +
@@ -52,11 +49,17 @@ void judge_ends(const FailedTransition& seen, Diagnosis& out) {
         "on every node.";
   }
   if (seen.own) out = {Cause::kSubIntra, {}, remedy_of(Cause::kSubIntra), seen.why};
+  if (seen.reach == Reach::kSame && !seen.own)
+    if (auto shared = of_shared_subnet(seen.path)) out = std::move(*shared);
   if (seen.reach == Reach::kUnknown && seen.link_local)
     out.evidence = "the local GID is link-local, which reaches the own Ethernet segment only";
 }
 
 }  // namespace
+
+bool about_reach(int error) noexcept {
+  return error == ETIMEDOUT || error == ENETUNREACH || error == EHOSTUNREACH;
+}
 
 bool explains(Cause broken, int error) noexcept {
   switch (broken) {
@@ -91,6 +94,8 @@ Diagnosis diagnose(const FailedTransition& seen, const Diagnosis* broken) {
     out = plain(seen);
     if (to_rtr) judge_ends(seen, out);
   }
+  const std::string path = path_text(seen.path);
+  if (!path.empty()) out.evidence += (out.evidence.empty() ? "" : "; ") + path;
   out.sentence = what_failed(seen) + (out.evidence.empty() ? "" : "; " + out.evidence) + '.';
   return out;
 }

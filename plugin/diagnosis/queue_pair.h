@@ -7,6 +7,7 @@
 
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/link_layers.h"
+#include "diagnosis/path.h"
 
 namespace nnd::diagnosis {
 
@@ -36,7 +37,11 @@ struct FailedTransition {
   bool families_differ = false;  // by the GIDs alone, where `reach` is not known
   bool link_local = false;       // the local GID, likewise
   LinkLayers layers = {};
+  Path path = {};  // asked for where the errno is about it
 };
+
+// Whether a move to RTR with this errno failed on the way to the peer.
+bool about_reach(int error) noexcept;
 
 // broken: what the pair's rules said of the two ends before the QP was moved; null: nothing. Where
 // that explains the errno, it is the cause.

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "diagnosis/own_end.h"
+#include "diagnosis/units.h"
 
 namespace nnd::diagnosis {
 
@@ -61,7 +62,9 @@ constexpr std::array<About, static_cast<std::size_t>(Wait::kCount)> kAbout{{
      "The HCA can't read this node's own memory: look at PCIe ACS and the IOMMU, and in the "
      "kernel's log (dmesg)."},
     {Wait::kSlow, "slow", Suspicion::kNone,
-     "Compare the links and the counters of both ports, and the switch ports between them."},
+     "Compare the links and the counters of both ports, and the switch ports between them. A "
+     "process "
+     "whose threads get too little of the CPU looks the same."},
 }};
 
 const About& about(Wait wait) noexcept { return kAbout[static_cast<std::size_t>(wait)]; }
@@ -97,6 +100,18 @@ std::string counted(const Stall& seen) {
   for (const CounterGrowth& one : seen.counters)
     out += " " + one.name + " +" + std::to_string(one.by) + ",";
   out.pop_back();
+  return out;
+}
+
+std::string slow(const Stall& seen) {
+  const bool before = seen.usual_rate > 0;
+  std::string out = fmt::format("a send{} takes {:.1f} ms, {} {:.1f} ms", to(seen), seen.ms,
+                                before ? "before" : "on its siblings", seen.usual_ms);
+  if (before)
+    out += fmt::format(
+        "; while any was under way the port moved at most {} a second, and before {} on average",
+        bytes_text(static_cast<std::uint64_t>(seen.rate)),
+        bytes_text(static_cast<std::uint64_t>(seen.usual_rate)));
   return out;
 }
 
@@ -174,8 +189,7 @@ std::string what_is_seen(const Stall& seen) {
       return requests(seen, "flush") + " of received data posted, and for " + age +
              " none completed";
     case Wait::kSlow:
-      return fmt::format("a send{} takes {:.1f} ms, on its siblings {:.1f} ms{}", to(seen), seen.ms,
-                         seen.usual_ms, counted(seen));
+      return slow(seen) + counted(seen);
     case Wait::kCount:
       break;
   }

@@ -28,7 +28,7 @@ enum class Wait : std::uint8_t {
   kHeldBack,     // a send is taken, and no work request of it is on a QP
   kStuckSend,    // work requests are posted and don't complete
   kStuckFlush,   // likewise, of a flush: the HCA reads this node's own memory
-  kSlow,         // it moves, far slower than its siblings
+  kSlow,         // it moves, far slower than its siblings, or than before
   kCount
 };
 
@@ -85,9 +85,12 @@ struct Stall {
   // Trouble that the port has counted within this time; 0: it was not read.
   double counters_sec = 0;
   std::vector<CounterGrowth> counters = {};
-  // kSlow: how long a send takes, and takes elsewhere
+  // kSlow: how long a send takes, and takes elsewhere, or took before; of its port then, in bytes a
+  // second, what it moves at most while anything is under way, and moved before
   double ms = 0;
   double usual_ms = 0;
+  double rate = 0;
+  double usual_rate = 0;  // 0: it was compared with its siblings
   // Whose connection it is, -1: not known; and what it waits in, of kIdle the last that NCCL was
   // given.
   std::int32_t peer_rank = -1;

@@ -14,6 +14,7 @@
 #include "context/clock.h"
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
+#include "facts/ethtool.h"
 #include "facts/sysfs.h"
 #include "record/pack.h"
 
@@ -51,6 +52,26 @@ Table& table() {
   return *instance;
 }
 
+// Of the interfaces of the HCA's function, where they are this port's. With a sysfs root other than
+// "/sys" they are files in <root>/nnd-ethtool/<interface>.
+void add_pauses(const FileTree& sysfs, const PortName& port, Values& out) {
+  const std::string dir = fmt::format("class/infiniband/{}/device/net", port.first);
+  const std::vector<std::string> netdevs = sysfs.list(dir);
+  for (const std::string& netdev : netdevs) {
+    const auto number = sysfs.read_number(fmt::format("{}/{}/dev_port", dir, netdev));
+    if (netdevs.size() > 1 && number.value_or(0) + 1 != static_cast<long>(port.second)) continue;
+    if (sysfs.root() == "/sys") {
+      for (const auto& [name, value] : read_statistics(netdev))
+        if (counts_pauses(name)) out.emplace(name, value);
+      continue;
+    }
+    const std::string made = "nnd-ethtool/" + netdev;
+    for (const std::string& name : sysfs.list(made))
+      if (const auto value = sysfs.read_number(made + "/" + name); value && counts_pauses(name))
+        out.emplace(name, *value);
+  }
+}
+
 // Drivers have their own names: whatever is there is read. "lifespan" is how long the kernel keeps
 // the values.
 Values read_values(const FileTree& sysfs, const PortName& port) {
@@ -62,6 +83,7 @@ Values read_values(const FileTree& sysfs, const PortName& port) {
       if (const auto value = sysfs.read_number(dir + name); value && name != "lifespan")
         out.emplace(name, *value);
   }
+  add_pauses(sysfs, port, out);
   return out;
 }
 
@@ -98,8 +120,8 @@ void keep(const PortName& port, Values values) {
 
 }  // namespace
 
-// Names of mlx5, bnxt_re, irdma, ionic, efa, rxe, siw, and those of InfiniBand's port counters, in
-// lower case. The first that fits.
+// Names of mlx5, bnxt_re, irdma, ionic, efa, rxe, siw, of pause frames by ethtool, and those of
+// InfiniBand's port counters, in lower case. The first that fits.
 Counter kind_of_counter(std::string_view name) noexcept {
   struct Part {
     std::string_view part;
@@ -114,6 +136,7 @@ Counter kind_of_counter(std::string_view name) noexcept {
       Part{"retry_exc", Counter::kTimeout},    Part{"retry_excd", Counter::kTimeout},
       Part{"unresponsive", Counter::kTimeout}, Part{"cnp", Counter::kCongestion},
       Part{"ecn", Counter::kCongestion},       Part{"pause", Counter::kCongestion},
+      Part{"pfc", Counter::kCongestion},       Part{"xoff", Counter::kCongestion},
       Part{"xmit_wait", Counter::kCongestion}, Part{"retrans", Counter::kLoss},
       Part{"seq_err", Counter::kLoss},         Part{"out_of_seq", Counter::kReordered},
       Part{"outofseq", Counter::kReordered},   Part{"oos_drop", Counter::kLoss},

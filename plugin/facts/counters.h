@@ -1,7 +1,8 @@
 // What the ports that this process uses have counted since it began to use them: packets,
 // retransmissions, errors. A port counts for all who use it, so another job's trouble is in it too.
-// Values come from sysfs, whose files may be commands to the HCA's firmware: only sample_counters()
-// reads them, and everything else tells what it found last. Thread-safe.
+// Values come from sysfs, whose files may be commands to the HCA's firmware, and of pause frames
+// from the interface's driver (ethtool): only sample_counters() reads them, and everything else
+// tells what it found last. Thread-safe.
 #pragma once
 
 #include <cstdint>

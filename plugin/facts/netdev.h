@@ -11,6 +11,7 @@
 //               "parent": "ens1",                     the lower device of a VLAN or macvlan
 //               "kind": "bond",                       as `ip -d link` says; "" for hardware
 //               "vlan_id": 100,
+//               "arp_ignore": 1, "rp_filter": 2,      as in force there, "all" included
 //               "addrs": ["10.0.1.2/24", "fd00::2/64"]}],
 //    "routes": [{"dst": "10.2.0.0/16", "dev": "ens1",  both required; dst may be "default"
 //                "via": "10.0.1.1", "metric": 100, "src": "10.0.1.2"}],
@@ -36,6 +37,9 @@ struct NetDev {
   std::string kind;                   // "bond", "vlan", ...; empty for hardware
   int vlan_id = 0;
   bool default_route = false;  // a default route leaves by it (main table)
+  // Of the file that stands for the kernel alone; -1: not said.
+  int arp_ignore = -1;
+  int rp_filter = -1;
   std::vector<IpPrefix> addresses;
 
   bool is_bond() const { return kind == "bond" || kind == "team"; }
@@ -77,6 +81,15 @@ struct Network {
 // Reads all at once: some ten system calls; at most 20,000 routes (more: routes_complete is false).
 // Never fails: what is missing is said in `error`.
 Network read_network(const std::string& sysfs_root);
+
+// Where packets to an address go by this interface, as RDMA asks for it, and what the kernel knows
+// of that neighbour.
+struct Hop {
+  IpAddress gateway;      // none: on link
+  int error = 0;          // errno that the look-up ended with
+  std::string neighbour;  // "failed", ..., "none": no entry; empty: not known
+};
+Hop ask_hop(const IpAddress& to, const IpAddress& from, int ifindex);
 
 // The two sources, for tests.
 Network read_rtnetlink();

@@ -1,6 +1,7 @@
 // The file that stands for rtnetlink where sysfs is not the machine's own. Schema: netdev.h.
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "facts/netdev.h"
 
@@ -44,6 +45,9 @@ void read_link(const json& entry, Network& network) {
   dev.parent = text_of(entry, "parent");
   dev.kind = text_of(entry, "kind");
   dev.vlan_id = number_of(entry, "vlan_id");
+  for (auto [key, setting] :
+       {std::pair{"arp_ignore", &dev.arp_ignore}, std::pair{"rp_filter", &dev.rp_filter}})
+    if (entry.contains(key)) *setting = number_of(entry, key);
   for (const json& address : array_of(entry, "addrs"))
     if (address.is_string())
       if (const auto prefix = parse_prefix(address.get<std::string>()))

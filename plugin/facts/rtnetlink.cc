@@ -57,6 +57,26 @@ class Socket {
     return receive(take);
   }
 
+  // One question with one answer.
+  template <typename Body>
+  int ask(std::uint16_t type, const Body& body, const std::string& attributes,
+          const std::function<void(const nlmsghdr&)>& take) {
+    if (fd_ < 0) return EAFNOSUPPORT;
+    nlmsghdr header{};
+    header.nlmsg_len = static_cast<std::uint32_t>(NLMSG_LENGTH(sizeof body) + attributes.size());
+    header.nlmsg_type = type;
+    header.nlmsg_flags = NLM_F_REQUEST;
+    header.nlmsg_seq = ++sequence_;
+    std::string request(header.nlmsg_len, '\0');
+    std::memcpy(request.data(), &header, sizeof header);
+    std::memcpy(request.data() + NLMSG_HDRLEN, &body, sizeof body);
+    attributes.copy(request.data() + NLMSG_LENGTH(sizeof body), attributes.size());
+    if (send(fd_, request.data(), request.size(), 0) < 0) return errno;
+    const ssize_t got = recv(fd_, buffer_.data(), buffer_.size(), 0);
+    if (got <= 0) return got < 0 ? errno : EPIPE;
+    return walk({buffer_.data(), static_cast<std::size_t>(got)}, sequence_, take).error;
+  }
+
  private:
   int receive(const std::function<bool(const nlmsghdr&)>& take) {
     bool wanted = true;
@@ -77,7 +97,46 @@ class Socket {
   std::vector<char> buffer_;
 };
 
+std::string attribute(unsigned short type, const void* data, std::size_t size) {
+  rtattr header{};
+  header.rta_len = static_cast<unsigned short>(RTA_LENGTH(size));
+  header.rta_type = type;
+  std::string out(RTA_SPACE(size), '\0');
+  std::memcpy(out.data(), &header, sizeof header);
+  std::memcpy(out.data() + RTA_LENGTH(0), data, size);
+  return out;
+}
+
+std::string attribute(unsigned short type, const IpAddress& address) {
+  return attribute(type, address.bytes.data(), address.bits() / 8);
+}
+
+std::uint8_t family_of(const IpAddress& address) {
+  return address.family == Family::kIpv4 ? AF_INET : AF_INET6;
+}
+
 }  // namespace
+
+Hop ask_hop(const IpAddress& to, const IpAddress& from, int ifindex) {
+  Hop out;
+  Socket socket;
+  rtmsg route{};
+  route.rtm_family = family_of(to);
+  route.rtm_dst_len = route.rtm_src_len = static_cast<std::uint8_t>(to.bits());
+  out.error = socket.ask(RTM_GETROUTE, route,
+                         attribute(RTA_DST, to) + attribute(RTA_SRC, from) +
+                             attribute(RTA_OIF, &ifindex, sizeof ifindex),
+                         [&](const nlmsghdr& h) { take_gateway(h, out.gateway); });
+  if (out.error != 0) return out;
+  ndmsg neighbour{};
+  neighbour.ndm_family = family_of(to);
+  neighbour.ndm_ifindex = ifindex;
+  const IpAddress& next = out.gateway.family == Family::kNone ? to : out.gateway;
+  const int error = socket.ask(RTM_GETNEIGH, neighbour, attribute(NDA_DST, next),
+                               [&](const nlmsghdr& h) { take_state(h, out.neighbour); });
+  if (error == ENOENT) out.neighbour = "none";
+  return out;
+}
 
 Network read_rtnetlink() {
   Network network;

@@ -214,6 +214,18 @@ void take_neighbour(const nlmsghdr& header, Network& network) {
     network.neighbours.push_back({dst, body.ndm_ifindex, neighbour_text(body.ndm_state)});
 }
 
+void take_gateway(const nlmsghdr& header, IpAddress& gateway) {
+  rtmsg body{};
+  const Attributes attributes = split(header, body);
+  if (header.nlmsg_type == RTM_NEWROUTE) gateway = attributes.address(RTA_GATEWAY, body.rtm_family);
+}
+
+void take_state(const nlmsghdr& header, std::string& state) {
+  ndmsg body{};
+  split(header, body);
+  if (header.nlmsg_type == RTM_NEWNEIGH) state = neighbour_text(body.ndm_state);
+}
+
 void name_relations(const std::vector<Relations>& relations, Network& network) {
   for (std::size_t i = 0; i < network.devs.size(); ++i) {
     if (const NetDev* master = network.find(relations[i].master))

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,6 +35,10 @@ void take_link(const nlmsghdr& header, Network& network, std::vector<Relations>&
 void take_address(const nlmsghdr& header, Network& network);
 void take_route(const nlmsghdr& header, Network& network);
 void take_neighbour(const nlmsghdr& header, Network& network);
+
+// What one address has as next hop, and how a neighbour is. Messages of another kind say nothing.
+void take_gateway(const nlmsghdr& header, IpAddress& gateway);
+void take_state(const nlmsghdr& header, std::string& state);
 
 // One relation per interface, in their order.
 void name_relations(const std::vector<Relations>& relations, Network& network);

@@ -33,6 +33,9 @@ inline void posted(Connection& c, void** request, RequestKind kind, std::uint64_
     return;
   }
   c.free_requests = r->next_free;
+  // The free ones are a stack: one is taken anew where as many as never before are in flight.
+  if (r->inner == nullptr) [[unlikely]]
+    state::add(c.most_in_flight, 1);
   const std::uint64_t now = context::raw_clock::now();
   r->inner = *request;
   r->bytes = bytes;

@@ -78,6 +78,7 @@ struct alignas(64) Connection {
   Counter untracked{0};          // requests that found the pool empty: not timed
   Counter not_taken{0};          // calls of isend, irecv and iflush that gave no request: not yet
   Counter flushes{0};            // of started: iflush
+  Counter most_in_flight{0};     // at once, ever
   Counter polls{0};              // of connect or accept
   std::array<Counter, 3> mrs{};  // memory registered, by diagnosis::MemoryKind; any thread
   // Bucket b: completed requests that took [2^b, 2^(b+1)) ns.

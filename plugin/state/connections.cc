@@ -86,8 +86,8 @@ Connection* fresh_place(Table& t) noexcept {
 // As new, without making a reader's atomics anew.
 void clear(Connection& c) noexcept {
   for (Counter* word : {&c.started, &c.completed, &c.bytes, &c.failed, &c.untracked, &c.flushes,
-                        &c.polls, &c.not_taken, &c.last_post, &c.last_done, &c.opened_ns,
-                        &c.ready_ns, &c.last_poll, &c.moving_since})
+                        &c.polls, &c.not_taken, &c.most_in_flight, &c.last_post, &c.last_done,
+                        &c.opened_ns, &c.ready_ns, &c.last_poll, &c.moving_since})
     word->store(0, kRelaxed);
   c.in_call.store(false, kRelaxed);
   for (Counter& bucket : c.latency) bucket.store(0, kRelaxed);
@@ -201,6 +201,7 @@ void hand_out(Connection& c, void* inner) noexcept {
   if (c.kind.load(kRelaxed) != Kind::kListen) {
     for (std::size_t i = kRequestsPerConnection; i-- > 0;) {
       Request* const request = c.has_pool ? &requests[i] : new (&requests[i]) Request;
+      request->inner = nullptr;
       request->posted.store(0, kRelaxed);
       request->state = RequestState::kFree;
       request->next_free = c.free_requests;

@@ -58,7 +58,9 @@ void tell(const Story& story, const ibv_wc& wc) {
   if (worked) event.add("last_success_age_us", story.age_us);
   event.add("history", worked ? "worked, then died" : "never worked").end();
   add_counters(event, qp);
-  const state::Failure failure = fail_completion(qp, wc, story.completed, story.age_us);
+  const diagnosis::Path path = wc.status == IBV_WC_RETRY_EXC_ERR ? path_of(qp) : diagnosis::Path();
+  add_path(event, path);
+  const state::Failure failure = fail_completion(qp, wc, story.completed, story.age_us, path);
   event.diagnose(failure.diagnosis, failure.number).emit();
   facts::need_counters({qp.device, qp.port, qp.conn.id, failure.number, failure.diagnosis.cause});
 }

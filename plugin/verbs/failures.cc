@@ -11,6 +11,7 @@
 #include "diagnosis/connection.h"
 #include "diagnosis/queue_pair.h"
 #include "facts/node.h"
+#include "facts/path.h"
 #include "facts/tcp.h"
 #include "state/connections.h"
 #include "state/current.h"
@@ -61,6 +62,7 @@ diagnosis::FailedTransition evidence(const state::QpInfo& qp, const FailedMove& 
   seen.link_local = facts_silent && qp.gid_index >= 0 && !gid_zero(qp.local_gid) &&
                     facts::gid_address(qp.local_gid).link_local();
   seen.layers = {link_layer_of(qp), state::current().peer_link_layer};
+  seen.path = move.path;
   return seen;
 }
 
@@ -141,12 +143,26 @@ state::Failure fail_create(const state::QpInfo& qp, int error) {
                                                   qp.device, error, facts::locked_memory()}));
 }
 
+diagnosis::Path path_of(const state::QpInfo& qp) {
+  return facts::path_to(facts::current_node(), qp.device, qp.port, qp.gid_index, qp.remote_gid);
+}
+
+void add_path(record::Event& event, const diagnosis::Path& path) {
+  if (path.netdev.empty()) return;
+  event.object("path").add("netdev", path.netdev);
+  if (!path.gateway.empty()) event.add("gateway", path.gateway);
+  if (path.error != 0) event.add("errno", path.error);
+  if (!path.neighbour.empty()) event.add("neighbour", path.neighbour);
+  event.end();
+}
+
 state::Failure fail_completion(const state::QpInfo& qp, const ibv_wc& wc, std::uint64_t completed,
-                               std::int64_t age_us) {
+                               std::int64_t age_us, const diagnosis::Path& path) {
   diagnosis::FailedCompletion seen{
       place_of(qp), text_of(qp.local_gid),  text_of(qp.remote_gid), wc.qp_num,
       wc.status,    status_name(wc.status), wc.vendor_err,          completed,
       age_us};
+  seen.path = path;
   add_surroundings(qp, seen);
   std::optional<state::Failure> earlier = state::failure_of(qp.conn.id);
   if (!earlier)

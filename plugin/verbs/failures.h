@@ -6,7 +6,9 @@
 #include <string>
 
 #include "diagnosis/completion.h"
+#include "diagnosis/path.h"
 #include "facts/subnet.h"
+#include "record/event.h"
 #include "state/failure.h"
 #include "state/qp.h"
 #include "verbs/verbs_abi.h"
@@ -23,6 +25,7 @@ struct FailedMove {
   unsigned attempt = 1;
   std::int64_t dur_us = 0;
   facts::SubnetVerdict ends;
+  diagnosis::Path path;
 };
 // The sentence says what NCCL does next.
 state::Failure fail_move(const state::QpInfo& qp, const FailedMove& move);
@@ -31,7 +34,11 @@ state::Failure fail_create(const state::QpInfo& qp, int error);
 
 // completed: work requests of this QP before. age_us: since the last of them; -1: there was none.
 state::Failure fail_completion(const state::QpInfo& qp, const ibv_wc& wc, std::uint64_t completed,
-                               std::int64_t age_us);
+                               std::int64_t age_us, const diagnosis::Path& path);
+
+// The way to the peer as the kernel has it now, and as the events tell it.
+diagnosis::Path path_of(const state::QpInfo& qp);
+void add_path(record::Event& event, const diagnosis::Path& path);
 
 // A verb of which no event tells by itself.
 void fail_verb(const char* verb, int error) noexcept;

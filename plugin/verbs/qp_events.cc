@@ -10,6 +10,7 @@
 
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
+#include "diagnosis/queue_pair.h"
 #include "facts/node.h"
 #include "facts/subnet.h"
 #include "verbs/clock.h"
@@ -144,8 +145,11 @@ void tell_move(const state::QpInfo& qp, const ibv_qp_attr& attr, int mask, const
   event.end().add("rc", move.rc).add("dur_us", move.dur_us);
   add_errno(event, move.error);
   if (failed && news && !move.refused) {
-    const state::Failure failure =
-        fail_move(qp, {move.from, move.to, move.error, move.attempt, move.dur_us, verdict_of(qp)});
+    const bool on_the_way = move.to == IBV_QPS_RTR && diagnosis::about_reach(move.error);
+    const diagnosis::Path path = on_the_way ? path_of(qp) : diagnosis::Path();
+    add_path(event, path);
+    const state::Failure failure = fail_move(
+        qp, {move.from, move.to, move.error, move.attempt, move.dur_us, verdict_of(qp), path});
     event.diagnose(failure.diagnosis, failure.number);
   } else if (failed) {
     // Told already, by the first attempt or by the policy.

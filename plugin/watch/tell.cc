@@ -303,10 +303,14 @@ void tell_slow(state::Connection& c, const Pace::Slow& slow, std::uint64_t age_n
   Stall seen = evidence(c, known, {.wait = Wait::kSlow, .age_ns = age_ns});
   seen.ms = static_cast<double>(slow.mean_ns) / 1e6;
   seen.usual_ms = static_cast<double>(slow.usual_ns) / 1e6;
+  seen.rate = slow.rate;
+  seen.usual_rate = slow.usual_rate;
   Event e(EventId::kConnStall);
   add_whose(e, known);
   e.add("kind", diagnosis::wait_name(Wait::kSlow)).add("age_us", us(age_ns));
   e.add("mean_us", us(slow.mean_ns)).add("usual_us", us(slow.usual_ns));
+  if (slow.usual_rate > 0)
+    e.add("bytes_per_sec", slow.rate).add("usual_bytes_per_sec", slow.usual_rate);
   add_census(e, census);
   e.diagnose(diagnose(seen)).emit();
 }

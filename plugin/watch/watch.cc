@@ -184,9 +184,10 @@ void Watch::look_at_process(std::uint64_t now_ns) {
 }
 
 void Watch::look_at_pace(std::uint64_t now_ns) {
-  if (now_ns - paced_ns_ < ages_.stall_ns) return;
+  const std::uint64_t window_ns = now_ns - paced_ns_;
+  if (window_ns < ages_.stall_ns) return;
   paced_ns_ = now_ns;
-  for (const Pace::Slow& one : pace_.judge()) {
+  for (const Pace::Slow& one : pace_.judge(window_ns)) {
     if (!one.begins) {
       tell_resume(one.connection, Wait::kSlow, 1, 2 * ages_.stall_ns);
       continue;

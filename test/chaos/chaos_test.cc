@@ -3,6 +3,7 @@
 // alarms.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,6 +11,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "job/fabric.h"
@@ -98,6 +100,51 @@ std::string fabric_of(const Shape& shape, const std::string& fault) {
       "count = {}\naddress = \"10.1.{{i}}.{{h+1}}/16\"\n{}",
       shape.nodes, std::max(shape.gpus, 2), fault);
 }
+
+// What slows a job down and is no fault: messages that begin late, a rank that computes before it
+// takes part, and (below) one whose process is stopped for a while.
+std::string draw_jitter(Chance& chance, const Shape& shape) {
+  if (chance.between(0, 1) == 0) return {};
+  return fmt::format(
+      "[[fault]]\nkind = \"hold-wr\"\nhost = \"node{}\"\nnth = {}\ntimes = {}\ndelay_ms = {}\n",
+      chance.between(0, shape.nodes - 1), chance.between(1, 100), chance.between(1, 60),
+      chance.between(1, 20));
+}
+
+void draw_slow_rank(Chance& chance, Shape& shape) {
+  if (chance.between(0, 1) == 0) return;
+  shape.actions.insert(
+      shape.actions.begin() + chance.between(1, static_cast<int>(shape.actions.size()) - 1),
+      {.kind = Kind::kCompute,
+       .ms = chance.between(50, 1500),
+       .only_rank = chance.between(0, shape.nodes * shape.gpus - 1)});
+}
+
+// Stops a rank's process now and then, from one time that it is asked to the next: a fraction of a
+// second, far under the age of a stall.
+class Pauses {
+ public:
+  Pauses(Chance& chance, const FabricJob& job) : job_(job) {
+    if (chance.between(0, 1) == 0) return;
+    rank_ = chance.between(0, job.spec.ranks() - 1);
+    for (int i = 0; i < 3; ++i) at_.insert(chance.between(1, 30));
+  }
+  bool operator()() {
+    if (stopped_ != 0) ::kill(std::exchange(stopped_, 0), SIGCONT);
+    if (!at_.contains(++asked_)) return false;
+    const auto events = job_.events(rank_);
+    if (events.empty() || events.back()["ev"] == "summary") return false;  // it ends
+    if (::kill(events.front()["pid"].get<pid_t>(), SIGSTOP) == 0)
+      stopped_ = events.front()["pid"].get<pid_t>();
+    return false;
+  }
+
+ private:
+  const FabricJob& job_;
+  int rank_ = 0, asked_ = 0;
+  std::set<int> at_;
+  pid_t stopped_ = 0;
+};
 
 void prepare(FabricJob& job, const Shape& shape) {
   job.spec.actions = shape.actions;
@@ -192,10 +239,12 @@ void run_fault(unsigned seed, Tally& tally) {
 // Nothing is wrong.
 int run_healthy(unsigned seed) {
   Chance chance(seed);
-  const Shape shape = draw_shape(chance);
-  FabricJob job(shape.gpus, shape.nodes, fabric_of(shape, ""));
+  Shape shape = draw_shape(chance);
+  draw_slow_rank(chance, shape);
+  FabricJob job(shape.gpus, shape.nodes, fabric_of(shape, draw_jitter(chance, shape)));
   prepare(job, shape);
-  const auto result = job.run();
+  Pauses pauses(chance, job);
+  const auto result = job.run([&] { return pauses(); });
   int alarms = 0;
   for (int rank = 0; rank < job.spec.ranks(); ++rank)
     for (const json& event : told(job, rank)) {

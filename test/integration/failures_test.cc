@@ -256,6 +256,61 @@ TEST_CASE("a broken rule, the failed move and the lost connection are one failur
   CHECK(seen);
 }
 
+namespace {
+
+// Two HCAs a host in one subnet, settings of a host, and an address that does not resolve, or a
+// first packet that is not answered.
+std::string shared_subnet(const std::string& settings, const std::string& keys) {
+  return "[[host]]\ncount = 2\nname = \"node{h}\"\n" + settings +
+         "[[host.hca]]\ncount = 2\naddress = \"10.0.{h}.{i+1}/16\"\n"
+         "[[host.neighbour]]\naddress = \"10.0.0.1\"\ndev = \"ens0np1\"\nstate = \"failed\"\n" +
+         (keys.empty() ? "" : "[[fault]]\nhost = \"node1\"\n" + keys);
+}
+
+constexpr const char* kUnresolved = "kind = \"refuse-rtr\"\nerrno = \"ETIMEDOUT\"\n";
+
+}  // namespace
+
+TEST_CASE("a failure says how the kernel has the way to the peer") {
+  const auto find = [](const std::vector<json>& events, const char* kind) {
+    for (const json& event : of_kind(events, kind))
+      if (event.contains("path") && event["sev"] != "info") return event;
+    FAIL(std::string(kind) + " without a path");
+    return json();
+  };
+  const auto unresolved =
+      find(run({"", shared_subnet("arp_ignore = 1\nrp_filter = 2\n", kUnresolved), {}})[1].events,
+           "qp.transition");
+  CHECK(unresolved["cause"] == "QP-110");
+  CHECK(unresolved["path"] == json{{"netdev", "ens0np1"}, {"neighbour", "failed"}});
+  CHECK_THAT(unresolved["msg"].get<std::string>(),
+             contains("neighbour 10.0.0.1 dev ens0np1: FAILED"));
+  const auto unanswered =
+      find(run({"",
+                shared_subnet("", "kind = \"fail-wr\"\nnth = 3\nstatus = \"RETRY_EXC_ERR\"\n"),
+                {}})[1]
+               .events,
+           "wc.error");
+  CHECK(unanswered["cause"] == "WC-12");
+  CHECK_THAT(unanswered["msg"].get<std::string>(),
+             contains("neighbour 10.0.0.1 dev ens0np1: FAILED"));
+}
+
+TEST_CASE(
+    "interfaces that share a subnet are blamed where their settings make ends miss each other") {
+  const auto causes = [](const std::string& settings, const std::string& keys) {
+    std::set<std::string> out;
+    for (const Told& told : run({"", shared_subnet(settings, keys), {}}))
+      for (const json& event : told.events)
+        if (event["sev"] != "info" && event.contains("cause") && event["ev"] != "env.lint")
+          out.insert(event["cause"].get<std::string>());
+    return out;
+  };
+  CHECK(causes("rp_filter = 1\n", kUnresolved).contains("SUB-SAME"));
+  CHECK_FALSE(causes("arp_ignore = 1\nrp_filter = 2\n", kUnresolved).contains("SUB-SAME"));
+  CHECK(causes("arp_ignore = 0\nrp_filter = 1\n", "").empty());
+}
+
 TEST_CASE("a healthy link tells of no failure") {
   for (const std::string& text :
        {two_hosts(), rails("[[route]]\nfrom = \"10.200.0.0/16\"\nto = \"10.200.0.0/16\"\n")}) {

@@ -2,6 +2,7 @@
 // that it is told when it moves again, and that the same job without the fault says nothing.
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -30,7 +31,9 @@ const std::map<std::string, std::string> kEager = {{"NCCL_NET_DIAG_STALL_SEC", "
 // Two ranks, and what is asked of each while the other one keeps it waiting.
 class Stalled {
  public:
-  explicit Stalled(const std::string& scenario = two_hosts()) : job_(scenario, 2, kEager) {
+  explicit Stalled(const std::string& scenario = two_hosts(),
+                   const std::map<std::string, std::string>& environment = kEager)
+      : job_(scenario, 2, environment) {
     job_->setup(shim());
   }
 
@@ -43,18 +46,21 @@ class Stalled {
     REQUIRE(out["rc"] == 0);
     return out;
   }
-  int connect(const json& listener) {
+  int connect(const json& listener, int deadline_ms = kLongMs) {
     return ask(0, {{"op", "connect"},
                    {"context", job_->context(0)},
                    {"dev", 0},
-                   {"handle", listener["handle"]}});
+                   {"handle", listener["handle"]},
+                   {"deadline_ms", deadline_ms}});
   }
   int accept(const json& listener) {
     return ask(
         1, {{"op", "accept"}, {"context", job_->context(1)}, {"listener", listener["listener"]}});
   }
-  int send(const driver::Link& link, const driver::Traffic& traffic) {
-    return ask(0, transfer("send", link.send_conn, traffic));
+  int send(const driver::Link& link, const driver::Traffic& traffic, int tag = 7) {
+    json request = transfer("send", link.send_conn, traffic);
+    request["tag"] = tag;
+    return ask(0, request);
   }
   int receive(const driver::Link& link, const driver::Traffic& traffic) {
     return ask(1, transfer("recv", link.recv_conn, traffic));
@@ -100,7 +106,7 @@ class Stalled {
 
  private:
   int ask(int index, json request) {
-    request["deadline_ms"] = kLongMs;
+    if (!request.contains("deadline_ms")) request["deadline_ms"] = kLongMs;
     request["session"] = 0;
     return rank(index).start(std::move(request));
   }
@@ -131,16 +137,72 @@ void check_about(const json& event, const char* severity, const char* cause, con
   CHECK_FALSE(event["fix"].get<std::string>().empty());
 }
 
+// A listen comm's handle begins with the address at which it waits.
+class Handle {
+ public:
+  explicit Handle(const std::string& text) {
+    driver::from_hex(text, bytes_.data(), bytes_.size());
+    REQUIRE(address().sin_family == AF_INET);
+  }
+  sockaddr_in address() const {
+    sockaddr_in out;
+    std::memcpy(&out, bytes_.data(), sizeof out);
+    return out;
+  }
+  Handle& set(const sockaddr_in& address) {
+    std::memcpy(bytes_.data(), &address, sizeof address);
+    return *this;
+  }
+  std::string text() const { return driver::to_hex(bytes_.data(), bytes_.size()); }
+
+ private:
+  std::array<std::byte, nccl_abi::kHandleSize> bytes_;
+};
+
+// A listener on the loopback whose queue is full: the kernel answers nobody who dials it.
+class Deaf {
+ public:
+  Deaf() {
+    fds_.push_back(::socket(AF_INET, SOCK_STREAM, 0));
+    address_.sin_family = AF_INET;
+    address_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address_;
+    REQUIRE(::bind(fds_[0], reinterpret_cast<sockaddr*>(&address_), size) == 0);
+    REQUIRE(::listen(fds_[0], 0) == 0);
+    REQUIRE(::getsockname(fds_[0], reinterpret_cast<sockaddr*>(&address_), &size) == 0);
+    while (answers()) REQUIRE(fds_.size() < 16);
+  }
+  ~Deaf() {
+    for (const int fd : fds_) ::close(fd);
+  }
+  Deaf(const Deaf&) = delete;
+  Deaf& operator=(const Deaf&) = delete;
+  const sockaddr_in& address() const { return address_; }
+
+ private:
+  // The loopback answers before connect() returns. Who was answered hangs up and keeps its place.
+  bool answers() {
+    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    fds_.push_back(fd);
+    ::connect(fd, reinterpret_cast<sockaddr*>(&address_), sizeof address_);
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size);
+    if (info.tcpi_state == TCP_SYN_SENT) return false;
+    ::shutdown(fd, SHUT_WR);
+    return true;
+  }
+
+  std::vector<int> fds_;
+  sockaddr_in address_{};
+};
+
 // A TCP connection to the listener of this handle, from somebody who says nothing.
 class Stranger {
  public:
   explicit Stranger(const std::string& handle) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    std::array<std::byte, nccl_abi::kHandleSize> bytes;
-    driver::from_hex(handle, bytes.data(), bytes.size());
-    sockaddr_in address;
-    std::memcpy(&address, bytes.data(), sizeof address);
-    REQUIRE(address.sin_family == AF_INET);
-    REQUIRE(::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+    const sockaddr_in address = Handle(handle).address();
+    REQUIRE(::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
   }
   ~Stranger() { ::close(fd_); }
   Stranger(const Stranger&) = delete;
@@ -188,6 +250,52 @@ TEST_CASE("somebody who connects and says nothing") {
   pair.accept(listener);
   check_about(pair.await(1, "conn.stall", "metadata", {{"sev", "warn"}}), "warn", "HANG-CONNECT",
               "recv");
+}
+
+TEST_CASE("an address at which nothing answers") {
+  Stalled pair;
+  json listener = pair.listen();
+  const Deaf deaf;
+  listener["handle"] = Handle(listener["handle"]).set(deaf.address()).text();
+  pair.connect(listener);
+  const json waits = pair.await(0, "conn.stall", "tcp");
+  check_about(waits, "warn", "HANG-CONNECT", "send");
+  CHECK(waits["listener"] == "127.0.0.1:" + std::to_string(ntohs(deaf.address().sin_port)));
+  CHECK(waits["peer"]["gid"] == "::ffff:10.0.0.2");
+}
+
+TEST_CASE("a connection that NCCL asks for no more") {
+  Stalled pair;
+  pair.connect(pair.listen(), 1);
+  const json left = pair.await(0, "conn.stall", "not-polled");
+  check_about(left, "info", "HANG-CONNECT", "send");
+  CHECK(left["peer"]["gid"] == "::ffff:10.0.0.2");
+}
+
+TEST_CASE("a verb that does not return") {
+  Stalled pair(
+      two_hosts("[[fault]]\nkind = \"fail-call\"\nhost = \"node0\"\nverb = \"ibv_create_qp\"\n"
+                "delay_ms = 600000\n"));
+  const json listener = pair.listen();
+  pair.accept(listener);
+  pair.connect(listener);
+  const json inside = pair.await(0, "conn.stall", "in-call");
+  check_about(inside, "warn", "HANG-CONNECT", "send");
+  CHECK(inside["peer"]["gid"] == "::ffff:10.0.0.2");
+}
+
+TEST_CASE("a peer that took the connection up, and does not say that it is ready") {
+  Stalled pair(
+      two_hosts("[[fault]]\nkind = \"refuse-rtr\"\nhost = \"node0\"\ndelay_ms = 600000\n"));
+  const json listener = pair.listen();
+  pair.accept(listener);
+  pair.connect(listener);
+  const json waits = pair.await(1, "conn.stall", "ready", {{"sev", "warn"}});
+  check_about(waits, "warn", "HANG-CONNECT", "recv");
+  CHECK(waits["peer"]["gid"] == "::ffff:10.0.0.1");
+  const json moving = pair.await(0, "conn.stall", "modify-qp");
+  check_about(moving, "warn", "HANG-CONNECT", "send");
+  CHECK(moving["qp"] == json{{"to", "RTR"}, {"attempt", 1}});
 }
 
 TEST_CASE("a move to RTR that is repeated has its own cause, and the peer waits for QPs") {
@@ -260,6 +368,88 @@ TEST_CASE("a send that is never acknowledged is its port's, until the link is ba
            one["peer"] == "10.0.0.2";
   }));
   CHECK(pair.verdict(1)["network"]["verdict"] == "healthy");  // it waited for its peer
+}
+
+TEST_CASE("a send that waits for the others of its group") {
+  Stalled pair;
+  const driver::Link link = pair.open();
+  driver::Traffic two;
+  two.sizes = {65536};
+  two.repeat = two.group = 2;
+  pair.receive(link, two);
+  driver::Traffic one = two;
+  one.repeat = one.group = 1;
+  const int first = pair.send(link, one, 7);
+  const json held = pair.await(0, "conn.stall", "held-back");
+  check_about(held, "info", "HANG-DATA", "send");
+  CHECK(held["peer"]["gid"] == "::ffff:10.0.0.2");
+  CHECK(held["in_flight"] == 1);
+  const int second = pair.send(link, one, 8);
+  pair.ends_well(0, first);
+  pair.ends_well(0, second);
+  CHECK(pair.await(0, "conn.resume", "held-back")["conn"] == held["conn"]);
+}
+
+TEST_CASE("a flush that the HCA does not end") {
+  Stalled pair(
+      two_hosts("[[fault]]\nkind = \"hold-wr\"\nhost = \"node1\"\nreads = true\n"
+                "delay_ms = 600000\n"));
+  const driver::Link link = pair.open();
+  driver::Traffic flushed = little();
+  flushed.flush = true;
+  pair.receive(link, flushed);
+  pair.send(link, flushed);
+  const json stuck = pair.await(1, "conn.stall", "stuck-flush");
+  check_about(stuck, "warn", "HANG-DATA", "recv");
+  CHECK(stuck["peer"]["gid"] == "::ffff:10.0.0.1");
+}
+
+namespace {
+
+// Windows of half a second. Each message takes a millisecond or more, so that the first 4000 of
+// them fill the windows with which the later ones are compared.
+const std::map<std::string, std::string> kPaced = {{"NCCL_NET_DIAG_STALL_SEC", "0.5"},
+                                                   {"NCCL_IB_GID_INDEX", "3"}};
+constexpr const char* kJitter = "[[fault]]\nkind = \"hold-wr\"\nhost = \"node0\"\ndelay_ms = 1\n";
+
+driver::Traffic many(std::size_t messages) {
+  driver::Traffic out;
+  out.sizes = {131072};
+  out.repeat = messages;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a port that becomes slow is told against its own past") {
+  Stalled pair(two_hosts("[[fault]]\nkind = \"hold-wr\"\nhost = \"node0\"\nnth = 4000\n"
+                         "delay_ms = 20\n" +
+                         std::string(kJitter)),
+               kPaced);
+  const driver::Link link = pair.open();
+  pair.receive(link, many(100'000));
+  pair.send(link, many(100'000));
+  const json slow = pair.await(0, "conn.stall", "slow");
+  check_about(slow, "info", "HANG-DATA", "send");
+  CHECK(slow["peer"]["gid"] == "::ffff:10.0.0.2");
+  CHECK(4 * slow["bytes_per_sec"].get<double>() <= slow["usual_bytes_per_sec"].get<double>());
+  CHECK(slow["mean_us"] > slow["usual_us"]);
+}
+
+TEST_CASE("a port with jitter whose program sends less, and in bursts, is not slow") {
+  Stalled pair(two_hosts(kJitter), kPaced);
+  const driver::Link link = pair.open();
+  for (const std::size_t messages : {3000, 40, 40, 400, 40}) {
+    const int receive = pair.receive(link, many(messages));
+    const int send = pair.send(link, many(messages));
+    pair.ends_well(0, send);
+    pair.ends_well(1, receive);
+  }
+  pair.end();
+  for (const json& event : test::only(pair.job().log(0), "conn.stall")) {
+    INFO(event.dump());
+    CHECK(event["kind"] != "slow");
+  }
 }
 
 TEST_CASE("the same jobs without a fault say nothing") {

@@ -21,10 +21,10 @@ constexpr Ns kSlack = 1'000'000'000;
 constexpr std::array kEchoes{Cause::kWc5, Cause::kRc6, Cause::kRc3, Cause::kRcOther, Cause::kRc5};
 constexpr std::array kRemoteCauses{Cause::kWc9, Cause::kWc10, Cause::kWc11};
 constexpr std::array kPathCauses{
-    Cause::kSubRail,  Cause::kSubIntra,    Cause::kSubDirect, Cause::kQp110,   Cause::kQp101,
-    Cause::kQp113,    Cause::kQp61,        Cause::kQpRetry,   Cause::kWc12,    Cause::kWc13,
-    Cause::kWc7,      Cause::kLinkFlap,    Cause::kGidDiff,   Cause::kMtuDiff, Cause::kRc2,
-    Cause::kDevMixLl, Cause::kHangConnect, Cause::kHangData};
+    Cause::kSubRail, Cause::kSubIntra, Cause::kSubDirect,   Cause::kSubSame, Cause::kQp110,
+    Cause::kQp101,   Cause::kQp113,    Cause::kQp61,        Cause::kQpRetry, Cause::kWc12,
+    Cause::kWc13,    Cause::kWc7,      Cause::kLinkFlap,    Cause::kGidDiff, Cause::kMtuDiff,
+    Cause::kRc2,     Cause::kDevMixLl, Cause::kHangConnect, Cause::kHangData};
 
 template <std::size_t kSize>
 bool is_one_of(const std::string& cause, const std::array<Cause, kSize>& causes) {

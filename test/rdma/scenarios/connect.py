@@ -25,13 +25,18 @@ def refuse(connection, errno, dev, local, remote):
 
 @scenario
 def rail_to_bond(lab):
-    """the field's case, rail to bond: 110, told with NCCL's first attempt and before its last"""
+    """the field's case, rail to bond: 110, named before NCCL's first attempt has ended"""
     connection = lab.pair("mlx5_0", "mlx5_bond_1", {"NCCL_IB_MQP_RETRY_CNT": "3"})
     first = refuse(connection, 110, "mlx5_bond_1", BOND1, A0)
     failed = transitions(connection.receiver.events(), "RTR", failed=True)
     expect(failed[-1]["qp"]["attempt"] == 4, "the last attempt is not the fourth", failed)
     expect(first["dev"]["subnet"] == "10.2.0.0/24" and first["peer"]["subnet"] == "10.1.0.0/24", "no subnets", [first])
     expect(first["dev"]["netdev"] == "bond1", "wrong netdev", [first])
+    began_ns = first["mono_ns"] - first["dur_us"] * 1000
+    warned = [event for event in of(connection.receiver.events(), "policy.warn") if event.get("failure") == first["failure"]]
+    expect(warned and warned[0]["mono_ns"] - began_ns < 1e9, "no warning within a second of the first attempt", [*warned, first])
+    expect(warned[0]["dev"]["name"] == "mlx5_bond_1" and warned[0]["peer"]["gid"] == fabric.gid_text(A0) and warned[0]["fix"],
+           "the warning does not name both ends and what to do", warned)
 
 
 @scenario

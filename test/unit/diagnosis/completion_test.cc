@@ -158,3 +158,17 @@ TEST_CASE("what a device reports on its own") {
   CHECK(fatal.cause == Cause::kAsyncFatal);
   CHECK(fatal.sentence == "mlx5_0 reported device fatal.");
 }
+
+TEST_CASE("status 12 says how the kernel has the way to the peer, and blames a shared subnet") {
+  FailedCompletion seen = failed(12);
+  seen.path = {"ens2", "10.0.1.9", "", 0, "failed"};
+  const Diagnosis gone = diagnose(seen);
+  CHECK(gone.cause == Cause::kWc12);
+  CHECK(gone.sentence.ends_with("; neighbour 10.0.1.9 dev ens2: FAILED."));
+  seen.path = {"ens2", "10.0.1.9", "", 0, "reachable", "10.0.1.0/24", {"ens2", "ens3"}, 0, 2};
+  CHECK(diagnose(seen).cause == Cause::kWc12);  // it had worked
+  seen.age_us = -1;
+  CHECK(diagnose(seen).cause == Cause::kSubSame);
+  seen.peer = FailedCompletion::Peer::kEnded;
+  CHECK(diagnose(seen).cause == Cause::kWc12);
+}

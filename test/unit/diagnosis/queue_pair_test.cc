@@ -156,3 +156,44 @@ TEST_CASE("the rule and the errno see the same ends alike") {
   CHECK(rule.cause == failure.cause);
   CHECK(rule.remedy == failure.remedy);
 }
+
+TEST_CASE("the way to the peer as the kernel had it is in the sentence") {
+  FailedTransition seen = to_rtr(ETIMEDOUT, Reach::kSame);
+  seen.path = {"ens2", "10.0.4.9", "", 0, "failed"};
+  Diagnosis out = diagnose(seen);
+  CHECK(out.cause == Cause::kQp110);
+  CHECK(says(out, "; neighbour 10.0.4.9 dev ens2: FAILED."));
+  seen.path.neighbour = "none";
+  CHECK(says(diagnose(seen), "; neighbour 10.0.4.9 dev ens2: no entry."));
+  seen.path = {"ens2", "10.0.4.9", "10.0.1.1", 0, "incomplete"};
+  CHECK(says(diagnose(seen), "; 10.0.4.9 via 10.0.1.1 dev ens2, neighbour 10.0.1.1: INCOMPLETE."));
+  seen = to_rtr(ENETUNREACH);
+  seen.path = {"ens2", "10.0.4.9", "", ENETUNREACH, ""};
+  out = diagnose(seen);
+  CHECK(out.cause == Cause::kQp101);
+  CHECK(says(out, "; no route to 10.0.4.9 dev ens2: errno 101 (Network is unreachable)."));
+}
+
+TEST_CASE(
+    "interfaces that share a subnet are the cause where Linux answers ARP for all, or for one") {
+  FailedTransition seen = to_rtr(ETIMEDOUT, Reach::kSame);
+  seen.path = {"ens2", "10.0.1.9", "", 0, "reachable", "10.0.1.0/24", {"ens2", "ens3"}, 0, 2};
+  const Diagnosis flux = diagnose(seen);
+  CHECK(flux.cause == Cause::kSubSame);
+  CHECK(flux.remedy == explain(Cause::kSubSame).remedy);
+  CHECK(says(flux, "; ens2, ens3 are all in 10.0.1.0/24, with arp_ignore=0 on ens2; neighbour"));
+  seen.path.arp_ignore = 1;
+  CHECK(diagnose(seen).cause == Cause::kQp110);
+  seen.path.rp_filter = 1;
+  CHECK(says(diagnose(seen), "with rp_filter=1 on ens2"));
+  seen.path.rp_filter = 2;
+  seen.path.arp_ignore = 0;
+  seen.path.neighbour = "failed";  // nobody answers for it, nor the wrong one
+  CHECK(diagnose(seen).cause == Cause::kQp110);
+  seen.path.neighbour = "";
+  seen.path.sharing = {"ens2"};
+  CHECK(diagnose(seen).cause == Cause::kQp110);
+  seen.path.sharing = {"ens2", "ens3"};
+  seen.path.arp_ignore = -1;  // not known
+  CHECK(diagnose(seen).cause == Cause::kQp110);
+}

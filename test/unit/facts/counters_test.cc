@@ -126,9 +126,34 @@ TEST_CASE("What a counter counts is told by its name, whatever the driver calls 
       {"sent_pkts", Counter::kPackets},        // rxe
       {"out_of_seq_request", Counter::kReordered},
       {"retry_exceeded_err", Counter::kTimeout},
-      {"duplicate_request", Counter::kOther}};
+      {"duplicate_request", Counter::kOther},
+      {"rx_prio3_pause", Counter::kCongestion},  // of interfaces: mlx5
+      {"tx_pause_storm_error_events", Counter::kCongestion},
+      {"rx_pfc_ena_frames_pri3", Counter::kCongestion},  // bnxt
+      {"rx_priority_3_xoff.nic", Counter::kCongestion},  // ice
+      {"frames_rx_pripause", Counter::kCongestion}};     // ionic
   for (const auto& [name, kind] : rows) {
     INFO(name);
     CHECK(kind_of_counter(name) == kind);
   }
+}
+
+TEST_CASE("Pause frames are counted by the port's own interface, and nothing else of it is told") {
+  CHECK(nnd::test::holds_in_child([] {
+    Tree tree;
+    const auto count = [&](const char* pauses) {
+      tree.write("class/infiniband/mlx5_0/ports/1/hw_counters/rp_cnp_handled", "5\n");
+      tree.write("class/infiniband/mlx5_0/device/net/ens2/dev_port", "0\n");
+      tree.write("class/infiniband/mlx5_0/device/net/ens3/dev_port", "1\n");
+      for (const std::string netdev : {"ens2", "ens3"})
+        for (const std::string name : {"rx_prio3_pause", "rx_bytes"})
+          tree.write("nnd-ethtool/" + netdev + "/" + name, netdev == "ens2" ? pauses : "7000\n");
+      sample_counters();
+    };
+    watch_counters(tree.root());
+    count_port("mlx5_0", 1);
+    count("10\n");
+    count("52\n");
+    return counted("mlx5_0", 1) == Counts{{"rx_prio3_pause", 42}};
+  }));
 }

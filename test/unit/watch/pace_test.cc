@@ -66,3 +66,64 @@ TEST_CASE("what can't be compared is not slow") {
   });
   CHECK(out.stalls.empty());
 }
+
+namespace {
+
+// Of this many connections on one port, each with up to `deep` sends in flight at once.
+std::vector<Comm> on_port(int count, std::uint64_t deep) {
+  std::vector<Comm> out = senders(count);
+  for (Comm& comm : out) {
+    nnd::state::Ends ends;
+    ends.device = "mlx5_0";
+    ends.port = 1;
+    ends.remote_gid = gid(9);
+    comm.at->ends.set(ends);
+    nnd::state::add(comm.at->most_in_flight, deep);
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a port that is far slower than it was is told, and when it is over") {
+  const Said out = said([] {
+    Scene scene;
+    std::vector<Comm> two = on_port(2, 4);
+    const auto second = [&](std::uint64_t count, unsigned bucket) {
+      for (Comm& comm : two) send(comm, count, 1 << 20, bucket);
+    };
+    scene.pass(60, [&] { second(200, 23); });  // 400 MiB a second
+    scene.pass(60, [&] { second(10, 27); });   // at most 42 while any is in flight
+    scene.pass(30, [&] { second(200, 23); });
+  });
+  REQUIRE(out.stalls.size() == 1);
+  const json& slow = out.stalls[0];
+  CHECK(slow["kind"] == "slow");
+  CHECK(slow["sev"] == "info");
+  CHECK(slow["dev"]["name"] == "mlx5_0");
+  CHECK(slow["peer"]["gid"] == "::ffff:10.0.0.9");
+  CHECK(slow["usual_bytes_per_sec"].get<double>() == 400 << 20);
+  CHECK(slow["bytes_per_sec"].get<double>() == Approx(8 * (1 << 20) / (1.5 * (1 << 27) / 1e9)));
+  const std::string said = slow["msg"];
+  CHECK(said.find("takes 201.3 ms, before 12.6 ms; while any was under way the port moved at most "
+                  "41.7 MB a second, and before 419.4 MB on average") != std::string::npos);
+  REQUIRE(out.resumes.size() == 1);
+  CHECK(out.resumes[0]["kind"] == "slow");
+}
+
+TEST_CASE("a program that sends less, in bursts, or other messages makes no port slow") {
+  const Said out = said([] {
+    Scene scene;
+    std::vector<Comm> many = on_port(16, 8);
+    const auto second = [&](std::uint64_t count, std::uint64_t size, unsigned bucket) {
+      for (Comm& comm : many) send(comm, count, size, bucket);
+    };
+    scene.pass(60, [&] { second(50, 1 << 20, 20); });  // one after another
+    scene.pass(60, [&] { second(2, 1 << 20, 20); });   // less of it
+    scene.pass(60, [&] { second(2, 1 << 20, 26); });   // all at once, then nothing
+    scene.pass(60, [&] { second(90, 4096, 25); });     // smaller, and late
+    int count = 0;
+    scene.pass(60, [&] { second(50, 1 << 20, ++count % 40 == 15 ? 33 : 20); });  // for one window
+  });
+  CHECK(out.stalls.empty());
+}

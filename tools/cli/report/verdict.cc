@@ -162,7 +162,7 @@ std::string verdict_slow(const Report& report) {
   const auto& slow = report.slow.front();
   const std::string more =
       report.slow.size() > 1 ? fmt::format(" and {} more", report.slow.size() - 1) : "";
-  return fmt::format("{}{} is slow: a send takes {:.1f} ms, elsewhere {:.1f} ms.",
+  return fmt::format("{}{} is slow: a send takes {:.1f} ms, usually {:.1f} ms.",
                      place_text(slow.place), more, slow.us / 1000, slow.usual_us / 1000);
 }
 

@@ -40,6 +40,7 @@ constexpr std::array kKinds{
     Names<Action::Kind>{Action::Kind::kMeet, "meet"},
     Names<Action::Kind>{Action::Kind::kDestroy, "destroy"},
     Names<Action::Kind>{Action::Kind::kAbort, "abort"},
+    Names<Action::Kind>{Action::Kind::kCompute, "compute"},
     Names<Action::Kind>{Action::Kind::kDie, "die"},
 };
 
@@ -83,6 +84,7 @@ nlohmann::json action_json(const Action& action) {
                       {"type", name_of(action.type)},
                       {"bytes", action.bytes},
                       {"iterations", action.iterations},
+                      {"ms", action.ms},
                       {"root", action.root},
                       {"in_place", action.in_place},
                       {"wait", action.wait},
@@ -103,6 +105,7 @@ Action parse_action(const nlohmann::json& json) {
   action.type = type_named(json.at("type")).value();
   action.bytes = json.at("bytes");
   action.iterations = json.at("iterations");
+  action.ms = json.at("ms");
   action.root = json.at("root");
   action.in_place = json.at("in_place");
   action.wait = json.at("wait");

@@ -24,7 +24,8 @@ struct Action {
     kMeet,        // until every rank of this machine that still lives has come here
     kDestroy,     // after a meeting
     kAbort,
-    kDie,  // SIGKILL to itself
+    kCompute,  // the network isn't asked for anything for `ms`
+    kDie,      // SIGKILL to itself
   };
   Kind kind = Kind::kCreate;
   int comm = 0;
@@ -36,6 +37,7 @@ struct Action {
   std::size_t bytes =
       1 << 20;  // of the count argument: per rank's share in all-gather and reduce-scatter
   int iterations = 1;
+  int ms = 0;
   int root = 0;
   bool in_place = false;
   bool wait = true;       // false: start it and go on

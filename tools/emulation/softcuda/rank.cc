@@ -12,6 +12,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <thread>
 
 #include "attach.h"
 #include "collective_run.h"
@@ -141,6 +142,9 @@ class Rank {
       case Action::Kind::kAbort:
         end(action.comm, &NcclApi::comm_abort, "ncclCommAbort");
         report({{"event", "aborted"}, {"comm", action.comm}, {"ms", ms_since(start)}});
+        break;
+      case Action::Kind::kCompute:
+        std::this_thread::sleep_for(std::chrono::milliseconds(action.ms));
         break;
       case Action::Kind::kDie:
         kill(getpid(), SIGKILL);

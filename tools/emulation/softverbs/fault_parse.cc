@@ -14,6 +14,7 @@ const Words kKinds = {{"refuse-rtr", static_cast<int>(FaultKind::kRefuseRtr)},
                       {"lose-peer", static_cast<int>(FaultKind::kLosePeer)},
                       {"fail-call", static_cast<int>(FaultKind::kFailCall)},
                       {"fail-wr", static_cast<int>(FaultKind::kFailWr)},
+                      {"hold-wr", static_cast<int>(FaultKind::kHoldWr)},
                       {"async-event", static_cast<int>(FaultKind::kAsyncEvent)}};
 
 const Words kVerbs = [] {
@@ -100,6 +101,12 @@ Fault parse_fault(const toml::table& table, const Scenario& scenario, const std:
       fault.vendor_err = static_cast<std::uint32_t>(
           reader.number("vendor_err", fault.status == 12 ? 129 : 0, 0, UINT32_MAX));
       first_hit();
+      break;
+    case FaultKind::kHoldWr:
+      fault.delay_ms = static_cast<int>(reader.number("delay_ms", 0, 0, 600000));
+      fault.reads = reader.flag("reads", false);
+      first_hit();
+      if (!reader.has("times")) fault.times = 0;
       break;
     case FaultKind::kAsyncEvent:
       fault.event = reader.word("event", 18, event_words());

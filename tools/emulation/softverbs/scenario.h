@@ -99,6 +99,12 @@ struct HostRoute {
   std::string dev;
 };
 
+struct HostNeighbour {
+  std::string address;
+  std::string dev;
+  std::string state;  // "failed", ... as `ip neigh` says it, in lower case
+};
+
 struct Host {
   std::string name;
   Cpu cpu = Cpu::kIntelSapphireRapids;  // NCCL judges paths between sockets by it
@@ -107,6 +113,10 @@ struct Host {
   std::vector<Gpu> gpus;
   std::vector<Netdev> netdevs;
   std::vector<HostRoute> routes;
+  std::vector<HostNeighbour> neighbours;
+  // Of all its interfaces, as in /proc/sys/net/ipv4/conf; -1: not told.
+  int arp_ignore = -1;
+  int rp_filter = -1;
   // Files of the host's sysfs: path below /sys to content; no content: the file is taken away.
   std::map<std::string, std::optional<std::string>> sysfs;
 
@@ -127,6 +137,7 @@ enum class FaultKind : std::uint8_t {
   kLosePeer,    // a host answers no more
   kFailCall,    // the n-th call of a verb fails
   kFailWr,      // the n-th work request completes with a status
+  kHoldWr,      // work requests begin late, one after another
   kAsyncEvent,  // an async event out of the blue
 };
 
@@ -145,6 +156,7 @@ struct Fault {
   int delay_ms = 0;
   std::uint64_t nth = 1;             // first call or work request that is hit, counted per process
   std::uint64_t times = 1;           // how many are hit from there; 0: all
+  bool reads = false;                // kHoldWr: RDMA reads alone, counted alone
   int at_ms = -1;                    // since the fabric's directory was made; -1: not by time
   std::uint64_t after_messages = 0;  // posted on this port by one process; 0: not by count
   int up_after_ms = -1;

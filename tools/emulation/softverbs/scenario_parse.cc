@@ -63,6 +63,14 @@ void parse_hosts(const toml::table& table, Scenario& scenario, ParseState& state
     reader.tables("netdev", [&](const toml::table& t) { parse_netdevs(t, number, host, state); });
     reader.tables("hca", [&](const toml::table& t) { parse_hcas(t, number, host, state); });
     reader.tables("gpu", [&](const toml::table& t) { parse_gpus(t, host, state); });
+    reader.tables("neighbour", [&](const toml::table& t) {
+      TomlReader one(t, "[[host.neighbour]]", state.file, {{'h', number}});
+      host.neighbours.push_back(
+          {one.text("address", ""), one.text("dev", ""), one.text("state", "")});
+      one.finish();
+    });
+    host.arp_ignore = static_cast<int>(reader.number("arp_ignore", -1, 0, 8));
+    host.rp_filter = static_cast<int>(reader.number("rp_filter", -1, 0, 2));
     if (const toml::table* files = reader.table("sysfs")) parse_sysfs(*files, host, state);
     reader.finish();
     scenario.hosts.push_back(std::move(host));

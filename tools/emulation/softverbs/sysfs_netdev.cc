@@ -68,6 +68,8 @@ std::string netlink_json(const Host& host) {
     if (!netdev.parent.empty()) link["parent"] = netdev.parent;
     if (!netdev.kind.empty()) link["kind"] = netdev.kind;
     if (netdev.vlan) link["vlan_id"] = netdev.vlan;
+    if (host.arp_ignore >= 0) link["arp_ignore"] = host.arp_ignore;
+    if (host.rp_filter >= 0) link["rp_filter"] = host.rp_filter;
     link["addrs"] = nlohmann::ordered_json::array();
     for (const Prefix& prefix : netdev.addresses) link["addrs"].push_back(prefix.text());
     links.push_back(std::move(link));
@@ -78,7 +80,11 @@ std::string netlink_json(const Host& host) {
     if (!route.via.empty()) entry["via"] = route.via;
     routes.push_back(std::move(entry));
   }
-  return nlohmann::ordered_json{{"links", links}, {"routes", routes}}.dump(1);
+  nlohmann::ordered_json neighbours = nlohmann::ordered_json::array();
+  for (const HostNeighbour& one : host.neighbours)
+    neighbours.push_back({{"dst", one.address}, {"dev", one.dev}, {"state", one.state}});
+  return nlohmann::ordered_json{{"links", links}, {"routes", routes}, {"neighbours", neighbours}}
+      .dump(1);
 }
 
 }  // namespace softverbs

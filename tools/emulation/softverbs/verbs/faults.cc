@@ -67,8 +67,8 @@ std::optional<Refusal> Faults::to_rtr(const Endpoint& local, const Endpoint& pee
   return std::nullopt;
 }
 
-std::optional<InjectedCompletion> Faults::work_request(const Endpoint& local) {
-  std::optional<InjectedCompletion> injected;
+std::optional<Injected> Faults::work_request(const Endpoint& local, bool read) {
+  std::optional<Injected> injected;
   std::vector<Counted*> due;
   {
     const std::scoped_lock lock(mutex_);
@@ -76,7 +76,10 @@ std::optional<InjectedCompletion> Faults::work_request(const Endpoint& local) {
       const Fault& fault = *counted.fault;
       if (fault.kind == FaultKind::kFailWr) {
         if (!injected && matches(fault, local) && hit(counted))
-          injected = InjectedCompletion{fault.status, fault.vendor_err};
+          injected = Injected{fault.status, fault.vendor_err, 0};
+      } else if (fault.kind == FaultKind::kHoldWr) {
+        if (!injected && (read || !fault.reads) && matches(fault, local) && hit(counted))
+          injected = Injected{0, 0, fault.delay_ms};
       } else if (fault.after_messages > 0 && !counted.begun &&
                  (fault.kind == FaultKind::kLosePeer || matches(fault, local)) &&
                  ++counted.count > fault.after_messages) {

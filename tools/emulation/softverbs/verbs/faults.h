@@ -19,9 +19,11 @@ struct Refusal {
   int delay_ms = 0;
 };
 
-struct InjectedCompletion {
-  int status = 0;
+// What becomes of a work request: it fails, or it begins late.
+struct Injected {
+  int status = 0;  // 0: it is held
   std::uint32_t vendor_err = 0;
+  int hold_ms = 0;
 };
 
 class Faults {
@@ -36,7 +38,7 @@ class Faults {
   // Whether a post may be one of these. No lock: it is asked at each.
   bool fails_posts() const { return fails_posts_; }
   std::optional<Refusal> to_rtr(const Endpoint& local, const Endpoint& peer);
-  std::optional<InjectedCompletion> work_request(const Endpoint& local);
+  std::optional<Injected> work_request(const Endpoint& local, bool read);
 
   // Whether a fault has emptied this slot of a GID table.
   bool gid_gone(std::string_view host, std::string_view hca, int index) const;

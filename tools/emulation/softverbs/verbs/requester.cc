@@ -60,10 +60,10 @@ void Requester::start() {
 
 void Requester::stop() {
   disconnect();
-  acked_ = prepared_ = sent_ = 0;
+  acked_ = prepared_ = sent_ = released_ = 0;
   reads_in_flight_ = 0;
   failure_ = {};
-  give_up_ = rnr_give_up_ = reconnect_ = kNever;
+  give_up_ = rnr_give_up_ = reconnect_ = held_until_ = kNever;
 }
 
 bool Requester::connect() {
@@ -126,7 +126,7 @@ void Requester::link_changed() {
 }
 
 Clock::time_point Requester::next_time() const {
-  return std::min({give_up_, rnr_give_up_, reconnect_});
+  return std::min({give_up_, rnr_give_up_, reconnect_, held_until_});
 }
 
 void Requester::keep_time(Clock::time_point now) {
@@ -136,6 +136,9 @@ void Requester::keep_time(Clock::time_point now) {
     fail(acked_, IBV_WC_RNR_RETRY_EXC_ERR, vendor_error(qp_, IBV_WC_RNR_RETRY_EXC_ERR));
   } else if (now >= reconnect_) {
     connect();
+  } else if (now >= held_until_) {
+    held_until_ = kNever;
+    pump();
   }
 }
 
@@ -188,7 +191,7 @@ bool Requester::places(std::uint64_t index, int access, std::vector<iovec>& out)
 
 // Checks a request before its first byte goes out. False: not now, or never.
 bool Requester::prepare(std::uint64_t index) {
-  if (failure_.set) return false;
+  if (failure_.set || held_until_ != kNever) return false;
   const SendWqe& wqe = qp_.sq.at(index);
   const bool answered = has_answer_data(wqe.opcode);
   if (index >= prepared_) {
@@ -202,13 +205,24 @@ bool Requester::prepare(std::uint64_t index) {
     return false;
   }
   if (index < prepared_) return true;
-  if (const auto injected = engine_.faults().work_request(qp_.local)) {
-    failure_ = {true, index, injected->status, injected->vendor_err};
-    return false;
+  if (index >= released_) {
+    released_ = index + 1;
+    if (const auto injected = engine_.faults().work_request(qp_.local, answered)) {
+      if (injected->status == 0)
+        hold(injected->hold_ms);
+      else
+        failure_ = {true, index, injected->status, injected->vendor_err};
+      return false;
+    }
   }
   prepared_ = index + 1;
   if (answered) ++reads_in_flight_;
   return true;
+}
+
+void Requester::hold(int ms) {
+  held_until_ = Clock::now() + std::chrono::milliseconds(ms);
+  engine_.wake_at(qp_);
 }
 
 void Requester::append_request(std::uint64_t index, Request& head, std::vector<iovec>& out) const {
@@ -379,7 +393,7 @@ void Requester::fail(std::uint64_t index, int status, std::uint32_t vendor_err) 
 
 void Requester::flush() {
   disconnect();
-  give_up_ = rnr_give_up_ = reconnect_ = kNever;
+  give_up_ = rnr_give_up_ = reconnect_ = held_until_ = kNever;
   while (acked_ < posted()) {
     const std::uint64_t index = acked_++;
     complete(index, IBV_WC_WR_FLUSH_ERR, vendor_error(qp_, IBV_WC_WR_FLUSH_ERR));

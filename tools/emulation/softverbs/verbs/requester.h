@@ -42,6 +42,7 @@ class Requester : public Pollable {
   void set_interest();
   bool prepare(std::uint64_t index);
   bool places(std::uint64_t index, int access, std::vector<iovec>& out) const;
+  void hold(int ms);
   void append_request(std::uint64_t index, Request& head, std::vector<iovec>& out) const;
   bool send_batch();
   void advance(std::size_t bytes);
@@ -63,6 +64,7 @@ class Requester : public Pollable {
   std::uint64_t acked_ = 0;     // queue indexes: all below are complete
   std::uint64_t prepared_ = 0;  // all below were checked and counted
   std::uint64_t sent_ = 0;      // all below are on the wire
+  std::uint64_t released_ = 0;  // all below have met the scenario's faults
   std::size_t sent_bytes_ = 0;  // of the one that is being sent
   int reads_in_flight_ = 0;
   Failure failure_;  // of a request whose predecessors are not yet answered
@@ -72,6 +74,7 @@ class Requester : public Pollable {
   Clock::time_point give_up_ = Clock::time_point::max();
   Clock::time_point rnr_give_up_ = Clock::time_point::max();
   Clock::time_point reconnect_ = Clock::time_point::max();
+  Clock::time_point held_until_ = Clock::time_point::max();
   int attempts_ = 0;
 };
 
