@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "profiler/other.h"
 #include "record/event.h"
 #include "state/communicators.h"
 
@@ -68,7 +69,9 @@ void tell_init(state::Communicator& communicator) {
     return;
   Event e(EventId::kCommInit);
   add_membership(e, communicator);
-  e.add("profiler_api", communicator.api.load(kRelaxed)).emit();
+  e.add("profiler_api", communicator.api.load(kRelaxed));
+  add_text(e, "other_profiler", other_name());
+  e.emit();
 }
 
 void tell_counts(const state::Communicator& communicator, bool last) {

@@ -34,11 +34,12 @@ constexpr int kForLabels = profile::kProxyStep | profile::kNetPlugin;
 // NCCL 2.27 (v4) leaves the handle of a step that its mask does not tell unset, and then crashes on
 // it in the callback (src/plugin/profiler.cc, ncclProfilerStartSendProxyStepEvent and
 // ncclProfilerCallback).
-constexpr bool leads_by_handle(int api) { return api == 3 || api >= 5; }
+// So does it with v3, to which another profiler may bring it.
+constexpr bool leads_by_handle(int api, bool other) { return (api == 3 && !other) || api >= 5; }
 
 constexpr int low_mask(int api) { return api >= 5 ? kAlways | kCalls : kAlways; }
-constexpr int high_mask(int api) {
-  return low_mask(api) | (leads_by_handle(api) ? kForLabels : profile::kProxyStep);
+constexpr int high_mask(int api, bool by_handle) {
+  return low_mask(api) | (by_handle ? kForLabels : profile::kProxyStep);
 }
 
 // A context of ours: place and a word of this process's own, since NCCL hands operations to other
@@ -56,27 +57,26 @@ void* context_of(std::uint32_t index) noexcept {
 }
 
 Communicator* communicator_of(const void* context) noexcept {
-  const auto word = std::bit_cast<std::uint64_t>(context);
-  if (word >> kWordShift != g_word.load(kRelaxed)) return nullptr;
-  return state::communicator_at((word & ((1 << kWordShift) - 1)) - 1);
+  return is_own(context) ? state::communicator_at(place_of(context)) : nullptr;
 }
 
-void take_mask(int api, int* mask) noexcept {
+void take_mask(int api, bool by_handle, int* mask) noexcept {
   auto& labelling = state::g_labelling;
   int* const taken = labelling.mask.load(kRelaxed);
   if (taken != nullptr && taken != mask) {  // a second NCCL: counted, not labelled
-    std::atomic_ref<int>(*mask).store(low_mask(api), kRelaxed);
+    std::atomic_ref<int>(*mask).store(low_mask(api) | labelling.other.load(kRelaxed), kRelaxed);
     return;
   }
   ++g_using_mask;
   if (taken != nullptr) return;
   labelling.low.store(low_mask(api), kRelaxed);
-  labelling.high.store(high_mask(api), kRelaxed);
-  labelling.by_handle.store(leads_by_handle(api), kRelaxed);
+  const int high = high_mask(api, by_handle);
+  labelling.high.store(high, kRelaxed);
+  labelling.by_handle.store(by_handle, kRelaxed);
   labelling.mask.store(mask, std::memory_order_release);
   labelling.active.store(true, kRelaxed);
   // The first requests are to find it raised.
-  std::atomic_ref<int>(*mask).store(high_mask(api), kRelaxed);
+  std::atomic_ref<int>(*mask).store(high | labelling.other.load(kRelaxed), kRelaxed);
 }
 
 void give_mask_back() noexcept {
@@ -179,18 +179,17 @@ Dependencies& dependencies() noexcept {
   return instance;
 }
 
-void* open(int api, int* mask, const state::Membership& told,
-           nccl_abi::DebugLogger logger) noexcept {
+void* open(const Opening& opening) noexcept {
   const std::lock_guard guard(g_lock);
   identify_process();
-  context::quietly([&] { dependencies().start(logger); });
-  take_mask(api, mask);
+  context::quietly([&] { dependencies().start(opening.logger); });
+  take_mask(opening.api, leads_by_handle(opening.api, opening.other), opening.mask);
   Communicator* const communicator = state::open_communicator();
   if (communicator == nullptr) return context_of(kNoCommunicator);
-  communicator->membership.set(told);
-  communicator->rank.store(told.rank, kRelaxed);
-  communicator->known.store(told.hash != 0, kRelaxed);
-  communicator->api.store(api, kRelaxed);
+  communicator->membership.set(opening.told);
+  communicator->rank.store(opening.told.rank, kRelaxed);
+  communicator->known.store(opening.told.hash != 0, kRelaxed);
+  communicator->api.store(opening.api, kRelaxed);
   context::quietly([&] { tell_init(*communicator); });
   return context_of(communicator->index);
 }
@@ -208,6 +207,17 @@ void close(void* context) noexcept {
   });
   state::release_communicator(*communicator);
 }
+
+bool is_own(const void* context) noexcept {
+  return std::bit_cast<std::uint64_t>(context) >> kWordShift == g_word.load(kRelaxed);
+}
+
+std::uint32_t place_of(const void* context) noexcept {
+  const auto word = std::bit_cast<std::uint64_t>(context);
+  return static_cast<std::uint32_t>((word & ((1 << kWordShift) - 1)) - 1);
+}
+
+bool is_own_process(int pid) noexcept { return pid == g_pid.load(kRelaxed); }
 
 void* start_call(void* context, const Task& task) noexcept {
   Communicator* const communicator = communicator_of(context);
@@ -248,7 +258,7 @@ void* start_op(void* context, const nccl_abi::ProfilerProxyOp& op, const void* p
   h.sends = op.isSend != 0;
   h.channel = op.channelId;
   h.peer = static_cast<std::uint32_t>(op.peer);
-  if (op.pid == g_pid.load(kRelaxed)) {  // else parent and context are another process's
+  if (is_own_process(op.pid)) {  // else parent and context are another process's
     if (const Communicator* const communicator = communicator_of(context))
       h.communicator = communicator->index;
     const Handle task = unpack(parent);

@@ -68,7 +68,7 @@ TEST_CASE("every variable of the table is taken over") {
   CHECK(s.on_stderr == Stderr::kWarn);
   CHECK(s.keep.files == 3);
   CHECK(s.keep.mb == 40);
-  CHECK_FALSE(s.profiler);
+  CHECK(s.profiler == "off");
   CHECK(s.complaints.empty());
   CHECK(variable_docs().size() == 16);
 }
