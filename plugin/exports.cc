@@ -74,7 +74,7 @@ template <class Table>
 Symbol* profiler_table(const Table& own) noexcept {
   const auto offer = nnd::session::offer_profiler(nnd::profiler::kApi<Table>);
   if (!offer.own) return symbol(offer.theirs);
-  nnd::profiler::Beside<Table>::wrap(static_cast<const Table*>(offer.other));
+  nnd::profiler::Beside<Table>::wrap(static_cast<const Table*>(offer.other), offer.nccls_api);
   return symbol(&own);
 }
 

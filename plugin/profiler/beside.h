@@ -18,9 +18,9 @@ class Beside {
   using Descr = typename Table::Descr;
 
  public:
-  static void wrap(const Table* other) noexcept {
+  static void wrap(const Table* other, int nccls_api) noexcept {
     if (other != nullptr && !prepare_pairs()) other = nullptr;
-    set_other_name(other == nullptr ? nullptr : other->name);
+    set_other(other == nullptr ? nullptr : other->name, nccls_api);
     other_.store(other, std::memory_order_release);
   }
   // Null: there is none.

@@ -20,6 +20,7 @@ struct Context {
 };
 
 std::atomic<const char*> g_name{""};
+std::atomic<int> g_nccls_api{0};
 int g_mask = 0;
 std::array<Context, state::kCommunicators> g_contexts;
 
@@ -28,14 +29,22 @@ Context* context_at(const void* ours) noexcept {
   return is_own(ours) && place < g_contexts.size() ? &g_contexts[place] : nullptr;
 }
 
-// The masks of NCCL 2.28 to 2.30 (src/plugin/profiler.cc, ncclProfilerStart*Event). What older
-// releases leave out of them is what they have no events for, and of v1 and v2 some parents.
+// The masks of NCCL 2.28 to 2.30 (src/plugin/profiler.cc, ncclProfilerStart*Event).
 constexpr int kSteps = profile::kProxyStep | profile::kNetPlugin;
 constexpr int kOps = profile::kProxyOp | kSteps;
 constexpr int kOfTask = kOps | profile::kKernelCh;
 constexpr int kOfCopyEngine = profile::kCeColl | profile::kCeSync | profile::kCeBatch;
 constexpr int kColls = profile::kColl | kOfTask, kP2ps = profile::kP2p | kOfTask;
 constexpr int kGroups = profile::kGroup | kColls | kP2ps;
+// 2.23 to 2.25 tell of sends and receives where collectives are asked for (its
+// ncclProfilerStartTaskEvents), and of a group not for its own sake (ncclProfilerStartGroupEvent).
+constexpr int kFirstTasks = profile::kColl | profile::kProxyOp | profile::kProxyStep;
+constexpr int kFirstApiWithP2ps = 3;
+
+constexpr int first_mask_for(int type) {
+  if (type == profile::kGroup) return kFirstTasks | profile::kP2p;
+  return type == profile::kColl || type == profile::kP2p ? kFirstTasks : 0;
+}
 
 constexpr int mask_for(int type) {
   switch (type) {
@@ -65,8 +74,9 @@ constexpr int mask_for(int type) {
 
 }  // namespace
 
-void set_other_name(const char* name) noexcept {
+void set_other(const char* name, int nccls_api) noexcept {
   g_name.store(name == nullptr ? "" : name, std::memory_order_relaxed);
+  g_nccls_api.store(nccls_api, std::memory_order_relaxed);
 }
 const char* other_name() noexcept { return g_name.load(std::memory_order_relaxed); }
 
@@ -74,7 +84,11 @@ int* other_mask_place() noexcept { return &g_mask; }
 
 int other_mask() noexcept { return std::atomic_ref<int>(g_mask).load(std::memory_order_relaxed); }
 
-bool wants(int type, int mask) noexcept { return (mask_for(type) & mask) != 0; }
+bool wants(int type, int mask) noexcept {
+  const bool first = g_nccls_api.load(std::memory_order_relaxed) < kFirstApiWithP2ps;
+  const int by = first ? first_mask_for(type) : 0;
+  return ((by != 0 ? by : mask_for(type)) & mask) != 0;
+}
 
 void keep_other_context(const void* ours, void* theirs) noexcept {
   Context* const context = context_at(ours);

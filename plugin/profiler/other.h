@@ -4,9 +4,9 @@
 
 namespace nnd::profiler {
 
-// As it names itself; empty: there is none.
-void set_other_name(const char* name) noexcept;
-const char* other_name() noexcept;
+// name: as it names itself; null: there is none. nccls_api: the newest that this NCCL looks for.
+void set_other(const char* name, int nccls_api) noexcept;
+const char* other_name() noexcept;  // empty: there is none
 
 // Its activation mask, as it may change it at any time.
 int* other_mask_place() noexcept;

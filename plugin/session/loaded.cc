@@ -45,7 +45,7 @@ std::string line;  // under line_lock
 
 }  // namespace
 
-void tell_loaded(const inner::Found& found, int api, const std::string& verbs_problem,
+void tell_loaded(const inner::Found& found, int api, const OtherLayers& others,
                  const config::Settings& settings) {
   const bool wraps = found.vtable != nullptr;
   const bool forgets = wraps && forgets_plugin(found.nccl_version);
@@ -64,11 +64,11 @@ void tell_loaded(const inner::Found& found, int api, const std::string& verbs_pr
         .end();
   e.array("layers");
   if (wraps) e.push("net");
-  if (verbs_problem.empty()) e.push("verbs");
-  if (profiler_comes(settings, found.nccl_version)) e.push("profiler");
+  if (others.verbs_problem.empty()) e.push("verbs");
+  if (others.profiler) e.push("profiler");
   e.end();
   e.array("limits");
-  if (!verbs_problem.empty()) e.push("verbs: " + verbs_problem);
+  if (!others.verbs_problem.empty()) e.push("verbs: " + others.verbs_problem);
   if (nccl_abi::kLosesRma.has(found.nccl_version))
     e.push("RMA: NCCL " + nccl + " has none with a net plugin");
   if (wraps && lacks_profiler(settings, found.nccl_version))

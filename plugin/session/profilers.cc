@@ -57,11 +57,19 @@ bool net_plugin_has_one() {
 }
 
 ProfilerOffer offer_alone(int api) {
-  if (net_plugin_has_one()) return {false, nullptr, table_of_net_plugin(api)};
-  return {true, nullptr, nullptr};
+  if (net_plugin_has_one()) return {.theirs = table_of_net_plugin(api)};
+  return {.own = true};
+}
+
+// NCCL asks for its own version first.
+int newest_asked(int api) {
+  static std::atomic<int> newest{0};
+  if (newest < api) newest = api;
+  return newest;
 }
 
 ProfilerOffer offer_both(const std::string& name, int api) {
+  newest_asked(api);
   const inner::Plugin& plugin = inner::profiler_plugin(name);
   if (plugin.handle == nullptr) {
     note_trouble(plugin.why + "; no other profiler is called");
@@ -75,7 +83,7 @@ ProfilerOffer offer_both(const std::string& name, int api) {
     return offer_alone(api);
   }
   if (version != api) return {};
-  return {true, plugin.table(api), nullptr};
+  return {.own = true, .other = plugin.table(api), .nccls_api = newest_asked(api)};
 }
 
 // NCCL looks for it before it comes here.
@@ -85,28 +93,40 @@ bool is_installed(const char* library) {
   return handle != nullptr;
 }
 
-}  // namespace
-
-ProfilerOffer offer_profiler(const config::Settings& settings, int api) {
-  if (settings.disable || settings.profiler == "off")
-    return {false, nullptr, table_of_net_plugin(api)};
-  return calls_another(settings) ? offer_both(settings.profiler, api) : offer_alone(api);
-}
-
-bool profiler_comes(const config::Settings& settings, int nccl_version) {
-  const int api = nccl_abi::apis_of(nccl_version).profiler;
-  if (api == 0 || settings.disable || settings.profiler == "off" ||
-      (!calls_another(settings) && net_plugin_has_one()))
+bool looks_here(const config::Settings& settings, int nccl_version) {
+  if (nccl_abi::apis_of(nccl_version).profiler == 0 || settings.disable ||
+      settings.profiler == "off" || (!calls_another(settings) && net_plugin_has_one()))
     return false;
   const char* const named = std::getenv("NCCL_PROFILER_PLUGIN");
   if (named != nullptr) return strcasecmp(named, "none") != 0 && inner::is_own_name(named);
   return !nccl_abi::kNeedsProfilerName.has(nccl_version) && !is_installed(kDefaultProfiler);
 }
 
+// Not the transport alone, as a tool may call it.
+bool is_nccl(const void* caller) {
+  Dl_info where{};
+  if (::dladdr(caller, &where) == 0) return false;
+  void* const module = ::dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  const bool is = module != nullptr && ::dlsym(module, "ncclCommInitRank") != nullptr;
+  if (module != nullptr) ::dlclose(module);
+  return is;
+}
+
+}  // namespace
+
+ProfilerOffer offer_profiler(const config::Settings& settings, int api) {
+  if (settings.disable || settings.profiler == "off") return {.theirs = table_of_net_plugin(api)};
+  return calls_another(settings) ? offer_both(settings.profiler, api) : offer_alone(api);
+}
+
+bool profiler_comes(const config::Settings& settings, int nccl_version, const void* caller) {
+  return is_nccl(caller) && looks_here(settings, nccl_version);
+}
+
 bool lacks_profiler(const config::Settings& settings, int nccl_version) {
   if (nccl_abi::apis_of(nccl_version).profiler == 0 || settings.profiler == "off") return false;
   const bool unnamed = std::getenv("NCCL_PROFILER_PLUGIN") == nullptr;
-  return calls_another(settings) ? !profiler_comes(settings, nccl_version)
+  return calls_another(settings) ? !looks_here(settings, nccl_version)
                                  : unnamed && nccl_abi::kNeedsProfilerName.has(nccl_version);
 }
 

@@ -13,12 +13,13 @@ namespace nnd::session {
 struct ProfilerOffer {
   bool own = false;              // our table of this version
   const void* other = nullptr;   // own: the other profiler's table, which ours calls; null: none
+  int nccls_api = 0;             // the newest that was looked for
   const void* theirs = nullptr;  // not own: the wrapped net plugin's table
 };
 ProfilerOffer offer_profiler(const config::Settings& settings, int api);
 
-// Whether an NCCL of this version will look for a profiler here.
-bool profiler_comes(const config::Settings& settings, int nccl_version);
+// Whether the NCCL that calls from there will look for a profiler here. caller: an address in it.
+bool profiler_comes(const config::Settings& settings, int nccl_version, const void* caller);
 
 // Whether a variable would bring NCCL here, and it is not set: nobody has asked for another, or one
 // is to be called that NCCL takes itself.

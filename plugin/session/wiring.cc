@@ -194,7 +194,9 @@ std::optional<net::PortFacts> port(const std::string& name, int nccl_port) {
 }
 
 void found(const inner::Found& found, int api, const void* caller) {
-  tell_loaded(found, api, install_verbs(found, caller), settings());
+  const OtherLayers others{install_verbs(found, caller),
+                           profiler_comes(settings(), found.nccl_version, caller)};
+  tell_loaded(found, api, others, settings());
 }
 
 // Of a plugin that is too old to be wrapped our init never runs: there is no log, and NCCL's logger

@@ -298,6 +298,8 @@ struct OtherProfiler {
     INFO("rank " << rank);
     const bool ours = beside == Beside::kCalledByUs;
     CHECK(job.events(rank, "coll.count").size() == (ours ? 1 : 0));
+    const json layers = job.events(rank, "plugin.load").front().at("layers");
+    CHECK(layers == (ours ? json({"net", "verbs", "profiler"}) : json({"net", "verbs"})));
     CHECK_FALSE(job.events(rank, "conn.close").empty());
     for (const json& e : job.events(rank, "conn.close"))
       CHECK(e.contains("how") == (ours && e.at("started") > 0));
@@ -330,6 +332,10 @@ std::vector<std::string> OtherProfiler::told() const {
     REQUIRE(std::regex_search(rank.output, m, line));
     lines.push_back(m[1]);
     if (beside != Beside::kAlone) check_ours(job, rank.rank);
+    // 2.26 loses ends of steps, and with us as without not always the same.
+    if (nccl_version() / 100 == 226)
+      lines.back() = std::regex_replace(
+          lines.back(), std::regex(R"((kind 4: \d+ began), \d+ ended, \d+ states)"), "$1");
   }
   if (beside == Beside::kCalledByUs) job.check_logs();
   return lines;
@@ -422,6 +428,7 @@ TEST_CASE("a missing second variable is told once", "[profiler]") {
             return limit.get<std::string>().starts_with("profiler: NCCL ");
           }) == (needed && !set ? 1 : 0));
     CHECK(loaded.front().at("sev") == "info");
+    CHECK((loaded.front().at("layers").back() == "profiler") == (set || !needed));
   }
 }
 
