@@ -21,6 +21,7 @@ namespace {
 
 namespace profile = nccl_abi::profile;
 using state::Communicator;
+using state::Phase;
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
 constexpr auto kRelease = std::memory_order_release;  // of what a reader may meet half done
@@ -114,7 +115,7 @@ state::Task& new_entry(Communicator& communicator, state::Purpose purpose) noexc
   return entry;
 }
 
-void describe(state::Task& entry, const Task& task, const state::CallCount* count) noexcept {
+void describe(state::Task& entry, const Task& task, state::CallCount* count) noexcept {
   entry.what.store(count, kRelease);
   entry.bytes.store(count == nullptr ? 0 : task.elements * count->element_bytes, kRelease);
   entry.seq.store(task.seq, kRelease);
@@ -168,6 +169,19 @@ state::Labels labels_of(const Handle& op, std::int32_t rank, state::How how) noe
   return labels;
 }
 
+// Of the states that are told of a step once: with them its next phase begins.
+void end_phase(const Handle& step, nccl_abi::ProfilerState state) noexcept {
+  using nccl_abi::ProfilerState;
+  if (state !=
+      (step.sends ? ProfilerState::kProxyStepSendWait : ProfilerState::kProxyStepRecvGpuWait))
+    return;
+  state::Task* const task = task_of(step);
+  if (task == nullptr) return;
+  const std::uint64_t now = context::raw_clock::now();
+  task->phase(step.sends ? Phase::kBeforeSend : Phase::kReceiving).end(now);
+  task->phase(step.sends ? Phase::kSending : Phase::kAfterReceive).begin(now);
+}
+
 bool is_for(const state::Connection& c, const Handle& op) noexcept {
   return c.unlabelled && (c.kind.load(kRelaxed) == state::Kind::kSend) == op.sends;
 }
@@ -200,6 +214,8 @@ void close(void* context) noexcept {
   give_mask_back();
   Communicator* const communicator = communicator_of(context);
   if (communicator == nullptr) return;
+  communicator->collectives.settle();
+  communicator->transfers.settle();
   context::quietly([&] {
     tell_init(*communicator);
     tell_counts(*communicator, true);
@@ -234,6 +250,7 @@ void* start_task(void* context, const Task& task, const void* parent) noexcept {
   Communicator* const communicator = communicator_of(context);
   if (communicator == nullptr) return start_other();
   learn(*communicator, task);
+  state::end_sample();
   state::CallCount* const count = communicator->count_of(task.kind, false);
   if (count != nullptr) {
     count->count(task.elements);
@@ -273,7 +290,11 @@ void* start_op(void* context, const nccl_abi::ProfilerProxyOp& op, const void* p
 
 void* start_step(const void* op) noexcept {
   take_last_posted();
-  return kind_of(op) == HandleKind::kOp ? step_of(op) : nullptr;
+  if (kind_of(op) != HandleKind::kOp) return nullptr;
+  const Handle h = unpack(op);
+  if (state::Task* const task = task_of(h))
+    task->phase(h.sends ? Phase::kBeforeSend : Phase::kReceiving).begin(context::raw_clock::now());
+  return step_of(op);
 }
 
 void* start_other() noexcept {
@@ -292,10 +313,13 @@ void net_event(const nccl_abi::ProfilerNetPlugin& event, std::int32_t rank,
 void stop(const void* handle) noexcept {
   take_last_posted();
   const HandleKind kind = kind_of(handle);
-  if (kind != HandleKind::kTask && kind != HandleKind::kOp) return;
-  state::Task* const task = task_of(unpack(handle));
+  if (kind != HandleKind::kTask && kind != HandleKind::kOp && kind != HandleKind::kStep) return;
+  const Handle h = unpack(handle);
+  state::Task* const task = task_of(h);
   if (task == nullptr) return;
-  if (kind == HandleKind::kOp) {
+  if (kind == HandleKind::kStep) {
+    task->phase(h.sends ? Phase::kSending : Phase::kAfterReceive).end(context::raw_clock::now());
+  } else if (kind == HandleKind::kOp) {
     task->ops_done.fetch_add(1, kRelaxed);
     task->changed.store(context::raw_clock::now(), kRelaxed);
   } else if (task->progress.load(kRelaxed) == state::Progress::kScheduled) {
@@ -307,6 +331,7 @@ void stop(const void* handle) noexcept {
 // anything else (src/transport/net.cc, sendProxyProgress and recvProxyProgress).
 void record(const void* handle, nccl_abi::ProfilerState state) noexcept {
   using nccl_abi::ProfilerState;
+  if (kind_of(handle) == HandleKind::kStep) end_phase(unpack(handle), state);
   state::Connection* const c = take_last_posted();
   if (c == nullptr) return;
   const Handle op = unpack(handle);
