@@ -75,7 +75,7 @@ void Task::settle() noexcept {
     const std::uint32_t begun = phases[p].begun.exchange(0, kRelaxed);
     const std::uint32_t ended = phases[p].ended.exchange(0, kRelaxed);
     const std::uint64_t ticks = phases[p].ticks.exchange(0, kRelaxed);
-    // NCCL 2.26 loses ends.
+    // NCCL 2.24 to 2.26 lose ends.
     if (count == nullptr || !over || begun == 0 || begun != ended) continue;
     count->phases[p].steps.fetch_add(begun, kRelaxed);
     count->phases[p].ns.fetch_add(context::raw_clock::to_ns(ticks), kRelaxed);
