@@ -72,11 +72,12 @@ void Task::settle() noexcept {
     count->took[std::min(bucket, kSizeBuckets - 1)].fetch_add(1, kRelaxed);
   }
   for (std::size_t p = 0; p < kPhases; ++p) {
+    if (phases[p].begun.load(kRelaxed) == 0) continue;
     const std::uint32_t begun = phases[p].begun.exchange(0, kRelaxed);
     const std::uint32_t ended = phases[p].ended.exchange(0, kRelaxed);
     const std::uint64_t ticks = phases[p].ticks.exchange(0, kRelaxed);
     // NCCL 2.24 to 2.26 lose ends.
-    if (count == nullptr || !over || begun == 0 || begun != ended) continue;
+    if (count == nullptr || !over || begun != ended) continue;
     count->phases[p].steps.fetch_add(begun, kRelaxed);
     count->phases[p].ns.fetch_add(context::raw_clock::to_ns(ticks), kRelaxed);
   }

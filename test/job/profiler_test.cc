@@ -254,6 +254,91 @@ TEST_CASE("the same of a stripped library", "[profiler-stripped]") {
   check_all_labels(job);
 }
 
+// Communicators of all kinds, some after the plugin was unloaded.
+TEST_CASE("labels after a split of a split, and after all was gone", "[profiler]") {
+  ProfiledJob job;
+  job.spec.environment["NCCL_ALGO"] = "Ring";
+  job.spec.actions = {{.kind = Kind::kCreate},
+                      {.kind = Kind::kSplit, .made = 1, .parts = 1},
+                      {.kind = Kind::kSplit, .comm = 1, .made = 2, .parts = 2},
+                      {.kind = Kind::kCollective, .comm = 2},
+                      {.kind = Kind::kDestroy, .comm = 2},
+                      {.kind = Kind::kDestroy, .comm = 1},
+                      {.kind = Kind::kDestroy},
+                      {.kind = Kind::kCreate, .comm = 3},
+                      {.kind = Kind::kCollective, .comm = 3, .iterations = 2},
+                      {.kind = Kind::kDestroy, .comm = 3}};
+  const JobResult result = job.run();
+  REQUIRE(failures(result) == "");
+  for (int rank = 0; rank < job.spec.ranks(); ++rank) {
+    INFO("rank " << rank);
+    const auto rings = rings_of_nccl(result.ranks[static_cast<std::size_t>(rank)]);
+    REQUIRE(rings.size() == 4);
+    const auto ways = labelled(job, rank, "conn.close", "collective");
+    const auto counted = job.events(rank, "coll.count");  // of those that were used
+    REQUIRE(counted.size() == 2);
+    CHECK(ways.size() == 2);
+    CHECK(ways.at(counted[0].at("comm")) == rings[2]);
+    CHECK(ways.at(counted[1].at("comm")) == rings[3]);
+    CHECK(counted[1].at("ran").at(0).at("calls") == 2);
+  }
+}
+
+TEST_CASE("labels before and after an abort", "[profiler]") {
+  ProfiledJob job(1);
+  job.spec.environment["NCCL_ALGO"] = "Ring";
+  nnd::test::add_abort(job.spec);
+  REQUIRE(failures(job.run()) == "");
+  for (int rank = 0; rank < job.spec.ranks(); ++rank) {
+    INFO("rank " << rank);
+    const auto counted = job.events(rank, "coll.count");
+    REQUIRE(counted.size() == 2);
+    const auto ways = labelled(job, rank, "conn.close", "collective");
+    for (const json& e : counted) {
+      CHECK(e.at("last") == true);
+      REQUIRE(ways.contains(e.at("comm")));
+      for (const Way& way : ways.at(e.at("comm"))) {
+        CHECK(way.rank == rank);
+        CHECK(way.peer == 1 - rank);
+      }
+    }
+  }
+}
+
+TEST_CASE("a communicator that was shrunk has ranks and rings of its own", "[shrink]") {
+  ProfiledJob job;
+  job.spec.environment["NCCL_ALGO"] = "Ring";
+  const int gone = job.spec.ranks() - 1;
+  auto& actions = job.spec.actions;
+  actions = {{.kind = Kind::kCreate}, {.kind = Kind::kCollective}};
+  const auto by_the_others = [&](Action action) {
+    for (int rank = 0; rank < gone; ++rank) {
+      action.only_rank = rank;
+      actions.push_back(action);
+    }
+  };
+  by_the_others({.kind = Kind::kShrink, .made = 1});
+  by_the_others({.kind = Kind::kCollective, .comm = 1, .iterations = 2});
+  by_the_others({.kind = Kind::kDestroy, .comm = 1});  // after a meeting
+  actions.push_back({.kind = Kind::kMeet, .only_rank = gone});
+  actions.push_back({.kind = Kind::kDestroy});
+  const JobResult result = job.run();
+  REQUIRE(failures(result) == "");
+  for (int rank = 0; rank < gone; ++rank) {
+    INFO("rank " << rank);
+    const auto rings = rings_of_nccl(result.ranks[static_cast<std::size_t>(rank)]);
+    REQUIRE(rings.size() == 2);
+    const auto made = hashes(job, rank);
+    REQUIRE(made.size() == 2);
+    CHECK(members(job, rank).at(made[1]) == std::pair<int, int>{rank, gone});
+    const auto ways = labelled(job, rank, "conn.close", "collective");
+    CHECK(ways.at(made[0]) == rings[0]);
+    CHECK(ways.at(made[1]) == rings[1]);
+    CHECK(counts(job, rank, "ran").at(made[1]).at("AllReduce").first == 2);
+  }
+  CHECK(hashes(job, gone).size() == 1);
+}
+
 TEST_CASE("sends and receives are the ranks' that make them", "[profiler]") {
   ProfiledJob job;
   job.spec.actions = {{.kind = Kind::kCreate},
