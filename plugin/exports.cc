@@ -70,8 +70,12 @@ Symbol* gin_table() noexcept {
                                       : symbol(&gin_v11);
 }
 
-Symbol* profiler_table(const char* name, const void* own) noexcept {
-  return symbol(nnd::session::offers_profiler() ? own : nnd::inner::plugin_symbol(name));
+template <class Table>
+Symbol* profiler_table(const Table& own) noexcept {
+  const auto offer = nnd::session::offer_profiler(nnd::profiler::kApi<Table>);
+  if (!offer.own) return symbol(offer.theirs);
+  nnd::profiler::Beside<Table>::wrap(static_cast<const Table*>(offer.other), offer.nccls_api);
+  return symbol(&own);
 }
 
 }  // namespace
@@ -119,10 +123,10 @@ NND_PASS_ON(ncclTunerPlugin_v3)
 NND_PASS_ON(ncclTunerPlugin_v4)
 NND_PASS_ON(ncclTunerPlugin_v5)
 NND_PASS_ON(ncclTunerPlugin_v6)
-NND_EXPORT(ncclProfiler_v1, profiler_table("ncclProfiler_v1", &profiler_v1))
-NND_EXPORT(ncclProfiler_v2, profiler_table("ncclProfiler_v2", &profiler_v2))
-NND_EXPORT(ncclProfiler_v3, profiler_table("ncclProfiler_v3", &profiler_v3))
-NND_EXPORT(ncclProfiler_v4, profiler_table("ncclProfiler_v4", &profiler_v4))
-NND_EXPORT(ncclProfiler_v5, profiler_table("ncclProfiler_v5", &profiler_v5))
-NND_EXPORT(ncclProfiler_v6, profiler_table("ncclProfiler_v6", &profiler_v6))
-NND_EXPORT(ncclProfiler_v7, profiler_table("ncclProfiler_v7", &profiler_v7))
+NND_EXPORT(ncclProfiler_v1, profiler_table(profiler_v1))
+NND_EXPORT(ncclProfiler_v2, profiler_table(profiler_v2))
+NND_EXPORT(ncclProfiler_v3, profiler_table(profiler_v3))
+NND_EXPORT(ncclProfiler_v4, profiler_table(profiler_v4))
+NND_EXPORT(ncclProfiler_v5, profiler_table(profiler_v5))
+NND_EXPORT(ncclProfiler_v6, profiler_table(profiler_v6))
+NND_EXPORT(ncclProfiler_v7, profiler_table(profiler_v7))

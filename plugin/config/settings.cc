@@ -54,13 +54,6 @@ void take_disable(Settings& s, const std::string& value, Complaint& complaint) {
     complaint.problem = "is neither 0 nor 1; the shim stays on";
 }
 
-void take_profiler(Settings& s, const std::string& value, Complaint& complaint) {
-  if (value == "auto" || value == "off")
-    s.profiler = value == "auto";
-  else
-    complaint.problem = "is neither auto nor off; auto is used";
-}
-
 void take_max_mb(Settings& s, const std::string& value, Complaint& complaint) {
   constexpr std::uint32_t kMost = 1 << 20;
   std::uint32_t number = 0;
@@ -191,8 +184,9 @@ const Row kRows[] = {
      take_stderr},
     {{"NCCL_NET_DIAG_PROFILER", "auto",
       "auto: NCCL is given a profiler that knows ranks, peers and collectives, where no other is "
-      "set or installed; off: it is not"},
-     take_profiler},
+      "set or installed; off: it is not; another profiler plugin by NCCL's own naming rules: it is, "
+      "and calls that one as well"},
+     take_text<&Settings::profiler>},
     {{"NCCL_NET_DIAG_TOKEN", "", "the tool's: what all sides of a ping or a rehearse know"},
      take_nothing},
 };

@@ -42,7 +42,7 @@ struct Settings {
   Stderr on_stderr = Stderr::kError;
   std::string verbs_lib;
   std::string sysfs = "/sys";
-  bool profiler = true;  // NCCL gets our profiler layer, where it asks for one
+  std::string profiler = "auto";  // "off", or another profiler that ours calls as well
   std::vector<Complaint> complaints;
 };
 

@@ -21,8 +21,8 @@ namespace {
 constexpr const char* kDefaultPlugin = "libnccl-net.so";
 constexpr int kOldestWrapped = 6;
 
-std::atomic<const NetPlugin*> g_offered{nullptr};  // NCCL has found its table
-std::atomic<const NetPlugin*> g_unused{nullptr};   // NCCL_NET keeps it out
+std::atomic<const Plugin*> g_offered{nullptr};  // NCCL has found its table
+std::atomic<const Plugin*> g_unused{nullptr};   // NCCL_NET keeps it out
 
 bool is(std::string_view setting, const char* word) {
   return strcasecmp(std::string(setting).c_str(), word) == 0;
@@ -40,14 +40,14 @@ constexpr int oldest_taken(int net_version) {
 const char* name_of(const void* table) { return *static_cast<const char* const*>(table); }
 
 // The plugin that the setting leads to; null: one of NCCL's own transports.
-const NetPlugin* plugin_of(std::string_view setting) {
+const Plugin* plugin_of(std::string_view setting) {
   if (is(setting, "IB") || is(setting, "Socket")) return nullptr;
   return &net_plugin(is(setting, "auto") ? kDefaultPlugin : std::string(setting));
 }
 
 // The version of it that an NCCL comes down to which looks up this one; 0: it passes the plugin
 // over.
-int version_taken(std::string_view setting, const NetPlugin& plugin, int net_version) {
+int version_taken(std::string_view setting, const Plugin& plugin, int net_version) {
   const int version = plugin.newest_version(oldest_taken(net_version), net_version);
   if (version == 0 || !is(setting, "auto")) return version;
   const char* const wanted = std::getenv("NCCL_NET");
@@ -72,7 +72,7 @@ bool callable(const void* table) {
   return owner && owner->covers(reinterpret_cast<std::uintptr_t>(words[1]), 1, PF_X);
 }
 
-Found from_plugin(const NetPlugin& plugin, int net_version) {
+Found from_plugin(const Plugin& plugin, int net_version) {
   Found found;
   found.net_version = net_version;
   found.module = plugin.file;
@@ -98,7 +98,7 @@ Found from_plugin(const NetPlugin& plugin, int net_version) {
   return found;
 }
 
-Found find_plugin(const NetPlugin& plugin, const void* caller, int net_version) {
+Found find_plugin(const Plugin& plugin, const void* caller, int net_version) {
   Found found = from_plugin(plugin, net_version);
   const Calling calling = calling_module(caller, [](const Module&) { return false; });
   if (!calling.module) return found;
@@ -109,7 +109,7 @@ Found find_plugin(const NetPlugin& plugin, const void* caller, int net_version) 
 
 Found choose(std::string_view setting, const void* caller, int net_version) {
   if (is(setting, "Socket")) return find_socket(caller, net_version);
-  const NetPlugin* const plugin = plugin_of(setting);
+  const Plugin* const plugin = plugin_of(setting);
   const bool automatic = is(setting, "auto");
   if (plugin != nullptr &&
       (!automatic || version_taken(setting, *plugin, net_version) == net_version))
@@ -137,7 +137,7 @@ Offer offer(std::string_view setting, int net_version) {
     ~Inside() { inside = false; }
   } const guard;
   Offer out;
-  const NetPlugin* const plugin = plugin_of(setting);
+  const Plugin* const plugin = plugin_of(setting);
   const int version = plugin == nullptr ? 0 : version_taken(setting, *plugin, net_version);
   if (version != 0) g_offered.store(plugin, std::memory_order_release);
   if (version == 0)
@@ -152,7 +152,7 @@ Offer offer(std::string_view setting, int net_version) {
 bool plugin_offered() { return g_offered.load(std::memory_order_acquire) != nullptr; }
 
 void* plugin_symbol(const char* name) {
-  const NetPlugin* plugin = g_offered.load(std::memory_order_acquire);
+  const Plugin* plugin = g_offered.load(std::memory_order_acquire);
   // NCCL takes these from the library that it opened as net plugin, used or not
   // (ncclGetNetPluginLib in src/plugin/plugin_open.cc, openTunerPluginLib in src/misc/tuner.cc).
   const std::string_view symbol(name);

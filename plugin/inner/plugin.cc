@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "context/fork_mutex.h"
@@ -17,17 +18,19 @@ namespace {
 
 constexpr int kNewestLookedFor = 32;  // to name what it has
 
-std::string table_symbol(int net_version) {
-  return "ncclNetPlugin_v" + std::to_string(net_version);
-}
+// What NCCL calls a kind of plugin in the names of its files and tables.
+struct PluginKind {
+  const char* file;
+  const char* tables;
+};
+constexpr PluginKind kNet{"libnccl-net-", "ncclNetPlugin_v"};
+constexpr PluginKind kProfiler{"libnccl-profiler-", "ncclProfiler_v"};
 
 // NCCL's rules (v2.28.9-1 src/plugin/plugin_open.cc): a path or lib*.so is taken as it is.
-std::vector<std::string> file_names(const std::string& name) {
+std::vector<std::string> file_names(const PluginKind& kind, const std::string& name) {
   std::vector<std::string> names{name};
   const bool library = name.starts_with("lib") && name.ends_with(".so");
-  if (name.find('/') == std::string::npos && !library) {
-    names.push_back("libnccl-net-" + name + ".so");
-  }
+  if (name.find('/') == std::string::npos && !library) names.push_back(kind.file + name + ".so");
   return names;
 }
 
@@ -53,15 +56,16 @@ bool leads_to_us(void* handle) {
   return module && is_this_plugin(*module);
 }
 
-NetPlugin load(const std::string& name) {
-  NetPlugin plugin;
+Plugin load(const PluginKind& kind, const std::string& name) {
+  Plugin plugin;
+  plugin.tables = kind.tables;
   if (strcasecmp(name.c_str(), "STATIC_PLUGIN") == 0) {  // linked into the main program
     plugin.handle = dlopen(nullptr, RTLD_NOW | RTLD_LOCAL);
     plugin.file = "the main program";
     return plugin;
   }
   std::string errors;
-  for (const std::string& file : file_names(name)) {
+  for (const std::string& file : file_names(kind, name)) {
     void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
       const char* error = dlerror();
@@ -84,34 +88,54 @@ NetPlugin load(const std::string& name) {
 
 }  // namespace
 
-void* NetPlugin::symbol(const char* name) const {
+void* Plugin::symbol(const char* name) const {
   return handle == nullptr ? nullptr : dlsym(handle, name);
 }
 
-const void* NetPlugin::table(int net_version) const {
-  return symbol(table_symbol(net_version).c_str());
+const void* Plugin::table(int version) const {
+  return symbol((tables + std::to_string(version)).c_str());
 }
 
-int NetPlugin::newest_version(int oldest, int newest) const {
+int Plugin::newest_version(int oldest, int newest) const {
   for (int version = newest; version >= oldest; --version)
     if (table(version) != nullptr) return version;
   return 0;
 }
 
-std::string NetPlugin::versions() const {
+std::string Plugin::versions() const {
   std::string list;
   for (int version = kNewestLookedFor; version > 0; --version)
     if (table(version) != nullptr) list += (list.empty() ? "v" : ", v") + std::to_string(version);
   return list.empty() ? "none" : list;
 }
 
-const NetPlugin& net_plugin(const std::string& name) {
+namespace {
+
+using Known = std::map<std::pair<const char*, std::string>, Plugin>;
+
+const Plugin& plugin_of(const PluginKind& kind, const std::string& name) {
   static context::Immortal<context::ForkMutex> mutex{/*held_long=*/true};
-  static context::Immortal<std::map<std::string, NetPlugin>> known;
+  static context::Immortal<Known> known;
   const std::lock_guard lock(*mutex);
-  const auto [place, is_new] = known->try_emplace(name);
-  if (is_new) place->second = load(name);
+  const auto [place, is_new] = known->try_emplace({kind.file, name});
+  if (is_new) place->second = load(kind, name);
   return place->second;
+}
+
+}  // namespace
+
+const Plugin& net_plugin(const std::string& name) { return plugin_of(kNet, name); }
+const Plugin& profiler_plugin(const std::string& name) { return plugin_of(kProfiler, name); }
+
+bool is_own_name(const std::string& profiler) {
+  for (const std::string& file : file_names(kProfiler, profiler)) {
+    void* const handle = dlopen(file.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == nullptr) continue;
+    const bool own = leads_to_us(handle);
+    dlclose(handle);
+    return own;
+  }
+  return false;
 }
 
 }  // namespace nnd::inner

@@ -1,6 +1,7 @@
 #include "net/conn_events.h"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -224,6 +225,19 @@ void tell_abandoned(int api, const state::About& about, std::string_view stage,
            false);
 }
 
+namespace {
+
+// Only the buckets in use: {"1024": 17} counts those that took 1024 to 2047 ns.
+void add_times(Event& e, record::Key key, std::span<const state::Counter> buckets) {
+  e.object(key);
+  for (std::size_t b = 0; b < buckets.size(); ++b)
+    if (const std::uint64_t count = buckets[b].load(std::memory_order_relaxed); count != 0)
+      e.add(std::to_string(std::uint64_t{1} << b), count);
+  e.end();
+}
+
+}  // namespace
+
 void tell_close(Connection& c, Result rc, std::uint64_t dur_ns) {
   Event e(EventId::kConnClose);
   if (!e.enabled()) return;
@@ -241,12 +255,11 @@ void tell_close(Connection& c, Result rc, std::uint64_t dur_ns) {
     e.add("untracked", untracked);
   if (const std::uint64_t oldest = oldest_post(c); oldest != 0)
     e.add("oldest_us", to_us(context::raw_clock::to_ns(context::raw_clock::now() - oldest)));
-  // Only the buckets in use: "latency_ns": {"1024": 17} counts those that took 1024 to 2047 ns.
-  e.object("latency_ns");
-  for (std::size_t b = 0; b < c.latency.size(); ++b)
-    if (const std::uint64_t count = get(c.latency[b]); count != 0)
-      e.add(std::to_string(std::uint64_t{1} << b), count);
-  e.end();
+  add_times(e, "latency_ns", c.latency);
+  if (const std::uint64_t waited = get(c.peer_wait_ns); waited != 0) {
+    e.add("peer_wait_us", to_us(waited));
+    add_times(e, "peer_wait_ns", c.peer_wait);
+  }
   e.object("mrs");
   for (std::size_t kind = 0; kind < c.mrs.size(); ++kind)
     if (const std::uint64_t count = get(c.mrs[kind]); count != 0)

@@ -44,6 +44,9 @@ inline void posted(Connection& c, void** request, RequestKind kind, std::uint64_
   r->buffers = static_cast<std::uint16_t>(buffers);
   r->posted.store(now, std::memory_order_relaxed);
   c.count_post(now);
+  if (kind == RequestKind::kSend && c.refused_since.load(std::memory_order_relaxed) != 0)
+      [[unlikely]]
+    c.end_peer_wait(now);
   if (kind == RequestKind::kFlush) state::add(c.flushes, 1);
   *request = r;
   if (c.traced) [[unlikely]]

@@ -252,6 +252,7 @@ class Shim {
       return failed(c, stage, rc);
     if (*request == nullptr) [[unlikely]] {
       state::add(c.not_taken, 1);
+      if (kind == RequestKind::kSend) c.note_refused();
       return Result::kSuccess;
     }
     posted(c, request, kind, bytes, buffers);

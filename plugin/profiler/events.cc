@@ -1,13 +1,16 @@
 #include "profiler/events.h"
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "profiler/other.h"
 #include "record/event.h"
 #include "state/communicators.h"
+#include "state/labelling.h"
 
 namespace nnd::profiler {
 
@@ -32,6 +35,42 @@ void add_text(Event& e, record::Key key, std::string_view text) {
   if (!text.empty()) e.add(key, text);
 }
 
+using Buckets = std::array<std::atomic<std::uint64_t>, state::kSizeBuckets>;
+
+bool any_of(const Buckets& buckets) {
+  return std::any_of(buckets.begin(), buckets.end(),
+                     [](const auto& bucket) { return bucket.load(kRelaxed) != 0; });
+}
+
+// Only those in use, by their lower end.
+void add_buckets(Event& e, record::Key key, const Buckets& buckets) {
+  e.object(key);
+  for (std::size_t b = 0; b < buckets.size(); ++b)
+    if (const std::uint64_t calls = buckets[b].load(kRelaxed); calls != 0)
+      e.add(std::to_string(std::uint64_t{1} << b), calls);
+  e.end();
+}
+
+void add_steps(Event& e, const state::CallCount& count) {
+  using state::Phase;
+  const auto of = [&](Phase phase) -> const state::PhaseTotal& {
+    return count.phases[static_cast<std::size_t>(phase)];
+  };
+  const auto steps = [&](Phase phase) { return of(phase).steps.load(kRelaxed); };
+  const auto us = [&](Phase phase) {
+    return static_cast<double>(of(phase).ns.load(kRelaxed)) / 1e3;
+  };
+  if (steps(Phase::kSending) + steps(Phase::kReceiving) == 0) return;
+  e.object("steps");
+  e.add("sends", steps(Phase::kSending))
+      .add("before_send_us", us(Phase::kBeforeSend))
+      .add("sending_us", us(Phase::kSending))
+      .add("receives", steps(Phase::kReceiving))
+      .add("receiving_us", us(Phase::kReceiving))
+      .add("after_receive_us", us(Phase::kAfterReceive));
+  e.end();
+}
+
 void add_count(Event& e, const state::CallCount& count) {
   e.push_object().add("kind", std::string_view(count.func));
   add_text(e, "datatype", count.datatype);
@@ -39,11 +78,10 @@ void add_count(Event& e, const state::CallCount& count) {
   add_text(e, "proto", count.proto);
   e.add("calls", count.calls.load(kRelaxed)).add("bytes", count.bytes.load(kRelaxed));
   if (!count.algo.empty()) e.add("last_seq", count.last_seq.load(kRelaxed));
-  e.object("sizes");
-  for (std::size_t b = 0; b < count.sizes.size(); ++b)
-    if (const std::uint64_t calls = count.sizes[b].load(kRelaxed); calls != 0)
-      e.add(std::to_string(std::uint64_t{1} << b), calls);
-  e.end().end();
+  add_buckets(e, "sizes", count.sizes);
+  if (any_of(count.took)) add_buckets(e, "took_ns", count.took);
+  add_steps(e, count);
+  e.end();
 }
 
 bool ready(const state::CallCount& count) {
@@ -68,7 +106,9 @@ void tell_init(state::Communicator& communicator) {
     return;
   Event e(EventId::kCommInit);
   add_membership(e, communicator);
-  e.add("profiler_api", communicator.api.load(kRelaxed)).emit();
+  e.add("profiler_api", communicator.api.load(kRelaxed));
+  add_text(e, "other_profiler", other_name());
+  e.emit();
 }
 
 void tell_counts(const state::Communicator& communicator, bool last) {
@@ -88,6 +128,7 @@ void look(std::uint64_t mono_ns) {
   constexpr std::uint64_t kEvery = 600'000'000'000;
   static std::uint64_t told_ns = mono_ns;
   static std::array<std::uint64_t, state::kCommunicators> told{};  // tasks, by place
+  state::sample_a_task();
   state::for_each_communicator([](state::Communicator& communicator) { tell_init(communicator); });
   if (mono_ns - told_ns < kEvery) return;
   told_ns = mono_ns;

@@ -10,7 +10,7 @@
 
 namespace nnd::profiler {
 
-enum class HandleKind : std::uint8_t { kNone, kGroup, kTask, kOp, kStep };
+enum class HandleKind : std::uint8_t { kNone, kGroup, kTask, kOp, kStep, kPair };  // pairs.h
 
 inline constexpr std::uint32_t kNoCommunicator = 0x3ff;
 

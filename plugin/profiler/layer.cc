@@ -21,6 +21,7 @@ namespace {
 
 namespace profile = nccl_abi::profile;
 using state::Communicator;
+using state::Phase;
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
 constexpr auto kRelease = std::memory_order_release;  // of what a reader may meet half done
@@ -34,11 +35,12 @@ constexpr int kForLabels = profile::kProxyStep | profile::kNetPlugin;
 // NCCL 2.27 (v4) leaves the handle of a step that its mask does not tell unset, and then crashes on
 // it in the callback (src/plugin/profiler.cc, ncclProfilerStartSendProxyStepEvent and
 // ncclProfilerCallback).
-constexpr bool leads_by_handle(int api) { return api == 3 || api >= 5; }
+// So does it with v3, to which another profiler may bring it.
+constexpr bool leads_by_handle(int api, bool other) { return (api == 3 && !other) || api >= 5; }
 
 constexpr int low_mask(int api) { return api >= 5 ? kAlways | kCalls : kAlways; }
-constexpr int high_mask(int api) {
-  return low_mask(api) | (leads_by_handle(api) ? kForLabels : profile::kProxyStep);
+constexpr int high_mask(int api, bool by_handle) {
+  return low_mask(api) | (by_handle ? kForLabels : profile::kProxyStep);
 }
 
 // A context of ours: place and a word of this process's own, since NCCL hands operations to other
@@ -56,27 +58,26 @@ void* context_of(std::uint32_t index) noexcept {
 }
 
 Communicator* communicator_of(const void* context) noexcept {
-  const auto word = std::bit_cast<std::uint64_t>(context);
-  if (word >> kWordShift != g_word.load(kRelaxed)) return nullptr;
-  return state::communicator_at((word & ((1 << kWordShift) - 1)) - 1);
+  return is_own(context) ? state::communicator_at(place_of(context)) : nullptr;
 }
 
-void take_mask(int api, int* mask) noexcept {
+void take_mask(int api, bool by_handle, int* mask) noexcept {
   auto& labelling = state::g_labelling;
   int* const taken = labelling.mask.load(kRelaxed);
   if (taken != nullptr && taken != mask) {  // a second NCCL: counted, not labelled
-    std::atomic_ref<int>(*mask).store(low_mask(api), kRelaxed);
+    std::atomic_ref<int>(*mask).store(low_mask(api) | labelling.other.load(kRelaxed), kRelaxed);
     return;
   }
   ++g_using_mask;
   if (taken != nullptr) return;
   labelling.low.store(low_mask(api), kRelaxed);
-  labelling.high.store(high_mask(api), kRelaxed);
-  labelling.by_handle.store(leads_by_handle(api), kRelaxed);
+  const int high = high_mask(api, by_handle);
+  labelling.high.store(high, kRelaxed);
+  labelling.by_handle.store(by_handle, kRelaxed);
   labelling.mask.store(mask, std::memory_order_release);
   labelling.active.store(true, kRelaxed);
   // The first requests are to find it raised.
-  std::atomic_ref<int>(*mask).store(high_mask(api), kRelaxed);
+  std::atomic_ref<int>(*mask).store(high | labelling.other.load(kRelaxed), kRelaxed);
 }
 
 void give_mask_back() noexcept {
@@ -114,7 +115,7 @@ state::Task& new_entry(Communicator& communicator, state::Purpose purpose) noexc
   return entry;
 }
 
-void describe(state::Task& entry, const Task& task, const state::CallCount* count) noexcept {
+void describe(state::Task& entry, const Task& task, state::CallCount* count) noexcept {
   entry.what.store(count, kRelease);
   entry.bytes.store(count == nullptr ? 0 : task.elements * count->element_bytes, kRelease);
   entry.seq.store(task.seq, kRelease);
@@ -168,6 +169,19 @@ state::Labels labels_of(const Handle& op, std::int32_t rank, state::How how) noe
   return labels;
 }
 
+// Of the states that are told of a step once: with them its next phase begins.
+void end_phase(const Handle& step, nccl_abi::ProfilerState state) noexcept {
+  using nccl_abi::ProfilerState;
+  if (state !=
+      (step.sends ? ProfilerState::kProxyStepSendWait : ProfilerState::kProxyStepRecvGpuWait))
+    return;
+  state::Task* const task = task_of(step);
+  if (task == nullptr) return;
+  const std::uint64_t now = context::raw_clock::now();
+  task->phase(step.sends ? Phase::kBeforeSend : Phase::kReceiving).end(now);
+  task->phase(step.sends ? Phase::kSending : Phase::kAfterReceive).begin(now);
+}
+
 bool is_for(const state::Connection& c, const Handle& op) noexcept {
   return c.unlabelled && (c.kind.load(kRelaxed) == state::Kind::kSend) == op.sends;
 }
@@ -179,18 +193,17 @@ Dependencies& dependencies() noexcept {
   return instance;
 }
 
-void* open(int api, int* mask, const state::Membership& told,
-           nccl_abi::DebugLogger logger) noexcept {
+void* open(const Opening& opening) noexcept {
   const std::lock_guard guard(g_lock);
   identify_process();
-  context::quietly([&] { dependencies().start(logger); });
-  take_mask(api, mask);
+  context::quietly([&] { dependencies().start(opening.logger); });
+  take_mask(opening.api, leads_by_handle(opening.api, opening.other), opening.mask);
   Communicator* const communicator = state::open_communicator();
   if (communicator == nullptr) return context_of(kNoCommunicator);
-  communicator->membership.set(told);
-  communicator->rank.store(told.rank, kRelaxed);
-  communicator->known.store(told.hash != 0, kRelaxed);
-  communicator->api.store(api, kRelaxed);
+  communicator->membership.set(opening.told);
+  communicator->rank.store(opening.told.rank, kRelaxed);
+  communicator->known.store(opening.told.hash != 0, kRelaxed);
+  communicator->api.store(opening.api, kRelaxed);
   context::quietly([&] { tell_init(*communicator); });
   return context_of(communicator->index);
 }
@@ -201,6 +214,8 @@ void close(void* context) noexcept {
   give_mask_back();
   Communicator* const communicator = communicator_of(context);
   if (communicator == nullptr) return;
+  communicator->collectives.settle();
+  communicator->transfers.settle();
   context::quietly([&] {
     tell_init(*communicator);
     tell_counts(*communicator, true);
@@ -208,6 +223,17 @@ void close(void* context) noexcept {
   });
   state::release_communicator(*communicator);
 }
+
+bool is_own(const void* context) noexcept {
+  return std::bit_cast<std::uint64_t>(context) >> kWordShift == g_word.load(kRelaxed);
+}
+
+std::uint32_t place_of(const void* context) noexcept {
+  const auto word = std::bit_cast<std::uint64_t>(context);
+  return static_cast<std::uint32_t>((word & ((1 << kWordShift) - 1)) - 1);
+}
+
+bool is_own_process(int pid) noexcept { return pid == g_pid.load(kRelaxed); }
 
 void* start_call(void* context, const Task& task) noexcept {
   Communicator* const communicator = communicator_of(context);
@@ -224,6 +250,7 @@ void* start_task(void* context, const Task& task, const void* parent) noexcept {
   Communicator* const communicator = communicator_of(context);
   if (communicator == nullptr) return start_other();
   learn(*communicator, task);
+  state::end_sample();
   state::CallCount* const count = communicator->count_of(task.kind, false);
   if (count != nullptr) {
     count->count(task.elements);
@@ -248,7 +275,7 @@ void* start_op(void* context, const nccl_abi::ProfilerProxyOp& op, const void* p
   h.sends = op.isSend != 0;
   h.channel = op.channelId;
   h.peer = static_cast<std::uint32_t>(op.peer);
-  if (op.pid == g_pid.load(kRelaxed)) {  // else parent and context are another process's
+  if (is_own_process(op.pid)) {  // else parent and context are another process's
     if (const Communicator* const communicator = communicator_of(context))
       h.communicator = communicator->index;
     const Handle task = unpack(parent);
@@ -263,7 +290,11 @@ void* start_op(void* context, const nccl_abi::ProfilerProxyOp& op, const void* p
 
 void* start_step(const void* op) noexcept {
   take_last_posted();
-  return kind_of(op) == HandleKind::kOp ? step_of(op) : nullptr;
+  if (kind_of(op) != HandleKind::kOp) return nullptr;
+  const Handle h = unpack(op);
+  if (state::Task* const task = task_of(h))
+    task->phase(h.sends ? Phase::kBeforeSend : Phase::kReceiving).begin(context::raw_clock::now());
+  return step_of(op);
 }
 
 void* start_other() noexcept {
@@ -282,10 +313,13 @@ void net_event(const nccl_abi::ProfilerNetPlugin& event, std::int32_t rank,
 void stop(const void* handle) noexcept {
   take_last_posted();
   const HandleKind kind = kind_of(handle);
-  if (kind != HandleKind::kTask && kind != HandleKind::kOp) return;
-  state::Task* const task = task_of(unpack(handle));
+  if (kind != HandleKind::kTask && kind != HandleKind::kOp && kind != HandleKind::kStep) return;
+  const Handle h = unpack(handle);
+  state::Task* const task = task_of(h);
   if (task == nullptr) return;
-  if (kind == HandleKind::kOp) {
+  if (kind == HandleKind::kStep) {
+    task->phase(h.sends ? Phase::kSending : Phase::kAfterReceive).end(context::raw_clock::now());
+  } else if (kind == HandleKind::kOp) {
     task->ops_done.fetch_add(1, kRelaxed);
     task->changed.store(context::raw_clock::now(), kRelaxed);
   } else if (task->progress.load(kRelaxed) == state::Progress::kScheduled) {
@@ -297,6 +331,7 @@ void stop(const void* handle) noexcept {
 // anything else (src/transport/net.cc, sendProxyProgress and recvProxyProgress).
 void record(const void* handle, nccl_abi::ProfilerState state) noexcept {
   using nccl_abi::ProfilerState;
+  if (kind_of(handle) == HandleKind::kStep) end_phase(unpack(handle), state);
   state::Connection* const c = take_last_posted();
   if (c == nullptr) return;
   const Handle op = unpack(handle);

@@ -14,13 +14,26 @@ namespace nnd::profiler {
 struct Dependencies {
   // At each init: the log and what else a process needs. logger: null where the version has none.
   void (*start)(nccl_abi::DebugLogger logger) = [](nccl_abi::DebugLogger) {};
+  // The other profiler's init of a communicator has failed.
+  void (*other_failed)(nccl_abi::Result rc) = [](nccl_abi::Result) {};
 };
 Dependencies& dependencies() noexcept;
 
-// A communicator. `told`: hash 0 where the version's init doesn't tell it. Gives NCCL's context.
-void* open(int api, int* mask, const state::Membership& told,
-           nccl_abi::DebugLogger logger) noexcept;
+// A communicator. Gives what NCCL gets as its context.
+struct Opening {
+  int api = 0;
+  bool other = false;  // another profiler is called as well
+  int* mask = nullptr;
+  state::Membership told;  // hash 0 where the version's init doesn't tell it
+  nccl_abi::DebugLogger logger = nullptr;
+};
+void* open(const Opening& opening) noexcept;
 void close(void* context) noexcept;
+
+// Whether a context is one of ours, and of which communicator; kNoCommunicator: there was no place.
+bool is_own(const void* context) noexcept;
+std::uint32_t place_of(const void* context) noexcept;
+bool is_own_process(int pid) noexcept;
 
 // Before profiler v4 events tell whose they are.
 struct Task {

@@ -3,6 +3,7 @@
 // has.
 #pragma once
 
+#include "profiler/beside.h"
 #include "profiler/layer.h"
 #include "profiler/numbers.h"
 
@@ -38,23 +39,42 @@ class Shim {
   }
 
  private:
+  // call: another profiler's init.
+  template <class Call>
   static Result open_any(void** context, int* mask, const state::Membership& told,
-                         nccl_abi::DebugLogger log) noexcept {
-    *context = open(kApi<Table>, mask, told, log);
+                         nccl_abi::DebugLogger log, Call&& call) noexcept {
+    const Table* const other = Beside<Table>::other();
+    *context = open({kApi<Table>, other != nullptr, mask, told, log});
+    if (other != nullptr)
+      Beside<Table>::init(*context, mask, [&](void** theirs, int* its_mask) {
+        return call(other->init, theirs, its_mask);
+      });
     return Result::kSuccess;  // an error crashes NCCL 2.23 to 2.27 when it ends
   }
+  static state::Membership member(const char* name, std::uint64_t hash, int nodes, int ranks,
+                                  int rank) noexcept {
+    state::Membership told{hash, rank, ranks, nodes, {}};
+    if (name != nullptr) told.name = name;
+    return told;
+  }
   static Result init(void** context, int* mask) noexcept {
-    return open_any(context, mask, {}, nullptr);
+    return open_any(context, mask, {}, nullptr, [](auto* init, void** theirs, int* its_mask) {
+      return init(theirs, its_mask);
+    });
   }
   static Result init(void** context, int* mask, const char* name, std::uint64_t hash, int nodes,
                      int ranks, int rank, nccl_abi::DebugLogger log) noexcept {
-    state::Membership told{hash, rank, ranks, nodes, {}};
-    if (name != nullptr) told.name = name;
-    return open_any(context, mask, told, log);
+    return open_any(context, mask, member(name, hash, nodes, ranks, rank), log,
+                    [&](auto* init, void** theirs, int* its_mask) {
+                      return init(theirs, its_mask, name, hash, nodes, ranks, rank, log);
+                    });
   }
   static Result init(void** context, std::uint64_t hash, int* mask, const char* name, int nodes,
                      int ranks, int rank, nccl_abi::DebugLogger log) noexcept {
-    return init(context, mask, name, hash, nodes, ranks, rank, log);
+    return open_any(context, mask, member(name, hash, nodes, ranks, rank), log,
+                    [&](auto* init, void** theirs, int* its_mask) {
+                      return init(theirs, hash, its_mask, name, nodes, ranks, rank, log);
+                    });
   }
 
   template <class Event>
@@ -122,20 +142,28 @@ class Shim {
     return start_other();
   }
   static Result start_event(void* context, void** handle, Descr* descr) noexcept {
+    if (const Table* const other = Beside<Table>::other()) [[unlikely]]
+      return Beside<Table>::start(*other, context, handle, *descr, start);
     *handle = start(context, *descr);
     return Result::kSuccess;
   }
   static Result stop_event(void* handle) noexcept {
+    if (is_pair(handle)) [[unlikely]]
+      return Beside<Table>::stop(handle);
     stop(handle);
     return Result::kSuccess;
   }
-  static Result record_state(void* handle, nccl_abi::ProfilerState state, StateArgs*) noexcept {
+  static Result record_state(void* handle, nccl_abi::ProfilerState state,
+                             StateArgs* args) noexcept {
+    if (is_pair(handle)) [[unlikely]]
+      return Beside<Table>::record(handle, state, args);
     record(handle, state);
     return Result::kSuccess;
   }
   static Result finalize(void* context) noexcept {
+    const Result rc = Beside<Table>::finalize(context);
     close(context);
-    return Result::kSuccess;
+    return rc;
   }
 };
 

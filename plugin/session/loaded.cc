@@ -10,7 +10,9 @@
 #include "nccl_abi/releases.h"
 #include "record/event.h"
 #include "record/recorder.h"
+#include "session/complaints.h"
 #include "session/launch.h"
+#include "session/profilers.h"
 
 namespace nnd::session {
 
@@ -37,29 +39,13 @@ bool forgets_plugin(int nccl_version) {
   return count == nullptr || std::atoi(count) < 1;
 }
 
-void tell_complaints(const config::Settings& settings) {
-  for (const config::Complaint& c : settings.complaints) {
-    Event e(EventId::kEnvLint, Severity::kWarn);
-    e.add("variable", c.variable).add("value", c.value);
-    if (!c.nearest.empty()) e.add("nearest", c.nearest);
-    e.diagnose(diagnose(diagnosis::WrongVariable{c.variable, c.value, c.problem, c.nearest}));
-    e.emit();
-  }
-}
-
-// Where a variable of its own brings NCCL to our profiler, and nobody has set it.
-bool lacks_profiler(int nccl_version, const config::Settings& settings) {
-  return settings.profiler && nccl_version != 0 && nccl_abi::kNeedsProfilerName.has(nccl_version) &&
-         std::getenv("NCCL_PROFILER_PLUGIN") == nullptr;
-}
-
 // The line that NCCL's logger gets after the transport's init; empty: said already.
 context::ForkMutex line_lock;
 std::string line;  // under line_lock
 
 }  // namespace
 
-void tell_loaded(const inner::Found& found, int api, const std::string& verbs_problem,
+void tell_loaded(const inner::Found& found, int api, const OtherLayers& others,
                  const config::Settings& settings) {
   const bool wraps = found.vtable != nullptr;
   const bool forgets = wraps && forgets_plugin(found.nccl_version);
@@ -78,13 +64,14 @@ void tell_loaded(const inner::Found& found, int api, const std::string& verbs_pr
         .end();
   e.array("layers");
   if (wraps) e.push("net");
-  if (verbs_problem.empty()) e.push("verbs");
+  if (others.verbs_problem.empty()) e.push("verbs");
+  if (others.profiler) e.push("profiler");
   e.end();
   e.array("limits");
-  if (!verbs_problem.empty()) e.push("verbs: " + verbs_problem);
+  if (!others.verbs_problem.empty()) e.push("verbs: " + others.verbs_problem);
   if (nccl_abi::kLosesRma.has(found.nccl_version))
     e.push("RMA: NCCL " + nccl + " has none with a net plugin");
-  if (wraps && lacks_profiler(found.nccl_version, settings))
+  if (wraps && lacks_profiler(settings, found.nccl_version))
     e.push(
         "profiler: NCCL " + nccl +
         " comes to it with NCCL_PROFILER_PLUGIN=libnccl-net-diag.so; without it connections have "
@@ -95,7 +82,7 @@ void tell_loaded(const inner::Found& found, int api, const std::string& verbs_pr
   else if (forgets)
     e.diagnose(diagnose(diagnosis::ForgetsPlugin{nccl}));
   e.emit();
-  tell_complaints(settings);
+  for (const config::Complaint& complaint : settings.complaints) tell(complaint);
   if (!wraps) return;
   const std::lock_guard guard(line_lock);
   line = std::string(NND_VERSION) + " wraps " + found.name + " of " + found.module + " (net v" +

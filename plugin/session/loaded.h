@@ -9,9 +9,13 @@
 
 namespace nnd::session {
 
+struct OtherLayers {
+  std::string verbs_problem = {};  // why the verbs layer is not in place; empty: it is
+  bool profiler = false;           // NCCL will look for a profiler here
+};
+
 // What the table of this version of the net API wraps from now on, or why it wraps nothing.
-// verbs_problem: why the verbs layer is not in place; empty: it is.
-void tell_loaded(const inner::Found& found, int api, const std::string& verbs_problem,
+void tell_loaded(const inner::Found& found, int api, const OtherLayers& others,
                  const config::Settings& settings);
 
 // One line to NCCL's logger, once per tell_loaded(). hcas: those taken and skipped; empty: not

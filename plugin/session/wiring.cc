@@ -59,6 +59,7 @@ void start(nccl_abi::DebugLogger logger) {
 void start_without_net(nccl_abi::DebugLogger logger) {
   if (logger != nullptr) record::set_nccl_logger(reinterpret_cast<record::NcclLogger>(logger));
   record::start(settings());
+  tell_other_profiler(settings());
   watch::start(settings());
 }
 
@@ -194,7 +195,9 @@ std::optional<net::PortFacts> port(const std::string& name, int nccl_port) {
 }
 
 void found(const inner::Found& found, int api, const void* caller) {
-  tell_loaded(found, api, install_verbs(found, caller), settings());
+  const OtherLayers others{install_verbs(found, caller),
+                           profiler_comes(settings(), found.nccl_version, caller)};
+  tell_loaded(found, api, others, settings());
 }
 
 // Of a plugin that is too old to be wrapped our init never runs: there is no log, and NCCL's logger
@@ -218,18 +221,15 @@ inner::Offer offer(int api) noexcept try {
   return {};
 }
 
-bool offers_profiler() noexcept try {
-  if (settings().disable || !settings().profiler) return false;
-  for (int api = 1; api <= nccl_abi::kNewestProfiler; ++api)
-    if (inner::plugin_symbol(("ncclProfiler_v" + std::to_string(api)).c_str()) != nullptr)
-      return false;
-  return true;
-} catch (...) {  // no memory
-  return false;
+ProfilerOffer offer_profiler(int api) noexcept try {
+  return offer_profiler(settings(), api);
+} catch (...) {  // no memory: NCCL finds none of this version
+  return {};
 }
 
 void wire() {
-  profiler::dependencies().start = start_without_net;
+  profiler::dependencies() = {start_without_net,
+                              [](nccl_abi::Result rc) { tell_other_failed(settings(), rc); }};
   watch::also_look(profiler::look);
   net::dependencies() = {
       [] { return settings().disable; },

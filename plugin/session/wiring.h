@@ -4,6 +4,7 @@
 #pragma once
 
 #include "inner/chain.h"
+#include "session/profilers.h"
 
 namespace nnd::session {
 
@@ -13,8 +14,7 @@ void wire();
 // What NCCL finds where it looks up ncclNetPlugin_v<api> here (inner/chain.h). Thread-safe.
 inner::Offer offer(int api) noexcept;
 
-// Whether NCCL finds our ncclProfiler_v1 to v7 here. Where the wrapped plugin has some, it finds
-// those, as it would without us.
-bool offers_profiler() noexcept;
+// The same of ncclProfiler_v<api> (profilers.h).
+ProfilerOffer offer_profiler(int api) noexcept;
 
 }  // namespace nnd::session

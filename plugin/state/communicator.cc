@@ -5,6 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "context/raw_clock.h"
+
 namespace nnd::state {
 
 namespace {
@@ -49,9 +51,47 @@ void CallCount::count(std::uint64_t elements) noexcept {
   sizes[std::min(bucket, kSizeBuckets - 1)].fetch_add(1, kRelaxed);
 }
 
+void PhaseTime::begin(std::uint64_t raw_now) noexcept {
+  ticks.fetch_sub(raw_now, kRelaxed);
+  begun.fetch_add(1, kRelaxed);
+}
+
+void PhaseTime::end(std::uint64_t raw_now) noexcept {
+  ticks.fetch_add(raw_now, kRelaxed);
+  ended.fetch_add(1, kRelaxed);
+}
+
+void Task::settle() noexcept {
+  CallCount* const count = what.load(kRelaxed);
+  const std::uint32_t all = ops.load(kRelaxed);
+  const bool over = all != 0 && all == ops_done.load(kRelaxed);
+  if (count != nullptr && over) {
+    const std::uint64_t ns =
+        context::raw_clock::to_ns(changed.load(kRelaxed) - began.load(kRelaxed));
+    const std::size_t bucket = static_cast<std::size_t>(std::bit_width(ns | 1)) - 1;
+    count->took[std::min(bucket, kSizeBuckets - 1)].fetch_add(1, kRelaxed);
+  }
+  for (std::size_t p = 0; p < kPhases; ++p) {
+    if (phases[p].begun.load(kRelaxed) == 0) continue;
+    const std::uint32_t begun = phases[p].begun.exchange(0, kRelaxed);
+    const std::uint32_t ended = phases[p].ended.exchange(0, kRelaxed);
+    const std::uint64_t ticks = phases[p].ticks.exchange(0, kRelaxed);
+    // NCCL 2.24 to 2.26 lose ends.
+    if (count == nullptr || !over || begun != ended) continue;
+    count->phases[p].steps.fetch_add(begun, kRelaxed);
+    count->phases[p].ns.fetch_add(context::raw_clock::to_ns(ticks), kRelaxed);
+  }
+}
+
+void LastTasks::settle() noexcept {
+  for (Task& task : tasks)
+    if (task.ordinal.exchange(0, kRelaxed) != 0) task.settle();
+}
+
 Task& LastTasks::make() noexcept {
   const std::uint64_t ordinal = made.fetch_add(1, kRelaxed) + 1;
   Task& task = tasks[ordinal % kKept];
+  if (task.ordinal.load(kRelaxed) != 0) task.settle();
   task.ordinal.store(0, kRelaxed);  // a reader that meets what follows looks again
   task.what.store(nullptr, kRelease);
   task.has_seq.store(false, kRelease);

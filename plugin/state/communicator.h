@@ -36,6 +36,25 @@ struct CallKind {
 
 inline constexpr std::size_t kSizeBuckets = 48;
 
+// Where the time of a proxy step goes: the GPU has no data yet or the peer no receive; the network;
+// the peer or the network; the GPU has not taken the data.
+enum class Phase : std::uint8_t { kBeforeSend, kSending, kReceiving, kAfterReceive };
+inline constexpr std::size_t kPhases = 4;
+
+// Of the steps of one task together: ends are added and begins subtracted, so that no step needs a
+// place of its own.
+struct PhaseTime {
+  std::atomic<std::uint64_t> ticks{0};
+  std::atomic<std::uint32_t> begun{0}, ended{0};
+
+  void begin(std::uint64_t raw_now) noexcept;
+  void end(std::uint64_t raw_now) noexcept;
+};
+
+struct PhaseTotal {
+  std::atomic<std::uint64_t> steps{0}, ns{0};
+};
+
 struct CallCount {
   enum class Use : std::uint8_t { kFree, kBeingMade, kReady };
   std::atomic<Use> use{Use::kFree};
@@ -48,6 +67,9 @@ struct CallCount {
   std::atomic<std::uint64_t> last_seq{0};  // of NCCL's numbers, which count each function's calls
   // Bucket b: calls with [2^b, 2^(b+1)) bytes.
   std::array<std::atomic<std::uint64_t>, kSizeBuckets> sizes{};
+  // Of tasks that are over: bucket b took [2^b, 2^(b+1)) ns, to the end of their last operation.
+  std::array<std::atomic<std::uint64_t>, kSizeBuckets> took{};
+  std::array<PhaseTotal, kPhases> phases;
 
   void count(std::uint64_t elements) noexcept;
 };
@@ -57,7 +79,7 @@ enum class Progress : std::uint8_t { kNone, kCalled, kScheduled, kLaunched };
 
 struct Task {
   std::atomic<std::uint64_t> ordinal{0};  // of its kind in this communicator, from 1; 0: none
-  std::atomic<const CallCount*> what{nullptr};
+  std::atomic<CallCount*> what{nullptr};
   std::atomic<std::uint64_t> seq{0};
   std::atomic<bool> has_seq{false};
   std::atomic<std::uint64_t> bytes{0};
@@ -66,6 +88,11 @@ struct Task {
   std::atomic<std::uint64_t> began{0}, changed{0};  // CPU counter
   // Its proxy operations: one for each channel and direction over the network.
   std::atomic<std::uint32_t> ops{0}, ops_done{0};
+  std::array<PhaseTime, kPhases> phases;  // of the steps that were told
+
+  PhaseTime& phase(Phase phase) noexcept { return phases[static_cast<std::size_t>(phase)]; }
+  // Its times go into what it is counted with.
+  void settle() noexcept;
 };
 
 // A task as a reader found it.
@@ -87,6 +114,8 @@ struct LastTasks {
   std::array<Task, kKept> tasks;
 
   Task& make() noexcept;
+  // All that are kept are over.
+  void settle() noexcept;
   // Null: others took its place.
   Task* find(std::uint64_t ordinal) noexcept;
 

@@ -83,6 +83,11 @@ struct alignas(64) Connection {
   std::array<Counter, 3> mrs{};  // memory registered, by diagnosis::MemoryKind; any thread
   // Bucket b: completed requests that took [2^b, 2^(b+1)) ns.
   std::array<Counter, kLatencyBuckets> latency{};
+  // Of a send that found no receive posted by the peer: since when it waits (CPU counter, 0: it
+  // doesn't), and those that are over, as latency and in all.
+  std::atomic<std::uint64_t> refused_since{0};
+  std::array<Counter, kLatencyBuckets> peer_wait{};
+  Counter peer_wait_ns{0};
 
   // --- times
   std::atomic<std::uint64_t> opened_ns{0};  // CLOCK_MONOTONIC: the first connect, accept or listen
@@ -128,6 +133,16 @@ struct alignas(64) Connection {
   void count_post(std::uint64_t raw_now) noexcept {
     add(started, 1);
     last_post.store(raw_now, std::memory_order_relaxed);
+  }
+  void note_refused() noexcept {
+    if (refused_since.load(std::memory_order_relaxed) == 0)
+      refused_since.store(context::raw_clock::now(), std::memory_order_relaxed);
+  }
+  void end_peer_wait(std::uint64_t raw_now) noexcept {
+    const std::uint64_t since = refused_since.exchange(0, std::memory_order_relaxed);
+    const std::uint64_t ns = context::raw_clock::to_ns(raw_now - since);
+    add(peer_wait_ns, ns);
+    add(peer_wait[static_cast<unsigned>(std::bit_width(ns | 1)) - 1], 1);
   }
   void count_done(std::uint64_t posted_raw, std::uint64_t raw_now, std::uint64_t size) noexcept {
     add(completed, 1);

@@ -86,11 +86,13 @@ Connection* fresh_place(Table& t) noexcept {
 // As new, without making a reader's atomics anew.
 void clear(Connection& c) noexcept {
   for (Counter* word : {&c.started, &c.completed, &c.bytes, &c.failed, &c.untracked, &c.flushes,
-                        &c.polls, &c.not_taken, &c.most_in_flight, &c.last_post, &c.last_done,
-                        &c.opened_ns, &c.ready_ns, &c.last_poll, &c.moving_since})
+                        &c.polls, &c.not_taken, &c.most_in_flight, &c.refused_since, &c.peer_wait_ns,
+                        &c.last_post, &c.last_done, &c.opened_ns, &c.ready_ns, &c.last_poll,
+                        &c.moving_since})
     word->store(0, kRelaxed);
   c.in_call.store(false, kRelaxed);
   for (Counter& bucket : c.latency) bucket.store(0, kRelaxed);
+  for (Counter& bucket : c.peer_wait) bucket.store(0, kRelaxed);
   for (Counter& kind : c.mrs) kind.store(0, kRelaxed);
   c.qps.store(0, kRelaxed);
   c.moving_to.store(0, kRelaxed);
@@ -134,6 +136,14 @@ std::uint64_t mean_latency_ns(const Connection& c) noexcept {
   return count == 0 ? 0 : static_cast<std::uint64_t>(sum / static_cast<double>(count));
 }
 
+void note_most(PortTraffic::Most& most, const Connection& c, const Ends& ends,
+               std::uint64_t ns) noexcept {
+  if (ns <= most.ns) return;
+  Labels labels;
+  c.labels.get(labels);
+  most = {c.id.load(kRelaxed), ns, ends.remote_gid, labels.peer_rank};
+}
+
 void add_to(std::span<PortTraffic> ports, const Connection& c) noexcept {
   Start start;
   Ends ends;
@@ -150,11 +160,8 @@ void add_to(std::span<PortTraffic> ports, const Connection& c) noexcept {
     const bool sends = c.kind.load(kRelaxed) == Kind::kSend;
     add_to(sends ? port.send : port.recv, c);
     // A receive is posted long before its data are sent: its time says nothing.
-    const std::uint64_t mean = sends ? mean_latency_ns(c) : 0;
-    if (mean <= port.slowest_ns) return;
-    port.slowest = c.id.load(kRelaxed);
-    port.slowest_ns = mean;
-    port.slowest_peer = ends.remote_gid;
+    note_most(port.slowest, c, ends, sends ? mean_latency_ns(c) : 0);
+    note_most(port.awaited, c, ends, c.peer_wait_ns.load(kRelaxed));
     return;
   }
 }

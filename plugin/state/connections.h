@@ -57,15 +57,19 @@ struct Traffic {
 };
 Traffic traffic() noexcept;
 
-// The same by the port that they use, of the first 64 ports; and the connection whose requests took
-// longest on average.
+// The same by the port that they use, of the first 64 ports; and the send connections whose
+// requests took longest on average, and whose peer was waited for longest in all.
 struct PortTraffic {
   FixedText<64> device;
   std::uint32_t port = 0;
   Traffic::Way send, recv;
-  std::uint32_t slowest = 0;  // event field "conn"; 0: none
-  std::uint64_t slowest_ns = 0;
-  context::Gid slowest_peer{};
+  struct Most {
+    std::uint32_t conn = 0;  // as the events'; 0: none
+    std::uint64_t ns = 0;
+    context::Gid peer{};
+    std::int32_t peer_rank = -1;
+  };
+  Most slowest, awaited;
 };
 std::vector<PortTraffic> traffic_by_port();
 

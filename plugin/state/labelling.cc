@@ -16,8 +16,27 @@ void set_mask() noexcept {
   int* const its = g_labelling.mask.load(std::memory_order_acquire);
   if (its == nullptr) return;
   const std::atomic_ref<int> mask(*its);
-  const int wanted = (somebody_wants_a_label() ? g_labelling.high : g_labelling.low).load(kRelaxed);
+  const bool high = somebody_wants_a_label() || g_labelling.sampling.load(kRelaxed);
+  const int own = (high ? g_labelling.high : g_labelling.low).load(kRelaxed);
+  const int wanted = own | g_labelling.other.load(kRelaxed);
   if (mask.load(kRelaxed) != wanted) mask.store(wanted, kRelaxed);
+}
+
+void follow_other(int mask) noexcept {
+  if (g_labelling.other.load(kRelaxed) == mask) return;
+  g_labelling.other.store(mask, kRelaxed);
+  set_mask();
+}
+
+void sample_a_task() noexcept {
+  g_labelling.sampling.store(true, kRelaxed);
+  set_mask();
+}
+
+void end_sample() noexcept {
+  if (!g_labelling.sampling.load(kRelaxed)) return;
+  g_labelling.sampling.store(false, kRelaxed);
+  set_mask();
 }
 
 void want_label(Connection& c) noexcept {
@@ -47,6 +66,7 @@ Connection*& last_posted() noexcept { return t_last_posted; }
 void forget_labelling() noexcept {
   g_labelling.active.store(false, kRelaxed);
   g_labelling.mask.store(nullptr, kRelaxed);
+  g_labelling.other.store(0, kRelaxed);
   g_labelling.wanting.store(0, kRelaxed);
   t_last_posted = nullptr;
 }

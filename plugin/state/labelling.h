@@ -19,7 +19,9 @@ struct Labelling {
   std::atomic<bool> by_handle{false};  // NCCL's handle of a step leads to it; else the call order
   std::atomic<int*> mask{nullptr};     // NCCL's
   std::atomic<int> low{0}, high{0};
+  std::atomic<int> other{0};  // what another profiler wants besides, which ours calls
   std::atomic<std::int32_t> wanting{0};
+  std::atomic<bool> sampling{false};
 };
 extern constinit Labelling g_labelling;
 
@@ -33,6 +35,11 @@ inline bool somebody_wants_a_label() noexcept {
 
 // The mask as it is to be now.
 void set_mask() noexcept;
+void follow_other(int mask) noexcept;
+
+// The next task's steps are to be told, to see where their time goes; and it has come.
+void sample_a_task() noexcept;
+void end_sample() noexcept;
 
 // A request was posted on a connection without a label.
 void want_label(Connection& c) noexcept;

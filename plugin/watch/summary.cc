@@ -24,6 +24,17 @@ void add_way(record::Pack& fields, std::string_view name, const state::Traffic::
   fields.end();
 }
 
+void add_most(record::Pack& fields, std::string_view name, std::string_view time,
+              const state::PortTraffic::Most& most) {
+  if (most.conn == 0) return;
+  fields.open(name, false);
+  fields.add_unsigned("conn", most.conn);
+  fields.add(time, static_cast<double>(most.ns) / 1000);
+  if (!context::gid_zero(most.peer)) fields.add("peer", facts::gid_address(most.peer).text());
+  if (most.peer_rank >= 0) fields.add_signed("peer_rank", most.peer_rank);
+  fields.end();
+}
+
 void add_ports(record::Pack& fields, const std::vector<state::PortTraffic>& ports) {
   fields.open("per_port", true);
   for (const state::PortTraffic& port : ports) {
@@ -32,14 +43,8 @@ void add_ports(record::Pack& fields, const std::vector<state::PortTraffic>& port
     fields.add_unsigned("port", port.port);
     add_way(fields, "send", port.send);
     add_way(fields, "recv", port.recv);
-    if (port.slowest != 0) {
-      fields.open("slowest", false);
-      fields.add_unsigned("conn", port.slowest);
-      fields.add("mean_us", static_cast<double>(port.slowest_ns) / 1000);
-      if (!context::gid_zero(port.slowest_peer))
-        fields.add("peer", facts::gid_address(port.slowest_peer).text());
-      fields.end();
-    }
+    add_most(fields, "slowest", "mean_us", port.slowest);
+    add_most(fields, "awaited", "waited_us", port.awaited);
     fields.end();
   }
   fields.end();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "job/fabric.h"
+#include "nccl_abi/releases.h"
 #include "support/catch.h"
 
 using namespace softcuda;
@@ -144,6 +145,37 @@ std::map<std::string, std::map<std::string, Count>> counts(const FabricJob& job,
 
 namespace {
 
+// Not always of the same ones, and without us just so.
+bool loses_ends_of_steps() { return nccl_version() >= 22400 && nccl_version() < 22700; }
+
+std::uint64_t sum(const json& buckets) {
+  std::uint64_t all = 0;
+  for (const auto& [least, count] : buckets.items()) all += count.get<std::uint64_t>();
+  return all;
+}
+
+// While connections get their labels NCCL tells of steps, and all that is told is accounted for.
+void check_step_times(const FabricJob& job, int rank) {
+  if (loses_ends_of_steps()) return;
+  std::uint64_t sends = 0, receives = 0;
+  for (const json& e : job.events(rank, "coll.count"))
+    for (const json& one : e.at("ran")) {
+      if (!one.contains("steps")) continue;
+      const json& steps = one.at("steps");
+      INFO(one.dump());
+      sends += steps.at("sends").get<std::uint64_t>();
+      receives += steps.at("receives").get<std::uint64_t>();
+      CHECK(steps.at("sending_us") > 0);
+      CHECK(steps.at("receiving_us") > 0);
+      // No step is longer than the job: two minutes.
+      for (const char* const phase :
+           {"before_send_us", "sending_us", "receiving_us", "after_receive_us"})
+        CHECK(steps.at(phase).get<double>() < 120e6 * static_cast<double>(sends + receives));
+    }
+  CHECK(sends > 0);
+  CHECK(receives > 0);
+}
+
 // Two communicators and a split: whose each connection is, and what was called.
 void check_all_labels(ProfiledJob& job) {
   job.spec.environment["NCCL_ALGO"] = "Ring";
@@ -200,8 +232,11 @@ void check_all_labels(ProfiledJob& job) {
       if (e.contains("how")) CHECK(e.at("how") == how());
     }
     for (const json& e : job.events(rank, "coll.count"))
-      for (const json& one : e.at("ran"))
+      for (const json& one : e.at("ran")) {
         CHECK(one.at("last_seq").get<std::uint64_t>() + 1 == one.at("calls"));
+        CHECK(sum(one.at("took_ns")) == one.at("calls"));
+      }
+    check_step_times(job, rank);
   }
 }
 
@@ -217,6 +252,91 @@ TEST_CASE("the same of a stripped library", "[profiler-stripped]") {
   ProfiledJob job;
   job.strip_nccl();
   check_all_labels(job);
+}
+
+// Communicators of all kinds, some after the plugin was unloaded.
+TEST_CASE("labels after a split of a split, and after all was gone", "[profiler]") {
+  ProfiledJob job;
+  job.spec.environment["NCCL_ALGO"] = "Ring";
+  job.spec.actions = {{.kind = Kind::kCreate},
+                      {.kind = Kind::kSplit, .made = 1, .parts = 1},
+                      {.kind = Kind::kSplit, .comm = 1, .made = 2, .parts = 2},
+                      {.kind = Kind::kCollective, .comm = 2},
+                      {.kind = Kind::kDestroy, .comm = 2},
+                      {.kind = Kind::kDestroy, .comm = 1},
+                      {.kind = Kind::kDestroy},
+                      {.kind = Kind::kCreate, .comm = 3},
+                      {.kind = Kind::kCollective, .comm = 3, .iterations = 2},
+                      {.kind = Kind::kDestroy, .comm = 3}};
+  const JobResult result = job.run();
+  REQUIRE(failures(result) == "");
+  for (int rank = 0; rank < job.spec.ranks(); ++rank) {
+    INFO("rank " << rank);
+    const auto rings = rings_of_nccl(result.ranks[static_cast<std::size_t>(rank)]);
+    REQUIRE(rings.size() == 4);
+    const auto ways = labelled(job, rank, "conn.close", "collective");
+    const auto counted = job.events(rank, "coll.count");  // of those that were used
+    REQUIRE(counted.size() == 2);
+    CHECK(ways.size() == 2);
+    CHECK(ways.at(counted[0].at("comm")) == rings[2]);
+    CHECK(ways.at(counted[1].at("comm")) == rings[3]);
+    CHECK(counted[1].at("ran").at(0).at("calls") == 2);
+  }
+}
+
+TEST_CASE("labels before and after an abort", "[profiler]") {
+  ProfiledJob job(1);
+  job.spec.environment["NCCL_ALGO"] = "Ring";
+  nnd::test::add_abort(job.spec);
+  REQUIRE(failures(job.run()) == "");
+  for (int rank = 0; rank < job.spec.ranks(); ++rank) {
+    INFO("rank " << rank);
+    const auto counted = job.events(rank, "coll.count");
+    REQUIRE(counted.size() == 2);
+    const auto ways = labelled(job, rank, "conn.close", "collective");
+    for (const json& e : counted) {
+      CHECK(e.at("last") == true);
+      REQUIRE(ways.contains(e.at("comm")));
+      for (const Way& way : ways.at(e.at("comm"))) {
+        CHECK(way.rank == rank);
+        CHECK(way.peer == 1 - rank);
+      }
+    }
+  }
+}
+
+TEST_CASE("a communicator that was shrunk has ranks and rings of its own", "[shrink]") {
+  ProfiledJob job;
+  job.spec.environment["NCCL_ALGO"] = "Ring";
+  const int gone = job.spec.ranks() - 1;
+  auto& actions = job.spec.actions;
+  actions = {{.kind = Kind::kCreate}, {.kind = Kind::kCollective}};
+  const auto by_the_others = [&](Action action) {
+    for (int rank = 0; rank < gone; ++rank) {
+      action.only_rank = rank;
+      actions.push_back(action);
+    }
+  };
+  by_the_others({.kind = Kind::kShrink, .made = 1});
+  by_the_others({.kind = Kind::kCollective, .comm = 1, .iterations = 2});
+  by_the_others({.kind = Kind::kDestroy, .comm = 1});  // after a meeting
+  actions.push_back({.kind = Kind::kMeet, .only_rank = gone});
+  actions.push_back({.kind = Kind::kDestroy});
+  const JobResult result = job.run();
+  REQUIRE(failures(result) == "");
+  for (int rank = 0; rank < gone; ++rank) {
+    INFO("rank " << rank);
+    const auto rings = rings_of_nccl(result.ranks[static_cast<std::size_t>(rank)]);
+    REQUIRE(rings.size() == 2);
+    const auto made = hashes(job, rank);
+    REQUIRE(made.size() == 2);
+    CHECK(members(job, rank).at(made[1]) == std::pair<int, int>{rank, gone});
+    const auto ways = labelled(job, rank, "conn.close", "collective");
+    CHECK(ways.at(made[0]) == rings[0]);
+    CHECK(ways.at(made[1]) == rings[1]);
+    CHECK(counts(job, rank, "ran").at(made[1]).at("AllReduce").first == 2);
+  }
+  CHECK(hashes(job, gone).size() == 1);
 }
 
 TEST_CASE("sends and receives are the ranks' that make them", "[profiler]") {
@@ -261,44 +381,154 @@ TEST_CASE("without the profiler connections have no rank, and nothing else is mi
   }
 }
 
-TEST_CASE("another profiler gets what it gets without us", "[profiler]") {
-  static const std::regex line("OTHER PROFILER: (.*)");
-  const auto told = [](bool with_us, bool by_name) {
-    ProfiledJob job;
+// Another profiler, which says at the end what it was told.
+namespace {
+
+enum class Beside { kAlone, kSet, kInstalled, kCalledByUs };
+
+struct OtherProfiler {
+  Beside beside = Beside::kAlone;
+  std::string mask = {};     // that it asks for; empty: all that doesn't hang on the clock
+  std::string version = {};  // the only one that it has; empty: all
+  std::string name = NND_OTHER_PROFILER_DIR "/libnccl-profiler.so";
+
+  // Rank by rank.
+  std::vector<std::string> told() const;
+
+ private:
+  void set_up(ProfiledJob& job) const {
     auto& environment = job.spec.environment;
-    environment.erase("NCCL_PROFILER_PLUGIN");
-    if (by_name)
-      environment["NCCL_PROFILER_PLUGIN"] = NND_OTHER_PROFILER_DIR "/libnccl-profiler.so";
-    else
-      job.spec.library_path.emplace_back(NND_OTHER_PROFILER_DIR);
-    if (!with_us) environment.erase("NCCL_NET_PLUGIN");
+    environment["OTHER_PROFILER_MASK"] = mask;
+    environment["OTHER_PROFILER_VERSION"] = version;
     environment["NCCL_ALGO"] = "Ring";
     environment["NCCL_IB_GID_INDEX"] = "3";
-    job.spec.actions = {{.kind = Kind::kCreate},
-                        {.kind = Kind::kCollective, .iterations = 3},
-                        {.kind = Kind::kDestroy}};
-    const JobResult result = job.run();
-    REQUIRE(failures(result) == "");
-    std::vector<std::string> lines;
-    for (const RankResult& rank : result.ranks) {
-      std::smatch m;
-      REQUIRE(std::regex_search(rank.output, m, line));
-      lines.push_back(m[1]);
-      if (!with_us) continue;
-      CHECK(job.events(rank.rank, "coll.count").empty());
-      CHECK_FALSE(job.events(rank.rank, "conn.close").empty());
-      for (const json& e : job.events(rank.rank)) CHECK_FALSE(e.contains("how"));
+    if (beside == Beside::kCalledByUs) {
+      environment["NCCL_NET_DIAG_PROFILER"] = name;
+      return;
     }
-    return lines;
-  };
-  const std::vector<std::string> alone = told(false, false);
+    environment.erase("NCCL_PROFILER_PLUGIN");
+    if (beside == Beside::kAlone) environment.erase("NCCL_NET_PLUGIN");
+    if (beside == Beside::kInstalled)
+      job.spec.library_path.emplace_back(NND_OTHER_PROFILER_DIR);
+    else
+      environment["NCCL_PROFILER_PLUGIN"] = name;
+  }
+  void check_ours(const ProfiledJob& job, int rank) const {
+    INFO("rank " << rank);
+    const bool ours = beside == Beside::kCalledByUs;
+    CHECK(job.events(rank, "coll.count").size() == (ours ? 1 : 0));
+    const json layers = job.events(rank, "plugin.load").front().at("layers");
+    CHECK(layers == (ours ? json({"net", "verbs", "profiler"}) : json({"net", "verbs"})));
+    CHECK_FALSE(job.events(rank, "conn.close").empty());
+    for (const json& e : job.events(rank, "conn.close"))
+      CHECK(e.contains("how") == (ours && e.at("started") > 0));
+    for (const json& e : job.events(rank, "comm.init"))
+      if (e.contains("profiler_api")) CHECK(e.value("other_profiler", "") == "other");
+    if (!ours) return;
+    for (const json& e : job.events(rank, "coll.count")) {
+      CHECK(e.at("ran").at(0).at("kind") == "AllReduce");
+      CHECK(e.at("ran").at(0).at("calls") == 3);
+    }
+  }
+};
+
+std::vector<std::string> OtherProfiler::told() const {
+  ProfiledJob job;
+  set_up(job);
+  job.spec.actions = {{.kind = Kind::kCreate},
+                      {.kind = Kind::kCollective, .iterations = 3},
+                      {.kind = Kind::kCollective,
+                       .collective = Collective::kSendRecv,
+                       .bytes = 100000,
+                       .iterations = 2},
+                      {.kind = Kind::kDestroy}};
+  const JobResult result = job.run();
+  CHECK(failures(result) == "");
+  static const std::regex line("OTHER PROFILER: (.*)");
+  std::vector<std::string> lines;
+  for (const RankResult& rank : result.ranks) {
+    std::smatch m;
+    REQUIRE(std::regex_search(rank.output, m, line));
+    lines.push_back(m[1]);
+    if (beside != Beside::kAlone) check_ours(job, rank.rank);
+    if (loses_ends_of_steps())
+      lines.back() = std::regex_replace(
+          lines.back(), std::regex(R"((kind 4: \d+ began), \d+ ended, \d+ states)"), "$1");
+  }
+  if (beside == Beside::kCalledByUs) job.check_logs();
+  return lines;
+}
+
+void check_alone(const std::vector<std::string>& alone) {
   for (const std::string& text : alone) {
     INFO(text);
-    CHECK(text.starts_with("3 collectives, "));
-    CHECK(text.ends_with(" 0 of the net"));
+    CHECK(text.find("kind 1: 3 began, 3 ended") != text.npos);
+    CHECK(text.ends_with(" 0 strange"));
   }
-  CHECK(told(true, false) == alone);
-  CHECK(told(true, true) == alone);
+}
+
+}  // namespace
+
+TEST_CASE("another profiler gets what it gets without us", "[profiler]") {
+  const std::vector<std::string> alone = OtherProfiler{}.told();
+  check_alone(alone);
+  CHECK(OtherProfiler{Beside::kSet}.told() == alone);
+  CHECK(OtherProfiler{Beside::kInstalled}.told() == alone);
+}
+
+TEST_CASE("another profiler that ours calls gets what it gets without us, and so does ours",
+          "[other-profiler]") {
+  const std::string mask = GENERATE("", "2", "8");  // all; collectives; operations
+  INFO("mask " << mask);
+  const std::vector<std::string> alone = OtherProfiler{Beside::kAlone, mask}.told();
+  check_alone(alone);
+  CHECK(OtherProfiler{Beside::kCalledByUs, mask}.told() == alone);
+}
+
+TEST_CASE("one that is older than NCCL, too", "[other-profiler]") {
+  const int newest = nccl_abi::apis_of(nccl_version()).profiler;
+  const int version = GENERATE(1, 3, 4);
+  if (version >= newest) return;
+  INFO("version " << version);
+  const auto alone = OtherProfiler{Beside::kAlone, "", std::to_string(version)}.told();
+  check_alone(alone);
+  CHECK(OtherProfiler{Beside::kCalledByUs, "", std::to_string(version)}.told() == alone);
+}
+
+TEST_CASE("another profiler that can't be called is named, and the job runs", "[other-profiler]") {
+  struct Row {
+    std::string name, version, problem, nearest;
+  };
+  const int native = nccl_abi::apis_of(nccl_version()).profiler;
+  const std::string own = NND_OTHER_PROFILER_DIR "/libnccl-profiler.so";
+  const Row row = GENERATE_COPY(
+      Row{"atuo", "", "libnccl-profiler-atuo.so: cannot open shared object file", "auto"},
+      Row{"/nowhere/inspector.so", "", "/nowhere/inspector.so: cannot open", ""},
+      Row{"libnccl-net-diag.so", "", "is this plugin itself", ""},
+      Row{own, "none",
+          "has no ncclProfiler_v" + std::to_string(native) +
+              " or older, which this NCCL could take (it has none)",
+          ""});
+  INFO(row.name);
+  ProfiledJob job;
+  job.spec.environment["NCCL_NET_DIAG_PROFILER"] = row.name;
+  job.spec.environment["OTHER_PROFILER_VERSION"] = row.version;
+  job.spec.actions = {
+      {.kind = Kind::kCreate}, {.kind = Kind::kCollective}, {.kind = Kind::kDestroy}};
+  REQUIRE(failures(job.run()) == "");
+  for (int rank = 0; rank < job.spec.ranks(); ++rank) {
+    INFO("rank " << rank);
+    std::vector<json> told;
+    for (const json& e : job.events(rank, "env.lint"))
+      if (e.at("variable") == "NCCL_NET_DIAG_PROFILER") told.push_back(e);
+    REQUIRE(told.size() == 1);
+    INFO(told.front().dump());
+    CHECK(told.front().at("cause") == "ENV-WRONG");
+    CHECK(told.front().at("value") == row.name);
+    CHECK(told.front().at("msg").get<std::string>().find(row.problem) != std::string::npos);
+    CHECK(told.front().value("nearest", "") == row.nearest);
+    CHECK(job.events(rank, "coll.count").size() == 1);  // ours goes on
+  }
 }
 
 TEST_CASE("a missing second variable is told once", "[profiler]") {
@@ -316,6 +546,7 @@ TEST_CASE("a missing second variable is told once", "[profiler]") {
             return limit.get<std::string>().starts_with("profiler: NCCL ");
           }) == (needed && !set ? 1 : 0));
     CHECK(loaded.front().at("sev") == "info");
+    CHECK((loaded.front().at("layers").back() == "profiler") == (set || !needed));
   }
 }
 

@@ -65,6 +65,32 @@ std::vector<Json> log_of_failed_connect(const char* failed_verb, int failed_errn
 
 }  // namespace
 
+TEST_CASE("a send that waits for the peer's receive, and how long") {
+  AsNccl<nccl_abi::NetV12> n;
+  const auto log = log_of([&] {
+    n.init();
+    AsNccl<nccl_abi::NetV12>::Handle handle{};
+    void* send = nullptr;
+    n.connect(0, handle, &send);
+    void* request = nullptr;
+    for (int sends = 0; sends < 2; ++sends) {
+      state().accepts_request = false;
+      for (int calls = 0; calls < 3; ++calls) n.isend(send, 100, &request);
+      state().accepts_request = true;
+      n.isend(send, 100, &request);
+      n.isend(send, 100, &request);
+    }
+    n.net.closeSend(send);
+    n.net.finalize(n.ctx);
+  });
+  const Json& close = the(log, "conn.close");
+  CHECK(close.at("started") == 4);
+  CHECK(close.at("peer_wait_us") > 0);
+  int waits = 0;
+  for (const auto& [least, count] : close.at("peer_wait_ns").items()) waits += count.get<int>();
+  CHECK(waits == 2);
+}
+
 TEST_CASE("a connection's life is told") {
   AsNccl<nccl_abi::NetV12> n;
   const auto log = log_of([&] {
@@ -119,6 +145,7 @@ TEST_CASE("a connection's life is told") {
   CHECK(close.at("oldest_us") > 0);
   CHECK(close.at("bytes") == 100);
   CHECK(close.at("latency_ns").size() == 1);
+  CHECK_FALSE(close.contains("peer_wait_ns"));
   const std::vector<Json> posts = nnd::test::only(log, "req.post");
   REQUIRE(posts.size() == 2);
   CHECK(posts[0].at("bytes") == 100);

@@ -21,7 +21,7 @@ namespace {
 
 // The log of a process of its own in which the plugin was loaded with this.
 std::vector<Json> log_of(const Found& found, const nnd::config::Settings& asked = {},
-                         const std::string& verbs_problem = {}) {
+                         const nnd::session::OtherLayers& others = {}) {
   const nnd::test::TempDir directory;
   const std::string file = directory / "log.jsonl";
   const pid_t child = fork();
@@ -29,7 +29,7 @@ std::vector<Json> log_of(const Found& found, const nnd::config::Settings& asked 
     nnd::config::Settings settings = asked;
     settings.file = file;
     nnd::record::start(settings);
-    nnd::session::tell_loaded(found, 12, verbs_problem, settings);
+    nnd::session::tell_loaded(found, 12, others, settings);
     nnd::record::stop();
     _exit(0);
   }
@@ -76,8 +76,8 @@ TEST_CASE("a plugin that wraps nothing says so in one event") {
 }
 
 TEST_CASE("a verbs layer that is not in place is a limit") {
-  const Json load = log_of(ib_of(22809), {}, "no slot").front();
-  CHECK(load["layers"] == Json::array({"net"}));
+  const Json load = log_of(ib_of(22809), {}, {"no slot", true}).front();
+  CHECK(load["layers"] == Json::array({"net", "profiler"}));
   CHECK(load["limits"] == Json::array({"verbs: no slot"}));
 }
 

@@ -34,6 +34,7 @@ constexpr std::array kTypes{
 constexpr std::array kKinds{
     Names<Action::Kind>{Action::Kind::kCreate, "create"},
     Names<Action::Kind>{Action::Kind::kSplit, "split"},
+    Names<Action::Kind>{Action::Kind::kShrink, "shrink"},
     Names<Action::Kind>{Action::Kind::kDeviceApi, "device_api"},
     Names<Action::Kind>{Action::Kind::kCollective, "collective"},
     Names<Action::Kind>{Action::Kind::kWait, "wait"},

@@ -18,6 +18,7 @@ struct Action {
   enum class Kind {
     kCreate,      // ncclCommInitRank of all ranks, as communicator `comm`
     kSplit,       // ncclCommSplit of `comm` by rank modulo `parts`, as communicator `made`
+    kShrink,      // ncclCommShrink of `comm` by all but its last rank, as `made` (2.27 and newer)
     kDeviceApi,   // ncclDevCommCreate on `comm` with GIN, and ncclDevCommDestroy (2.28 and newer)
     kCollective,  // `iterations` times, the data of the first and the last checked
     kWait,        // for what was started without waiting

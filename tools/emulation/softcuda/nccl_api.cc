@@ -71,6 +71,7 @@ std::string NcclApi::load(void* handle) {
   find(broadcast, "ncclBroadcast");
   find(reduce, "ncclReduce");
   const std::string needed = missing;
+  find(comm_shrink, "ncclCommShrink");
   find(dev_comm_create, "ncclDevCommCreate");
   find(dev_comm_destroy, "ncclDevCommDestroy");
   return needed;

@@ -48,6 +48,8 @@ struct NcclApi {
   int (*get_unique_id)(NcclUniqueId* id);
   int (*comm_init_rank)(NcclComm* comm, int nranks, NcclUniqueId id, int rank);
   int (*comm_split)(NcclComm comm, int color, int key, NcclComm* split, void* config);
+  int (*comm_shrink)(NcclComm comm, int* excluded, int count, NcclComm* made, void* config,
+                     int flags);  // null before 2.27
   int (*comm_destroy)(NcclComm comm);
   int (*comm_abort)(NcclComm comm);
   int (*comm_count)(NcclComm comm, int* count);

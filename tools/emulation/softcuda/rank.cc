@@ -120,6 +120,10 @@ class Rank {
         split(action);
         report({{"event", "split"}, {"comm", action.made}, {"ms", ms_since(start)}});
         break;
+      case Action::Kind::kShrink:
+        shrink(action);
+        report({{"event", "shrunk"}, {"comm", action.made}, {"ms", ms_since(start)}});
+        break;
       case Action::Kind::kDeviceApi:
         device_api(action);
         report({{"event", "device_api"}, {"comm", action.comm}, {"ms", ms_since(start)}});
@@ -169,6 +173,18 @@ class Rank {
     check(*nccl, nccl->comm_split(comm, spec_.rank % action.parts, spec_.rank, &made, nullptr),
           "ncclCommSplit");
     comms_[action.made] = {nccl, made};
+  }
+
+  void shrink(const Action& action) {
+    const Communicator in = comms_.at(action.comm);
+    if (in.nccl->comm_shrink == nullptr)
+      throw std::runtime_error("this NCCL has no ncclCommShrink");
+    int ranks = 0;
+    check(in, in.nccl->comm_count(in.comm, &ranks), "ncclCommCount");
+    int last = ranks - 1;
+    NcclComm made = nullptr;
+    check(in, in.nccl->comm_shrink(in.comm, &last, 1, &made, nullptr, 0), "ncclCommShrink");
+    comms_[action.made] = {in.nccl, made};
   }
 
   void device_api(const Action& action) {
