@@ -184,7 +184,8 @@ const Row kRows[] = {
      take_stderr},
     {{"NCCL_NET_DIAG_PROFILER", "auto",
       "auto: NCCL is given a profiler that knows ranks, peers and collectives, where no other is "
-      "set or installed; off: it is not; another profiler plugin by NCCL's own naming rules: it is, "
+      "set or installed; off: it is not; another profiler plugin by NCCL's own naming rules: it "
+      "is, "
       "and calls that one as well"},
      take_text<&Settings::profiler>},
     {{"NCCL_NET_DIAG_TOKEN", "", "the tool's: what all sides of a ping or a rehearse know"},

@@ -1,17 +1,15 @@
 #include "record/drain.h"
 
 #include <fmt/format.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <climits>
 #include <cstring>
 #include <new>
 
 #include "context/clock.h"
+#include "context/futex.h"
 #include "context/raw_clock.h"
 #include "diagnosis/own.h"
 #include "record/advice.h"
@@ -24,6 +22,8 @@ namespace nnd::record {
 
 namespace {
 
+using context::futex_wait;
+using context::futex_wake;
 using nccl_net_diag::EventId;
 using nccl_net_diag::Severity;
 
@@ -43,17 +43,6 @@ constexpr std::uint64_t kClockStep = kMs;  // a wall clock that is off by more w
 constexpr std::uint32_t kAsleep = 0, kAwake = 1, kNapping = 2;
 
 constinit std::atomic<SummaryPart> g_summary_part{nullptr};
-
-void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value, std::uint64_t ns) noexcept {
-  timespec timeout{};
-  timeout.tv_sec = static_cast<time_t>(ns / 1000000000);
-  timeout.tv_nsec = static_cast<long>(ns % 1000000000);
-  ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, &timeout, nullptr, 0);
-}
-
-void futex_wake(std::atomic<std::uint32_t>& word) noexcept {
-  ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
-}
 
 }  // namespace
 

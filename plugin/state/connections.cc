@@ -85,10 +85,10 @@ Connection* fresh_place(Table& t) noexcept {
 
 // As new, without making a reader's atomics anew.
 void clear(Connection& c) noexcept {
-  for (Counter* word : {&c.started, &c.completed, &c.bytes, &c.failed, &c.untracked, &c.flushes,
-                        &c.polls, &c.not_taken, &c.most_in_flight, &c.refused_since, &c.peer_wait_ns,
-                        &c.last_post, &c.last_done, &c.opened_ns, &c.ready_ns, &c.last_poll,
-                        &c.moving_since})
+  for (Counter* word :
+       {&c.started, &c.completed, &c.bytes, &c.failed, &c.untracked, &c.flushes, &c.polls,
+        &c.not_taken, &c.most_in_flight, &c.refused_since, &c.peer_wait_ns, &c.last_post,
+        &c.last_done, &c.opened_ns, &c.ready_ns, &c.last_poll, &c.moving_since})
     word->store(0, kRelaxed);
   c.in_call.store(false, kRelaxed);
   for (Counter& bucket : c.latency) bucket.store(0, kRelaxed);
