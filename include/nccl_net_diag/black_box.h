@@ -110,7 +110,7 @@ struct ConnSlot {
   std::int32_t peer_rank;
   std::int32_t channel;
   std::uint32_t qp_count;
-  char peer_host[64];
+  char unused[64];
   std::uint64_t opened_mono_ns;  // the first connect, accept or listen
   std::uint64_t ready_mono_ns;   // when NCCL got it
   std::uint64_t polls;           // of connect or accept

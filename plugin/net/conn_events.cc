@@ -39,7 +39,6 @@ void add_about(Event& e, int api, const state::About& about, Detail detail = Det
   const bool told = !context::gid_zero(ends.remote_gid);
   add_peer(e, {.proc = about.peer_proc,
                .rank = labels.peer_rank,
-               .host = labels.peer_host,
                .gid = told ? ends.remote_gid : about.peer_gid,
                .subnet = ends.remote_subnet});
 }

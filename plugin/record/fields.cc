@@ -35,11 +35,10 @@ void add_device(Event& event, const DeviceFields& device) {
 }
 
 void add_peer(Event& event, const PeerFields& peer) {
-  if (peer.proc == 0 && peer.rank < 0 && peer.host.empty() && context::gid_zero(peer.gid)) return;
+  if (peer.proc == 0 && peer.rank < 0 && context::gid_zero(peer.gid)) return;
   event.object("peer");
   if (peer.proc != 0) event.hex("proc", peer.proc);
   if (peer.rank >= 0) event.add("rank", peer.rank);
-  add_text(event, "host", peer.host);
   add_gid(event, peer.gid, peer.gid_text);
   add_text(event, "subnet", peer.subnet);
   event.end();

@@ -34,7 +34,6 @@ void add_device(Event& event, const DeviceFields& device);
 struct PeerFields {
   std::uint64_t proc = 0;
   int rank = -1;
-  std::string_view host{};
   context::Gid gid{};
   std::string_view gid_text{};
   std::string_view subnet{};

@@ -39,7 +39,6 @@ void copy_identity(box::ConnSlot& slot, const state::Connection& c) {
   slot.rank = labels.rank;
   slot.peer_rank = labels.peer_rank;
   slot.channel = labels.channel;
-  copy_text(slot.peer_host, labels.peer_host);
 }
 
 void copy_progress(box::ConnSlot& slot, const state::Connection& c) {

@@ -65,7 +65,7 @@ void tell_loaded(const inner::Found& found, int api, const OtherLayers& others,
   e.array("layers");
   if (wraps) e.push("net");
   if (others.verbs_problem.empty()) e.push("verbs");
-  if (others.profiler) e.push("profiler");
+  if (wraps && others.profiler) e.push("profiler");
   e.end();
   e.array("limits");
   if (!others.verbs_problem.empty()) e.push("verbs: " + others.verbs_problem);

@@ -99,7 +99,6 @@ struct Labels {
   Purpose purpose = Purpose::kUnknown;
   std::uint64_t comm = 0;
   std::uint32_t communicator = ~0u;  // its place (communicators.h)
-  FixedText<64> peer_host;
 };
 
 }  // namespace nnd::state

@@ -95,7 +95,6 @@ void add_whose(Event& e, const Facts& known) {
                    .speed_mbps = start.speed_mbps});
   add_peer(e, {.proc = known.about.peer_proc,
                .rank = known.labels.peer_rank,
-               .host = known.labels.peer_host,
                .gid = known.peer(),
                .subnet = ends.remote_subnet});
 }
@@ -248,9 +247,7 @@ bool tell_who(const state::Connection& c) {
   if (!e.enabled()) return true;
   add_connection(e, known.about);
   add_labels(e, known.about, known.labels);
-  add_peer(e, {.proc = known.about.peer_proc,
-               .rank = known.labels.peer_rank,
-               .host = known.labels.peer_host});
+  add_peer(e, {.proc = known.about.peer_proc, .rank = known.labels.peer_rank});
   e.emit();
   return true;
 }

@@ -82,7 +82,6 @@ inline std::string made_box(const MadeBox& made) {
   conn.conn = 1;
   made.name.copy(conn.device, sizeof(conn.device) - 1);
   made.name.copy(conn.netdev, sizeof(conn.netdev) - 1);
-  made.name.copy(conn.peer_host, sizeof(conn.peer_host) - 1);
   conn.checksum = box::Checksum().add(&conn, sizeof(conn)).value();
   std::memcpy(out.data() + header.conns_offset, &conn, sizeof(conn));
   return out;

@@ -78,7 +78,6 @@ void read_ring(std::string_view bytes, std::uint64_t offset, BoxContents& conten
 
 bool contradicts_itself(const box::ConnSlot& slot) {
   return slot.kind >= std::size(box::kKindNames) || slot.stage >= std::size(box::kStageNames) ||
-         std::memchr(slot.peer_host, 0, sizeof(slot.peer_host)) == nullptr ||
          std::memchr(slot.device, 0, sizeof(slot.device)) == nullptr ||
          std::memchr(slot.netdev, 0, sizeof(slot.netdev)) == nullptr;
 }
