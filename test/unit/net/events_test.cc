@@ -212,8 +212,7 @@ TEST_CASE("conn.ready and conn.close tell the whole of a connection") {
     const Json& event = the(log, name);
     CHECK(event.at("rank") == 3);
     CHECK(event.at("channel") == 2);
-    CHECK(event.at("peer") ==
-          Json::parse(R"({"rank":7,"gid":"fe00::","subnet":"10.0.2.0/24"})"));
+    CHECK(event.at("peer") == Json::parse(R"({"rank":7,"gid":"fe00::","subnet":"10.0.2.0/24"})"));
   }
   const Json& ready = the(log, "conn.ready");
   CHECK(ready.at("dev") == Json::parse(R"({"index":0,"name":"mlx5_0","port":1,"mtu":4096,
