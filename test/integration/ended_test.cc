@@ -161,7 +161,7 @@ TEST_CASE("a healthy process that SIGTERM ends has the bytes and the waits of a 
   const Played clean = play(true), ended = play(false);
   CHECK(clean.accounts[0].bytes == kMessages * kSize);
   CHECK(clean.accounts[1].stalls.contains("nothing-came"));
-  for (const std::size_t rank : {0, 1}) {
+  for (const std::size_t rank : {0u, 1u}) {
     // Who waits for how long after the traffic is the job's end.
     Account a = clean.accounts[rank], b = ended.accounts[rank];
     a.stalls.erase("idle"), b.stalls.erase("idle");

@@ -439,7 +439,7 @@ TEST_CASE("a port that becomes slow is told against its own past") {
 TEST_CASE("a port with jitter whose program sends less, and in bursts, is not slow") {
   Stalled pair(two_hosts(kJitter), kPaced);
   const driver::Link link = pair.open();
-  for (const std::size_t messages : {3000, 40, 40, 400, 40}) {
+  for (const std::size_t messages : {3000u, 40u, 40u, 400u, 40u}) {
     const int receive = pair.receive(link, many(messages));
     const int send = pair.send(link, many(messages));
     pair.ends_well(0, send);

@@ -221,13 +221,18 @@ void paused(int gpus) {
   ReportedJob job(rails(gpus), gpus);
   const int guilty = gpus;
   job.spec().environment["NCCL_NET_DIAG_STALL_SEC"] = "1";
+  // Outside of a collective: the emulated HCA of a process that is stopped stops with it.
   job.spec().actions = {{.kind = What::kCreate},
                         {.kind = What::kCollective, .bytes = 4000000, .iterations = 3},
-                        {.kind = What::kCollective, .bytes = 4000000, .iterations = 1000000}};
+                        {.kind = What::kCompute, .ms = 100000, .only_rank = guilty},
+                        {.kind = What::kCollective, .bytes = 4000000}};
+  const auto waits = [&](int rank) {
+    return job.told(rank, "nothing-came") || job.told(rank, "no-receive");
+  };
   pid_t stopped = 0;
   std::optional<Report> found;
   job.job().run([&] {
-    if (stopped == 0 && !job.job().events(guilty, "conn.ready").empty()) {
+    if (stopped == 0 && (waits(0) || waits(last_rank(gpus)))) {
       stopped = job.pid_of(guilty);
       kill(stopped, SIGSTOP);
     }
