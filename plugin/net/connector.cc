@@ -16,6 +16,7 @@
 #include "record/event.h"
 #include "record/recorder.h"
 #include "state/failure.h"
+#include "state/labelling.h"
 
 namespace nnd::net {
 
@@ -98,6 +99,7 @@ Result end_attempt(Connection& c, const char* call, Result rc, void** comm,
     c.fail_told = failed;
     c.traced = requests_are_traced();
     c.unlabelled = true;
+    state::expect_requests();
     hand_out(c, *comm);
     *comm = &c;
     if (failed) c.stage = state::Stage::kFailed;

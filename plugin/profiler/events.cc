@@ -128,6 +128,7 @@ void look(std::uint64_t mono_ns) {
   constexpr std::uint64_t kEvery = 600'000'000'000;
   static std::uint64_t told_ns = mono_ns;
   static std::array<std::uint64_t, state::kCommunicators> told{};  // tasks, by place
+  state::look_at_expected();
   state::sample_a_task();
   state::for_each_communicator([](state::Communicator& communicator) { tell_init(communicator); });
   if (mono_ns - told_ns < kEvery) return;

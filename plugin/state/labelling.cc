@@ -16,7 +16,8 @@ void set_mask() noexcept {
   int* const its = g_labelling.mask.load(std::memory_order_acquire);
   if (its == nullptr) return;
   const std::atomic_ref<int> mask(*its);
-  const bool high = somebody_wants_a_label() || g_labelling.sampling.load(kRelaxed);
+  const bool high = somebody_wants_a_label() || g_labelling.sampling.load(kRelaxed) ||
+                    g_labelling.looks_to_expect.load(kRelaxed) > 0;
   const int own = (high ? g_labelling.high : g_labelling.low).load(kRelaxed);
   const int wanted = own | g_labelling.other.load(kRelaxed);
   if (mask.load(kRelaxed) != wanted) mask.store(wanted, kRelaxed);
@@ -36,6 +37,18 @@ void sample_a_task() noexcept {
 void end_sample() noexcept {
   if (!g_labelling.sampling.load(kRelaxed)) return;
   g_labelling.sampling.store(false, kRelaxed);
+  set_mask();
+}
+
+void expect_requests() noexcept {
+  g_labelling.looks_to_expect.store(2, kRelaxed);
+  set_mask();
+}
+
+void look_at_expected() noexcept {
+  int left = g_labelling.looks_to_expect.load(kRelaxed);
+  if (left == 0) return;
+  g_labelling.looks_to_expect.compare_exchange_strong(left, left - 1, kRelaxed);
   set_mask();
 }
 
@@ -68,6 +81,7 @@ void forget_labelling() noexcept {
   g_labelling.mask.store(nullptr, kRelaxed);
   g_labelling.other.store(0, kRelaxed);
   g_labelling.wanting.store(0, kRelaxed);
+  g_labelling.looks_to_expect.store(0, kRelaxed);
   t_last_posted = nullptr;
 }
 

@@ -22,6 +22,7 @@ struct Labelling {
   std::atomic<int> other{0};  // what another profiler wants besides, which ours calls
   std::atomic<std::int32_t> wanting{0};
   std::atomic<bool> sampling{false};
+  std::atomic<int> looks_to_expect{0};  // how long requests on new connections are expected
 };
 extern constinit Labelling g_labelling;
 
@@ -40,6 +41,11 @@ void follow_other(int mask) noexcept;
 // The next task's steps are to be told, to see where their time goes; and it has come.
 void sample_a_task() noexcept;
 void end_sample() noexcept;
+
+// A connection was made. NCCL copies the mask into each task when it is called, before any request
+// of it, so it is raised already until the watch has looked twice.
+void expect_requests() noexcept;
+void look_at_expected() noexcept;
 
 // A request was posted on a connection without a label.
 void want_label(Connection& c) noexcept;

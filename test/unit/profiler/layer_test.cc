@@ -46,6 +46,28 @@ TEMPLATE_TEST_CASE("a connection is labelled at its first request", "", EVERY_VE
   CHECK(nccl.own_mask == raised);
 }
 
+// A job may call all its collectives before the first request on a new connection.
+TEST_CASE("the mask is raised for requests on a new connection, until the watch has looked twice") {
+  Nccl<nccl_abi::ProfilerV3> nccl;
+  const int raised = nccl.own_mask;
+  state::set_mask();
+  const int lowered = nccl.own_mask;
+  CHECK(lowered != raised);
+  state::expect_requests();
+  CHECK(nccl.own_mask == raised);
+  {
+    Connected c(true);
+    state::want_label(*c.at);
+  }
+  CHECK(nccl.own_mask == raised);
+  state::look_at_expected();
+  CHECK(nccl.own_mask == raised);
+  state::look_at_expected();
+  CHECK(nccl.own_mask == lowered);
+  state::look_at_expected();
+  CHECK(nccl.own_mask == lowered);
+}
+
 TEMPLATE_TEST_CASE("of a connection that is gone nobody waits for the label", "", EVERY_VERSION) {
   Nccl<TestType> nccl;
   const int raised = nccl.own_mask;
