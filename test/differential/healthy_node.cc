@@ -1,6 +1,8 @@
 // Nodes that are as they should be, of many shapes.
 #include <fmt/format.h>
 
+#include <array>
+
 #include "differential/dice.h"
 #include "differential/node.h"
 
@@ -16,7 +18,7 @@ class Healthy {
     Node node;
     node.hosts = 2;
     const int count = dice_.of({1, 2, 4, 8, 8, 10, 16});
-    node.gpus = dice_.one_in(3) ? 0 : count;
+    const int gpus = dice_.one_in(3) ? 0 : count;
     infiniband_ = dice_.one_in(3);
     ipv6_ = !infiniband_ && dice_.one_in(6);
     plan_ = dice_.below(3);
@@ -25,7 +27,14 @@ class Healthy {
     dmabuf_ = dice_.one_in(3) ? "EOPNOTSUPP" : "";
     dual_port_ = dice_.one_in(8) && count <= 8;  // 2.18 has 16 places
     look_ = infiniband_ ? "mlx5" : dice_.of<const char*>({"mlx5", "mlx5", "bnxt", "irdma"});
-    for (int i = 0; i < count; ++i) node.hcas.push_back(hca(i, count));
+    places_ = (count + 1) / 2;
+    // The same for all of a kind, as nodes are built.
+    const int hca_depth = dice_.of({0, 1, 1, 2}), gpu_depth = dice_.of({0, 1, 1, 2});
+    for (int i = 0; i < count; ++i) node.hcas.push_back(hca(i, place(i, count, hca_depth)));
+    for (int i = 0; i < gpus; ++i) {
+      const Place at = place(i, gpus, gpu_depth);
+      node.gpus.push_back({at.pci, at.parent});
+    }
     if (dice_.one_in(2)) {
       node.sysfs["module/nvidia_peermem/version"] = "1.0";
       node.sysfs["kernel/mm/memory_peers/nv_mem/version"] = "1.0";
@@ -35,15 +44,38 @@ class Healthy {
   }
 
  private:
-  Hca hca(int number, int count) {
+  // On the PCI bus: below one of the root complexes, half of which belong to each CPU. Depth 0: on
+  // a port of its own; 1: on the complex's switch; 2: on another one below that.
+  struct Place {
+    std::string pci, parent;
+    int numa;
+  };
+  Place place(int number, int count, int depth) {
+    const int complex = number * places_ / count;
+    const int root = 8 + complex * 24;
+    const int slot = taken_[static_cast<std::size_t>(complex)]++;
+    const std::string on_switch =
+        fmt::format("0000:{:02x}:01.0/0000:{:02x}:00.0/0000:{:02x}:", root, root + 1, root + 2);
+    Place out;
+    out.numa = complex < (places_ + 1) / 2 ? 0 : 1;
+    out.pci = fmt::format("0000:{:02x}:00.0", root + 5 + slot);
+    if (depth == 0) out.parent = fmt::format("0000:{:02x}:{:02x}.0", root, 2 + slot);
+    if (depth == 1) out.parent = fmt::format("{}{:02x}.0", on_switch, slot);
+    if (depth == 2)
+      out.parent = fmt::format("{}1f.0/0000:{:02x}:00.0/0000:{:02x}:{:02x}.0", on_switch, root + 3,
+                               root + 4, slot);
+    return out;
+  }
+
+  Hca hca(int number, const Place& place) {
     Hca out;
     out.name = look_ == "mlx5"   ? fmt::format("mlx5_{}", number)
                : look_ == "bnxt" ? fmt::format("bnxt_re{}", number)
                                  : fmt::format("irdma{}", number);
     out.look = look_;
-    out.pci = fmt::format("0000:{:02x}:00.0", 0x10 + number * 3);
-    out.parent = fmt::format("0000:{:02x}:01.0", 0x0f + number * 3);
-    out.numa = number < (count + 1) / 2 ? 0 : 1;
+    out.pci = place.pci;
+    out.parent = place.parent;
+    out.numa = place.numa;
     out.dmabuf_errno = dmabuf_;
     out.max_qp = 262144;
     for (int port = 1; port <= (dual_port_ ? 2 : 1); ++port)
@@ -85,6 +117,8 @@ class Healthy {
   }
 
   Dice dice_;
+  int places_ = 1;                 // root complexes
+  std::array<int, 8> taken_ = {};  // slots of each
   bool infiniband_ = false;
   bool ipv6_ = false;
   int plan_ = 0;

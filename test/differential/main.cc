@@ -12,10 +12,12 @@
 #include <mutex>
 #include <thread>
 
+#include "differential/core.h"
 #include "differential/dice.h"
 #include "differential/healthy.h"
 #include "differential/run.h"
 #include "driver/nccl_cache.h"
+#include "softcuda/job.h"
 #include "support/catch_session.h"
 
 namespace {
@@ -31,6 +33,7 @@ struct Options {
   std::string nccl;   // empty: by seed one of those in the cache
   std::string rules;  // a release whose rules are compared with in place of its own
   bool healthy = false;
+  bool job = false;
 };
 
 // Seeds are counted up, so that a failing one can be run by itself.
@@ -50,7 +53,9 @@ Case case_of(const Options& options, const std::vector<std::string>& versions, u
 std::string again(const Options& options, const Case& one) {
   return fmt::format("differential --seed {} --runs 1 --nccl {}{}{}", one.seed, one.nccl,
                      options.rules.empty() ? "" : " --rules " + options.rules,
-                     options.healthy ? " --healthy" : "");
+                     options.job       ? " --healthy --job"
+                     : options.healthy ? " --healthy"
+                                       : "");
 }
 
 std::string environment_text(const Node& node) {
@@ -77,11 +82,12 @@ std::string report(const Options& options, const Case& one, const std::vector<st
              environment_text(small), options.rules.empty() ? one.nccl : options.rules, file);
 }
 
-std::vector<std::string> run_one(const Options& options, const Case& one) {
+std::vector<std::string> run_one(const Options& options, const Case& one, unsigned long& compared) {
   try {
-    return options.healthy
-               ? complaints(healthy_node(one.seed), one.nccl)
-               : differences(random_node(one.seed), one.nccl, one.device, options.rules);
+    if (!options.healthy)
+      return differences(random_node(one.seed), one.nccl, one.device, options.rules);
+    const Node node = healthy_node(one.seed);
+    return options.job ? complaints_of_job(node, one.nccl, compared) : complaints(node, one.nccl);
   } catch (const std::exception& error) {
     return {kBrokenRun + error.what()};
   }
@@ -91,11 +97,12 @@ int run(const Options& options, const std::vector<std::string>& versions) {
   const auto start = std::chrono::steady_clock::now();
   std::atomic<unsigned long> next{0};
   std::atomic<unsigned long> failed{0};
+  unsigned long compared = 0;  // of the decisions in jobs, which run one at a time
   std::mutex printing;
   const auto work = [&] {
     for (unsigned long n = next++; n < options.runs; n = next++) {
       const Case one = case_of(options, versions, n);
-      const auto found = run_one(options, one);
+      const auto found = run_one(options, one, compared);
       if (found.empty()) continue;
       ++failed;
       const std::string text = report(options, one, found);
@@ -110,12 +117,14 @@ int run(const Options& options, const std::vector<std::string>& versions) {
   std::cout << fmt::format("{} of {} runs differ: seeds {} to {}, releases {}, {:.0f} s\n",
                            failed.load(), options.runs, options.seed,
                            options.seed + options.runs - 1, fmt::join(versions, " "), took.count());
-  return failed == 0 ? 0 : 1;
+  if (options.job) std::cout << fmt::format("{} decisions of NCCL's core compared\n", compared);
+  return failed == 0 && (compared > 0 || !options.job) ? 0 : 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (const auto code = softcuda::run_as_rank()) return *code;
   // Each run makes and removes thousands of small files, which a disk's file system is slow at.
   if (std::filesystem::is_directory("/dev/shm")) setenv("TMPDIR", "/dev/shm", 0);
   Options options;
@@ -126,7 +135,12 @@ int main(int argc, char** argv) {
   app.add_option("--jobs", options.jobs, "how many at a time")->check(CLI::Range(1U, 256U));
   app.add_option("--nccl", options.nccl, "this release, by default by seed one of the cache's");
   app.add_option("--rules", options.rules, "compare with the rules of this release instead");
-  app.add_flag("--healthy", options.healthy, "nodes without a fault: nothing may be said of them");
+  auto* const healthy = app.add_flag("--healthy", options.healthy,
+                                     "nodes without a fault: nothing may be said of them");
+  // softcuda runs one job at a time.
+  app.add_flag("--job", options.job, "there a whole job, and what NCCL's core decides in it")
+      ->needs(healthy)
+      ->each([&](const std::string&) { options.jobs = 1; });
   CLI11_PARSE(app, argc, argv);
   const auto versions = options.nccl.empty() ? nnd::driver::cached_versions()
                                              : std::vector<std::string>{options.nccl};

@@ -63,7 +63,8 @@ std::string Node::toml() const {
   std::string out = "resolve_timeout_ms = 20\n\n[[host]]\n" + text("name", "node{h}");
   if (hosts > 1) out += fmt::format("count = {}\n", hosts);
   for (const Hca& hca : hcas) out += hca_toml(hca);
-  if (gpus > 0) out += fmt::format("\n[[host.gpu]]\ncount = {}\n", gpus);
+  for (const Gpu& gpu : gpus)
+    out += "\n[[host.gpu]]\n" + text("pci", gpu.pci) + text("parent", gpu.parent);
   if (!files.empty()) out += "\n[host.sysfs]\n" + files;
   return out;
 }

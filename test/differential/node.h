@@ -45,9 +45,13 @@ struct Hca {
   std::vector<Port> ports;
 };
 
+struct Gpu {
+  std::string pci, parent;
+};
+
 struct Node {
   int hosts = 1;  // alike, but for their addresses
-  int gpus = 0;
+  std::vector<Gpu> gpus;
   std::vector<Hca> hcas;
   std::map<std::string, std::string> environment;
   std::map<std::string, std::string> sysfs;

@@ -13,11 +13,21 @@ std::string place(const char* pattern, std::size_t number) {
   return text;
 }
 
+bool is_taken(const Host& host, const std::string& pci) {
+  const auto holds = [&pci](const auto& device) {
+    return device.pci == pci || device.parent.find(pci) != std::string::npos;
+  };
+  return std::any_of(host.hcas.begin(), host.hcas.end(), holds) ||
+         std::any_of(host.gpus.begin(), host.gpus.end(), holds);
+}
+
 Gpu next_gpu(const Host& host) {
   const std::size_t number = host.gpus.size();
   const std::string parent = number < host.hcas.size() ? host.hcas[number].parent
                                                        : place("0000:%02x:01.0", 0x0f + number * 3);
-  return {place("0000:%02x:00.0", 0x11 + number * 3), parent, 0};
+  std::size_t bus = 0x11 + number * 3;
+  while (bus < 0xff && is_taken(host, place("0000:%02x:00.0", bus))) ++bus;
+  return {place("0000:%02x:00.0", bus), parent, 0};
 }
 
 // That of an HCA below the same root port.
