@@ -120,6 +120,10 @@ inline constexpr Releases kUnsetFifoTrafficClass{nccl_code(2, 24, 0)};
 // Forgets the plugin's name when the last communicator goes, unless NCCL_NET_PLUGIN_REF_COUNT is 1
 // (v2.28.9-1 src/plugin/net.cc, ncclNetPluginUnload).
 inline constexpr Releases kForgetsPlugin{nccl_code(2, 28, 3), nccl_code(2, 29, 7)};
+// Core fuses the ports of a card also where NCCL_IB_MERGE_NICS=0 forbids the transport to, gets an
+// error for it, and init fails (v2.24.3-1 and v2.25.1-1 src/graph/topo.cc, ncclTopoMakeVnic; seen:
+// both crash on the way out). From 2.26 on it goes on without.
+inline constexpr Releases kInsistsOnFusion{nccl_code(2, 24, 0), nccl_code(2, 25, 99)};
 // Has no RMA with any external net plugin (seen).
 inline constexpr Releases kLosesRma{nccl_code(2, 29, 2), nccl_code(2, 29, 3)};
 // Has a profiler API and finds no profiler in its net plugin (v2.27.7-1 and v2.28.3-1

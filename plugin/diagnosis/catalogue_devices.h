@@ -102,8 +102,12 @@ inline constexpr Explanation kDevPrefix{
 inline constexpr Explanation kDevMerge{
     "NCCL fuses the ports of one card into one device, and takes a physical and a virtual function "
     "of the same card for such ports. Peers that fuse otherwise are paired wrongly.",
-    "A virtual function is used beside its physical one.",
-    "Exclude one of the two with NCCL_IB_HCA, or set NCCL_IB_MERGE_NICS=0.", EventId::kPolicyWarn,
+    "A virtual function is used beside its physical one. Or NCCL_IB_MERGE_NICS is 0 for NCCL 2.24 "
+    "or "
+    "2.25, which then fail where a card has two ports.",
+    "Exclude one of the two with NCCL_IB_HCA, or set NCCL_IB_MERGE_NICS=0 (NCCL 2.24 and 2.25: "
+    "NCCL_NET_MERGE_LEVEL=LOC, too).",
+    EventId::kPolicyWarn,
     "mlx5_8 is a virtual function of mlx5_0, and both are used: NCCL may fuse them."};
 
 inline constexpr Explanation kDevMixLl{

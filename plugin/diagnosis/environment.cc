@@ -133,6 +133,14 @@ Diagnosis diagnose(const FlushTurnedOff&) {
           "Unset NCCL_GDR_FLUSH_DISABLE."};
 }
 
+Diagnosis diagnose(const ForbiddenFusion& seen) {
+  return {Cause::kDevMerge,
+          fmt::format("This NCCL fuses {} and {}, ports of one card, and its init fails or crashes "
+                      "where its transport may not.",
+                      seen.device, seen.other),
+          "NCCL_NET_MERGE_LEVEL=LOC"};
+}
+
 Diagnosis diagnose(const NoRefCount&) {
   return {Cause::kDevPlugin,
           "This NCCL forgets the plugin after its last communicator, and loads another one next.",

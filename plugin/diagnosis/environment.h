@@ -75,6 +75,11 @@ struct GpuDirectTurnedOff {  // NCCL_NET_GDR_LEVEL, NCCL_DMABUF_ENABLE
 };
 Diagnosis diagnose(const GpuDirectTurnedOff& seen);
 
+struct ForbiddenFusion {      // NCCL_IB_MERGE_NICS=0, on a release whose core fuses all the same
+  std::string device, other;  // "mlx5_0:1"
+};
+Diagnosis diagnose(const ForbiddenFusion& seen);
+
 struct NoRefCount {};  // NCCL_NET_PLUGIN_REF_COUNT, on a release that needs it
 Diagnosis diagnose(const NoRefCount& seen);
 

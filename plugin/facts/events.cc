@@ -183,6 +183,7 @@ void add_system(Event& event, const System& system) {
   add_text(event, "gpu_driver", system.gpu_driver);
   if (system.gpu_driver_open) event.add("gpu_driver_open", *system.gpu_driver_open);
   add_text(event, "iommu", system.iommu);
+  add_text(event, "topology_file", system.topology_file);
   event.add("dev_infiniband", system.dev_infiniband);
   event.array("container");
   for (const std::string& hint : system.container) event.push(hint);
@@ -226,7 +227,8 @@ void emit_node(const Node& node) {
 }  // namespace
 
 // NCCL's own limit, where nobody set another (ncclTopoCheckGdr, v2.28.9-1 src/graph/paths.cc). Over
-// a link from GPU to CPU it may be further (C2C), as machines of aarch64 have.
+// a link from GPU to CPU it may be further (C2C), as machines of aarch64 have. In a virtual machine
+// a topology file says what sysfs doesn't.
 static bool beyond_gdr_level(const Node& node, const Hca& hca, const GdrState& gdr) {
 #if defined(__aarch64__)
   return false;
@@ -235,8 +237,8 @@ static bool beyond_gdr_level(const Node& node, const Hca& hca, const GdrState& g
   const bool own_level = std::any_of(set.begin(), set.end(), [](const auto& variable) {
     return variable.first == "NCCL_NET_GDR_LEVEL";
   });
-  return !own_level && (gdr.way == GdrWay::kPeermem || gdr.way == GdrWay::kDmabuf) &&
-         !hca.near_gpus.empty() &&
+  return !own_level && node.system.topology_file.empty() &&
+         (gdr.way == GdrWay::kPeermem || gdr.way == GdrWay::kDmabuf) && !hca.near_gpus.empty() &&
          (hca.gpu_distance == PciDistance::kPhb || hca.gpu_distance == PciDistance::kSys);
 }
 

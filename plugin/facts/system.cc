@@ -200,6 +200,15 @@ std::string library_version(std::string_view path) {
                                                               : std::string();
 }
 
+// ncclTopoGetSystem (NCCL v2.18.3-1 and v2.28.9-1 src/graph/topo.cc). One that is missing is passed
+// over there.
+std::string topology_file(const FileTree& files, const Environment& environment) {
+  const std::string* const named = environment.get("NCCL_TOPO_FILE");
+  const std::string path = named ? *named : "/var/run/nvidia-topologyd/virtualTopology.xml";
+  const bool relative = !path.starts_with('/');
+  return relative || files.exists(path.substr(1)) ? path : std::string();
+}
+
 System read_system(const SystemSources& sources) {
   System out;
   const FileTree files(sources.root);
@@ -219,6 +228,7 @@ System read_system(const SystemSources& sources) {
   read_environment(sources.environment, out);
   compare_with_init(files, sources.environment, out);
   read_conf_files(sources, out);
+  out.topology_file = topology_file(files, sources.environment);
   return out;
 }
 

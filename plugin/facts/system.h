@@ -53,6 +53,8 @@ struct System {
   // NCCL_* names that process 1 (a container's first) has and this one lacks, where it may be read.
   std::vector<std::string> missing_from_init;
   std::vector<ConfFile> conf_files;  // those that NCCL reads and that are there
+  // By which NCCL knows the PCI bus, before it asks sysfs; empty: there is none.
+  std::string topology_file;
 };
 
 struct SystemSources {

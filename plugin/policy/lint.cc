@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "diagnosis/environment.h"
+#include "facts/nccl_devices.h"
 #include "nccl_abi/releases.h"
 #include "policy/hca_list.h"
 #include "policy/nccl_variables.h"
@@ -35,6 +37,7 @@ class Linter {
     lint_socket_interfaces();
     lint_picked_interface();
     lint_leftovers();
+    lint_fusion();
     lint_first_process();
     lint_conf_files();
     std::stable_sort(out_.begin(), out_.end(),
@@ -234,6 +237,27 @@ class Linter {
     });
     if (dmabuf_only && environment_.number("NCCL_DMABUF_ENABLE", 1) == 0)
       add("NCCL_DMABUF_ENABLE", diagnose(diagnosis::GpuDirectTurnedOff{true}));
+  }
+
+  void lint_fusion() {
+    if (!nccl_abi::kInsistsOnFusion.has(node_.nccl_version) ||
+        environment_.number("NCCL_IB_MERGE_NICS", 1) != 0)
+      return;
+    const std::string* const level = environment_.get("NCCL_NET_MERGE_LEVEL");
+    if (level && *level == "LOC") return;
+    const auto made = facts::nccl_devices(node_, environment_);
+    std::map<std::string_view, const facts::NcclDevice*> of_card;
+    for (const facts::NcclDevice& device : made.devices) {
+      const auto [at, first] = of_card.emplace(device.pci_path, &device);
+      if (first || device.pci_path.empty()) continue;
+      add("NCCL_IB_MERGE_NICS",
+          diagnose(diagnosis::ForbiddenFusion{name_of(*at->second), name_of(device)}));
+      return;
+    }
+  }
+  static std::string name_of(const facts::NcclDevice& device) {
+    return fmt::format("{}:{}", device.members.front().hca->name,
+                       device.members.front().port->number);
   }
 
   void lint_first_process() {

@@ -12,8 +12,8 @@ namespace nnd::differential {
 // Two ranks with a GPU each, each on a host of its own: an all-reduce in softcuda. Every warning
 // and error event, what did not work, and where NCCL's distance between GPU and HCA or its use of
 // GPUDirect RDMA isn't the one that the plugin tells.
-// compared: counts NCCL's decisions that were.
-std::vector<std::string> complaints_of_job(Node node, const std::string& nccl,
-                                           unsigned long& compared);
+// compared: counts NCCL's decisions that were; may be null.
+std::vector<std::string> complaints_of_job(const Node& node, const std::string& nccl,
+                                           unsigned long* compared = nullptr);
 
 }  // namespace nnd::differential

@@ -1,9 +1,14 @@
 // The comparison must be able to fail: with the rules of another release it does, and the minimiser
 // leaves what the difference is about.
+#include <algorithm>
+#include <set>
+
+#include "differential/core.h"
 #include "differential/run.h"
 #include "driver/nccl_cache.h"
 #include "support/catch.h"
 #include "support/skip.h"
+#include "support/temp_dir.h"
 
 using namespace nnd::differential;
 
@@ -46,6 +51,55 @@ TEST_CASE("a wrong prediction is found and made small") {
   CHECK(small.environment.empty());
   CHECK(small.sysfs.empty());
   CHECK_FALSE(differences(small, kNewer, 0, kOlder).empty());
+}
+
+// With two ports of one card. NCCL 2.25.1 crashes there by itself.
+TEST_CASE("a job that fails is found; the remedy that is told lets it run") {
+  const std::string nccl = "2.25.1";
+  if (!nnd::driver::cached_nccl(nccl)) NND_SKIP("no NCCL 2.25.1 in the cache");
+  Node two = node();
+  two.hosts = 2;
+  two.hcas = {hca(1)};
+  two.hcas[0].ports.push_back(two.hcas[0].ports[0]);
+  two.hcas[0].ports[0].addresses = {"10.1.0.{h+1}/24"};
+  two.hcas[0].ports[1].addresses = {"10.2.0.{h+1}/24"};
+  two.environment = {{"NCCL_IB_MERGE_NICS", "0"}};
+  const auto found = complaints_of_job(two, nccl);
+  std::set<std::string> causes;
+  for (const std::string& one : found)
+    if (one.starts_with('{')) causes.insert(nlohmann::json::parse(one)["cause"]);
+  CHECK(causes == std::set<std::string>{"DEV-MERGE"});
+  CHECK(std::count_if(found.begin(), found.end(),
+                      [](const std::string& one) { return one.starts_with("rank "); }) == 2);
+  two.environment["NCCL_NET_MERGE_LEVEL"] = "LOC";
+  CHECK(complaints_of_job(two, nccl) == std::vector<std::string>{});
+}
+
+// NCCL believes a topology file before sysfs, and the plugin tells what sysfs has.
+TEST_CASE("another distance between GPU and HCA is found") {
+  if (!nnd::driver::cached_nccl(kNewer)) NND_SKIP("no NCCL 2.28.9 in the cache");
+  const nnd::test::TempDir dir;
+  Node near = node();
+  near.hosts = 2;
+  near.hcas = {hca(1)};
+  near.hcas[0].ports[0].addresses = {"10.1.0.{h+1}/24"};
+  near.gpus = {{"0000:05:00.0", "0000:01:02.0"}};
+  near.environment.clear();
+  unsigned long compared = 0;
+  CHECK(complaints_of_job(near, kNewer, &compared) == std::vector<std::string>{});
+  CHECK(compared > 0);
+  near.environment["NCCL_TOPO_FILE"] = dir.file("topology.xml", R"(<system version="1">
+  <cpu numaid="0" affinity="1" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143">
+    <pci busid="0000:05:00.0" class="0x030200" link_speed="32.0 GT/s PCIe" link_width="16"/>
+  </cpu>
+  <cpu numaid="1" affinity="1" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143">
+    <pci busid="0000:11:00.0" class="0x020000" link_speed="32.0 GT/s PCIe" link_width="16"/>
+  </cpu>
+</system>
+)");
+  const auto found = complaints_of_job(near, kNewer);
+  REQUIRE_FALSE(found.empty());
+  CHECK(found.front().starts_with("distance told: PHB; NCCL: "));
 }
 
 TEST_CASE("each thing that is compared can differ") {

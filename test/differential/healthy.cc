@@ -12,6 +12,21 @@ namespace nnd::differential {
 
 namespace fs = std::filesystem;
 
+Node without_known_faults(Node node, const std::string& nccl) {
+  const auto is = [&nccl](const char* release) { return nccl.starts_with(release); };
+  // Older ones pick no GID by themselves, and those who run them set this.
+  if (nccl < "2.21") node.environment["NCCL_IB_GID_INDEX"] = "3";
+  // It tells of a receive over a merged device each port's whole message (v2.20.5-1
+  // src/transport/net_ib.cc, ncclIbTest: sizes[0] += imm_data), and the driver checks sizes.
+  if (is("2.20.")) node.environment["NCCL_IB_MERGE_NICS"] = "0";
+  // Their core merges although it may not, and gives up (lint DEV-MERGE).
+  if (is("2.24.") || is("2.25.")) node.environment.erase("NCCL_IB_MERGE_NICS");
+  // Its core takes both ports of an HCA for one device with two planes, and gives up.
+  if (is("2.32."))
+    for (Hca& hca : node.hcas) hca.ports.resize(1);
+  return node;
+}
+
 std::vector<std::string> complaints(const Node& node, const std::string& nccl) {
   const test::TempDir dir;
   emulated::Fabric fabric(softverbs::load_scenario(dir.file("scenario.toml", node.toml())),
@@ -22,11 +37,6 @@ std::vector<std::string> complaints(const Node& node, const std::string& nccl) {
     ranks.push_back(fabric.rank(rank, std::to_string(rank)));
     auto& environment = ranks.back().environment;
     for (const auto& [name, value] : node.environment) environment[name] = value;
-    // Older ones pick no GID by themselves, and those who run them set this.
-    if (nccl < "2.21") environment["NCCL_IB_GID_INDEX"] = "3";
-    // It tells of a receive over a merged device each port's whole message (v2.20.5-1
-    // src/transport/net_ib.cc, ncclIbTest: sizes[0] += imm_data), and the driver checks sizes.
-    if (nccl.starts_with("2.20.")) environment["NCCL_IB_MERGE_NICS"] = "0";
     environment["NCCL_NET_DIAG_FILE"] =
         dir.path() / "logs" / ("rank" + std::to_string(rank) + ".jsonl");
     environment["NCCL_NET_DIAG_STDERR"] = "off";

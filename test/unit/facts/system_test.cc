@@ -54,6 +54,21 @@ TEST_CASE("system facts of a GPU node") {
         Pairs{{"NCCL_DEBUG", "INFO"}, {"NCCL_X", "a=b"}, {"NCCL_TOKEN", "<hidden>"}});
 }
 
+TEST_CASE("the topology file is NCCL's own, or the one that is named and there") {
+  Tree tree;
+  const auto file = [&](Values values) {
+    return read(tree, Environment(std::move(values))).topology_file;
+  };
+  CHECK(file({}).empty());
+  CHECK(file({{"NCCL_TOPO_FILE", "/opt/topo.xml"}}).empty());
+  tree.write("opt/topo.xml", "<system/>");
+  CHECK(file({{"NCCL_TOPO_FILE", "/opt/topo.xml"}}) == "/opt/topo.xml");
+  CHECK(file({{"NCCL_TOPO_FILE", "topo.xml"}}) == "topo.xml");
+  tree.write("var/run/nvidia-topologyd/virtualTopology.xml", "<system/>");
+  CHECK(file({}) == "/var/run/nvidia-topologyd/virtualTopology.xml");
+  CHECK(file({{"NCCL_TOPO_FILE", "/gone.xml"}}).empty());
+}
+
 TEST_CASE("the environment's hash tells two nodes apart") {
   Tree tree;
   const auto hash = [&](Values values) {

@@ -170,6 +170,27 @@ TEST_CASE("leftovers that turn GPUDirect off") {
   CHECK(lint({{"NCCL_DMABUF_ENABLE", "1"}}, 23007, way(GdrWay::kDmabuf, false)).empty());
 }
 
+TEST_CASE("NCCL 2.24 and 2.25 fuse ports of one card although they may not") {
+  const auto one_card = [](MadeNode& made) {
+    for (facts::Hca& hca : made.node.hcas) hca.device_path = "devices/0000:10:00.0";
+    made.node.hcas.back().device_path = "devices/0000:20:00.0";
+    made.node.oob.netdev = "ens2";  // else NCCL has no transport
+  };
+  for (const int version : {22403, 22501}) {
+    const auto found = lint({{"NCCL_IB_MERGE_NICS", "0"}}, version, one_card);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].variable == "NCCL_IB_MERGE_NICS");
+    CHECK(found[0].diagnosis.cause == nccl_net_diag::Cause::kDevMerge);
+    CHECK(found[0].diagnosis.sentence.find("fuses mlx5_0:1 and mlx5_1:1,") != std::string::npos);
+    CHECK(lint({{"NCCL_IB_MERGE_NICS", "0"}}, version).empty());
+    CHECK(lint({{"NCCL_IB_MERGE_NICS", "1"}}, version, one_card).empty());
+    CHECK(lint({{"NCCL_IB_MERGE_NICS", "0"}, {"NCCL_NET_MERGE_LEVEL", "LOC"}}, version, one_card)
+              .empty());
+  }
+  for (const int version : {0, 22304, 22602})
+    CHECK(lint({{"NCCL_IB_MERGE_NICS", "0"}}, version, one_card).empty());
+}
+
 TEST_CASE("NCCL 2.28.3 to 2.29.7 need the plugin's reference kept") {
   for (const int version : {22803, 22809, 22907}) {
     CHECK(lint({}, version).size() == 1);

@@ -177,6 +177,7 @@ json system_json(const facts::Node& node) {
   return {{"kernel", system.kernel},
           {"rdma_core", text_or_null(system.rdma_core)},
           {"ofed", text_or_null(system.ofed)},
+          {"topology_file", text_or_null(system.topology_file)},
           {"container", system.container},
           {"gpus", node.pci.gpus.size()},
           {"rdma_pci_functions", node.pci.rdma.size()},
