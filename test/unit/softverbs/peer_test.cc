@@ -161,6 +161,25 @@ vendor_err = 137
     a->ask("write 8");
     CHECK(a->ask("completion") == "11 137");
   }
+  SECTION("a work request fails while one before it is still on its way") {
+    Stage stage(std::string(kTwoNodes) + R"(
+[[fault]]
+kind = "fail-wr"
+host = "node0"
+nth = 3
+status = "REM_OP_ERR"
+vendor_err = 137
+)");
+    auto a = stage.peer("node0", "mlx5_0");
+    auto b = stage.peer("node1", "mlx5_0");
+    REQUIRE(stage::connect(*a, *b, kLong) == "0");
+    b->stop();
+    for (const char* const length : {"200000", "240000", "8"})  // more than the kernel takes for it
+      a->ask(std::string("write ") + length);
+    b->go_on();
+    for (int i = 0; i < 2; ++i) CHECK(a->ask("completion") == "0 0");
+    CHECK(a->ask("completion") == "11 137");
+  }
   SECTION("a call fails") {
     Stage stage(std::string(kTwoNodes) + R"(
 [[fault]]

@@ -41,6 +41,9 @@ Process::~Process() {
   ::close(from_);
 }
 
+void Process::stop() { ::kill(pid_, SIGSTOP); }
+void Process::go_on() { ::kill(pid_, SIGCONT); }
+
 void Process::kill() {
   if (pid_ <= 0) return;
   ::kill(pid_, SIGKILL);

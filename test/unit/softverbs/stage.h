@@ -28,6 +28,8 @@ class Process {
   void tell(const std::string& line);
   std::string listen();
   void kill();
+  void stop();  // its engine as well, until it is continued
+  void go_on();
   int wait();  // its exit status
 
  private:

@@ -194,7 +194,7 @@ void Engine::work_queue() {
   Qp* qp = queued_.exchange(nullptr);
   while (qp) {
     Qp* next = qp->next_queued;
-    qp->queued.store(false);
+    qp->queued.exchange(false, std::memory_order_acq_rel);  // sees what was posted before
     if (qp->state.load() == IBV_QPS_ERR) {
       qp->requester->flush();
       flush_receives(*this, *qp);

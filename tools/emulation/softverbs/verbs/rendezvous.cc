@@ -1,6 +1,7 @@
 #include "softverbs/verbs/rendezvous.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -46,6 +47,11 @@ Rendezvous::Rendezvous(const std::string& dir, const std::string& host) : dir_(d
   dir_fd_ = ::open(dir.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (dir_fd_ < 0) throw std::system_error(errno, std::generic_category(), dir);
   listen_ = unix_socket();
+  // One process at a time: a name that is bound and not listened on yet looks like one that was
+  // left behind.
+  const int lock = ::open((dir + "/.claims").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (lock < 0 || ::flock(lock, LOCK_EX) != 0)
+    throw std::system_error(errno, std::generic_category(), dir);
   std::uint32_t start = 0;
   if (::getrandom(&start, sizeof start, 0) < 0) start = static_cast<std::uint32_t>(::getpid());
   for (std::uint32_t i = 0; i < kBlocks; ++i) {
@@ -54,7 +60,9 @@ Rendezvous::Rendezvous(const std::string& dir, const std::string& host) : dir_(d
     block_ = block;
     break;
   }
-  if (block_ == 0 || ::listen(listen_, kBacklog) != 0)
+  const bool listening = block_ != 0 && ::listen(listen_, kBacklog) == 0;
+  ::close(lock);
+  if (!listening)
     throw std::system_error(errno, std::generic_category(), "no free socket name in " + dir);
 }
 

@@ -189,9 +189,10 @@ bool Requester::places(std::uint64_t index, int access, std::vector<iovec>& out)
   return true;
 }
 
-// Checks a request before its first byte goes out. False: not now, or never.
+// Checks a request before its first byte goes out; one that has begun goes on. False: not now, or
+// never.
 bool Requester::prepare(std::uint64_t index) {
-  if (failure_.set || held_until_ != kNever) return false;
+  if (index >= prepared_ && (failure_.set || held_until_ != kNever)) return false;
   const SendWqe& wqe = qp_.sq.at(index);
   const bool answered = has_answer_data(wqe.opcode);
   if (index >= prepared_) {
