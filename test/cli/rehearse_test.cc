@@ -74,6 +74,20 @@ TEST_CASE("two nodes played by hand", "[rehearse]") {
   CHECK(tool.left_nothing());
 }
 
+TEST_CASE("what can't be played is refused before anything starts", "[rehearse]") {
+  for (const char* name : {"NCCL_ALGO", "NCCL_NVLS_ENABLE"}) {
+    const std::string value = name == std::string("NCCL_ALGO") ? "NVLS" : "1";
+    Tool tool(call({"--scenario", kRails, "--ranks", "4"}), {{name, value}});
+    const Outcome outcome = tool.wait();
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.exit_code == 2);
+    CHECK(outcome.json()["error"]["kind"] == "not-played");
+    CHECK(outcome.json()["error"]["message"].get<std::string>().find("set " + std::string(name)) !=
+          std::string::npos);
+    CHECK(tool.left_nothing());
+  }
+}
+
 TEST_CASE("what is wrong with a call", "[rehearse]") {
   struct Case {
     std::vector<std::string> arguments;

@@ -23,6 +23,7 @@
 #include "cli/exchange/token.h"
 #include "cli/rehearse/report.h"
 #include "cli/rehearse/run.h"
+#include "cli/rehearse/unplayed.h"
 #include "cli/report/job_report.h"
 #include "fabric/fabric.h"
 
@@ -151,6 +152,7 @@ Answer rehearse(RehearseOptions& options, const Calling& calling) {
   if (task && token.empty()) token = job_token(variable);
   unsetenv("NCCL_NET_DIAG_TOKEN");  // not for the processes that are started here
   make_rehearsal(plan);             // what is wrong with the call is said first
+  refuse_unplayed(variable, !plan.topology.empty());
   plan.nccl = find_nccl(plan.nccl, variable);
   if (options.scenario.empty()) require_hca();
   plan.plugin = emulated::plugin_file().parent_path().string();
