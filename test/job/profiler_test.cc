@@ -467,11 +467,26 @@ void check_alone(const std::vector<std::string>& alone) {
   }
 }
 
+// What kernels tell by themselves: each collective, send and receive, on each of its channels.
+void check_kernels(const std::vector<std::string>& alone) {
+  static const std::regex kernels(R"(kind 6: (\d+) began, (\d+) ended)");
+  for (const std::string& text : alone) {
+    INFO(text);
+    std::smatch m;
+    const bool told = std::regex_search(text, m, kernels);
+    REQUIRE(told == (nccl_abi::apis_of(nccl_version()).profiler >= 3));
+    if (!told) continue;
+    CHECK(std::stoi(m[1]) >= 3 + 2);
+    CHECK(m[1] == m[2]);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("another profiler gets what it gets without us", "[profiler]") {
   const std::vector<std::string> alone = OtherProfiler{}.told();
   check_alone(alone);
+  check_kernels(alone);
   CHECK(OtherProfiler{Beside::kSet}.told() == alone);
   CHECK(OtherProfiler{Beside::kInstalled}.told() == alone);
 }
