@@ -125,10 +125,11 @@ void operation(Side& s) { s.table->stopEvent(s.operation()); }
 void step(Side& s, void* of) {
   auto descr = Side::described(profile::kProxyStep, of);
   void* const handle = s.start(descr);
+  nccl_abi::ProfilerEventStateArgsV4 args{};
   for (const auto state :
        {ProfilerState::kProxyStepSendGpuWait, ProfilerState::kProxyStepSendPeerWait,
         ProfilerState::kProxyStepSendWait})
-    s.table->recordEventState(handle, state, nullptr);
+    s.table->recordEventState(handle, state, &args);
   s.table->stopEvent(handle);
 }
 
