@@ -72,7 +72,7 @@ Symbol* gin_table() noexcept {
 
 template <class Table>
 Symbol* profiler_table(const Table& own) noexcept {
-  const auto offer = nnd::session::offer_profiler(nnd::profiler::kApi<Table>);
+  const auto offer = nnd::session::offer_profiler(Table::kApi);
   if (!offer.own) return symbol(offer.theirs);
   nnd::profiler::Beside<Table>::wrap(static_cast<const Table*>(offer.other), offer.nccls_api);
   return symbol(&own);

@@ -36,6 +36,7 @@ using NetVDevicePropsV10 = NetVDeviceProps<4>;
 
 // In the order of the table.
 struct NetV10 {
+  static constexpr int kApi = 10;
   const char* name;
   slot::Init10* init;
   slot::Devices* devices;

@@ -37,6 +37,7 @@ using NetVDevicePropsV11 = NetVDeviceProps<4>;
 
 // In the order of the table.
 struct NetV11 {
+  static constexpr int kApi = 11;
   const char* name;
   slot::Init11* init;
   slot::Devices* devices;

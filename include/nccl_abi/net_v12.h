@@ -39,6 +39,7 @@ using NetVDevicePropsV12 = NetVDeviceProps<8>;
 
 // In the order of the table.
 struct NetV12 {
+  static constexpr int kApi = 12;
   const char* name;
   slot::Init11* init;
   slot::Devices* devices;

@@ -23,6 +23,7 @@ static_assert(offsetof(NetPropertiesV6, maxRecvs) == 44);
 
 // In the order of the table.
 struct NetV6 {
+  static constexpr int kApi = 6;
   const char* name;
   slot::Init6* init;
   slot::Devices* devices;

@@ -27,6 +27,7 @@ static_assert(offsetof(NetPropertiesV7, netDeviceVersion) == 52);
 
 // In the order of the table.
 struct NetV7 {
+  static constexpr int kApi = 7;
   const char* name;
   slot::Init6* init;
   slot::Devices* devices;

@@ -28,6 +28,7 @@ static_assert(offsetof(NetPropertiesV8, netDeviceVersion) == 56);
 
 // In the order of the table.
 struct NetV8 {
+  static constexpr int kApi = 8;
   const char* name;
   slot::Init6* init;
   slot::Devices* devices;

@@ -37,6 +37,7 @@ using NetVDevicePropsV9 = NetVDeviceProps<4>;
 
 // In the order of the table.
 struct NetV9 {
+  static constexpr int kApi = 9;
   const char* name;
   slot::Init6* init;
   slot::Devices* devices;

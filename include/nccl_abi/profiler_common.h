@@ -108,8 +108,9 @@ union ProfilerEventStateArgsV4 {
 static_assert(sizeof(ProfilerEventStateArgsV1) == 16 && sizeof(ProfilerEventStateArgsV4) == 8);
 
 // The table, as all versions have it but for two signatures.
-template <class InitSlot, class EventDescr, class EventStateArgs>
+template <int Api, class InitSlot, class EventDescr, class EventStateArgs>
 struct ProfilerTable {
+  static constexpr int kApi = Api;
   using Descr = EventDescr;
   using StateArgs = EventStateArgs;
   const char* name;

@@ -50,6 +50,6 @@ static_assert(sizeof(ProfilerEventDescrV1) == 120);
 static_assert(offsetof(ProfilerEventDescrV1, coll) == 24);
 
 using ProfilerV1 =
-    ProfilerTable<slot::ProfilerInit1, ProfilerEventDescrV1, ProfilerEventStateArgsV1>;
+    ProfilerTable<1, slot::ProfilerInit1, ProfilerEventDescrV1, ProfilerEventStateArgsV1>;
 
 }  // namespace nccl_abi

@@ -46,6 +46,6 @@ struct ProfilerEventDescrV2 {
 static_assert(sizeof(ProfilerEventDescrV2) == 128);
 
 using ProfilerV2 =
-    ProfilerTable<slot::ProfilerInit1, ProfilerEventDescrV2, ProfilerEventStateArgsV1>;
+    ProfilerTable<2, slot::ProfilerInit1, ProfilerEventDescrV2, ProfilerEventStateArgsV1>;
 
 }  // namespace nccl_abi

@@ -41,6 +41,6 @@ struct ProfilerEventDescrV3 {
 static_assert(sizeof(ProfilerEventDescrV3) == 120);
 
 using ProfilerV3 =
-    ProfilerTable<slot::ProfilerInit1, ProfilerEventDescrV3, ProfilerEventStateArgsV1>;
+    ProfilerTable<3, slot::ProfilerInit1, ProfilerEventDescrV3, ProfilerEventStateArgsV1>;
 
 }  // namespace nccl_abi

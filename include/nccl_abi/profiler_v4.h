@@ -45,6 +45,6 @@ struct ProfilerEventDescrV4 {
 static_assert(sizeof(ProfilerEventDescrV4) == 104);
 
 using ProfilerV4 =
-    ProfilerTable<slot::ProfilerInit4, ProfilerEventDescrV4, ProfilerEventStateArgsV4>;
+    ProfilerTable<4, slot::ProfilerInit4, ProfilerEventDescrV4, ProfilerEventStateArgsV4>;
 
 }  // namespace nccl_abi

@@ -66,6 +66,6 @@ struct ProfilerEventDescrV5 {
 static_assert(sizeof(ProfilerEventDescrV5) == 112);
 
 using ProfilerV5 =
-    ProfilerTable<slot::ProfilerInit5, ProfilerEventDescrV5, ProfilerEventStateArgsV4>;
+    ProfilerTable<5, slot::ProfilerInit5, ProfilerEventDescrV5, ProfilerEventStateArgsV4>;
 
 }  // namespace nccl_abi

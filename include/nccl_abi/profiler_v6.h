@@ -45,6 +45,6 @@ struct ProfilerEventDescrV6 {
 static_assert(sizeof(ProfilerEventDescrV6) == 112);
 
 using ProfilerV6 =
-    ProfilerTable<slot::ProfilerInit5, ProfilerEventDescrV6, ProfilerEventStateArgsV4>;
+    ProfilerTable<6, slot::ProfilerInit5, ProfilerEventDescrV6, ProfilerEventStateArgsV4>;
 
 }  // namespace nccl_abi

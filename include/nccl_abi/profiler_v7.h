@@ -98,6 +98,6 @@ struct ProfilerEventDescrV7 {
 static_assert(sizeof(ProfilerEventDescrV7) == 136);
 
 using ProfilerV7 =
-    ProfilerTable<slot::ProfilerInit5, ProfilerEventDescrV7, ProfilerEventStateArgsV4>;
+    ProfilerTable<7, slot::ProfilerInit5, ProfilerEventDescrV7, ProfilerEventStateArgsV4>;
 
 }  // namespace nccl_abi

@@ -24,23 +24,6 @@
 namespace nnd::net {
 
 template <class Net>
-inline constexpr int kApi = 0;
-template <>
-inline constexpr int kApi<nccl_abi::NetV6> = 6;
-template <>
-inline constexpr int kApi<nccl_abi::NetV7> = 7;
-template <>
-inline constexpr int kApi<nccl_abi::NetV8> = 8;
-template <>
-inline constexpr int kApi<nccl_abi::NetV9> = 9;
-template <>
-inline constexpr int kApi<nccl_abi::NetV10> = 10;
-template <>
-inline constexpr int kApi<nccl_abi::NetV11> = 11;
-template <>
-inline constexpr int kApi<nccl_abi::NetV12> = 12;
-
-template <class Net>
 class Shim {
   using Result = nccl_abi::Result;
   using NetDeviceHandle = nccl_abi::NetDeviceHandle;
@@ -62,7 +45,7 @@ class Shim {
   }
 
  private:
-  static constexpr int kVersion = kApi<Net>;
+  static constexpr int kVersion = Net::kApi;
 
   static inline Net inner_{};
   static inline const Net* inner_table_ = nullptr;

@@ -10,23 +10,6 @@
 namespace nnd::profiler {
 
 template <class Table>
-inline constexpr int kApi = 0;
-template <>
-inline constexpr int kApi<nccl_abi::ProfilerV1> = 1;
-template <>
-inline constexpr int kApi<nccl_abi::ProfilerV2> = 2;
-template <>
-inline constexpr int kApi<nccl_abi::ProfilerV3> = 3;
-template <>
-inline constexpr int kApi<nccl_abi::ProfilerV4> = 4;
-template <>
-inline constexpr int kApi<nccl_abi::ProfilerV5> = 5;
-template <>
-inline constexpr int kApi<nccl_abi::ProfilerV6> = 6;
-template <>
-inline constexpr int kApi<nccl_abi::ProfilerV7> = 7;
-
-template <class Table>
 class Shim {
   using Result = nccl_abi::Result;
   using Descr = typename Table::Descr;
@@ -44,7 +27,7 @@ class Shim {
   static Result open_any(void** context, int* mask, const state::Membership& told,
                          nccl_abi::DebugLogger log, Call&& call) noexcept {
     const Table* const other = Beside<Table>::other();
-    *context = open({kApi<Table>, other != nullptr, mask, told, log});
+    *context = open({Table::kApi, other != nullptr, mask, told, log});
     if (other != nullptr)
       Beside<Table>::init(*context, mask, [&](void** theirs, int* its_mask) {
         return call(other->init, theirs, its_mask);

@@ -1,7 +1,8 @@
 // What the profiler layer adds to NCCL's work: the same calls on a profiler that does nothing and
 // on ours, in one run.
 //   bench_profiler                     nanoseconds, by google-benchmark
-//   bench_profiler --loop NAME SHIM N  N times one of them, for callgrind to count (SHIM 0 or 1)
+//   bench_profiler --loop NAME SHIM N  N times one of them, for callgrind to count (SHIM 0 or 1, or
+//                                      a library with another profiler of v5)
 // Needs NND_BENCH_PLUGIN (libnccl-net-diag.so) in the environment.
 #include <benchmark/benchmark.h>
 #include <dlfcn.h>
@@ -36,8 +37,7 @@ constexpr ProfilerV5 kNothing = {
     [](void*, ProfilerState, nccl_abi::ProfilerEventStateArgsV4*) { return Result::kSuccess; },
     [](void*) { return Result::kSuccess; }};
 
-const ProfilerV5* ours() {
-  const char* const plugin = std::getenv("NND_BENCH_PLUGIN");
+const ProfilerV5* profiler_of(const char* plugin) {
   void* const handle = plugin ? dlopen(plugin, RTLD_NOW) : nullptr;
   void* const found = handle ? dlsym(handle, "ncclProfiler_v5") : nullptr;
   if (!found) {
@@ -48,6 +48,8 @@ const ProfilerV5* ours() {
   return static_cast<const ProfilerV5*>(found);
 }
 
+void discard(nccl_abi::LogLevel, unsigned long, const char*, int, const char*, ...) {}
+
 struct Side {
   const ProfilerV5* table;
   void* context = nullptr;
@@ -57,7 +59,7 @@ struct Side {
   void* op = nullptr;
 
   explicit Side(const ProfilerV5* of) : table(of) {
-    table->init(&context, 1, &mask, nullptr, 2, 16, 0, nullptr);
+    table->init(&context, 1, &mask, nullptr, 2, 16, 0, discard);
     task = collective(nullptr);
     op = operation();
   }
@@ -78,15 +80,19 @@ struct Side {
                   16, 16,          "RING",  "SIMPLE", nullptr};
     return start(descr);
   }
-  void* operation() const {
-    auto descr = described(profile::kProxyOp, task);
+  void* operation() const { return operation(task); }
+  void* operation(void* of) const {
+    auto descr = described(profile::kProxyOp, of);
     descr.proxyOp = {pid, 5, 7, 16, 1 << 20, 1};
     return start(descr);
   }
 };
 
-// A collective, as NCCL 2.28 tells it: the group, the call, and what it makes of both.
-void collective(Side& s) {
+void step(Side& s, void* of);
+
+// A collective, as NCCL 2.28 tells it: the group, the call, and what it makes of both; with so many
+// operations, of so many steps each.
+void collective(Side& s, int operations, int steps) {
   auto group_call = Side::described(profile::kGroupApi, nullptr);
   void* const group = s.start(group_call);
   auto call = Side::described(profile::kCollApi, group);
@@ -95,41 +101,61 @@ void collective(Side& s) {
   s.table->stopEvent(called);
   auto plan = Side::described(profile::kGroup, nullptr);
   void* const launch = s.start(plan);
-  s.table->stopEvent(s.collective(called));
+  void* const task = s.collective(called);
+  s.table->stopEvent(task);
   s.table->stopEvent(launch);
+  for (int i = 0; i < operations; ++i) {
+    void* const op = s.operation(task);
+    for (int n = 0; n < steps; ++n) step(s, op);
+    s.table->stopEvent(op);
+  }
   s.table->stopEvent(group);
 }
+void collective(Side& s) { collective(s, 0, 0); }
+
+// For profilers that keep a collective's events with it.
+constexpr int kOperations = 2, kSteps = 8;
+void with_operations(Side& s) { collective(s, kOperations, 0); }
+void with_steps(Side& s) { collective(s, kOperations, kSteps); }
 
 // One operation of it, for one channel and direction.
 void operation(Side& s) { s.table->stopEvent(s.operation()); }
 
 // One step of that, told while a connection with traffic has no label.
-void step(Side& s) {
-  auto descr = Side::described(profile::kProxyStep, s.op);
+void step(Side& s, void* of) {
+  auto descr = Side::described(profile::kProxyStep, of);
   void* const handle = s.start(descr);
+  nccl_abi::ProfilerEventStateArgsV4 args{};
   for (const auto state :
        {ProfilerState::kProxyStepSendGpuWait, ProfilerState::kProxyStepSendPeerWait,
         ProfilerState::kProxyStepSendWait})
-    s.table->recordEventState(handle, state, nullptr);
+    s.table->recordEventState(handle, state, &args);
   s.table->stopEvent(handle);
 }
 
-const std::map<std::string, void (*)(Side&)> kOperations = {
+void step(Side& s) { step(s, s.op); }
+
+using Run = void (*)(Side&);
+const std::map<std::string, Run> kMeasured = {
     {"collective", collective}, {"proxy_operation", operation}, {"proxy_step", step}};
+const std::map<std::string, Run> kCounted = {{"collective", collective},
+                                             {"proxy_operation", operation},
+                                             {"proxy_step", step},
+                                             {"with_operations", with_operations},
+                                             {"with_steps", with_steps}};
 
-Side& side(bool shim) {
-  static Side plain(&kNothing), with_us(ours());
-  return shim ? with_us : plain;
+Side plain() { return Side(&kNothing); }
+Side shim() { return Side(profiler_of(std::getenv("NND_BENCH_PLUGIN"))); }
+
+void measure(benchmark::State& state, Run run, Side& side) {
+  for (auto _ : state) run(side);
 }
 
-void measure(benchmark::State& state, void (*run)(Side&), bool shim) {
-  for (auto _ : state) run(side(shim));
-}
-
-int count(const char* name, bool shim, long n) {
-  const auto found = kOperations.find(name);
-  if (found == kOperations.end()) return 2;
-  for (long i = 0; i < n; ++i) found->second(side(shim));
+int count(const char* name, const std::string& which, long n) {
+  const auto found = kCounted.find(name);
+  if (found == kCounted.end()) return 2;
+  Side side = which == "0" ? plain() : which == "1" ? shim() : Side(profiler_of(which.c_str()));
+  for (long i = 0; i < n; ++i) found->second(side);
   return 0;
 }
 
@@ -138,11 +164,12 @@ int count(const char* name, bool shim, long n) {
 int main(int argc, char** argv) {
   setenv("NCCL_NET_DIAG_FILE", "off", 1);
   if (argc == 5 && !std::strcmp(argv[1], "--loop"))
-    return count(argv[2], std::atoi(argv[3]) != 0, std::atol(argv[4]));
-  for (const auto& [name, run] : kOperations)
-    for (const bool shim : {false, true})
-      benchmark::RegisterBenchmark((name + (shim ? "/shim" : "/plain")).c_str(), measure, run,
-                                   shim);
+    return count(argv[2], argv[3], std::atol(argv[4]));
+  Side without = plain(), with = shim();
+  for (const auto& [name, run] : kMeasured) {
+    benchmark::RegisterBenchmark((name + "/plain").c_str(), measure, run, std::ref(without));
+    benchmark::RegisterBenchmark((name + "/shim").c_str(), measure, run, std::ref(with));
+  }
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
   return 0;

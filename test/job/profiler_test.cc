@@ -1,11 +1,7 @@
 // Whose each connection is, and what each communicator was asked for, as NCCL's profiler API tells
 // it; compared with what the job did and with NCCL's own lines.
-#include <signal.h>
-
 #include <algorithm>
 #include <compare>
-#include <cstdlib>
-#include <functional>
 #include <map>
 #include <regex>
 #include <set>
@@ -13,36 +9,19 @@
 #include <string>
 #include <vector>
 
-#include "job/fabric.h"
-#include "nccl_abi/releases.h"
-#include "support/catch.h"
+#include "job/profiled.h"
 
 using namespace softcuda;
 using nlohmann::json;
 using nnd::test::FabricJob;
 using nnd::test::failures;
+using nnd::test::how;
+using nnd::test::loses_ends_of_steps;
 using nnd::test::nccl_version;
+using nnd::test::ProfiledJob;
 using Kind = Action::Kind;
 
 namespace {
-
-// All ranks talk over the network, and NCCL is given the profiler.
-struct ProfiledJob : FabricJob {
-  explicit ProfiledJob(int gpus_per_node = 2, int nodes = 2) : FabricJob(gpus_per_node, nodes) {
-    auto& environment = spec.environment;
-    // From 2.28.3 on NCCL looks for one in its net plugin.
-    if (nccl_version() < 22803) environment["NCCL_PROFILER_PLUGIN"] = "libnccl-net-diag.so";
-    environment["NCCL_DEBUG_SUBSYS"] = "INIT,NET,GRAPH";
-    environment["NCCL_P2P_DISABLE"] = "1";
-    environment["NCCL_SHM_DISABLE"] = "1";
-  }
-
-  // All that was logged has the schema.
-  void check_logs() const {
-    const std::string command = "python3 " NND_VALIDATE_LOG " '" + dir().string() + "'/*.jsonl >&2";
-    CHECK(std::system(command.c_str()) == 0);
-  }
-};
 
 // A connection, as its own end sees it.
 struct Way {
@@ -103,11 +82,6 @@ std::map<std::string, Ways> labelled(const FabricJob& job, int rank, const std::
   return ways;
 }
 
-// As all of this job's connections are to be found out.
-std::string how() {
-  return nccl_version() / 100 == 226 || nccl_version() >= 22800 ? "exact" : "joined";
-}
-
 // The communicators' hashes in the order in which they were made: they are destroyed in reverse.
 std::vector<std::string> hashes(const FabricJob& job, int rank) {
   std::vector<std::string> out;
@@ -140,13 +114,6 @@ std::map<std::string, std::map<std::string, Count>> counts(const FabricJob& job,
     }
   return out;
 }
-
-}  // namespace
-
-namespace {
-
-// Not always of the same ones, and without us just so.
-bool loses_ends_of_steps() { return nccl_version() >= 22400 && nccl_version() < 22700; }
 
 std::uint64_t sum(const json& buckets) {
   std::uint64_t all = 0;
@@ -382,155 +349,6 @@ TEST_CASE("without the profiler connections have no rank, and nothing else is mi
 }
 
 // Another profiler, which says at the end what it was told.
-namespace {
-
-enum class Beside { kAlone, kSet, kInstalled, kCalledByUs };
-
-struct OtherProfiler {
-  Beside beside = Beside::kAlone;
-  std::string mask = {};     // that it asks for; empty: all that doesn't hang on the clock
-  std::string version = {};  // the only one that it has; empty: all
-  std::string name = NND_OTHER_PROFILER_DIR "/libnccl-profiler.so";
-
-  // Rank by rank.
-  std::vector<std::string> told() const;
-
- private:
-  void set_up(ProfiledJob& job) const {
-    auto& environment = job.spec.environment;
-    environment["OTHER_PROFILER_MASK"] = mask;
-    environment["OTHER_PROFILER_VERSION"] = version;
-    environment["NCCL_ALGO"] = "Ring";
-    environment["NCCL_IB_GID_INDEX"] = "3";
-    if (beside == Beside::kCalledByUs) {
-      environment["NCCL_NET_DIAG_PROFILER"] = name;
-      return;
-    }
-    environment.erase("NCCL_PROFILER_PLUGIN");
-    if (beside == Beside::kAlone) environment.erase("NCCL_NET_PLUGIN");
-    if (beside == Beside::kInstalled)
-      job.spec.library_path.emplace_back(NND_OTHER_PROFILER_DIR);
-    else
-      environment["NCCL_PROFILER_PLUGIN"] = name;
-  }
-  void check_ours(const ProfiledJob& job, int rank) const {
-    INFO("rank " << rank);
-    const bool ours = beside == Beside::kCalledByUs;
-    CHECK(job.events(rank, "coll.count").size() == (ours ? 1 : 0));
-    const json layers = job.events(rank, "plugin.load").front().at("layers");
-    CHECK(layers == (ours ? json({"net", "verbs", "profiler"}) : json({"net", "verbs"})));
-    CHECK_FALSE(job.events(rank, "conn.close").empty());
-    for (const json& e : job.events(rank, "conn.close"))
-      CHECK(e.contains("how") == (ours && e.at("started") > 0));
-    for (const json& e : job.events(rank, "comm.init"))
-      if (e.contains("profiler_api")) CHECK(e.value("other_profiler", "") == "other");
-    if (!ours) return;
-    for (const json& e : job.events(rank, "coll.count")) {
-      CHECK(e.at("ran").at(0).at("kind") == "AllReduce");
-      CHECK(e.at("ran").at(0).at("calls") == 3);
-    }
-  }
-};
-
-std::vector<std::string> OtherProfiler::told() const {
-  ProfiledJob job;
-  set_up(job);
-  job.spec.actions = {{.kind = Kind::kCreate},
-                      {.kind = Kind::kCollective, .iterations = 3},
-                      {.kind = Kind::kCollective,
-                       .collective = Collective::kSendRecv,
-                       .bytes = 100000,
-                       .iterations = 2},
-                      {.kind = Kind::kDestroy}};
-  const JobResult result = job.run();
-  CHECK(failures(result) == "");
-  static const std::regex line("OTHER PROFILER: (.*)");
-  std::vector<std::string> lines;
-  for (const RankResult& rank : result.ranks) {
-    std::smatch m;
-    REQUIRE(std::regex_search(rank.output, m, line));
-    lines.push_back(m[1]);
-    if (beside != Beside::kAlone) check_ours(job, rank.rank);
-    if (loses_ends_of_steps())
-      lines.back() = std::regex_replace(
-          lines.back(), std::regex(R"((kind 4: \d+ began), \d+ ended, \d+ states)"), "$1");
-  }
-  if (beside == Beside::kCalledByUs) job.check_logs();
-  return lines;
-}
-
-void check_alone(const std::vector<std::string>& alone) {
-  for (const std::string& text : alone) {
-    INFO(text);
-    CHECK(text.find("kind 1: 3 began, 3 ended") != text.npos);
-    CHECK(text.ends_with(" 0 strange"));
-  }
-}
-
-}  // namespace
-
-TEST_CASE("another profiler gets what it gets without us", "[profiler]") {
-  const std::vector<std::string> alone = OtherProfiler{}.told();
-  check_alone(alone);
-  CHECK(OtherProfiler{Beside::kSet}.told() == alone);
-  CHECK(OtherProfiler{Beside::kInstalled}.told() == alone);
-}
-
-TEST_CASE("another profiler that ours calls gets what it gets without us, and so does ours",
-          "[other-profiler]") {
-  const std::string mask = GENERATE("", "2", "8");  // all; collectives; operations
-  INFO("mask " << mask);
-  const std::vector<std::string> alone = OtherProfiler{Beside::kAlone, mask}.told();
-  check_alone(alone);
-  CHECK(OtherProfiler{Beside::kCalledByUs, mask}.told() == alone);
-}
-
-TEST_CASE("one that is older than NCCL, too", "[other-profiler]") {
-  const int newest = nccl_abi::apis_of(nccl_version()).profiler;
-  const int version = GENERATE(1, 3, 4);
-  if (version >= newest) return;
-  INFO("version " << version);
-  const auto alone = OtherProfiler{Beside::kAlone, "", std::to_string(version)}.told();
-  check_alone(alone);
-  CHECK(OtherProfiler{Beside::kCalledByUs, "", std::to_string(version)}.told() == alone);
-}
-
-TEST_CASE("another profiler that can't be called is named, and the job runs", "[other-profiler]") {
-  struct Row {
-    std::string name, version, problem, nearest;
-  };
-  const int native = nccl_abi::apis_of(nccl_version()).profiler;
-  const std::string own = NND_OTHER_PROFILER_DIR "/libnccl-profiler.so";
-  const Row row = GENERATE_COPY(
-      Row{"atuo", "", "libnccl-profiler-atuo.so: cannot open shared object file", "auto"},
-      Row{"/nowhere/inspector.so", "", "/nowhere/inspector.so: cannot open", ""},
-      Row{"libnccl-net-diag.so", "", "is this plugin itself", ""},
-      Row{own, "none",
-          "has no ncclProfiler_v" + std::to_string(native) +
-              " or older, which this NCCL could take (it has none)",
-          ""});
-  INFO(row.name);
-  ProfiledJob job;
-  job.spec.environment["NCCL_NET_DIAG_PROFILER"] = row.name;
-  job.spec.environment["OTHER_PROFILER_VERSION"] = row.version;
-  job.spec.actions = {
-      {.kind = Kind::kCreate}, {.kind = Kind::kCollective}, {.kind = Kind::kDestroy}};
-  REQUIRE(failures(job.run()) == "");
-  for (int rank = 0; rank < job.spec.ranks(); ++rank) {
-    INFO("rank " << rank);
-    std::vector<json> told;
-    for (const json& e : job.events(rank, "env.lint"))
-      if (e.at("variable") == "NCCL_NET_DIAG_PROFILER") told.push_back(e);
-    REQUIRE(told.size() == 1);
-    INFO(told.front().dump());
-    CHECK(told.front().at("cause") == "ENV-WRONG");
-    CHECK(told.front().at("value") == row.name);
-    CHECK(told.front().at("msg").get<std::string>().find(row.problem) != std::string::npos);
-    CHECK(told.front().value("nearest", "") == row.nearest);
-    CHECK(job.events(rank, "coll.count").size() == 1);  // ours goes on
-  }
-}
-
 TEST_CASE("a missing second variable is told once", "[profiler]") {
   for (const bool set : {true, false}) {
     ProfiledJob job(1);
@@ -548,131 +366,4 @@ TEST_CASE("a missing second variable is told once", "[profiler]") {
     CHECK(loaded.front().at("sev") == "info");
     CHECK((loaded.front().at("layers").back() == "profiler") == (set || !needed));
   }
-}
-
-// Eight ranks, of which one is missing from a collective: those that wait for it say whom they wait
-// for and in what.
-namespace {
-
-constexpr int kMissing = 5;
-constexpr std::uint64_t kBytes = 1000000;
-
-struct Waits : ProfiledJob {
-  Waits() : ProfiledJob(4) {
-    spec.environment["NCCL_ALGO"] = "Ring";
-    spec.environment["NCCL_NET_DIAG_STALL_SEC"] = "1";
-    spec.actions = {{.kind = Kind::kCreate},
-                    {.kind = Kind::kCollective, .bytes = kBytes, .iterations = 3},
-                    {.kind = Kind::kMeet}};
-  }
-  void others_reduce() {
-    for (int rank = 0; rank < spec.ranks(); ++rank)
-      if (rank != kMissing)
-        spec.actions.push_back({.kind = Kind::kCollective, .bytes = kBytes, .only_rank = rank});
-  }
-
-  bool many = false;  // it may be any of many
-
-  // What the others say of the missing one, as a stall or a failure.
-  std::map<int, json> told() const {
-    std::map<int, json> by_rank;
-    for (int rank = 0; rank < spec.ranks(); ++rank) {
-      if (rank == kMissing) continue;
-      for (const char* const name : {"conn.stall", "conn.fail"})
-        for (const json& e : events(rank, name))
-          if (e.contains("peer") && e.at("peer").value("rank", -1) == kMissing) by_rank[rank] = e;
-    }
-    return by_rank;
-  }
-  // least: both neighbours of the ring, or at least the one that receives from it. The other may
-  // have sent all that it has into receives that the missing one had posted before.
-  void run_until_told(std::size_t least, const std::function<void()>& meanwhile = {}) {
-    run([&] {
-      if (meanwhile) meanwhile();
-      return told().size() >= least;
-    });
-    const auto lines = told();
-    CHECK(lines.size() >= least);
-    for (const auto& [rank, e] : lines) {
-      INFO(e.dump());
-      CHECK(e.at("rank") == rank);
-      CHECK(e.at("how") == how());
-      CHECK(e.at("cause").get<std::string>().find("-") != std::string::npos);
-      if (e.at("ev") != "conn.stall") continue;
-      CHECK(e.at("cause") == "HANG-DATA");
-      // The emulated HCA of a process that is stopped acknowledges nothing.
-      if (e.at("kind") != "stuck-send") CHECK(e.at("sev") == "info");
-      REQUIRE(e.contains("task"));
-      CHECK(e.at("task").at("kind") == "AllReduce");
-      const auto seq = e.at("task").at("seq").get<int>();
-      CHECK((seq == 3 || many));
-      CHECK(e.at("task").at("bytes") == kBytes);
-      CHECK(e.at("msg").get<std::string>().starts_with(
-          "rank " + std::to_string(rank) + " waits for rank " + std::to_string(kMissing) +
-          " in AllReduce #" + std::to_string(seq) + " of communicator " +
-          e.at("comm").get<std::string>()));
-    }
-  }
-};
-
-}  // namespace
-
-TEST_CASE("a rank that does not call is named by its neighbours, and says what it had last",
-          "[waits]") {
-  Waits job;
-  job.others_reduce();
-  job.spec.actions.push_back({.kind = Kind::kMeet});
-  bool idle = false;
-  job.run([&] {
-    for (const json& e : job.events(kMissing, "conn.stall")) idle = idle || e.at("kind") == "idle";
-    return idle && job.told().size() == 2;
-  });
-  REQUIRE(job.told().size() == 2);
-  job.check_logs();
-  for (const json& e : job.events(kMissing, "conn.stall")) {
-    if (e.at("kind") != "idle") continue;
-    INFO(e.dump());
-    REQUIRE(e.at("communicators").size() == 1);
-    const json& last = e.at("communicators").at(0);
-    CHECK(last.at("rank") == kMissing);
-    CHECK(last.at("task").at("kind") == "AllReduce");
-    CHECK(last.at("task").at("seq") == 2);
-    CHECK(last.at("task").at("ops") == last.at("task").at("ops_done"));
-    CHECK(e.at("msg").get<std::string>().find("the last that it was given to do is AllReduce #2") !=
-          std::string::npos);
-  }
-}
-
-TEST_CASE("a rank that calls another collective is named by its neighbours", "[waits]") {
-  Waits job;
-  job.others_reduce();
-  job.spec.actions.push_back({.kind = Kind::kCollective,
-                              .collective = Collective::kAllGather,
-                              .bytes = kBytes / 8,
-                              .wait = false,
-                              .only_rank = kMissing});
-  job.spec.actions.push_back({.kind = Kind::kMeet});
-  job.run_until_told(1);
-}
-
-TEST_CASE("a rank that is stopped is named by its neighbours", "[waits]") {
-  Waits job;
-  job.many = true;
-  job.spec.actions.push_back({.kind = Kind::kCollective, .bytes = kBytes, .iterations = 100000});
-  bool stopped = false;
-  job.run_until_told(1, [&] {
-    // All are in the middle of it.
-    const auto ready = job.events(kMissing, "conn.who");
-    if (stopped || ready.empty()) return;
-    stopped = true;
-    ::kill(ready.front().at("pid").get<int>(), SIGSTOP);
-  });
-}
-
-TEST_CASE("a rank that died is named by its neighbours", "[waits]") {
-  Waits job;
-  job.spec.grace_sec = 60;
-  job.spec.actions.push_back({.kind = Kind::kDie, .only_rank = kMissing});
-  job.others_reduce();
-  job.run_until_told(2);
 }

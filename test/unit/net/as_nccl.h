@@ -14,13 +14,13 @@ inline void logger(nccl_abi::LogLevel, unsigned long, const char*, int, const ch
 inline Result profiler(void**, int, void*, std::int64_t, void*) { return Result::kSuccess; }
 
 template <class Net>
-inline constexpr bool has_ctx = nnd::net::kApi<Net> >= 11;
+inline constexpr bool has_ctx = Net::kApi >= 11;
 
 // A process in which NCCL has loaded the plugin; the transport that init will find is given.
 template <class Net>
 class AsNccl {
  public:
-  static constexpr int kApi = nnd::net::kApi<Net>;
+  static constexpr int kApi = Net::kApi;
   using Handle = std::array<std::byte, nccl_abi::kHandleSize>;
 
   explicit AsNccl(const Net* found = transport<Net>()) {

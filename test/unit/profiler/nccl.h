@@ -19,7 +19,7 @@ inline constexpr int kRank = 3;
 template <class Table>
 struct Nccl {
   using Descr = typename Table::Descr;
-  static constexpr int kVersion = kApi<Table>;
+  static constexpr int kVersion = Table::kApi;
   static constexpr bool kExact = kVersion == 3 || kVersion >= 5;
 
   Table table = Shim<Table>::table();

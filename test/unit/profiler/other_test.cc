@@ -89,7 +89,7 @@ struct Other {
     wants = wanted;
     init_result = result;
     inits = finalized = 0;
-    Beside<Table>::wrap(&table, kApi<Table>);
+    Beside<Table>::wrap(&table, Table::kApi);
   }
   ~Other() {
     Beside<Table>::wrap(nullptr, 0);

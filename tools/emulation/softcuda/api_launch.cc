@@ -16,6 +16,7 @@
 #include "sendrecv.h"
 #include "stream.h"
 #include "work.h"
+#include "work_counter.h"
 
 namespace softcuda {
 namespace {
@@ -24,12 +25,15 @@ void play_channel(const Communicator& comm, const ChannelProgram& program) {
   if (program.work_done) *comm.channel(program.channel).work_done() = *program.work_done;
   if (program.work_consumed)
     if (auto* counter = comm.work_consumed(program.channel)) *counter = *program.work_consumed;
+  WorkCounter counter(comm, program.channel);
   for (const Batch& batch : program.batches) {
     const auto* abort = comm.abort_flag();
     if (abort != nullptr && *abort != 0) return;
+    counter.start(batch.told);
     play_transfers(comm, program.channel, batch);
     for (const CollectiveWork& work : batch.collectives)
       play_collective(comm, program.channel, work);
+    counter.complete(batch.told);
   }
 }
 

@@ -75,6 +75,11 @@ class Channel {
   volatile std::uint32_t* work_done() const {
     return field<volatile std::uint32_t*>(channel_, layout_->channel.work_done);
   }
+  // How many works its kernels have done; null where the version doesn't count.
+  std::uint64_t* work_counter() const {
+    const std::size_t at = layout_->profiler.counter;
+    return at == 0 ? nullptr : &field<std::uint64_t>(channel_, at);
+  }
 
  private:
   static constexpr int kConnections = 2;  // NCCL_MAX_CONNS
@@ -101,9 +106,16 @@ class Communicator {
   Channel channel(int index) const;
   // Where to tell how far the work queue was read; null where the version has none.
   volatile std::uint32_t* work_consumed(int channel) const;
+  // What NCCL's profiler is told, per channel; null where the version has none.
+  char* works_started() const { return pointer(layout_->profiler.started); }
+  char* works_completed() const { return pointer(layout_->profiler.completed); }
   const Layout& layout() const { return *layout_; }
 
  private:
+  char* pointer(std::size_t offset) const {
+    return offset == 0 ? nullptr : field<char*>(comm_, offset);
+  }
+
   const Layout* layout_;
   void* comm_;
 };

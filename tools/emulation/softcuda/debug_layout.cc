@@ -65,7 +65,7 @@ class Reader {
 DebugLayout read_debug_layout(const std::string& library, int nccl_version) {
   const DebugTypes types(
       library, {"ncclConnInfo", "ncclConnFifo", "ncclKernelComm", "ncclDevComm", "ncclDevChannel",
-                "ncclDevWorkColl", "ncclWorkElem", "ncclDevWorkBatch"});
+                "ncclDevWorkColl", "ncclWorkElem", "ncclDevWorkBatch", "ncclDevProfiler"});
   if (!types.has("ncclConnInfo")) return {};
   const bool batches = types.has("ncclDevWorkBatch"), coll = types.has("ncclDevWorkColl");
   Reader conn(types, "ncclConnInfo"), slot(types, "ncclConnFifo");
@@ -103,6 +103,15 @@ DebugLayout read_debug_layout(const std::string& library, int nccl_version) {
                   .ring_index = channel.needed("ring.index"),
                   .tree = channel.needed("tree"),
                   .work_done = channel.offset("workFifoDone")};
+  constexpr std::uint16_t kCounter = 8;  // without ncclDevProfiler a plain counter
+  const bool entries = types.has("ncclDevProfiler"), counted = channel.has("workCounter");
+  made.profiler = {.started = comm.offset("workStarted"),
+                   .completed = comm.offset("workCompleted"),
+                   .bytes = entries   ? static_cast<std::uint16_t>(types.bytes("ncclDevProfiler"))
+                            : counted ? kCounter
+                                      : std::uint16_t{0},
+                   .counter = channel.offset("workCounter"),
+                   .flag = work.mask({"profilerEnabled"})};
   made.coll = {.bytes = work.bytes(),
                .refused_flags = work.mask({"redOpArgIsPtr", "regUsed", "netRegUsed"}),
                .root = work.needed("root"),

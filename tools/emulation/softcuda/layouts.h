@@ -32,6 +32,12 @@ struct Layout {
   struct {  // ncclDevChannel; ring begins with prev and next, tree is an ncclTree
     std::uint16_t bytes, ring, ring_ranks, ring_index, tree, work_done;
   } channel;
+  struct {  // What a kernel tells NCCL's profiler, from 2.26 on: started and completed are of the
+            // communicator, an array of this many bytes a channel each; counter is of the channel.
+            // flag: the bit of a collective's first word that asks for it; 0: all are told.
+    std::uint16_t started, completed, bytes, counter;
+    std::uint32_t flag;
+  } profiler;
   struct {  // ncclDevWorkColl, up to 2.21 ncclWorkElem; count is where the counts begin (cbd)
     std::uint16_t bytes;
     std::uint32_t

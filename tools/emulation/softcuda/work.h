@@ -51,6 +51,8 @@ struct Batch {
   std::vector<CollectiveWork> collectives;  // one after the other
   std::vector<Transfer> transfers;          // at the same time
   std::vector<LocalCopy> copies;
+  // One for each of NCCL's works, in its order: whether its profiler is told of it.
+  std::vector<bool> told;
 };
 
 struct ChannelProgram {

@@ -39,7 +39,7 @@ struct P2pWork {  // ncclDevWorkP2p, the same from 2.22 to 2.32
   std::uint8_t padding;
 };
 static_assert(sizeof(P2pWork) == 48);
-constexpr std::uint8_t kSendLL = 1, kRecvLL = 2;
+constexpr std::uint8_t kSendLL = 1, kRecvLL = 2, kProfiled = 0x40;
 constexpr std::uint8_t kRefusedP2pFlags = 0x3c;  // registered with the NIC, with the peer
 
 // u32fp8Decode: 5 bits exponent, 3 bits mantissa.
@@ -93,6 +93,7 @@ class Reader final : public WorkReader {
       if ((header.offsets >> i & 1) == 0) continue;
       void* work =
           address(header.offset_base + static_cast<std::uint32_t>(i * static_cast<int>(size)));
+      out.batches.back().told.push_back(is_told(header.type(), work));
       if (header.type() == kP2p)
         read_p2p(*static_cast<const P2pWork*>(work), channel, out.batches.back());
       else
@@ -103,6 +104,13 @@ class Reader final : public WorkReader {
       const auto used = static_cast<std::uint32_t>(64 - std::countl_zero(header.offsets));
       out.work_consumed = header.offset_base + used * static_cast<std::uint32_t>(size);
     }
+  }
+
+  bool is_told(unsigned type, void* work) const {
+    const std::uint32_t flag = module_.layout().profiler.flag;
+    if (flag == 0) return true;
+    return type == kP2p ? (static_cast<const P2pWork*>(work)->flags & kProfiled) != 0
+                        : (field<std::uint32_t>(work, 0) & flag) != 0;
   }
 
   void* address(std::uint32_t offset) const {
