@@ -170,10 +170,7 @@ class Graph {
     return (one.ending == Ending::kDied || one.ending == Ending::kClean) &&
            one.last + kTogetherNs < picture_.last;
   }
-  bool stopped(std::size_t member) const {
-    const Member& one = picture_.members[member];
-    return one.ending == Ending::kRunning && one.last + kStoppedNs < picture_.last;
-  }
+  bool stopped(std::size_t member) const { return picture_.members[member].silent > kStoppedNs; }
 
   // Directly, or through others that only wait.
   std::set<std::size_t> waiting_for(

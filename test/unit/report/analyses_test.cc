@@ -311,6 +311,15 @@ TEST_CASE("a process that lives and shows no sign of it is stopped", "[waits]") 
   CHECK(analyse(made.input).waits.sinks[0].kind == Sink::Kind::kSilent);
 }
 
+TEST_CASE("whose box was read long before the others' is not stopped for that", "[waits]") {
+  Made made;
+  made.ring(2);
+  made.stall(0, "nothing-came", 30, 20, 1);
+  made.box(0, true, 60, 60.1);
+  made.box(1, true, 40, 40.1);
+  CHECK(analyse(made.input).waits.sinks.at(0).kind == Sink::Kind::kSilent);
+}
+
 TEST_CASE("the majority is told, and who differs", "[odd]") {
   Made made;
   for (int i = 0; i < 8; ++i) {
