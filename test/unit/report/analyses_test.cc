@@ -174,6 +174,23 @@ TEST_CASE("a process that ended while others had requests with it has left", "[f
   CHECK(ranks(report.picture, {report.first.losses[0].member}) == std::vector{2});
 }
 
+TEST_CASE("who waited for one that has left, and was killed in the end, is no loss", "[failures]") {
+  Made made;
+  made.ring(2);
+  made.end(1, 5);
+  made.stall(0, "nothing-came", 30, 20, 1);
+  made.box(0, false, 60);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kHang);
+  CHECK(report.first.losses.empty());
+  REQUIRE(report.waits.sinks.size() == 1);
+  CHECK(report.waits.sinks[0].kind == Sink::Kind::kLeft);
+  // Somebody lived on.
+  made.load(2);
+  made.end(2, 70);
+  CHECK(analyse(made.input).kind == Kind::kLost);
+}
+
 TEST_CASE("a communicator that is aborted leaves requests behind, and nobody is lost",
           "[failures]") {
   Made made;
