@@ -251,27 +251,10 @@ void paused(int gpus) {
   const auto waits = [&](int rank) {
     return job.told(rank, "nothing-came") || job.told(rank, "no-receive");
   };
-  pid_t stopped = 0;
-  std::optional<Report> found;
-  job.job().run([&] {
-    if (stopped == 0 && (waits(0) || waits(last_rank(gpus)))) {
-      stopped = job.pid_of(guilty);
-      kill(stopped, SIGSTOP);
-    }
-    if (stopped == 0) return false;
-    const auto& report = job.read();
-    if (report.waits.sinks.empty() ||
-        report.waits.sinks[0].kind != nnd::report::Sink::Kind::kStopped)
-      return false;
-    check(report, {Kind::kHang,
-                   Blame::kNotNetwork,
-                   {fmt::format("not the network: rank {} (node1) does not run", guilty)}});
-    found = report;
-    kill(stopped, SIGCONT);
-    return true;
-  });
-  if (stopped != 0 && !found) kill(stopped, SIGCONT);
-  CHECK(found.has_value());
+  check(job.read_stopped(guilty, [&] { return waits(0) || waits(last_rank(gpus)); }),
+        {Kind::kHang,
+         Blame::kNotNetwork,
+         {fmt::format("not the network: rank {} (node1) does not run", guilty)}});
 }
 
 void memlock(int gpus) {

@@ -80,7 +80,7 @@ Kind kind_of(const Report& report) {
   if (!report.first.roots.empty() && !(echo && is_missing(report))) return Kind::kFailed;
   const auto& sinks = report.waits.sinks;
   if (is_missing(report) && (sinks.empty() || !is_known(sinks.front()))) return Kind::kMissing;
-  if (!report.waits.waits.empty()) return Kind::kHang;
+  if (!report.waits.waits.empty() || !sinks.empty()) return Kind::kHang;
   if (is_missing(report)) return Kind::kMissing;
   if (!report.slow.empty()) return Kind::kSlow;
   if (any_degraded(report)) return Kind::kDegraded;
