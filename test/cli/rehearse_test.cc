@@ -261,6 +261,49 @@ TEST_CASE("a task that keeps a bad HCA out is fine, and tells it", "[launched]")
   CHECK(result["troubles"][1]["ev"] == "policy.refuse");
 }
 
+TEST_CASE("tasks of a launcher whose job fails say how to come by a report, and it reads them all",
+          "[launched]") {
+  const TemporaryDir dir;
+  const std::string logs = dir.path() / "logs";
+  const auto fabric = dir.file("fabric.toml", R"(
+resolve_timeout_ms = 20
+[[host]]
+count = 2
+name = "node{h}"
+[[host.hca]]
+address = "10.0.0.{h+1}/24"
+[[host.gpu]]
+[[fault]]
+kind = "refuse-rtr"
+host = "node1"
+errno = "ENETUNREACH"
+)");
+  const auto port = std::to_string(nnd::test::free_port());
+  std::vector<std::unique_ptr<Tool>> tasks;
+  for (const char* task : {"0", "1"})
+    tasks.push_back(std::make_unique<Tool>(
+        std::vector<std::string>{"rehearse", "--nccl", NND_CLI_NCCL, "--quiet", "--scenario",
+                                 fabric, "--logs", logs, "--size", "64K", "--iterations", "2"},
+        Variables{{"RANK", task},
+                  {"WORLD_SIZE", "2"},
+                  {"LOCAL_RANK", "0"},
+                  {"LOCAL_WORLD_SIZE", "1"},
+                  {"MASTER_ADDR", "127.0.0.1"},
+                  {"MASTER_PORT", port},
+                  {"NCCL_NET_DIAG_TOKEN", "a token of the test"}}));
+  const Outcome other = tasks[1]->wait(), root = tasks[0]->wait();
+  INFO(root.err << root.out << other.err);
+  CHECK(root.exit_code == 1);
+  CHECK(root.out.find("nccl-net-diag report") != std::string::npos);
+  const auto report = run_tool({"report", "--json", "--quiet", logs});
+  INFO(report.out);
+  CHECK(report.exit_code == 1);
+  const json said = report.json();
+  CHECK(said["kind"] == "failed");
+  CHECK(said["cause"] == "QP-101");
+  CHECK(said["processes"].size() == 2);
+}
+
 TEST_CASE("a launcher's tasks that don't find each other", "[launched]") {
   const auto port = std::to_string(nnd::test::free_port());
   const std::string key = "c0ffee0123456789-fedcba9876543210";  // mpirun's

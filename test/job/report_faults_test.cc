@@ -137,6 +137,28 @@ after_messages = 40
   check(job.read(), {Kind::kFailed, Blame::kNetwork, {"mlx5_1 of node1", "ASYNC-PORT"}});
 }
 
+// Each message of a port of node1 waits for so long, from the nth on that a process gives it.
+std::string slow_fault(int delay_ms, int nth) {
+  return fmt::format(R"(
+[[fault]]
+kind = "hold-wr"
+host = "node1"
+hca = "mlx5_1"
+delay_ms = {}
+nth = {}
+)",
+                     delay_ms, nth);
+}
+
+const Said kSlowSaid{Kind::kSlow, Blame::kNetwork, {"mlx5_1 of node1 is slow"}};
+
+void slow_port(int gpus) {
+  ReportedJob job(rails(gpus, slow_fault(100, 1)), gpus);
+  job.spec().actions[1].iterations = 10;
+  job.job().run();
+  check(job.read(), kSlowSaid);
+}
+
 void bond(int gpus) {
   ReportedJob job(rails(gpus, "", false, R"(
 [[host.netdev]]
@@ -229,27 +251,10 @@ void paused(int gpus) {
   const auto waits = [&](int rank) {
     return job.told(rank, "nothing-came") || job.told(rank, "no-receive");
   };
-  pid_t stopped = 0;
-  std::optional<Report> found;
-  job.job().run([&] {
-    if (stopped == 0 && (waits(0) || waits(last_rank(gpus)))) {
-      stopped = job.pid_of(guilty);
-      kill(stopped, SIGSTOP);
-    }
-    if (stopped == 0) return false;
-    const auto& report = job.read();
-    if (report.waits.sinks.empty() ||
-        report.waits.sinks[0].kind != nnd::report::Sink::Kind::kStopped)
-      return false;
-    check(report, {Kind::kHang,
-                   Blame::kNotNetwork,
-                   {fmt::format("not the network: rank {} (node1) does not run", guilty)}});
-    found = report;
-    kill(stopped, SIGCONT);
-    return true;
-  });
-  if (stopped != 0 && !found) kill(stopped, SIGCONT);
-  CHECK(found.has_value());
+  check(job.read_stopped(guilty, [&] { return waits(0) || waits(last_rank(gpus)); }),
+        {Kind::kHang,
+         Blame::kNotNetwork,
+         {fmt::format("not the network: rank {} (node1) does not run", guilty)}});
 }
 
 void memlock(int gpus) {
@@ -292,6 +297,7 @@ const std::vector<Fault> kFaults{{"none", healthy},
                                  {"a dead process", dead_process},
                                  {"a dead node", dead_node},
                                  {"a cut cable", cut_cable},
+                                 {"a slow port", slow_port},
                                  {"a bond", bond},
                                  {"a wrong address on one node", wrong_gid},
                                  {"another environment on one node", other_environment},
@@ -306,6 +312,26 @@ const std::vector<Fault> kFaults{{"none", healthy},
 TEST_CASE("eight ranks", "[report-8]") {
   const auto fault = GENERATE(range(std::size_t{0}, kFaults.size()));
   DYNAMIC_SECTION(kFaults[fault].name) { kFaults[fault].play(4); }
+}
+
+// At first each message takes a millisecond more, so that the watch has windows to compare with.
+TEST_CASE("a port that becomes slow is told by its own process alone", "[report-8]") {
+  ReportedJob job(rails(4, slow_fault(80, 8000) + slow_fault(1, 1)), 4);
+  job.spec().environment["NCCL_NET_DIAG_STALL_SEC"] = "0.8";
+  job.spec().actions[1] = {.kind = What::kCollective, .bytes = 8000000, .iterations = 150};
+  job.job().run();
+  for (int rank = 0; rank < 8; ++rank) {
+    INFO("rank " << rank);
+    CHECK(job.told(rank, "slow") == (rank == 5));
+  }
+  for (const auto& stall : job.job().events(5, "conn.stall")) {
+    INFO(stall.dump());
+    CHECK(stall["kind"] == "slow");
+    CHECK(stall["cause"] == "HANG-DATA");
+    CHECK(stall["dev"]["name"] == "mlx5_1");
+    CHECK(stall["peer"]["gid"].get<std::string>().starts_with("::ffff:10.65."));
+  }
+  check(job.read(), kSlowSaid);
 }
 
 TEST_CASE("sixteen ranks", "[report-16]") {

@@ -189,30 +189,12 @@ TEST_CASE("a rank that is stopped", "[report]") {
   job.spec().actions = {{.kind = What::kCreate},
                         {.kind = What::kCollective, .bytes = 1000004, .iterations = 3},
                         {.kind = What::kCollective, .bytes = 1000004, .iterations = 1000000}};
-  bool stopped = false, judged = false;
-  Sink sink;
-  nnd::report::Kind kind{};
-  std::vector<int> ranks;
-  job.job().run([&] {
-    // In traffic: who has asked the network for nothing yet is not told.
-    if (!stopped && !job.job().events(1, "conn.who").empty())
-      stopped = kill(job.pid_of(1), SIGSTOP) == 0;
-    if (!stopped || !job.told(0, "nothing-came")) return false;
-    // It lives and says nothing: that is seen once it is silent for longer than a busy machine
-    // explains.
-    const auto& report = job.read();
-    if (report.waits.sinks.empty() || report.waits.sinks[0].kind != Sink::Kind::kStopped)
-      return false;
-    kind = report.kind;
-    ranks = ranks_of(report, report.waits.sinks[0].members);
-    judged = true;
-    kill(job.pid_of(1), SIGCONT);
-    return true;
-  });
-  if (const auto pid = job.pid_of(1); !judged && pid > 0) kill(pid, SIGCONT);
-  CHECK(judged);
-  CHECK(kind == nnd::report::Kind::kHang);
-  CHECK(ranks == std::vector{1});
+  // In traffic: its HCA stops with it.
+  const auto& report =
+      job.read_stopped(1, [&] { return !job.job().events(1, "conn.who").empty(); });
+  CHECK(report.kind == nnd::report::Kind::kHang);
+  CHECK(report.blame == Blame::kNotNetwork);
+  CHECK(ranks_of(report, report.waits.sinks[0].members) == std::vector{1});
 }
 
 TEST_CASE("a rank without the plugin", "[report]") {

@@ -50,6 +50,22 @@ class ReportedJob {
     REQUIRE(judged);
     return report_;
   }
+  // Stops a rank as soon as that is so, and reads until it is seen that it does not run.
+  const report::Report& read_stopped(int rank, const std::function<bool()>& when) {
+    pid_t stopped = 0;
+    bool judged = false;
+    job_.run([&] {
+      if (stopped == 0 && when()) kill(stopped = pid_of(rank), SIGSTOP);
+      if (stopped == 0) return false;
+      const auto& sinks = read().waits.sinks;
+      judged = !sinks.empty() && sinks[0].kind == report::Sink::Kind::kStopped;
+      if (judged) kill(stopped, SIGCONT);
+      return judged;
+    });
+    if (stopped != 0 && !judged) kill(stopped, SIGCONT);
+    REQUIRE(judged);
+    return report_;
+  }
   pid_t pid_of(int rank) const {
     const auto load = job_.events(rank, "plugin.load");
     return load.empty() ? 0 : load.front().at("pid").get<pid_t>();

@@ -90,14 +90,17 @@ bool assign(std::optional<T>& to, const Scalar& value) {
   return assign(to.emplace(), value);
 }
 
-template <auto Member>
+// A field, by the way to it: set<&Event::dev, &Dev::name>.
+template <auto... Path>
 bool set(Event& event, const Scalar& value) {
-  return assign(event.*Member, value);
+  return assign((event.*....*Path), value);
 }
 
-template <auto Object, auto Member>
-bool set(Event& event, const Scalar& value) {
-  return assign((event.*Object).*Member, value);
+// The same in the element that began last.
+template <auto List, auto... Path>
+bool set_last(Event& event, const Scalar& value) {
+  auto& list = event.*List;
+  return list.empty() || assign((list.back().*....*Path), value);
 }
 
 bool set_name(Event& event, const Scalar& value) {
@@ -139,40 +142,6 @@ bool store_latency(Latency& latency, std::string_view bucket, const Scalar& valu
   latency.requests += count;
   latency.sum_ns += 1.5 * static_cast<double>(least) * static_cast<double>(count);
   return true;
-}
-
-bool store_counter(PortCounters& port, Place place, std::string_view key, const Scalar& value) {
-  if (place == Place::kGrown) return assign(port.grown[std::string(key)], value);
-  if (key == "name") return assign(port.name, value);
-  return key != "port" || assign(port.port, value);
-}
-
-bool store_qp(ConnectionQp& qp, std::string_view key, const Scalar& value) {
-  if (key == "num") return assign(qp.num, value);
-  if (key == "remote_num") return assign(qp.remote_num, value);
-  if (key == "attempts") return assign(qp.attempts, value);
-  if (key == "state") return assign(qp.state, value);
-  if (key == "path_mtu") return assign(qp.path_mtu, value);
-  if (key == "traffic_class") return assign(qp.traffic_class, value);
-  if (key == "init_us") return assign(qp.init_us, value);
-  if (key == "rtr_us") return assign(qp.rtr_us, value);
-  if (key == "rts_us") return assign(qp.rts_us, value);
-  if (key == "rtr_at_us") return assign(qp.rtr_at_us, value);
-  return key != "rts_at_us" || assign(qp.rts_at_us, value);
-}
-
-bool store_task(Task& task, std::string_view key, const Scalar& value) {
-  if (key == "kind") return assign(task.kind, value);
-  if (key == "ordinal") return assign(task.ordinal, value);
-  if (key == "seq") return assign(task.seq, value);
-  if (key == "bytes") return assign(task.bytes, value);
-  if (key == "ops") return assign(task.ops, value);
-  return key != "ops_done" || assign(task.ops_done, value);
-}
-
-bool store_communicator(LastGiven& given, std::string_view key, const Scalar& value) {
-  if (key == "comm") return assign(given.comm, value);
-  return key != "rank" || assign(given.rank, value);
 }
 
 int two_digits(std::string_view text, std::size_t at) {
@@ -299,6 +268,34 @@ std::array<Setters, kPlaces> all_setters() {
                                 {"method", set<&Event::inner, &Inner::method>}};
   setters[at(Place::kNetwork)] = {{"verdict", set<&Event::network>},
                                   {"msg", set<&Event::network_msg>}};
+  setters[at(Place::kCounters)] = {{"name", set_last<&Event::counters, &PortCounters::name>},
+                                   {"port", set_last<&Event::counters, &PortCounters::port>}};
+  setters[at(Place::kQps)] = {
+      {"num", set_last<&Event::qps, &ConnectionQp::num>},
+      {"remote_num", set_last<&Event::qps, &ConnectionQp::remote_num>},
+      {"attempts", set_last<&Event::qps, &ConnectionQp::attempts>},
+      {"state", set_last<&Event::qps, &ConnectionQp::state>},
+      {"path_mtu", set_last<&Event::qps, &ConnectionQp::path_mtu>},
+      {"traffic_class", set_last<&Event::qps, &ConnectionQp::traffic_class>},
+      {"init_us", set_last<&Event::qps, &ConnectionQp::init_us>},
+      {"rtr_us", set_last<&Event::qps, &ConnectionQp::rtr_us>},
+      {"rts_us", set_last<&Event::qps, &ConnectionQp::rts_us>},
+      {"rtr_at_us", set_last<&Event::qps, &ConnectionQp::rtr_at_us>},
+      {"rts_at_us", set_last<&Event::qps, &ConnectionQp::rts_at_us>}};
+  setters[at(Place::kCommunicators)] = {
+      {"comm", set_last<&Event::communicators, &LastGiven::comm>},
+      {"rank", set_last<&Event::communicators, &LastGiven::rank>}};
+  setters[at(Place::kTask)] = {
+      {"kind", set<&Event::task, &Task::kind>}, {"ordinal", set<&Event::task, &Task::ordinal>},
+      {"seq", set<&Event::task, &Task::seq>},   {"bytes", set<&Event::task, &Task::bytes>},
+      {"ops", set<&Event::task, &Task::ops>},   {"ops_done", set<&Event::task, &Task::ops_done>}};
+  setters[at(Place::kLastGiven)] = {
+      {"kind", set_last<&Event::communicators, &LastGiven::task, &Task::kind>},
+      {"ordinal", set_last<&Event::communicators, &LastGiven::task, &Task::ordinal>},
+      {"seq", set_last<&Event::communicators, &LastGiven::task, &Task::seq>},
+      {"bytes", set_last<&Event::communicators, &LastGiven::task, &Task::bytes>},
+      {"ops", set_last<&Event::communicators, &LastGiven::task, &Task::ops>},
+      {"ops_done", set_last<&Event::communicators, &LastGiven::task, &Task::ops_done>}};
   return setters;
 }
 
@@ -335,26 +332,18 @@ void begin_element(Event& event, Place place) {
 }
 
 bool store(Event& event, Place place, std::string_view key, const Scalar& value) {
+  if (std::holds_alternative<std::monostate>(value)) return true;  // null: not known
   if (place == Place::kCauses) return assign(event.causes[std::string(key)], value);
   if (place == Place::kLatency) return store_latency(event.latency, key, value);
   if (place == Place::kEnvironment) return store_fact(event, "env.", key, value);
   if (place == Place::kLimits) return store_fact(event, "limits.", key, value);
-  if (place == Place::kCounters || place == Place::kGrown)
-    return event.counters.empty() || store_counter(event.counters.back(), place, key, value);
-  if (place == Place::kQps) return event.qps.empty() || store_qp(event.qps.back(), key, value);
-  if (place == Place::kTask) return store_task(event.task, key, value);
-  if (place == Place::kCommunicators || place == Place::kLastGiven) {
-    if (event.communicators.empty()) return true;
-    auto& last = event.communicators.back();
-    return place == Place::kLastGiven ? store_task(last.task, key, value)
-                                      : store_communicator(last, key, value);
-  }
+  if (place == Place::kGrown)
+    return event.counters.empty() || assign(event.counters.back().grown[std::string(key)], value);
   static const auto setters = all_setters();
   const auto& known = setters[static_cast<std::size_t>(place)];
-  const auto setter = known.find(key);
-  if (setter == known.end())
-    return place != Place::kTop || !is_fact(key) || store_fact(event, "", key, value);
-  return std::holds_alternative<std::monostate>(value) || setter->second(event, value);
+  if (const auto setter = known.find(key); setter != known.end())
+    return setter->second(event, value);
+  return place != Place::kTop || !is_fact(key) || store_fact(event, "", key, value);
 }
 
 bool complete(Event& event) {

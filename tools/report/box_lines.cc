@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "log/source.h"
@@ -40,6 +41,10 @@ bool is_held(const std::filesystem::path& path) {
   return held;
 }
 
+std::int64_t wall_ns() {
+  return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
 }  // namespace
 
 std::string BoxFile::proc() const { return fmt::format("{:#x}", contents.header.proc_id); }
@@ -48,6 +53,9 @@ bool starts_box(std::string_view bytes) { return bytes.starts_with(kMagic); }
 
 BoxFile read_box_file(const std::filesystem::path& path) {
   constexpr std::size_t kMost = std::size_t{1} << 30;  // no process has so many connections
+  BoxFile out;
+  out.path = path;
+  out.began_ns = wall_ns();
   const auto source = log::open_source(path);
   std::string bytes;
   for (std::size_t used = 0;;) {
@@ -59,8 +67,7 @@ BoxFile read_box_file(const std::filesystem::path& path) {
       break;
     }
   }
-  BoxFile out;
-  out.path = path;
+  out.done_ns = wall_ns();
   out.contents = log::read_box(bytes);
   if (!out.contents.problem.empty())
     throw log::ReadError(path.string() + ": it " + out.contents.problem);

@@ -18,6 +18,8 @@ struct BoxFile {
   std::filesystem::path path;
   log::BoxContents contents;
   bool living = false;  // the process that writes it is still there
+  // Wall time: when its reading began and ended.
+  std::int64_t began_ns = 0, done_ns = 0;
 
   std::string proc() const;  // field "proc" of its events
 };

@@ -90,6 +90,21 @@ void add_times(Picture& picture) {
   }
 }
 
+// Reading takes time: a process is as silent as it was when its box was read, not when the last one
+// was. The reader's clock and the job's are compared by who was read soonest after its sign of
+// life.
+void add_silences(Picture& picture) {
+  std::optional<Ns> apart;
+  for (std::size_t i = 0; i < picture.members.size(); ++i)
+    if (const Member& member = picture.members[i]; member.ending == Ending::kRunning) {
+      const Ns own = member.box->done_ns - picture.at(i, member.box->alive_ns);
+      apart = std::min(apart.value_or(own), own);
+    }
+  for (auto& member : picture.members)
+    if (member.ending == Ending::kRunning)
+      member.silent = member.box->began_ns - member.last - *apart;
+}
+
 const log::Connection* connection_of(const Member& member, std::optional<std::uint64_t> number) {
   if (!number) return nullptr;
   const auto found = member.log->connections.find(*number);
@@ -159,6 +174,7 @@ Picture picture_of(const Input& input) {
   out.ends = input.job.ends();
   compare_clocks(out);
   add_times(out);
+  add_silences(out);
   return out;
 }
 

@@ -30,6 +30,7 @@ struct Member {
   Ending ending = Ending::kCutOff;
   std::size_t host = 0;     // of Picture::hosts
   Ns first = 0, last = 0;   // signs of life
+  Ns silent = 0;            // of a living one: for how long at least when its box was read
   std::optional<int> rank;  // of the job
 };
 

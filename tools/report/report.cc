@@ -58,13 +58,29 @@ bool is_known(const Sink& sink) {
          sink.kind == Sink::Kind::kMismatched;
 }
 
+// Who waited for long and was the last to go was ended with the job: it is no loss.
+bool ended_waiting(const Report& report) {
+  const auto& losses = report.first.losses;
+  const auto is_lost = [&](std::size_t member) {
+    return std::any_of(losses.begin(), losses.end(),
+                       [&](const Loss& loss) { return loss.member == member; });
+  };
+  const auto waited = [&](const Loss& loss) {
+    return !loss.clean && std::any_of(report.waits.waits.begin(), report.waits.waits.end(),
+                                      [&](const Wait& wait) { return wait.member == loss.member; });
+  };
+  for (std::size_t i = 0; i < report.picture.members.size(); ++i)
+    if (!is_lost(i) && report.picture.members[i].last > report.first.at) return false;
+  return std::all_of(losses.begin(), losses.end(), waited);
+}
+
 Kind kind_of(const Report& report) {
   const bool echo = report.first.roots.size() == 1 && report.first.roots[0].reach == Reach::kEcho;
   if (!report.first.losses.empty()) return Kind::kLost;
   if (!report.first.roots.empty() && !(echo && is_missing(report))) return Kind::kFailed;
   const auto& sinks = report.waits.sinks;
   if (is_missing(report) && (sinks.empty() || !is_known(sinks.front()))) return Kind::kMissing;
-  if (!report.waits.waits.empty()) return Kind::kHang;
+  if (!report.waits.waits.empty() || !sinks.empty()) return Kind::kHang;
   if (is_missing(report)) return Kind::kMissing;
   if (!report.slow.empty()) return Kind::kSlow;
   if (any_degraded(report)) return Kind::kDegraded;
@@ -176,6 +192,7 @@ Report analyse(const Input& input, std::optional<int> expected_ranks) {
   out.first = first_cause(out.picture, out.failures);
   out.missing = missing_of(out.picture, expected_ranks);
   out.waits = waits_of(out.picture);
+  if (ended_waiting(out)) out.first.losses.clear();
   out.slow = slow_ports(out.picture);
   out.unbalanced = unbalanced(out.picture);
   out.grown = grown_counters(out.picture);

@@ -16,6 +16,7 @@ constexpr std::array<std::string_view, 7> kPeerKinds{
     "not-accepted", "not-dialled", "metadata", "qps", "ready", "nothing-came", "no-receive"};
 constexpr Ns kTogetherNs = 1'000'000'000;
 constexpr Ns kStoppedNs = 5'000'000'000;  // the drain looks ten times a second
+constexpr Ns kSurelyStoppedNs = 30'000'000'000;
 
 template <std::size_t kSize>
 bool is_one_of(const std::string& kind, const std::array<std::string_view, kSize>& kinds) {
@@ -48,11 +49,21 @@ Wait wait_of(const Picture& picture, std::size_t member, const log::Stall& stall
   return out;
 }
 
+bool is_stopped(const Member& member) { return member.silent > kStoppedNs; }
+
+// A node that hangs acknowledges nothing: what is sent to a process that does not run is no
+// evidence of the network.
+bool is_network(const Picture& picture, const Wait& wait) {
+  const bool unanswered =
+      wait.stall->kind == "stuck-send" && wait.peer && is_stopped(picture.members[*wait.peer]);
+  return blames_network(wait.stall->kind) && !unanswered;
+}
+
 class Graph {
  public:
   Graph(const Picture& picture, const std::vector<Wait>& waits) : picture_(picture) {
     for (const auto& wait : waits) {
-      if (blames_network(wait.stall->kind)) {
+      if (is_network(picture, wait)) {
         on_network_.insert(wait.member);
         continue;
       }
@@ -60,7 +71,7 @@ class Graph {
         idle_.emplace(wait.member, wait.since);
         continue;
       }
-      if (!is_one_of(wait.stall->kind, kPeerKinds)) continue;
+      if (!is_one_of(wait.stall->kind, kPeerKinds) && !blames_network(wait.stall->kind)) continue;
       waiting_.insert(wait.member);
       if (wait.peer)
         next_[wait.member].insert(*wait.peer);
@@ -170,10 +181,7 @@ class Graph {
     return (one.ending == Ending::kDied || one.ending == Ending::kClean) &&
            one.last + kTogetherNs < picture_.last;
   }
-  bool stopped(std::size_t member) const {
-    const Member& one = picture_.members[member];
-    return one.ending == Ending::kRunning && one.last + kStoppedNs < picture_.last;
-  }
+  bool stopped(std::size_t member) const { return is_stopped(picture_.members[member]); }
 
   // Directly, or through others that only wait.
   std::set<std::size_t> waiting_for(
@@ -244,6 +252,19 @@ void add_apart(Waits& waits) {
   waits.sinks.insert(waits.sinks.begin(), std::move(sink));
 }
 
+// Before the first connection the others wait where the plugin sees nothing: who is silent for long
+// is told though nobody says that he waits.
+void add_stopped(const Picture& picture, std::vector<Sink>& sinks) {
+  Sink sink;
+  sink.kind = Sink::Kind::kStopped;
+  for (std::size_t i = 0; i < picture.members.size(); ++i)
+    if (const Member& one = picture.members[i]; one.silent > kSurelyStoppedNs) {
+      sink.since = sink.members.empty() ? one.last : std::min(sink.since, one.last);
+      sink.members.push_back(i);
+    }
+  if (!sink.members.empty()) sinks.push_back(std::move(sink));
+}
+
 void by_time(std::vector<Wait>& waits) {
   std::stable_sort(waits.begin(), waits.end(),
                    [](const Wait& a, const Wait& b) { return a.since < b.since; });
@@ -258,10 +279,10 @@ Waits waits_of(const Picture& picture) {
   for (std::size_t i = 0; i < picture.members.size(); ++i)
     for (const auto& stall : picture.members[i].log->stalls) {
       if (stall.kind == "slow") continue;
-      const bool network = blames_network(stall.kind);
+      const Wait wait = wait_of(picture, i, stall);
+      const bool network = is_network(picture, wait);
       const bool ended = over(*picture.members[i].log, stall);
       if (ended && !(network && stall.told.severity != log::Severity::kInfo)) continue;
-      const Wait wait = wait_of(picture, i, stall);
       if (ended)
         out.passed.push_back(wait);
       else
@@ -276,7 +297,10 @@ Waits waits_of(const Picture& picture) {
   by_time(out.network);
   by_time(out.passed);
   out.sinks = Graph(picture, out.waits).sinks();
-  if (out.waits.empty()) return out;
+  if (out.waits.empty()) {
+    add_stopped(picture, out.sinks);
+    return out;
+  }
   out.apart = apart_in_collectives(picture);
   add_apart(out);
   return out;

@@ -1,57 +1,11 @@
 """Whole NCCL jobs without GPUs (tools/emulation/softcuda), one rank a node, over NCCL's own IB transport and rxe. Those over two machines are in
 rehearse.py."""
 import json
-import os
-import subprocess
 
-from lab import fabric
 from lab.events import expect, of, silent, transitions
+from lab.job import greet_all, run_job
 from lab.policy import enforce
-from lab.ranks import Options, environment_of
 from lab.scenario import scenario
-from lab.shell import read
-
-
-class JobRank:
-    """What a rank of a job left."""
-
-    def __init__(self, name, result):
-        self.name, self.result = name, result
-        self.log_file = f"{Options.logs}/{name}/log.jsonl"
-        # NCCL's own lines. The job's error is only the last of them, and not always the first one's cause.
-        self.nccl_log = read(f"{Options.logs}/{name}/nccl.log")
-
-    def events(self):
-        if not os.path.exists(self.log_file):
-            return []
-        with open(self.log_file) as log:
-            return [json.loads(line) for line in log]
-
-
-def run_job(lab, hcas, environment=None):
-    """An all-reduce whose data is checked, one rank for each HCA (or list of them). The ranks, in order."""
-    gpu = sorted(os.listdir("/sys/bus/pci/devices"))[-4]
-    names = [f"{lab.name}.{rank}" for rank in range(len(hcas))]
-    command = [f"{Options.build}/tools/emulation/nnd-job", "--nccl", Options.nccl, "--nodes", str(len(hcas)), "--gpus", "1", "--gpu-pci", gpu,
-               "--size", "300000", "--iterations", "3", "--deadline", "240", "--json", "--env", "NCCL_DEBUG=INFO"]
-    for rank, (name, hca) in enumerate(zip(names, hcas)):
-        os.mkdir(f"{Options.logs}/{name}")
-        command += ["--rank-env", f"{rank}:NCCL_IB_HCA=={hca}", "--rank-env", f"{rank}:RANK={rank}",
-                    "--rank-env", f"{rank}:NCCL_NET_DIAG_FILE={Options.logs}/{name}/log.jsonl",
-                    "--rank-env", f"{rank}:NCCL_DEBUG_FILE={Options.logs}/{name}/nccl.log"]
-    environment = environment_of("", hcas[0], environment)
-    for variable in ("NCCL_IB_HCA", "NCCL_NET_DIAG_FILE"):
-        del environment[variable]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    with open(f"{Options.logs}/{names[0]}/job.json", "w") as file:
-        file.write(done.stdout + done.stderr)
-    return [JobRank(name, result) for name, result in zip(names, json.loads(done.stdout)["ranks"])]
-
-
-def greet_all(hcas):
-    for own in set(hcas):
-        for other in set(hcas) - {own}:
-            fabric.greet(fabric.HCAS[own][0], fabric.HCAS[other][1].split("/")[0])
 
 
 def works(lab, hcas):

@@ -174,6 +174,23 @@ TEST_CASE("a process that ended while others had requests with it has left", "[f
   CHECK(ranks(report.picture, {report.first.losses[0].member}) == std::vector{2});
 }
 
+TEST_CASE("who waited for one that has left, and was killed in the end, is no loss", "[failures]") {
+  Made made;
+  made.ring(2);
+  made.end(1, 5);
+  made.stall(0, "nothing-came", 30, 20, 1);
+  made.box(0, false, 60);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kHang);
+  CHECK(report.first.losses.empty());
+  REQUIRE(report.waits.sinks.size() == 1);
+  CHECK(report.waits.sinks[0].kind == Sink::Kind::kLeft);
+  // Somebody lived on.
+  made.load(2);
+  made.end(2, 70);
+  CHECK(analyse(made.input).kind == Kind::kLost);
+}
+
 TEST_CASE("a communicator that is aborted leaves requests behind, and nobody is lost",
           "[failures]") {
   Made made;
@@ -309,6 +326,44 @@ TEST_CASE("a process that lives and shows no sign of it is stopped", "[waits]") 
   CHECK(report.waits.sinks[0].kind == Sink::Kind::kStopped);
   made.box(1, true, 39);
   CHECK(analyse(made.input).waits.sinks[0].kind == Sink::Kind::kSilent);
+}
+
+TEST_CASE("a process that is stopped before anybody can tell of a wait for it", "[waits]") {
+  Made made;
+  for (int i = 0; i < 2; ++i) made.load(i, 0, 2);
+  made.box(0, true, 40);
+  made.box(1, true, 20);
+  CHECK(analyse(made.input).kind == Kind::kRunning);
+  made.box(1, true, 5);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kHang);
+  CHECK(report.blame == Blame::kNotNetwork);
+  REQUIRE(report.waits.sinks.size() == 1);
+  CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{1});
+}
+
+TEST_CASE("what is stuck towards a process that is stopped is not the network's", "[waits]") {
+  Made made;
+  made.ring(2);
+  made.stall(0, "stuck-send", 30, 20, 1, t::Direction::kSend);
+  made.box(0, true, 40);
+  made.box(1, true, 39);
+  CHECK(analyse(made.input).blame == Blame::kNetwork);
+  made.box(1, true, 10);
+  const auto report = analyse(made.input);
+  CHECK(report.blame == Blame::kNotNetwork);
+  REQUIRE(report.waits.sinks.size() == 1);
+  CHECK(report.waits.sinks[0].kind == Sink::Kind::kStopped);
+  CHECK(report.waits.sinks[0].waiting == 1);
+}
+
+TEST_CASE("whose box was read long before the others' is not stopped for that", "[waits]") {
+  Made made;
+  made.ring(2);
+  made.stall(0, "nothing-came", 30, 20, 1);
+  made.box(0, true, 60, 60.1);
+  made.box(1, true, 40, 40.1);
+  CHECK(analyse(made.input).waits.sinks.at(0).kind == Sink::Kind::kSilent);
 }
 
 TEST_CASE("the majority is told, and who differs", "[odd]") {

@@ -98,10 +98,11 @@ class Made {
     add(out);
   }
   void end(int process, double sec) { add(event(process, EventId::kSummary, sec)); }
-  void box(int process, bool living, double alive_sec) {
+  void box(int process, bool living, double alive_sec, double read_sec = 40) {
     Box out;
     out.living = living;
     out.alive_ns = static_cast<std::uint64_t>(alive_sec * 1e9);
+    out.began_ns = out.done_ns = kBegin + static_cast<Ns>(read_sec * 1e9);
     input.boxes[proc(process)] = out;
   }
 

@@ -84,6 +84,17 @@ std::string verdict_of(const Rehearsal& rehearsal, const std::optional<JobReport
       rehearsal.all.ranks.size(), in_spite);
 }
 
+// How to come by one verdict on the logs of all tasks.
+std::string how_to_report(const std::string& logs) {
+  if (logs.empty())
+    return "For one verdict on the logs of all tasks: again with --logs DIR, where all hosts see "
+           "DIR, then nccl-net-diag report DIR.";
+  return fmt::format(
+      "For one verdict on the logs of all tasks: nccl-net-diag report {}; where the other hosts "
+      "don't see that directory, collect what their tasks left in theirs.",
+      logs);
+}
+
 Answer answer_of(const RehearseOptions& options, Rehearsal rehearsal, const std::string& logs,
                  const JobProgress& progress, const std::optional<JobReport>& report) {
   const bool interrupted = InterruptGuard::interrupted();
@@ -97,13 +108,15 @@ Answer answer_of(const RehearseOptions& options, Rehearsal rehearsal, const std:
   out.body["not_shown"] = kNotShown;
   if (!logs.empty()) out.body["logs"] = logs;
   if (report && !report->body.is_null()) out.body["report"] = report->body;
-  out.page = [=, nccl = options.plan.nccl](const Screen& screen) {
+  out.page = [=, nccl = options.plan.nccl, wanted_logs = options.logs,
+              out_of_order = out.exit_code != kFine](const Screen& screen) {
     auto page = fmt::format("{} ranks with {}\n\n{}", rehearsal.all.ranks.size(), nccl,
                             rehearsal_page(rehearsal, screen));
     for (const auto& failure : rehearsal.all.failures)
       page += screen.wrap("Failed: " + failure, 2) + "\n";
     if (report) page += report->page(screen);
     if (!logs.empty()) page += "Logs: " + logs + "\n";
+    if (!report && out_of_order) page += screen.wrap(how_to_report(wanted_logs), 2) + "\n";
     return page;
   };
   out.brief = [rehearsal] { return rehearsal_lines(rehearsal); };

@@ -151,6 +151,8 @@ std::string verdict_hang(const Report& report) {
   if (sink.kind == Sink::Kind::kBehind || sink.kind == Sink::Kind::kMismatched)
     return fmt::format("not the network: {}; {}.", sink_text(report, sink), waiters);
   const char* prefix = report.blame == report::Blame::kNotNetwork ? "not the network: " : "";
+  if (waiting.empty())
+    return fmt::format("{}{}; nobody tells of a wait.", prefix, sink_text(report, sink));
   // Inside a node processes wait for each other without the network.
   if (sink.waiting < waiting.size())
     return fmt::format("{}{}; {}, {} of them for it as far as the network shows.", prefix,

@@ -1,5 +1,7 @@
 // nnd-job: a real NCCL job on GPUs that aren't there, over whatever network the environment
 // chooses.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 
@@ -9,11 +11,18 @@ namespace {
 
 using softcuda::Action;
 
-std::pair<std::string, std::string> split_variable(const std::string& text) {
-  const auto at = text.find('=');
+std::pair<std::string, std::string> split_at(const char* option, const std::string& text,
+                                             char mark) {
+  const auto at = text.find(mark);
   if (at == std::string::npos || at == 0)
-    throw CLI::ValidationError("--env", "'" + text + "' is not NAME=VALUE");
+    throw CLI::ValidationError(option, fmt::format("'{}' has no '{}'", text, mark));
   return {text.substr(0, at), text.substr(at + 1)};
+}
+
+// "3:..." of an option that is for one rank.
+std::pair<int, std::string> split_rank(const char* option, const std::string& text) {
+  const auto [rank, rest] = split_at(option, text, ':');
+  return {std::stoi(rank), rest};
 }
 
 template <typename T>
@@ -24,7 +33,7 @@ T known(std::optional<T> value, const char* option, const std::string& text) {
 
 struct Options {
   softcuda::JobSpec spec;
-  std::vector<std::string> collectives{"all_reduce"}, environment, rank_environment, gpus;
+  std::vector<std::string> collectives{"all_reduce"}, alone, environment, rank_environment, gpus;
   std::vector<std::uint64_t> sizes{1 << 20U};
   std::string operation = "sum", type = "f32";
   int iterations = 1;
@@ -45,6 +54,8 @@ void define(CLI::App& app, Options& options) {
   app.add_option("--collective", options.collectives,
                  "all_reduce, all_gather, reduce_scatter, broadcast, reduce, sendrecv")
       ->delimiter(',');
+  app.add_option("--alone", options.alone,
+                 "RANK:COLLECTIVE:BYTES: one more at the end, which the other ranks leave out");
   app.add_option("--size", options.sizes, "Bytes of the count argument: 65536, 64K")
       ->delimiter(',')
       ->transform(CLI::AsSizeValue(false));
@@ -60,30 +71,37 @@ void define(CLI::App& app, Options& options) {
   app.add_flag("--json", options.json, "The result as JSON");
 }
 
+Action collective(const Options& options, const std::string& name, std::size_t size) {
+  return {
+      .kind = Action::Kind::kCollective,
+      .collective = known(softcuda::collective_named(name), "--collective", name),
+      .operation = known(softcuda::operation_named(options.operation), "--op", options.operation),
+      .type = known(softcuda::type_named(options.type), "--type", options.type),
+      .bytes = size,
+      .iterations = options.iterations,
+      .in_place = options.in_place};
+}
+
 void complete(Options& options) {
   auto& spec = options.spec;
-  for (const auto& text : options.environment) spec.environment.insert(split_variable(text));
+  for (const auto& text : options.environment)
+    spec.environment.insert(split_at("--env", text, '='));
   for (const auto& text : options.rank_environment) {
-    const auto colon = text.find(':');
-    if (colon == std::string::npos)
-      throw CLI::ValidationError("--rank-env", "'" + text + "' has no rank");
-    spec.rank_environment[std::stoi(text.substr(0, colon))].insert(
-        split_variable(text.substr(colon + 1)));
+    const auto [rank, variable] = split_rank("--rank-env", text);
+    spec.rank_environment[rank].insert(split_at("--rank-env", variable, '='));
   }
   for (const auto& text : options.gpus)
     spec.gpus.push_back(known(softcuda::parse_pci(text), "--gpu-pci", text));
   spec.actions.push_back({.kind = Action::Kind::kCreate});
-  for (const auto& collective : options.collectives)
-    for (const auto size : options.sizes)
-      spec.actions.push_back(
-          {.kind = Action::Kind::kCollective,
-           .collective = known(softcuda::collective_named(collective), "--collective", collective),
-           .operation =
-               known(softcuda::operation_named(options.operation), "--op", options.operation),
-           .type = known(softcuda::type_named(options.type), "--type", options.type),
-           .bytes = size,
-           .iterations = options.iterations,
-           .in_place = options.in_place});
+  for (const auto& name : options.collectives)
+    for (const auto size : options.sizes) spec.actions.push_back(collective(options, name, size));
+  for (const auto& text : options.alone) {
+    const auto [rank, what] = split_rank("--alone", text);
+    const auto [name, bytes] = split_at("--alone", what, ':');
+    spec.actions.push_back(collective(options, name, std::stoull(bytes)));
+    spec.actions.back().iterations = 1;
+    spec.actions.back().only_rank = rank;
+  }
   spec.actions.push_back({.kind = Action::Kind::kDestroy});
 }
 
