@@ -78,10 +78,18 @@ TEST_CASE("a rank that dies in the middle", "[report]") {
 TEST_CASE("what a killed rank left in its black box continues its log", "[report]") {
   Reported job;
   job.spec().actions = {{.kind = What::kCreate},
-                        {.kind = What::kCollective, .bytes = 4000000},
-                        {.kind = What::kDie, .only_rank = 1}};
-  job.job().run();
-  const auto box = nnd::report::read_box_file(job.job().dir() / "rank1.nndbox");
+                        {.kind = What::kCollective, .bytes = 40000, .iterations = 1000000}};
+  job.spec().grace_sec = 1;
+  const auto file = job.job().dir() / "rank1.nndbox";
+  // In the middle of its work, as soon as its box has the connections.
+  bool killed = false;
+  job.job().run([&] {
+    if (!killed && job.pid_of(1) != 0 && !nnd::report::read_box_file(file).contents.conns.empty())
+      killed = kill(job.pid_of(1), SIGKILL) == 0;
+    return false;
+  });
+  REQUIRE(killed);
+  const auto box = nnd::report::read_box_file(file);
   CHECK_FALSE(box.living);
   CHECK(box.contents.damaged_rings + box.contents.damaged_records + box.contents.damaged_conns ==
         0);

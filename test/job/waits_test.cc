@@ -140,33 +140,3 @@ TEST_CASE("a rank that died is named by its neighbours", "[waits]") {
   job.others_reduce();
   job.run_until_told(2);
 }
-
-// It takes its time before each collective, as a rank with more to compute than the others.
-TEST_CASE("a slow rank is the one that is waited for, and nothing is wrong", "[slow-rank]") {
-  ProfiledJob job(4);
-  job.spec.environment["NCCL_ALGO"] = "Ring";
-  job.spec.actions = {{.kind = Kind::kCreate}, {.kind = Kind::kCollective, .bytes = kBytes}};
-  for (int i = 0; i < 5; ++i) {
-    job.spec.actions.push_back({.kind = Kind::kCompute, .ms = 400, .only_rank = kMissing});
-    job.spec.actions.push_back({.kind = Kind::kCollective, .bytes = kBytes});
-  }
-  job.spec.actions.push_back({.kind = Kind::kDestroy});
-  REQUIRE(failures(job.run()) == "");
-  std::map<int, double> waited_for;  // by peer
-  for (int rank = 0; rank < job.spec.ranks(); ++rank) {
-    for (const json& e : job.events(rank)) {
-      INFO(e.dump());
-      CHECK(e.at("sev") == "info");
-      CHECK(e.at("ev") != "conn.stall");
-      if (e.at("ev") == "conn.close" && e.at("dir") == "send" && e.contains("how"))
-        waited_for[e.at("peer").at("rank").get<int>()] += e.value("peer_wait_us", 0.0);
-    }
-  }
-  const auto most = std::max_element(
-      waited_for.begin(), waited_for.end(),
-      [](const auto& left, const auto& right) { return left.second < right.second; });
-  REQUIRE(most != waited_for.end());
-  for (const auto& [peer, us] : waited_for) UNSCOPED_INFO("rank " << peer << ": " << us << " us");
-  CHECK(most->first == kMissing);
-  CHECK(most->second > 1e6);  // of the two seconds that it took
-}

@@ -214,6 +214,7 @@ std::array<Setters, kPlaces> all_setters() {
                               {"stage", set<&Event::stage>},
                               {"verb", set<&Event::verb>},
                               {"lived_us", set<&Event::lived_us>},
+                              {"peer_wait_us", set<&Event::peer_wait_us>},
                               {"bytes", set<&Event::bytes>},
                               {"started", set<&Event::started>},
                               {"completed", set<&Event::completed>},
@@ -353,7 +354,7 @@ bool complete(Event& event) {
   constexpr double kLongestUs = static_cast<double>(kLongestNs) / 1000;
   if (event.mono_ns > kLongestNs) return false;
   const auto possible = [](double us) { return us >= 0 && us <= kLongestUs; };
-  for (const auto& us : {event.dur_us, event.age_us, event.lived_us})
+  for (const auto& us : {event.dur_us, event.age_us, event.lived_us, event.peer_wait_us})
     if (us && !possible(*us)) return false;
   for (const auto& qp : event.qps)
     for (const double us :

@@ -112,6 +112,7 @@ void add_to(Connection& connection, const Event& event) {
     case EventId::kConnClose:
       connection.closed = true;
       connection.lived_us = event.lived_us;
+      connection.peer_wait_us = event.peer_wait_us;
       connection.bytes = event.bytes;
       connection.completed = event.completed;
       connection.failed = event.failed;

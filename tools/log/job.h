@@ -84,6 +84,7 @@ struct Connection {
   std::optional<double> ready_us;  // how long it took until it was ready
   bool closed = false;
   std::optional<double> lived_us;
+  std::optional<double> peer_wait_us;  // of a send: that the peer had posted no receive, in all
   std::optional<std::uint64_t> bytes, completed, failed, in_flight;
   Latency latency;
   std::uint64_t opened_ns = 0, ready_ns = 0, closed_ns = 0;  // CLOCK_MONOTONIC; 0: not told

@@ -195,6 +195,7 @@ Report analyse(const Input& input, std::optional<int> expected_ranks) {
   if (ended_waiting(out)) out.first.losses.clear();
   out.slow = slow_ports(out.picture);
   out.unbalanced = unbalanced(out.picture);
+  out.late = late_members(out.picture);
   out.grown = grown_counters(out.picture);
   out.odd = odd.get();
   out.kind = kind_of(out);

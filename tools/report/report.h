@@ -10,6 +10,7 @@
 #include "report/counters.h"
 #include "report/culprits.h"
 #include "report/failures.h"
+#include "report/late.h"
 #include "report/missing.h"
 #include "report/odd.h"
 #include "report/picture.h"
@@ -44,6 +45,7 @@ struct Report {
   Waits waits;
   std::vector<Slow> slow;
   std::vector<Unbalanced> unbalanced;
+  std::vector<Late> late;
   std::vector<Grown> grown;
   std::vector<Odd> odd;
   Kind kind = Kind::kHealthy;

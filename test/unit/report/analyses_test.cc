@@ -435,6 +435,25 @@ TEST_CASE("an HCA that sends far less than those of its name", "[balance]") {
   CHECK(analyse(made.input).kind == Kind::kRunning);  // it may be meant so
 }
 
+TEST_CASE("a process that all its senders wait for", "[late]") {
+  for (const bool late : {true, false}) {
+    Made made;
+    made.ring(8);
+    for (int i = 0; i < 8; ++i) {
+      auto close = made.of(i, (i + 1) % 8, t::Direction::kSend, t::EventId::kConnClose, 5);
+      close.peer_wait_us = late && i == 4 ? 4.3e6 : 1e5 + 1e4 * i;
+      made.add(close);
+    }
+    const auto found = late_members(picture_of(made.input));
+    REQUIRE(found.size() == (late ? 1 : 0));
+    CHECK(analyse(made.input).blame != Blame::kNetwork);
+    if (!late) continue;
+    CHECK(found[0].member == 5);
+    CHECK(found[0].sec == 4.3);
+    CHECK(found[0].members == 8);
+  }
+}
+
 TEST_CASE("a port whose counter grew far more than elsewhere", "[counters]") {
   Made made;
   for (int i = 0; i < 8; ++i) {

@@ -214,6 +214,17 @@ json unbalanced_json(const Report& report) {
   return out;
 }
 
+json late_json(const Report& report) {
+  json out = json::array();
+  for (const auto& one : report.late)
+    out.push_back({{"process", member_json(report.picture, one.member)},
+                   {"sec", one.sec},
+                   {"usual_sec", one.usual_sec},
+                   {"effect", one.effect},
+                   {"processes", one.members}});
+  return out;
+}
+
 json counters_json(const Report& report) {
   json out = json::array();
   for (const auto& one : report.grown)
@@ -305,6 +316,7 @@ json report_json(const Report& report, const report::Input& input, const Words& 
            {"apart", apart_json(report)},
            {"slow", slow_json(report)},
            {"unbalanced", unbalanced_json(report)},
+           {"late", late_json(report)},
            {"counters", counters_json(report)},
            {"odd", odd_json(report)},
            {"clocks", clocks_json(report.picture)},

@@ -130,6 +130,16 @@ std::vector<std::string> balance_lines(const Report& report) {
   return out;
 }
 
+std::vector<std::string> late_lines(const Report& report) {
+  std::vector<std::string> out;
+  for (const auto& one : report.late)
+    out.push_back(
+        fmt::format("{} was waited for: {:.1f} s in all until it had posted its receives, most of "
+                    "{} others {:.1f} s. Its GPU or its program is slower, not the network.",
+                    who(report.picture, {one.member}), one.sec, one.members - 1, one.usual_sec));
+  return out;
+}
+
 std::vector<std::string> slow_lines(const Report& report) {
   std::vector<std::string> out;
   for (const auto& one : report.slow)
@@ -272,6 +282,7 @@ Words words_of(const Report& report, const report::Input& input) {
   add(out, "What followed", followers(report));
   add(out, "Waits", waiting(report));
   add(out, "Slow", slow_lines(report));
+  add(out, "Late", late_lines(report));
   add(out, "Counters", counter_lines(report));
   add(out, "Balance", balance_lines(report));
   add(out, "Not the same everywhere", odd_lines(report));
