@@ -10,10 +10,10 @@ namespace nnd::report {
 namespace {
 
 constexpr double kTimes = 8;
-constexpr double kFewestDeviations = 5;
+constexpr double kFewestDeviations = 3;
 constexpr std::size_t kFewestMembers = 4;
-constexpr double kLeastSec = 1;       // what is worth a word
-constexpr double kNothingSec = 0.01;  // that any job waits
+constexpr double kLeastSec = 1;                     // what is worth a word
+constexpr double kNothingSec = kLeastSec / kTimes;  // below it all are alike
 
 // By member: only those that others send to over the network.
 std::map<std::size_t, double> waited_for(const Picture& picture) {

@@ -441,7 +441,7 @@ TEST_CASE("a process that all its senders wait for", "[late]") {
     made.ring(8);
     for (int i = 0; i < 8; ++i) {
       auto close = made.of(i, (i + 1) % 8, t::Direction::kSend, t::EventId::kConnClose, 5);
-      close.peer_wait_us = late && i == 4 ? 4.3e6 : 1e5 + 1e4 * i;
+      close.peer_wait_us = late && i == 4 ? 4.3e6 : 100.0 * (1 << i);  // far apart, and nothing
       made.add(close);
     }
     const auto found = late_members(picture_of(made.input));
