@@ -103,8 +103,7 @@ inline constexpr Explanation kDevMerge{
     "NCCL fuses the ports of one card into one device, and takes a physical and a virtual function "
     "of the same card for such ports. Peers that fuse otherwise are paired wrongly.",
     "A virtual function is used beside its physical one. Or NCCL_IB_MERGE_NICS is 0 for NCCL 2.24 "
-    "or "
-    "2.25, which then fail where a card has two ports.",
+    "or 2.25, which then fail where a card has two ports.",
     "Exclude one of the two with NCCL_IB_HCA, or set NCCL_IB_MERGE_NICS=0 (NCCL 2.24 and 2.25: "
     "NCCL_NET_MERGE_LEVEL=LOC, too).",
     EventId::kPolicyWarn,

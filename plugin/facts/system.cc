@@ -157,6 +157,15 @@ void read_conf_files(const SystemSources& sources, System& out) {
   read_conf("/etc/nccl.conf", files, "etc/nccl.conf", out);
 }
 
+// ncclTopoGetSystem (NCCL v2.18.3-1 and v2.28.9-1 src/graph/topo.cc). One that is missing is passed
+// over there.
+std::string topology_file(const FileTree& files, const Environment& environment) {
+  const std::string* const named = environment.get("NCCL_TOPO_FILE");
+  const std::string path = named ? *named : "/var/run/nvidia-topologyd/virtualTopology.xml";
+  const bool relative = !path.starts_with('/');
+  return relative || files.exists(path.substr(1)) ? path : std::string();
+}
+
 }  // namespace
 
 Limits read_limits(const FileTree& files) {
@@ -198,15 +207,6 @@ std::string library_version(std::string_view path) {
   // ".so.1" alone is an interface, not a version.
   return std::count(version.begin(), version.end(), '.') >= 2 ? std::string(version)
                                                               : std::string();
-}
-
-// ncclTopoGetSystem (NCCL v2.18.3-1 and v2.28.9-1 src/graph/topo.cc). One that is missing is passed
-// over there.
-std::string topology_file(const FileTree& files, const Environment& environment) {
-  const std::string* const named = environment.get("NCCL_TOPO_FILE");
-  const std::string path = named ? *named : "/var/run/nvidia-topologyd/virtualTopology.xml";
-  const bool relative = !path.starts_with('/');
-  return relative || files.exists(path.substr(1)) ? path : std::string();
 }
 
 System read_system(const SystemSources& sources) {

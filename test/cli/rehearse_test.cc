@@ -25,6 +25,22 @@ std::vector<std::string> call(std::vector<std::string> more) {
   return arguments;
 }
 
+const std::string kToken = "a token of the test";
+
+// What a launcher sets for task 0 or 1 of two, each on a node of its own.
+Variables one_of_two(const std::string& task, const std::string& port, const std::string& token,
+                     const Variables& more = {}) {
+  Variables out{{"RANK", task},
+                {"WORLD_SIZE", "2"},
+                {"LOCAL_RANK", "0"},
+                {"LOCAL_WORLD_SIZE", "1"},
+                {"MASTER_ADDR", "127.0.0.1"},
+                {"MASTER_PORT", port},
+                {"NCCL_NET_DIAG_TOKEN", token}};
+  out.insert(more.begin(), more.end());
+  return out;
+}
+
 // Every rank sends to another and receives from one, over an HCA whose peer is known.
 void check_paths(const json& result, std::size_t ranks) {
   std::set<std::pair<int, std::string>> carrying;
@@ -236,14 +252,8 @@ TEST_CASE("a task that keeps a bad HCA out is fine, and tells it", "[launched]")
   for (const char* task : {"0", "1"})
     tasks.push_back(std::make_unique<Tool>(
         call({"--scenario", kRails, "--size", "64K", "--iterations", "2"}),
-        Variables{{"RANK", task},
-                  {"WORLD_SIZE", "2"},
-                  {"LOCAL_RANK", "0"},
-                  {"LOCAL_WORLD_SIZE", "1"},
-                  {"MASTER_ADDR", "127.0.0.1"},
-                  {"MASTER_PORT", port},
-                  {"NCCL_NET_DIAG_TOKEN", "a token of the test"},
-                  {"NCCL_NET_DIAG_MODE", task[0] == '1' ? "enforce" : "warn"}}));
+        one_of_two(task, port, kToken,
+                   {{"NCCL_NET_DIAG_MODE", task[0] == '1' ? "enforce" : "warn"}})));
   const Outcome other = tasks[1]->wait(), root = tasks[0]->wait();
   INFO(root.err << root.out << other.err);
   CHECK(other.exit_code == 0);
@@ -284,13 +294,7 @@ errno = "ENETUNREACH"
     tasks.push_back(std::make_unique<Tool>(
         std::vector<std::string>{"rehearse", "--nccl", NND_CLI_NCCL, "--quiet", "--scenario",
                                  fabric, "--logs", logs, "--size", "64K", "--iterations", "2"},
-        Variables{{"RANK", task},
-                  {"WORLD_SIZE", "2"},
-                  {"LOCAL_RANK", "0"},
-                  {"LOCAL_WORLD_SIZE", "1"},
-                  {"MASTER_ADDR", "127.0.0.1"},
-                  {"MASTER_PORT", port},
-                  {"NCCL_NET_DIAG_TOKEN", "a token of the test"}}));
+        one_of_two(task, port, kToken)));
   const Outcome other = tasks[1]->wait(), root = tasks[0]->wait();
   INFO(root.err << root.out << other.err);
   CHECK(root.exit_code == 1);
@@ -335,13 +339,7 @@ TEST_CASE("a task with another secret is refused, and the job goes on", "[launch
   const auto start = [&](const char* task, const std::string& token) {
     return std::make_unique<Tool>(
         call({"--scenario", kRails, "--size", "64K", "--iterations", "2"}),
-        Variables{{"RANK", task},
-                  {"WORLD_SIZE", "2"},
-                  {"LOCAL_RANK", "0"},
-                  {"LOCAL_WORLD_SIZE", "1"},
-                  {"MASTER_ADDR", "127.0.0.1"},
-                  {"MASTER_PORT", port},
-                  {"NCCL_NET_DIAG_TOKEN", token}});
+        one_of_two(task, port, token));
   };
   const auto root = start("0", "a token of the test");
   const auto stranger = start("1", "somebody else's token")->wait();

@@ -2,7 +2,6 @@
 // for and in what.
 #include <signal.h>
 
-#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>

@@ -33,13 +33,16 @@ std::vector<Late> late_members(const Picture& picture) {
   const auto waited = waited_for(picture);
   std::vector<Late> out;
   if (waited.size() < kFewestMembers) return out;
-  std::vector<double> values;
-  for (const auto& [member, sec] : waited) values.push_back(std::max(sec, kNothingSec));
-  const Usual usual = usual_of(values);
+  std::vector<double> all, judged;
+  for (const auto& [member, sec] : waited) {
+    all.push_back(sec);
+    judged.push_back(std::max(sec, kNothingSec));
+  }
+  const Usual usual = usual_of(judged);
   for (const auto& [member, sec] : waited) {
     const double effect = usual.effect(std::max(sec, kNothingSec));
     if (sec >= kLeastSec && sec >= kTimes * usual.value() && effect >= kFewestDeviations)
-      out.push_back({member, sec, usual.value(), effect, waited.size()});
+      out.push_back({member, sec, median(all), effect, waited.size()});
   }
   std::stable_sort(out.begin(), out.end(),
                    [](const Late& a, const Late& b) { return a.sec > b.sec; });

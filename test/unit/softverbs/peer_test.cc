@@ -25,6 +25,19 @@ constexpr const char* kShort = "12";
 constexpr const char* kLong = "20";  // two tries of four seconds
 constexpr const char* kRetryExceeded = "12 129";
 
+// The nth work request of node0 fails, as kRemoteError.
+std::string with_failing_request(int nth) {
+  return std::string(kTwoNodes) + R"(
+[[fault]]
+kind = "fail-wr"
+host = "node0"
+status = "REM_OP_ERR"
+vendor_err = 137
+nth = )" +
+         std::to_string(nth) + "\n";
+}
+constexpr const char* kRemoteError = "11 137";
+
 }  // namespace
 
 TEST_CASE("data crosses from one process to another") {
@@ -145,31 +158,17 @@ errno = "EHOSTUNREACH"
     CHECK(b->ask("connect " + a->ask("introduce")) == "0");
   }
   SECTION("the second work request fails") {
-    Stage stage(std::string(kTwoNodes) + R"(
-[[fault]]
-kind = "fail-wr"
-host = "node0"
-nth = 2
-status = "REM_OP_ERR"
-vendor_err = 137
-)");
+    Stage stage(with_failing_request(2));
     auto a = stage.peer("node0", "mlx5_0");
     auto b = stage.peer("node1", "mlx5_0");
     REQUIRE(stage::connect(*a, *b) == "0");
     a->ask("write 8");
     CHECK(a->ask("completion") == "0 0");
     a->ask("write 8");
-    CHECK(a->ask("completion") == "11 137");
+    CHECK(a->ask("completion") == kRemoteError);
   }
   SECTION("a work request fails while one before it is still on its way") {
-    Stage stage(std::string(kTwoNodes) + R"(
-[[fault]]
-kind = "fail-wr"
-host = "node0"
-nth = 3
-status = "REM_OP_ERR"
-vendor_err = 137
-)");
+    Stage stage(with_failing_request(3));
     auto a = stage.peer("node0", "mlx5_0");
     auto b = stage.peer("node1", "mlx5_0");
     REQUIRE(stage::connect(*a, *b, kLong) == "0");
@@ -178,7 +177,7 @@ vendor_err = 137
       a->ask(std::string("write ") + length);
     b->go_on();
     for (int i = 0; i < 2; ++i) CHECK(a->ask("completion") == "0 0");
-    CHECK(a->ask("completion") == "11 137");
+    CHECK(a->ask("completion") == kRemoteError);
   }
   SECTION("a call fails") {
     Stage stage(std::string(kTwoNodes) + R"(
