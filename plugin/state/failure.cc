@@ -37,6 +37,7 @@ struct FailureTable {
   std::map<std::uint32_t, Entry> entries;  // by number
   std::map<std::uint32_t, OfConnection> connections;
   std::map<std::string, std::uint32_t> devices;
+  std::map<std::pair<std::string, nccl_net_diag::Cause>, std::uint32_t> ports;
 };
 
 // So that who asks in a process where nothing failed takes no lock.
@@ -74,6 +75,12 @@ std::optional<Failure> find(const FailureTable& all, std::uint32_t number) {
   return Failure{number, entry->second.diagnosis};
 }
 
+// What nobody will follow up need not be kept.
+void drop_suspicion(FailureTable& all, std::uint32_t number) {
+  const auto entry = all.entries.find(number);
+  if (entry != all.entries.end() && entry->second.suspicion) all.entries.erase(entry);
+}
+
 template <class F>
 auto locked(F&& f) {
   FailureTable& all = failure_table();
@@ -90,8 +97,12 @@ Failure begin_failure(const Subject& subject, diagnosis::Diagnosis diagnosis, st
     if (known == all.entries.end()) {
       number = add(all, {diagnosis, subject});
     } else {
-      if (std::exchange(known->second.suspicion, false)) known->second.diagnosis = diagnosis;
-      known->second.over = false;
+      Entry& entry = known->second;
+      if (std::exchange(entry.suspicion, false)) {
+        entry.diagnosis = diagnosis;
+        entry.subject = subject;
+      }
+      entry.over = false;
     }
     if (subject.conn != 0) of_connection(all, subject.conn).failure = number;
     note_for_call(number);
@@ -117,6 +128,15 @@ Failure begin_suspicion(const Subject& subject, diagnosis::Diagnosis diagnosis) 
   return locked([&](FailureTable& all) {
     const std::uint32_t number = add(all, {diagnosis, subject, true});
     if (subject.conn != 0) of_connection(all, subject.conn).suspicions.push_back(number);
+    return Failure{number, std::move(diagnosis)};
+  });
+}
+
+Failure begin_port_suspicion(const std::string& place, diagnosis::Diagnosis diagnosis) {
+  return locked([&](FailureTable& all) {
+    const std::uint32_t number = add(all, {diagnosis, {0, place, {}}, true});
+    const std::uint32_t before = std::exchange(all.ports[{place, diagnosis.cause}], number);
+    drop_suspicion(all, before);
     return Failure{number, std::move(diagnosis)};
   });
 }
@@ -167,6 +187,15 @@ std::optional<Failure> suspicion_of(std::uint32_t conn, const Fits& fits) {
   });
 }
 
+std::optional<Failure> suspicion_of_port(const std::string& place, nccl_net_diag::Cause cause) {
+  if (!g_any.load(std::memory_order_acquire)) return std::nullopt;
+  return locked([&](const FailureTable& all) -> std::optional<Failure> {
+    const auto known = all.ports.find({place, cause});
+    if (known == all.ports.end()) return std::nullopt;
+    return find(all, known->second);
+  });
+}
+
 void end_failure(std::uint32_t conn) noexcept {
   if (conn == 0 || !g_any.load(std::memory_order_acquire)) return;
   locked([&](FailureTable& all) {
@@ -183,11 +212,7 @@ void forget_connection(std::uint32_t conn) noexcept {
   locked([&](FailureTable& all) {
     const auto known = all.connections.find(conn);
     if (known == all.connections.end()) return;
-    // What nobody will follow up need not be kept.
-    for (const std::uint32_t number : known->second.suspicions)
-      if (const auto entry = all.entries.find(number);
-          entry != all.entries.end() && entry->second.suspicion)
-        all.entries.erase(entry);
+    for (const std::uint32_t number : known->second.suspicions) drop_suspicion(all, number);
     all.connections.erase(known);
   });
 }
@@ -223,6 +248,7 @@ void forget_failures() noexcept {
   all.entries.clear();
   all.connections.clear();
   all.devices.clear();
+  all.ports.clear();
   g_any.store(false, std::memory_order_release);
 }
 

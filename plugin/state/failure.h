@@ -37,6 +37,9 @@ Failure begin_device_failure(const std::string& device, diagnosis::Diagnosis dia
 // it.
 Failure begin_suspicion(const Subject& subject, diagnosis::Diagnosis diagnosis);
 
+// The same of a port ("mlx5_0:1") that tells of itself. Of each cause the last is kept.
+Failure begin_port_suspicion(const std::string& place, diagnosis::Diagnosis diagnosis);
+
 // Another connection, and this thread's call, fail with it too.
 void adopt_failure(std::uint32_t number, std::uint32_t conn);
 
@@ -50,6 +53,9 @@ std::optional<Failure> failure_of_device(const std::string& device);
 // A broken rule of the connection that fits; the oldest.
 using Fits = std::function<bool(const diagnosis::Diagnosis&)>;
 std::optional<Failure> suspicion_of(std::uint32_t conn, const Fits& fits);
+
+// What the port told of itself, where it is of this cause.
+std::optional<Failure> suspicion_of_port(const std::string& place, nccl_net_diag::Cause cause);
 
 // It works again: what fails from now on is another failure.
 void end_failure(std::uint32_t conn) noexcept;

@@ -78,11 +78,12 @@ diagnosis::DeviceReport::Kind kind_of(int event) noexcept {
 
 // A warning is no failure: whether something fails of it is to be seen. What no connection owns is
 // the device's.
-std::uint32_t failure_of(const diagnosis::Diagnosis& report, int type, std::uint32_t conn,
-                         const std::string& device) {
-  if (severity_of(type) != Severity::kError) return 0;
-  return conn != 0 ? state::begin_failure({conn, device, {}}, report).number
-                   : state::begin_device_failure(device, report).number;
+std::uint32_t failure_of(const diagnosis::Diagnosis& told, Severity severity, std::uint32_t conn,
+                         const std::string& place, const std::string& device) {
+  if (severity == Severity::kInfo) return 0;
+  if (severity == Severity::kWarn) return state::begin_port_suspicion(place, told).number;
+  return conn != 0 ? state::begin_failure({conn, device, {}}, told).number
+                   : state::begin_device_failure(device, told).number;
 }
 
 // Whose QPs use a port or device, and what has become of the addresses that they send from: asked
@@ -147,8 +148,10 @@ void tell(const Library& lib, ibv_context* context, const ibv_async_event& seen)
   if (scope == Scope::kQp) event.object("qp").add("num", qp.num).end();
   if (users.connections != 0) event.add("conns", users.connections);
   if (was_down_ns != 0) event.add("dur_us", static_cast<double>(was_down_ns) / 1000);
-  if (severity_of(type) != Severity::kInfo)
-    event.diagnose(diagnose(report), failure_of(diagnose(report), type, qp.conn.id, device));
+  if (severity_of(type) != Severity::kInfo) {
+    const diagnosis::Diagnosis told = diagnose(report);
+    event.diagnose(told, failure_of(told, severity, qp.conn.id, report.place, device));
+  }
   event.emit();
 }
 

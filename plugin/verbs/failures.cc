@@ -120,6 +120,12 @@ void add_surroundings(const state::QpInfo& qp, diagnosis::FailedCompletion& seen
   }
 }
 
+// Of what the port told of itself before, where that is the cause; 0: nothing.
+std::uint32_t number_of_port(const std::string& place, diagnosis::Cause cause) {
+  const auto told = state::suspicion_of_port(place, cause);
+  return told ? told->number : 0;
+}
+
 }  // namespace
 
 std::string place_of(const state::QpInfo& qp) {
@@ -132,8 +138,8 @@ state::Failure fail_move(const state::QpInfo& qp, const FailedMove& move) {
     return move.to == IBV_QPS_RTR && diagnosis::explains(suspicion.cause, move.error);
   });
   diagnosis::Diagnosis out = diagnose(seen, broken ? &broken->diagnosis : nullptr);
-  state::Failure failure =
-      state::begin_failure(subject_of(qp), std::move(out), broken ? broken->number : 0);
+  const std::uint32_t of = broken ? broken->number : number_of_port(seen.place, out.cause);
+  state::Failure failure = state::begin_failure(subject_of(qp), std::move(out), of);
   failure.diagnosis.sentence += ' ' + diagnosis::what_nccl_does(retries_after(move.error));
   return failure;
 }
@@ -172,8 +178,8 @@ state::Failure fail_completion(const state::QpInfo& qp, const ibv_wc& wc, std::u
   if (!earlier && wc.status == IBV_WC_WR_FLUSH_ERR) earlier = state::failure_of_device(qp.device);
   diagnosis::Diagnosis out = diagnose(seen, earlier ? &earlier->diagnosis : nullptr);
   const bool same = earlier && earlier->diagnosis.cause == out.cause;
-  state::Failure now = same ? state::begin_failure(subject_of(qp), out, earlier->number)
-                            : state::begin_failure(subject_of(qp), out);
+  state::Failure now = state::begin_failure(
+      subject_of(qp), out, same ? earlier->number : number_of_port(seen.place, out.cause));
   // What the connection failed with stays its first error; a flush before that was none.
   if (earlier && !same && !diagnosis::is_flush(earlier->diagnosis.cause))
     state::adopt_failure(earlier->number, qp.conn.id);

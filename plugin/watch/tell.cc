@@ -288,9 +288,9 @@ bool tell_stall(state::Connection& oldest, const Line& line, const Census& censu
     add_task(e, *task);
     seen.task = name_of(*task, {known.labels.comm, known.labels.rank, -1, -1, {}});
   }
-  e.diagnose(diagnose(seen, failure ? &failure->diagnosis : nullptr),
-             failure ? failure->number : 0);
-  e.emit();
+  const diagnosis::Diagnosis told = diagnose(seen, failure ? &failure->diagnosis : nullptr);
+  const auto of = failure ? failure : state::suspicion_of_port(seen.place, told.cause);
+  e.diagnose(told, of ? of->number : 0).emit();
   return warning;
 }
 

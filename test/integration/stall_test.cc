@@ -351,6 +351,7 @@ TEST_CASE("a send that is never acknowledged is its port's, until the link is ba
   const int send = pair.send(link, little());
   const json stuck = pair.await(0, "conn.stall", "stuck-send", {{"cause", "ASYNC-PORT"}});
   check_about(stuck, "warn", "ASYNC-PORT", "send");
+  CHECK(stuck["failure"] == test::only(pair.job().log(0), "port.event").at(0)["failure"]);
   CHECK(stuck["peer"]["gid"] == "::ffff:10.0.0.2");
   CHECK(stuck["msg"].get<std::string>().find("(status 12)") != std::string::npos);
   softverbs::Control(pair.job().fabric().meeting_place()).set_link("node0", "mlx5_0", 1, true);

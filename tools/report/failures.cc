@@ -36,6 +36,11 @@ bool is(const log::Diagnosis& told, nccl_net_diag::EventId id) {
   return told.event == nccl_net_diag::event_name(id);
 }
 
+// What a port tells of itself, of which something may fail.
+bool is_sign(const log::Diagnosis& told) {
+  return is(told, nccl_net_diag::EventId::kPortEvent) && told.severity == log::Severity::kWarn;
+}
+
 // What a rule or the environment is warned of is no failure, and a stall is judged by who waits for
 // whom.
 bool is_failure(const log::Diagnosis& told) {
@@ -44,8 +49,7 @@ bool is_failure(const log::Diagnosis& told) {
       is(told, EventId::kPolicyWarn) || is(told, EventId::kEnvLint) ||
       is(told, EventId::kLogDropped))
     return false;
-  return told.severity == log::Severity::kError || told.failure.has_value() ||
-         (is(told, EventId::kPortEvent) && told.severity == log::Severity::kWarn);
+  return told.severity == log::Severity::kError || told.failure.has_value() || is_sign(told);
 }
 
 bool recovered(const Member& member, const std::vector<const log::Diagnosis*>& told) {
@@ -68,8 +72,7 @@ Failure failure_of(const Picture& picture, std::size_t index,
   out.at = picture.at(index, told.front()->mono_ns);
   out.reach = reach_of(out.told->cause);
   out.recovered = recovered(picture.members[index], told);
-  out.warned = is(*out.told, nccl_net_diag::EventId::kPortEvent) &&
-               out.told->severity == log::Severity::kWarn;
+  out.warned = is_sign(*out.told);
   // The event that says most of the cause may not name the connection.
   const auto conn =
       std::find_if(told.begin(), told.end(), [](const auto* one) { return one->conn.has_value(); });
@@ -282,7 +285,11 @@ std::vector<Failure> failures_of(const Picture& picture) {
       else
         out.push_back(failure_of(picture, i, {&told}));
     }
-    for (const auto& [number, told] : numbered) out.push_back(failure_of(picture, i, told));
+    for (const auto& [number, told] : numbered) {
+      out.push_back(failure_of(picture, i, told));
+      if (!out.back().warned && is_sign(*told.front()))
+        out.push_back(failure_of(picture, i, {told.front()}));
+    }
   }
   std::stable_sort(out.begin(), out.end(),
                    [](const Failure& a, const Failure& b) { return a.at < b.at; });

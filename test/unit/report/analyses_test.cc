@@ -120,6 +120,28 @@ TEST_CASE("a failure that NCCL got over, and a port's warning, are no first caus
   CHECK(report.kind == Kind::kDegraded);
 }
 
+TEST_CASE("a failure begins where its port told of it, and that stays a sign", "[failures]") {
+  Made made;
+  made.ring(4);
+  auto port = made.event(1, t::EventId::kPortEvent, 3);
+  port.severity = t::Severity::kWarn;
+  port.cause = "ASYNC-PORT";
+  port.failure = 1;
+  port.dev = Made::dev(1);
+  made.add(port);
+  made.box(2, false, 6);  // somebody gave up before the HCA did
+  made.fail(1, 2, "ASYNC-PORT", 9);
+  for (const int i : {0, 1, 3}) made.end(i, 12);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kFailed);
+  CHECK(report.blame == Blame::kNetwork);
+  REQUIRE(report.first.roots.size() == 1);
+  CHECK(report.first.roots[0].told->event == "wc.error");
+  REQUIRE(report.first.signs.size() == 1);
+  CHECK(report.first.signs[0].told->event == "port.event");
+  CHECK(report.first.at == report.first.signs[0].at);
+}
+
 TEST_CASE("a process that died first is lost, what its peers tell follows", "[failures]") {
   Made made;
   made.ring(4);

@@ -107,6 +107,30 @@ TEST_CASE("a device that gave up is what its connections fail with") {
   CHECK_FALSE(state::failure_of_device(""));
 }
 
+TEST_CASE("what fails of what a port told of itself goes on with its number, and says of whom") {
+  const Fresh fresh;
+  const Diagnosis down{Cause::kAsyncPort, "It went down.", "Look."};
+  const auto first = state::begin_port_suspicion("mlx5_0:1", down);
+  state::count_event(first.number);
+  const auto told = state::begin_port_suspicion("mlx5_0:1", down);
+  state::count_event(told.number);
+  CHECK(told.number != first.number);
+  CHECK(state::suspicion_of_port("mlx5_0:1", Cause::kAsyncPort)->number == told.number);
+  CHECK_FALSE(state::suspicion_of_port("mlx5_0:1", Cause::kGidChange));
+  CHECK_FALSE(state::suspicion_of_port("mlx5_1:1", Cause::kAsyncPort));
+  CHECK(state::list_failures(10).total == 0);
+  for (const std::uint32_t conn : {3U, 4U})
+    CHECK(state::begin_failure({conn, "mlx5_0:1", "10.0.0.9"}, down, told.number).number ==
+          told.number);
+  const auto list = state::list_failures(10);
+  REQUIRE(list.first.size() == 1);
+  CHECK(list.first[0].subject.conn == 3);
+  CHECK(list.first[0].subject.peer == "10.0.0.9");
+  // The next time is another failure; this one stays.
+  CHECK(state::begin_port_suspicion("mlx5_0:1", down).number != told.number);
+  CHECK(state::failure_of(4)->number == told.number);
+}
+
 TEST_CASE("what is kept is bounded") {
   const Fresh fresh;
   for (std::uint32_t i = 1; i <= 5000; ++i)

@@ -122,11 +122,13 @@ TEST_CASE("An asynchronous event names its own port, with a severity by kind") {
   CHECK(event["event_number"] == 10);
   CHECK(event["dev"]["port"] == 2);
   CHECK(event["msg"].get<std::string>().find("fake_0:2") != std::string::npos);
+  CHECK(event["failure"].is_number());
   event = report(IBV_EVENT_PORT_ACTIVE, 1);
   CHECK(event["sev"] == "info");
   CHECK_FALSE(event.contains("cause"));
   event = report(IBV_EVENT_GID_CHANGE, 1);
   CHECK(event["cause"] == "GID-CHANGE");
+  CHECK_FALSE(event.contains("failure"));  // no connection is the worse for it
   event = report(IBV_EVENT_DEVICE_FATAL, 0);
   CHECK(event["sev"] == "error");
   CHECK(event["cause"] == "ASYNC-FATAL");
