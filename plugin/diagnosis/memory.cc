@@ -13,6 +13,24 @@ std::string limit_clause(const LockedMemory& locked) {
          " bytes and the process has no CAP_IPC_LOCK";
 }
 
+using Driver = FailedRegistration::Driver;
+
+std::string what_driver_says(Driver driver) {
+  switch (driver) {
+    case Driver::kHost:
+      return "; the GPU's driver says that it is memory of the host";
+    case Driver::kGpu:
+      return "; the GPU's driver says that it is a GPU's memory";
+    case Driver::kManaged:
+      return "; the GPU's driver says that it is managed memory";
+    case Driver::kIncapable:
+      return "; the GPU's driver says that it was made without GPUDirect RDMA";
+    case Driver::kSilent:
+      break;
+  }
+  return {};
+}
+
 }  // namespace
 
 Cause out_of_memory(const LockedMemory& locked) noexcept {
@@ -50,6 +68,21 @@ Diagnosis diagnose(const FailedRegistration& seen) {
   std::string sentence = seen.device + ": registering " + std::to_string(seen.bytes) +
                          " bytes of " + memory_kind_text(seen.kind) + " memory failed in " +
                          seen.verb + ": errno " + errno_text(seen.error);
+  sentence += what_driver_says(seen.driver);
+  if (seen.kind != MemoryKind::kHost && seen.driver == Driver::kManaged)
+    return {Cause::kGdrRegFail, sentence + '.',
+            "No HCA reaches managed memory directly. Give NCCL memory of cudaMalloc or "
+            "ncclMemAlloc."};
+  if (seen.kind != MemoryKind::kHost && seen.driver == Driver::kIncapable)
+    return {Cause::kGdrRegFail, sentence + '.',
+            "Memory made with cuMemCreate needs allocFlags.gpuDirectRDMACapable=1 for that. Use "
+            "ncclMemAlloc, which sets it, or cudaMalloc."};
+  if (seen.kind == MemoryKind::kHost &&
+      (seen.driver == Driver::kGpu || seen.driver == Driver::kManaged ||
+       seen.driver == Driver::kIncapable))
+    return {Cause::kGdrRegFail, sentence + '.',
+            "It was to be registered as memory of the host. Whoever calls NCCL's transport has to "
+            "say that it is a GPU's (NCCL_PTR_CUDA)."};
   if (seen.kind == MemoryKind::kPeermem)
     return {Cause::kGdrRegFail, sentence + '.',
             "GPU memory was to be registered through nvidia-peermem. Reload that module after the "

@@ -47,6 +47,14 @@ struct FailedRegistration {
   std::uint64_t bytes = 0;
   int error = 0;
   LockedMemory locked;
+  // What the GPU's driver says of it, where it could be asked.
+  enum class Driver : std::uint8_t {
+    kSilent,
+    kHost,
+    kGpu,
+    kManaged,   // moves between host and GPU
+    kIncapable  // of a GPU, and made without GPUDirect RDMA
+  } driver = Driver::kSilent;
 };
 Diagnosis diagnose(const FailedRegistration& seen);
 

@@ -198,6 +198,18 @@ void add_system(Event& event, const System& system) {
       .end();
 }
 
+// What NCCL asks the driver itself, and how many of its GPUs reach each other without the network.
+void add_gpu_driver(Event& event, const GpuDriver& driver) {
+  if (driver.version == 0) return;
+  event.object("cuda").add("version", driver.version).add("gpus", driver.gpus.size());
+  if (driver.any_rdma()) event.add("gpudirect_rdma", *driver.any_rdma());
+  if (driver.any_dmabuf()) event.add("dmabuf", *driver.any_dmabuf());
+  event.add("pairs", driver.pairs).add("peers", driver.peers);
+  event.array("pci");
+  for (const Gpu& gpu : driver.gpus) event.push(gpu.pci);
+  event.end().end();
+}
+
 void emit_node(const Node& node) {
   Event event(EventId::kNodeFacts);
   std::size_t ports = 0;
@@ -210,6 +222,7 @@ void emit_node(const Node& node) {
   event.add("hcas", node.hcas.size()).add("ports", ports).add("taken", taken);
   if (node.nccl_version != 0) event.add("nccl_version", node.nccl_version);
   add_system(event, node.system);
+  add_gpu_driver(event, node.gpu_driver);
   event.object("network")
       .add("known", node.network.known)
       .add("routes_complete", node.network.routes_complete)

@@ -14,6 +14,10 @@ bool kernel_before(const GdrInput& input, int major, int minor) {
                                      (input.kernel_major == major && input.kernel_minor < minor));
 }
 
+bool gpu_exports_dmabuf(const GdrInput& input) {
+  return input.gpu_dmabuf.value_or(input.open_driver.value_or(true));
+}
+
 std::string why_no_peermem(const PeerMemory& peer_memory) {
   if (peer_memory.half_loaded)
     return "nvidia_peermem is loaded but ib_core has no peer memory client of it";
@@ -54,14 +58,19 @@ GdrState judge_gdr(const PeerMemory& peer_memory, const GdrInput& input) {
     out.dmabuf = false;
     no_dmabuf = fmt::format("kernel {}.{} has no RDMA DMA-BUF (5.12 has)", input.kernel_major,
                             input.kernel_minor);
-  } else if (input.nvidia_driver && !input.open_driver.value_or(true) &&
-             out.dmabuf.value_or(true)) {
-    // The HCA could, the GPU's closed driver exports no DMA-BUF.
+  } else if (input.nvidia_driver && !gpu_exports_dmabuf(input) && out.dmabuf.value_or(true)) {
+    // The HCA could.
     out.dmabuf = false;
-    no_dmabuf = "the GPU driver is the closed one, which exports no DMA-BUF";
+    no_dmabuf = input.gpu_dmabuf ? "the GPU driver says that it exports no DMA-BUF"
+                                 : "the GPU driver is the closed one, which exports no DMA-BUF";
   }
 
-  if (out.dmabuf.value_or(false) && input.nvidia_driver) {
+  // As NCCL asks (ncclGpuGdrSupport, v2.28.9-1 src/plugin/net.cc).
+  if (!input.gpu_rdma.value_or(true)) {
+    out.gpu_lacks = true;
+    out.way = GdrWay::kNone;
+    out.why = "the GPU driver says that these GPUs can't do GPUDirect RDMA";
+  } else if (out.dmabuf.value_or(false) && input.nvidia_driver) {
     out.way = GdrWay::kDmabuf;
     out.why = "the HCA's driver takes DMA-BUF";
   } else if (out.peermem) {

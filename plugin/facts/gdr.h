@@ -41,6 +41,7 @@ struct GdrState {
   std::optional<bool> dmabuf;  // none: nobody asked the device
   int dmabuf_errno = 0;
   std::string why;
+  bool gpu_lacks = false;  // no GPU of this process can do it: nothing that could be loaded or set
 };
 
 struct GdrInput {
@@ -49,6 +50,9 @@ struct GdrInput {
   int kernel_major = 0;
   int kernel_minor = 0;
   std::optional<int> dmabuf_errno;
+  // Of the GPUs that this process may use, as their driver says; none: it wasn't asked.
+  std::optional<bool> gpu_rdma;
+  std::optional<bool> gpu_dmabuf;
 };
 
 // DMA-BUF goes before peermem: NCCL prefers it where the GPU can do it as well.

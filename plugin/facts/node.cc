@@ -221,6 +221,8 @@ GdrState judge_gdr(const Node& node, std::optional<int> dmabuf_errno) {
   input.kernel_major = node.system.kernel_major;
   input.kernel_minor = node.system.kernel_minor;
   input.dmabuf_errno = dmabuf_errno;
+  input.gpu_rdma = node.gpu_driver.any_rdma();
+  input.gpu_dmabuf = node.gpu_driver.any_dmabuf();
   return judge_gdr(node.peer_memory, input);
 }
 
@@ -235,6 +237,7 @@ Node collect(const std::vector<VerbsDevice>& devices, const Sources& sources) {
   node.oob = pick_oob(node.network, sources.environment);
   const FileTree sysfs(sources.sysfs);
   node.system = read_system({sysfs, sources.root, sources.home, sources.environment});
+  node.gpu_driver = sources.gpu_driver;
   node.peer_memory = read_peer_memory(sysfs, sources.nccl_version);
   node.sysfs_hcas = sysfs.list("class/infiniband");
   const bool none_shown = devices.empty() && node.sysfs_hcas.empty();

@@ -16,6 +16,7 @@
 #include "diagnosis/link_layers.h"
 #include "diagnosis/memory.h"
 #include "facts/gdr.h"
+#include "facts/gpu_driver.h"
 #include "facts/nccl_rules.h"
 #include "facts/netdev.h"
 #include "facts/oob.h"
@@ -147,6 +148,7 @@ struct Sources {
   // errno of ibv_reg_dmabuf_mr(fd -1) by device name, where somebody asked: EOPNOTSUPP and
   // EPROTONOSUPPORT say that it can't be, EBADF that it can.
   std::map<std::string, int, std::less<>> dmabuf_errno;
+  GpuDriver gpu_driver;  // what it says in this process, where it was asked
   // Also where HCAs are shown: not in every process of a job.
   bool whole_pci_bus = false;
 
@@ -163,6 +165,7 @@ struct Node {
   OobPick oob;
   PciBus pci;  // its RDMA functions only where the whole bus was read
   System system;
+  GpuDriver gpu_driver;
   PeerMemory peer_memory;
   HcaFilter filter;
   int nccl_version = 0;

@@ -159,7 +159,8 @@ void judge_gdr(const facts::Node& node, const Candidates&, const Candidate& one,
     case GdrRule::kNone:
       break;
   }
-  if (way == GdrWay::kNone && node.system.gpu_driver_loaded && one.rules.gdr_none != Action::kAllow)
+  if (way == GdrWay::kNone && !one.hca->gdr.gpu_lacks && node.system.gpu_driver_loaded &&
+      one.rules.gdr_none != Action::kAllow)
     broken.push_back({"gdr.missing", diagnose(diagnosis::NoGpuDirect{one.name(), one.hca->gdr.why}),
                       one.rules.gdr_none});
 }

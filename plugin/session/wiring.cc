@@ -96,6 +96,7 @@ void tell_node(const std::vector<facts::VerbsDevice>& devices) noexcept try {
   auto sources = facts::Sources::of_process(settings(), nccl_version.load());
   for (const facts::VerbsDevice& device : devices)
     if (device.dmabuf_errno >= 0) sources.dmabuf_errno[device.name] = device.dmabuf_errno;
+  sources.gpu_driver = facts::ask_gpu_driver(facts::loaded_cuda_driver());
   guard::judge_found(
       [&]() -> std::optional<facts::Node> {
         facts::Node node = facts::collect(devices, sources);

@@ -31,6 +31,7 @@ struct Registration {
   const char* verb;
   Kind kind;
   const ibv_pd* pd;
+  const void* address;
   std::size_t length;
   int access;
 };
@@ -39,6 +40,21 @@ Kind kind_of_plain() noexcept {
   const state::Current& now = state::current();
   return now.call == state::Call::kRegMr && now.ptr_type == kNcclPtrCuda ? Kind::kPeermem
                                                                          : Kind::kHost;
+}
+
+// NCCL gives a DMA-BUF the address at which the GPU's memory is mapped.
+const void* at(std::uint64_t iova) noexcept {
+  return reinterpret_cast<const void*>(static_cast<std::uintptr_t>(iova));
+}
+
+// Who fails may take the time to ask.
+diagnosis::FailedRegistration::Driver driver_says(const void* address) {
+  using Driver = diagnosis::FailedRegistration::Driver;
+  const facts::GpuMemory memory = facts::ask_gpu_memory(facts::loaded_cuda_driver(), address);
+  if (!memory.known) return Driver::kSilent;
+  if (memory.managed) return Driver::kManaged;
+  if (!memory.device) return Driver::kHost;
+  return memory.capable.value_or(true) ? Driver::kGpu : Driver::kIncapable;
 }
 
 void tell(const Registration& asked, const ibv_mr* mr, int error, std::int64_t dur_us) {
@@ -63,9 +79,9 @@ void tell(const Registration& asked, const ibv_mr* mr, int error, std::int64_t d
   if (mr == nullptr) {
     add_errno(event, error);
     const state::Failure failure = state::begin_failure(
-        {conn.id, device, {}},
-        diagnose(diagnosis::FailedRegistration{device, asked.verb, asked.kind, asked.length, error,
-                                               facts::locked_memory()}));
+        {conn.id, device, {}}, diagnose(diagnosis::FailedRegistration{
+                                   device, asked.verb, asked.kind, asked.length, error,
+                                   facts::locked_memory(), driver_says(asked.address)}));
     event.diagnose(failure.diagnosis, failure.number);
   }
   event.emit();
@@ -97,14 +113,15 @@ ibv_mr* registered(const Registration& asked, Verb&& verb) {
 }  // namespace
 
 ibv_mr* reg_mr(const Library& lib, ibv_pd* pd, void* address, std::size_t length, int access) {
-  return registered({"ibv_reg_mr", kind_of_plain(), pd, length, access},
+  return registered({"ibv_reg_mr", kind_of_plain(), pd, address, length, access},
                     [&] { return lib.real.reg_mr(pd, address, length, access); });
 }
 
 ibv_mr* reg_mr_iova2(const Library& lib, ibv_pd* pd, void* address, std::size_t length,
                      std::uint64_t iova, unsigned access) {
-  return registered({"ibv_reg_mr_iova2", kind_of_plain(), pd, length, static_cast<int>(access)},
-                    [&] { return lib.real.reg_mr_iova2(pd, address, length, iova, access); });
+  return registered(
+      {"ibv_reg_mr_iova2", kind_of_plain(), pd, address, length, static_cast<int>(access)},
+      [&] { return lib.real.reg_mr_iova2(pd, address, length, iova, access); });
 }
 
 ibv_mr* reg_dmabuf_mr(const Library& lib, ibv_pd* pd, std::uint64_t offset, std::size_t length,
@@ -116,7 +133,7 @@ ibv_mr* reg_dmabuf_mr(const Library& lib, ibv_pd* pd, std::uint64_t offset, std:
     context::quietly([&, error = mr == nullptr ? errno : 0] { heard_dmabuf(pd->context, error); });
     return mr;
   }
-  return registered({"ibv_reg_dmabuf_mr", Kind::kDmabuf, pd, length, access}, verb);
+  return registered({"ibv_reg_dmabuf_mr", Kind::kDmabuf, pd, at(iova), length, access}, verb);
 }
 
 ibv_mr* mlx5_reg_dmabuf_mr(const Library& lib, ibv_pd* pd, std::uint64_t offset, std::size_t length,
@@ -125,7 +142,7 @@ ibv_mr* mlx5_reg_dmabuf_mr(const Library& lib, ibv_pd* pd, std::uint64_t offset,
     return lib.real.mlx5_reg_dmabuf_mr(pd, offset, length, iova, fd, access, mlx5_access);
   };
   if (fd == -1) return verb();
-  return registered({"mlx5dv_reg_dmabuf_mr", Kind::kDmabuf, pd, length, access}, verb);
+  return registered({"mlx5dv_reg_dmabuf_mr", Kind::kDmabuf, pd, at(iova), length, access}, verb);
 }
 
 int dereg_mr(const Library& lib, ibv_mr* mr) {

@@ -31,6 +31,14 @@ TEST_CASE("every collective on four ranks", "[diag]") {
   CHECK(failures(job.run()) == "");
   job.check_carried();
   for (const auto& hca : used_hcas(job)) CHECK((hca == "mlx5_0" || hca == "mlx5_1"));
+  const auto facts = job.events(0, "node.facts");
+  REQUIRE(facts.size() == 1);
+  INFO(facts[0].dump());
+  const auto& told = facts[0].at("cuda");  // libcuda is NCCL's, and was asked
+  CHECK(told.at("version") == 13000);
+  CHECK(told.at("gpudirect_rdma") == true);
+  CHECK(told.at("dmabuf") == false);
+  CHECK(told.at("pci").size() == told.at("gpus"));
 }
 
 TEST_CASE("a GPU far from the HCA goes through its neighbour's (PXN)", "[diag]") {

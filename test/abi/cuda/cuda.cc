@@ -1,10 +1,20 @@
-// softcuda's numbers and layouts against the CUDA Toolkit's own headers, for each toolkit
-// (cuda/compare).
+// softcuda's numbers and layouts, and those by which the plugin asks the driver, against the CUDA
+// Toolkit's own headers, for each toolkit (cuda/compare).
 #include <cuda.h>
 #include <driver_types.h>
 
+#include "facts/gpu_driver.h"
 #include "same.h"
 #include "softcuda/cuda_abi.h"
+
+static_assert(nnd::facts::cuda::kGpuDirectRdmaSupported ==
+              CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED);
+static_assert(nnd::facts::cuda::kPointerMemoryType == CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
+static_assert(nnd::facts::cuda::kPointerIsManaged == CU_POINTER_ATTRIBUTE_IS_MANAGED);
+static_assert(nnd::facts::cuda::kMemoryDevice == CU_MEMORYTYPE_DEVICE);
+static_assert(nnd::facts::cuda::kDmaBufSupported == CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED);
+static_assert(nnd::facts::cuda::kPointerGpuDirectRdmaCapable ==
+              CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE);
 
 SAME(kSuccess, CUDA_SUCCESS);
 SAME(kInvalidValue, CUDA_ERROR_INVALID_VALUE);

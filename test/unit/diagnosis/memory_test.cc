@@ -81,6 +81,24 @@ TEST_CASE("GPU memory: the remedy is that of the way it took") {
   CHECK(remedy(MemoryKind::kDmabuf).find("NCCL_DMABUF_ENABLE=0") != std::string::npos);
 }
 
+TEST_CASE("what the GPU's driver says of the memory is told, and what follows from it") {
+  using Driver = FailedRegistration::Driver;
+  const auto told = [](MemoryKind kind, Driver driver) {
+    return diagnose(
+        FailedRegistration{"mlx5_0", "ibv_reg_mr", kind, 1, EFAULT, kUnlimited, driver});
+  };
+  CHECK(told(MemoryKind::kDmabuf, Driver::kManaged).remedy.find("cudaMalloc") != std::string::npos);
+  CHECK(told(MemoryKind::kPeermem, Driver::kIncapable).remedy.find("gpuDirectRDMACapable") !=
+        std::string::npos);
+  CHECK(told(MemoryKind::kPeermem, Driver::kGpu).remedy ==
+        told(MemoryKind::kPeermem, Driver::kSilent).remedy);
+  const auto as_host = told(MemoryKind::kHost, Driver::kGpu);
+  CHECK(as_host.cause == Cause::kGdrRegFail);
+  CHECK(as_host.sentence.find("the GPU's driver says that it is a GPU's memory") !=
+        std::string::npos);
+  CHECK(told(MemoryKind::kHost, Driver::kHost).cause == Cause::kMr14);
+}
+
 TEST_CASE("a QP that can't be created for another reason") {
   CHECK(diagnose(FailedCreation{"mlx5_0", EINVAL, kLittle}).cause == Cause::kQp22);
   CHECK(diagnose(FailedCreation{"mlx5_0", EPERM, kLittle}).cause == Cause::kQp1);

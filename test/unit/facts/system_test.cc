@@ -204,6 +204,32 @@ TEST_CASE("which way GPUDirect goes, and why") {
   CHECK(judge_gdr(none, no_gpu).way == GdrWay::kNone);
 }
 
+TEST_CASE("the GPU's driver knows better than its files what its GPUs can") {
+  PeerMemory bound;
+  bound.nv_mem = bound.nvidia_peermem = bound.api = true;
+  GdrInput node;
+  node.nvidia_driver = true;
+  node.open_driver = true;
+  node.kernel_major = 6;
+  node.dmabuf_errno = EBADF;
+  node.gpu_rdma = true;
+  node.gpu_dmabuf = true;
+  CHECK(judge_gdr({}, node).way == GdrWay::kDmabuf);
+  GdrInput no_dmabuf = node;
+  no_dmabuf.gpu_dmabuf = false;
+  CHECK(judge_gdr(bound, no_dmabuf).way == GdrWay::kPeermem);
+  CHECK(judge_gdr({}, no_dmabuf).way == GdrWay::kNone);
+  CHECK(judge_gdr({}, no_dmabuf).why.find("GPU driver says") != std::string::npos);
+  GdrInput closed = node;
+  closed.open_driver = false;
+  CHECK(judge_gdr({}, closed).way == GdrWay::kDmabuf);
+  GdrInput consumer = node;
+  consumer.gpu_rdma = false;
+  CHECK(judge_gdr(bound, consumer).way == GdrWay::kNone);
+  CHECK(judge_gdr(bound, consumer).gpu_lacks);
+  CHECK_FALSE(judge_gdr(bound, node).gpu_lacks);
+}
+
 TEST_CASE("the limit on locked memory binds where it is known and no capability lifts it") {
   CHECK(locked_memory({65536, 65536, 1024, 1024, false}).binds());
   CHECK(locked_memory({0, 0, 1024, 1024, false}).binds());

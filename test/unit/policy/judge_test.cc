@@ -210,6 +210,12 @@ const std::vector<RuleRow>& roce_rows() {
          made.node.system.gpu_driver_loaded = true;
          made.hca("mlx5_1").gdr.way = facts::GdrWay::kNone;
        }},
+      {"a GPU driver, and GPUs that can't", "", false, "",
+       [](MadeNode& made) {
+         made.node.system.gpu_driver_loaded = true;
+         made.hca("mlx5_1").gdr.way = facts::GdrWay::kNone;
+         made.hca("mlx5_1").gdr.gpu_lacks = true;
+       }},
       {"no GPU driver and no GPUDirect", "", false, "",
        [](MadeNode& made) { made.hca("mlx5_1").gdr.way = facts::GdrWay::kNone; }},
       {"a GPU driver, GPUDirect not known", "", false, "",

@@ -1,5 +1,5 @@
-// libcuda.so for NCCL up to 2.20, which takes these three from it by dlsym and all else from
-// cuGetProcAddress.
+// libcuda.so for NCCL up to 2.20, which takes the first three from it by dlsym and all else from
+// cuGetProcAddress, and for who asks what is loaded.
 #include "stub_abi.h"
 
 namespace {
@@ -15,23 +15,41 @@ F find(const char* name) {
 
 constexpr int kNotInitialized = 3;
 
+template <typename... Args>
+int call(const char* name, Args... args) {
+  auto* function = find<int (*)(Args...)>(name);
+  return function != nullptr ? function(args...) : kNotInitialized;
+}
+
 }  // namespace
 
 #define CUDA extern "C" __attribute__((visibility("default")))
 
 CUDA void softcuda_set_lookup(softcuda::DriverLookup lookup) { look_up = lookup; }
 
-CUDA int cuInit(unsigned flags) {
-  auto* function = find<int (*)(unsigned)>("cuInit");
-  return function != nullptr ? function(flags) : kNotInitialized;
-}
+CUDA int cuInit(unsigned flags) { return call("cuInit", flags); }
 
-CUDA int cuDriverGetVersion(int* version) {
-  auto* function = find<int (*)(int*)>("cuDriverGetVersion");
-  return function != nullptr ? function(version) : kNotInitialized;
-}
+CUDA int cuDriverGetVersion(int* version) { return call("cuDriverGetVersion", version); }
 
 CUDA int cuGetProcAddress(const char* name, void** function, int version,
                           unsigned long long flags) {
   return look_up != nullptr ? look_up(name, function, version, flags) : kNotInitialized;
+}
+
+CUDA int cuDeviceGetCount(int* count) { return call("cuDeviceGetCount", count); }
+
+CUDA int cuDeviceGetPCIBusId(char* text, int bytes, int device) {
+  return call("cuDeviceGetPCIBusId", text, bytes, device);
+}
+
+CUDA int cuDeviceGetAttribute(int* value, int attribute, int device) {
+  return call("cuDeviceGetAttribute", value, attribute, device);
+}
+
+CUDA int cuDeviceCanAccessPeer(int* can, int device, int peer) {
+  return call("cuDeviceCanAccessPeer", can, device, peer);
+}
+
+CUDA int cuPointerGetAttribute(void* value, int attribute, unsigned long long address) {
+  return call("cuPointerGetAttribute", value, attribute, address);
 }
