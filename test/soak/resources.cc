@@ -1,10 +1,12 @@
 #include "resources.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 
 namespace nnd::soak {
 
@@ -39,10 +41,35 @@ bool Resources::holds_no_more_than(const Resources& before) const {
          memory_kib <= before.memory_kib + before.memory_kib / 10 + kArenaKib;
 }
 
+namespace {
+
 Resources resources_of(pid_t process) {
   const fs::path proc = fs::path("/proc") / std::to_string(process);
   return {kib(proc / "smaps_rollup", "Private_Dirty:"), entries(proc / "fd"),
           entries(proc / "task"), lines(proc / "maps")};
+}
+
+constexpr std::chrono::milliseconds kPause{50};
+
+}  // namespace
+
+Resources least_of(pid_t process) {
+  Resources least = resources_of(process);
+  for (int i = 0; i < 20; ++i) {
+    std::this_thread::sleep_for(kPause);
+    if (const Resources now = resources_of(process); now.descriptors <= least.descriptors)
+      least = now;
+  }
+  return least;
+}
+
+Resources settled(pid_t process, const Resources& before) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  for (;;) {
+    const Resources now = resources_of(process);
+    if (now.holds_no_more_than(before) || std::chrono::steady_clock::now() > until) return now;
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
 }  // namespace nnd::soak

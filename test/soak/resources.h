@@ -17,7 +17,10 @@ struct Resources {
   bool holds_no_more_than(const Resources& before) const;
 };
 
-// Throws where the process is gone.
-Resources resources_of(pid_t process);
+// Both throw where the process is gone. The emulated fabric closes its sockets on threads of its
+// own, some time after NCCL has closed the connection: what counts is what is left in the end.
+Resources least_of(pid_t process);  // of a second
+// As soon as it is no more than before; else what it is after half a minute.
+Resources settled(pid_t process, const Resources& before);
 
 }  // namespace nnd::soak
