@@ -149,16 +149,26 @@ TEST_CASE("peer memory's files as each release sees them") {
   }
 }
 
+namespace {
+
+GdrInput with_gpus() {
+  GdrInput node;
+  node.nvidia_driver = true;
+  node.open_driver = true;
+  node.kernel_major = 5;
+  node.kernel_minor = 15;
+  return node;
+}
+
+}  // namespace
+
 TEST_CASE("a module that an older NCCL doesn't see is no way, and why") {
   PeerMemory loaded;
   loaded.nv_mem = false;
   loaded.nvidia_peermem = loaded.api = true;
   loaded.nccl_version = 21904;
-  GdrInput node;
-  node.nvidia_driver = true;
+  GdrInput node = with_gpus();
   node.open_driver = false;
-  node.kernel_major = 5;
-  node.kernel_minor = 15;
   const GdrState state = judge_gdr(loaded, node);
   CHECK(state.way == GdrWay::kNone);
   CHECK(state.why.find("2.23") != std::string::npos);
@@ -168,11 +178,7 @@ TEST_CASE("which way GPUDirect goes, and why") {
   PeerMemory none;
   PeerMemory bound;
   bound.nv_mem = bound.nvidia_peermem = bound.api = true;
-  GdrInput node;
-  node.nvidia_driver = true;
-  node.open_driver = true;
-  node.kernel_major = 5;
-  node.kernel_minor = 15;
+  const GdrInput node = with_gpus();
 
   GdrInput capable = node;
   capable.dmabuf_errno = EBADF;
@@ -207,10 +213,7 @@ TEST_CASE("which way GPUDirect goes, and why") {
 TEST_CASE("the GPU's driver knows better than its files what its GPUs can") {
   PeerMemory bound;
   bound.nv_mem = bound.nvidia_peermem = bound.api = true;
-  GdrInput node;
-  node.nvidia_driver = true;
-  node.open_driver = true;
-  node.kernel_major = 6;
+  GdrInput node = with_gpus();
   node.dmabuf_errno = EBADF;
   node.gpu_rdma = true;
   node.gpu_dmabuf = true;
