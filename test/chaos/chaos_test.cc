@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <random>
 #include <set>
 #include <string>
@@ -15,6 +16,8 @@
 #include <vector>
 
 #include "job/fabric.h"
+#include "log/reader.h"
+#include "report/box_lines.h"
 #include "softverbs/fault_moments.h"
 #include "support/catch.h"
 
@@ -155,10 +158,24 @@ void prepare(FabricJob& job, const Shape& shape) {
   job.spec.environment["NCCL_NET_DIAG_STDERR"] = "off";
 }
 
+// What the rank's log has, and the black box of a rank that was killed before all was in the log.
+std::vector<json> recorded(const FabricJob& job, int rank) {
+  std::vector<json> out = job.events(rank);
+  const auto box = job.dir() / fmt::format("rank{}.nndbox", rank);
+  if (!std::filesystem::exists(box)) return out;
+  nnd::report::Written written;
+  nnd::log::LineParser parser;
+  nnd::log::LogFile(job.dir() / fmt::format("rank{}.jsonl", rank))
+      .read(parser, [&](const nnd::log::Event& event) { written.add(event); });
+  nnd::report::for_each_line(nnd::report::read_box_file(box), written,
+                             [&](const std::string& line) { out.push_back(json::parse(line)); });
+  return out;
+}
+
 std::vector<json> told(const FabricJob& job, int rank) {
-  std::vector<json> out;
-  for (const json& event : job.events(rank))
-    if (event["sev"] != "info" && event["ev"] != "env.lint") out.push_back(event);
+  std::vector<json> out = recorded(job, rank);
+  std::erase_if(
+      out, [](const json& event) { return event["sev"] == "info" || event["ev"] == "env.lint"; });
   return out;
 }
 
