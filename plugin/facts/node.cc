@@ -242,11 +242,12 @@ Node collect(const std::vector<VerbsDevice>& devices, const Sources& sources) {
   node.sysfs_hcas = sysfs.list("class/infiniband");
   const bool none_shown = devices.empty() && node.sysfs_hcas.empty();
   node.pci = read_pci_bus(sysfs, sources.whole_pci_bus || none_shown);
+  const bool own_machine = sources.sysfs == "/sys" || !sources.root.empty();
+  if (sources.whole_pci_bus && own_machine) name_gpus(FileTree(sources.root), node.pci.gpus);
   node.infiniband_hardware = any_infiniband(node, sysfs);
 
-  const HcaContext context{
-      sysfs,        FileTree(sources.root), sources.sysfs == "/sys" || !sources.root.empty(),
-      node.network, sources.environment,    sources.nccl_version};
+  const HcaContext context{sysfs,        FileTree(sources.root), own_machine,
+                           node.network, sources.environment,    sources.nccl_version};
   for (const VerbsDevice& device : devices) {
     Hca hca = read_hca(device, context);
     const auto probed = sources.dmabuf_errno.find(device.name);

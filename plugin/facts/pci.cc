@@ -32,6 +32,18 @@ bool is_function(std::string_view name) {  // "0000:c1:00.0", not "pci0000:c0"
   return name.size() >= 12 && name[name.size() - 2] == '.';
 }
 
+// "GPU UUID: \t GPU-8f5a...": of a GPU that nobody has used yet the driver writes question marks.
+std::string uuid_of(std::string_view information) {
+  constexpr std::string_view kKey = "GPU UUID:";
+  const std::size_t key = information.find(kKey);
+  if (key == std::string_view::npos) return {};
+  std::string_view value = information.substr(key + kKey.size());
+  value = value.substr(0, value.find('\n'));
+  value.remove_prefix(std::min(value.find_first_not_of(" \t"), value.size()));
+  value = value.substr(0, value.find_last_not_of(" \t\r") + 1);
+  return value.find('?') == std::string_view::npos ? std::string(value) : std::string();
+}
+
 }  // namespace
 
 PciBus read_pci_bus(const FileTree& sysfs, bool whole) {
@@ -55,6 +67,17 @@ PciBus read_pci_bus(const FileTree& sysfs, bool whole) {
     (gpu ? out.gpus : out.rdma).push_back(std::move(function));
   }
   return out;
+}
+
+void name_gpus(const FileTree& files, std::vector<PciFunction>& gpus) {
+  std::vector<std::string> known = files.list("proc/driver/nvidia/gpus");
+  std::sort(known.begin(), known.end());
+  for (PciFunction& gpu : gpus) {
+    const auto at = std::find(known.begin(), known.end(), gpu.address);
+    if (at == known.end()) continue;
+    gpu.index = static_cast<int>(at - known.begin());
+    gpu.uuid = uuid_of(files.read("proc/driver/nvidia/gpus/" + gpu.address + "/information").text);
+  }
 }
 
 PciDistance pci_distance(std::string_view path_a, int numa_a, std::string_view path_b, int numa_b) {

@@ -16,6 +16,9 @@ struct PciFunction {
   std::string path;     // within sysfs, all links followed
   int numa = -1;        // -1: not known
   bool infiniband = false;
+  // Of a GPU, where NVIDIA's driver tells (name_gpus).
+  int index = -1;         // nvidia-smi's number
+  std::string uuid = {};  // "GPU-8f5a..."
 };
 
 struct PciBus {
@@ -28,6 +31,10 @@ struct PciBus {
 // hundreds: unless the whole bus is wanted, only the GPUs that NVIDIA's driver has are looked at,
 // where it is loaded.
 PciBus read_pci_bus(const FileTree& sysfs, bool whole);
+
+// Adds what /proc/driver/nvidia/gpus has (the README of NVIDIA's Linux driver 535, "proc"):
+// nvidia-smi counts the GPUs there by PCI address. `files`: the parent of proc/.
+void name_gpus(const FileTree& files, std::vector<PciFunction>& gpus);
 
 // As NCCL names them (graph/topo.h, 2.18.3 to 2.30.7), nearest first.
 enum class PciDistance : std::uint8_t {

@@ -288,6 +288,7 @@ TEST_CASE("GPUs near each HCA, and the interface that ranks meet by") {
   CHECK(hca(result, "mlx5_0")["gpus"]["distance"] == "PIX");
   CHECK(hca(result, "mlx5_0")["gpus"]["nearest"].size() == 1);
   CHECK(result["system"]["gpus"] == 8);
+  CHECK(result["system"]["gpu_list"][0]["index"].is_null());  // not this machine's
   CHECK(result["system"]["oob"]["address"] == "10.1.0.11");
 }
 

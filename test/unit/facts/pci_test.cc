@@ -38,6 +38,28 @@ TEST_CASE("GPUs and RDMA hardware on the bus") {
   CHECK(read_pci_bus(FileTree(tree.root() + "/none"), true).gpus.empty());
 }
 
+TEST_CASE("GPUs have nvidia-smi's numbers and their UUIDs, where the driver tells") {
+  Tree tree;
+  const std::string gpus = "proc/driver/nvidia/gpus/";
+  tree.write(gpus + "0000:1b:00.0/information",
+             "Model: \t\t NVIDIA H100 80GB HBM3\nGPU UUID: \t GPU-8f5a\nDevice Minor: \t 1\n")
+      .write(gpus + "0000:2c:00.0/information", "GPU UUID: \t GPU-????????\n")
+      .write(gpus + "0001:01:00.0/information", "Model: x\n");
+  std::vector<PciFunction> all(4);
+  all[0].address = "0001:01:00.0";
+  all[1].address = "0000:1b:00.0";
+  all[2].address = "0000:2c:00.0";
+  all[3].address = "0000:99:00.0";
+  name_gpus(FileTree(tree.root()), all);
+  CHECK(all[0].index == 2);
+  CHECK(all[0].uuid.empty());
+  CHECK(all[1].index == 0);
+  CHECK(all[1].uuid == "GPU-8f5a");
+  CHECK(all[2].index == 1);
+  CHECK(all[2].uuid.empty());
+  CHECK(all[3].index == -1);
+}
+
 TEST_CASE("the GPUs alone are those that NVIDIA's driver has") {
   Tree tree;
   const std::string root = "devices/pci0000:00/";

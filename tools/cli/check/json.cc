@@ -172,6 +172,15 @@ json limits_json(const Checked& checked) {
       {"dev_infiniband", checked.settings.sysfs == "/sys" ? json(system.dev_infiniband) : json()}};
 }
 
+json gpus_json(const std::vector<facts::PciFunction>& gpus) {
+  json out = json::array();
+  for (const facts::PciFunction& gpu : gpus)
+    out.push_back({{"pci", gpu.address},
+                   {"index", gpu.index < 0 ? json() : json(gpu.index)},
+                   {"uuid", text_or_null(gpu.uuid)}});
+  return out;
+}
+
 json system_json(const facts::Node& node) {
   const facts::System& system = node.system;
   return {{"kernel", system.kernel},
@@ -180,6 +189,7 @@ json system_json(const facts::Node& node) {
           {"topology_file", text_or_null(system.topology_file)},
           {"container", system.container},
           {"gpus", node.pci.gpus.size()},
+          {"gpu_list", gpus_json(node.pci.gpus)},
           {"rdma_pci_functions", node.pci.rdma.size()},
           {"network_problem", text_or_null(node.network.error)},
           {"oob",

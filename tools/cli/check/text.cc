@@ -46,11 +46,12 @@ class Page {
     grouped("GPUDirect RDMA", [](const json& hca) {
       return hca["gdr"]["way"].get<std::string>() + ": " + hca["gdr"]["why"].get<std::string>();
     });
-    grouped("Nearest GPUs", [](const json& hca) {
-      const json& near = hca["gpus"]["nearest"];
-      std::string out = hca["gpus"]["distance"].get<std::string>() + ":";
-      for (const json& gpu : near) out += " " + gpu.get<std::string>();
-      return near.empty() ? std::string() : out;
+    grouped("Nearest GPUs", [this](const json& hca) {
+      std::vector<std::string> near;
+      for (const json& gpu : hca["gpus"]["nearest"]) near.push_back(gpu_text(gpu));
+      return near.empty() ? std::string()
+                          : fmt::format("{}: {}", hca["gpus"]["distance"].get<std::string>(),
+                                        fmt::join(near, ", "));
     });
     system();
     verdicts();
@@ -82,6 +83,18 @@ class Page {
       out_ += "ibv_get_device_list: " + verbs["list_error"].get<std::string>() + "\n";
     if (result_["system"]["network_problem"].is_string())
       out_ += "network: " + result_["system"]["network_problem"].get<std::string>() + "\n";
+  }
+
+  // "GPU 3 0000:4c:00.0", with its UUID where all is to be said.
+  std::string gpu_text(const json& address) const {
+    std::string out = address.get<std::string>();
+    for (const json& gpu : result_["system"]["gpu_list"]) {
+      if (gpu["pci"] != address || gpu["index"].is_null()) continue;
+      out = fmt::format("GPU {} {}", gpu["index"].get<int>(), out);
+      if (screen_.verbose() && gpu["uuid"].is_string())
+        out += " (" + gpu["uuid"].get<std::string>() + ")";
+    }
+    return out;
   }
 
   static Colour colour_of(const json& hca) {
