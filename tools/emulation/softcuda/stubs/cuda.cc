@@ -42,7 +42,11 @@ CUDA int cuDeviceGetPCIBusId(char* text, int bytes, int device) {
   return call("cuDeviceGetPCIBusId", text, bytes, device);
 }
 
+// Scenarios don't say whether their GPUs export DMA-BUF. What NCCL is told elsewhere, no, is
+// softcuda's own.
 CUDA int cuDeviceGetAttribute(int* value, int attribute, int device) {
+  constexpr int kDmaBufSupported = 124, kNotSupported = 801;
+  if (attribute == kDmaBufSupported) return kNotSupported;
   return call("cuDeviceGetAttribute", value, attribute, device);
 }
 
