@@ -32,11 +32,13 @@ constexpr int kAlways = profile::kColl | profile::kP2p | profile::kProxyOp;
 constexpr int kCalls = profile::kCollApi | profile::kP2pApi;
 constexpr int kForLabels = profile::kProxyStep | profile::kNetPlugin;
 
-// NCCL 2.27 (v4) leaves the handle of a step that its mask does not tell unset, and then crashes on
-// it in the callback (src/plugin/profiler.cc, ncclProfilerStartSendProxyStepEvent and
-// ncclProfilerCallback).
-// So does it with v3, to which another profiler may bring it.
-constexpr bool leads_by_handle(int api, bool other) { return (api == 3 && !other) || api >= 5; }
+// NCCL 2.26 (v3) finds the step by a number that it never sets back, so that an operation in a
+// place that had another before leads to a step of that one (profilerSteps in v2.26.2-1
+// src/transport/net.cc). NCCL 2.27 (v4) leaves the handle of a step that its mask does not tell
+// unset, and then crashes on it in the callback (src/plugin/profiler.cc,
+// ncclProfilerStartSendProxyStepEvent and ncclProfilerCallback); so does it with older versions, to
+// which another profiler may bring it.
+constexpr bool leads_by_handle(int api) { return api >= 5; }
 
 constexpr int low_mask(int api) { return api >= 5 ? kAlways | kCalls : kAlways; }
 constexpr int high_mask(int api, bool by_handle) {
@@ -197,7 +199,7 @@ void* open(const Opening& opening) noexcept {
   const std::lock_guard guard(g_lock);
   identify_process();
   context::quietly([&] { dependencies().start(opening.logger); });
-  take_mask(opening.api, leads_by_handle(opening.api, opening.other), opening.mask);
+  take_mask(opening.api, leads_by_handle(opening.api), opening.mask);
   Communicator* const communicator = state::open_communicator();
   if (communicator == nullptr) return context_of(kNoCommunicator);
   communicator->membership.set(opening.told);

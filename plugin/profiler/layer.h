@@ -22,7 +22,6 @@ Dependencies& dependencies() noexcept;
 // A communicator. Gives what NCCL gets as its context.
 struct Opening {
   int api = 0;
-  bool other = false;  // another profiler is called as well
   int* mask = nullptr;
   state::Membership told;  // hash 0 where the version's init doesn't tell it
   nccl_abi::DebugLogger logger = nullptr;

@@ -27,7 +27,7 @@ class Shim {
   static Result open_any(void** context, int* mask, const state::Membership& told,
                          nccl_abi::DebugLogger log, Call&& call) noexcept {
     const Table* const other = Beside<Table>::other();
-    *context = open({Table::kApi, other != nullptr, mask, told, log});
+    *context = open({Table::kApi, mask, told, log});
     if (other != nullptr)
       Beside<Table>::init(*context, mask, [&](void** theirs, int* its_mask) {
         return call(other->init, theirs, its_mask);

@@ -29,9 +29,7 @@ struct ProfiledJob : FabricJob {
 };
 
 // As all of this job's connections are to be found out.
-inline std::string how() {
-  return nccl_version() / 100 == 226 || nccl_version() >= 22800 ? "exact" : "joined";
-}
+inline std::string how() { return nccl_version() >= 22800 ? "exact" : "joined"; }
 
 // Not always of the same ones, and without us just so.
 inline bool loses_ends_of_steps() { return nccl_version() >= 22400 && nccl_version() < 22700; }

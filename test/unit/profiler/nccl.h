@@ -20,7 +20,7 @@ template <class Table>
 struct Nccl {
   using Descr = typename Table::Descr;
   static constexpr int kVersion = Table::kApi;
-  static constexpr bool kExact = kVersion == 3 || kVersion >= 5;
+  static constexpr bool kExact = kVersion >= 5;
 
   Table table = Shim<Table>::table();
   int own_mask = 0;
