@@ -66,6 +66,51 @@ TEST_CASE("the plugin is loaded again after it was closed") {
   CHECK(of_kind(job.log(0), "plugin.load").size() == 1);
 }
 
+// NCCL begins with the net in all releases so far; nothing holds it to that.
+TEST_CASE("a profiler's communicator begins before the net's and ends after it, or within it") {
+  const int version = GENERATE(range(1, 8));
+  const bool around = GENERATE(true, false);
+  CAPTURE(version, around);
+  EmulatedJob job(two_hosts());
+  std::vector<json> begun;
+  const auto begin = [&] {
+    begun = job->all({{"op", "profile"}, {"library", "libnccl-net-diag.so"}, {"version", version}});
+  };
+  const auto end = [&] {
+    for (int rank = 0; rank < 2; ++rank)
+      CHECK(job->run(rank, {{"op", "end_profile"},
+                            {"profile", begun[static_cast<std::size_t>(rank)]["profile"]}})["rc"] ==
+            0);
+  };
+  if (around) begin();
+  job->setup(shim());
+  if (!around) begin();
+  for (const json& reply : begun) CHECK(reply["rc"] == 0);
+  auto links = job->ring(1);
+  job->open(links);
+  if (!around) end();
+  for (const auto bytes : job->move(links, {})) CHECK(bytes == 1 << 20);
+  job->close(links);
+  job->finish();
+  if (around) end();
+  job->exit();
+  job.check_logs();
+  for (int rank = 0; rank < 2; ++rank) {
+    CAPTURE(rank);
+    const auto events = job.log(rank);
+    check_lives(events, 2);
+    CHECK(of_kind(events, "plugin.load").size() == 1);
+    CHECK(of_kind(events, "summary").size() == 1);
+    CHECK(of_severity(events, "error").empty());
+    const auto profiled =
+        select(events, [](const json& event) { return event.contains("profiler_api"); });
+    if (version < 4) continue;  // the first collective would tell whose it is
+    REQUIRE(profiled.size() == 1);
+    CHECK(profiled[0]["ev"] == "comm.init");
+    CHECK((profiled[0]["seq"] < of_kind(events, "plugin.load")[0]["seq"]) == around);
+  }
+}
+
 TEST_CASE("finalize with connections open, and an exit without any finalize") {
   const bool finalize = GENERATE(true, false);
   const std::string how = GENERATE("return", "_exit");

@@ -75,6 +75,8 @@ json Session::handle(const json& request, std::unique_ptr<Task>* task) {
   if (op == "unload") return unload();
   if (op == "init") return init(request);
   if (op == "finalize") return finalize(request);
+  if (op == "profile") return profile(request);
+  if (op == "end_profile") return end_profile(request);
   if (op == "devices") return devices();
   if (op == "properties") return properties(request);
   if (op == "make_vdevice") return make_vdevice(request);
@@ -154,6 +156,21 @@ json Session::finalize(const json& request) {
   }
   contexts_.erase(id);
   return {{"rc", rc}};
+}
+
+// {"library", "version", "comm_hash"}
+json Session::profile(const json& request) {
+  const int id = next_id();
+  const Profiled& begun = profiled_[id] =
+      begin_profile(request.at("library"), request.at("version"),
+                    request.value("comm_hash", std::uint64_t{0x5eed}));
+  return {{"rc", begun.rc}, {"profile", id}};
+}
+
+json Session::end_profile(const json& request) {
+  const auto node = profiled_.extract(request.at("profile").get<int>());
+  if (node.empty()) throw Error("no such profile");
+  return {{"rc", node.mapped().finalize()}};
 }
 
 json Session::devices() {

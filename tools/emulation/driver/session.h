@@ -12,6 +12,7 @@
 
 #include "driver/clock.h"
 #include "driver/library.h"
+#include "driver/profiler.h"
 #include "driver/trace.h"
 
 namespace nnd::driver {
@@ -57,6 +58,8 @@ class Session {
   nlohmann::json unload();
   nlohmann::json init(const nlohmann::json& request);
   nlohmann::json finalize(const nlohmann::json& request);
+  nlohmann::json profile(const nlohmann::json& request);
+  nlohmann::json end_profile(const nlohmann::json& request);
   nlohmann::json devices();
   nlohmann::json properties(const nlohmann::json& request);
   nlohmann::json make_vdevice(const nlohmann::json& request);
@@ -73,6 +76,7 @@ class Session {
   Trace trace_;
   int last_id_ = 0;
   std::map<int, void*> contexts_;
+  std::map<int, Profiled> profiled_;
   std::map<int, Listener> listeners_;
   std::map<int, Connection> connections_;
 };
