@@ -24,7 +24,7 @@
 namespace nccl_net_diag::box {
 
 inline constexpr char kMagic[8] = {'N', 'N', 'D', 'B', 'O', 'X', '\r', '\n'};
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 
 struct FileHeader {
@@ -110,7 +110,6 @@ struct ConnSlot {
   std::int32_t peer_rank;
   std::int32_t channel;
   std::uint32_t qp_count;
-  char unused[64];
   std::uint64_t opened_mono_ns;  // the first connect, accept or listen
   std::uint64_t ready_mono_ns;   // when NCCL got it
   std::uint64_t polls;           // of connect or accept
@@ -139,8 +138,8 @@ struct ConnSlot {
   std::uint64_t latency[kLatencyBuckets];  // bucket b: requests that took [2^b, 2^(b+1)) ns; the
                                            // last one all above
 };
-static_assert(sizeof(ConnSlot) == 424 + 8 * kLatencyBuckets);
-static_assert(offsetof(ConnSlot, started) == 176 && offsetof(ConnSlot, qps) == 360);
+static_assert(sizeof(ConnSlot) == 360 + 8 * kLatencyBuckets);
+static_assert(offsetof(ConnSlot, started) == 112 && offsetof(ConnSlot, qps) == 296);
 
 // A collective, send or receive: the names of its states as numbers, and where it was.
 inline constexpr const char* kTaskStateNames[] = {"", "called", "scheduled", "launched"};
