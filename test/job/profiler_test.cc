@@ -1,119 +1,19 @@
 // Whose each connection is, and what each communicator was asked for, as NCCL's profiler API tells
 // it; compared with what the job did and with NCCL's own lines.
 #include <algorithm>
-#include <compare>
 #include <map>
-#include <regex>
 #include <set>
-#include <sstream>
 #include <string>
-#include <vector>
 
+#include "job/labels.h"
 #include "job/profiled.h"
 
 using namespace softcuda;
 using nlohmann::json;
-using nnd::test::FabricJob;
-using nnd::test::failures;
-using nnd::test::how;
-using nnd::test::loses_ends_of_steps;
-using nnd::test::nccl_version;
-using nnd::test::ProfiledJob;
+using namespace nnd::test;
 using Kind = Action::Kind;
 
 namespace {
-
-// A connection, as its own end sees it.
-struct Way {
-  bool sends;
-  int rank, peer, channel;
-  auto operator<=>(const Way&) const = default;
-};
-
-std::ostream& operator<<(std::ostream& out, const Way& way) {
-  return out << (way.sends ? "send " : "recv ") << way.rank << "-" << way.peer << " channel "
-             << way.channel;
-}
-
-using Ways = std::multiset<Way>;
-
-// "Ring 00 : 1 -> 2 -> 3", for each communicator in the order in which they were made.
-std::vector<Ways> rings_of_nccl(const RankResult& rank) {
-  static const std::regex ring(R"(NCCL INFO Ring (\d+) : (\d+) -> (\d+) -> (\d+))");
-  std::vector<Ways> communicators;
-  std::istringstream lines(rank.output);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.find("Init START") != line.npos) communicators.emplace_back();
-    std::smatch m;
-    if (communicators.empty() || !std::regex_search(line, m, ring)) continue;
-    const int channel = std::stoi(m[1]), own = std::stoi(m[3]);
-    communicators.back().insert({false, own, std::stoi(m[2]), channel});
-    communicators.back().insert({true, own, std::stoi(m[4]), channel});
-  }
-  return communicators;
-}
-
-// "Channel 00/1 : 1[0] -> 2[0] [send] via NET/IB/0", those of send and receive.
-std::set<Way> transfers_of_nccl(const RankResult& rank) {
-  static const std::regex line(
-      R"(Channel (\d+)/1 : (\d+)\[\w+\] -> (\d+)\[\w+\] \[(send|receive)\] via NET)");
-  std::set<Way> ways;
-  for (std::sregex_iterator at(rank.output.begin(), rank.output.end(), line), end; at != end;
-       ++at) {
-    const std::smatch& m = *at;
-    const bool sends = m[4] == "send";
-    const int from = std::stoi(m[2]), to = std::stoi(m[3]);
-    ways.insert({sends, sends ? from : to, sends ? to : from, std::stoi(m[1])});
-  }
-  return ways;
-}
-
-Way way_of(const json& connection) {
-  return {connection.at("dir") == "send", connection.at("rank"), connection.at("peer").at("rank"),
-          connection.at("channel")};
-}
-
-// What the events of one name say of whose a connection is, by communicator.
-std::map<std::string, Ways> labelled(const FabricJob& job, int rank, const std::string& name,
-                                     const std::string& purpose) {
-  std::map<std::string, Ways> ways;
-  for (const json& e : job.events(rank, name))
-    if (e.contains("how") && e.at("purpose") == purpose) ways[e.at("comm")].insert(way_of(e));
-  return ways;
-}
-
-// The communicators' hashes in the order in which they were made: they are destroyed in reverse.
-std::vector<std::string> hashes(const FabricJob& job, int rank) {
-  std::vector<std::string> out;
-  for (const json& e : job.events(rank, "coll.count")) out.insert(out.begin(), e.at("comm"));
-  return out;
-}
-
-// What the profiler's comm.init says of a rank's communicators: {rank, nranks} by hash. Before v4
-// it doesn't know nranks: -1.
-std::map<std::string, std::pair<int, int>> members(const FabricJob& job, int rank) {
-  std::map<std::string, std::pair<int, int>> out;
-  for (const json& e : job.events(rank, "comm.init"))
-    if (e.contains("profiler_api")) out[e.at("comm")] = {e.at("rank"), e.value("nranks", -1)};
-  return out;
-}
-
-using Count = std::pair<std::uint64_t, std::uint64_t>;  // calls, bytes
-// By communicator and kind.
-std::map<std::string, std::map<std::string, Count>> counts(const FabricJob& job, int rank,
-                                                           const std::string& list) {
-  std::map<std::string, std::map<std::string, Count>> out;
-  for (const json& e : job.events(rank, "coll.count"))
-    for (const json& one : e.value(list, json::array())) {
-      Count& count = out[e.at("comm")][one.at("kind")];
-      count.first += one.at("calls").get<std::uint64_t>();
-      count.second += one.at("bytes").get<std::uint64_t>();
-      std::uint64_t sizes = 0;
-      for (const auto& [size, calls] : one.at("sizes").items()) sizes += calls.get<std::uint64_t>();
-      CHECK(sizes == one.at("calls"));
-    }
-  return out;
-}
 
 std::uint64_t sum(const json& buckets) {
   std::uint64_t all = 0;
@@ -141,6 +41,12 @@ void check_step_times(const FabricJob& job, int rank) {
     }
   CHECK(sends > 0);
   CHECK(receives > 0);
+}
+
+json first_of_profiler(const FabricJob& job, int rank) {
+  for (const json& e : job.events(rank, "comm.init"))
+    if (e.contains("profiler_api")) return e;
+  return nullptr;
 }
 
 // Two communicators and a split: whose each connection is, and what was called.
@@ -204,6 +110,9 @@ void check_all_labels(ProfiledJob& job) {
         CHECK(sum(one.at("took_ns")) == one.at("calls"));
       }
     check_step_times(job, rank);
+    // NCCL has always begun with the net.
+    CHECK(job.events(rank, "plugin.load").front().at("seq") <
+          first_of_profiler(job, rank).at("seq"));
   }
 }
 
@@ -254,7 +163,7 @@ TEST_CASE("labels after a split of a split, and after all was gone", "[profiler]
 TEST_CASE("labels before and after an abort", "[profiler]") {
   ProfiledJob job(1);
   job.spec.environment["NCCL_ALGO"] = "Ring";
-  nnd::test::add_abort(job.spec);
+  add_abort(job.spec);
   REQUIRE(failures(job.run()) == "");
   for (int rank = 0; rank < job.spec.ranks(); ++rank) {
     INFO("rank " << rank);
@@ -348,7 +257,26 @@ TEST_CASE("without the profiler connections have no rank, and nothing else is mi
   }
 }
 
-// Another profiler, which says at the end what it was told.
+TEST_CASE("the profiler alone, where NCCL has another net, counts what was called", "[profiler]") {
+  ProfiledJob job;
+  job.spec.environment.erase("NCCL_NET_PLUGIN");
+  job.spec.environment["NCCL_PROFILER_PLUGIN"] = "libnccl-net-diag.so";
+  job.spec.environment["NCCL_IB_GID_INDEX"] = "3";
+  job.spec.actions = {{.kind = Kind::kCreate},
+                      {.kind = Kind::kCollective, .bytes = 4096, .iterations = 3},
+                      {.kind = Kind::kDestroy}};
+  REQUIRE(failures(job.run()) == "");
+  job.check_logs();
+  for (int rank = 0; rank < job.spec.ranks(); ++rank) {
+    INFO("rank " << rank);
+    CHECK(job.events(rank, "plugin.load").empty());
+    CHECK(first_of_profiler(job, rank).at("rank") == rank);
+    const auto ran = counts(job, rank, "ran");
+    REQUIRE(ran.size() == 1);
+    CHECK(ran.begin()->second == std::map<std::string, Count>{{"AllReduce", {3, 3 * 4096}}});
+  }
+}
+
 TEST_CASE("a missing second variable is told once", "[profiler]") {
   for (const bool set : {true, false}) {
     ProfiledJob job(1);

@@ -50,7 +50,7 @@ CollectiveRun::CollectiveRun(const NcclApi& nccl, NcclComm comm, const Action& a
 }
 
 CollectiveRun::~CollectiveRun() {
-  if (!owned_) return;
+  if (started_) return;
   release(send_block_);
   release(recv_block_);
 }

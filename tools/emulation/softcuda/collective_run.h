@@ -19,7 +19,8 @@ class CollectiveRun {
     int result;
   };
 
-  // Throws std::bad_alloc when there is no memory.
+  // Throws std::bad_alloc when there is no memory. One that is still running at its end leaves its
+  // buffers.
   CollectiveRun(const NcclApi& nccl, NcclComm comm, const Action& action);
   ~CollectiveRun();
   CollectiveRun(const CollectiveRun&) = delete;
@@ -37,8 +38,6 @@ class CollectiveRun {
   double busy_ms() const { return busy_ms_; }
   // Of the process's threads together in that time.
   double cpu_ms() const { return cpu_ms_; }
-  // A collective that is still running keeps its memory.
-  void leave_buffers() { owned_ = false; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -55,7 +54,6 @@ class CollectiveRun {
   std::size_t count_, send_count_, recv_count_;  // elements
   void *send_ = nullptr, *recv_ = nullptr;
   void *send_block_ = nullptr, *recv_block_ = nullptr;  // what is to be released
-  bool owned_ = true;
   Pattern pattern_;
   std::optional<Clock::time_point> started_;
   double cpu_started_ms_ = 0, busy_ms_ = 0, cpu_ms_ = 0;

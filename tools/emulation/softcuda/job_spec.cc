@@ -37,6 +37,8 @@ constexpr std::array kKinds{
     Names<Action::Kind>{Action::Kind::kShrink, "shrink"},
     Names<Action::Kind>{Action::Kind::kDeviceApi, "device_api"},
     Names<Action::Kind>{Action::Kind::kCollective, "collective"},
+    Names<Action::Kind>{Action::Kind::kGroupStart, "group_start"},
+    Names<Action::Kind>{Action::Kind::kGroupEnd, "group_end"},
     Names<Action::Kind>{Action::Kind::kWait, "wait"},
     Names<Action::Kind>{Action::Kind::kMeet, "meet"},
     Names<Action::Kind>{Action::Kind::kDestroy, "destroy"},

@@ -21,9 +21,12 @@ struct Action {
     kShrink,      // ncclCommShrink of `comm` by all but its last rank, as `made` (2.27 and newer)
     kDeviceApi,   // ncclDevCommCreate on `comm` with GIN, and ncclDevCommDestroy (2.28 and newer)
     kCollective,  // `iterations` times, the data of the first and the last checked
-    kWait,        // for what was started without waiting
-    kMeet,        // until every rank of this machine that still lives has come here
-    kDestroy,     // after a meeting
+    kGroupStart,  // until the kGroupEnd of the outermost NCCL only notes what is created, split and
+                  // called, each collective once
+    kGroupEnd,
+    kWait,     // for what was started without waiting
+    kMeet,     // until every rank of this machine that still lives has come here
+    kDestroy,  // after a meeting
     kAbort,
     kCompute,  // the network isn't asked for anything for `ms`
     kDie,      // SIGKILL to itself

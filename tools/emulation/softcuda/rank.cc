@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
+#include <deque>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -86,6 +87,12 @@ class Rank {
     const NcclApi* nccl;
     NcclComm comm;
   };
+  struct Grouped {
+    Grouped(const Action& what, const NcclApi& nccl, NcclComm comm)
+        : action(what), run(nccl, comm, what) {}
+    const Action& action;
+    CollectiveRun run;
+  };
 
   void load_library(const std::string& path, const std::string& symbols, NcclApi& nccl) const {
     void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -131,6 +138,14 @@ class Rank {
       case Action::Kind::kCollective:
         collective(action);
         break;
+      case Action::Kind::kGroupStart:
+        check(nccl_, nccl_.group_start(), "ncclGroupStart");
+        ++open_groups_;
+        break;
+      case Action::Kind::kGroupEnd:
+        check(nccl_, nccl_.group_end(), "ncclGroupEnd");
+        if (--open_groups_ == 0) finish_group();
+        break;
       case Action::Kind::kWait:
         wait_for(action.comm);
         break;
@@ -162,17 +177,15 @@ class Rank {
     const bool known = std::getenv("NCCL_COMM_ID") != nullptr;  // the same for all, without us
     if (known || spec_.rank == 0) check(nccl, nccl.get_unique_id(&id), "ncclGetUniqueId");
     if (!known) id = links_.exchange_id(spec_.rank == 0 ? std::optional(id) : std::nullopt);
-    NcclComm comm = nullptr;
+    NcclComm& comm = place_for(action.comm, nccl);
     check(nccl, nccl.comm_init_rank(&comm, spec_.job.ranks(), id, spec_.rank), "ncclCommInitRank");
-    comms_[action.comm] = {&nccl, comm};
   }
 
   void split(const Action& action) {
     const auto [nccl, comm] = comms_.at(action.comm);
-    NcclComm made = nullptr;
+    NcclComm& made = place_for(action.made, *nccl);
     check(*nccl, nccl->comm_split(comm, spec_.rank % action.parts, spec_.rank, &made, nullptr),
           "ncclCommSplit");
-    comms_[action.made] = {nccl, made};
   }
 
   void shrink(const Action& action) {
@@ -182,9 +195,8 @@ class Rank {
     int ranks = 0;
     check(in, in.nccl->comm_count(in.comm, &ranks), "ncclCommCount");
     int last = ranks - 1;
-    NcclComm made = nullptr;
+    NcclComm& made = place_for(action.made, *in.nccl);
     check(in, in.nccl->comm_shrink(in.comm, &last, 1, &made, nullptr, 0), "ncclCommShrink");
-    comms_[action.made] = {in.nccl, made};
   }
 
   void device_api(const Action& action) {
@@ -211,35 +223,64 @@ class Rank {
     comms_.erase(name);
   }
 
+  // In a group NCCL writes it at the group's end.
+  NcclComm& place_for(int name, const NcclApi& nccl) {
+    Communicator& made = comms_[name] = {&nccl, nullptr};
+    return made.comm;
+  }
+
+  void start(CollectiveRun& run, const Communicator& in) const {
+    if (const auto failure = run.start(stream_)) fail(in, failure->call, failure->result);
+  }
+
+  static void check_data(CollectiveRun& run) {
+    if (const auto wrong = run.check()) throw std::runtime_error(*wrong);
+  }
+
+  void call_in_group(const Action& action) {
+    const Communicator in = comms_.at(action.comm);
+    CollectiveRun& run = in_group_.emplace_back(action, *in.nccl, in.comm).run;
+    run.fill(0);
+    start(run, in);
+  }
+
+  void finish_group() {
+    for (const Grouped& one : in_group_) wait_for(one.action.comm);
+    for (Grouped& one : in_group_) {
+      one.run.finished();
+      check_data(one.run);
+      report_collective(one.action, 1, one.run);
+    }
+    in_group_.clear();
+  }
+
   void collective(const Action& action) {
+    if (open_groups_ > 0) {
+      call_in_group(action);
+      return;
+    }
     const Communicator in = comms_.at(action.comm);
     CollectiveRun run(*in.nccl, in.comm, action);
     const int starts = action.in_a_row ? action.iterations : 1;
     for (int iteration = 0; iteration < action.iterations; iteration += starts) {
       const bool checked = iteration == 0 || iteration == action.iterations - 1;
       if (checked) run.fill(iteration);
-      for (int i = 0; i < starts; ++i)
-        if (const auto failure = run.start(stream_)) fail(in, failure->call, failure->result);
-      if (!action.wait) {
-        run.leave_buffers();
-        return;
-      }
-      try {
-        wait_for(action.comm);
-      } catch (...) {
-        run.leave_buffers();
-        throw;
-      }
+      for (int i = 0; i < starts; ++i) start(run, in);
+      if (!action.wait) return;
+      wait_for(action.comm);
       run.finished();
-      if (!checked) continue;
-      if (const auto wrong = run.check()) throw std::runtime_error(*wrong);
+      if (checked) check_data(run);
     }
+    report_collective(action, action.iterations, run);
+  }
+
+  void report_collective(const Action& action, int iterations, const CollectiveRun& run) const {
     report({{"event", "collective"},
             {"collective", name_of(action.collective)},
             {"operation", name_of(action.operation)},
             {"type", name_of(action.type)},
             {"bytes", action.bytes},
-            {"iterations", action.iterations},
+            {"iterations", iterations},
             {"in_place", action.in_place},
             {"comm", action.comm},
             {"ms", run.busy_ms()},
@@ -279,6 +320,8 @@ class Rank {
   NcclApi nccl_{}, other_nccl_{};
   StreamHandle stream_ = create_stream();
   std::map<int, Communicator> comms_;
+  int open_groups_ = 0;
+  std::deque<Grouped> in_group_;  // called, and not known to be over
 };
 
 }  // namespace
