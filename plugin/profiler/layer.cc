@@ -98,8 +98,8 @@ void identify_process() noexcept {
 }
 
 // Before v4: what the first event of a communicator tells.
-void learn(Communicator& communicator, const Task& task) noexcept {
-  if (task.comm_hash == 0 || communicator.known.exchange(true)) return;
+[[gnu::noinline]] void learn(Communicator& communicator, const Task& task) noexcept {
+  if (communicator.known.exchange(true)) return;
   state::Membership who{task.comm_hash, task.rank, -1, -1, {}};
   if (task.comm_name != nullptr) who.name = task.comm_name;
   communicator.membership.set(who);
@@ -133,8 +133,10 @@ void* handle_of(const Communicator& communicator, const Task& task,
                .task = entry.ordinal.load(kRelaxed)});
 }
 
-// Null: there is none, or others took its place.
-state::Task* task_of(const Handle& h) noexcept {
+// Null: there is none, or others took its place. By the handle itself, of which it needs little:
+// most events come here.
+state::Task* task_of(const void* handle) noexcept {
+  const Handle h = unpack(handle);
   Communicator* const communicator = state::communicator_at(h.communicator);
   if (communicator == nullptr || h.purpose == state::Purpose::kUnknown) return nullptr;
   state::LastTasks& last = communicator->tasks(h.purpose);
@@ -155,7 +157,8 @@ state::Connection* take_last_posted() noexcept {
   return c;
 }
 
-state::Labels labels_of(const Handle& op, std::int32_t rank, state::How how) noexcept {
+state::Labels labels_of(const void* handle, std::int32_t rank, state::How how) noexcept {
+  const Handle op = unpack(handle);
   state::Labels labels;
   labels.how = how;
   labels.channel = static_cast<std::int32_t>(op.channel);
@@ -172,16 +175,15 @@ state::Labels labels_of(const Handle& op, std::int32_t rank, state::How how) noe
 }
 
 // Of the states that are told of a step once: with them its next phase begins.
-void end_phase(const Handle& step, nccl_abi::ProfilerState state) noexcept {
+void end_phase(const void* step, nccl_abi::ProfilerState state) noexcept {
   using nccl_abi::ProfilerState;
-  if (state !=
-      (step.sends ? ProfilerState::kProxyStepSendWait : ProfilerState::kProxyStepRecvGpuWait))
-    return;
-  state::Task* const task = task_of(step);
+  const bool sent = state == ProfilerState::kProxyStepSendWait;
+  if (!sent && state != ProfilerState::kProxyStepRecvGpuWait) return;
+  state::Task* const task = sent == unpack(step).sends ? task_of(step) : nullptr;
   if (task == nullptr) return;
   const std::uint64_t now = context::raw_clock::now();
-  task->phase(step.sends ? Phase::kBeforeSend : Phase::kReceiving).end(now);
-  task->phase(step.sends ? Phase::kSending : Phase::kAfterReceive).begin(now);
+  task->phase(sent ? Phase::kBeforeSend : Phase::kReceiving).end(now);
+  task->phase(sent ? Phase::kSending : Phase::kAfterReceive).begin(now);
 }
 
 bool is_for(const state::Connection& c, const Handle& op) noexcept {
@@ -251,7 +253,7 @@ void* start_call(void* context, const Task& task) noexcept {
 void* start_task(void* context, const Task& task, const void* parent) noexcept {
   Communicator* const communicator = communicator_of(context);
   if (communicator == nullptr) return start_other();
-  learn(*communicator, task);
+  if (task.comm_hash != 0 && !communicator->known.load(kRelaxed)) learn(*communicator, task);
   state::end_sample();
   state::CallCount* const count = communicator->count_of(task.kind, false);
   if (count != nullptr) {
@@ -262,7 +264,7 @@ void* start_task(void* context, const Task& task, const void* parent) noexcept {
   const Handle call = unpack(parent);
   state::Task* entry = call.kind == HandleKind::kTask && call.communicator == communicator->index &&
                                call.purpose == task.purpose
-                           ? task_of(call)
+                           ? task_of(parent)
                            : nullptr;
   if (entry == nullptr || entry->progress.load(kRelaxed) != state::Progress::kCalled)
     entry = &new_entry(*communicator, task.purpose);
@@ -284,7 +286,7 @@ void* start_op(void* context, const nccl_abi::ProfilerProxyOp& op, const void* p
     if (task.kind == HandleKind::kTask && task.communicator == h.communicator) {
       h.purpose = task.purpose;
       h.task = task.task & ((1 << kOpTaskBits) - 1);
-      if (state::Task* const entry = task_of(task)) entry->ops.fetch_add(1, kRelaxed);
+      if (state::Task* const entry = task_of(parent)) entry->ops.fetch_add(1, kRelaxed);
     }
   }
   return pack(h);
@@ -293,9 +295,9 @@ void* start_op(void* context, const nccl_abi::ProfilerProxyOp& op, const void* p
 void* start_step(const void* op) noexcept {
   take_last_posted();
   if (kind_of(op) != HandleKind::kOp) return nullptr;
-  const Handle h = unpack(op);
-  if (state::Task* const task = task_of(h))
-    task->phase(h.sends ? Phase::kBeforeSend : Phase::kReceiving).begin(context::raw_clock::now());
+  if (state::Task* const task = task_of(op))
+    task->phase(unpack(op).sends ? Phase::kBeforeSend : Phase::kReceiving)
+        .begin(context::raw_clock::now());
   return step_of(op);
 }
 
@@ -308,19 +310,18 @@ void net_event(const nccl_abi::ProfilerNetPlugin& event, std::int32_t rank,
                const void* step) noexcept {
   if (event.id != state::kLabelEvent || kind_of(step) != HandleKind::kStep) return;
   auto& c = *static_cast<state::Connection*>(event.data);
-  const Handle op = unpack(step);
-  if (is_for(c, op)) state::set_labels(c, labels_of(op, rank, state::How::kExact));
+  if (is_for(c, unpack(step))) state::set_labels(c, labels_of(step, rank, state::How::kExact));
 }
 
 void stop(const void* handle) noexcept {
   take_last_posted();
   const HandleKind kind = kind_of(handle);
   if (kind != HandleKind::kTask && kind != HandleKind::kOp && kind != HandleKind::kStep) return;
-  const Handle h = unpack(handle);
-  state::Task* const task = task_of(h);
+  state::Task* const task = task_of(handle);
   if (task == nullptr) return;
   if (kind == HandleKind::kStep) {
-    task->phase(h.sends ? Phase::kSending : Phase::kAfterReceive).end(context::raw_clock::now());
+    task->phase(unpack(handle).sends ? Phase::kSending : Phase::kAfterReceive)
+        .end(context::raw_clock::now());
   } else if (kind == HandleKind::kOp) {
     task->ops_done.fetch_add(1, kRelaxed);
     task->changed.store(context::raw_clock::now(), kRelaxed);
@@ -333,7 +334,7 @@ void stop(const void* handle) noexcept {
 // anything else (src/transport/net.cc, sendProxyProgress and recvProxyProgress).
 void record(const void* handle, nccl_abi::ProfilerState state) noexcept {
   using nccl_abi::ProfilerState;
-  if (kind_of(handle) == HandleKind::kStep) end_phase(unpack(handle), state);
+  if (kind_of(handle) == HandleKind::kStep) end_phase(handle, state);
   state::Connection* const c = take_last_posted();
   if (c == nullptr) return;
   const Handle op = unpack(handle);
@@ -344,7 +345,7 @@ void record(const void* handle, nccl_abi::ProfilerState state) noexcept {
       op.kind == HandleKind::kStep &&
       state == (op.sends ? ProfilerState::kProxyStepSendWait : ProfilerState::kProxyStepRecvWait);
   if ((of_op || of_step) && is_for(*c, op))
-    state::set_labels(*c, labels_of(op, -1, state::How::kJoined));
+    state::set_labels(*c, labels_of(handle, -1, state::How::kJoined));
 }
 
 }  // namespace nnd::profiler

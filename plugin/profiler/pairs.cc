@@ -82,8 +82,6 @@ void* new_pair(const Pair& pair, std::uint32_t communicator, bool for_good) noex
   return nullptr;
 }
 
-bool is_pair(const void* handle) noexcept { return kind_of(handle) == HandleKind::kPair; }
-
 bool read_pair(const void* handle, Pair& pair) noexcept {
   std::uint64_t life = 0;
   const Place* const place = place_of(handle, life);

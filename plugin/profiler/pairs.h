@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "profiler/handle.h"
+
 namespace nnd::profiler {
 
 struct Pair {
@@ -17,7 +19,7 @@ struct Pair {
 // Null: there is no place. communicator: whose end ends the pair. A pair that is kept for good
 // outlives its event: a captured graph has it as parent whenever it is launched.
 void* new_pair(const Pair& pair, std::uint32_t communicator, bool for_good) noexcept;
-bool is_pair(const void* handle) noexcept;
+inline bool is_pair(const void* handle) noexcept { return kind_of(handle) == HandleKind::kPair; }
 // False: it is no pair, or its place has gone to another.
 bool read_pair(const void* handle, Pair& pair) noexcept;
 void set_theirs(const void* handle, void* theirs) noexcept;  // before NCCL has it

@@ -51,16 +51,6 @@ void CallCount::count(std::uint64_t elements) noexcept {
   sizes[std::min(bucket, kSizeBuckets - 1)].fetch_add(1, kRelaxed);
 }
 
-void PhaseTime::begin(std::uint64_t raw_now) noexcept {
-  ticks.fetch_sub(raw_now, kRelaxed);
-  begun.fetch_add(1, kRelaxed);
-}
-
-void PhaseTime::end(std::uint64_t raw_now) noexcept {
-  ticks.fetch_add(raw_now, kRelaxed);
-  ended.fetch_add(1, kRelaxed);
-}
-
 void Task::settle() noexcept {
   CallCount* const count = what.load(kRelaxed);
   const std::uint32_t all = ops.load(kRelaxed);
@@ -101,11 +91,6 @@ Task& LastTasks::make() noexcept {
   task.ops_done.store(0, kRelease);
   task.ordinal.store(ordinal, kRelease);
   return task;
-}
-
-Task* LastTasks::find(std::uint64_t ordinal) noexcept {
-  Task& task = tasks[ordinal % kKept];
-  return ordinal != 0 && task.ordinal.load(std::memory_order_acquire) == ordinal ? &task : nullptr;
 }
 
 bool LastTasks::read(std::uint64_t ordinal, TaskSeen& seen) const noexcept {

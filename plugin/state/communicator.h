@@ -47,8 +47,14 @@ struct PhaseTime {
   std::atomic<std::uint64_t> ticks{0};
   std::atomic<std::uint32_t> begun{0}, ended{0};
 
-  void begin(std::uint64_t raw_now) noexcept;
-  void end(std::uint64_t raw_now) noexcept;
+  void begin(std::uint64_t raw_now) noexcept {
+    ticks.fetch_sub(raw_now, std::memory_order_relaxed);
+    begun.fetch_add(1, std::memory_order_relaxed);
+  }
+  void end(std::uint64_t raw_now) noexcept {
+    ticks.fetch_add(raw_now, std::memory_order_relaxed);
+    ended.fetch_add(1, std::memory_order_relaxed);
+  }
 };
 
 struct PhaseTotal {
@@ -117,7 +123,11 @@ struct LastTasks {
   // All that are kept are over.
   void settle() noexcept;
   // Null: others took its place.
-  Task* find(std::uint64_t ordinal) noexcept;
+  Task* find(std::uint64_t ordinal) noexcept {
+    Task& task = tasks[ordinal % kKept];
+    return ordinal != 0 && task.ordinal.load(std::memory_order_acquire) == ordinal ? &task
+                                                                                   : nullptr;
+  }
 
   // Readers; false: there is none. The n-th; the newest; the oldest of those kept that has begun
   // with its operations and not ended.
