@@ -139,6 +139,7 @@ void to_json(nlohmann::json& json, const JobSpec& spec) {
           {"gpus_per_node", spec.gpus_per_node},
           {"nvswitch", spec.nvswitch},
           {"deadline_sec", spec.deadline_sec},
+          {"linger_sec", spec.linger_sec},
           {"environment", spec.environment},
           {"inherit_nccl_settings", spec.inherit_nccl_settings},
           {"rank_environment", by_text(spec.rank_environment)},
@@ -160,6 +161,7 @@ void from_json(const nlohmann::json& json, JobSpec& spec) {
   spec.gpus_per_node = json.at("gpus_per_node");
   spec.nvswitch = json.at("nvswitch");
   spec.deadline_sec = json.at("deadline_sec");
+  spec.linger_sec = json.at("linger_sec");
   if (json.contains("grace_sec")) spec.grace_sec = json.at("grace_sec").get<double>();
   spec.environment = json.at("environment").get<std::map<std::string, std::string>>();
   spec.inherit_nccl_settings = json.at("inherit_nccl_settings");

@@ -65,6 +65,7 @@ struct JobSpec {
   double deadline_sec = 60;  // for the whole job; then the ranks are ended
   // How long the others may go on once a rank has failed; by default until the deadline.
   std::optional<double> grace_sec = std::nullopt;
+  double linger_sec = 0;  // how long a rank that has failed keeps its process, as frameworks do
 
   // Whether the caller's settings and launcher (NCCL_..., UCX_..., SLURM_...) reach the ranks.
   bool inherit_nccl_settings = true;

@@ -45,6 +45,13 @@ void leave_on_request() {
   if (std::signal(SIGINT, leave) == SIG_IGN) std::signal(SIGINT, SIG_IGN);
 }
 
+// With its communicators as they are, until it is asked to leave.
+void linger(double seconds) {
+  constexpr auto kPause = std::chrono::milliseconds(10);
+  const auto until = Clock::now() + std::chrono::duration<double>(seconds);
+  while (asked_to_leave == 0 && Clock::now() < until) std::this_thread::sleep_for(kPause);
+}
+
 double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
@@ -338,6 +345,7 @@ int run_rank(const RankSpec& spec, const RankLinks& links) {
     return 1;
   } catch (const std::exception& error) {
     rank.report({{"event", "error"}, {"text", error.what()}});
+    linger(spec.job.linger_sec);
     return 1;
   }
 }
