@@ -50,8 +50,9 @@ FabricJob::FabricJob(int gpus_per_node, int nodes, const std::string& scenario) 
   }
 }
 
-softcuda::JobResult FabricJob::run(const softcuda::JobStop& stop) {
-  auto result = softcuda::run_job(spec, {}, stop);
+softcuda::JobResult FabricJob::run(const softcuda::JobStop& stop,
+                                   const softcuda::JobProgress& progress) {
+  auto result = softcuda::run_job(spec, progress, stop);
   for (const auto& segment : result.segments) CHECK_FALSE(std::filesystem::exists(segment));
   return result;
 }

@@ -21,7 +21,8 @@ class FabricJob {
 
   softcuda::JobSpec spec;  // to be changed before run()
   // Checks that the job left nothing in /dev/shm.
-  softcuda::JobResult run(const softcuda::JobStop& stop = {});
+  softcuda::JobResult run(const softcuda::JobStop& stop = {},
+                          const softcuda::JobProgress& progress = {});
 
   // The events of a rank, in its order.
   std::vector<nlohmann::json> events(int rank) const;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 namespace nnd::scoreboard {
@@ -19,7 +20,17 @@ longer named or a healthy job warns. The page is made by it: `NND_SCOREBOARD_WRI
 
 *ms*: from the moment when the fault was met to the event, as measured when the page was made (two cores, other work on them); *start*: it was
 there from the start, and is told at NCCL's init. *NCCL's first warning*: what NCCL itself had printed at `NCCL_DEBUG=INFO` until the job ended, or
-was ended because it would hang.
+was ended because it would hang; *its ms*: by NCCL's own clock, from the fault too, or with a sign from our event where the fault was there from
+the start. *RAS*: what NCCL's RAS found when it was asked once (`verbose status`): before a job that would hang was ended, else when NCCL
+had failed in a rank, whose process then stayed for a second, or when the collectives were done. It tells of communicators, not of
+the network: an asynchronous error is one there; a call that failed (QP-110), and a wait (HANG-DATA), aren't. `MISMATCH` is of the played job,
+where rank 1 leaves out a collective for the time.
+
+The diagnostics of NCCL 2.31 and newer, tried by hand under 2.32.3 with HANG-CONNECT, HANG-DATA and SUB-RAIL: `NCCL_RUN_RAS_DIAGNOSTICS=1` at
+init, or `diagnostics` on RAS's port in the broken job, compares GPUs, drivers, ECC, `NCCL_*` variables, IOMMU, Xid events and path types, and
+said the same with each fault as without it. `NCCL_RUN_DIAGNOSTICS=1` runs perftest's `ib_write_bw` at init on the HCAs that
+NCCL chose (2.32; beside this plugin too). Whether it sees a wrong rail could not be tried: an emulated HCA can't carry that tool, which was missing
+("required external tool missing").
 
 )";
 
@@ -32,6 +43,12 @@ std::string cell(std::string text) {
 std::string ms_text(const Row& row) {
   if (row.from_start) return "start";
   return row.ms < 0 ? "" : fmt::format("{:.0f}", row.ms);
+}
+
+std::string nccl_ms_text(const Row& row) {
+  if (!row.nccl_ms) return "";
+  const long ms = std::lround(*row.nccl_ms);
+  return row.from_start ? fmt::format("{:+}", ms) : fmt::format("{}", ms);
 }
 
 std::string counts(const std::vector<Row>& rows) {
@@ -55,11 +72,14 @@ std::string counts(const std::vector<Row>& rows) {
 
 std::string page(const std::vector<Row>& rows) {
   std::string out = kIntro + counts(rows);
-  out += "| mode | played | result | cause, device, peer | ms | NCCL's first warning |\n";
-  out += "| --- | --- | --- | --- | --- | --- |\n";
+  out +=
+      "| mode | played | result | cause, device, peer | ms | NCCL's first warning | its ms | RAS "
+      "|\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- |\n";
   for (const Row& row : rows)
-    out += fmt::format("| {} | {} | {} | {} | {} | {} |\n", row.id, cell(row.played),
-                       cell(row.result), cell(row.says), ms_text(row), cell(row.nccl));
+    out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", row.id, cell(row.played),
+                       cell(row.result), cell(row.says), ms_text(row), cell(row.nccl),
+                       nccl_ms_text(row), cell(row.ras));
   return out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ struct Row {
   double ms = -1;           // from the fault; -1: there is no such moment
   bool from_start = false;
   std::string nccl = {};  // its first warning
+  // ... from the fault; where that was there from the start, from our event.
+  std::optional<double> nccl_ms = std::nullopt;
+  std::string ras = {};  // what NCCL's RAS said
 
   // What must not change by itself: not which of two ends dialled, and so told it.
   std::string lasting() const { return result + " | " + says.substr(0, says.find(' ')); }

@@ -5,12 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
 #include <fstream>
 #include <regex>
 #include <stdexcept>
 
 #include "driver/nccl_cache.h"
 #include "job/fabric.h"
+#include "scoreboard/ras.h"
+#include "scoreboard/warning.h"
 #include "softverbs/fault_moments.h"
 
 namespace nnd::scoreboard {
@@ -77,12 +80,34 @@ void count_resent(const test::FabricJob& job, std::uint64_t value) {
   std::ofstream(dir / "local_ack_timeout_err") << value << "\n";
 }
 
-// NCCL's lines are "host:pid:tid [gpu] file:line NCCL WARN text" (net_ib.cc's too); ours are in it.
-std::string first_warning(const std::string& output) {
-  static const std::regex line(R"(NCCL WARN (?!NET/DIAG)([^\n]*))");
-  std::smatch found;
-  return std::regex_search(output, found, line) ? found[1].str() : "";
+std::int64_t now_ns(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
 }
+
+// The monotonic clock's time at a moment of the other's.
+std::uint64_t mono_ns(std::int64_t real_us) {
+  const std::int64_t ago = now_ns(CLOCK_REALTIME) - real_us * 1'000;
+  return static_cast<std::uint64_t>(now_ns(CLOCK_MONOTONIC) - ago);
+}
+
+// One job's RAS, asked once.
+class Ras {
+ public:
+  explicit Ras(softcuda::JobSpec& spec) {
+    spec.environment["NCCL_RAS_ADDR"] = fmt::format("{}:{}", ras_host(), kRasPort);
+    spec.linger_sec = 1;  // it is the ranks that answer
+  }
+  void ask() {
+    constexpr std::chrono::seconds kPatience{12};  // it waits 10 s for ranks that are silent
+    if (said_.empty()) said_ = ras_says(ask_ras(ras_host(), kPatience));
+  }
+  const std::string& said() const { return said_; }
+
+ private:
+  std::string said_;
+};
 
 std::vector<json> events_of(const test::FabricJob& job) {
   std::vector<json> out;
@@ -151,24 +176,37 @@ Seen play(const World& world, const std::string& policy, const Expected* until) 
   job.spec.actions = actions_of(world.job);
   job.spec.deadline_sec = 200;
   job.spec.grace_sec = 3;
+  job.spec.environment["NCCL_DEBUG_TIMESTAMP_FORMAT"] = kTimeFormat;
+  Ras ras(job.spec);
   std::uint64_t resent = 0;
   if (world.job == "resent") count_resent(job, resent);
   const auto told = [&] {
     if (world.job == "resent") count_resent(job, resent += 3);
     const Seen now{.events = events_of(job)};
     const json* const event = find_named(now, *until);
-    return event != nullptr && fit(*event, *until).whole();
+    if (event == nullptr || !fit(*event, *until).whole()) return false;
+    ras.ask();
+    return true;
+  };
+  const auto heard = [&](const json& event) {
+    if (until == nullptr && (event["event"] == "collective" || event["event"] == "error"))
+      ras.ask();
   };
   const FewFiles few(world.job == "few-files");
   const softcuda::JobResult result =
-      until == nullptr ? job.run() : job.run(softcuda::JobStop(told));
+      job.run(until == nullptr ? softcuda::JobStop() : softcuda::JobStop(told), heard);
   Seen out{.events = events_of(job)};
   if (const auto moments = softverbs::fault_moments(job.dir() / "fabric"); !moments.empty())
     out.fault_ns = moments.front().mono_ns;
-  const json* named = until == nullptr ? nullptr : find_named(out, *until);
+  std::optional<Warning> first;
   for (const auto& rank : result.ranks)
-    if (out.nccl.empty() || (named != nullptr && (*named)["rank"] == rank.rank))
-      if (std::string said = first_warning(rank.output); !said.empty()) out.nccl = said;
+    if (auto one = first_warning(rank.output); one && (!first || one->real_us < first->real_us))
+      first = std::move(one);
+  if (first) {
+    out.nccl = first->text;
+    out.nccl_ns = mono_ns(first->real_us);
+  }
+  out.ras = ras.said();
   out.trouble = why_no_job(result);
   out.ok = result.ok();
   return out;

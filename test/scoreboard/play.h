@@ -13,7 +13,9 @@ namespace nnd::scoreboard {
 struct Seen {
   std::vector<nlohmann::json> events = {};  // of all ranks, by time; each with its "rank"
   std::uint64_t fault_ns = 0;  // CLOCK_MONOTONIC; 0: the fault was there from the start
-  std::string nccl = {};       // NCCL's own first warning, by the rank that told; or empty
+  std::string nccl = {};       // NCCL's own first warning, of whichever rank; or empty
+  std::uint64_t nccl_ns = 0;   // when it came, like fault_ns
+  std::string ras = {};        // what NCCL's RAS said (ras.h), asked once: see play()
   std::string trouble = {};    // why the job was no job: empty where it was
   bool ok = false;             // it did what it was to do
 };
@@ -36,6 +38,8 @@ const nlohmann::json* find_named(const Seen& seen, const Expected& expected);
 //   resent        many, and a port counts more and more packets that are sent again
 //   few-files     collectives, with most of the files open that a process may open
 // until: the job is ended when this was told; null: it ends by itself.
+// RAS is asked before the job is ended; or, of one that ends by itself, when a rank's collectives
+// are done or NCCL has failed in it.
 Seen play(const World& world, const std::string& policy, const Expected* until);
 
 }  // namespace nnd::scoreboard

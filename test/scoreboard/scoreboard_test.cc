@@ -95,10 +95,11 @@ void check_healthy(const World& world) {
   INFO(seen.trouble << seen.nccl);
   CHECK(seen.ok);
   CHECK(troubles(seen, world) == std::vector<std::string>{});
+  CHECK(seen.ras != "no answer");
 }
 
 Row row_of(const Entry& entry, const Seen& seen) {
-  Row row{.id = entry.id, .played = entry.played, .nccl = seen.nccl};
+  Row row{.id = entry.id, .played = entry.played, .nccl = seen.nccl, .ras = seen.ras};
   const json* const event = find_named(seen, entry.expected);
   if (event == nullptr) {
     row.result = "not named";
@@ -111,6 +112,10 @@ Row row_of(const Entry& entry, const Seen& seen) {
   row.from_start = seen.fault_ns == 0;
   if (!row.from_start && at >= seen.fault_ns)
     row.ms = static_cast<double>(at - seen.fault_ns) / 1e6;
+  if (!seen.nccl.empty())
+    row.nccl_ms = (static_cast<double>(seen.nccl_ns) -
+                   static_cast<double>(row.from_start ? at : seen.fault_ns)) /
+                  1e6;
   return row;
 }
 
