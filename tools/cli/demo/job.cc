@@ -8,6 +8,7 @@
 #include "cli/common/call_error.h"
 #include "cli/common/exit_code.h"
 #include "cli/common/job_failures.h"
+#include "cli/common/scratch_dir.h"
 #include "fabric/fabric.h"
 #include "softcuda/fabric_job.h"
 
@@ -17,21 +18,6 @@ namespace {
 
 using softcuda::Action;
 using softcuda::Collective;
-
-// A directory that is gone when the job has ended.
-class Removed {
- public:
-  explicit Removed(std::filesystem::path path) : path_(std::move(path)) {}
-  ~Removed() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  Removed(const Removed&) = delete;
-  Removed& operator=(const Removed&) = delete;
-
- private:
-  std::filesystem::path path_;
-};
 
 // As many nodes as the fabric has hosts and the ranks can be shared among evenly. One node of
 // several would use no network.
@@ -100,11 +86,10 @@ double demo_deadline(const DemoJob& demo) { return 150 + 4 * demo.ranks; }
 
 std::vector<std::string> run_demo_job(const DemoJob& demo, const softcuda::JobProgress& progress,
                                       const softcuda::JobStop& stop) {
-  const auto fabric_dir = demo.log_dir / "fabric";
-  const Removed cleanup(fabric_dir);
+  const ScratchDir hosts("hosts", ScratchDir::Content::kManySmallFiles);
   auto spec = job_spec(demo, demo.scenario.hosts.size());
   try {
-    softcuda::put_on_fabric(spec, demo.scenario, fabric_dir);
+    softcuda::put_on_fabric(spec, demo.scenario, hosts.path());
   } catch (const softverbs::ScenarioError& error) {
     throw CallError(kWrongCall, "scenario", error.what(), demo.scenario.file.string());
   }
