@@ -33,15 +33,15 @@ int nodes_for(int ranks, int hosts) {
   return nodes;
 }
 
-std::vector<Action> actions() {
-  constexpr std::size_t kBytes = std::size_t{4} << 20;
+// 4 MiB, gathered and scattered as all-reduced: a share of it per rank.
+std::vector<Action> actions(int ranks) {
+  constexpr std::size_t kBytes = std::size_t{4} << 20, kGrain = 4096;
+  const std::size_t share = kBytes / static_cast<std::size_t>(ranks) / kGrain * kGrain;
   return {
       {.kind = Action::Kind::kCreate},
       {.kind = Action::Kind::kCollective, .bytes = kBytes, .iterations = 4},
-      {.kind = Action::Kind::kCollective, .collective = Collective::kAllGather, .bytes = kBytes},
-      {.kind = Action::Kind::kCollective,
-       .collective = Collective::kReduceScatter,
-       .bytes = kBytes},
+      {.kind = Action::Kind::kCollective, .collective = Collective::kAllGather, .bytes = share},
+      {.kind = Action::Kind::kCollective, .collective = Collective::kReduceScatter, .bytes = share},
       {.kind = Action::Kind::kDestroy}};
 }
 
@@ -54,7 +54,7 @@ softcuda::JobSpec job_spec(const DemoJob& demo, std::size_t hosts) {
   spec.nccl = demo.nccl;
   spec.nodes = nodes_for(demo.ranks, static_cast<int>(hosts));
   spec.gpus_per_node = demo.ranks / spec.nodes;
-  spec.actions = actions();
+  spec.actions = actions(demo.ranks);
   spec.deadline_sec = demo_deadline(demo);
   spec.grace_sec = 3;
   spec.inherit_nccl_settings = false;
