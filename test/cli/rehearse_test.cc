@@ -142,7 +142,7 @@ TEST_CASE("what is wrong with a call", "[rehearse]") {
 TEST_CASE("a pair that cannot connect is named, and the job fails", "[rehearse]") {
   const TemporaryDir dir;
   const auto apart = dir.file("apart.toml", kApart);
-  const Outcome outcome = run_tool(call({"--scenario", apart, "--deadline", "20"}));
+  const Outcome outcome = run_tool(call({"--scenario", apart, "--deadline", "10"}));
   INFO(outcome.out << outcome.err);
   CHECK(outcome.exit_code == 1);
   const json result = outcome.json();

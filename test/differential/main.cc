@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <mutex>
@@ -19,6 +18,7 @@
 #include "driver/nccl_cache.h"
 #include "softcuda/job.h"
 #include "support/catch_session.h"
+#include "support/in_memory.h"
 
 namespace {
 
@@ -125,8 +125,7 @@ int run(const Options& options, const std::vector<std::string>& versions) {
 
 int main(int argc, char** argv) {
   if (const auto code = softcuda::run_as_rank()) return *code;
-  // Each run makes and removes thousands of small files, which a disk's file system is slow at.
-  if (std::filesystem::is_directory("/dev/shm")) setenv("TMPDIR", "/dev/shm", 0);
+  nnd::test::keep_files_in_memory();
   Options options;
   if (const char* seed = std::getenv("NND_DIFFERENTIAL_SEED")) options.seed = std::stoul(seed);
   CLI::App app("Random nodes: what NCCL does there, and what check says that it would");

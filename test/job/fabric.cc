@@ -33,7 +33,7 @@ FabricJob::FabricJob(int gpus_per_node, int nodes, const std::string& scenario) 
   spec.gpus_per_node = gpus_per_node;
   spec.inherit_nccl_settings = false;
   spec.deadline_sec = kDeadlineSec;
-  spec.grace_sec = 10;
+  spec.grace_sec = 3;
   spec.environment = {{"NCCL_NET_PLUGIN", "diag"},
                       {"NCCL_DEBUG", "INFO"},
                       {"NCCL_NET_PLUGIN_REF_COUNT", "1"},

@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "support/catch.h"
+#include "support/in_memory.h"
 #include "support/skip.h"
 
 namespace nnd::test {
@@ -27,6 +28,7 @@ void skipped(const std::string& reason) {
 }
 
 int run_cases(int argc, char** argv) {
+  keep_files_in_memory();
   Catch::Session session;
 #if CATCH_VERSION_MAJOR == 2  // 3 does so by itself
   session.configData().warnings = Catch::WarnAbout::NoTests;

@@ -61,7 +61,7 @@ softverbs::Scenario load_scenario(const std::string& wanted) {
 }
 
 EmulatedHosts::EmulatedHosts(softverbs::Scenario scenario)
-    : scenario_(std::move(scenario)), dir_("hosts") {
+    : scenario_(std::move(scenario)), dir_("hosts", ScratchDir::Content::kManySmallFiles) {
   fs::create_directories(dir_.path() / "fabric");
 }
 

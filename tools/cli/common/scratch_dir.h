@@ -1,4 +1,4 @@
-// A directory of this run's own under the temporary directory.
+// A directory of this run's own for what is temporary.
 #pragma once
 
 #include <filesystem>
@@ -8,9 +8,13 @@ namespace nnd::cli {
 
 class ScratchDir {
  public:
-  // <temporary directory>/nccl-net-diag-<name>.XXXXXX, for the user alone. Throws
-  // std::system_error.
-  explicit ScratchDir(const std::string& name);
+  // Thousands of small files that nobody looks at afterwards, as of emulated hosts, are in memory
+  // (/dev/shm) where that has room and TMPDIR says nothing: a disk's file system takes longer to
+  // make them than a job on these hosts to run.
+  enum class Content { kAny, kManySmallFiles };
+
+  // <temporary directory>/nccl-net-diag-<name>.XXXXXX, for the user alone. Throws CallError.
+  explicit ScratchDir(const std::string& name, Content content = Content::kAny);
   ~ScratchDir();  // takes it away with all in it, unless it is to stay
   ScratchDir(const ScratchDir&) = delete;
   ScratchDir& operator=(const ScratchDir&) = delete;

@@ -8,6 +8,7 @@
 #include "cli/common/call_error.h"
 #include "cli/common/exit_code.h"
 #include "cli/common/job_failures.h"
+#include "cli/common/scratch_dir.h"
 #include "fabric/fabric.h"
 #include "softcuda/fabric_job.h"
 
@@ -17,21 +18,6 @@ namespace {
 
 using softcuda::Action;
 using softcuda::Collective;
-
-// A directory that is gone when the job has ended.
-class Removed {
- public:
-  explicit Removed(std::filesystem::path path) : path_(std::move(path)) {}
-  ~Removed() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  Removed(const Removed&) = delete;
-  Removed& operator=(const Removed&) = delete;
-
- private:
-  std::filesystem::path path_;
-};
 
 // As many nodes as the fabric has hosts and the ranks can be shared among evenly. One node of
 // several would use no network.
@@ -47,15 +33,15 @@ int nodes_for(int ranks, int hosts) {
   return nodes;
 }
 
-std::vector<Action> actions() {
-  constexpr std::size_t kBytes = std::size_t{4} << 20;
+// 4 MiB, gathered and scattered as all-reduced: a share of it per rank.
+std::vector<Action> actions(int ranks) {
+  constexpr std::size_t kBytes = std::size_t{4} << 20, kGrain = 4096;
+  const std::size_t share = kBytes / static_cast<std::size_t>(ranks) / kGrain * kGrain;
   return {
       {.kind = Action::Kind::kCreate},
       {.kind = Action::Kind::kCollective, .bytes = kBytes, .iterations = 4},
-      {.kind = Action::Kind::kCollective, .collective = Collective::kAllGather, .bytes = kBytes},
-      {.kind = Action::Kind::kCollective,
-       .collective = Collective::kReduceScatter,
-       .bytes = kBytes},
+      {.kind = Action::Kind::kCollective, .collective = Collective::kAllGather, .bytes = share},
+      {.kind = Action::Kind::kCollective, .collective = Collective::kReduceScatter, .bytes = share},
       {.kind = Action::Kind::kDestroy}};
 }
 
@@ -68,7 +54,7 @@ softcuda::JobSpec job_spec(const DemoJob& demo, std::size_t hosts) {
   spec.nccl = demo.nccl;
   spec.nodes = nodes_for(demo.ranks, static_cast<int>(hosts));
   spec.gpus_per_node = demo.ranks / spec.nodes;
-  spec.actions = actions();
+  spec.actions = actions(demo.ranks);
   spec.deadline_sec = demo_deadline(demo);
   spec.grace_sec = 3;
   spec.inherit_nccl_settings = false;
@@ -100,11 +86,10 @@ double demo_deadline(const DemoJob& demo) { return 150 + 4 * demo.ranks; }
 
 std::vector<std::string> run_demo_job(const DemoJob& demo, const softcuda::JobProgress& progress,
                                       const softcuda::JobStop& stop) {
-  const auto fabric_dir = demo.log_dir / "fabric";
-  const Removed cleanup(fabric_dir);
+  const ScratchDir hosts("hosts", ScratchDir::Content::kManySmallFiles);
   auto spec = job_spec(demo, demo.scenario.hosts.size());
   try {
-    softcuda::put_on_fabric(spec, demo.scenario, fabric_dir);
+    softcuda::put_on_fabric(spec, demo.scenario, hosts.path());
   } catch (const softverbs::ScenarioError& error) {
     throw CallError(kWrongCall, "scenario", error.what(), demo.scenario.file.string());
   }

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <string_view>
 
 #include "cli/common/call_error.h"
 #include "cli/common/exit_code.h"
@@ -31,9 +32,9 @@ constexpr auto kLeastStay = std::chrono::milliseconds(100);
 // The listener may say its first message with its proof.
 constexpr std::size_t kCallersLimit = 65536;
 
-Addresses addresses_of(const TcpAddress& address, int flags, const char* error_kind) {
+Addresses addresses_of(const TcpAddress& address, const char* error_kind) {
   std::string why;
-  Addresses out = find_addresses(address, flags, why);
+  Addresses out = find_addresses(address, why);
   if (!out)
     throw CallError(kWrongCall, error_kind, fmt::format("{}: {}", address.text(), why),
                     address.text());
@@ -45,7 +46,8 @@ std::string text_of(const sockaddr_storage& address, socklen_t size) {
   if (getnameinfo(reinterpret_cast<const sockaddr*>(&address), size, host.data(), host.size(),
                   nullptr, 0, NI_NUMERICHOST) != 0)
     return "an unknown address";
-  return host.data();
+  const std::string_view text = host.data(), mapped = "::ffff:";  // IPv4 at an IPv6 socket
+  return std::string(text.starts_with(mapped) ? text.substr(mapped.size()) : text);
 }
 
 // Connects within a second, or not at all: a host that drops packets must not hold up Ctrl-C.
@@ -88,7 +90,7 @@ wire::JsonSocket sealed(wire::LineSocket socket, const Handshake& handshake) {
 wire::JsonSocket call_listener(const TcpAddress& address, const Meeting& meeting, const json& about,
                                Clock::time_point deadline, const std::function<bool()>& stop) {
   std::string why = "no answer";
-  const Addresses addresses = addresses_of(address, 0, meeting.error_kind);
+  const Addresses addresses = addresses_of(address, meeting.error_kind);
   for (;;) {
     for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
       const int fd = connect_in_time(*one, why);
@@ -118,8 +120,8 @@ wire::JsonSocket call_listener(const TcpAddress& address, const Meeting& meeting
 
 Listener::Listener(const TcpAddress& address, Meeting meeting) : meeting_(std::move(meeting)) {
   std::string why;
-  fd_ = listen_on(addresses_of(address, address.host.empty() ? AI_PASSIVE : 0, meeting_.error_kind),
-                  why);
+  fd_ = address.host.empty() ? listen_on_all(address.port, why)
+                             : listen_on(address, addresses_of(address, meeting_.error_kind), why);
   if (fd_ < 0)
     throw CallError(kNotExamined, meeting_.error_kind,
                     fmt::format("cannot listen on {}: {}", address.text(), why), address.text());

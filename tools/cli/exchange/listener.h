@@ -35,8 +35,8 @@ wire::JsonSocket call_listener(const TcpAddress& address, const Meeting& meeting
 // so that nobody can keep others out by saying nothing.
 class Listener {
  public:
-  // Listens on this host's address of that name, or on all where it is empty. port "0": any.
-  // Throws CallError.
+  // Listens where listen_on (tcp.h) does, or on all addresses where the name is empty. port "0":
+  // any. Throws CallError.
   Listener(const TcpAddress& address, Meeting meeting);
   ~Listener();
   Listener(const Listener&) = delete;

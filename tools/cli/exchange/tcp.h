@@ -22,11 +22,15 @@ struct FreeAddresses {
 };
 using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
 
-// What the host's name stands for; of an empty one with AI_PASSIVE in `flags`, all of this host's
-// addresses. Null: `why` says why not.
-Addresses find_addresses(const TcpAddress& address, int flags, std::string& why);
+// What the host's name stands for. Null: `why` says why not.
+Addresses find_addresses(const TcpAddress& address, std::string& why);
 
-// A socket that listens, without blocking, on the first address that can be bound. -1: `why`.
-int listen_on(const Addresses& addresses, std::string& why);
+// A socket that listens, without blocking, on the first address that can be bound; `address` is
+// what the user said. A name that stands for a loopback address on its own host, as 127.0.1.1 in
+// Debian's /etc/hosts, is another address on other hosts: then on all, as listen_on_all. -1: `why`.
+int listen_on(const TcpAddress& address, const Addresses& found, std::string& why);
+
+// The same on all of this host's addresses, of IPv4 and IPv6.
+int listen_on_all(const std::string& port, std::string& why);
 
 }  // namespace nnd::cli

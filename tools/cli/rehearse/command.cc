@@ -172,13 +172,14 @@ Answer rehearse(RehearseOptions& options, const Calling& calling) {
   if (task) plan.first_gpu = task->local_task * plan.ranks;
   plan.gpus = plan.first_gpu + plan.ranks;
   ScratchDir scratch("rehearse");
+  const ScratchDir hosts("hosts", ScratchDir::Content::kManySmallFiles);
   const auto logs = options.logs.empty() ? std::string() : make_log_dir(options.logs);
   plan.log_dir = logs.empty() ? (scratch.path() / "logs").string() : logs;
   fs::create_directories(plan.log_dir);
   JobProgress progress(calling, plan.deadline_sec);
   const RehearseRun run{plan,
                         options.scenario,
-                        scratch.path().string(),
+                        hosts.path().string(),
                         token,
                         [&] { return progress.stop(); },
                         [&](const json& event) { progress.show(event); },

@@ -22,7 +22,7 @@ TcpAddress parse_root(const std::string& text);
 // Task 0's side. Nothing blocks.
 class Coordinator {
  public:
-  // Listens on this host's address of that name. fabric: told to each task that comes. tell: about
+  // Listens where a Listener does. fabric: told to each task that comes. tell: about
   // whoever is no task. Throws CallError.
   Coordinator(const TcpAddress& root, const std::string& token, int tasks, std::string fabric,
               Tell tell);

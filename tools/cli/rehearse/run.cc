@@ -63,7 +63,7 @@ std::string put_task_on_fabric(const RehearseRun& run, const LaunchedTask& task,
   auto& host = scenario.hosts[static_cast<std::size_t>(task.node)];
   if (const int more = run.plan.gpus - static_cast<int>(host.gpus.size()); more > 0)
     softverbs::add_gpus(host, more);
-  const auto sysfs = fs::path(run.scratch) / host.name;
+  const auto sysfs = fs::path(run.hosts) / host.name;
   auto& environment = spec.node_environment[task.task];
   environment = softverbs::materialize(scenario, host.name, sysfs, fabric);
   environment["NCCL_HOSTID"] = host.name;
@@ -144,7 +144,7 @@ Rehearsal run_on_this_host(const RehearseRun& run) {
   if (!run.scenario.empty()) {
     const auto scenario = load_scenario(run.scenario);
     try {
-      softcuda::put_on_fabric(spec, scenario, fs::path(run.scratch) / "hosts");
+      softcuda::put_on_fabric(spec, scenario, run.hosts);
     } catch (const softverbs::ScenarioError& error) {
       throw CallError(kWrongCall, "scenario", error.what(), run.scenario);
     }
@@ -162,7 +162,7 @@ Rehearsal run_as_task(const RehearseRun& run, const LaunchedTask& task,
   const auto deadline = deadline_of(run);
   std::optional<Coordinator> coordinator;
   std::optional<Participant> participant;
-  auto fabric = (fs::path(run.scratch) / "fabric").string();
+  auto fabric = (fs::path(run.hosts) / "fabric").string();
   if (task.task == 0) {
     fs::create_directories(fabric);
     coordinator.emplace(root, run.token, task.tasks, fabric, run.tell);

@@ -14,7 +14,7 @@ namespace nnd::cli {
 struct RehearseRun {
   RehearsePlan plan;           // all set but what the launcher says
   std::string scenario;        // file of the emulated fabric; empty: this machine's own HCAs
-  std::string scratch;         // a directory of this process's own
+  std::string hosts;           // a directory of this process's own, for emulated hosts
   std::string token;           // that all tasks of a launcher know
   std::function<bool()> stop;  // asked several times a second: true ends it
   std::function<void(const nlohmann::json&)> progress;  // rank.h's events of rank 0, if it is here

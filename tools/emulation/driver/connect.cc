@@ -13,17 +13,16 @@ constexpr int kDefaultDeadlineMs = 20000;
 class OpenTask : public Task {
  public:
   OpenTask(Session& session, const nlohmann::json& request, bool send)
-      : session_(session),
+      : Task(request.value("deadline_ms", kDefaultDeadlineMs)),
+        session_(session),
         context_(session.context(request.value("context", 0))),
-        deadline_ms_(request.value("deadline_ms", kDefaultDeadlineMs)),
         send_(send) {}
 
   std::optional<nlohmann::json> step() final {
     if (session_.net().has_set_net_attr()) session_.net().set_net_attr(context_);
     void* comm = nullptr;
     const int rc = poll(&comm);
-    const auto now = Clock::now();
-    const auto ns = std::chrono::nanoseconds(now - start_).count();
+    const auto ns = std::chrono::nanoseconds(Clock::now() - start_).count();
     const char* stage = send_ ? "connect" : "accept";
     if (rc != 0) {
       session_.trace().add(object(), stage, rc, nullptr, polls_);
@@ -35,7 +34,7 @@ class OpenTask : public Task {
       return nlohmann::json{{"rc", rc}, {"conn", id}, {"polls", polls_}, {"ns", ns}};
     }
     ++polls_;
-    if (now - start_ < std::chrono::milliseconds(deadline_ms_)) return std::nullopt;
+    if (!late()) return std::nullopt;
     session_.trace().add(object(), stage, rc, "still waiting at the deadline", polls_);
     return nlohmann::json{
         {"rc", rc}, {"timeout", true}, {"stage", stage}, {"polls", polls_}, {"ns", ns}};
@@ -49,10 +48,8 @@ class OpenTask : public Task {
   void* context_;
 
  private:
-  int deadline_ms_;
   bool send_;
   std::uint64_t polls_ = 0;
-  Clock::time_point start_ = Clock::now();
 };
 
 class ConnectTask final : public OpenTask {

@@ -1,6 +1,9 @@
 #include "driver/job.h"
 
 #include <algorithm>
+#include <optional>
+#include <thread>
+#include <utility>
 
 #include "driver/error.h"
 
@@ -39,6 +42,10 @@ json transfer_request(const char* op, int conn, const Traffic& traffic, int dead
 }
 
 constexpr int kTransferDeadlineMs = 20000;
+
+bool has_failed(const json& reply) {
+  return reply.at("rc") != 0 || reply.value("timeout", false) || reply.contains("corrupt");
+}
 
 }  // namespace
 
@@ -167,8 +174,10 @@ json Job::try_open(Link& link, int deadline_ms) {
   const int accept = start(link.to, accept_request(link, context(link.to), deadline_ms));
   const int connect = start(link.from, connect_request(link, context(link.from),
                                                        out["listen"].at("handle"), deadline_ms));
-  out["connect"] = rank(link.from).wait(connect, patience_for(deadline_ms));
-  out["accept"] = rank(link.to).wait(accept, patience_for(deadline_ms));
+  auto [connected, accepted] =
+      wait_for_both({Asked{link.from, connect}, Asked{link.to, accept}}, deadline_ms);
+  out["connect"] = std::move(connected);
+  out["accept"] = std::move(accepted);
   link.send_conn = out["connect"].value("conn", 0);
   link.recv_conn = out["accept"].value("conn", 0);
   return out;
@@ -197,13 +206,33 @@ std::vector<std::uint64_t> Job::move(const std::vector<Link>& links, const Traff
   return out;
 }
 
+std::array<json, 2> Job::wait_for_both(const std::array<Asked, 2>& asked, int deadline_ms) {
+  constexpr int kGraceMs = 500;
+  constexpr auto kTick = std::chrono::milliseconds(1);
+  const auto end = Clock::now() + patience_for(deadline_ms);
+  std::array<std::optional<json>, 2> replies;
+  while (!replies[0] && !replies[1] && Clock::now() < end) {
+    for (std::size_t i = 0; i < asked.size(); ++i)
+      replies[i] = rank(asked[i].rank).poll(asked[i].id);
+    std::this_thread::sleep_for(kTick);
+  }
+  for (std::size_t i = 0; i < asked.size(); ++i)
+    if (replies[i] && !replies[1 - i] && has_failed(*replies[i]))
+      rank(asked[1 - i].rank)
+          .run({{"op", "hurry"}, {"request", asked[1 - i].id}, {"ms", kGraceMs}});
+  std::array<json, 2> out;
+  for (std::size_t i = 0; i < asked.size(); ++i)
+    out[i] = replies[i] ? std::move(*replies[i])
+                        : rank(asked[i].rank).wait(asked[i].id, patience_for(deadline_ms));
+  return out;
+}
+
 json Job::try_move(const Link& link, const Traffic& traffic, int deadline_ms) {
   const int recv = start(link.to, transfer_request("recv", link.recv_conn, traffic, deadline_ms));
   const int send = start(link.from, transfer_request("send", link.send_conn, traffic, deadline_ms));
-  json out;
-  out["send"] = rank(link.from).wait(send, patience_for(deadline_ms));
-  out["recv"] = rank(link.to).wait(recv, patience_for(deadline_ms));
-  return out;
+  auto [sent, received] =
+      wait_for_both({Asked{link.from, send}, Asked{link.to, recv}}, deadline_ms);
+  return {{"send", std::move(sent)}, {"recv", std::move(received)}};
 }
 
 std::vector<std::uint64_t> Job::carry(std::vector<Link> links, const Traffic& traffic) {

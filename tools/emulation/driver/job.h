@@ -2,6 +2,7 @@
 // so that a caller can stop, break or repeat any step.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -71,14 +72,16 @@ class Job {
   void open(std::vector<Link>& links, int deadline_ms = 20000);
 
   // The same for one link, with the replies instead of an exception: {"listen", "connect",
-  // "accept"}; those that were not reached are missing.
+  // "accept"}; those that were not reached are missing. Where one end has failed the other, which
+  // may wait for it in vain, has half a second more.
   nlohmann::json try_open(Link& link, int deadline_ms = 20000);
 
   // Moves verified data over all links at once. Throws Error unless all of it arrives intact.
   // The value: bytes that arrived per link.
   std::vector<std::uint64_t> move(const std::vector<Link>& links, const Traffic& traffic);
 
-  // The same for one link, with the replies instead of an exception: {"send", "recv"}.
+  // The same for one link, with the replies instead of an exception: {"send", "recv"}; as
+  // try_open() where one end has failed.
   nlohmann::json try_move(const Link& link, const Traffic& traffic, int deadline_ms = 20000);
 
   // Opens the links, moves the traffic over them, and closes them; throws and returns as these do.
@@ -100,6 +103,10 @@ class Job {
   Job(std::vector<std::shared_ptr<RankProcess>> ranks, int session)
       : ranks_(std::move(ranks)), session_(session) {}
   int start(int index, nlohmann::json request);
+  struct Asked {
+    int rank, id;
+  };
+  std::array<nlohmann::json, 2> wait_for_both(const std::array<Asked, 2>& asked, int deadline_ms);
 
   std::vector<std::shared_ptr<RankProcess>> ranks_;
   int session_ = 0;  // which libnccl of the processes

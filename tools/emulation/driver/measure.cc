@@ -31,7 +31,7 @@ std::size_t pages(std::size_t size) { return (size + kPage - 1) / kPage * kPage;
 class PollingTask : public Task {
  public:
   PollingTask(Session& session, const json& request)
-      : session_(session), deadline_ms_(request.value("deadline_ms", 20000)) {}
+      : Task(request.value("deadline_ms", 20000)), session_(session) {}
 
   std::optional<json> step() final {
     const auto slice_end = Clock::now() + kSlice;
@@ -39,7 +39,7 @@ class PollingTask : public Task {
       if (auto result = advance()) return finish(std::move(*result));
       if (idle_) sched_yield();
     } while (Clock::now() < slice_end);
-    if (Clock::now() - start_ < std::chrono::milliseconds(deadline_ms_)) return std::nullopt;
+    if (!late()) return std::nullopt;
     return finish({{"rc", 0}, {"timeout", true}, {"stage", stage_}});
   }
 
@@ -76,7 +76,10 @@ class PollingTask : public Task {
     int is_done = 0;
     if (!fine(net().test(request, &is_done, size), "test")) return false;
     *done = is_done != 0;
-    if (*done) request = nullptr;
+    if (*done) {
+      request = nullptr;
+      got_on();
+    }
     idle_ = !*done;
     return true;
   }
@@ -91,7 +94,6 @@ class PollingTask : public Task {
   static json corrupt(const std::string& how) { return {{"rc", 0}, {"corrupt", how}}; }
 
   NetApi& net() { return session_.net(); }
-  Clock::time_point start_ = Clock::now();
 
  private:
   json finish(json result) {
@@ -101,7 +103,6 @@ class PollingTask : public Task {
   }
 
   Session& session_;
-  int deadline_ms_;
   int rc_ = 0;
   const char* stage_ = "regMr";
   bool idle_ = false;

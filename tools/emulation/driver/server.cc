@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <thread>
@@ -17,7 +18,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr auto kIdleSleep = std::chrono::microseconds(20);
 constexpr int kLostParent = 3;
 
 struct Running {
@@ -32,6 +32,14 @@ json fork_child() {
   int status = 0;
   waitpid(child, &status, 0);
   return {{"rc", 0}, {"status", status}};
+}
+
+// The other ranks may share this CPU: the longer nothing has moved the longer the sleep until the
+// next look.
+Clock::duration sleep_after(Clock::duration idle) {
+  constexpr auto kLeast = std::chrono::microseconds(20), kMost = std::chrono::microseconds(1000);
+  constexpr int kShare = 64;  // of the wait, which the sleeps make longer by that much
+  return std::clamp<Clock::duration>(idle / kShare, kLeast, kMost);
 }
 
 class Server {
@@ -78,12 +86,20 @@ class Server {
   json carry_out(const json& request, std::unique_ptr<Task>* task) {
     const auto op = request.value("op", "");
     if (op == "fork") return fork_child();
+    if (op == "hurry") return hurry(request);
     if (op == "exit") {
       if (request.value("how", "return") == "_exit") _exit(0);
       exit_ = true;
       return {{"rc", 0}};
     }
     return session(request.value("session", 0)).handle(request, task);
+  }
+
+  json hurry(const json& request) {
+    for (const auto& running : running_)
+      if (running.id == request.at("request"))
+        running.task->hurry(std::chrono::milliseconds(request.at("ms").get<int>()));
+    return {{"rc", 0}};
   }
 
   // Each has a libnccl of its own.
@@ -104,8 +120,10 @@ class Server {
       }
       return true;
     });
-    // The other ranks may share this CPU.
-    if (!running_.empty()) std::this_thread::sleep_for(kIdleSleep);
+    if (running_.empty()) return;
+    auto moved = Clock::time_point::min();
+    for (const auto& running : running_) moved = std::max(moved, running.task->moved());
+    std::this_thread::sleep_for(sleep_after(Clock::now() - moved));
   }
 
   void reply_to(const json& id, json reply) {

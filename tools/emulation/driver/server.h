@@ -3,6 +3,9 @@
 // Requests are {"id", "op", ...} (see Session); replies carry the id, "rc" and what the request
 // gives, or "error": a sentence. Requests that take several polls run side by side and are answered
 // when they end. Beyond Session's:
+//   {"op": "hurry", "request", "ms"}  the request of that id is answered by then, if only that it
+//   is
+//                                     not done
 //   {"op": "fork"}  a child is forked and exits at once; answered with its "status"
 //   {"op": "exit", "how": "return" | "_exit"}
 #pragma once

@@ -3,6 +3,7 @@
 // One thread, like NCCL's proxy.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -29,11 +30,29 @@ struct Listener {
   std::string object;
 };
 
-// Something that takes several polls. step() returns the result once it is there.
+// Something that takes several polls. step() returns the result once it is there, or at the
+// deadline that it wasn't.
 class Task {
  public:
+  explicit Task(int deadline_ms) : deadline_(start_ + std::chrono::milliseconds(deadline_ms)) {}
   virtual ~Task() = default;
   virtual std::optional<nlohmann::json> step() = 0;
+
+  // It has no more time than this.
+  void hurry(std::chrono::milliseconds left) {
+    deadline_ = std::min(deadline_, Clock::now() + left);
+  }
+  // When it got on last.
+  Clock::time_point moved() const { return moved_; }
+
+ protected:
+  bool late() const { return Clock::now() >= deadline_; }
+  void got_on() { moved_ = Clock::now(); }
+
+  const Clock::time_point start_ = Clock::now();
+
+ private:
+  Clock::time_point deadline_, moved_ = start_;
 };
 
 class Session {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <deque>
 #include <span>
+#include <utility>
 
 #include "driver/error.h"
 #include "driver/memory.h"
@@ -29,8 +30,7 @@ struct Plan {
         type(request.value("type", nccl_abi::kPtrHost)),
         group(request.value("group", std::size_t{1})),
         optional(request.value("optional", false)),
-        flush(request.value("flush", false)),
-        deadline_ms(request.value("deadline_ms", 20000)) {
+        flush(request.value("flush", false)) {
     if (sizes.empty() || group == 0 || group > kMaxGroup || window == 0 || messages % group != 0)
       throw Error("send, recv: sizes, window and group do not fit together");
     capacity = request.value("capacity", *std::max_element(sizes.begin(), sizes.end()));
@@ -50,14 +50,14 @@ struct Plan {
   std::size_t group;
   bool optional;
   bool flush;
-  int deadline_ms;
   std::size_t capacity = 0;
 };
 
 class TransferTask : public Task {
  public:
   TransferTask(Session& session, const json& request)
-      : plan_(request),
+      : Task(request.value("deadline_ms", 20000)),
+        plan_(request),
         session_(session),
         conn_(session.connection(request.at("conn"))),
         stride_((plan_.offset + plan_.capacity + 2 * kPage - 1) / kPage * kPage),
@@ -70,9 +70,11 @@ class TransferTask : public Task {
       session_.trace().add(conn_.object, "regMr", rc, {{"size", memory_.size()}});
       if (rc != 0) return failed(rc, "regMr", 0);
     }
+    const auto before = std::pair(posted_, finished_);
     if (auto result = advance()) return finish(std::move(*result));
     if (finished_ == plan_.messages) return finish(result(0));
-    if (Clock::now() - start_ < std::chrono::milliseconds(plan_.deadline_ms)) return std::nullopt;
+    if (std::pair(posted_, finished_) != before) got_on();
+    if (!late()) return std::nullopt;
     auto late = result(0);
     late["timeout"] = true;
     late["message"] = finished_;
@@ -122,8 +124,6 @@ class TransferTask : public Task {
     session_.trace().add(conn_.object, "deregMr", rc);
     return out;
   }
-
-  Clock::time_point start_ = Clock::now();
 };
 
 struct InFlight {

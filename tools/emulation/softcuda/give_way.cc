@@ -6,11 +6,12 @@
 #include <time.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
-#include <string_view>
 
 #include "memory.h"
 #include "softverbs/imports.h"
@@ -19,6 +20,30 @@ namespace softcuda {
 namespace {
 
 constexpr int kYields = 16;  // before the first sleep
+constexpr long kFirstNs = 5000;
+
+// How many threads that spin there are for each core, by the environment; 0: we don't give way.
+int crowd() {
+  static const int threads = [] {
+    const char* value = std::getenv("SOFTCUDA_GIVE_WAY");
+    return value == nullptr ? 0 : std::max(std::atoi(value), 0);
+  }();
+  return threads;
+}
+
+// After so many in vain: up to 80 us soon, and then by an eighth more each time, so that a wait
+// gets longer by a part of itself. Where many wait they look less often: with a thousand of them
+// nobody else would run.
+long sleep_ns(int sleeps) {
+  constexpr int kDoublings = 4, kLooksAtEach = 2, kSoon = kDoublings * kLooksAtEach, kEndless = 100;
+  constexpr double kGrowth = 1.125;
+  constexpr long kMostNs = 1000000, kMostNsByCrowd = 50000;
+  const long soon = kFirstNs << std::min(sleeps / kLooksAtEach, kDoublings);
+  if (sleeps <= kSoon) return soon;
+  const double later =
+      static_cast<double>(soon) * std::pow(kGrowth, std::min(sleeps - kSoon, kEndless));
+  return std::min(static_cast<long>(later), std::max(kMostNs, kMostNsByCrowd * crowd()));
+}
 
 // Looks in vain of this thread, by what it looks at.
 thread_local int receives = 0, accepts = 0, idle_rounds = 0;
@@ -45,12 +70,20 @@ int own_accept(int socket, sockaddr* address, socklen_t* bytes) {
   return counted(::accept(socket, address, bytes), accepts);
 }
 
-// A proxy thread yields when nothing moved. What it did in between isn't seen here, so its sleeps
-// stay short.
+// How often the kernels of this process have got on.
+std::atomic<unsigned> steps{0};
+
+// A proxy thread yields when nothing moved. What it did in between isn't seen here but by what the
+// kernels got from it or gave it, so its sleeps stay short for a while.
 int own_sched_yield() {
-  constexpr int kShort = kYields + 2;
-  idle_rounds = std::min(idle_rounds + 1, kShort);
-  pause_after(idle_rounds);
+  thread_local unsigned seen = 0;
+  constexpr int kShort = kYields + 2, kPatience = 200;
+  if (const unsigned now = steps.load(std::memory_order_relaxed); now != seen) {
+    seen = now;
+    idle_rounds = 0;
+  }
+  ++idle_rounds;
+  pause_after(idle_rounds < kPatience ? std::min(idle_rounds, kShort) : idle_rounds - kPatience);
   return 0;
 }
 
@@ -64,13 +97,7 @@ void* own_memset(void* to, int value, std::size_t bytes) {
 
 }  // namespace
 
-bool gives_way() {
-  static const bool wanted = [] {
-    const char* value = std::getenv("SOFTCUDA_GIVE_WAY");
-    return value != nullptr && std::string_view(value) == "1";
-  }();
-  return wanted;
-}
+bool gives_way() { return crowd() > 0; }
 
 void pause_after(int looks) {
   constexpr int kPatientYields = 64;
@@ -79,12 +106,11 @@ void pause_after(int looks) {
     ::sched_yield();
     return;
   }
-  constexpr long kFirstNs = 5000;
-  constexpr int kDoublings = 4;  // to 80 us
-  const int doublings = gives_way() ? std::min((looks - yields) / 2, kDoublings) : 0;
-  const timespec pause{0, kFirstNs << doublings};
+  const timespec pause{0, gives_way() ? sleep_ns(looks - yields) : kFirstNs};
   ::nanosleep(&pause, nullptr);
 }
+
+void got_on() { steps.fetch_add(1, std::memory_order_relaxed); }
 
 std::string give_way(void* handle) {
   if (!gives_way()) return {};

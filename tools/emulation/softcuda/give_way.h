@@ -7,13 +7,18 @@
 
 namespace softcuda {
 
-// Whether SOFTCUDA_GIVE_WAY is 1 in the environment: what waits in vain then sleeps, for at most
-// 100 us at a time. run_job sets it when there are more ranks than the machine's cores can carry.
+// Whether SOFTCUDA_GIVE_WAY is in the environment, and not 0: what waits in vain then sleeps.
+// run_job sets it to the number of threads that spin for each core, where that is more than one.
 bool gives_way();
 
-// Yields at first, then sleeps: 5 us, or longer each time where we give way. To be called for each
-// look in vain, with the number of those since the last one that found something.
+// Yields at first, then sleeps: 5 us, or where we give way longer each time, up to some
+// milliseconds in a wait that is long already. To be called for each look in vain, with the number
+// of those since the last one that found something.
 void pause_after(int looks);
+
+// To be called where a kernel of this process has got on: its proxy thread will soon have something
+// to do.
+void got_on();
 
 // Makes a loaded libnccl give way in its own recv, accept and sched_yield, and leave pages
 // untouched that it zeroes for the second time (memory.h). Empty, or why that could not be done. To

@@ -26,6 +26,7 @@ namespace softcuda {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr int kTickMs = 50;
 constexpr double kFarewellSec = 3;                           // between SIGTERM and SIGKILL
 constexpr const char* kSpecVariable = "SOFTCUDA_RANK_SPEC";  // number of a file descriptor
 constexpr const char* kLinkVariable = "SOFTCUDA_RANK_LINK";  // likewise: the socket to the parent
@@ -192,8 +193,10 @@ class Job {
     if (part_ == nullptr) all["NCCL_HOSTID"] = fmt::format("softnode{}", node);
     // A rank has three threads that spin: the caller's, the proxy's, a kernel's.
     const int here = part_ == nullptr ? spec_.ranks() : part_->ranks;
-    if (3U * static_cast<unsigned>(here) > std::thread::hardware_concurrency())
-      all.emplace("SOFTCUDA_GIVE_WAY", "1");
+    const unsigned spinning = 3U * static_cast<unsigned>(here);
+    const unsigned cores = std::max(std::thread::hardware_concurrency(), 1U);
+    if (spinning > cores)
+      all.emplace("SOFTCUDA_GIVE_WAY", std::to_string((spinning + cores - 1) / cores));
     set(spec_.environment);
     if (const auto own = spec_.node_environment.find(node); own != spec_.node_environment.end())
       set(own->second);
@@ -217,7 +220,6 @@ class Job {
   }
 
   void listen() {
-    constexpr int kTickMs = 50;
     std::vector<pollfd> polled;
     for (const Process& process : processes_)
       for (const int fd : {process.link.get(), process.output.get()})
@@ -322,7 +324,14 @@ class Job {
     let_meet();
   }
 
-  bool to_stop() const { return (stop_ && stop_()) || (grace_end_ && Clock::now() >= *grace_end_); }
+  // Ranks may say something all the time; whoever wants the job to end is asked once a tick.
+  bool to_stop() {
+    const auto now = Clock::now();
+    if (grace_end_ && now >= *grace_end_) return true;
+    if (!stop_ || now < next_question_) return false;
+    next_question_ = now + std::chrono::milliseconds(kTickMs);
+    return stop_();
+  }
 
   void signal_all(int number) const {
     for (const Process& process : processes_)
@@ -359,6 +368,7 @@ class Job {
   const JobProgress& progress_;
   const JobStop& stop_;
   std::optional<Clock::time_point> grace_end_;
+  Clock::time_point next_question_;
   bool id_taken_ = false;
   std::vector<Process> processes_;
   JobResult result_;

@@ -32,24 +32,40 @@ std::vector<T> one_period(int rank, int iteration) {
   return values;
 }
 
+// Calls visit(place in the buffer, place in the period, elements) for each stretch of a period.
+template <typename F>
+void for_each_stretch(std::size_t first, std::size_t count, F visit) {
+  for (std::size_t at = 0; at < count;) {
+    const std::size_t place = (first + at) % kPeriod;
+    const std::size_t some = std::min(kPeriod - place, count - at);
+    visit(at, place, some);
+    at += some;
+  }
+}
+
 template <typename T>
 void fill_as(const Pattern& pattern, void* buffer, std::size_t first, std::size_t count, int rank) {
   const auto values = one_period<T>(rank, pattern.iteration);
-  for (std::size_t i = 0; i < count; ++i)
-    std::memcpy(static_cast<char*>(buffer) + i * sizeof(T), &values[(first + i) % kPeriod],
-                sizeof(T));
+  for_each_stretch(first, count, [&](std::size_t at, std::size_t place, std::size_t some) {
+    std::memcpy(static_cast<char*>(buffer) + at * sizeof(T), &values[place], some * sizeof(T));
+  });
 }
 
 template <typename T>
 std::optional<std::string> compare(const std::vector<T>& expected, const void* buffer,
                                    std::size_t first, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    T got;
-    std::memcpy(&got, static_cast<const char*>(buffer) + i * sizeof(T), sizeof(T));
-    const T wanted = expected[(first + i) % kPeriod];
-    if (got != wanted) return fmt::format("element {} is {} instead of {}", i, got, wanted);
-  }
-  return std::nullopt;
+  std::optional<std::string> wrong;
+  for_each_stretch(first, count, [&](std::size_t at, std::size_t place, std::size_t some) {
+    const char* const data = static_cast<const char*>(buffer) + at * sizeof(T);
+    if (wrong || std::memcmp(data, &expected[place], some * sizeof(T)) == 0) return;
+    for (std::size_t i = 0; i < some && !wrong; ++i) {
+      T got;
+      std::memcpy(&got, data + i * sizeof(T), sizeof(T));
+      const T wanted = expected[place + i];
+      if (got != wanted) wrong = fmt::format("element {} is {} instead of {}", at + i, got, wanted);
+    }
+  });
+  return wrong;
 }
 
 template <typename T>

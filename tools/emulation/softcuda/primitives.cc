@@ -130,6 +130,7 @@ void Primitives::move(const char* own, char* to, bool receiving, bool sending, s
     if (sending)
       for (const Link& link : send_) put(link, result, bytes);
     std::atomic_thread_fence(std::memory_order_seq_cst);
+    got_on();
     if (receiving)
       for (Link& link : receive_) *link.connection.head() = link.step += steps;
     if (sending)

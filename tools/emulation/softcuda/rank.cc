@@ -296,15 +296,16 @@ class Rank {
 
   // Until the stream is idle or NCCL says that the communicator is broken.
   void wait_for(int name) {
-    constexpr useconds_t kPause = 200;
+    constexpr useconds_t kPause = 200, kLongPause = 1000;
+    constexpr int kSoon = 64;
     const Communicator in = comms_.at(name);
-    while (query(stream_) == kNotReady) {
+    for (int looks = 0; query(stream_) == kNotReady; ++looks) {
       if (asked_to_leave != 0) throw Leaving();
       int error = kNcclSuccess;
       in.nccl->async_error(in.comm, &error);
       if (error != kNcclSuccess && error != kNcclInProgress)
         fail(in, "ncclCommGetAsyncError", error);
-      usleep(kPause);
+      usleep(looks < kSoon ? kPause : kLongPause);
     }
   }
 

@@ -7,28 +7,35 @@
 namespace softcuda {
 namespace {
 
-template <typename T>
-T sum(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
-    using Unsigned = std::make_unsigned_t<T>;  // overflow wraps
-    return static_cast<T>(
-        static_cast<Unsigned>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b)));
-  } else {
-    return a + b;
+// As types, so that each loop has its own code and no call per element.
+struct Sum {
+  template <typename T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>) {
+      using Unsigned = std::make_unsigned_t<T>;  // overflow wraps
+      return static_cast<T>(
+          static_cast<Unsigned>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b)));
+    } else {
+      return a + b;
+    }
   }
-}
+};
 
-template <typename T>
-T smaller(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return std::fmin(a, b);
-  return b < a ? b : a;
-}
+struct Smaller {
+  template <typename T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_floating_point_v<T>) return std::fmin(a, b);
+    return b < a ? b : a;
+  }
+};
 
-template <typename T>
-T larger(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return std::fmax(a, b);
-  return a < b ? b : a;
-}
+struct Larger {
+  template <typename T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_floating_point_v<T>) return std::fmax(a, b);
+    return a < b ? b : a;
+  }
+};
 
 template <typename T, typename F>
 void apply(void* out, const void* a, const void* b, std::size_t count, F combine) {
@@ -46,9 +53,9 @@ void reduce_masked(std::uint64_t op_arg, void* out, const void* a, const void* b
                    std::size_t count) {
   if constexpr (std::is_floating_point_v<T>) {
     if ((op_arg & 1) == 0)
-      apply<T>(out, a, b, count, smaller<T>);
+      apply<T>(out, a, b, count, Smaller{});
     else
-      apply<T>(out, a, b, count, larger<T>);
+      apply<T>(out, a, b, count, Larger{});
   } else {
     using Unsigned = std::make_unsigned_t<T>;
     const auto mask = static_cast<Unsigned>(op_arg);
@@ -66,13 +73,13 @@ void reduce_as(Operation operation, std::uint64_t op_arg, void* out, const void*
       std::memmove(out, a, count * sizeof(T));
       break;
     case Operation::kSum:
-      apply<T>(out, a, b, count, sum<T>);
+      apply<T>(out, a, b, count, Sum{});
       break;
     case Operation::kMin:
-      apply<T>(out, a, b, count, smaller<T>);
+      apply<T>(out, a, b, count, Smaller{});
       break;
     case Operation::kMax:
-      apply<T>(out, a, b, count, larger<T>);
+      apply<T>(out, a, b, count, Larger{});
       break;
     case Operation::kMinMax:
       reduce_masked<T>(op_arg, out, a, b, count);
