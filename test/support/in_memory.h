@@ -15,7 +15,7 @@ inline void keep_files_in_memory() {
   constexpr unsigned long long kRoom = 4ULL << 30;  // some tests copy a libnccl
   struct statvfs there {};
   if (::access(kMemory, W_OK) == 0 && ::statvfs(kMemory, &there) == 0 &&
-      1ULL * there.f_bavail * there.f_frsize >= kRoom)
+      (there.f_flag & ST_NOEXEC) == 0 && 1ULL * there.f_bavail * there.f_frsize >= kRoom)
     ::setenv("TMPDIR", kMemory, 0);
 }
 
