@@ -73,7 +73,7 @@ class Job {
 
   // The same for one link, with the replies instead of an exception: {"listen", "connect",
   // "accept"}; those that were not reached are missing. Where one end has failed the other, which
-  // may wait for it in vain, has half a second more.
+  // may wait for it in vain, has two seconds more.
   nlohmann::json try_open(Link& link, int deadline_ms = 20000);
 
   // Moves verified data over all links at once. Throws Error unless all of it arrives intact.
