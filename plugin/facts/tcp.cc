@@ -107,14 +107,4 @@ TcpState TcpTable::from(const TcpEnd& listener) const {
   return seen;
 }
 
-std::optional<bool> TcpTable::peer_there(const TcpEnd& listener, bool here) const {
-  std::optional<bool> there;
-  for (const Row& row : rows_) {
-    if ((here ? row.local : row.remote) != listener) continue;
-    if (row.state == kCloseWait) return false;
-    if (row.state == kEstablished) there = true;
-  }
-  return there;
-}
-
 }  // namespace nnd::facts

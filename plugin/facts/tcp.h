@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,9 +36,6 @@ class TcpTable {
   TcpState to(const TcpEnd& listener) const;
   // Of a connection from anywhere to that end, which is of this node.
   TcpState from(const TcpEnd& listener) const;
-  // Of a connection to that end, which is of this node where `here`: whether the other side's
-  // process is there. None: no such connection is to be seen.
-  std::optional<bool> peer_there(const TcpEnd& listener, bool here) const;
 
  private:
   struct Row {

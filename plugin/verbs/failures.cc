@@ -1,18 +1,15 @@
 #include "verbs/failures.h"
 
 #include <cmath>
-#include <mutex>
 #include <optional>
 
 #include "context/clock.h"
-#include "context/fork_mutex.h"
-#include "context/immortal.h"
 #include "context/quiet.h"
 #include "diagnosis/connection.h"
 #include "diagnosis/queue_pair.h"
 #include "facts/node.h"
+#include "facts/own_sockets.h"
 #include "facts/path.h"
-#include "facts/tcp.h"
 #include "state/connections.h"
 #include "state/current.h"
 #include "state/gpu_memory.h"
@@ -66,27 +63,12 @@ diagnosis::FailedTransition evidence(const state::QpInfo& qp, const FailedMove& 
   return seen;
 }
 
-// Whether the process at the other end of the connection's TCP connection is there. The kernel's
-// table is read once a second at most: when a job dies, its QPs fail by the hundred.
-struct Peers {
-  context::ForkMutex mutex;
-  std::optional<facts::TcpTable> table;
-  std::uint64_t read_ns = 0;  // CLOCK_MONOTONIC
-};
-
+// Whether the process at the other end of the connection's TCP connection is there.
 std::optional<bool> peer_there(const state::Connection& c) {
-  static context::Immortal<Peers> instance;
   state::Start start;
   if (!c.start.get(start) || start.listener_port == 0) return std::nullopt;
-  const std::lock_guard guard(instance->mutex);
-  constexpr std::uint64_t kSecond = 1'000'000'000;
-  const std::uint64_t now_ns = context::mono_ns();
-  if (!instance->table || now_ns - instance->read_ns > kSecond) {
-    instance->table.emplace();
-    instance->read_ns = now_ns;
-  }
-  return instance->table->peer_there({start.listener, start.listener_port},
-                                     c.kind.load() == state::Kind::kRecv);
+  return facts::peer_there({start.listener, start.listener_port},
+                           c.kind.load() == state::Kind::kRecv);
 }
 
 void add_connection_history(const state::QpInfo& qp, diagnosis::FailedCompletion& seen) {

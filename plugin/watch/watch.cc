@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "facts/counters.h"
+#include "facts/own_sockets.h"
 #include "state/connections.h"
 #include "state/failure.h"
 #include "watch/tell.h"
@@ -60,6 +61,8 @@ void Watch::look(std::uint64_t mono_ns) {
   for (std::size_t place = 0; place < places; ++place)
     if (state::Connection* const c = state::entry_at(place); c != nullptr)
       look_at(*c, memories_[place], now_ns);
+  // So that who fails needn't look for them.
+  if (last_ready_ns_ == now_ns) facts::find_own_sockets();
   // So that they are there when it is told.
   if (needs_counters_ && now_ns - counters_at_ns_ >= kCountersEveryNs) {
     counters_at_ns_ = now_ns;
