@@ -43,12 +43,17 @@ inline void* pack(const Handle& h) noexcept {
   return std::bit_cast<void*>(word);
 }
 
+// No bit_cast: clang-tidy 14 crashes on one that is masked.
+inline std::uint64_t word_of(const void* handle) noexcept {
+  return reinterpret_cast<std::uintptr_t>(handle);
+}
+
 inline HandleKind kind_of(const void* handle) noexcept {
-  return static_cast<HandleKind>(std::bit_cast<std::uint64_t>(handle) & 7);
+  return static_cast<HandleKind>(word_of(handle) & 7);
 }
 
 inline Handle unpack(const void* handle) noexcept {
-  const auto word = std::bit_cast<std::uint64_t>(handle);
+  const std::uint64_t word = word_of(handle);
   Handle h;
   h.kind = static_cast<HandleKind>(word & 7);
   h.purpose = static_cast<state::Purpose>(word >> 3 & 3);
@@ -65,7 +70,7 @@ inline Handle unpack(const void* handle) noexcept {
 }
 
 inline void* step_of(const void* op) noexcept {
-  const auto word = std::bit_cast<std::uint64_t>(op);
+  const std::uint64_t word = word_of(op);
   return std::bit_cast<void*>((word & ~std::uint64_t{7}) |
                               static_cast<std::uint64_t>(HandleKind::kStep));
 }

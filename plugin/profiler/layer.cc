@@ -229,11 +229,11 @@ void close(void* context) noexcept {
 }
 
 bool is_own(const void* context) noexcept {
-  return std::bit_cast<std::uint64_t>(context) >> kWordShift == g_word.load(kRelaxed);
+  return word_of(context) >> kWordShift == g_word.load(kRelaxed);
 }
 
 std::uint32_t place_of(const void* context) noexcept {
-  const auto word = std::bit_cast<std::uint64_t>(context);
+  const std::uint64_t word = word_of(context);
   return static_cast<std::uint32_t>((word & ((1 << kWordShift) - 1)) - 1);
 }
 

@@ -36,7 +36,7 @@ std::atomic<std::size_t> g_for_good{0};
 Place* place_of(const void* handle, std::uint64_t& life) noexcept {
   Place* const places = g_places.load(kAcquire);
   if (places == nullptr || !is_pair(handle)) return nullptr;
-  const auto word = std::bit_cast<std::uint64_t>(handle);
+  const std::uint64_t word = word_of(handle);
   life = word >> (3 + kPlaceBits);
   return &places[word >> 3 & (kPlaces - 1)];
 }
