@@ -1,6 +1,7 @@
 #include "context/gid.h"
 
 #include <arpa/inet.h>
+#include <netinet/in.h>
 
 #include <algorithm>
 #include <charconv>
@@ -73,6 +74,24 @@ std::string gid_text(const Gid& gid) {
     end = std::to_chars(end, end + 3, static_cast<unsigned>(gid[i])).ptr;
   }
   return {buffer.data(), end};
+}
+
+bool read_socket_address(const void* bytes, Gid& address, std::uint16_t& port) noexcept {
+  sockaddr_in ipv4;
+  sockaddr_in6 ipv6;
+  std::memcpy(&ipv4, bytes, sizeof ipv4);
+  std::memcpy(&ipv6, bytes, sizeof ipv6);
+  if (ipv4.sin_family == AF_INET) {
+    address = {};
+    address[10] = address[11] = 0xff;
+    std::memcpy(&address[12], &ipv4.sin_addr, 4);
+    port = ntohs(ipv4.sin_port);
+    return true;
+  }
+  if (ipv6.sin6_family != AF_INET6) return false;
+  std::memcpy(address.data(), &ipv6.sin6_addr, address.size());
+  port = ntohs(ipv6.sin6_port);
+  return true;
 }
 
 }  // namespace nnd::context

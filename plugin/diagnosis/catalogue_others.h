@@ -64,9 +64,8 @@ inline constexpr Explanation kGdrRegFail{
     "bound to the RDMA stack, the memory is of a kind that it can't take, or the GPU's BAR is "
     "full.",
     "ibv_reg_mr of GPU memory, or ibv_reg_dmabuf_mr of a file descriptor, failed. A libcuda that "
-    "the "
-    "process has already is asked what the memory is: a GPU's, managed, or made without GPUDirect "
-    "RDMA (the sentence says it).",
+    "the process has already is asked what the memory is: a GPU's, managed, or made without "
+    "GPUDirect RDMA (the sentence says it).",
     "Reload nvidia-peermem after the GPU and RDMA drivers, or use DMA-BUF (open GPU kernel "
     "modules).",
     EventId::kMrRegister,

@@ -69,20 +69,20 @@ Diagnosis diagnose(const FailedRegistration& seen) {
                          " bytes of " + memory_kind_text(seen.kind) + " memory failed in " +
                          seen.verb + ": errno " + errno_text(seen.error);
   sentence += what_driver_says(seen.driver);
-  if (seen.kind != MemoryKind::kHost && seen.driver == Driver::kManaged)
-    return {Cause::kGdrRegFail, sentence + '.',
-            "No HCA reaches managed memory directly. Give NCCL memory of cudaMalloc or "
-            "ncclMemAlloc."};
-  if (seen.kind != MemoryKind::kHost && seen.driver == Driver::kIncapable)
-    return {Cause::kGdrRegFail, sentence + '.',
-            "Memory made with cuMemCreate needs allocFlags.gpuDirectRDMACapable=1 for that. Use "
-            "ncclMemAlloc, which sets it, or cudaMalloc."};
-  if (seen.kind == MemoryKind::kHost &&
-      (seen.driver == Driver::kGpu || seen.driver == Driver::kManaged ||
-       seen.driver == Driver::kIncapable))
+  const bool as_host = seen.kind == MemoryKind::kHost;
+  const bool is_host = seen.driver == Driver::kSilent || seen.driver == Driver::kHost;
+  if (as_host && !is_host)
     return {Cause::kGdrRegFail, sentence + '.',
             "It was to be registered as memory of the host. Whoever calls NCCL's transport has to "
             "say that it is a GPU's (NCCL_PTR_CUDA)."};
+  if (seen.driver == Driver::kManaged)
+    return {Cause::kGdrRegFail, sentence + '.',
+            "No HCA reaches managed memory directly. Give NCCL memory of cudaMalloc or "
+            "ncclMemAlloc."};
+  if (seen.driver == Driver::kIncapable)
+    return {Cause::kGdrRegFail, sentence + '.',
+            "Memory made with cuMemCreate needs allocFlags.gpuDirectRDMACapable=1 for that. Use "
+            "ncclMemAlloc, which sets it, or cudaMalloc."};
   if (seen.kind == MemoryKind::kPeermem)
     return {Cause::kGdrRegFail, sentence + '.',
             "GPU memory was to be registered through nvidia-peermem. Reload that module after the "

@@ -5,15 +5,14 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <utility>
 
 #include "context/clock.h"
 #include "context/fork_mutex.h"
+#include "context/gid.h"
 #include "context/immortal.h"
 
 namespace nnd::facts {
@@ -27,19 +26,8 @@ std::optional<TcpEnd> end_of(int fd, Name name) {
   socklen_t size = sizeof address;
   if (name(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return std::nullopt;
   TcpEnd out;
-  if (address.ss_family == AF_INET) {
-    const auto& ip = reinterpret_cast<const sockaddr_in&>(address);
-    out.address[10] = out.address[11] = 0xff;
-    std::memcpy(&out.address[12], &ip.sin_addr, 4);
-    out.port = ntohs(ip.sin_port);
-  } else if (address.ss_family == AF_INET6) {
-    const auto& ip = reinterpret_cast<const sockaddr_in6&>(address);
-    std::memcpy(out.address.data(), &ip.sin6_addr, out.address.size());
-    out.port = ntohs(ip.sin6_port);
-  } else {
-    return std::nullopt;
-  }
-  return out;
+  return context::read_socket_address(&address, out.address, out.port) ? std::optional(out)
+                                                                       : std::nullopt;
 }
 
 // A number of TCP's states; none: it isn't TCP.

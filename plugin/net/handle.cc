@@ -48,19 +48,7 @@ void HandleTail::restore() noexcept {
 }
 
 void read_listener(const void* handle, state::Start& start) noexcept {
-  sockaddr_in ipv4;
-  sockaddr_in6 ipv6;
-  std::memcpy(&ipv4, handle, sizeof ipv4);
-  std::memcpy(&ipv6, handle, sizeof ipv6);
-  if (ipv4.sin_family == AF_INET) {
-    start.listener = {};
-    start.listener[10] = start.listener[11] = 0xff;
-    std::memcpy(&start.listener[12], &ipv4.sin_addr, 4);
-    start.listener_port = ntohs(ipv4.sin_port);
-  } else if (ipv6.sin6_family == AF_INET6) {
-    std::memcpy(start.listener.data(), &ipv6.sin6_addr, start.listener.size());
-    start.listener_port = ntohs(ipv6.sin6_port);
-  }
+  context::read_socket_address(handle, start.listener, start.listener_port);
 }
 
 std::optional<trailer::Trailer> read_trailer(const void* handle) noexcept {

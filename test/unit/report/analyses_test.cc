@@ -98,6 +98,19 @@ TEST_CASE("the earliest failure is the first cause, echoes follow", "[failures]"
   CHECK(analyse(made.input).blame == Blame::kNetwork);
 }
 
+namespace {
+
+// Of process 1, at 3 s.
+auto port_down(const Made& made) {
+  auto port = made.event(1, t::EventId::kPortEvent, 3);
+  port.severity = t::Severity::kWarn;
+  port.cause = "ASYNC-PORT";
+  port.dev = Made::dev(1);
+  return port;
+}
+
+}  // namespace
+
 TEST_CASE("a failure that NCCL got over, and a port's warning, are no first cause", "[failures]") {
   Made made;
   made.ring(2);
@@ -106,11 +119,7 @@ TEST_CASE("a failure that NCCL got over, and a port's warning, are no first caus
   failed.cause = "QP-110";
   failed.failure = 1;
   made.add(failed);
-  auto port = made.event(1, t::EventId::kPortEvent, 3);
-  port.severity = t::Severity::kWarn;
-  port.cause = "ASYNC-PORT";
-  port.dev = Made::dev(1);
-  made.add(port);
+  made.add(port_down(made));
   for (int i = 0; i < 2; ++i) made.end(i, 9);
   const auto report = analyse(made.input);
   CHECK_FALSE(report.first.any());
@@ -123,11 +132,8 @@ TEST_CASE("a failure that NCCL got over, and a port's warning, are no first caus
 TEST_CASE("a failure begins where its port told of it, and that stays a sign", "[failures]") {
   Made made;
   made.ring(4);
-  auto port = made.event(1, t::EventId::kPortEvent, 3);
-  port.severity = t::Severity::kWarn;
-  port.cause = "ASYNC-PORT";
+  auto port = port_down(made);
   port.failure = 1;
-  port.dev = Made::dev(1);
   made.add(port);
   made.box(2, false, 6);  // somebody gave up before the HCA did
   made.fail(1, 2, "ASYNC-PORT", 9);
