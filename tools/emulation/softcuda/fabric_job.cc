@@ -21,9 +21,10 @@ void put_on_fabric(JobSpec& spec, softverbs::Scenario scenario, const std::files
   spec.nvswitch = scenario.hosts.front().nvswitch;  // the job's nodes are alike
   const auto& gpus = scenario.hosts.front().gpus;
   if (gpus.size() < static_cast<std::size_t>(spec.gpus_per_node))
-    throw softverbs::ScenarioError(fmt::format("{}: {} GPUs a host for {} ranks a node",
-                                               scenario.file.string(), gpus.size(),
-                                               spec.gpus_per_node));
+    throw softverbs::ScenarioError(fmt::format(
+        "{}: a host has {} GPU{}, and {} ranks on {} hosts need {} each; at most {} ranks here",
+        scenario.file.string(), gpus.size(), gpus.size() == 1 ? "" : "s", spec.ranks(), spec.nodes,
+        spec.gpus_per_node, gpus.size() * static_cast<std::size_t>(spec.nodes)));
   spec.gpus.clear();
   for (const softverbs::Gpu& gpu : gpus) {
     const auto pci = parse_pci(gpu.pci);
