@@ -113,7 +113,8 @@ bool drop_other_context(const void* ours, void*& theirs) noexcept {
   if (context == nullptr || !context->known.exchange(false)) return false;
   theirs = context->theirs.load(std::memory_order_relaxed);
   end_pairs_of(place_of(ours));
-  return true;
+  constexpr int kFirstWithoutNull = 5;  // v2.28.3-1 src/plugin/profiler.cc
+  return theirs != nullptr || g_nccls_api.load(std::memory_order_relaxed) < kFirstWithoutNull;
 }
 
 }  // namespace nnd::profiler

@@ -21,7 +21,8 @@ void keep_other_context(const void* ours, void* theirs) noexcept;
 // False: it isn't called for this communicator. Of another process's context nothing is known: it
 // gets what NCCL gave.
 bool other_context(void* ours, void*& theirs) noexcept;
-// False: it was not called. Gives the context back.
+// False: its finalize is not to be called, since its init has failed, or has given no context,
+// which NCCL takes as that from 2.28 on. Gives the context back.
 bool drop_other_context(const void* ours, void*& theirs) noexcept;
 
 }  // namespace nnd::profiler

@@ -107,6 +107,8 @@ void add_all_types(softcuda::JobSpec& spec) {
   spec.actions.push_back({.kind = Action::Kind::kDestroy});
 }
 
+bool aborts_under_way() { return nccl_version() < 22300 || nccl_version() >= 22600; }
+
 void add_abort(softcuda::JobSpec& spec) {
   using Kind = softcuda::Action::Kind;
   spec.actions = {
@@ -118,8 +120,7 @@ void add_abort(softcuda::JobSpec& spec) {
       {.kind = Kind::kCollective, .comm = 1, .bytes = 4000},
       {.kind = Kind::kDestroy, .comm = 1},
   };
-  const bool aborts_under_way = nccl_version() < 22300 || nccl_version() >= 22600;
-  if (aborts_under_way)
+  if (aborts_under_way())
     spec.actions.insert(
         spec.actions.begin() + 3,
         {.kind = Kind::kCollective, .bytes = 4000000, .wait = false, .only_rank = 0});

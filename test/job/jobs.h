@@ -34,12 +34,13 @@ void add_all_collectives(softcuda::JobSpec& spec, std::initializer_list<std::siz
 // All that is reduced, with all operations and types.
 void add_all_types(softcuda::JobSpec& spec);
 
+// Whether NCCL can abort a communicator with a collective under way. Not from 2.23 to 2.25: their
+// proxy thread doesn't look at the abort flag while it has something to do (src/proxy.cc,
+// ncclProxyProgress; put right in 2.26), with and without our plugin.
+bool aborts_under_way();
+
 // For two ranks: both abort a communicator, rank 0 with a collective under way that rank 1 never
 // joins where NCCL can; then they go on with another.
-//
-// NCCL can't from 2.23 to 2.25: their proxy thread doesn't look at the abort flag while it has
-// something to do (src/proxy.cc, ncclProxyProgress; put right in 2.26), with and without our
-// plugin.
 void add_abort(softcuda::JobSpec& spec);
 
 // For jobs of sixteen ranks. 2.18.3: a rank finds the shared memory of a neighbour on its node gone

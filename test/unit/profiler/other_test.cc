@@ -41,12 +41,13 @@ struct Other {
   static inline int inits = 0, finalized = 0;
   static inline Result init_result = Result::kSuccess;
   static inline char context = 0;
+  static inline void* given = &context;  // by its init
 
   static Result init(void** its, int* its_mask) {
     ++inits;
     mask = its_mask;
     *its_mask = wants;
-    *its = &context;
+    *its = given;
     return init_result;
   }
   static Result init(void** its, int* its_mask, const char* name, std::uint64_t hash, int nodes,
@@ -76,7 +77,7 @@ struct Other {
     return Result::kSuccess;
   }
   static Result finalize(void* its) {
-    CHECK(its == &context);
+    CHECK(its == given);
     ++finalized;
     return Result::kSuccess;
   }
@@ -88,6 +89,7 @@ struct Other {
     told.clear();
     wants = wanted;
     init_result = result;
+    given = &context;
     inits = finalized = 0;
     Beside<Table>::wrap(&table, Table::kApi);
   }
@@ -218,6 +220,15 @@ TEMPLATE_TEST_CASE("one whose init fails isn't called, and ours goes on", "", EV
   CHECK(other.began.empty());
   CHECK(other.finalized == 0);
   dependencies() = {};
+}
+
+// As Inspector's, where it is not switched on; its finalize crashes on such a context.
+TEMPLATE_TEST_CASE("one that gives no context is ended where NCCL would end it", "",
+                   EVERY_VERSION) {
+  Other<TestType> other(0);
+  other.given = nullptr;
+  { const Nccl<TestType> nccl; }
+  CHECK(other.finalized == (TestType::kApi < 5 ? 1 : 0));
 }
 
 TEST_CASE("a place that has gone to another event leads nowhere, and one in use is not taken") {

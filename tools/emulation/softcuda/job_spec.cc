@@ -41,6 +41,7 @@ constexpr std::array kKinds{
     Names<Action::Kind>{Action::Kind::kGroupEnd, "group_end"},
     Names<Action::Kind>{Action::Kind::kWait, "wait"},
     Names<Action::Kind>{Action::Kind::kMeet, "meet"},
+    Names<Action::Kind>{Action::Kind::kFinalize, "finalize"},
     Names<Action::Kind>{Action::Kind::kDestroy, "destroy"},
     Names<Action::Kind>{Action::Kind::kAbort, "abort"},
     Names<Action::Kind>{Action::Kind::kCompute, "compute"},

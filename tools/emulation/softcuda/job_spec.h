@@ -21,11 +21,12 @@ struct Action {
     kShrink,      // ncclCommShrink of `comm` by all but its last rank, as `made` (2.27 and newer)
     kDeviceApi,   // ncclDevCommCreate on `comm` with GIN, and ncclDevCommDestroy (2.28 and newer)
     kCollective,  // `iterations` times, the data of the first and the last checked
-    kGroupStart,  // until the kGroupEnd of the outermost NCCL only notes what is created, split and
+    kGroupStart,  // until the kGroupEnd of the outermost NCCL only notes what is created, ended and
                   // called, each collective once
     kGroupEnd,
-    kWait,     // for what was started without waiting
-    kMeet,     // until every rank of this machine that still lives has come here
+    kWait,  // for what was started without waiting
+    kMeet,  // until every rank of this machine that still lives has come here
+    kFinalize,
     kDestroy,  // after a meeting
     kAbort,
     kCompute,  // the network isn't asked for anything for `ms`

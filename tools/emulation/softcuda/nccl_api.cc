@@ -54,6 +54,7 @@ std::string NcclApi::load(void* handle) {
   find(get_unique_id, "ncclGetUniqueId");
   find(comm_init_rank, "ncclCommInitRank");
   find(comm_split, "ncclCommSplit");
+  find(comm_finalize, "ncclCommFinalize");
   find(comm_destroy, "ncclCommDestroy");
   find(comm_abort, "ncclCommAbort");
   find(comm_count, "ncclCommCount");

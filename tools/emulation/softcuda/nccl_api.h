@@ -50,6 +50,7 @@ struct NcclApi {
   int (*comm_split)(NcclComm comm, int color, int key, NcclComm* split, void* config);
   int (*comm_shrink)(NcclComm comm, int* excluded, int count, NcclComm* made, void* config,
                      int flags);  // null before 2.27
+  int (*comm_finalize)(NcclComm comm);
   int (*comm_destroy)(NcclComm comm);
   int (*comm_abort)(NcclComm comm);
   int (*comm_count)(NcclComm comm, int* count);

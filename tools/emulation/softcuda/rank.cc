@@ -159,6 +159,10 @@ class Rank {
       case Action::Kind::kMeet:
         links_.meet();
         break;
+      case Action::Kind::kFinalize:
+        finalize(comms_.at(action.comm));
+        report({{"event", "finalized"}, {"comm", action.comm}, {"ms", ms_since(start)}});
+        break;
       case Action::Kind::kDestroy:
         // NCCL 2.18 doesn't wait for the others, and breaks off what they have yet to receive.
         links_.meet();
@@ -222,6 +226,10 @@ class Rank {
     alignas(16) std::array<std::byte, 4096> made{};  // some hundred bytes, more in newer releases
     check(in, in.nccl->dev_comm_create(in.comm, asked, made.data()), "ncclDevCommCreate");
     check(in, in.nccl->dev_comm_destroy(in.comm, made.data()), "ncclDevCommDestroy");
+  }
+
+  static void finalize(const Communicator& in) {
+    check(in, in.nccl->comm_finalize(in.comm), "ncclCommFinalize");
   }
 
   void end(int name, int (*NcclApi::*how)(NcclComm), const char* call) {
