@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string_view>
 
 #include "config/nearest.h"
+#include "config/real.h"
 #include "nccl_net_diag/events.h"
 
 namespace nnd::config {
@@ -80,10 +80,10 @@ void take_keep(Settings& s, const std::string& value, Complaint& complaint) {
 
 template <double Settings::*field>
 void take_seconds(Settings& s, const std::string& value, Complaint& complaint) {
-  char* end = nullptr;
-  const double number = std::strtod(value.c_str(), &end);
-  if (end != value.c_str() && *end == '\0' && std::isfinite(number) && number > 0)
-    s.*field = number;
+  std::string_view rest = value;
+  const auto number = take_real(rest);
+  if (number && rest.empty() && std::isfinite(*number) && *number > 0)
+    s.*field = *number;
   else
     complaint.problem = "is no number of seconds above 0; the default is used";
 }
