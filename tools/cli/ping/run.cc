@@ -15,6 +15,7 @@
 #include "cli/common/call_error.h"
 #include "cli/common/checked_json.h"
 #include "cli/common/exit_code.h"
+#include "cli/common/output.h"
 #include "cli/ping/agent.h"
 #include "cli/ping/text.h"
 
@@ -51,7 +52,7 @@ class LocalAgent {
       wire::JsonSocket conductor(theirs);
       serve_ping(conductor, host, [] { return false; });
     } catch (const std::exception& error) {
-      fmt::print(stderr, "nccl-net-diag ping: {}\n", error.what());
+      print_err(fmt::format("nccl-net-diag ping: {}\n", error.what()));
     }
     _exit(0);
   }
