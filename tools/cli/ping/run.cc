@@ -214,7 +214,7 @@ std::optional<PingResult> ping_as_task(const PingRun& run, const LaunchedTask& t
     return std::nullopt;
   }
   const LocalAgent own(run.host);
-  Listener listener({"", hosts.front().port}, meeting_of(run));
+  Listener listener(hosts.front(), meeting_of(run));
   std::map<int, wire::JsonSocket> arrived;
   while (static_cast<int>(arrived.size()) < task.tasks - 1) {
     if (run.stop()) throw CallError(kNotExamined, "interrupted", "interrupted");
