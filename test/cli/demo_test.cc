@@ -3,8 +3,8 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <set>
+#include <vector>
 
 #include "cli/tool.h"
 #include "support/catch.h"
@@ -89,7 +89,7 @@ TEST_CASE("the field's most common report: enforced, the job runs on the rails",
 
 TEST_CASE("a demo whose progress nobody reads goes on, in a directory of any name", "[demo]") {
   const TemporaryDir dir;
-  const auto place = dir.path() / "100%h %p";
+  const auto place = dir.path() / "100%h %p \xff";  // no UTF-8
   fs::create_directory(place);
   const auto result = dir.path() / "result";
   const std::string command = "{ TMPDIR='" + place.string() +
@@ -100,10 +100,10 @@ TEST_CASE("a demo whose progress nobody reads goes on, in a directory of any nam
   const json told = json::parse(in);
   CHECK(told["exit_code"] == 0);
   CHECK(told["events"] > 0);
-  const fs::path logs = told["logs"].get<std::string>();
-  CHECK(logs.parent_path() == place);
-  CHECK(fs::exists(logs / "rank0.jsonl"));
-  CHECK(std::distance(fs::directory_iterator(place), {}) == 1);  // the logs alone
+  std::vector<fs::path> left;
+  for (const auto& entry : fs::directory_iterator(place)) left.push_back(entry.path());
+  REQUIRE(left.size() == 1);  // the logs alone
+  CHECK(fs::exists(left[0] / "rank0.jsonl"));
 }
 
 TEST_CASE("the demo without the shim", "[demo]") {
