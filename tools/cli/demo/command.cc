@@ -11,6 +11,7 @@
 #include "cli/common/find_nccl.h"
 #include "cli/common/interrupt.h"
 #include "cli/common/job_progress.h"
+#include "cli/common/printable.h"
 #include "cli/common/scenario.h"
 #include "cli/common/scratch_dir.h"
 #include "cli/common/text_table.h"
@@ -110,7 +111,7 @@ Answer demo(const DemoOptions& options, const Calling& calling) {
       "Event logs: {0}/rank*.jsonl ({1} events{2}{3}); NCCL's own: {0}/rank*.out\n",
       demo.log_dir.string(), counts.events, lost.empty() ? "" : "; lines left out: ", lost);
   out.page = [=, description = demo.scenario.description](const Screen& screen) {
-    std::string page = screen.wrap("Emulated fabric: " + description, 2) + "\n";
+    std::string page = screen.wrap("Emulated fabric: " + printable(description), 2) + "\n";
     if (options.mode != "off") page += demo_page(job, screen);
     for (const auto& failure : failures) page += screen.wrap("Failed: " + failure, 2) + "\n";
     return page + report.page(screen) + places;
