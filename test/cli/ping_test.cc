@@ -308,6 +308,8 @@ TEST_CASE("where nothing may be used, or there is nothing, no pair is pinged", "
   INFO(nothing.out << nothing.err);
   CHECK(nothing.exit_code == 3);
   CHECK(nothing.json()["pairs"].empty());
+  CHECK(nothing.json()["verdict"] ==
+        "There was no pair to try: node0 and node1 have no HCA that NCCL takes.");
   CHECK(other->wait().exit_code == 0);
 }
 
