@@ -144,6 +144,29 @@ TEST_CASE("a standard error that is closed or full changes nothing", "[manners]"
   }
 }
 
+TEST_CASE("a copy of the program takes nothing from where it was built", "[manners]") {
+  const TemporaryDir dir;
+  std::filesystem::create_directory(dir.path() / "bin");
+  const auto copy = dir.path() / "bin" / "nccl-net-diag";
+  std::filesystem::copy(NND_TOOL, copy);
+  const auto told = dir.path() / "told";
+  const std::string scenario = NND_SCENARIOS "/single-hca.toml";
+  for (const std::string command : {"check", "demo", "ping", "rehearse"}) {
+    INFO(command);
+    const auto line = copy.string() + " " + command + " --scenario " + scenario +
+                      (command == "check" ? "" : " --nccl /nowhere") + " >/dev/null 2>" +
+                      told.string();
+    const int code = WEXITSTATUS(std::system(line.c_str()));
+    std::ifstream in(told);
+    const std::string text(std::istreambuf_iterator<char>(in), {});
+    INFO(text);
+    CHECK(code == 3);
+    CHECK(text.find(dir.path().string() + "/lib") != std::string::npos);
+  }
+  CHECK(WEXITSTATUS(std::system((copy.string() + " check --scenario single-hca 2>&1").c_str())) ==
+        2);
+}
+
 TEST_CASE("an option without its subcommand is named", "[manners]") {
   const Outcome outcome = run_tool({"--jsn"});
   CHECK(outcome.exit_code == 2);

@@ -20,6 +20,7 @@
 #include "cli/demo/report.h"
 #include "cli/report/job_report.h"
 #include "driver/nccl_cache.h"
+#include "fabric/fabric.h"
 #include "log/reader.h"
 
 namespace nnd::cli {
@@ -74,6 +75,7 @@ std::string verdict_of(const DemoJob& demo, const log::Job& job,
 
 Answer demo(const DemoOptions& options, const Calling& calling) {
   if (options.list) return list_of_scenarios();
+  emulated::require_parts();
   DemoJob demo;
   demo.scenario = load_scenario(choose_scenario(options));
   demo.nccl = choose_nccl(options.nccl);

@@ -20,6 +20,7 @@
 #include "cli/ping/emulated.h"
 #include "cli/ping/html.h"
 #include "cli/ping/text.h"
+#include "fabric/fabric.h"
 
 namespace nnd::cli {
 
@@ -137,6 +138,7 @@ Answer ping(PingOptions& options, const Calling& calling) {
   const auto task = launched_task(variable);
   check_call(options, task);
   check_sizes(options);
+  emulated::require_parts();
   if (!options.scenario.empty())
     return already_told(ping_on_fabric(options.scenario, find_nccl(options.nccl, variable),
                                        InterruptGuard::interrupted));

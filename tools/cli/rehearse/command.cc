@@ -162,6 +162,7 @@ Answer rehearse(RehearseOptions& options, const Calling& calling) {
   if (task && root.empty())
     throw CallError(kWrongCall, "root",
                     "under " + task->launcher + " give --root HOST:PORT, where task 0 can listen");
+  emulated::require_parts();
   std::string token = find_token("", options.token_file, variable);
   if (task && token.empty()) token = job_token(variable);
   unsetenv("NCCL_NET_DIAG_TOKEN");  // not for the processes that are started here
