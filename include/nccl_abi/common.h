@@ -40,6 +40,11 @@ inline constexpr int kProfilerNetEventStart = 0;
 
 // NCCL_NET_HANDLE_MAXSIZE: bytes of the handle that listen fills and connect reads.
 inline constexpr std::size_t kHandleSize = 128;
+// What the connecting side's own transport keeps in the handle of IB's listen: its state and
+// pointers of its process (ncclIbHandle's stage, v2.18.3-1 src/transport/net_ib.cc and v2.30.7-1
+// src/transport/net_ib/connect.cc). listen leaves it zero.
+inline constexpr std::size_t kIbStageAt = 40;
+inline constexpr std::size_t kIbStageSize = 24;
 
 // NCCL_PTR_*: memory types, as bits in ptrSupport and as the type of regMr.
 inline constexpr int kPtrHost = 0x1;

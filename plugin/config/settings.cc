@@ -2,17 +2,18 @@
 
 #include <fnmatch.h>
 #include <strings.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string_view>
 
 #include "config/nearest.h"
+#include "config/real.h"
 #include "nccl_net_diag/events.h"
 
 namespace nnd::config {
@@ -80,10 +81,10 @@ void take_keep(Settings& s, const std::string& value, Complaint& complaint) {
 
 template <double Settings::*field>
 void take_seconds(Settings& s, const std::string& value, Complaint& complaint) {
-  char* end = nullptr;
-  const double number = std::strtod(value.c_str(), &end);
-  if (end != value.c_str() && *end == '\0' && std::isfinite(number) && number > 0)
-    s.*field = number;
+  std::string_view rest = value;
+  const auto number = take_real(rest);
+  if (number && rest.empty() && std::isfinite(*number) && *number > 0)
+    s.*field = *number;
   else
     complaint.problem = "is no number of seconds above 0; the default is used";
 }
@@ -216,6 +217,8 @@ void take_variable(Settings& settings, const std::string& name, const std::strin
 
 Settings load_settings() {
   Settings settings;
+  // A program with rights that its caller hasn't obeys none of the caller's variables.
+  if (::getauxval(AT_SECURE) != 0) return settings;
   try {
     for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
       const std::string_view text = *entry;

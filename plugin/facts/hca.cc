@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <string_view>
+
+#include "config/real.h"
 
 namespace nnd::facts {
 
@@ -25,7 +28,9 @@ std::string last_component(const std::string& path) {
 }
 
 double link_gts(const FileTree& sysfs, const std::string& path) {
-  return std::strtod(sysfs.read(path, 64).text.c_str(), nullptr);  // "32.0 GT/s PCIe"
+  const std::string text = sysfs.read(path, 64).text;  // "32.0 GT/s PCIe"
+  std::string_view rest = text;
+  return config::take_real(rest).value_or(0);
 }
 
 void read_pci(const HcaContext& context, Hca& hca) {

@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <limits>
 
+#include "config/settings.h"
+
 namespace nnd::facts {
 
 namespace {
@@ -89,7 +91,14 @@ std::vector<std::string> container_hints(const FileTree& files, const Environmen
   return out;
 }
 
+bool is_setting(std::string_view name) {
+  const auto& all = config::variable_docs();
+  return std::any_of(all.begin(), all.end(), [&](const auto& doc) { return name == doc.name; });
+}
+
 bool secret(std::string_view name) {
+  // A misspelt NCCL_NET_DIAG_TOKEN has a secret too.
+  if (name.starts_with("NCCL_NET_DIAG_") && !is_setting(name)) return true;
   std::string upper(name);
   std::transform(upper.begin(), upper.end(), upper.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });

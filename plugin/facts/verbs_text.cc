@@ -1,8 +1,8 @@
 // Values of verbs' enums as text and in units; source: rdma-core's infiniband/verbs.h.
 #include <array>
 #include <charconv>
-#include <cstdlib>
 
+#include "config/real.h"
 #include "facts/node.h"
 
 namespace nnd::facts {
@@ -91,13 +91,9 @@ long verbs_speed_mbps(int active_speed, int active_width) {
 unsigned verbs_mtu(int mtu) { return mtu >= 1 && mtu <= 5 ? 128U << mtu : 0; }
 
 long parse_rate_mbps(std::string_view rate) {
-  const std::string text(rate);
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || !(value > 0) || value > 1e6) return 0;
-  const std::string_view unit = end;
-  if (!unit.starts_with(" Gb/sec")) return 0;
-  return static_cast<long>(value * 1000);
+  const auto value = config::take_real(rate);
+  if (!value || !(*value > 0) || *value > 1e6 || !rate.starts_with(" Gb/sec")) return 0;
+  return static_cast<long>(*value * 1000);
 }
 
 }  // namespace nnd::facts

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 
 #include "config/nearest.h"
 #include "config/toml.h"
@@ -203,10 +205,14 @@ Loaded load_policy_text(std::string_view text, const std::string& file) {
 Loaded load_policy_file(const std::string& file) {
   std::error_code error;
   std::ifstream in;
-  if (std::filesystem::is_regular_file(file, error)) in.open(file);
+  const auto there = std::filesystem::status(file, error);
+  const bool regular = std::filesystem::is_regular_file(there);  // a pipe would hold up the job
+  if (regular) in.open(file);
   if (!in.is_open()) {
+    if (regular) error = {errno, std::generic_category()};
     Loaded out;
-    out.errors.push_back({file, 0, "", "can't be read", ""});
+    out.errors.push_back(
+        {file, 0, "", "can't be read: " + (error ? error.message() : "it is no regular file"), ""});
     return out;
   }
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};

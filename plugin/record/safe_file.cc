@@ -83,6 +83,17 @@ int open_directory(const std::string& dir, Place place, SafeFile* file) {
   return -1;
 }
 
+// Not one of the first three: in a job that has closed its standard error, what anybody prints
+// there would be in the file.
+int off_standard_files(int fd) {
+  if (fd < 0 || fd > STDERR_FILENO) return fd;
+  const int moved = ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  const int failed = errno;
+  ::close(fd);
+  errno = failed;
+  return moved;
+}
+
 }  // namespace
 
 PathFields path_fields() {
@@ -142,7 +153,7 @@ SafeFile create_file(const std::string& path, bool read_too, Place place) {
                     O_CLOEXEC | O_NOCTTY;
   for (int suffix = 0; suffix < kMostSuffixes; ++suffix) {
     const std::string tail = suffix == 0 ? "" : "." + std::to_string(suffix);
-    file.fd = ::openat(file.dir_fd, (name + tail).c_str(), flags, 0600);
+    file.fd = off_standard_files(::openat(file.dir_fd, (name + tail).c_str(), flags, 0600));
     if (file.fd >= 0) {
       file.name = name + tail;
       file.path = path + tail;

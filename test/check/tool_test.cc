@@ -292,6 +292,29 @@ TEST_CASE("GPUs near each HCA, and the interface that ranks meet by") {
   CHECK(result["system"]["oob"]["address"] == "10.1.0.11");
 }
 
+TEST_CASE("settings with which a job does something else are said") {
+  const json off =
+      look({"--scenario", kBond, "--mode", "enforce"}, {{"NCCL_NET_DIAG_DISABLE", "1"}});
+  CHECK(exit_code(off) == 0);
+  CHECK(off["result"]["warnings"] == 1);
+  CHECK(off["verdict"] ==
+        "node0: NCCL will use 9 HCA ports; in enforce mode 1 would be refused. "
+        "NCCL_NET_DIAG_DISABLE=1: a job logs nothing, and nothing is refused. 1 warning.");
+  const Scratch scratch;
+  const Environment over_tcp{{"NCCL_NET_DIAG_INNER", "Socket"}};
+  const json tcp = look({"--scenario", kBond, "--mode", "enforce"}, over_tcp);
+  CHECK(exit_code(tcp) == 0);
+  CHECK(tcp["verdict"].get<std::string>().find("a job goes over TCP") != std::string::npos);
+  const std::string policy = scratch.file("deny.toml", "[fallback]\nsocket = \"deny\"\n");
+  const json denied =
+      look({"--scenario", kBond, "--mode", "enforce", "--policy", policy}, over_tcp);
+  CHECK(exit_code(denied) == 1);
+  REQUIRE(denied["result"]["broken"].size() == 1);
+  CHECK(denied["result"]["broken"][0].get<std::string>().find("the policy denies TCP") !=
+        std::string::npos);
+  CHECK(exit_code(look({"--scenario", kBond, "--policy", policy}, over_tcp)) == 0);
+}
+
 TEST_CASE("misspelt settings of the shim are warnings") {
   const json result = look({"--scenario", kBond}, {{"NCCL_NET_DIAG_MOD", "enforce"}});
   REQUIRE(result["lint"].size() == 1);

@@ -1,7 +1,10 @@
 // `nccl-net-diag demo` as a user calls it.
 #include <poll.h>
 
+#include <cstdlib>
+#include <fstream>
 #include <set>
+#include <vector>
 
 #include "cli/tool.h"
 #include "support/catch.h"
@@ -82,6 +85,25 @@ TEST_CASE("the field's most common report: enforced, the job runs on the rails",
     CHECK(connection["dev"] != "mlx5_bond_0");
     CHECK(connection["bytes"] > 0);
   }
+}
+
+TEST_CASE("a demo whose progress nobody reads goes on, in a directory of any name", "[demo]") {
+  const TemporaryDir dir;
+  const auto place = dir.path() / "100%h %p \xff";  // no UTF-8
+  fs::create_directory(place);
+  const auto result = dir.path() / "result";
+  const std::string command = "{ TMPDIR='" + place.string() +
+                              "' " NND_TOOL " demo --nccl " NND_CLI_NCCL " --json >" +
+                              result.string() + "; } 2>&1 | true";
+  std::system(command.c_str());
+  std::ifstream in(result);
+  const json told = json::parse(in);
+  CHECK(told["exit_code"] == 0);
+  CHECK(told["events"] > 0);
+  std::vector<fs::path> left;
+  for (const auto& entry : fs::directory_iterator(place)) left.push_back(entry.path());
+  REQUIRE(left.size() == 1);  // the logs alone
+  CHECK(fs::exists(left[0] / "rank0.jsonl"));
 }
 
 TEST_CASE("the demo without the shim", "[demo]") {

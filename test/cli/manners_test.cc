@@ -1,4 +1,7 @@
 // What all subcommands have in common.
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include "cli/tool.h"
@@ -109,10 +112,65 @@ TEST_CASE("a line for each port, for those who look at many nodes", "[manners]")
   CHECK(brief.out.find("node0 mlx5_bond_0:1 taken") != std::string::npos);
 }
 
-TEST_CASE("an output that takes nothing is an error", "[manners]") {
-  const std::string command =
-      std::string(NND_TOOL) + " check --scenario single-hca >/dev/full 2>&1";
-  CHECK(WEXITSTATUS(std::system(command.c_str())) == 3);
+TEST_CASE("an output that takes nothing is an error, told in one line", "[manners]") {
+  const TemporaryDir dir;
+  const auto told = dir.path() / "told";
+  for (const std::string words :
+       {"check --scenario single-hca", "check --scenario single-hca --json", "explain",
+        "explain --json", "explain QP-110 --brief", "demo --list", "manual", "manual check",
+        "completion bash", "completion zsh", "help", "--help", "ping --help", "--version"})
+    for (const auto& [output, why] : {std::pair(">/dev/full", "No space left on device"),
+                                      std::pair(">&-", "Bad file descriptor")}) {
+      INFO(words << output);
+      const auto command =
+          std::string(NND_TOOL) + " " + words + " " + output + " 2>" + told.string();
+      CHECK(WEXITSTATUS(std::system(command.c_str())) == 3);
+      std::ifstream in(told);
+      CHECK(std::string(std::istreambuf_iterator<char>(in), {}) ==
+            std::string("nccl-net-diag: standard output takes nothing: ") + why + "\n");
+    }
+}
+
+TEST_CASE("a standard error that is closed or full changes nothing", "[manners]") {
+  for (const std::string error : {"2>&-", "2>/dev/full", "0<&- 2>&-"}) {
+    INFO(error);
+    const auto run = [&error](const std::string& words) {
+      const auto command = std::string(NND_TOOL) + " " + words + " >/dev/null " + error;
+      return WEXITSTATUS(std::system(command.c_str()));
+    };
+    CHECK(run("check --scenario single-hca") == 0);
+    CHECK(run("check --scenario no-such") == 2);
+    CHECK(run("chek") == 2);
+  }
+}
+
+TEST_CASE("a copy of the program takes nothing from where it was built", "[manners]") {
+  const TemporaryDir dir;
+  std::filesystem::create_directory(dir.path() / "bin");
+  const auto copy = dir.path() / "bin" / "nccl-net-diag";
+  std::filesystem::copy(NND_TOOL, copy);
+  const auto told = dir.path() / "told";
+  const std::string scenario = NND_SCENARIOS "/single-hca.toml";
+  for (const std::string command : {"check", "demo", "ping", "rehearse"}) {
+    INFO(command);
+    const auto line = copy.string() + " " + command + " --scenario " + scenario +
+                      (command == "check" ? "" : " --nccl /nowhere") + " >/dev/null 2>" +
+                      told.string();
+    const int code = WEXITSTATUS(std::system(line.c_str()));
+    std::ifstream in(told);
+    const std::string text(std::istreambuf_iterator<char>(in), {});
+    INFO(text);
+    CHECK(code == 3);
+    CHECK(text.find(dir.path().string() + "/lib") != std::string::npos);
+  }
+  CHECK(WEXITSTATUS(std::system((copy.string() + " check --scenario single-hca 2>&1").c_str())) ==
+        2);
+}
+
+TEST_CASE("an option without its subcommand is named", "[manners]") {
+  const Outcome outcome = run_tool({"--jsn"});
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.err == "nccl-net-diag: --jsn needs a subcommand before it; --help shows them\n");
 }
 
 TEST_CASE("every cause is explained", "[manners]") {

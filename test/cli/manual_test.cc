@@ -56,6 +56,9 @@ const Line kLines[] = {
     {"demo --mode o", "off", "enforce"},
     {"demo --scenario front", "front-end-bond", "single-hca"},
     {"explain QP-11", "QP-110", "WC-12"},
+    {"report comp", "completion", "check"},  // the file beside it
+    {"decode comp", "completion", "check"},
+    {"report --html comp", "completion", "check"},
 };
 
 }  // namespace
@@ -65,8 +68,9 @@ TEST_CASE("bash completes subcommands, options and values", "[manual]") {
   const auto file = file_with(dir, printed({"completion", "bash"}));
   for (const auto& line : kLines) {
     INFO(line.typed);
-    const auto words = offered("bash --norc -c 'source " + file + "; COMP_WORDS=(nccl-net-diag " +
-                               line.typed + (line.typed.ends_with(' ') ? "\"\"" : "") +
+    const auto words = offered("cd " + dir.path().string() + " && bash --norc -c 'source " + file +
+                               "; COMP_WORDS=(nccl-net-diag " + line.typed +
+                               (line.typed.ends_with(' ') ? "\"\"" : "") +
                                "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _nccl_net_diag; "
                                "printf \"%s\\n\" \"${COMPREPLY[@]}\"'");
     CHECK(words.contains(line.must));
@@ -80,8 +84,9 @@ TEST_CASE("fish completes subcommands, options and values", "[fish]") {
   const auto file = file_with(dir, printed({"completion", "fish"}));
   for (const auto& line : kLines) {
     INFO(line.typed);
-    const auto words = offered("HOME=" + dir.path().string() + " fish --no-config -c 'source " +
-                               file + "; complete -C \"nccl-net-diag " + line.typed + "\"'");
+    const auto words =
+        offered("cd " + dir.path().string() + " && HOME=. fish --no-config -c 'source " + file +
+                "; complete -C \"nccl-net-diag " + line.typed + "\"'");
     CHECK(words.contains(line.must));
     CHECK_FALSE(words.contains(line.must_not));
   }
@@ -92,13 +97,15 @@ TEST_CASE("zsh is told of subcommands, options and values", "[zsh]") {
   if (!installed("zsh")) NND_SKIP("zsh is not installed");
   const TemporaryDir dir;
   const auto file = file_with(dir, printed({"completion", "zsh"}));
-  const auto words = offered(
-      "zsh -f -c 'compdef() { }; _arguments() { print -l -- \"$@\"; state=argument; }; "
-      "source " +
-      file + "; words=(check); _nccl_net_diag'");
-  CHECK(
-      words.contains("(--mode)--mode[observe, warn or enforce; by default a job's]:TEXT:(observe "
-                     "warn enforce)"));
+  const auto told = [&file](const std::string& command) {
+    return offered(
+        "zsh -f -c 'compdef() { }; _arguments() { print -l -- \"$@\"; state=argument; }; "
+        "source " +
+        file + "; words=(" + command + "); _nccl_net_diag'");
+  };
+  CHECK(told("check").contains(
+      "(--mode)--mode[observe, warn or enforce; by default a job's]:TEXT:(observe warn enforce)"));
+  CHECK(told("report").contains("*:PATH:_files"));
 }
 
 TEST_CASE("man pages have no mistake, and every option", "[man]") {

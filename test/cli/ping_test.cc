@@ -12,6 +12,7 @@
 #include <set>
 #include <sstream>
 
+#include "cli/exchange/listener.h"
 #include "cli/fabrics.h"
 #include "cli/tool.h"
 #include "softverbs/scenario.h"
@@ -63,7 +64,6 @@ name = "mlx5_{i}"
 address = "10.200.{i}.{h+1}/16"
 )";
 
-// The second host's only HCA is in another subnet.
 // Two hosts, and where they meet.
 class Hosts {
  public:
@@ -108,6 +108,17 @@ class Hosts {
   std::vector<Variables> variables_;
   std::string port_;
 };
+
+bool listens_at(const char* where, const std::string& port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(port)));
+  inet_pton(AF_INET, where, &address.sin_addr);
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const bool there = connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  close(fd);
+  return there;
+}
 
 // Within a patience that only bounds a failure.
 bool has_processes(const Tool& tool, int wanted) {
@@ -297,6 +308,8 @@ TEST_CASE("where nothing may be used, or there is nothing, no pair is pinged", "
   INFO(nothing.out << nothing.err);
   CHECK(nothing.exit_code == 3);
   CHECK(nothing.json()["pairs"].empty());
+  CHECK(nothing.json()["verdict"] ==
+        "There was no pair to try: node0 and node1 have no HCA that NCCL takes.");
   CHECK(other->wait().exit_code == 0);
 }
 
@@ -446,6 +459,33 @@ TEST_CASE("tasks of a launcher ping each other", "[ping]") {
     CHECK(other.exit_code == 0);
     CHECK(other.out.empty());
   }
+}
+
+TEST_CASE("task 0 of a launcher listens at its own line's address alone", "[ping]") {
+  const Hosts hosts(kFlat);
+  const auto file = hosts.file("hosts", "127.0.0.2:" + hosts.port() + "\n127.0.0.1\n");
+  const auto task = hosts.start(0, {"ping", "--hosts", file},
+                                {{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"}});
+  while (!listens_at("127.0.0.2", hosts.port())) poll(nullptr, 0, 20);
+  CHECK_FALSE(listens_at("127.0.0.1", hosts.port()));
+  task->interrupt();
+  CHECK(task->wait().exit_code == 3);
+}
+
+TEST_CASE("a caller that knows the token and asks for nothing does not outlast the deadline",
+          "[ping]") {
+  const Hosts hosts(kFlat);
+  const auto listener =
+      hosts.start(1, {"ping", "--listen", hosts.address(), "--deadline", "10"}, {});
+  const auto end = nnd::wire::Clock::now() + std::chrono::minutes(1);
+  const auto idle = nnd::cli::call_listener(
+      *nnd::cli::parse_tcp_address(hosts.address(), ""),
+      {.service = "ping", .token = kToken, .error_kind = "address", .hint = ""},
+      {{"role", "conductor"}, {"task", 0}}, end, [] { return false; });
+  const Outcome outcome = listener->wait();
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 3);
+  CHECK(outcome.err.find("not over by the deadline, after 0 pairs") != std::string::npos);
 }
 
 TEST_CASE("who calls where nobody listens hears so soon, and with what to do", "[ping]") {

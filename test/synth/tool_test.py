@@ -2,6 +2,7 @@
 """`nccl-net-diag report` as a user calls it, over the logs of jobs that never ran: exit codes, JSON against its schema, and
 text that fits a screen. tool_test.py TOOL WRITE_JOB SCHEMA"""
 import contextlib
+import fcntl
 import gzip
 import json
 import os
@@ -10,6 +11,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+import termios
+import time
 import unittest
 
 try:
@@ -159,6 +162,26 @@ class Tool(unittest.TestCase):
         self.check_trace(events)
         self.assertEqual({event["ph"] for event in events}, {"M", "X", "b", "e", "C"})
         self.assertEqual(report(logs, "--html", self.dir / "none" / "page").returncode, 2)
+        self.assertEqual(report(self.write("none"), "--html", page).returncode, 0)
+        self.assertIn("healthy", page.read_text())
+
+    def test_no_log_becomes_a_page(self):
+        logs = self.write("none")
+        first = min(logs.iterdir())
+        before = first.read_bytes()
+        for option in ("--html", "--perfetto"):
+            done = report(option, first, logs, "--json")
+            self.assertEqual((done.returncode, json.loads(done.stdout)["error"]["kind"]), (2, "output"))
+            self.assertEqual(first.read_bytes(), before)
+        for option in ("--html", "--perfetto"):
+            self.assertEqual(report("--follow", logs, option, self.dir / "page").returncode, 2)
+
+    def test_a_page_that_is_lost_loses_no_verdict(self):
+        logs = self.write("cable")
+        done = report(logs, "--html", "/dev/full", "--json")
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(json.loads(done.stdout)["cause"], "WC-12")
+        self.assertEqual(done.stderr.decode(), "/dev/full is not complete: No space left on device\n")
 
     def wait_for(self, process, text):
         """What is there while files come is told too."""
@@ -170,12 +193,14 @@ class Tool(unittest.TestCase):
     def test_following(self):
         logs = self.dir / "live"
         logs.mkdir()
-        process = subprocess.Popen([TOOL, "report", "--follow", "--color", "never", logs], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen([TOOL, "report", "--follow", "--color", "never", logs], stdout=subprocess.PIPE, text=True,
+                                   preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))  # as nohup has it
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.kill)
         for file in self.write("none").iterdir():
             file.rename(logs / file.name)
         self.wait_for(process, "healthy: 64")
+        process.send_signal(signal.SIGHUP)
         for file in logs.iterdir():
             file.unlink()
         for file in self.write("cable").iterdir():
@@ -183,6 +208,39 @@ class Tool(unittest.TestCase):
         self.wait_for(process, "WC-12")
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(), 1)
+
+    def test_following_ends_where_nobody_reads(self):
+        logs = self.write("none")
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([TOOL, "report", "--follow", logs], stdout=full, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(done.stderr.decode(), "nccl-net-diag: standard output takes nothing: No space left on device\n")
+
+    def wait_until_it_reads(self, process):
+        """It sleeps, and has taken all that is in the pipe."""
+        left = bytearray(4)
+        while True:
+            fcntl.ioctl(process.stdin, termios.FIONREAD, left)
+            state = pathlib.Path("/proc", str(process.pid), "stat").read_text().rsplit(")", 1)[1].split()[0]
+            if not any(left) and state == "S":
+                return
+            time.sleep(0.01)
+
+    def test_ending_the_wait_for_standard_input(self):
+        text = b"".join(file.read_bytes() for file in self.write("cable").iterdir())
+        self.assertGreater(len(text), 1 << 17)  # more than a pipe holds
+        process = subprocess.Popen([TOOL, "report", "-", "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(process.kill)
+        process.stdin.write(text)
+        process.stdin.flush()
+        self.wait_until_it_reads(process)
+        process.send_signal(signal.SIGINT)
+        answer = json.loads(process.stdout.read())
+        process.stdin.close()
+        process.stdout.close()
+        self.assertEqual(process.wait(), 3)
+        self.assertTrue(answer["read"]["interrupted"])
+        self.assertEqual(answer["cause"], "WC-12")
 
     def test_decoding_what_is_none(self):
         (self.dir / "a.nndbox").write_text("no box")
@@ -196,6 +254,13 @@ class Tool(unittest.TestCase):
             file.write_text(file.read_text().replace('"node', '"\\u001b[31m<script>\\nnode'))
         text = report(logs).stdout
         self.assertNotIn(b"\x1b", text)
+        hostile = self.dir / "hostile"
+        hostile.mkdir()
+        (hostile / "\x1b]0;owned\x07\nfine.nndbox").write_text("no box")
+        for command in (["report", hostile], ["decode", *hostile.iterdir()], ["decode", hostile / "\x1b\nfine"]):
+            done = subprocess.run([TOOL, *command], capture_output=True, check=False)
+            self.assertNotIn(b"\x1b", done.stderr)
+            self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
         report(logs, "--html", self.dir / "page.html")
         html = (self.dir / "page.html").read_text()
         self.assertEqual(html.count("<script>"), 1)  # the page's own

@@ -33,9 +33,9 @@ LogFile::LogFile(const fs::path& path, std::uint64_t from) : source_(open_source
   place_ = from;
 }
 
-void LogFile::read(LineParser& parser, const EventSink& sink) {
+void LogFile::read(LineParser& parser, const EventSink& sink, const std::function<bool()>& stop) {
   if (used_ == 0) buffer_.swap(parser.spare);
-  for (;;) {
+  while (!stop || !stop()) {
     if (buffer_.size() < used_ + kChunk + kLinePadding)
       buffer_.resize(used_ + kChunk + kLinePadding);
     const std::size_t some = source_->read(buffer_.data() + used_, kChunk);

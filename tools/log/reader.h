@@ -38,8 +38,8 @@ class LogFile {
   LogFile(const std::filesystem::path& path, std::uint64_t from);
 
   // Hands over the events of all lines that are there now and were not there before. Throws
-  // ReadError.
-  void read(LineParser& parser, const EventSink& sink);
+  // ReadError. stop: asked now and then, and then it is enough.
+  void read(LineParser& parser, const EventSink& sink, const std::function<bool()>& stop = {});
   // So far; a last line without an end counts as truncated.
   Counts counts() const;
   // Behind the last whole line that was read.

@@ -39,11 +39,10 @@ class Plain : public Source {
   Plain(OwnedFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
 
   std::size_t read(char* to, std::size_t most) override {
-    for (;;) {
-      const ssize_t some = ::read(fd_.get(), to, most);
-      if (some >= 0) return static_cast<std::size_t>(some);
-      if (errno != EINTR) throw ReadError(path_ + ": " + std::strerror(errno));
-    }
+    const ssize_t some = ::read(fd_.get(), to, most);
+    if (some >= 0) return static_cast<std::size_t>(some);
+    if (errno == EINTR) return 0;  // Ctrl-C, at a pipe that says nothing: what came is all there is
+    throw ReadError(path_ + ": " + std::strerror(errno));
   }
   bool compressed() const override { return false; }
 

@@ -85,7 +85,7 @@ class Worker {
  public:
   Worker(const std::vector<std::string>& files, Owners& owners) : files_(files), owners_(owners) {}
 
-  void read(std::size_t index) {
+  void read(std::size_t index, const std::function<bool()>& stop) {
     std::string proc;
     bool mine = false;
     Written* written = nullptr;
@@ -101,7 +101,7 @@ class Worker {
     };
     try {
       log::LogFile file(files_[index]);
-      file.read(parser_, sink);
+      file.read(parser_, sink, stop);
       if (!file.compressed()) part_.places[files_[index]] = file.place();
       auto counts = file.counts();
       if (counts.events == 0) {  // not one of ours
@@ -260,7 +260,7 @@ Input read_input(const std::vector<std::string>& files, const Reading& reading) 
   for (std::size_t i = 0; i < threads; ++i) workers.emplace_back(logs, owners);
   const auto run = [&](Worker& worker, bool first) {
     for (std::size_t at = next++; at < logs.size() && !stopped; at = next++) {
-      worker.read(at);
+      worker.read(at, reading.stop);
       if (first) reading.progress(at + 1, logs.size());
       if (reading.stop()) stopped = true;
     }

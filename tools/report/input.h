@@ -43,7 +43,7 @@ struct Input {
 
 struct Reading {
   std::function<void(std::size_t done, std::size_t all)> progress = [](auto, auto) {};
-  std::function<bool()> stop = [] { return false; };  // asked between files, on any thread
+  std::function<bool()> stop = [] { return false; };  // asked now and then, on any thread
   // The logs are read on later: what a living process's box has will be in its log then.
   bool on_later = false;
 };

@@ -59,4 +59,18 @@ TEST_CASE("no launcher, one task, or nonsense", "[launcher]") {
   CHECK_FALSE(task_with({}));
   CHECK_FALSE(task_with({{"RANK", "0"}, {"WORLD_SIZE", "1"}}));
   CHECK_FALSE(task_with({{"RANK", "zero"}, {"WORLD_SIZE", "2"}}));
+  CHECK_FALSE(task_with({{"RANK", "-1"}, {"WORLD_SIZE", "2"}}));
+  CHECK_FALSE(task_with({{"RANK", "2"}, {"WORLD_SIZE", "2"}}));
+  CHECK_FALSE(task_with({{"RANK", "0"}, {"WORLD_SIZE", "2000000000"}}));
+  const auto odd = task_with({{"RANK", "1"},
+                              {"WORLD_SIZE", "2"},
+                              {"LOCAL_RANK", "-7"},
+                              {"GROUP_RANK", "-7"},
+                              {"MASTER_ADDR", "n0"},
+                              {"MASTER_PORT", "2147483647"},
+                              {"TORCHELASTIC_USE_AGENT_STORE", "True"}});
+  REQUIRE(odd);
+  CHECK(odd->local_task == 0);
+  CHECK(odd->node == 1);
+  CHECK(odd->root.empty());
 }

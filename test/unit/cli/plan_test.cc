@@ -58,4 +58,11 @@ TEST_CASE("where a libnccl is found", "[plan]") {
   CHECK(find(python) == python);
   CHECK(find(fs::path(python).parent_path()) == python);
   CHECK_THROWS_AS(find("/no/such/libnccl.so.2"), CallError);
+  // A version is none of the current directory.
+  make("2.99.9");
+  const auto before = fs::current_path();
+  fs::current_path(dir.path());
+  CHECK_THROWS_AS(find("2.99.9"), CallError);
+  CHECK(find("./2.99.9") == "./2.99.9/libnccl.so.2");
+  fs::current_path(before);
 }

@@ -126,6 +126,17 @@ TEST_CASE("what another task reports is read as it was sent, and nothing else is
   CHECK_THROWS_AS(Fields(json::array()), BadMessage);
 }
 
+TEST_CASE("what another task reports commands no terminal", "[report]") {
+  auto sent = part(0, "a\x1b[31m", 1, json::array(), json::array());
+  sent["failures"] = {"it failed\x1b]0;owned\x07\nfine: all is well"};
+  const auto rehearsal = merge({sent});
+  CHECK(to_json(rehearsal).dump().find("\\u001b") == std::string::npos);
+  CHECK(rehearsal_page(rehearsal, Screen()).find('\x1b') == std::string::npos);
+  CHECK(rehearsal.all.failures ==
+        std::vector<std::string>{"it failed?]0;owned??fine: all is well"});
+  CHECK(rehearsal.all.ranks[0].host == "a?[31m");
+}
+
 TEST_CASE("an end whose rank nobody knows is no rank's peer", "[report]") {
   auto nameless = connection(0, "recv", 1, 10);
   nameless.erase("rank");

@@ -1,12 +1,20 @@
 #include "config/settings.h"
 
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "config/nearest.h"
 #include "support/catch.h"
+#include "support/skip.h"
+#include "support/temp_dir.h"
 
 using namespace nnd::config;
 
@@ -33,6 +41,30 @@ TEST_CASE("an empty environment gives the defaults of the contract") {
   CHECK(s.connect_sec == 5);
   CHECK(s.sysfs == "/sys");
   CHECK(s.complaints.empty());
+}
+
+// Run by the next one, in a copy of this program that belongs to somebody else.
+TEST_CASE("settings with another user's rights", "[.][secure]") {
+  CHECK_FALSE(load_settings().disable);
+  CHECK(load_settings().verbs_lib.empty());
+}
+
+TEST_CASE("a program with rights that its caller hasn't obeys no variable of the caller's") {
+  const nnd::test::TempDir dir;
+  const auto copy = dir.path() / "program";
+  struct statvfs place {};
+  if (::geteuid() != 0 || ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 0 ||
+      ::statvfs(dir.path().c_str(), &place) != 0 || (place.f_flag & ST_NOSUID) != 0)
+    NND_SKIP("no program can get another user's rights here");
+  std::filesystem::copy("/proc/self/exe", copy);
+  REQUIRE(::chmod(dir.path().c_str(), 0755) == 0);
+  REQUIRE(::chown(copy.c_str(), 65534, 65534) == 0);
+  const std::string command = "NCCL_NET_DIAG_DISABLE=1 NCCL_NET_DIAG_VERBS_LIB=/x " +
+                              copy.string() + " '[secure]' >/dev/null 2>&1";
+  REQUIRE(::chmod(copy.c_str(), 0755) == 0);
+  CHECK(std::system(command.c_str()) != 0);  // as the caller: they count
+  REQUIRE(::chmod(copy.c_str(), 04755) == 0);
+  CHECK(std::system(command.c_str()) == 0);
 }
 
 TEST_CASE("every variable of the table is taken over") {

@@ -32,6 +32,8 @@ TEST_CASE("system facts of a GPU node") {
       .folder("dev/infiniband");
   const System system = read(tree, Environment({{"NCCL_IB_PKEY", "1"},
                                                 {"NCCL_API_TOKEN", "hush"},
+                                                {"NCCL_NET_DIAG_MODE", "warn"},
+                                                {"NCCL_NET_DIAG_TOKN", "hush"},
                                                 {"NCCL_X_PKEY_TOKEN", "t"},
                                                 {"UCX_TLS", "rc"},
                                                 {"PATH", "/bin"}}));
@@ -47,6 +49,8 @@ TEST_CASE("system facts of a GPU node") {
   using Pairs = std::vector<std::pair<std::string, std::string>>;
   CHECK(system.environment == Pairs{{"NCCL_API_TOKEN", "<hidden>"},
                                     {"NCCL_IB_PKEY", "1"},
+                                    {"NCCL_NET_DIAG_MODE", "warn"},
+                                    {"NCCL_NET_DIAG_TOKN", "<hidden>"},
                                     {"NCCL_X_PKEY_TOKEN", "<hidden>"},
                                     {"UCX_TLS", "rc"}});
   REQUIRE(system.conf_files.size() == 1);

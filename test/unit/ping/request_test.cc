@@ -73,6 +73,13 @@ TEST_CASE("no request goes beyond the limits, whoever asks") {
   }
 }
 
+TEST_CASE("another host's handle brings no state and no pointer of NCCL's connect") {
+  auto hostile = go();
+  hostile["handle"] = std::string(256, 'a');
+  const auto taken = parse_ping_request(hostile).handle;
+  CHECK(taken == std::string(80, 'a') + std::string(48, '0') + std::string(128, 'a'));
+}
+
 TEST_CASE("what is in flight never needs more than its memory") {
   const PingTraffic traffic;
   for (const std::size_t size : {std::size_t{8}, std::size_t{1} << 20, kLargestPing}) {

@@ -171,8 +171,12 @@ TEST_CASE("what is no TOML names its line") {
 TEST_CASE("a file that is not there") {
   REQUIRE(load_policy_file("/nonexistent/p.toml").errors.size() == 1);
   CHECK(load_policy_file("/nonexistent/p.toml").errors[0].text() ==
-        "/nonexistent/p.toml: can't be read");
-  CHECK(load_policy_file("/").errors.size() == 1);
+        "/nonexistent/p.toml: can't be read: No such file or directory");
+  for (const std::string other : {"/", "/dev/null"}) {
+    REQUIRE(load_policy_file(other).errors.size() == 1);
+    CHECK(load_policy_file(other).errors[0].text() ==
+          other + ": can't be read: it is no regular file");
+  }
 }
 
 TEST_CASE("every key is documented and refuses a wrong type") {

@@ -52,6 +52,16 @@ TEST_CASE("files are created anew, in directories that are made when missing") {
   for (SafeFile* file : {&first, &second, &third}) file->close();
 }
 
+TEST_CASE("where standard files are closed, none of ours takes their place") {
+  const TempDir dir;
+  const int status = in_child([&] {
+    for (const int fd : {0, 1, 2}) ::close(fd);
+    const SafeFile file = create_file(dir / "log.jsonl", false, Place::kDefault);
+    return file.fd > 2 && ::fcntl(file.fd, F_GETFD) == FD_CLOEXEC ? 0 : 1;
+  });
+  CHECK(ended_with(status, 0));
+}
+
 TEST_CASE("the default place, when somebody else has taken it first") {
   const TempDir dir;
   const auto taken = dir / "nccl-net-diag-7";

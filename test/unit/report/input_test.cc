@@ -179,6 +179,19 @@ TEST_CASE("reading ends when it is told to", "[input]") {
   CHECK(input.counts.events < 50);
 }
 
+TEST_CASE("reading ends in the middle of a file that is big", "[input]") {
+  const nnd::test::TempDir dir;
+  constexpr int kLines = 20000;
+  write(dir.path() / "a.jsonl", lines(0, kLines));
+  int asked = 0;
+  Reading reading;
+  reading.stop = [&] { return ++asked > 2; };
+  const auto input = read_input(files_of({dir.path().string()}), reading);
+  CHECK(input.interrupted);
+  CHECK(input.counts.events > 0);
+  CHECK(input.counts.events < kLines);
+}
+
 TEST_CASE("a path that isn't there is an error, a pattern finds what there is", "[input]") {
   const nnd::test::TempDir dir;
   for (const char* name : {"a1.jsonl", "a2.jsonl", "b.jsonl"}) write(dir.path() / name, line(0));

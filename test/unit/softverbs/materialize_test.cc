@@ -1,9 +1,14 @@
 #include <fstream>
 #include <iterator>
+#include <string>
+#include <vector>
 
+#include "softverbs/file_tree.h"
 #include "stage.h"
 #include "support/catch.h"
+#include "support/temp_dir.h"
 
+using namespace softverbs;
 namespace fs = std::filesystem;
 
 namespace {
@@ -96,6 +101,23 @@ TEST_CASE("nnd-netlink.json tells links, addresses and routes") {
     INFO(part);
     CHECK(json.find(part) != std::string::npos);
   }
+}
+
+TEST_CASE("nothing is written or removed outside of the tree") {
+  const nnd::test::TempDir dir;
+  const auto outside = dir.file("outside", "untouched");
+  const FileTree tree(dir.path() / "tree");
+  tree.file("a/b", "1");
+  for (const auto& path : std::vector<std::string>{"../outside", "a/../../outside", outside}) {
+    INFO(path);
+    CHECK_THROWS_AS(tree.file(path, "x"), ScenarioError);
+    CHECK_THROWS_AS(tree.remove(path), ScenarioError);
+    CHECK_THROWS_AS(tree.directory(path), ScenarioError);
+    CHECK_THROWS_AS(tree.link(path, "a"), ScenarioError);
+    CHECK_THROWS_AS(tree.link("c", path), ScenarioError);
+  }
+  std::ifstream in(outside);
+  CHECK(std::string(std::istreambuf_iterator<char>(in), {}) == "untouched");
 }
 
 TEST_CASE("an unknown host is an error") {

@@ -85,6 +85,25 @@ TEST_CASE("an error names file, line, key and what may be meant") {
   CHECK(error_of("[[host]]\n[[host.hca.port]]\n").find("x.toml:") == 0);
 }
 
+TEST_CASE("what makes no sense in one place is named, and nothing leads to other files") {
+  for (const auto& [text, part] : {
+           std::pair{"[[host]]\nname = \"../x\"\n", "x.toml:2: name of [[host]]: a name has"},
+           std::pair{"[[host]]\nname = \"..\"\n", "x.toml:2: name of [[host]]"},
+           std::pair{"[[host]]\nname = \"a\\u001b[31m\"\n", "x.toml:2: name of [[host]]"},
+           std::pair{"[[host]]\n[[host.hca]]\nname = \"a/b\"\n", "x.toml:3: name of [[host.hca]]"},
+           std::pair{"[[host]]\n[[host.netdev]]\nname = \"/a\"\n", "x.toml:3: name of [[host.net"},
+           std::pair{"[[host]]\n[[host.hca]]\nnetdev = \"a b\"\n", "x.toml:3: netdev of"},
+           std::pair{"[[host]]\n[host.sysfs]\n\"../../x\" = \"1\"\n", "leads out of the host's"},
+           std::pair{"[[host]]\n[host.sysfs]\n\"/etc/x\" = false\n", "leads out of the host's"},
+           std::pair{"[[host]]\n[[host.hca]]\npkeys = [\"x\"]\n", "\"x\" is no partition key"},
+           std::pair{"[[host]]\n[[host.hca]]\npkeys = [\"70000\"]\n", "is no partition key"},
+           std::pair{"[[host]]\n[[host.hca]]\nsubnet_prefix = \"x\"\n", "it is no address"},
+       }) {
+    INFO(text);
+    CHECK(error_of(text).find(part) != std::string::npos);
+  }
+}
+
 TEST_CASE("things that only the whole can tell") {
   CHECK(error_of("[[host]]\ncount = 2\nname = \"same\"\n").find("is there twice") !=
         std::string::npos);

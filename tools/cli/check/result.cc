@@ -9,6 +9,7 @@
 #include "cli/check/json.h"
 #include "cli/common/exit_code.h"
 #include "diagnosis/node.h"
+#include "diagnosis/own.h"
 #include "inner/nccl.h"
 #include "policy/judge.h"
 
@@ -28,6 +29,21 @@ struct Tally {
   std::set<std::string> usable_hcas;  // when every denial is enforced
 };
 
+// Settings of the shim's with which a job does something else than what is judged here.
+std::vector<std::string> switched(const config::Settings& settings) {
+  std::vector<std::string> out;
+  if (settings.disable)
+    out.emplace_back("NCCL_NET_DIAG_DISABLE=1: a job logs nothing, and nothing is refused.");
+  if (settings.inner == "Socket")
+    out.emplace_back("NCCL_NET_DIAG_INNER=Socket: a job goes over TCP and leaves the HCAs alone.");
+  return out;
+}
+
+bool denies_tcp(const Checked& checked) {
+  return checked.settings.inner == "Socket" && checked.judgement.mode == policy::Mode::kEnforce &&
+         checked.policy.policy.fallback.socket == policy::Action::kDeny;
+}
+
 Tally count(const Checked& checked) {
   Tally out;
   for (const Verdict& verdict : checked.judgement.verdicts) {
@@ -36,6 +52,7 @@ Tally count(const Checked& checked) {
   }
   if (checked.judgement.mode != policy::Mode::kObserve)
     out.warnings += checked.lint.size() + checked.settings.complaints.size();
+  out.warnings += switched(checked.settings).size();
   for (const facts::Hca& hca : checked.node.hcas)
     for (const facts::Port& port : hca.ports)
       if (port.skip == facts::Skip::kTaken) {
@@ -52,8 +69,10 @@ std::vector<std::string> broken(const Checked& checked, const CheckDemands& dema
                                 const Tally& tally) {
   std::vector<std::string> out;
   const facts::Node& node = checked.node;
-  if (checked.judgement.network_refused)
+  const bool refuses = !checked.settings.disable;
+  if (refuses && checked.judgement.network_refused)
     out.push_back(checked.judgement.network_refused->diagnosis.sentence);
+  if (refuses && denies_tcp(checked)) out.push_back(diagnose(diagnosis::TcpWrapped{}).sentence);
   if (facts::expects_rdma(node) && tally.taken == 0 && !node.rdma_unwanted)
     out.push_back("RDMA hardware is here, and NCCL can use none of it.");
   for (const facts::Hca& hca : node.hcas)
@@ -75,7 +94,7 @@ std::string sentence(const Checked& checked, const Tally& tally) {
   if (!facts::expects_rdma(node))
     return node.hcas.empty() ? "There is no RDMA device here, and no GPU that would need one."
                              : diagnose(diagnosis::OtherKindOnly{node.hcas.size()}).sentence;
-  const std::size_t refused = tally.not_shown;
+  const std::size_t refused = checked.settings.disable ? 0 : tally.not_shown;
   const std::size_t used = tally.taken - refused;
   std::string out = fmt::format("NCCL will use {} HCA port{}", used, used == 1 ? "" : "s");
   if (refused != 0) out += fmt::format(", {} refused", refused);
@@ -102,6 +121,7 @@ std::string verdict(const Checked& checked, const CheckDemands& demands) {
   std::string out = fmt::format(
       "{}: {}", checked.host,
       faults.empty() ? sentence(checked, tally) : fmt::format("{}", fmt::join(faults, " ")));
+  for (const auto& one : switched(checked.settings)) out += " " + one;
   if (tally.warnings != 0)
     out += fmt::format(" {} warning{}.", tally.warnings, tally.warnings == 1 ? "" : "s");
   return out;

@@ -32,9 +32,9 @@ OptionEntry entry_of(const CLI::Option& option) {
   if (option.get_items_expected_max() == 0) return entry;  // a flag
   const auto type = option.get_type_name();
   entry.value = option.get_positional() ? option.get_name(true) : type.substr(0, type.find(':'));
-  entry.takes = entry.value.find("FILE") != std::string::npos || entry.value == "DIR"
-                    ? Takes::kFile
-                    : Takes::kText;
+  const bool is_file = entry.value.find("FILE") != std::string::npos || entry.value == "DIR" ||
+                       entry.value == "PATH" || entry.value == "BOX";
+  entry.takes = is_file ? Takes::kFile : Takes::kText;
   entry.value_optional = option.get_items_expected_min() == 0;
   entry.choices = words_of(type);
   entry.preset = option.get_default_str();

@@ -1,9 +1,10 @@
 // nccl-net-diag, the tool.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <optional>
+#include <sstream>
 #include <string_view>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "cli/common/answer.h"
 #include "cli/common/call_error.h"
 #include "cli/common/exit_code.h"
+#include "cli/common/output.h"
 #include "cli/common/version.h"
 #include "config/nearest.h"
 #ifdef NND_WHOLE_TOOL
@@ -28,13 +30,18 @@ int no_such_command(const CLI::App& app, int argc, char** argv) {
   std::string wanted;
   for (int i = argc - 1; i > 0; --i)
     if (argv[i][0] != '-') wanted = argv[i];
+  if (argc > 1 && wanted.empty()) {
+    cli::print_err(std::string("nccl-net-diag: ") + argv[1] +
+                   " needs a subcommand before it; --help shows them\n");
+    return cli::kWrongCall;
+  }
   if (wanted.empty()) {
-    std::fputs(app.help().c_str(), stderr);
+    cli::print_err(app.help());
     return cli::kWrongCall;
   }
   const auto near = nnd::config::nearest(wanted, {names.begin(), names.end()});
-  std::fprintf(stderr, "nccl-net-diag: there is no subcommand \"%s\"; %s\n", wanted.c_str(),
-               near.empty() ? "--help shows them" : ("did you mean " + near + "?").c_str());
+  cli::print_err("nccl-net-diag: there is no subcommand \"" + wanted + "\"; " +
+                 (near.empty() ? "--help shows them" : "did you mean " + near + "?") + "\n");
   return cli::kWrongCall;
 }
 
@@ -84,15 +91,20 @@ int run(int argc, char** argv) {
   cli::add_decode(app, exit_code);
 #endif
   cli::add_explain(app, exit_code);
-  cli::add_manual(app, exit_code);
+  cli::add_manual(app);
   if (argc == 2 && std::string_view(argv[1]) == "help") {
-    std::fputs(app.help().c_str(), stdout);
+    cli::print_out(app.help());
     return cli::kFine;
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // help, the version
+    if (error.get_exit_code() == 0) {  // help, the version
+      std::ostringstream text;
+      const int code = app.exit(error, text, text);
+      cli::print_out(text.str());
+      return code;
+    }
     if (app.get_subcommands().empty()) return no_such_command(app, argc, argv);
     const bool json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
     return wrong_call(*app.get_subcommands().front(), error, json);
@@ -103,10 +115,16 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  cli::hold_standard_files();
+  int code = cli::kNotExamined;
   try {
-    return run(argc, argv);
+    code = run(argc, argv);
   } catch (const std::exception& error) {  // no subcommand foresaw it: no memory, no directory
-    std::fprintf(stderr, "nccl-net-diag: %s\n", error.what());
-    return cli::kNotExamined;
+    cli::print_err(std::string("nccl-net-diag: ") + error.what() + "\n");
   }
+  const int failed = cli::flush_output();
+  if (failed == 0) return code;
+  cli::print_err(std::string("nccl-net-diag: standard output takes nothing: ") +
+                 std::strerror(failed) + "\n");
+  return cli::kNotExamined;
 }

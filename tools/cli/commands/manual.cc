@@ -1,25 +1,15 @@
 #include <algorithm>
-#include <cstdio>
 #include <map>
 
 #include "cli/commands/describe.h"
 #include "cli/commands/options.h"
-#include "cli/common/exit_code.h"
+#include "cli/common/output.h"
 #include "cli/manual/completion.h"
 #include "cli/manual/man_page.h"
 
 namespace nnd::cli {
 
-namespace {
-
-int print(const std::string& text) {
-  std::fputs(text.c_str(), stdout);
-  return std::fflush(stdout) == 0 ? kFine : kNotExamined;
-}
-
-}  // namespace
-
-void add_manual(CLI::App& app, int& exit_code) {
+void add_manual(CLI::App& app) {
   using Shell = std::string (*)(const CommandLine&);
   static const std::map<std::string, Shell> kShells{
       {"bash", bash_completion}, {"fish", fish_completion}, {"zsh", zsh_completion}};
@@ -29,8 +19,7 @@ void add_manual(CLI::App& app, int& exit_code) {
   completion->add_option("SHELL", *shell, "source <(nccl-net-diag completion bash)")
       ->required()
       ->check(CLI::IsMember(&kShells));
-  completion->callback(
-      [&app, &exit_code, shell] { exit_code = print(kShells.at(*shell)(describe(app))); });
+  completion->callback([&app, shell] { print_out(kShells.at(*shell)(describe(app))); });
 
   std::vector<std::string> names;
   for (const auto* one : app.get_subcommands({})) names.push_back(one->get_name());
@@ -39,11 +28,11 @@ void add_manual(CLI::App& app, int& exit_code) {
   const auto command = std::make_shared<std::string>();
   manual->add_option("SUBCOMMAND", *command, "whose page; without one: the program's")
       ->check(CLI::IsMember(names));
-  manual->callback([&app, &exit_code, command] {
+  manual->callback([&app, command] {
     const auto line = describe(app);
     const auto one = std::find_if(line.commands.begin(), line.commands.end(),
                                   [&](const auto& entry) { return entry.name == *command; });
-    exit_code = print(one == line.commands.end() ? man_page(line) : man_page(line, *one));
+    print_out(one == line.commands.end() ? man_page(line) : man_page(line, *one));
   });
 }
 

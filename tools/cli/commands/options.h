@@ -17,7 +17,7 @@ void add_demo(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
 void add_ping(CLI::App& app, int& exit_code);
 // The man pages and the completions of what was added before.
-void add_manual(CLI::App& app, int& exit_code);
+void add_manual(CLI::App& app);
 void add_rehearse(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
 

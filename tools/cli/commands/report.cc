@@ -27,9 +27,12 @@ void add_report(CLI::App& app, int& exit_code) {
       ->add_option("--expect-ranks", options->expected_ranks,
                    "how many processes there should be; by default what the launcher said")
       ->check(CLI::Range(1, 1 << 20));
-  command->add_option("--html", options->html, "the result as a page in this file, too");
-  command->add_option("--perfetto", options->perfetto,
-                      "the time line as a trace in this file, too: ui.perfetto.dev opens it");
+  command->add_option("--html", options->html, "the result as a page in this file, too")
+      ->type_name("FILE");
+  command
+      ->add_option("--perfetto", options->perfetto,
+                   "the time line as a trace in this file, too: ui.perfetto.dev opens it")
+      ->type_name("FILE");
   command->add_flag("--follow", options->follow,
                     "of a running job: the verdict each time it changes, until Ctrl-C");
 }

@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-
 #include "cli/common/call_error.h"
 #include "cli/common/exit_code.h"
+#include "cli/common/output.h"
+#include "cli/common/printable.h"
 
 namespace nnd::cli {
 
@@ -21,14 +19,15 @@ void print_json(const Calling& calling, int exit_code, const std::string& verdic
   body["ok"] = exit_code == kFine;
   body["exit_code"] = exit_code;
   body["verdict"] = verdict;
-  fmt::print("{}\n", body.dump(2, ' ', true, json::error_handler_t::replace));
+  print_out(body.dump(2, ' ', true, json::error_handler_t::replace) + "\n");
 }
 
 int fail(const Calling& calling, const CallError& error) {
   if (calling.json)
     print_json(calling, error.exit_code(), error.what(), {{"error", error.to_json()}});
   else
-    fmt::print(stderr, "nccl-net-diag {}: {}\n", calling.command, error.what());
+    print_err(
+        fmt::format("nccl-net-diag {}: {}\n", calling.command, printable_lines(error.what())));
   return error.exit_code();
 }
 
@@ -43,13 +42,13 @@ std::string judgement(const Answer& answer, const Screen& screen) {
 
 void print_text(const Calling& calling, const Answer& answer) {
   const Screen screen(calling);
-  fmt::print("{}\n", screen.wrap(judgement(answer, screen) + answer.verdict, 2));
+  print_out(screen.wrap(judgement(answer, screen) + answer.verdict, 2) + "\n");
   if (calling.brief) {
     for (const auto& line : answer.brief ? answer.brief() : std::vector<std::string>())
-      fmt::print("{}\n", line);
+      print_out(line + "\n");
   } else if (answer.page) {
     const auto page = answer.page(screen);
-    fmt::print("{}{}", page.empty() ? "" : "\n", page);
+    if (!page.empty()) print_out("\n" + page);
   }
 }
 
@@ -62,7 +61,9 @@ int show(const Calling& calling, const Answer& answer) {
   return answer.exit_code;
 }
 
-int run(const Calling& calling, const std::function<Answer()>& body) {
+}  // namespace
+
+int answer(const Calling& calling, const std::function<Answer()>& body) {
   try {
     return show(calling, body());
   } catch (const CallError& error) {
@@ -70,17 +71,6 @@ int run(const Calling& calling, const std::function<Answer()>& body) {
   } catch (const std::exception& error) {
     return fail(calling, CallError(kNotExamined, "failed", error.what()));
   }
-}
-
-}  // namespace
-
-int answer(const Calling& calling, const std::function<Answer()>& body) {
-  const int code = run(calling, body);
-  errno = 0;
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  fmt::print(stderr, "nccl-net-diag {}: standard output takes nothing: {}\n", calling.command,
-             std::strerror(errno != 0 ? errno : EIO));
-  return kNotExamined;
 }
 
 }  // namespace nnd::cli

@@ -36,8 +36,7 @@ inline Answer already_told(int exit_code) {
 // As JSON: {"v", "command", "ok", "exit_code", "verdict"} and the members of `body`. As text: the
 // verdict, then the page, or the brief lines where they are asked for. An exception of the body's
 // is an answer too: {"error": {"kind", "message", and "value", "nearest" where there are such}}, or
-// a line on stderr. CallError has its exit code, any other exception is kNotExamined, and so is a
-// standard output that takes nothing.
+// a line on stderr. CallError has its exit code, any other exception is kNotExamined.
 int answer(const Calling& calling, const std::function<Answer()>& body);
 
 }  // namespace nnd::cli

@@ -18,4 +18,10 @@ std::string host_name() {
   return name.data();
 }
 
+std::string pattern_of(const std::string& path) {
+  std::string out;
+  for (const char c : path) out += c == '%' ? "%%" : std::string(1, c);
+  return out;
+}
+
 }  // namespace nnd::cli

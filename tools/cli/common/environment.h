@@ -9,4 +9,7 @@ namespace nnd::cli {
 std::string variable(const char* name);
 std::string host_name();
 
+// A path as the value of NCCL_NET_DIAG_FILE, which is a pattern: a % stays one.
+std::string pattern_of(const std::string& path);
+
 }  // namespace nnd::cli

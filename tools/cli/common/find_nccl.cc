@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <optional>
 #include <vector>
@@ -33,6 +34,12 @@ std::vector<fs::path> split_path(const std::string& path) {
 bool is_file(const fs::path& path) {
   std::error_code ignored;
   return fs::is_regular_file(path, ignored);
+}
+
+// "2.28.9", "2.27.7-cu13"
+bool is_version(const std::string& text) {
+  return std::isdigit(static_cast<unsigned char>(text[0])) != 0 &&
+         text.find('/') == std::string::npos && text.find('.') != std::string::npos;
 }
 
 // <prefix>/lib*/python3.*/{site,dist}-packages/nvidia/nccl/lib/libnccl.so.2, the newest Python
@@ -88,8 +95,13 @@ std::string find_nccl(const std::string& wanted, const Lookup& variable) {
                     "system's library directories; --nccl names one");
   }
   // A version is one of the cache, whatever else is called so in the current directory.
-  if (wanted.find('/') == std::string::npos)
+  if (is_version(wanted)) {
     if (const auto cached = driver::cached_nccl(wanted)) return cached->string();
+    throw CallError(kWrongCall, "no-nccl",
+                    fmt::format("NCCL {} is not in {}; name libnccl's file or directory instead",
+                                wanted, driver::nccl_cache().string()),
+                    wanted);
+  }
   if (is_file(wanted)) return wanted;
   if (is_file(fs::path(wanted) / kName)) return (fs::path(wanted) / kName).string();
   throw CallError(kWrongCall, "no-nccl", fmt::format("there is no libnccl at {}", wanted), wanted);

@@ -4,7 +4,8 @@
 namespace nnd::cli {
 
 // SIGINT, SIGTERM and SIGHUP are only noted as long as one lives (a second one ends the program at
-// once). One at a time.
+// once), but for those that were ignored before, as nohup has it. SIGPIPE ends nothing: the work
+// goes on where nobody reads what it tells. One at a time.
 class InterruptGuard {
  public:
   InterruptGuard();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/common/interrupt.h"
+#include "cli/common/output.h"
 
 namespace nnd::cli {
 
@@ -21,19 +22,19 @@ void JobProgress::show(const nlohmann::json& event) const {
   if (quiet_ || event.at("rank") != 0) return;
   const std::string what = event.at("event");
   if (what == "created")
-    fmt::print(stderr, "rank 0: communicator ready after {:.0f} ms\n",
-               event.at("ms").get<double>());
+    print_err(
+        fmt::format("rank 0: communicator ready after {:.0f} ms\n", event.at("ms").get<double>()));
   else if (what == "collective")
-    fmt::print(stderr, "rank 0: {} of {} bytes, {} times: data right, {:.1f} ms\n",
-               event.at("collective").get<std::string>(), event.at("bytes").dump(),
-               event.at("iterations").dump(), event.at("ms").get<double>());
+    print_err(fmt::format("rank 0: {} of {} bytes, {} times: data right, {:.1f} ms\n",
+                          event.at("collective").get<std::string>(), event.at("bytes").dump(),
+                          event.at("iterations").dump(), event.at("ms").get<double>()));
 }
 
 bool JobProgress::stop() {
   constexpr int kEverySec = 5;
   const int due = static_cast<int>(seconds()) / kEverySec;
   if (due > told_ && !quiet_)
-    fmt::print(stderr, "running for {} s, {:g} s at most\n", due * kEverySec, deadline_sec_);
+    print_err(fmt::format("running for {} s, {:g} s at most\n", due * kEverySec, deadline_sec_));
   told_ = due;
   return InterruptGuard::interrupted();
 }

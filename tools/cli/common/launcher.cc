@@ -26,11 +26,13 @@ constexpr std::array kLaunchers{
           "SLURM_NTASKS_PER_NODE", "SLURM_STEP_ID"},
 };
 
+// None of them is negative, and no job has more tasks.
 std::optional<int> number(const std::string& text) {
+  constexpr int kMost = 1 << 20;
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value)
-                                                                  : std::nullopt;
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  return whole && value >= 0 && value <= kMost ? std::optional(value) : std::nullopt;
 }
 
 // torchrun's agent itself listens on MASTER_PORT where it says that its store is to be used.
@@ -47,7 +49,7 @@ std::string root_of(const Lookup& variable) {
 std::optional<LaunchedTask> launched_task(const Lookup& variable) {
   for (const Names& names : kLaunchers) {
     const auto task = number(variable(names.task)), tasks = number(variable(names.tasks));
-    if (!task || !tasks || *tasks < 2 || variable(names.needs).empty()) continue;
+    if (!task || !tasks || *tasks < 2 || *task >= *tasks || variable(names.needs).empty()) continue;
     const int local = std::max(number(variable(names.local_tasks)).value_or(1), 1);
     return LaunchedTask{names.launcher,
                         *task,

@@ -52,4 +52,14 @@ std::string printable(std::string text) {
   return text;
 }
 
+std::string printable_lines(const std::string& text) {
+  std::string out;
+  for (std::size_t at = 0; at <= text.size();) {
+    const auto end = std::min(text.find('\n', at), text.size());
+    out += (at == 0 ? "" : "\n") + printable(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
 }  // namespace nnd::cli

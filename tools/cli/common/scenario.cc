@@ -5,6 +5,7 @@
 #include "cli/common/call_error.h"
 #include "cli/common/exit_code.h"
 #include "config/nearest.h"
+#include "softverbs/belonging.h"
 
 namespace nnd::cli {
 
@@ -12,12 +13,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Beside the program where it is installed, else in the source tree.
 fs::path scenario_dir() {
-  std::error_code error;
-  const auto program = fs::read_symlink("/proc/self/exe", error);
-  const auto installed = program.parent_path().parent_path() / NND_SCENARIOS_INSTALLED;
-  return fs::is_directory(installed, error) ? installed : fs::path(NND_SCENARIOS_SOURCE);
+  return softverbs::belonging(NND_SCENARIOS_INSTALLED, NND_SCENARIOS_SOURCE);
 }
 
 fs::path find_scenario(const std::string& wanted) {

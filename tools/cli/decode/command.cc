@@ -10,6 +10,7 @@
 
 #include "cli/common/call_error.h"
 #include "cli/common/exit_code.h"
+#include "cli/common/output.h"
 #include "cli/common/printable.h"
 #include "cli/common/text_table.h"
 #include "log/reader.h"
@@ -45,11 +46,11 @@ std::string box_of_process(int pid) {
 report::BoxFile read(const std::string& path) {
   std::error_code ignored;
   if (!fs::exists(path, ignored))
-    throw CallError(kWrongCall, "no-such-file", path + ": there is no such file", path);
+    throw CallError(kWrongCall, "no-such-file", printable(path) + ": there is no such file", path);
   try {
     return report::read_box_file(path);
   } catch (const log::ReadError& error) {
-    throw CallError(kNotExamined, "no-box", error.what(), path);
+    throw CallError(kNotExamined, "no-box", printable(error.what()), path);
   }
 }
 
@@ -290,7 +291,7 @@ Answer decode(const DecodeOptions& options) {
   for (const auto& path : paths) all->push_back(decoded(path));
   if (options.lines) {
     for (const auto& one : *all)
-      for (const auto& line : one.lines) fmt::print("{}\n", printable(line));
+      for (const auto& line : one.lines) print_out(printable(line) + "\n");
     return already_told(kFine);
   }
   Answer out;

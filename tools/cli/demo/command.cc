@@ -11,6 +11,7 @@
 #include "cli/common/find_nccl.h"
 #include "cli/common/interrupt.h"
 #include "cli/common/job_progress.h"
+#include "cli/common/printable.h"
 #include "cli/common/scenario.h"
 #include "cli/common/scratch_dir.h"
 #include "cli/common/text_table.h"
@@ -19,6 +20,7 @@
 #include "cli/demo/report.h"
 #include "cli/report/job_report.h"
 #include "driver/nccl_cache.h"
+#include "fabric/fabric.h"
 #include "log/reader.h"
 
 namespace nnd::cli {
@@ -73,6 +75,7 @@ std::string verdict_of(const DemoJob& demo, const log::Job& job,
 
 Answer demo(const DemoOptions& options, const Calling& calling) {
   if (options.list) return list_of_scenarios();
+  emulated::require_parts();
   DemoJob demo;
   demo.scenario = load_scenario(choose_scenario(options));
   demo.nccl = choose_nccl(options.nccl);
@@ -110,7 +113,7 @@ Answer demo(const DemoOptions& options, const Calling& calling) {
       "Event logs: {0}/rank*.jsonl ({1} events{2}{3}); NCCL's own: {0}/rank*.out\n",
       demo.log_dir.string(), counts.events, lost.empty() ? "" : "; lines left out: ", lost);
   out.page = [=, description = demo.scenario.description](const Screen& screen) {
-    std::string page = screen.wrap("Emulated fabric: " + description, 2) + "\n";
+    std::string page = screen.wrap("Emulated fabric: " + printable(description), 2) + "\n";
     if (options.mode != "off") page += demo_page(job, screen);
     for (const auto& failure : failures) page += screen.wrap("Failed: " + failure, 2) + "\n";
     return page + report.page(screen) + places;

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "cli/common/call_error.h"
+#include "cli/common/environment.h"
 #include "cli/common/exit_code.h"
 #include "cli/common/job_failures.h"
 #include "cli/common/scratch_dir.h"
@@ -74,7 +75,7 @@ softcuda::JobSpec job_spec(const DemoJob& demo, std::size_t hosts) {
   spec.library_path = {emulated::plugin_file().parent_path().string()};
   for (int rank = 0; rank < demo.ranks; ++rank)
     spec.rank_environment[rank] = {
-        {"NCCL_NET_DIAG_FILE", (demo.log_dir / log_name(rank, ".jsonl")).string()},
+        {"NCCL_NET_DIAG_FILE", pattern_of(demo.log_dir / log_name(rank, ".jsonl"))},
         {"RANK", std::to_string(rank)},
         {"LOCAL_RANK", std::to_string(rank % spec.gpus_per_node)}};
   return spec;

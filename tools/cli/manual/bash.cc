@@ -31,8 +31,10 @@ std::string bash_completion(const CommandLine& line) {
   for (const auto& command : line.commands) {
     commands += (commands.empty() ? "" : " ") + command.name;
     auto offered = names_of(command);
+    bool files = false;
     for (const auto& option : command.options) {
       if (option.positional()) {
+        files = files || option.takes == Takes::kFile;
         if (!option.choices.empty()) offered += fmt::format(" {}", fmt::join(option.choices, " "));
         continue;
       }
@@ -42,11 +44,12 @@ std::string bash_completion(const CommandLine& line) {
         patterns += fmt::format("{}{}:{}", patterns.empty() ? "" : "|", command.name, name);
       values += fmt::format("    {}) {} ;;\n", patterns, value_of(option));
     }
-    words += fmt::format("    {}) words='{}' ;;\n", command.name, offered);
+    words +=
+        fmt::format("    {}) words='{}'{} ;;\n", command.name, offered, files ? " files=1" : "");
   }
   return fmt::format(R"(# bash completion of nccl-net-diag
 _nccl_net_diag() {{
-  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} command= word words
+  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} command= word words files=
   COMPREPLY=()
   for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
     [[ " {0} " == *" $word "* ]] && {{ command=$word; break; }}
@@ -57,6 +60,9 @@ _nccl_net_diag() {{
 {2}    *) words='{0} {3}' ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+  [[ $files && $cur != -* ]] || return 0
+  mapfile -t -O ${{#COMPREPLY[@]}} COMPREPLY < <(compgen -f -- "$cur")
+  compopt -o filenames 2>/dev/null
 }}
 complete -F _nccl_net_diag nccl-net-diag
 )",

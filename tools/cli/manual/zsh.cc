@@ -33,8 +33,9 @@ std::string action_of(const OptionEntry& option) {
 }
 
 std::string spec_of(const OptionEntry& option) {
-  if (option.positional())
-    return fmt::format("'::{}:{}'", zsh_text(option.value), action_of(option));
+  if (option.positional())  // files may be several
+    return fmt::format("'{}:{}:{}'", option.takes == Takes::kFile ? "*" : ":",
+                       zsh_text(option.value), action_of(option));
   std::string value;
   if (option.takes != Takes::kNothing)
     value = fmt::format("{}:{}:{}", option.value_optional ? ":" : "", zsh_text(option.value),

@@ -12,12 +12,15 @@
 #include "cli/common/exit_code.h"
 #include "cli/common/find_nccl.h"
 #include "cli/common/interrupt.h"
+#include "cli/common/output.h"
+#include "cli/common/output_file.h"
 #include "cli/common/scratch_dir.h"
 #include "cli/common/size.h"
 #include "cli/exchange/token.h"
 #include "cli/ping/emulated.h"
 #include "cli/ping/html.h"
 #include "cli/ping/text.h"
+#include "fabric/fabric.h"
 
 namespace nnd::cli {
 
@@ -71,15 +74,12 @@ std::string now_text() {
   return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %z", &local)};
 }
 
-Answer answer_of(const PingOptions& options, const PingResult& result) {
-  if (!options.html.empty()) {
-    std::ofstream out(options.html);
-    out << render_ping_html(result, {options.command, now_text()});
-    if (!out.flush())
-      throw CallError(kNotExamined, "html", options.html + " can't be written", options.html);
-  }
+Answer answer_of(const PingOptions& options, const OutputFile& page, const PingResult& result) {
   Answer out;
-  out.exit_code = result.exit_code;
+  const bool kept = page.write([&](std::ostream& to) {
+    to << render_ping_html(result, {options.command, now_text()});
+  });
+  out.exit_code = kept ? result.exit_code : kNotExamined;
   out.verdict = result.text;
   out.body = to_json(result);
   out.warned = std::any_of(result.hosts.begin(), result.hosts.end(),
@@ -103,13 +103,15 @@ int listen(PingOptions& options, const Calling& calling) {
     const auto name = address.host.empty() ? host_name() : address.host;
     const auto target = TcpAddress{name, port}.text();
     if (calling.json)
-      fmt::print("{}\n", json{{"listening", {{"address", name}, {"port", std::stoi(port)}}},
-                              {"token", made ? json(run.token) : json()}}
-                             .dump());
+      print_out(json{{"listening", {{"address", name}, {"port", std::stoi(port)}}},
+                     {"token", made ? json(run.token) : json()}}
+                    .dump() +
+                "\n");
     else
-      fmt::print("Listening on {}. On the other host, run:\n  {}nccl-net-diag ping {}\n", target,
-                 made ? fmt::format("NCCL_NET_DIAG_TOKEN={} ", run.token) : "", target);
-    std::fflush(stdout);
+      print_out(fmt::format("Listening on {}. On the other host, run:\n  {}nccl-net-diag ping {}\n",
+                            target, made ? fmt::format("NCCL_NET_DIAG_TOKEN={} ", run.token) : "",
+                            target));
+    flush_output();
   });
 }
 
@@ -136,6 +138,7 @@ Answer ping(PingOptions& options, const Calling& calling) {
   const auto task = launched_task(variable);
   check_call(options, task);
   check_sizes(options);
+  emulated::require_parts();
   if (!options.scenario.empty())
     return already_told(ping_on_fabric(options.scenario, find_nccl(options.nccl, variable),
                                        InterruptGuard::interrupted));
@@ -151,15 +154,16 @@ Answer ping(PingOptions& options, const Calling& calling) {
   run.host.scratch = scratch.path();
   run.stop = [] { return InterruptGuard::interrupted(); };
   run.tell = [&calling](const std::string& text) {
-    if (!calling.quiet) fmt::print(stderr, "{}\n", text);
+    if (!calling.quiet) print_err(text + "\n");
   };
   run.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                     std::chrono::duration<double>(options.deadline));
   if (options.listening) return already_told(listen(options, calling));
+  const OutputFile page(options.html, kPageStart);
   if (!task || options.hosts_file.empty())
-    return answer_of(options, ping_listener(run, parse_ping_address(options.target)));
+    return answer_of(options, page, ping_listener(run, parse_ping_address(options.target)));
   const auto result = ping_as_task(run, *task, read_hosts(options.hosts_file, task->tasks));
-  return result ? answer_of(options, *result) : already_told(kFine);
+  return result ? answer_of(options, page, *result) : already_told(kFine);
 }
 
 }  // namespace nnd::cli

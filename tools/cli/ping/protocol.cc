@@ -34,6 +34,9 @@ std::string handle_from(const Fields& fields) {
   if (handle.size() != 2 * nccl_abi::kHandleSize ||
       handle.find_first_not_of("0123456789abcdef") != std::string::npos)
     throw BadMessage("handle is none");
+  // Pointers that another host sends would be followed here.
+  handle.replace(2 * nccl_abi::kIbStageAt, 2 * nccl_abi::kIbStageSize,
+                 std::string(2 * nccl_abi::kIbStageSize, '0'));
   return handle;
 }
 

@@ -32,7 +32,7 @@ driver::RankOptions options_of(const PingHost& host, const std::string& name, co
   out.environment = ping_settings();
   out.environment["LD_LIBRARY_PATH"] =
       plugin.parent_path().string() + (path.empty() ? "" : ":" + path);
-  out.environment["NCCL_NET_DIAG_FILE"] = log.string();
+  out.environment["NCCL_NET_DIAG_FILE"] = pattern_of(log);
   out.environment["NCCL_NET_DIAG_BLACKBOX"] = "off";
   if (const auto sysfs = variable("NCCL_NET_DIAG_SYSFS"); !sysfs.empty())
     out.environment["NND_RANK_SYSFS"] = sysfs;

@@ -1,6 +1,7 @@
 #include "cli/ping/result.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fnmatch.h>
 #include <string.h>
 
@@ -200,9 +201,23 @@ std::vector<std::string> broken(const PingResult& result) {
   return out;
 }
 
+// Why no pair was tried.
+std::string nothing_to_ping(const PingResult& result) {
+  std::vector<std::string> hosts;
+  for (const auto& host : result.hosts)
+    if (std::none_of(host.ports.begin(), host.ports.end(),
+                     [](const auto& port) { return port.verdict == "taken"; }))
+      hosts.push_back(host.host);
+  if (hosts.empty()) return "There was no pair to try";
+  return fmt::format("There was no pair to try: {} {} no HCA that NCCL takes",
+                     fmt::join(hosts, " and "), hosts.size() == 1 ? "has" : "have");
+}
+
 std::string summary(const PingResult& result) {
   const auto reachable = result.counts.at(PairState::kReachable);
-  auto out = fmt::format("{} of {} pairs can talk", reachable, result.pairs.size());
+  auto out = result.pairs.empty() && result.scope.ended.empty()
+                 ? nothing_to_ping(result)
+                 : fmt::format("{} of {} pairs can talk", reachable, result.pairs.size());
   const auto apart = std::count_if(result.pairs.begin(), result.pairs.end(),
                                    [](const PairResult& pair) { return pair.apart; });
   if (apart != 0)

@@ -15,6 +15,7 @@
 #include "cli/common/call_error.h"
 #include "cli/common/checked_json.h"
 #include "cli/common/exit_code.h"
+#include "cli/common/output.h"
 #include "cli/ping/agent.h"
 #include "cli/ping/text.h"
 
@@ -51,7 +52,7 @@ class LocalAgent {
       wire::JsonSocket conductor(theirs);
       serve_ping(conductor, host, [] { return false; });
     } catch (const std::exception& error) {
-      fmt::print(stderr, "nccl-net-diag ping: {}\n", error.what());
+      print_err(fmt::format("nccl-net-diag ping: {}\n", error.what()));
     }
     _exit(0);
   }
@@ -213,7 +214,7 @@ std::optional<PingResult> ping_as_task(const PingRun& run, const LaunchedTask& t
     return std::nullopt;
   }
   const LocalAgent own(run.host);
-  Listener listener({"", hosts.front().port}, meeting_of(run));
+  Listener listener(hosts.front(), meeting_of(run));
   std::map<int, wire::JsonSocket> arrived;
   while (static_cast<int>(arrived.size()) < task.tasks - 1) {
     if (run.stop()) throw CallError(kNotExamined, "interrupted", "interrupted");

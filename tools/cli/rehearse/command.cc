@@ -19,6 +19,7 @@
 #include "cli/common/find_nccl.h"
 #include "cli/common/interrupt.h"
 #include "cli/common/job_progress.h"
+#include "cli/common/output.h"
 #include "cli/common/scratch_dir.h"
 #include "cli/exchange/token.h"
 #include "cli/rehearse/report.h"
@@ -161,6 +162,7 @@ Answer rehearse(RehearseOptions& options, const Calling& calling) {
   if (task && root.empty())
     throw CallError(kWrongCall, "root",
                     "under " + task->launcher + " give --root HOST:PORT, where task 0 can listen");
+  emulated::require_parts();
   std::string token = find_token("", options.token_file, variable);
   if (task && token.empty()) token = job_token(variable);
   unsetenv("NCCL_NET_DIAG_TOKEN");  // not for the processes that are started here
@@ -184,7 +186,7 @@ Answer rehearse(RehearseOptions& options, const Calling& calling) {
                         [&] { return progress.stop(); },
                         [&](const json& event) { progress.show(event); },
                         [&](const std::string& text) {
-                          if (!calling.quiet) fmt::print(stderr, "{}\n", text);
+                          if (!calling.quiet) print_err(text + "\n");
                         }};
   auto rehearsal = task ? run_as_task(run, *task, root) : run_on_this_host(run);
   const bool interrupted = InterruptGuard::interrupted();

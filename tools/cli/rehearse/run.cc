@@ -34,7 +34,7 @@ softcuda::JobProgress progress_of(const RehearseRun& run) {
 void name_ranks(const RehearseRun& run, softcuda::JobSpec& spec, int first_local) {
   for (int rank = 0; rank < spec.ranks(); ++rank)
     spec.rank_environment[rank] = {
-        {"NCCL_NET_DIAG_FILE", fmt::format("{}/rank{}.jsonl", run.plan.log_dir, rank)},
+        {"NCCL_NET_DIAG_FILE", pattern_of(fmt::format("{}/rank{}.jsonl", run.plan.log_dir, rank))},
         {"RANK", std::to_string(rank)},
         {"LOCAL_RANK", std::to_string(first_local + rank % spec.gpus_per_node)},
         {"WORLD_SIZE", std::to_string(spec.ranks())}};

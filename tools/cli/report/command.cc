@@ -4,14 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <fstream>
 #include <memory>
 #include <thread>
 
 #include "cli/common/call_error.h"
 #include "cli/common/exit_code.h"
 #include "cli/common/interrupt.h"
+#include "cli/common/output.h"
+#include "cli/common/output_file.h"
 #include "cli/common/printable.h"
 #include "cli/report/html.h"
 #include "cli/report/json.h"
@@ -35,7 +35,7 @@ class Progress {
     const auto now = std::chrono::steady_clock::now();
     if (quiet_ || now - told_ < std::chrono::seconds(1)) return;
     told_ = now;
-    fmt::print(stderr, "read {} of {} files\n", done, all);
+    print_err(fmt::format("read {} of {} files\n", done, all));
   }
 
  private:
@@ -47,7 +47,7 @@ std::vector<std::string> files_of(const ReportOptions& options) {
   try {
     return report::files_of(options.paths);
   } catch (const log::ReadError& error) {
-    throw CallError(kWrongCall, "no-such-file", error.what());
+    throw CallError(kWrongCall, "no-such-file", printable(error.what()));
   }
 }
 
@@ -73,15 +73,6 @@ std::vector<std::string> brief(const Shown& shown) {
   return out;
 }
 
-template <typename Write>
-void write_file(const std::string& file, const Write& write) {
-  if (file.empty()) return;
-  std::ofstream out(file, std::ios::binary);
-  write(out);
-  out.flush();
-  if (!out) throw CallError(kWrongCall, "output", "can't write " + file, file);
-}
-
 Shown judged(report::Input input, const ReportOptions& options, std::size_t files) {
   Shown shown;
   shown.input = std::move(input);
@@ -89,9 +80,10 @@ Shown judged(report::Input input, const ReportOptions& options, std::size_t file
   if (shown.report.picture.members.empty())
     throw CallError(
         kNotExamined, "nothing-readable",
-        fmt::format("there is no event log and no black box of ours in {} {}{}", files,
-                    files == 1 ? "file" : "files",
-                    shown.input.problems.empty() ? "" : ": " + shown.input.problems.front()));
+        fmt::format(
+            "there is no event log and no black box of ours in {} {}{}", files,
+            files == 1 ? "file" : "files",
+            shown.input.problems.empty() ? "" : ": " + printable(shown.input.problems.front())));
   shown.words = words_of(shown.report, shown.input);
   return shown;
 }
@@ -111,8 +103,7 @@ class Follower {
     exit_code_ = report.found_cause() ? kBroken : kFine;
     const auto said = printable(verdict(report));
     if (said == told_) return;
-    fmt::print("{} {}\n", clock_text(report.picture.last), said);
-    std::fflush(stdout);
+    print_out(fmt::format("{} {}\n", clock_text(report.picture.last), said));
     told_ = said;
   }
   int exit_code() const { return exit_code_; }
@@ -130,7 +121,7 @@ Answer follow(const ReportOptions& options, const Calling& calling) {
   constexpr auto kBetweenLooks = std::chrono::milliseconds(1000);
   constexpr int kShare = 4;  // of the time that looking takes: big jobs are looked at less often
   Follower follower(options, calling);
-  while (!InterruptGuard::interrupted()) {
+  while (!InterruptGuard::interrupted() && flush_output() == 0) {
     const auto begin = Clock::now();
     follower.look();
     const auto next =
@@ -145,6 +136,8 @@ void check(const ReportOptions& options, const Calling& calling) {
   if (!options.follow) return;
   if (calling.json)
     throw CallError(kWrongCall, "follow", "--follow is for people: there is no --json of it");
+  if (!options.html.empty() || !options.perfetto.empty())
+    throw CallError(kWrongCall, "follow", "--follow writes no file: no --html and no --perfetto");
   if (std::find(options.paths.begin(), options.paths.end(), log::kStandardInput) !=
       options.paths.end())
     throw CallError(kWrongCall, "follow", "--follow looks at files again: standard input has none");
@@ -156,14 +149,17 @@ Answer report_job(const ReportOptions& options, const Calling& calling) {
   const InterruptGuard guard;
   check(options, calling);
   if (options.follow) return follow(options, calling);
+  const OutputFile page(options.html, kPageStart), trace(options.perfetto, kTraceStart);
   const auto files = files_of(options);
   const auto shown = std::make_shared<Shown>(
       judged(report::read_input(files, reading_for(calling)), options, files.size()));
   const auto& job = shown->report;
-  write_file(options.html, [&](std::ostream& out) { out << report_html(job, shown->words); });
-  write_file(options.perfetto, [&](std::ostream& out) { write_perfetto(out, job); });
   Answer out;
   out.exit_code = job.found_cause() ? kBroken : kFine;
+  const bool page_kept =
+      page.write([&](std::ostream& to) { to << report_html(job, shown->words); });
+  const bool trace_kept = trace.write([&](std::ostream& to) { write_perfetto(to, job); });
+  if (!page_kept || !trace_kept) out.exit_code = kNotExamined;
   out.warned = job.warned;
   out.verdict = printable(shown->words.verdict);
   if (shown->input.interrupted) {

@@ -3,28 +3,23 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "driver/error.h"
+#include "softverbs/belonging.h"
+
 namespace nnd::emulated {
 
 namespace fs = std::filesystem;
 
-namespace {
+fs::path rank_program() { return softverbs::belonging(NND_RANK_INSTALLED, NND_RANK_BUILT); }
+fs::path plugin_file() { return softverbs::belonging(NND_PLUGIN_INSTALLED, NND_PLUGIN_BUILT); }
 
-fs::path installed_or_built(const char* installed, const char* built) {
-  std::error_code error;
-  const auto program = fs::read_symlink("/proc/self/exe", error);
-  const auto candidate = program.parent_path().parent_path() / installed;  // <prefix>/bin/program
-  if (fs::exists(candidate, error)) return candidate;
-  // What lies where this was built is ours only as long as this program lies there too: on another
-  // machine that path may be anybody's.
-  const auto tree = fs::path(NND_BUILD_TREE).string() + "/";
-  if (program.string().starts_with(tree)) return built;
-  return candidate;
+void require_parts() {
+  std::error_code ignored;
+  for (const auto& file : {plugin_file(), rank_program()})
+    if (!fs::exists(file, ignored))
+      throw driver::Error(file.string() +
+                          " is not there: the program needs the files that are installed with it");
 }
-
-}  // namespace
-
-fs::path rank_program() { return installed_or_built(NND_RANK_INSTALLED, NND_RANK_BUILT); }
-fs::path plugin_file() { return installed_or_built(NND_PLUGIN_INSTALLED, NND_PLUGIN_BUILT); }
 
 std::vector<std::string> emulator() {
   const char* words = std::getenv("NND_EMULATOR");

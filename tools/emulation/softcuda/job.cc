@@ -138,7 +138,8 @@ class Job {
     Process& process = processes_.emplace_back();
     RankSpec own{spec_, rank};
     if (part_ != nullptr) own.gpu = part_->first_gpu + rank - part_->first_rank;
-    const std::string text = nlohmann::json(own).dump();
+    // Not as JSON: paths may have bytes that are no UTF-8.
+    const std::vector<std::uint8_t> text = nlohmann::json::to_cbor(own);
     Fd spec(memfd_create("rank", 0));
     std::array<int, 2> link{-1, -1}, output{-1, -1};
     if (spec.get() < 0 ||
@@ -401,7 +402,7 @@ std::optional<int> run_as_rank() {
   for (ssize_t bytes = 0; (bytes = read(*spec_fd, buffer.data(), buffer.size())) > 0;)
     text.append(buffer.data(), static_cast<std::size_t>(bytes));
   close(*spec_fd);
-  const RankSpec spec = nlohmann::json::parse(text).get<RankSpec>();
+  const RankSpec spec = nlohmann::json::from_cbor(text).get<RankSpec>();
   static std::mutex writing;  // the stacks come from another thread, also while the process exits
   const auto write_event = [fd = *link](const nlohmann::json& event) {
     const std::lock_guard lock(writing);

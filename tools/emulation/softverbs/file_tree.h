@@ -6,6 +6,10 @@
 
 namespace softverbs {
 
+// Whether the path stays below the directory that it is relative to.
+bool stays_below(const std::filesystem::path& path);
+
+// Whatever a scenario names, nothing outside of the root is written or removed: ScenarioError.
 class FileTree {
  public:
   explicit FileTree(std::filesystem::path root) : root_(std::move(root)) {}
@@ -18,6 +22,8 @@ class FileTree {
   void remove(const std::string& path) const;
 
  private:
+  std::filesystem::path place_of(const std::string& path) const;
+
   std::filesystem::path root_;
 };
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 #include "softverbs/pci.h"
 #include "softverbs/scenario_parse.h"
@@ -47,8 +48,13 @@ void read_port(TomlReader& reader, Port& port) {
   port.gid_table = static_cast<int>(reader.number("gid_table", port.gid_table, 1, 4096));
   if (reader.has("pkeys")) {
     port.pkeys.clear();
-    for (const std::string& pkey : reader.texts("pkeys"))
-      port.pkeys.push_back(static_cast<std::uint16_t>(std::stoul(pkey, nullptr, 0)));
+    for (const std::string& pkey : reader.texts("pkeys")) {
+      char* end = nullptr;
+      const unsigned long number = std::strtoul(pkey.c_str(), &end, 0);
+      if (pkey.empty() || *end != '\0' || number > 0xffff)
+        reader.fail("pkeys", "\"" + pkey + "\" is no partition key such as 0xffff");
+      port.pkeys.push_back(static_cast<std::uint16_t>(number));
+    }
   }
 }
 
@@ -93,7 +99,7 @@ std::string masked_network(const Prefix& prefix) {
 // The netdev under an Ethernet port: one that [[host.netdev]] describes, or a new one.
 void attach_netdev(TomlReader& reader, const Hca& hca, int host_number, int device_number,
                    Host& host, Port& port) {
-  port.netdev = reader.text("netdev", "ens" + std::to_string(device_number) + "np{p}");
+  port.netdev = reader.name("netdev", "ens" + std::to_string(device_number) + "np{p}");
   const auto given = addresses(reader);
   if (!host.find_netdev(port.netdev)) {
     Netdev netdev;
@@ -137,7 +143,9 @@ void make_ports(const toml::table& table, const Counters& counters, int host_num
       own = &t;
     });
     TomlReader naming(*own, own == &table ? where : "[[host.hca.port]]", state.file, inner);
-    Gid prefix = *parse_address(general.text("subnet_prefix", "fe80::"));
+    const auto given = parse_address(general.text("subnet_prefix", "fe80::"));
+    if (!given) general.fail("subnet_prefix", "it is no address such as fe80::");
+    const Gid prefix = *given;
     const bool fill = general.flag("gid_fill", false);
     if (port.link_layer == LinkLayer::kEthernet) {
       attach_netdev(naming, hca, host_number, device_number, host, port);
@@ -185,7 +193,7 @@ void parse_hcas(const toml::table& table, int host_number, Host& host, ParseStat
     const Counters counters = {{'h', host_number}, {'i', i}};
     TomlReader reader(table, "[[host.hca]]", state.file, counters);
     Hca hca;
-    hca.name = reader.text("name", "mlx5_{i}");
+    hca.name = reader.name("name", "mlx5_{i}");
     hca.uverbs = "uverbs" + std::to_string(device);
     hca.look = static_cast<Look>(reader.word("look", static_cast<int>(Look::kMlx5), kLooks));
     hca.firmware = reader.text("firmware", hca.look == Look::kMlx5 ? "28.39.1002" : "1.0");
@@ -228,7 +236,7 @@ void parse_netdevs(const toml::table& table, int host_number, Host& host, ParseS
     TomlReader reader(table, "[[host.netdev]]", state.file, {{'h', host_number}, {'i', i}});
     reader.number("count", 1, 1, 64);
     Netdev netdev;
-    netdev.name = reader.text("name", "eth{i}");
+    netdev.name = reader.name("name", "eth{i}");
     netdev.ifindex = static_cast<int>(
         reader.number("ifindex", static_cast<int>(host.netdevs.size()) + 1, 1, 1 << 20));
     netdev.kind = reader.text("kind", "");
@@ -246,6 +254,7 @@ void parse_netdevs(const toml::table& table, int host_number, Host& host, ParseS
     const std::string gateway = reader.text("gateway", "");
     if (!gateway.empty()) host.routes.push_back({"default", gateway, netdev.name});
     const auto slaves = reader.texts("slaves");
+    for (const std::string& name : slaves) reader.check_name("slaves", name);
     reader.finish();
     host.netdevs.push_back(netdev);
     for (const std::string& name : slaves) {

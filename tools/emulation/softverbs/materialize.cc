@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "softverbs/belonging.h"
 #include "softverbs/cpu.h"
 #include "softverbs/file_tree.h"
 #include "softverbs/hostview.h"
@@ -14,12 +15,8 @@ namespace fs = std::filesystem;
 
 fs::path library_dir() {
   if (const char* given = std::getenv("SOFTVERBS_LIBDIR")) return given;
-  std::error_code ignored;
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-  const fs::path installed =
-      program.parent_path().parent_path() / SOFTVERBS_INSTALL_DIR;  // <prefix>/bin/program
-  if (fs::exists(installed / "libibverbs.so.1", ignored)) return installed;
-  return SOFTVERBS_BUILD_DIR;
+  return belonging(SOFTVERBS_INSTALL_DIR "/libibverbs.so.1", SOFTVERBS_BUILD_DIR "/libibverbs.so.1")
+      .parent_path();
 }
 
 Environment materialize(const Scenario& scenario, const std::string& host_name, const fs::path& dir,

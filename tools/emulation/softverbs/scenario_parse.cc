@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "config/toml_text.h"
+#include "softverbs/file_tree.h"
 #include "softverbs/pci.h"
 #include "softverbs/words.h"
 
@@ -29,6 +30,7 @@ void parse_sysfs(const toml::table& table, Host& host, const ParseState& state) 
   TomlReader reader(table, "[host.sysfs]", state.file);
   for (const auto& [key, node] : table) {
     const std::string path(key.str());
+    if (!stays_below(path)) reader.fail(path.c_str(), "it leads out of the host's files");
     if (reader.has(path.c_str()) && node.is_boolean()) {
       if (reader.flag(path.c_str(), true)) reader.fail(path.c_str(), "only false takes it away");
       host.sysfs[path] = std::nullopt;
@@ -56,7 +58,7 @@ void parse_hosts(const toml::table& table, Scenario& scenario, ParseState& state
     TomlReader reader(table, "[[host]]", state.file, {{'h', number}});
     reader.number("count", 1, 1, 256);
     Host host;
-    host.name = reader.text("name", "node{h}");
+    host.name = reader.name("name", "node{h}");
     host.cpu = static_cast<Cpu>(reader.word("cpu", static_cast<int>(host.cpu), kCpus));
     host.nvswitch = reader.flag("nvswitch", false);
     host.netdevs.push_back(loopback());

@@ -59,6 +59,20 @@ std::string TomlReader::text(const char* key, const std::string& fallback) {
   return expanded(key, *value);
 }
 
+void TomlReader::check_name(const char* key, const std::string& name) const {
+  constexpr const char* kSigns =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:@+";
+  if (name.find_first_not_of(kSigns) != std::string::npos ||
+      name.find_first_not_of('.') == std::string::npos)
+    fail(key, "a name has letters, digits and . _ - : @ +");
+}
+
+std::string TomlReader::name(const char* key, const std::string& fallback) {
+  auto out = text(key, fallback);
+  check_name(key, out);
+  return out;
+}
+
 std::int64_t TomlReader::number(const char* key, std::int64_t fallback, std::int64_t low,
                                 std::int64_t high) {
   const toml::node* node = find(key);

@@ -22,6 +22,9 @@ class TomlReader {
              Counters counters = {});
 
   std::string text(const char* key, const std::string& fallback);
+  // One that is part of a file's name, too.
+  std::string name(const char* key, const std::string& fallback);
+  void check_name(const char* key, const std::string& name) const;
   std::int64_t number(const char* key, std::int64_t fallback, std::int64_t low, std::int64_t high);
   bool flag(const char* key, bool fallback);
   std::vector<std::string> texts(const char* key);  // one string or an array of them
