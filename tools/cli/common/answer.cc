@@ -41,24 +41,12 @@ std::string judgement(const Answer& answer, const Screen& screen) {
          ": ";
 }
 
-void print_text(const Calling& calling, const Answer& answer) {
-  const Screen screen(calling);
-  fmt::print("{}\n", screen.wrap(judgement(answer, screen) + answer.verdict, 2));
-  if (calling.brief) {
-    for (const auto& line : answer.brief ? answer.brief() : std::vector<std::string>())
-      fmt::print("{}\n", line);
-  } else if (answer.page) {
-    const auto page = answer.page(screen);
-    fmt::print("{}{}", page.empty() ? "" : "\n", page);
-  }
-}
-
 int show(const Calling& calling, const Answer& answer) {
   if (answer.told) return answer.exit_code;
   if (calling.json)
     print_json(calling, answer.exit_code, answer.verdict, answer.body);
   else
-    print_text(calling, answer);
+    fmt::print("{}", in_text(calling, answer));
   return answer.exit_code;
 }
 
@@ -73,6 +61,19 @@ int run(const Calling& calling, const std::function<Answer()>& body) {
 }
 
 }  // namespace
+
+std::string in_text(const Calling& calling, const Answer& answer) {
+  const Screen screen(calling);
+  std::string out = screen.wrap(judgement(answer, screen) + answer.verdict, 2) + "\n";
+  if (calling.brief) {
+    for (const auto& line : answer.brief ? answer.brief() : std::vector<std::string>())
+      out += line + "\n";
+  } else if (answer.page) {
+    const auto page = answer.page(screen);
+    out += (page.empty() ? "" : "\n") + page;
+  }
+  return out;
+}
 
 int answer(const Calling& calling, const std::function<Answer()>& body) {
   const int code = run(calling, body);
