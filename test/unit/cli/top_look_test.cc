@@ -1,19 +1,18 @@
 // What `top` reads: boxes of processes that live, written by the recorder itself, and damaged ones.
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <thread>
 
 #include "cli/top/look.h"
+#include "living.h"
 #include "log/living.h"
 #include "record/event.h"
-#include "record/recorder.h"
-#include "state/connections.h"
 #include "support/catch.h"
 #include "support/made_box.h"
 #include "support/temp_dir.h"
@@ -25,47 +24,6 @@ namespace state = nnd::state;
 namespace record = nnd::record;
 
 namespace {
-
-// A process that keeps a box, does something and waits to be ended.
-class Living {
- public:
-  Living(const std::string& log, const std::function<void()>& work) {
-    pid_ = ::fork();
-    if (pid_ != 0) return;
-    ::alarm(60);
-    nnd::config::Settings settings;
-    settings.file = log;
-    record::start(settings);
-    work();
-    for (;;) ::pause();
-  }
-  ~Living() { end(); }
-  Living(const Living&) = delete;
-  Living& operator=(const Living&) = delete;
-
-  int pid() const { return pid_; }
-  void end() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-    pid_ = -1;
-  }
-
- private:
-  pid_t pid_ = -1;
-};
-
-// As NCCL has it, with a request in flight.
-void open_connection(state::Kind kind) {
-  static int comm;
-  state::About about;
-  about.dir = kind == state::Kind::kSend ? state::Direction::kSend : state::Direction::kRecv;
-  state::Connection* const c = state::open_connection(kind, 11, about, nullptr);
-  state::hand_out(*c, &comm);
-  c->count_post(1);
-  c->count_done(1, 2, 1000);
-  c->count_post(3);
-}
 
 // Looks until it is so; gives up after a minute.
 Look look_until(Looker& looker, const std::function<bool(const Look&)>& so) {

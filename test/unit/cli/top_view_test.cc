@@ -167,7 +167,7 @@ TEST_CASE("the verdict names what has waited longest, and in what", "[top]") {
   CHECK(long_waits(view).size() == 3);
   CHECK(top_verdict(view) ==
         "2 processes, 3 connections; rank 3's receive from rank 7 over mlx5_0:1 has waited for "
-        "12.0 s (AllReduce #4711, pid 70), and 2 more for long.");
+        "12.0 s (AllReduce #4711, pid 70), and 2 more as well.");
 }
 
 TEST_CASE("a healthy job's verdict names nobody", "[top]") {
@@ -210,7 +210,7 @@ TEST_CASE("a collective that stands still is told where no request does", "[top]
                         {made_comm(0x1f, 1, 2, tasks)});
   };
   CHECK(top_verdict(of_one(process(85))) ==
-        "1 process, 1 connection; rank 1 (pid 7)'s AllReduce #3 has not moved for 15.0 s (5 of 8 "
+        "1 process, 1 connection; AllReduce #3 of rank 1 (pid 7) has not moved for 15.0 s (5 of 8 "
         "operations done).");
   // A long one moves.
   CHECK(top_verdict(of_one(process(99))) ==

@@ -91,13 +91,14 @@ std::vector<Stuck> stuck_collectives(const View& view) {
 
 std::string in_words(const Stuck& stuck) {
   const auto& task = stuck.communicator->task;
-  return fmt::format("{}'s {} has not moved for {:.1f} s ({} of {} operations done)",
-                     name_of(stuck.process->pid, stuck.process->rank), printable(task_of(task)),
+  return fmt::format("{} of {} has not moved for {:.1f} s ({} of {} operations done)",
+                     printable(task_of(task)), name_of(stuck.process->pid, stuck.process->rank),
                      *stuck.communicator->moved_sec, task.ops_done, task.ops);
 }
 
-std::string and_more(std::size_t count, const std::string& what) {
-  return count == 0 ? "" : fmt::format(", and {} more {}", count, what);
+// How many there are of a kind, of which one was told.
+std::string and_more(std::size_t count) {
+  return count == 1 ? "" : fmt::format(", and {} more as well", count - 1);
 }
 
 std::string totals(const View& view) {
@@ -125,23 +126,22 @@ std::vector<std::string> troubles(const View& view) {
       if (one.failed()) failed.push_back({&process, &one});
     if (process.silent_sec) silent.push_back(&process);
   }
-  if (!failed.empty())
-    out.push_back(in_words(failed.front()) + and_more(failed.size() - 1, "failed"));
+  if (!failed.empty()) out.push_back(in_words(failed.front()) + and_more(failed.size()));
   if (!silent.empty())
     out.push_back(fmt::format("{} has shown no sign of life for {:.1f} s{}",
                               name_of(silent[0]->pid, silent[0]->rank), *silent[0]->silent_sec,
-                              and_more(silent.size() - 1, "likewise")));
+                              and_more(silent.size())));
   if (!view.ended.empty())
     out.push_back(fmt::format("{} has ended{}", name_of(view.ended[0].pid, view.ended[0].rank),
-                              and_more(view.ended.size() - 1, "too")));
+                              and_more(view.ended.size())));
   return out;
 }
 
 std::string what_waits(const View& view) {
   if (const auto waits = long_waits(view); !waits.empty())
-    return in_words(waits.front()) + and_more(waits.size() - 1, "for long");
+    return in_words(waits.front()) + and_more(waits.size());
   if (const auto stuck = stuck_collectives(view); !stuck.empty())
-    return in_words(stuck.front()) + and_more(stuck.size() - 1, "like it");
+    return in_words(stuck.front()) + and_more(stuck.size());
   return fmt::format("nothing has waited for {:g} s", kStallSec);
 }
 
