@@ -59,6 +59,10 @@ TEST_CASE("what waits longest comes first, then by rank", "[top]") {
   }
   CHECK(ranks == std::vector<std::string>{"3", "2", "0", "1"});
   CHECK(ages == std::vector<std::string>{"7.0", "3.0", "0.1", "0.9"});
+  // One that shows no sign of life is among them.
+  processes[1].header.alive_mono_ns = at(94.5);
+  const auto silent = lines_of(top_page(Tracker().see(made_look(100, processes)), 1, Screen()));
+  CHECK(cells(silent[3])[0] == "1");
 }
 
 TEST_CASE("ranks of a communicator that are at the same task share a line", "[top]") {

@@ -21,11 +21,15 @@ namespace box = nccl_net_diag::box;
 
 namespace {
 
-// Whole seconds: what waits for less, as all that is well does, keeps its place.
-double order_of(const std::optional<double>& wait_sec) { return std::floor(wait_sec.value_or(0)); }
+// Whole seconds: what waits for less, as all that is well does, keeps its place. A process without
+// a sign of life is among those that wait.
+double order_of(const std::optional<double>& wait_sec, const ShownProcess& process) {
+  return std::floor(std::max(wait_sec.value_or(0), process.silent_sec.value_or(0)));
+}
 
-Colour colour_of(bool failed, bool waits_long) {
-  return failed ? Colour::kRed : waits_long ? Colour::kYellow : Colour::kPlain;
+Colour colour_of(bool failed, bool waits_long, const ShownProcess& process) {
+  if (failed) return Colour::kRed;
+  return waits_long || process.silent_sec ? Colour::kYellow : Colour::kPlain;
 }
 
 // A row and how long it has waited.
@@ -61,10 +65,10 @@ Section rails_of(const std::string& title, const Processes& processes) {
   Rail none;
   none.hca = "-";
   for (const auto* process : processes) {
-    if (process->rails.empty()) rows.push_back({0, {cells(*process, none), Colour::kPlain}});
-    for (const auto& rail : process->rails)
-      rows.push_back({order_of(rail.wait_sec),
-                      {cells(*process, rail), colour_of(rail.failed != 0, rail.waits_long)}});
+    for (const auto& rail : process->rails.empty() ? std::vector{none} : process->rails)
+      rows.push_back(
+          {order_of(rail.wait_sec, *process),
+           {cells(*process, rail), colour_of(rail.failed != 0, rail.waits_long, *process)}});
   }
   TextTable::Row headings{"rank", "pid", "HCA", "send", "recv"};
   if (any_made) headings.push_back("making");
@@ -78,14 +82,14 @@ Section connections_of(const std::string& title, const Processes& processes) {
   for (const auto* process : processes)
     for (const auto& one : process->connections)
       rows.push_back(
-          {order_of(one.wait_sec),
+          {order_of(one.wait_sec, *process),
            {{or_dash(process->rank), std::to_string(process->pid), std::to_string(one.slot.conn),
              box::kKindNames[one.slot.kind], peer_of(one.slot),
              one.slot.channel < 0 ? "-" : std::to_string(one.slot.channel),
              printable(device_of(one.slot)), box::kStageNames[one.slot.stage], qps_of(one.slot),
              rate_text(one.rate.out ? one.rate.out : one.rate.in), std::to_string(one.in_flight),
              age_text(one.wait_sec), std::to_string(one.slot.failed)},
-            colour_of(one.failed(), one.waits_long())}});
+            colour_of(one.failed(), one.waits_long(), *process)}});
   return longest_first(title,
                        {"rank", "pid", "conn", "dir", "peer", "channel", "HCA", "stage", "QPs",
                         "Gbit/s", "in flight", "waits s", "failed"},
@@ -118,7 +122,7 @@ Section communicators_of(const Processes& processes) {
   for (const auto& [key, stand] : stands) {
     const auto& slot = stand.one->slot;
     const bool unfinished = stand.ops != stand.ops_done;
-    const double waits = unfinished ? order_of(stand.moved_sec) : 0;
+    const double waits = unfinished ? std::floor(stand.moved_sec.value_or(0)) : 0;
     rows.push_back(
         {waits,
          {{slot.hash == 0 ? "-" : fmt::format("{:#x}", slot.hash),
@@ -128,7 +132,7 @@ Section communicators_of(const Processes& processes) {
            printable(task_of(stand.one->task)), std::to_string(stand.one->task.bytes),
            or_dash(std::string(box::kTaskStateNames[stand.one->task.state])),
            std::to_string(stand.ops), std::to_string(stand.ops_done), age_text(stand.moved_sec)},
-          colour_of(false, waits >= kStallSec)}});
+          waits >= kStallSec ? Colour::kYellow : Colour::kPlain}});
   }
   return longest_first(
       "", {"communicator", "ranks", "is in", "bytes", "state", "ops", "done", "moved s ago"},
