@@ -14,7 +14,8 @@ namespace box = nccl_net_diag::box;
 
 namespace {
 
-constexpr std::uint64_t kLargest = 1u << 30;  // of an offset or a stride
+constexpr std::uint64_t kLargest = 1u << 30;     // of an offset or a stride
+constexpr std::uint64_t kMostTables = 1u << 28;  // bytes: more than a process ever writes
 
 // Whether [at, at + size) lies in the file; no sum overflows.
 bool inside(std::string_view bytes, std::uint64_t at, std::uint64_t size) {
@@ -165,7 +166,7 @@ BoxContents read_box_tables(const ReadAt& read) {
   const box::FileHeader& h = contents.header;
   const std::uint64_t begin = h.conns_offset - comm_bytes(h);
   const std::uint64_t conns = std::min(h.conn_count, kLargest / h.conn_size) * h.conn_size;
-  read_tables(read(begin, comm_bytes(h) + conns), begin, contents);
+  read_tables(read(begin, std::min(comm_bytes(h) + conns, kMostTables)), begin, contents);
   return contents;
 }
 

@@ -77,7 +77,7 @@ TEST_CASE("the box of a living process is found and read", "[top]") {
     CHECK(slot.bytes == 1000);
     CHECK(box::kStageNames[slot.stage] == std::string("ready"));
   }
-  CHECK(Looker({process.pid()}).look().processes.at(0).launch.rank == 5);
+  CHECK(Looker({process.pid()}).look().processes.at(0).launch.value().rank == 5);
 
   // Among all processes, and by the name that it has itself.
   const auto all = nnd::log::processes();

@@ -112,8 +112,9 @@ inline cli::SeenProcess made_process(int pid, double alive,
 }
 
 inline cli::SeenProcess with_rank(cli::SeenProcess process, int rank, int ranks) {
-  process.launch.rank = rank;
-  process.launch.world_size = ranks;
+  process.launch.emplace();
+  process.launch->rank = rank;
+  process.launch->world_size = ranks;
   return process;
 }
 

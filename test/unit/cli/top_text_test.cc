@@ -45,6 +45,7 @@ Screen verbose_screen() {
 TEST_CASE("what waits longest comes first, then by rank", "[top]") {
   // Rank 2 waits for 3 s, rank 3 for 7; 0 and 1 for parts of a second, as all that is well.
   std::vector<SeenProcess> processes;
+  processes.reserve(4);
   const double waits[] = {0.1, 0.9, 3, 7};
   for (int rank = 0; rank < 4; ++rank)
     processes.push_back(with_rank(
@@ -101,7 +102,8 @@ TEST_CASE("what doesn't fit is counted, and the longest table gives way first", 
     CHECK(lines.size() == room);
     const auto shown = room - 1 - 1 - 1 - 4;  // headings, what is lacking, a blank line
     CHECK(cells(lines[shown])[0] == std::to_string(shown - 1));
-    CHECK(lines[shown + 1] == "... and " + std::to_string(30 - shown) + " more rows");
+    CHECK(lines[shown + 1] ==
+          "... and " + std::to_string(30 - shown) + (shown == 29 ? " more row" : " more rows"));
     CHECK(cells(lines.back())[0] == "2");  // the short one is whole
   }
   CHECK(lines_of(fitted({numbers(30), numbers(3)}, 36, Screen())) == all);

@@ -54,7 +54,7 @@ CallError nothing_there(const TopOptions& options, const View& view) {
                       who, whose)};
 }
 
-Answer answer_of(std::shared_ptr<const View> view) {
+Answer answer_of(const std::shared_ptr<const View>& view) {
   Answer out;
   out.judges = false;
   out.verdict = top_verdict(*view);

@@ -54,14 +54,14 @@ log::BoxContents read_whole_tables(const fs::path& file) {
 }
 
 // What its launcher said, of which the first lines of its log tell.
-log::Launch launch_of(int pid, const box::FileHeader& header) {
+std::optional<log::Launch> launch_of(int pid, const box::FileHeader& header) {
   constexpr std::uint64_t kFirst = 65536;
-  if (header.log_path[0] != '/') return {};
+  if (header.log_path[0] != '/') return std::nullopt;
   std::string text;
   try {
     text = read_at("/proc/" + std::to_string(pid) + "/root" + header.log_path, 0, kFirst);
   } catch (const log::ReadError&) {
-    return {};
+    return std::nullopt;
   }
   const std::size_t size = text.size();
   text.append(log::kLinePadding, '\0');
@@ -75,7 +75,7 @@ log::Launch launch_of(int pid, const box::FileHeader& header) {
       return event.launch;
     at = end + 1;
   }
-  return {};
+  return std::nullopt;
 }
 
 // Its descriptor may be another file's by now.
@@ -105,10 +105,11 @@ void keep_what_was_torn(const SeenProcess& before, const log::BoxContents& read,
   keep(before.comms, read.damaged_comms, now.comms);
 }
 
-// All processes of a machine have many descriptors: they are searched now and then.
+// All processes of a machine have many descriptors: they are searched now and then, where there is
+// something to look at meanwhile.
 void Looker::find(std::uint64_t now_ns) {
   constexpr std::uint64_t kAnewNs = 5 * kSec;
-  if (found_ns_ != 0 && now_ns - found_ns_ < kAnewNs) return;
+  if (pids_.empty() && !boxes_.empty() && now_ns - found_ns_ < kAnewNs) return;
   found_ns_ = now_ns;
   boxes_.clear();
   for (const int pid : pids_.empty() ? log::processes() : pids_) {
@@ -142,7 +143,8 @@ bool Looker::read(const log::LivingBox& box, Look& look) {
   SeenProcess now;
   now.pid = box.pid;
   now.header = contents.header;
-  now.launch = known != before_.end() ? known->second.launch : launch_of(box.pid, contents.header);
+  if (known != before_.end()) now.launch = known->second.launch;
+  if (!now.launch) now.launch = launch_of(box.pid, contents.header);
   for (const auto& slot : contents.conns)
     if (slot.conn != 0) now.conns.push_back(slot);
   now.comms = contents.comms;

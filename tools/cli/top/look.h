@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,7 +21,7 @@ struct SeenProcess {
   nccl_net_diag::box::FileHeader header{};
   std::vector<nccl_net_diag::box::CommSlot> comms;
   std::vector<nccl_net_diag::box::ConnSlot> conns;  // without listen comms
-  log::Launch launch;                               // as its log says
+  std::optional<log::Launch> launch;                // as its log says; unset: it does not yet
 };
 
 struct Unread {

@@ -146,16 +146,18 @@ std::string rendered(const Section& section, std::size_t rows, const Screen& scr
   for (std::size_t i = 0; i < rows; ++i) table.add(section.rows[i].cells, section.rows[i].colour);
   out += table.render(screen);
   if (rows < section.rows.size())
-    out += fmt::format("... and {} more rows\n", section.rows.size() - rows);
+    out += fmt::format("... and {} more row{}\n", section.rows.size() - rows,
+                       section.rows.size() - rows == 1 ? "" : "s");
   return out;
 }
 
 }  // namespace
 
 std::string fitted(const std::vector<Section>& sections, std::size_t lines, const Screen& screen) {
-  std::vector<std::size_t> rows;
-  for (const auto& section : sections)
-    rows.push_back(lines == 0 ? section.rows.size() : std::min(section.rows.size(), lines));
+  std::vector<std::size_t> rows(sections.size());
+  std::transform(sections.begin(), sections.end(), rows.begin(), [&](const Section& section) {
+    return lines == 0 ? section.rows.size() : std::min(section.rows.size(), lines);
+  });
   for (;;) {
     std::string out;
     for (std::size_t i = 0; i < sections.size(); ++i)
@@ -168,17 +170,16 @@ std::string fitted(const std::vector<Section>& sections, std::size_t lines, cons
 }
 
 std::string top_page(const View& view, std::size_t verdict_lines, const Screen& screen) {
-  std::map<std::string, Processes> hosts;
-  for (const auto& process : view.processes) hosts[process.host].push_back(&process);
+  Processes all, here;  // they are in the order of their hosts
   std::vector<Section> sections;
-  std::vector<std::string> names;
-  for (const auto& [host, processes] : hosts) names.push_back(host);
-  std::sort(names.begin(), names.end(), log::natural_less);
-  for (const auto& host : names)
-    sections.push_back(screen.verbose() ? connections_of(host, hosts[host])
-                                        : rails_of(host, hosts[host]));
-  Processes all;
-  for (const auto& process : view.processes) all.push_back(&process);
+  for (const auto& process : view.processes) {
+    all.push_back(&process);
+    here.push_back(&process);
+    if (&process != &view.processes.back() && (&process + 1)->host == process.host) continue;
+    sections.push_back(screen.verbose() ? connections_of(process.host, here)
+                                        : rails_of(process.host, here));
+    here.clear();
+  }
   if (auto communicators = communicators_of(all); !communicators.rows.empty())
     sections.push_back(std::move(communicators));
   std::erase_if(sections, [](const Section& section) { return section.rows.empty(); });

@@ -194,7 +194,7 @@ View Tracker::see(const Look& look) {
     std::sort(one.connections.begin(), one.connections.end(),
               [](const auto& a, const auto& b) { return a.slot.conn < b.slot.conn; });
     for (const auto& slot : seen.comms) one.communicators.push_back(cli::show(slot, header));
-    set_rank(one, seen.launch);
+    set_rank(one, seen.launch.value_or(log::Launch()));
     fold(one);
     now.who = {one.pid, one.rank};
     out.processes.push_back(std::move(one));
