@@ -170,6 +170,19 @@ TEST_CASE("the verdict names what has waited longest, and in what", "[top]") {
         "12.0 s (AllReduce #4711, pid 70), and 2 more as well.");
 }
 
+TEST_CASE("a connection without a communicator is of the only one, where it is labelled", "[top]") {
+  const auto verdict = [](int rank, const std::vector<box::CommSlot>& comms) {
+    return top_verdict(of_one(made_process(
+        7, 100, {{.kind = "recv", .rank = rank, .peer = 1, .started = 1, .posted = 80}}, comms)));
+  };
+  const auto comm = [](std::uint64_t hash) {
+    return made_comm(hash, 0, 2, {{.seq = 4, .ops = 2, .ops_done = 1, .changed = 80}});
+  };
+  CHECK(verdict(0, {comm(0x1f)}).ends_with(" has waited for 20.0 s (AllReduce #4, pid 7)."));
+  CHECK(verdict(0, {comm(0x1f), comm(0x2f)}).ends_with(" has waited for 20.0 s (pid 7)."));
+  CHECK(verdict(-1, {comm(0x1f)}).ends_with(" has waited for 20.0 s (pid 7)."));
+}
+
 TEST_CASE("a healthy job's verdict names nobody", "[top]") {
   // Posted early, for less than the watch's age; and one that is idle for long.
   const auto process = [](double alive, std::uint64_t bytes) {

@@ -29,12 +29,14 @@ bool is_send(const box::ConnSlot& slot) {
   return std::string_view(box::kKindNames[slot.kind]) == "send";
 }
 
-// What a connection works for.
+// What a connection works for. Up to NCCL 2.27 connections don't say their communicator's hash; one
+// whose rank the profiler has told is of a communicator that is known.
 const ShownCommunicator* communicator_of(const ShownProcess& process, const box::ConnSlot& slot) {
-  const auto found =
-      std::find_if(process.communicators.begin(), process.communicators.end(),
-                   [&](const auto& one) { return slot.comm != 0 && one.slot.hash == slot.comm; });
-  return found == process.communicators.end() ? nullptr : &*found;
+  const auto& all = process.communicators;
+  if (slot.comm == 0) return slot.rank >= 0 && all.size() == 1 ? &all.front() : nullptr;
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const auto& one) { return one.slot.hash == slot.comm; });
+  return found == all.end() ? nullptr : &*found;
 }
 
 // A connection's ranks are its communicator's: where that counts otherwise than the job it is said.
