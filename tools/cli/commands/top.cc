@@ -32,7 +32,7 @@ void add_top(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(kShortest, kLongest));
   command
       ->add_option("--count", options->count,
-                   "end after so many pages; by default one, on a terminal none")
+                   "end after so many pages; by default after one, on a terminal at Ctrl-C")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 30));
 }
