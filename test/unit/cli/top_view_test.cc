@@ -133,7 +133,8 @@ TEST_CASE("rails and processes in natural order", "[top]") {
 
 TEST_CASE("a process's rank is its rank in the job", "[top]") {
   const auto rank = [](const SeenProcess& process) {
-    const auto& shown = of_one(process).processes[0];
+    const auto view = of_one(process);
+    const auto& shown = view.processes[0];
     return std::pair(shown.rank.value_or(-1), shown.nranks.value_or(-1));
   };
   using Pair = std::pair<int, int>;
