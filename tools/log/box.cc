@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <iterator>
 
@@ -13,11 +14,18 @@ namespace box = nccl_net_diag::box;
 
 namespace {
 
-constexpr std::uint64_t kLargest = 1u << 30;  // of an offset or a stride
+constexpr std::uint64_t kLargest = 1u << 30;     // of an offset or a stride
+constexpr std::uint64_t kMostTables = 1u << 28;  // bytes: more than a process ever writes
 
 // Whether [at, at + size) lies in the file; no sum overflows.
 bool inside(std::string_view bytes, std::uint64_t at, std::uint64_t size) {
   return at <= bytes.size() && size <= bytes.size() - at;
+}
+
+// Of the communicators' places, which end where the connections' begin; 0: there is no room there.
+std::uint64_t comm_bytes(const box::FileHeader& h) {
+  const std::uint64_t bytes = std::uint64_t{h.comm_count} * sizeof(box::CommSlot);
+  return bytes <= h.conns_offset ? bytes : 0;
 }
 
 // A file's header from before it was described, of another version, or of something else.
@@ -114,32 +122,69 @@ void read_slot(std::string_view bytes, std::uint64_t offset, std::vector<Slot>& 
     slots.push_back(slot);
 }
 
+// The places of communicators and connections. `bytes`: the file's from `begin` on, which is no
+// further than the first of them. No sum overflows: offsets and strides are below 1 GiB and the
+// counters below 2^32.
+void read_tables(std::string_view bytes, std::uint64_t begin, BoxContents& contents) {
+  const box::FileHeader& h = contents.header;
+  const std::uint64_t conns = h.conns_offset - begin, comms = conns - comm_bytes(h);
+  for (std::uint64_t at = 0; at < comm_bytes(h) && at < bytes.size(); at += sizeof(box::CommSlot))
+    read_slot(bytes, comms + at, contents.comms, contents.damaged_comms);
+  for (std::uint64_t i = 0; i < h.conn_count && i * h.conn_size < bytes.size(); ++i)
+    read_slot(bytes, conns + i * h.conn_size, contents.conns, contents.damaged_conns);
+}
+
+void read_header(std::string_view bytes, BoxContents& contents) {
+  if (!inside(bytes, 0, sizeof(contents.header))) {
+    contents.problem = "is too short";
+    return;
+  }
+  std::memcpy(&contents.header, bytes.data(), sizeof(contents.header));
+  contents.problem = problem_of(contents.header);
+}
+
 }  // namespace
 
 BoxContents read_box(std::string_view bytes) {
   BoxContents contents;
-  if (!inside(bytes, 0, sizeof(contents.header))) {
-    contents.problem = "is too short";
-    return contents;
-  }
-  std::memcpy(&contents.header, bytes.data(), sizeof(contents.header));
-  const box::FileHeader& h = contents.header;
-  contents.problem = problem_of(h);
+  read_header(bytes, contents);
   if (!contents.problem.empty()) return contents;
-  // Offsets and strides are below 1 GiB and the counters below 2^32: the products don't overflow.
-  const std::uint64_t size = bytes.size();
-  for (std::uint64_t i = 0; i < h.ring_count && i * h.ring_stride < size; ++i)
+  const box::FileHeader& h = contents.header;
+  for (std::uint64_t i = 0; i < h.ring_count && i * h.ring_stride < bytes.size(); ++i)
     read_ring(bytes, h.rings_offset + i * h.ring_stride, contents);
-  const std::uint64_t comm_bytes = std::uint64_t{h.comm_count} * sizeof(box::CommSlot);
-  for (std::uint64_t at = 0; comm_bytes <= h.conns_offset && at < comm_bytes && at < size;
-       at += sizeof(box::CommSlot))
-    read_slot(bytes, h.conns_offset - comm_bytes + at, contents.comms, contents.damaged_comms);
-  for (std::uint64_t i = 0; i < h.conn_count && i * h.conn_size < size; ++i)
-    read_slot(bytes, h.conns_offset + i * h.conn_size, contents.conns, contents.damaged_conns);
+  read_tables(bytes, 0, contents);
   std::stable_sort(
       contents.records.begin(), contents.records.end(),
       [](const BoxRecord& a, const BoxRecord& b) { return a.header.mono_ns < b.header.mono_ns; });
   return contents;
+}
+
+BoxContents read_box_tables(const ReadAt& read) {
+  BoxContents contents;
+  read_header(read(0, sizeof(contents.header)), contents);
+  if (!contents.problem.empty()) return contents;
+  const box::FileHeader& h = contents.header;
+  const std::uint64_t begin = h.conns_offset - comm_bytes(h);
+  const std::uint64_t conns = std::min(h.conn_count, kLargest / h.conn_size) * h.conn_size;
+  read_tables(read(begin, std::min(comm_bytes(h) + conns, kMostTables)), begin, contents);
+  return contents;
+}
+
+std::uint64_t mono_of(const box::FileHeader& header, std::uint64_t raw) {
+  if (raw == 0 || header.raw_hz == 0) return 0;
+  const double ticks = raw >= header.raw_base ? static_cast<double>(raw - header.raw_base)
+                                              : -static_cast<double>(header.raw_base - raw);
+  const double ns = ticks * 1e9 / static_cast<double>(header.raw_hz);
+  constexpr double kFarthest = 9e18;  // that fits
+  if (std::abs(ns) > kFarthest) return 0;
+  return header.raw_base_mono_ns + static_cast<std::uint64_t>(static_cast<std::int64_t>(ns));
+}
+
+std::optional<double> seconds_ago(const box::FileHeader& header, std::uint64_t raw) {
+  const std::uint64_t at = mono_of(header, raw);
+  if (at == 0) return std::nullopt;
+  const auto ns = static_cast<std::int64_t>(header.alive_mono_ns - at);
+  return std::max(0.0, static_cast<double>(ns) / 1e9);
 }
 
 }  // namespace nnd::log

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,5 +37,16 @@ struct BoxContents {
 
 // `bytes`: the file's. Throws bad_alloc.
 BoxContents read_box(std::string_view bytes);
+
+// Reads the box's file from `offset` on: `size` bytes, or fewer where it ends.
+using ReadAt = std::function<std::string(std::uint64_t offset, std::uint64_t size)>;
+// The same without the rings, which are most of it: for who looks at a living process's box again
+// and again.
+BoxContents read_box_tables(const ReadAt& read);
+
+// Seconds from a time named _raw to the box's last sign of life; unset: never, or not known.
+std::optional<double> seconds_ago(const nccl_net_diag::box::FileHeader& header, std::uint64_t raw);
+// The same time as CLOCK_MONOTONIC; 0: never, or not known.
+std::uint64_t mono_of(const nccl_net_diag::box::FileHeader& header, std::uint64_t raw);
 
 }  // namespace nnd::log

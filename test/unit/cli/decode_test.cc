@@ -1,9 +1,13 @@
 // A black box may be anybody's: nothing that a terminal obeys comes out of it.
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
+#include "cli/common/call_error.h"
 #include "cli/common/printable.h"
 #include "cli/common/screen.h"
 #include "cli/decode/command.h"
+#include "living.h"
 #include "support/catch.h"
 #include "support/made_box.h"
 #include "support/temp_dir.h"
@@ -64,4 +68,26 @@ TEST_CASE("a damaged box with such names", "[decode]") {
       CHECK(is_tame(error.what()));
     }
   }
+}
+
+TEST_CASE("the box of a living process", "[decode]") {
+  const nnd::test::TempDir dir;
+  const nnd::test::Living process(dir / "log.jsonl",
+                                  [] { nnd::test::open_connection(nnd::state::Kind::kSend); });
+  DecodeOptions options;
+  options.live = process.pid();
+  nlohmann::json box;
+  for (int i = 0; i < 3000 && (box.is_null() || box["connections"].empty()); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    try {
+      box = decode(options).body["boxes"][0];
+    } catch (const CallError& error) {
+      CHECK(error.kind() == "no-box");  // it has none yet
+    }
+  }
+  REQUIRE(box["connections"].size() == 1);
+  CHECK(box["living"] == true);
+  CHECK(box["pid"] == process.pid());
+  CHECK(box["connections"][0]["started"] == 2);
+  CHECK(box["log"].get<std::string>().ends_with("/log.jsonl"));
 }

@@ -88,6 +88,7 @@ int run(int argc, char** argv) {
   cli::add_ping(app, exit_code);
   cli::add_rehearse(app, exit_code);
   cli::add_report(app, exit_code);
+  cli::add_top(app, exit_code);
   cli::add_decode(app, exit_code);
 #endif
   cli::add_explain(app, exit_code);

@@ -20,6 +20,7 @@ void add_ping(CLI::App& app, int& exit_code);
 void add_manual(CLI::App& app);
 void add_rehearse(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
+void add_top(CLI::App& app, int& exit_code);
 
 // A subcommand with the options that all have. `run` is called when it was parsed.
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& what,

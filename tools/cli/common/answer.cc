@@ -40,28 +40,29 @@ std::string judgement(const Answer& answer, const Screen& screen) {
          ": ";
 }
 
-void print_text(const Calling& calling, const Answer& answer) {
-  const Screen screen(calling);
-  print_out(screen.wrap(judgement(answer, screen) + answer.verdict, 2) + "\n");
-  if (calling.brief) {
-    for (const auto& line : answer.brief ? answer.brief() : std::vector<std::string>())
-      print_out(line + "\n");
-  } else if (answer.page) {
-    const auto page = answer.page(screen);
-    if (!page.empty()) print_out("\n" + page);
-  }
-}
-
 int show(const Calling& calling, const Answer& answer) {
   if (answer.told) return answer.exit_code;
   if (calling.json)
     print_json(calling, answer.exit_code, answer.verdict, answer.body);
   else
-    print_text(calling, answer);
+    print_out(in_text(calling, answer));
   return answer.exit_code;
 }
 
 }  // namespace
+
+std::string in_text(const Calling& calling, const Answer& answer) {
+  const Screen screen(calling);
+  std::string out = screen.wrap(judgement(answer, screen) + answer.verdict, 2) + "\n";
+  if (calling.brief) {
+    for (const auto& line : answer.brief ? answer.brief() : std::vector<std::string>())
+      out += line + "\n";
+  } else if (answer.page) {
+    const auto page = answer.page(screen);
+    out += (page.empty() ? "" : "\n") + page;
+  }
+  return out;
+}
 
 int answer(const Calling& calling, const std::function<Answer()>& body) {
   try {

@@ -31,6 +31,9 @@ inline Answer already_told(int exit_code) {
   return out;
 }
 
+// For people, as answer() shows it.
+std::string in_text(const Calling& calling, const Answer& answer);
+
 // Runs the body and shows what it answers; gives the exit code.
 //
 // As JSON: {"v", "command", "ok", "exit_code", "verdict"} and the members of `body`. As text: the

@@ -13,26 +13,31 @@ namespace nnd::cli {
 
 namespace {
 
-std::size_t width_of_output() {
-  const std::string columns = variable("COLUMNS");
-  std::size_t width = 0;
-  const char* const end = columns.data() + columns.size();
-  if (std::from_chars(columns.data(), end, width).ptr == end && width > 0) return width;
+// As the variable says, else as the terminal.
+std::size_t size_of_output(const char* name, unsigned short winsize::*part) {
+  const std::string text = variable(name);
+  std::size_t wanted = 0;
+  const char* const end = text.data() + text.size();
+  if (std::from_chars(text.data(), end, wanted).ptr == end && wanted > 0) return wanted;
   winsize size{};
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.*part : 0;
 }
 
 bool colours_wanted(When when) {
   if (when != When::kAuto) return when == When::kAlways;
-  const std::string terminal = variable("TERM");
-  return isatty(STDOUT_FILENO) == 1 && variable("NO_COLOR").empty() && !terminal.empty() &&
-         terminal != "dumb";
+  return on_terminal() && variable("NO_COLOR").empty();
 }
 
 }  // namespace
 
+bool on_terminal() {
+  const std::string terminal = variable("TERM");
+  return isatty(STDOUT_FILENO) == 1 && !terminal.empty() && terminal != "dumb";
+}
+
 Screen::Screen(const Calling& calling)
-    : width_(width_of_output()),
+    : width_(size_of_output("COLUMNS", &winsize::ws_col)),
+      height_(size_of_output("LINES", &winsize::ws_row)),
       coloured_(colours_wanted(calling.color)),
       verbose_(calling.verbose) {}
 

@@ -86,9 +86,10 @@ std::string TextTable::line(const Row& cells, const std::vector<std::size_t>& wi
   return out;
 }
 
-// "mlx5_0: port 1, link Ethernet, ...": what is not known is left out.
+// "mlx5_0: port 1, link Ethernet, ...", "rank 0: HCA mlx5_0, ...": what is not known is left out.
 std::string TextTable::list(const Coloured& row, const Screen& screen) const {
-  std::string text = row.cells[0] + ":";
+  const auto& first_cell = row.cells[0];
+  std::string text = (is_number(first_cell) ? headings_[0] + " " : "") + first_cell + ":";
   bool first = true;
   for (std::size_t i = 1; i < row.cells.size(); ++i) {
     if (row.cells[i] == "-") continue;

@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
+#include "cli/common/box_slots.h"
 #include "cli/common/call_error.h"
 #include "cli/common/exit_code.h"
 #include "cli/common/output.h"
 #include "cli/common/printable.h"
 #include "cli/common/text_table.h"
+#include "log/living.h"
 #include "log/reader.h"
 #include "report/box_lines.h"
 
@@ -24,19 +25,16 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::string_view kBoxEnding = ".nndbox";
-
-// The box that a process has mapped.
+// The box that a process writes: where the process knows it, since its log lies beside it.
 std::string box_of_process(int pid) {
-  const auto maps = fmt::format("/proc/{}/maps", pid);
-  std::ifstream in(maps);
-  if (!in)
+  if (const auto boxes = log::living_boxes(pid); !boxes.empty()) {
+    const auto named = fmt::format("/proc/{}/root{}", pid, boxes.front().named.string());
+    std::error_code ignored;
+    return fs::exists(named, ignored) ? named : boxes.front().file.string();
+  }
+  if (!log::may_look_into(pid))
     throw CallError(kWrongCall, "no-such-process",
-                    fmt::format("{} can't be read: there is no process {}, or it is another user's",
-                                maps, pid));
-  for (std::string line; std::getline(in, line);)
-    if (const auto path = line.find('/'); path != std::string::npos && line.ends_with(kBoxEnding))
-      return fmt::format("/proc/{}/root{}", pid, line.substr(path));
+                    fmt::format("there is no process {}, or it is another user's", pid));
   throw CallError(kNotExamined, "no-box",
                   fmt::format("process {} has no black box: it runs without the plugin, or with "
                               "NCCL_NET_DIAG_BLACKBOX=off",
@@ -95,21 +93,10 @@ Decoded decoded(const std::string& path) {
   return out;
 }
 
-// Times named _raw, as CLOCK_MONOTONIC; 0: never, or not known.
-std::uint64_t mono_of(const box::FileHeader& header, std::uint64_t raw) {
-  if (raw == 0 || header.raw_hz == 0) return 0;
-  const double ticks = raw >= header.raw_base ? static_cast<double>(raw - header.raw_base)
-                                              : -static_cast<double>(header.raw_base - raw);
-  return header.raw_base_mono_ns + static_cast<std::uint64_t>(static_cast<std::int64_t>(
-                                       ticks * 1e9 / static_cast<double>(header.raw_hz)));
-}
-
 // Seconds before the box's last sign of life.
 std::string ago(const box::FileHeader& header, std::uint64_t raw) {
-  const std::uint64_t at = mono_of(header, raw);
-  if (at == 0) return "-";
-  const auto ns = static_cast<std::int64_t>(header.alive_mono_ns - at);
-  return fmt::format("{:.1f}", std::max(0.0, static_cast<double>(ns) / 1e9));
+  const auto seconds = log::seconds_ago(header, raw);
+  return seconds ? fmt::format("{:.1f}", *seconds) : "-";
 }
 
 std::string wall(const box::FileHeader& header, std::uint64_t mono_ns) {
@@ -126,83 +113,14 @@ std::string wall(const box::FileHeader& header, std::uint64_t mono_ns) {
                      time.subseconds().count());
 }
 
-std::string device_of(const box::ConnSlot& slot) {
-  if (slot.device[0] == '\0') return "-";
-  return slot.port != 0 ? fmt::format("{}:{}", slot.device, slot.port) : std::string(slot.device);
-}
-
-std::string qps_of(const box::ConnSlot& slot) {
-  std::vector<std::string> out;
-  for (std::uint32_t i = 0; i < std::min(slot.qp_count, box::kSlotQps); ++i)
-    out.push_back(fmt::format("{}-{}", slot.qps[i].num, slot.qps[i].remote_num));
-  return or_dash(fmt::format("{}", fmt::join(out, " ")));
-}
-
-json conn_json(const box::FileHeader& header, const box::ConnSlot& slot) {
-  json qps = json::array();
-  for (std::uint32_t i = 0; i < std::min(slot.qp_count, box::kSlotQps); ++i)
-    qps.push_back({{"num", slot.qps[i].num}, {"remote_num", slot.qps[i].remote_num}});
-  json out{{"kind", box::kKindNames[slot.kind]},
-           {"stage", box::kStageNames[slot.stage]},
-           {"polls", slot.polls},
-           {"started", slot.started},
-           {"completed", slot.completed},
-           {"failed", slot.failed},
-           {"bytes", slot.bytes},
-           {"qps", std::move(qps)}};
-  if (slot.conn != 0) out["conn"] = slot.conn;
-  for (const auto& [name, value] :
-       {std::pair("rank", slot.rank), std::pair("peer_rank", slot.peer_rank),
-        std::pair("channel", slot.channel)})
-    if (value >= 0) out[name] = value;
-  if (slot.device[0] != '\0') out["device"] = slot.device;
-  if (slot.port != 0) out["port"] = slot.port;
-  if (slot.link_listen != 0)
-    out["link"] = {{"proc", fmt::format("{:#x}", slot.link_proc)}, {"listen", slot.link_listen}};
-  if (slot.peer_proc != 0) out["peer"] = fmt::format("{:#x}", slot.peer_proc);
-  for (const auto& [name, raw] : {std::pair("last_post_ns", slot.last_post_raw),
-                                  std::pair("last_done_ns", slot.last_done_raw)})
-    if (const auto at = mono_of(header, raw); at != 0) out[name] = at;
-  return out;
-}
-
-template <std::size_t kKept>
-json tasks_json(const box::FileHeader& header, const box::CommTask (&tasks)[kKept]) {
-  json out = json::array();
-  for (const box::CommTask& task : tasks) {
-    if (task.func[0] == '\0') continue;
-    json one{{"kind", task.func},
-             {"bytes", task.bytes},
-             {"state", box::kTaskStateNames[task.state]},
-             {"ops", task.ops},
-             {"ops_done", task.ops_done}};
-    if (task.seq != box::kNoSeq) one["seq"] = task.seq;
-    if (const auto at = mono_of(header, task.changed_raw); at != 0) one["changed_ns"] = at;
-    out.push_back(std::move(one));
-  }
-  return out;
-}
-
-json comm_json(const box::FileHeader& header, const box::CommSlot& slot) {
-  json out{{"collectives", slot.collectives},
-           {"transfers", slot.transfers},
-           {"last_collectives", tasks_json(header, slot.last_collectives)},
-           {"last_transfers", tasks_json(header, slot.last_transfers)}};
-  if (slot.hash != 0) out["comm"] = fmt::format("{:#x}", slot.hash);
-  if (slot.name[0] != '\0') out["name"] = slot.name;
-  if (slot.rank >= 0) out["rank"] = slot.rank;
-  if (slot.nranks >= 0) out["nranks"] = slot.nranks;
-  return out;
-}
-
 json box_json(const Decoded& one) {
   const auto& contents = one.file.contents;
   const auto& header = contents.header;
   json events = json::array(), conns = json::array();
   for (const auto& line : one.lines) events.push_back(json::parse(line, nullptr, false));
-  for (const auto& slot : contents.conns) conns.push_back(conn_json(header, slot));
+  for (const auto& slot : contents.conns) conns.push_back(to_json(header, slot));
   json comms = json::array();
-  for (const auto& slot : contents.comms) comms.push_back(comm_json(header, slot));
+  for (const auto& slot : contents.comms) comms.push_back(to_json(header, slot));
   json out{{"file", one.file.path.string()},
            {"host", header.host},
            {"pid", header.pid},
@@ -234,13 +152,6 @@ std::string head_of(const Decoded& one) {
       one.file.living ? "lives"
                       : "showed its last sign of life at " + wall(header, header.alive_mono_ns),
       one.lines.size(), one.file.contents.conns.size(), damage_of(one.file.contents));
-}
-
-std::string task_of(const box::CommTask& task) {
-  if (task.func[0] == '\0') return "-";
-  std::string out = task.func;
-  if (task.seq != box::kNoSeq) out += fmt::format(" #{}", task.seq);
-  return out;
 }
 
 std::string comms_table(const log::BoxContents& contents, const Screen& screen) {

@@ -1,0 +1,60 @@
+// One look at what the NCCL processes of this machine have in their black boxes. Nothing of theirs
+// is touched: no signal, no ptrace, no lock.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "log/box.h"
+#include "log/event.h"
+#include "log/living.h"
+
+namespace nnd::cli {
+
+// A process as its box has it. Its texts are its own: see printable.h.
+struct SeenProcess {
+  int pid = 0;  // as this machine counts, which a process of a container may not
+  nccl_net_diag::box::FileHeader header{};
+  std::vector<nccl_net_diag::box::CommSlot> comms;
+  std::vector<nccl_net_diag::box::ConnSlot> conns;  // without listen comms
+  std::optional<log::Launch> launch;                // as its log says; unset: it does not yet
+};
+
+struct Unread {
+  int pid = 0;
+  std::string why;  // "its black box has layout version 2"
+};
+
+struct Look {
+  std::uint64_t mono_ns = 0;  // CLOCK_MONOTONIC, of this program
+  std::vector<SeenProcess> processes;
+  std::vector<Unread> unread;
+};
+
+// Looks again and again.
+class Looker {
+ public:
+  // At these processes; none: at all that this user may look into.
+  explicit Looker(std::vector<int> pids) : pids_(std::move(pids)) {}
+
+  Look look();
+
+ private:
+  void find(std::uint64_t now_ns);
+  bool read(const log::LivingBox& box, Look& look);
+
+  std::vector<int> pids_;
+  std::vector<log::LivingBox> boxes_;
+  std::uint64_t found_ns_ = 0;                   // when they were looked for
+  std::map<std::uint64_t, SeenProcess> before_;  // by proc
+};
+
+// A place that was being written while it was read has a wrong checksum: what was there before is
+// added. Where that can't be told from what has been closed since, nothing is.
+void keep_what_was_torn(const SeenProcess& before, const log::BoxContents& read, SeenProcess& now);
+
+}  // namespace nnd::cli

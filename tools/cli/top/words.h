@@ -1,0 +1,32 @@
+// What a view says, in one sentence and in lines.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/top/view.h"
+
+namespace nnd::cli {
+
+// A connection and whose it is.
+struct OneOf {
+  const ShownProcess* process = nullptr;
+  const ShownConnection* connection = nullptr;
+};
+// What has waited for long, the longest first.
+std::vector<OneOf> long_waits(const View& view);
+
+// "rank 3's receive from rank 7 over mlx5_2:1 has waited for 12.0 s (AllReduce #4711, pid 123)"
+std::string in_words(const OneOf& pair);
+
+// How much moves, and what waits. Nobody is accused: a receive that was posted early waits too.
+std::string top_verdict(const View& view);
+// "rank 3 pid 123 on node0: 8 connections, ...", for each process.
+std::vector<std::string> top_brief(const View& view);
+
+std::string rate_text(const std::optional<double>& gbit);       // "12.3"; a dash: not known
+std::string age_text(const std::optional<double>& seconds);     // likewise
+std::string peer_of(const nccl_net_diag::box::ConnSlot& slot);  // "rank 7", "::ffff:10.200.0.2"
+
+}  // namespace nnd::cli
