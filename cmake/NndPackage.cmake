@@ -1,0 +1,12 @@
+# `cpack` in the build directory makes a .deb of what is installed, for /usr: the plugin lies where the loader looks.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME nccl-net-diag)
+set(CPACK_PACKAGE_CONTACT "The maintainers of nccl-net-diag")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION admin)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libibverbs1, ibverbs-providers")
+include(CPack)
