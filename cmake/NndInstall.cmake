@@ -14,5 +14,7 @@ write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/nccl-net-diag-confi
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/nccl-net-diag-config.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/nccl-net-diag-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/nccl-net-diag)
+# Relative: a package has another prefix than this tree was made for.
+file(RELATIVE_PATH prefix_from_pkgconfig ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(${PROJECT_SOURCE_DIR}/cmake/nccl-net-diag.pc.in ${CMAKE_CURRENT_BINARY_DIR}/nccl-net-diag.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/nccl-net-diag.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
-LACKING = [tool for tool in ("cpack", "dpkg-deb", "dpkg-shlibdeps") if shutil.which(tool) is None]
+LACKING = [tool for tool in ("cpack", "dpkg-deb", "dpkg-shlibdeps", "pkg-config") if shutil.which(tool) is None]
 SKIPPED = 77
 
 
@@ -48,6 +48,13 @@ class Package(unittest.TestCase):
             self.assertEqual(len(list(usr.glob(pattern))), 1, pattern)
         for file in self.root.rglob("*"):
             self.assertEqual(file.stat().st_mode & 0o022, 0, f"{file}: others may write it")
+
+    def test_gives_other_programs_its_headers(self):
+        (folder,) = self.root.glob("usr/lib/**/pkgconfig")
+        flags = subprocess.run(["pkg-config", "--cflags", "nccl-net-diag"], env={**os.environ, "PKG_CONFIG_PATH": str(folder)},
+                               check=True, stdout=subprocess.PIPE, text=True).stdout
+        self.assertTrue((pathlib.Path(flags.strip().removeprefix("-I")) / "nccl_net_diag/events.h").samefile(
+            self.root / "usr/include/nccl_net_diag/events.h"))
 
     def test_works_as_it_is_unpacked(self):
         code, answer = self.tool("check", "--scenario", "single-hca")
