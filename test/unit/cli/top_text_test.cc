@@ -96,7 +96,7 @@ TEST_CASE("a row for each connection", "[top]") {
 TEST_CASE("what doesn't fit is counted, and the longest table gives way first", "[top]") {
   const auto all = lines_of(fitted({numbers(30), numbers(3)}, 0, Screen()));
   CHECK(all.size() == 30 + 1 + 1 + 3 + 1);
-  for (const std::size_t room : {12, 20, 35}) {
+  for (const std::size_t room : {12u, 20u, 35u}) {
     INFO(room);
     const auto lines = lines_of(fitted({numbers(30), numbers(3)}, room, Screen()));
     CHECK(lines.size() == room);
