@@ -56,6 +56,33 @@ TEST_CASE("a healthy job", "[report]") {
     CHECK(host.ahead == 0);  // it is one machine's clock
 }
 
+TEST_CASE("two communicators that are shrunk from one have one hash", "[report-shrunk]") {
+  Reported job;
+  auto& actions = job.spec().actions;
+  actions = {{.kind = What::kCreate}};
+  const int last = job.spec().ranks() - 1;
+  for (const int made : {1, 2})
+    for (int rank = 0; rank < last; ++rank) {
+      actions.push_back({.kind = What::kShrink, .made = made, .only_rank = rank});
+      actions.push_back({.kind = What::kCollective,
+                         .comm = made,
+                         .bytes = 1000000u << made,
+                         .iterations = made,
+                         .only_rank = rank});
+    }
+  for (const int comm : {2, 1})
+    for (int rank = 0; rank < last; ++rank)
+      actions.push_back({.kind = What::kDestroy, .comm = comm, .only_rank = rank});
+  for (const int comm : {2, 1})  // who destroys meets first
+    actions.push_back({.kind = What::kMeet, .comm = comm, .only_rank = last});
+  actions.push_back({.kind = What::kDestroy});
+  REQUIRE(failures(job.job().run()) == "");
+  const auto& report = job.read(4);
+  CHECK(report.kind == nnd::report::Kind::kHealthy);
+  CHECK(report.picture.several.size() == 1);
+  CHECK(report.waits.apart.empty());
+}
+
 TEST_CASE("a rank that dies in the middle", "[report]") {
   Reported job;
   job.spec().actions = {{.kind = What::kCreate},

@@ -185,6 +185,9 @@ void add_communicator(Process& process, const Event& event) {
   auto& communicator = process.communicators[event.comm];
   update(communicator.rank, event.rank);
   update(communicator.nranks, event.nranks);
+  if (event.id != EventId::kCommInit || event.net_api) return;  // the net's tells it once more
+  communicator.several |= communicator.init_seq != 0 && communicator.init_seq != event.seq;
+  communicator.init_seq = event.seq;
 }
 
 void add_facts(Process& process, const Event& event) {
@@ -331,6 +334,8 @@ void Job::set_communicator(const std::string& proc, const std::string& comm,
   auto& known = processes_[proc].communicators[comm];
   if (!communicator.nranks) communicator.nranks = known.nranks;
   if (!communicator.rank) communicator.rank = known.rank;
+  communicator.init_seq = known.init_seq;
+  communicator.several |= known.several;
   known = std::move(communicator);
 }
 

@@ -60,6 +60,10 @@ struct Communicator {
   std::vector<Task> tasks;       // the last collectives that it was given, the newest first
   std::optional<Task> waits_in;  // of those: one that has begun over the network and not ended
   std::uint64_t mono_ns = 0;     // when that was so
+  std::uint64_t init_seq = 0;    // of the line that tells of it; 0: none does
+  // Two of the process's communicators had this hash, and nothing tells what is whose. NCCL from
+  // 2.27 on (v2.27.7-1 src/init.cc) gives all that are shrunk from one communicator the same.
+  bool several = false;
 };
 
 // What waited for too long.

@@ -19,7 +19,7 @@ Communicators communicators_of(const Picture& picture) {
   Communicators out;
   for (std::size_t i = 0; i < picture.members.size(); ++i)
     for (const auto& [comm, one] : picture.members[i].log->communicators)
-      out[comm].push_back({i, &one});
+      if (!picture.several.contains(comm)) out[comm].push_back({i, &one});
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <deque>
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -225,10 +226,14 @@ void add_box(Input& input, const BoxFile& file, bool on_later) {
   box.done_ns = file.done_ns;
   box.damaged = contents.damaged();
   box.conns = contents.conns;
-  for (const auto& slot : contents.comms)
-    if (slot.hash != 0)
-      input.job.set_communicator(file.proc(), fmt::format("{:#x}", slot.hash),
-                                 communicator_of(slot, box.alive_ns));
+  std::map<std::uint64_t, log::Communicator> communicators;
+  for (const auto& slot : contents.comms) {
+    if (slot.hash == 0) continue;
+    auto [one, is_new] = communicators.emplace(slot.hash, communicator_of(slot, box.alive_ns));
+    one->second.several = !is_new;
+  }
+  for (auto& [hash, one] : communicators)
+    input.job.set_communicator(file.proc(), fmt::format("{:#x}", hash), std::move(one));
   log::LineParser parser;
   log::Event event;
   const auto take = [&](std::string line) {

@@ -31,12 +31,16 @@ void add_members(Picture& picture, const Input& input, const Run& run) {
     member.rank = process->rank;
     const int said = std::max(process->launch.world_size.value_or(0), process->ranks_told);
     if (said > 0) picture.world_size = std::max(picture.world_size.value_or(0), said);
-    for (const auto& [comm, one] : process->communicators)
+    for (const auto& [comm, one] : process->communicators) {
+      if (one.several) picture.several.insert(comm);
       if (one.rank)
         picture.by_comm_rank.emplace(std::pair(comm, *one.rank), picture.members.size());
+    }
     picture.by_proc[process->proc] = picture.members.size();
     picture.members.push_back(std::move(member));
   }
+  std::erase_if(picture.by_comm_rank,
+                [&](const auto& one) { return picture.several.contains(one.first.first); });
 }
 
 void add_hosts(Picture& picture) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -58,7 +59,8 @@ struct Picture {
   std::unordered_map<std::string, std::size_t> by_proc;
   std::unordered_map<std::string, Place> by_gid;                    // addresses that one HCA has
   std::map<std::pair<std::string, int>, std::size_t> by_comm_rank;  // communicator, rank in it
-  std::optional<int> world_size;                                    // as launchers and NCCL say
+  std::set<std::string> several;  // communicators that share their hash: not compared
+  std::optional<int> world_size;  // as launchers and NCCL say
   Ns first = 0, last = 0;
 
   std::size_t earlier_runs = 0;       // that these logs tell of as well, and which are left out

@@ -32,6 +32,7 @@ struct Job : Made {
       out.comm = kComm;
       out.rank = i;
       out.nranks = processes;
+      out.seq = 1;
       add(out);
     }
   }
@@ -123,6 +124,45 @@ TEST_CASE("one step of a communicator that is another collective for some is a m
   CHECK(apart.others.task.kind == "Broadcast");
   CHECK(ranks(report.picture, apart.others.members) == std::vector{2});
   CHECK(report.waits.sinks[0].kind == Sink::Kind::kMismatched);
+}
+
+TEST_CASE(
+    "communicators with one hash, as NCCL makes them by shrinking twice, are compared with none",
+    "[collectives]") {
+  Job job(4);
+  for (const int i : {0, 1, 3}) job.wait(i, task("AllReduce", 5));
+  job.wait(2, task("Broadcast", 5));
+  SECTION("told by the log") {
+    auto again = job.event(3, t::EventId::kCommInit, 0.7);
+    again.comm = kComm;
+    again.rank = 2;
+    again.nranks = 3;
+    again.seq = 2;
+    job.add(again);
+  }
+  SECTION("told by the black box") {
+    nnd::log::Communicator both;
+    both.several = true;
+    job.input.job.set_communicator(Made::proc(3), kComm, both);
+  }
+  const Picture picture = picture_of(job.input);
+  CHECK(picture.several == std::set<std::string>{kComm});
+  CHECK(apart_in_collectives(picture).empty());
+  CHECK(incomplete_communicators(picture).empty());
+  CHECK(picture.by_comm_rank.empty());
+}
+
+TEST_CASE("the net's word of a communicator beside the profiler's is no second one",
+          "[collectives]") {
+  Job job(4);
+  for (int i = 0; i < 4; ++i) {
+    auto net = job.event(i, t::EventId::kCommInit, 0.4);
+    net.comm = kComm;
+    net.net_api = 11;
+    net.seq = 2;
+    job.add(net);
+  }
+  CHECK(picture_of(job.input).several.empty());
 }
 
 TEST_CASE("other sizes are a mismatch, another step is none", "[collectives]") {
