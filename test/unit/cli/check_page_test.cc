@@ -32,3 +32,18 @@ TEST_CASE("a GPU is named as nvidia-smi names it, where the driver tells") {
   all.color = cli::When::kNever;
   CHECK(has(cli::Screen(all), "GPU 3 0000:1b:00.0 (GPU-8f5a), 0000:2c:00.0\n"));
 }
+
+TEST_CASE("the limit of locked memory is none for a process with CAP_IPC_LOCK") {
+  cli::Checked checked;
+  checked.node.system.limits.memlock_soft = 8 << 20;
+  setenv("COLUMNS", "200", 1);
+  const auto line = [&] {
+    const std::string page = cli::check_page(cli::check_result(checked, {}), cli::Screen());
+    const auto from = page.find("locked memory: ");
+    REQUIRE(from != std::string::npos);
+    return page.substr(from, page.find(", open files", from) - from);
+  };
+  CHECK(line() == "locked memory: 8 MiB");
+  checked.node.system.limits.cap_ipc_lock = true;
+  CHECK(line() == "locked memory: 8 MiB (no limit for this process: it has CAP_IPC_LOCK)");
+}
