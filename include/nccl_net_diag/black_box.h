@@ -23,6 +23,7 @@
 
 namespace nccl_net_diag::box {
 
+inline constexpr const char* kFileEnding = ".nndbox";
 inline constexpr char kMagic[8] = {'N', 'N', 'D', 'B', 'O', 'X', '\r', '\n'};
 inline constexpr std::uint32_t kVersion = 3;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;

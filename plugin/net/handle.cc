@@ -1,10 +1,9 @@
 #include "net/handle.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
 #include <algorithm>
 #include <cstring>
+
+#include "context/gid.h"
 
 namespace nnd::net {
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "nccl_net_diag/black_box.h"
 #include "record/box.h"
 #include "record/keep.h"
 #include "record/recorder.h"
@@ -17,13 +18,12 @@ namespace nnd::record {
 namespace {
 
 constexpr std::string_view kLogEnding = ".jsonl";
-constexpr std::string_view kBoxEnding = ".nndbox";
 
 // host.pid.jsonl -> host.pid.nndbox
 std::string beside(std::string log) {
   if (log.size() >= kLogEnding.size() && log.ends_with(kLogEnding))
     log.resize(log.size() - kLogEnding.size());
-  return log.append(kBoxEnding);
+  return log.append(nccl_net_diag::box::kFileEnding);
 }
 
 }  // namespace

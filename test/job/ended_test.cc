@@ -46,6 +46,13 @@ struct EndedJob : ProfiledJob {
   void add(std::initializer_list<Action> actions) {
     spec.actions.insert(spec.actions.end(), actions.begin(), actions.end());
   }
+  // In one group, then used.
+  void create_and_use(int comms) {
+    add({kOpen});
+    for (int comm = 0; comm < comms; ++comm) add({create(comm)});
+    add({kEnd});
+    for (int comm = 0; comm < comms; ++comm) add({use(comm)});
+  }
   // By all ranks but the last.
   void add_without_last(std::initializer_list<Action> actions) {
     const int last = spec.ranks() - 1;
@@ -135,17 +142,8 @@ void check_whole(const FabricJob& job, const RankResult& told_by_nccl, const Cal
 
 TEST_CASE("finalised and destroyed in groups", "[profiler]") {
   EndedJob job;
-  job.add({kOpen,
-           create(0),
-           create(1),
-           create(2),
-           create(3),
-           kEnd,  //
-           use(0),
-           use(1),
-           use(2),
-           use(3),
-           {.kind = Kind::kMeet},  //
+  job.create_and_use(4);
+  job.add({{.kind = Kind::kMeet},  //
            kOpen,
            finalize(0),
            kOpen,
@@ -176,17 +174,8 @@ TEST_CASE("finalised and destroyed in groups", "[profiler]") {
 
 TEST_CASE("aborted in groups", "[profiler]") {
   EndedJob job;
-  job.add({kOpen,
-           create(0),
-           create(1),
-           create(2),
-           create(3),
-           kEnd,  //
-           use(0),
-           use(1),
-           use(2),
-           use(3),
-           {.kind = Kind::kMeet}});
+  job.create_and_use(4);
+  job.add({{.kind = Kind::kMeet}});
   if (aborts_under_way()) {
     Action under_way = reduce(0);
     under_way.wait = false;
@@ -219,7 +208,8 @@ TEST_CASE("aborted in groups", "[profiler]") {
 
 TEST_CASE("shrunk in groups", "[shrink]") {
   EndedJob job;
-  job.add({kOpen, create(0), create(1), kEnd, use(0), use(1), kOpen});
+  job.create_and_use(2);
+  job.add({kOpen});
   job.add_without_last({shrink(0, 2), kOpen, shrink(1, 3), kEnd});
   job.add({create(4), reduce(0), kEnd, use(4)});
   job.add_without_last({use(2), use(3), kOpen, destroy(2), destroy(3), kEnd});
@@ -241,15 +231,8 @@ TEST_CASE("the black box has those that go on", "[profiler]") {
   };
   for (int rank = 0; rank < job.spec.ranks(); ++rank)
     job.spec.rank_environment[rank]["NCCL_NET_DIAG_BLACKBOX"] = file(rank).string();
-  job.add({kOpen,
-           create(0),
-           create(1),
-           create(2),
-           kEnd,  //
-           use(0),
-           use(1),
-           use(2),
-           {.kind = Kind::kMeet},  //
+  job.create_and_use(3);
+  job.add({{.kind = Kind::kMeet},  //
            kOpen,
            destroy(0),
            abort(2),

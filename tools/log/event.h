@@ -64,6 +64,10 @@ struct Completion {
 struct Launch {
   std::string launcher, job;
   std::optional<int> rank, local_rank, world_size;
+
+  // Whether a communicator of so many ranks (0 and less: not known) is but a part of the launcher's
+  // job, which counts otherwise.
+  bool has_more_than(int nranks) const { return rank && nranks < world_size.value_or(1); }
 };
 
 struct Inner {

@@ -69,8 +69,7 @@ void add_transitions(Connection& connection, const Event& event, std::uint64_t o
 void add_rank(Process& process, const Event& event) {
   if (!event.rank) return;
   const int ranks = event.nranks.value_or(0);  // NCCL 2.23 to 2.26 don't tell
-  const bool part = process.launch.rank && ranks < process.launch.world_size.value_or(1);
-  if (part || ranks <= process.ranks_told) return;
+  if (process.launch.has_more_than(ranks) || ranks <= process.ranks_told) return;
   process.rank = event.rank;
   process.ranks_told = ranks;
 }

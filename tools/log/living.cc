@@ -8,14 +8,14 @@
 #include <string_view>
 #include <system_error>
 
+#include "nccl_net_diag/black_box.h"
+
 namespace nnd::log {
 
 namespace fs = std::filesystem;
 
 namespace {
 
-// In a box's name, which may go on with ".1".
-constexpr std::string_view kBoxEnding = ".nndbox";
 // What the kernel adds to the name of a file that was removed.
 constexpr std::string_view kRemoved = " (deleted)";
 
@@ -48,7 +48,8 @@ std::vector<LivingBox> living_boxes(int pid) {
   for_each_in(descriptors_of(pid), [&](const fs::path& descriptor) {
     std::error_code gone;
     std::string named = fs::read_symlink(descriptor, gone);
-    if (named.find(kBoxEnding) == std::string::npos) return;
+    // The name may go on with ".1".
+    if (named.find(nccl_net_diag::box::kFileEnding) == std::string::npos) return;
     if (named.ends_with(kRemoved)) named.resize(named.size() - kRemoved.size());
     out.push_back({pid, descriptor, named});
   });

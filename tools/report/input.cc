@@ -23,8 +23,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kBoxEnding = ".nndbox";
-
 bool is_directory(const fs::path& path) {
   std::error_code ignored;
   return fs::is_directory(path, ignored);
@@ -206,7 +204,7 @@ std::vector<std::string> files_of(const std::vector<std::string>& paths) {
 }
 
 bool is_box(const std::string& name) {
-  if (name.ends_with(kBoxEnding)) return true;
+  if (name.ends_with(nccl_net_diag::box::kFileEnding)) return true;
   if (name == log::kStandardInput || name.ends_with(".jsonl")) return false;
   std::array<char, sizeof(nccl_net_diag::box::kMagic)> start{};
   try {

@@ -73,7 +73,7 @@ void set_rank(ShownProcess& out, const log::Launch& launch) {
   for (const auto& one : out.communicators)
     if (one.slot.rank >= 0 && (largest == nullptr || one.slot.nranks > largest->nranks))
       largest = &one.slot;
-  if (largest != nullptr && (!launch.rank || largest->nranks >= launch.world_size.value_or(0))) {
+  if (largest != nullptr && !launch.has_more_than(largest->nranks)) {
     out.rank = largest->rank;
     if (largest->nranks >= 0) out.nranks = largest->nranks;
   } else {
@@ -88,7 +88,7 @@ void add_to(Rail& rail, const ShownConnection& one) {
   else if (one.being_made())
     ++rail.being_made;
   else
-    ++(one.slot.kind == kSend ? rail.sends : rail.receives);
+    ++(one.sends() ? rail.sends : rail.receives);
   rail.in_flight += one.in_flight;
   rail.rate.add(one.rate);
   take_longer(rail.wait_sec, one.wait_sec);
@@ -123,6 +123,8 @@ void Rate::add(const Rate& other) {
   cli::add(out, other.out);
   cli::add(in, other.in);
 }
+
+bool ShownConnection::sends() const { return slot.kind == kSend; }
 
 bool ShownConnection::being_made() const { return slot.stage >= kOpening && slot.stage < kReady; }
 
@@ -163,7 +165,7 @@ ShownConnection Tracker::show(const box::ConnSlot& slot, const box::FileHeader& 
     // One that is new has moved all its bytes since.
     const std::uint64_t had = last != nullptr ? last->bytes : 0;
     const double gbit = static_cast<double>(slot.bytes > had ? slot.bytes - had : 0) * 8 / 1e9;
-    (slot.kind == kSend ? out.rate.out : out.rate.in) =
+    (out.sends() ? out.rate.out : out.rate.in) =
         gbit / sec(header.alive_mono_ns - before->alive_ns);
   }
   return out;

@@ -32,6 +32,7 @@ struct ShownConnection {
   // No request has completed for so long, though there are some in flight; or it isn't ready.
   std::optional<double> wait_sec;
 
+  bool sends() const;  // else it receives
   bool being_made() const;
   bool failed() const;
   bool waits_long() const;

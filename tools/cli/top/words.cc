@@ -25,10 +25,6 @@ std::string name_of(int pid, const std::optional<int>& rank) {
   return rank ? fmt::format("rank {} (pid {})", *rank, pid) : fmt::format("pid {}", pid);
 }
 
-bool is_send(const box::ConnSlot& slot) {
-  return std::string_view(box::kKindNames[slot.kind]) == "send";
-}
-
 // What a connection works for. Up to NCCL 2.27 connections don't say their communicator's hash; one
 // whose rank the profiler has told is of a communicator that is known.
 const ShownCommunicator* communicator_of(const ShownProcess& process, const box::ConnSlot& slot) {
@@ -162,18 +158,17 @@ std::vector<OneOf> long_waits(const View& view) {
 
 std::string in_words(const OneOf& one_of) {
   const auto& one = *one_of.connection;
-  const bool sends = is_send(one.slot);
   const std::string over =
       one.slot.device[0] == '\0' ? "" : " over " + printable(device_of(one.slot));
   const bool transfers = !one.failed() && !one.being_made();
-  const std::string what = !transfers ? "connection" : sends ? "send" : "receive";
+  const std::string what = !transfers ? "connection" : one.sends() ? "send" : "receive";
   const std::string peer = peer_of(one.slot);
   const std::string how =
       one.failed() ? "has failed"
                    : fmt::format("{} {} s", transfers ? "has waited for" : "is not ready after",
                                  age_text(one.wait_sec));
   return fmt::format("{}'s {}{}{} {} ({})", whose(*one_of.process, one.slot), what,
-                     peer == "-" ? "" : (sends ? " to " : " from ") + peer, over, how,
+                     peer == "-" ? "" : (one.sends() ? " to " : " from ") + peer, over, how,
                      in_brackets(*one_of.process, one));
 }
 
