@@ -14,10 +14,12 @@ if(missing)
 endif()
 
 # fmt compiled once, where its release allows (saves a third of a build); otherwise in every file that uses it.
-try_compile(NND_FMT_ONCE ${PROJECT_BINARY_DIR}/fmt-probe
-  SOURCES ${CMAKE_CURRENT_LIST_DIR}/fmt_probe.cc ${CMAKE_CURRENT_LIST_DIR}/fmt_once.cc
-  CMAKE_FLAGS -DINCLUDE_DIRECTORIES=${NND_CROSS_HEADERS}
-  CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON)
+if(NOT DEFINED NND_FMT_ONCE) # once a build directory, not at each configuration
+  try_compile(NND_FMT_ONCE ${PROJECT_BINARY_DIR}/fmt-probe
+    SOURCES ${CMAKE_CURRENT_LIST_DIR}/fmt_probe.cc ${CMAKE_CURRENT_LIST_DIR}/fmt_once.cc
+    CMAKE_FLAGS -DINCLUDE_DIRECTORIES=${NND_CROSS_HEADERS}
+    CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON)
+endif()
 if(NND_FMT_ONCE)
   add_library(nnd_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt_once.cc)
   if(NND_SANITIZE) # the flags of nnd_flags without a circle
