@@ -391,7 +391,10 @@ TEST_CASE("the examples turn the verdict into what a scheduler reads") {
   const std::string healthy =
       scratch.file("healthy.sh", "#!/bin/sh\nexec " NND_TOOL " \"$@\" --scenario '" + kScenarios +
                                      "/rails-routed.toml'\n");
-  for (const std::string& tool : {bond, healthy})
+  const std::string login =
+      scratch.file("login.sh", "#!/bin/sh\nexec " NND_TOOL " \"$@\" --scenario '" NND_EXAMPLES
+                               "/fleets/login-node.toml'\n");
+  for (const std::string& tool : {bond, healthy, login})
     std::filesystem::permissions(tool, std::filesystem::perms::owner_all);
   const std::string examples = NND_EXAMPLES;
   const auto run = [&](const char* script, const std::string& tool, Environment more) {
@@ -402,6 +405,9 @@ TEST_CASE("the examples turn the verdict into what a scheduler reads") {
   const char* prolog = "/slurm-prolog/prolog.sh";
   CHECK(run(prolog, bond, {}).exit_code == 0);
   CHECK(run(prolog, bond, {{"NND_EXPECT_HCAS", "9"}}).exit_code == 1);
+  // Nor a node that has no HCAs and needs none, unless it is told to have some.
+  CHECK(run(prolog, login, {}).exit_code == 0);
+  CHECK(run(prolog, login, {{"NND_EXPECT_HCAS", "8"}}).exit_code == 1);
   // A wrong policy file must not drain every node.
   CHECK(run(prolog, bond, {{"NCCL_NET_DIAG_POLICY", "/nowhere.toml"}}).exit_code == 0);
   // What is wrong with the prolog itself is no fault of the node's.
@@ -415,6 +421,7 @@ TEST_CASE("the examples turn the verdict into what a scheduler reads") {
 
   const Outcome task = run("/slurm-prolog/task-prolog.sh", bond, {});
   CHECK(task.exit_code == 0);
+  CHECK(task.out.starts_with("print not fine: node0: "));
   CHECK(task.out.find("print   warn    mlx5_bond_0 is over the bond bond0") != std::string::npos);
   CHECK(task.out.find("\nexport NCCL_IB_HCA==" + kRails + "\n") != std::string::npos);
   const Outcome own = run("/slurm-prolog/task-prolog.sh", bond,
@@ -423,13 +430,14 @@ TEST_CASE("the examples turn the verdict into what a scheduler reads") {
 
   const char* health = "/node-health/check-hcas.sh";
   CHECK(run(health, healthy, {}).exit_code == 0);
+  // node-problem-detector takes 1 as a fault and everything above as unknown; a warning is neither.
   const Outcome warned = run(health, bond, {});
-  CHECK(warned.exit_code == 1);
+  CHECK(warned.exit_code == 0);
   CHECK(warned.out.find("mlx5_bond_0 is over the bond bond0") != std::string::npos);
-  CHECK(run(health, bond, {{"NND_EXPECT_HCAS", "9"}}).exit_code == 2);
-  CHECK(run(health, bond, {{"NCCL_NET_DIAG_POLICY", "/nowhere.toml"}}).exit_code == 3);
+  CHECK(run(health, bond, {{"NND_EXPECT_HCAS", "9"}}).exit_code == 1);
+  CHECK(run(health, bond, {{"NCCL_NET_DIAG_POLICY", "/nowhere.toml"}}).exit_code == 2);
   const Outcome missing = run(health, "/nowhere", {});
-  CHECK(missing.exit_code == 3);
+  CHECK(missing.exit_code == 2);
   CHECK(missing.out.find("/nowhere gave no answer") != std::string::npos);
 }
 

@@ -25,7 +25,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 [ "$NCCL_NET_PLUGIN" = diag ] && [ "$NCCL_NET_PLUGIN_REF_COUNT" = 1 ] || exit 99
-case $LD_LIBRARY_PATH in /opt/nccl-net-diag/lib*) ;; *) exit 98 ;; esac
+case $LD_LIBRARY_PATH in /opt/nccl-net-diag/lib | /opt/nccl-net-diag/lib:?*) ;; *) exit 98 ;; esac
 file=${NCCL_NET_DIAG_FILE//%j/77}
 "$WRITE_JOB" "$(dirname "$file")" 16 "$FAULT" 3 >/dev/null
 exit "$STATUS"
