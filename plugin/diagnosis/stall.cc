@@ -126,8 +126,8 @@ std::string whose(const Stall& seen) {
   if (seen.task.rank < 0 || seen.peer_rank < 0) return "";
   std::string out = fmt::format("rank {} waits for rank {}", seen.task.rank, seen.peer_rank);
   if (seen.task.func.empty()) return out + ": ";
-  return out + fmt::format(" in {} ({} bytes, channel {}): ", task_text(seen.task), seen.task.bytes,
-                           seen.channel);
+  const std::string size = seen.task.bytes == 0 ? "" : fmt::format("{} bytes, ", seen.task.bytes);
+  return out + fmt::format(" in {} ({}channel {}): ", task_text(seen.task), size, seen.channel);
 }
 
 std::string last_given(const Stall& seen) {

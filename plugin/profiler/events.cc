@@ -76,9 +76,12 @@ void add_count(Event& e, const state::CallCount& count) {
   add_text(e, "datatype", count.datatype);
   add_text(e, "algo", count.algo);
   add_text(e, "proto", count.proto);
-  e.add("calls", count.calls.load(kRelaxed)).add("bytes", count.bytes.load(kRelaxed));
+  e.add("calls", count.calls.load(kRelaxed));
   if (!count.algo.empty()) e.add("last_seq", count.last_seq.load(kRelaxed));
-  add_buckets(e, "sizes", count.sizes);
+  if (count.element_bytes != 0) {
+    e.add("bytes", count.bytes.load(kRelaxed));
+    add_buckets(e, "sizes", count.sizes);
+  }
   if (any_of(count.took)) add_buckets(e, "took_ns", count.took);
   add_steps(e, count);
   e.end();

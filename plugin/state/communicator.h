@@ -67,7 +67,7 @@ struct CallCount {
   // Of one that is ready:
   CallKind kind;
   FixedText<24> func, datatype, algo, proto;  // NCCL may be unloaded before they are read
-  std::uint32_t element_bytes = 0;
+  std::uint32_t element_bytes = 0;            // 0: not told (NCCL calls ncclUint8 "Unknown")
 
   std::atomic<std::uint64_t> calls{0}, bytes{0};
   std::atomic<std::uint64_t> last_seq{0};  // of NCCL's numbers, which count each function's calls

@@ -122,7 +122,8 @@ diagnosis::TaskName name_of(const state::TaskSeen& task, const state::Membership
 void add_task(Event& e, const state::TaskSeen& task) {
   e.object("task").add("kind", std::string_view(task.func)).add("ordinal", task.ordinal);
   if (task.has_seq) e.add("seq", task.seq);
-  e.add("bytes", task.bytes).add("state", progress_name(task.progress));
+  if (task.bytes != 0) e.add("bytes", task.bytes);
+  e.add("state", progress_name(task.progress));
   e.add("ops", task.ops).add("ops_done", task.ops_done).end();
 }
 

@@ -201,6 +201,24 @@ TEMPLATE_TEST_CASE("what was called is counted and told", "", EVERY_VERSION) {
   }
 }
 
+TEST_CASE("a datatype that NCCL calls unknown has no size") {
+  const auto log = nnd::test::recorded([] {
+    Nccl<nccl_abi::ProfilerV5> nccl;
+    auto descr = nccl.described(profile::kColl, nullptr);
+    descr.coll = {};
+    descr.coll.func = "AllReduce";
+    descr.coll.datatype = "Unknown";
+    descr.coll.count = 1000;
+    nccl.start(descr);
+    state::TaskSeen seen;
+    state::for_each_communicator([&](state::Communicator& one) { one.collectives.newest(seen); });
+    CHECK(seen.bytes == 0);
+  });
+  for (const json& e : log)
+    if (e.at("ev") == "coll.count")
+      CHECK(e.at("ran") == json::parse(R"([{"kind":"AllReduce","datatype":"Unknown","calls":1}])"));
+}
+
 TEST_CASE("what finds no place is counted") {
   Nccl<nccl_abi::ProfilerV5> nccl;
   state::Communicator* communicator = nullptr;

@@ -22,10 +22,10 @@ json tasks_json(const box::FileHeader& header, const box::CommTask (&tasks)[kKep
   for (const box::CommTask& task : tasks) {
     if (task.func[0] == '\0') continue;
     json one{{"kind", task.func},
-             {"bytes", task.bytes},
              {"state", box::kTaskStateNames[task.state]},
              {"ops", task.ops},
              {"ops_done", task.ops_done}};
+    if (task.bytes != 0) one["bytes"] = task.bytes;
     if (task.seq != box::kNoSeq) one["seq"] = task.seq;
     if (const auto at = log::mono_of(header, task.changed_raw); at != 0) one["changed_ns"] = at;
     out.push_back(std::move(one));
@@ -92,6 +92,10 @@ std::string task_of(const box::CommTask& task) {
   std::string out = task.func;
   if (task.seq != box::kNoSeq) out += fmt::format(" #{}", task.seq);
   return out;
+}
+
+std::string bytes_of(const box::CommTask& task) {
+  return task.bytes == 0 ? "-" : std::to_string(task.bytes);
 }
 
 }  // namespace nnd::cli

@@ -12,6 +12,7 @@ namespace nnd::cli {
 std::string device_of(const nccl_net_diag::box::ConnSlot& slot);  // "mlx5_0:1"; a dash: not known
 std::string qps_of(const nccl_net_diag::box::ConnSlot& slot);     // "21-34 22-35"; likewise
 std::string task_of(const nccl_net_diag::box::CommTask& task);    // "AllReduce #12"; likewise
+std::string bytes_of(const nccl_net_diag::box::CommTask& task);   // "4000"; likewise
 
 nlohmann::json to_json(const nccl_net_diag::box::FileHeader& header,
                        const nccl_net_diag::box::ConnSlot& slot);

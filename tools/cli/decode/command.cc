@@ -165,9 +165,8 @@ std::string comms_table(const log::BoxContents& contents, const Screen& screen) 
                : slot.nranks < 0 ? std::to_string(slot.rank)
                                  : fmt::format("{} of {}", slot.rank, slot.nranks),
                std::to_string(slot.collectives + slot.transfers), printable(task_of(last)),
-               std::to_string(last.bytes), box::kTaskStateNames[last.state],
-               std::to_string(last.ops), std::to_string(last.ops_done),
-               ago(contents.header, last.changed_raw)});
+               bytes_of(last), box::kTaskStateNames[last.state], std::to_string(last.ops),
+               std::to_string(last.ops_done), ago(contents.header, last.changed_raw)});
   }
   return table.empty() ? "" : table.render(screen);
 }

@@ -132,8 +132,8 @@ json sinks_json(const Report& report) {
 json stand_json(const Picture& picture, const report::Stand& stand) {
   json out{{"collective", stand.task.kind},
            {"ordinal", stand.task.ordinal},
-           {"bytes", stand.task.bytes},
            {"processes", members_json(picture, stand.members)}};
+  if (stand.task.bytes != 0) out["bytes"] = stand.task.bytes;
   if (stand.task.seq) out["seq"] = *stand.task.seq;
   return out;
 }

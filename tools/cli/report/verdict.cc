@@ -207,7 +207,8 @@ std::string missing_text(const report::Missing& missing) {
 }
 
 std::string task_text(const log::Task& task) {
-  return fmt::format("{} #{} ({} bytes)", task.kind, task.seq.value_or(task.ordinal), task.bytes);
+  const std::string size = task.bytes == 0 ? "" : fmt::format(" ({} bytes)", task.bytes);
+  return fmt::format("{} #{}{}", task.kind, task.seq.value_or(task.ordinal), size);
 }
 
 std::string apart_text(const Report& report, const report::Apart& apart) {

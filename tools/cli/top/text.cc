@@ -129,7 +129,7 @@ Section communicators_of(const Processes& processes) {
            or_dash(slot.nranks < 0
                        ? number_list(stand.ranks)
                        : fmt::format("{} of {}", number_list(stand.ranks), slot.nranks)),
-           printable(task_of(stand.one->task)), std::to_string(stand.one->task.bytes),
+           printable(task_of(stand.one->task)), bytes_of(stand.one->task),
            or_dash(std::string(box::kTaskStateNames[stand.one->task.state])),
            std::to_string(stand.ops), std::to_string(stand.ops_done), age_text(stand.moved_sec)},
           waits >= kStallSec ? Colour::kYellow : Colour::kPlain}});
