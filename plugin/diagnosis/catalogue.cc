@@ -12,7 +12,7 @@ namespace {
 
 // In the order of the enumeration, by the same list.
 constexpr const Explanation* kExplanations[] = {
-#define NND_EXPLANATION(name, id, severity, named, title) &catalogue::name,
+#define NND_EXPLANATION(name, id, severity, named, reach, title) &catalogue::name,
     NCCL_NET_DIAG_CAUSES(NND_EXPLANATION)
 #undef NND_EXPLANATION
 };

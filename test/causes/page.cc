@@ -25,6 +25,10 @@ log (shortened) that names it. An id stays what it is for good; new ones may be 
 this page is made from them: `causes_page --write` after a change of the table (`include/nccl_net_diag/causes.h`,
 `plugin/diagnosis/catalogue_*.h`).
 
+`Reach` says whose fault it can be by the cause alone: this process, its HCA, port or settings (local), the other end (peer), either end or
+what lies between (pair), the node, what the processes of the job don't have in common (job); an echo only says that something else has failed.
+Open: the cause doesn't tell.
+
 All events of one failure have one `cause` and one number, `failure`; `summary` lists them.
 
 )";
@@ -54,12 +58,13 @@ std::string section(const CauseEntry& entry) {
 
 std::string page() {
   std::string out(kIntro);
-  out += "| id | what |\n| --- | --- |\n";
+  out += "| id | reach | what |\n| --- | --- | --- |\n";
   for (const CauseEntry& entry : kCauses) {
     std::string anchor(entry.id);
     for (char& c : anchor) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-    out +=
-        "| [" + std::string(entry.id) + "](#" + anchor + ") | " + std::string(entry.title) + " |\n";
+    out += "| [" + std::string(entry.id) + "](#" + anchor + ") | " +
+           std::string(nccl_net_diag::reach_name(entry.reach)) + " | " + std::string(entry.title) +
+           " |\n";
   }
   for (const CauseEntry& entry : kCauses) out += "\n" + section(entry);
   return out;

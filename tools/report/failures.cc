@@ -1,36 +1,17 @@
 #include "report/failures.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <string_view>
 #include <utility>
 
-#include "nccl_net_diag/causes.h"
-
 namespace nnd::report {
 
 namespace {
 
-using nccl_net_diag::Cause;
-
 // What two hosts tell of the same moment, apart by this much: their logs' and clocks' doing.
 constexpr Ns kSlack = 1'000'000'000;
-
-constexpr std::array kEchoes{Cause::kWc5, Cause::kRc6, Cause::kRc3, Cause::kRcOther, Cause::kRc5};
-constexpr std::array kRemoteCauses{Cause::kWc9, Cause::kWc10, Cause::kWc11};
-constexpr std::array kPathCauses{
-    Cause::kSubRail, Cause::kSubIntra, Cause::kSubDirect,   Cause::kSubSame, Cause::kQp110,
-    Cause::kQp101,   Cause::kQp113,    Cause::kQp61,        Cause::kQpRetry, Cause::kWc12,
-    Cause::kWc13,    Cause::kWc7,      Cause::kLinkFlap,    Cause::kGidDiff, Cause::kMtuDiff,
-    Cause::kRc2,     Cause::kDevMixLl, Cause::kHangConnect, Cause::kHangData};
-
-template <std::size_t kSize>
-bool is_one_of(const std::string& cause, const std::array<Cause, kSize>& causes) {
-  const auto known = nccl_net_diag::find_cause(cause);
-  return known && std::find(causes.begin(), causes.end(), *known) != causes.end();
-}
 
 bool is(const log::Diagnosis& told, nccl_net_diag::EventId id) {
   return told.event == nccl_net_diag::event_name(id);
@@ -62,6 +43,13 @@ bool recovered(const Member& member, const std::vector<const log::Diagnosis*>& t
   return connection != member.log->connections.end() && connection->second.ready_ns > first.mono_ns;
 }
 
+// An open cause leaves it to the event: a peer that it names is an end of what failed.
+Reach reach_of(const log::Diagnosis& told, bool has_peer) {
+  const auto reach = nccl_net_diag::reach_of_cause(told.cause);
+  if (reach != Reach::kOpen) return reach;
+  return has_peer ? Reach::kPair : Reach::kLocal;
+}
+
 Failure failure_of(const Picture& picture, std::size_t index,
                    const std::vector<const log::Diagnosis*>& told) {
   Failure out;
@@ -70,7 +58,6 @@ Failure failure_of(const Picture& picture, std::size_t index,
     return log::evidence(*a) < log::evidence(*b);
   });
   out.at = picture.at(index, told.front()->mono_ns);
-  out.reach = reach_of(out.told->cause);
   out.recovered = recovered(picture.members[index], told);
   out.warned = is_sign(*out.told);
   // The event that says most of the cause may not name the connection.
@@ -79,8 +66,9 @@ Failure failure_of(const Picture& picture, std::size_t index,
   const auto& where = conn != told.end() ? **conn : *out.told;
   log::Dev dev = out.told->dev.name.empty() ? where.dev : out.told->dev;
   out.here = picture.place_of(index, dev);
-  if (out.reach == Reach::kLocal) return out;
   const auto& peer = out.told->peer.gid.empty() ? where.peer : out.told->peer;
+  out.reach = reach_of(*out.told, where.conn.has_value() || !peer.gid.empty());
+  if (is_own(out.reach)) return out;
   out.peer = picture.peer_of(index, peer, where.conn);
   out.there = picture.peer_place(index, peer, where.conn);
   return out;
@@ -153,7 +141,7 @@ class Explained {
       : first_(first_of_members(failures)) {
     for (const auto& loss : losses) lost_.emplace(loss.member, loss.at);
     for (const auto& failure : failures)
-      if (failure.reach == Reach::kLocal && !failure.warned && !failure.recovered)
+      if (is_own(failure.reach) && !failure.warned && !failure.recovered)
         local_.try_emplace(failure.member, failure.at);
     for (const auto& host : picture.hosts) {
       Ns last = 0;
@@ -174,7 +162,7 @@ class Explained {
     if (own != first_.end() && own->second->at < failure.at &&
         own->second->told->cause != failure.told->cause)
       return true;
-    if (failure.reach == Reach::kLocal) return false;
+    if (is_own(failure.reach)) return false;
     if (failure.peer)
       return before(lost_, *failure.peer, failure.at) || before(local_, *failure.peer, failure.at);
     const auto host = lost_hosts_.find(failure.there.host);
@@ -268,10 +256,8 @@ Split split(const std::vector<Failure>& failures, const Explained& explained) {
 
 }  // namespace
 
-Reach reach_of(const std::string& cause) {
-  if (is_one_of(cause, kEchoes)) return Reach::kEcho;
-  if (is_one_of(cause, kRemoteCauses)) return Reach::kRemote;
-  return is_one_of(cause, kPathCauses) ? Reach::kPath : Reach::kLocal;
+bool is_own(Reach reach) {
+  return reach == Reach::kLocal || reach == Reach::kNode || reach == Reach::kJob;
 }
 
 std::vector<Failure> failures_of(const Picture& picture) {

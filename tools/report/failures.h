@@ -5,18 +5,15 @@
 #include <optional>
 #include <vector>
 
+#include "nccl_net_diag/causes.h"
 #include "report/picture.h"
 
 namespace nnd::report {
 
-// Whose fault a failure can be, by its cause alone.
-enum class Reach : std::uint8_t {
-  kLocal,   // this node, its HCA or settings
-  kPath,    // this end, the other end, or what lies between
-  kRemote,  // the other end
-  kEcho     // it only says that something else has failed
-};
-Reach reach_of(const std::string& cause);
+using nccl_net_diag::Reach;
+
+// There is no other end whose fault it can be.
+bool is_own(Reach reach);
 
 struct Failure {
   const log::Diagnosis* told = nullptr;  // the event that says most

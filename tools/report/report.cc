@@ -15,10 +15,10 @@ Failure pair_of(const Wait& wait) {
   out.member = wait.member;
   out.at = wait.since;
   out.reach = wait.stall->kind == "stuck-flush" || wait.stall->kind == "in-call" ? Reach::kLocal
-                                                                                 : Reach::kPath;
+                                                                                 : Reach::kPair;
   out.peer = wait.peer;
   out.here = wait.here;
-  if (out.reach == Reach::kPath) out.there = wait.there;
+  if (out.reach == Reach::kPair) out.there = wait.there;
   return out;
 }
 
@@ -121,7 +121,7 @@ bool other_ends_unknown(const Report& report) {
   };
   return std::all_of(report.first.roots.begin(), report.first.roots.end(),
                      [&](const Failure& root) {
-                       return (root.reach == Reach::kPath || root.reach == Reach::kRemote) &&
+                       return (root.reach == Reach::kPair || root.reach == Reach::kPeer) &&
                               root.told->event != "qp.transition" && unknown(root);
                      });
 }

@@ -42,6 +42,25 @@ TEST_CASE("every cause is explained, with an example where an event names it") {
   }
 }
 
+TEST_CASE("a cause tells whose fault it can be, and an id that nobody knows leaves it open") {
+  using nccl_net_diag::Reach;
+  using nccl_net_diag::reach_of_cause;
+  const auto [id, reach] = GENERATE(table<const char*, Reach>({{"QP-110", Reach::kPair},
+                                                               {"IB-FLID", Reach::kPair},
+                                                               {"SUB-INTRA", Reach::kPair},
+                                                               {"MR-14", Reach::kLocal},
+                                                               {"ASYNC-PORT", Reach::kLocal},
+                                                               {"WC-10", Reach::kPeer},
+                                                               {"LIM-MEMLOCK", Reach::kNode},
+                                                               {"INC-QPS", Reach::kJob},
+                                                               {"WC-5", Reach::kEcho},
+                                                               {"QP-ERRNO", Reach::kOpen},
+                                                               {"FROM-TOMORROW", Reach::kOpen},
+                                                               {"", Reach::kOpen}}));
+  CAPTURE(id);
+  CHECK(reach_of_cause(id) == reach);
+}
+
 TEST_CASE("a diagnosis as one line, the sentences apart") {
   CHECK(text({Cause::kSubRail, "No way", "Route."}) == "SUB-RAIL: No way. Route.");
   CHECK(text({Cause::kSubRail, "No way.", "Route."}) == "SUB-RAIL: No way. Route.");

@@ -42,6 +42,7 @@ json to_json(const CauseEntry& entry) {
   return {{"id", entry.id},
           {"title", entry.title},
           {"severity", nccl_net_diag::severity_name(entry.severity)},
+          {"reach", nccl_net_diag::reach_name(entry.reach)},
           {"named_by_events", entry.named == Named::kNow},
           {"means", about.means},
           {"recognised", about.recognised},

@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <vector>
 
 #include "cli/common/number_list.h"
 #include "cli/report/names.h"
-#include "nccl_net_diag/causes.h"
 
 namespace nnd::cli {
 
@@ -47,21 +45,10 @@ std::string traffic_text(const Picture& picture) {
                      bytes_text(bytes));
 }
 
-// A node, where it is the node's: its memory limit, not one of its HCAs'.
-bool is_of_node(const std::string& cause) {
-  using nccl_net_diag::Cause;
-  constexpr std::array kOfNode{Cause::kLimMemlock,  Cause::kLimMemlock2, Cause::kLimNoFile,
-                               Cause::kLimUverbs,   Cause::kLimQpCount,  Cause::kLimFork,
-                               Cause::kEnvWrong,    Cause::kEnvTypo,     Cause::kEnvOverride,
-                               Cause::kDevFallback, Cause::kPolicy,      Cause::kMr12,
-                               Cause::kCq12,        Cause::kQp12};
-  const auto known = nccl_net_diag::find_cause(cause);
-  return known && std::find(kOfNode.begin(), kOfNode.end(), *known) != kOfNode.end();
-}
-
 std::string where_text(const Report& report) {
   if (report.culprits.empty()) return {};
-  if (!report.first.roots.empty() && is_of_node(report.first.roots[0].told->cause)) {
+  // A node, where it is the node's: its memory limit, not one of its HCAs'.
+  if (!report.first.roots.empty() && report.first.roots[0].reach == report::Reach::kNode) {
     std::set<std::string> hosts;
     for (const auto& root : report.first.roots) hosts.insert(root.here.host);
     return list({hosts.begin(), hosts.end()});

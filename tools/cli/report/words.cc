@@ -264,7 +264,7 @@ Words words_of(const Report& report, const report::Input& input) {
   add(out, "What to do", {shortened(remedy(report))});
   std::vector<std::string> shares;
   const bool local =
-      report.kind == Kind::kFailed && report.first.roots.front().reach == report::Reach::kLocal;
+      report.kind == Kind::kFailed && report::is_own(report.first.roots.front().reach);
   for (const auto& culprit : report.culprits)
     if (!local) shares.push_back(share_text(culprit));
   if (local) {
