@@ -68,6 +68,7 @@ void take_max_mb(Settings& s, const std::string& value, Complaint& complaint) {
 // "COUNT" or "COUNT,MIB".
 void take_keep(Settings& s, const std::string& value, Complaint& complaint) {
   Keep keep = s.keep;
+  keep.days = Keep::kAny;  // these numbers in place of an age
   const char* const end = value.data() + value.size();
   auto read = std::from_chars(value.data(), end, keep.files);
   if (read.ec == std::errc{} && read.ptr != end && *read.ptr == ',')
@@ -76,7 +77,7 @@ void take_keep(Settings& s, const std::string& value, Complaint& complaint) {
   if (read.ec == std::errc{} && read.ptr == end && keep.files <= kMost && keep.mb <= kMost)
     s.keep = keep;
   else
-    complaint.problem = "is not a number of files, or one and a number of MiB; 256,2048 is used";
+    complaint.problem = "is not a number of files, or one and a number of MiB; the default is used";
 }
 
 template <double Settings::*field>
@@ -142,8 +143,6 @@ void take_events(Settings& s, const std::string& value, Complaint& complaint) {
   }
 }
 
-constexpr const char* kDefaultFile = "/tmp/nccl-net-diag-%u/%h.%p.jsonl";
-
 const Row kRows[] = {
     {{"NCCL_NET_DIAG_DISABLE", "0", "1: forward everything, log and refuse nothing"}, take_disable},
     {{"NCCL_NET_DIAG_INNER", "auto",
@@ -151,19 +150,21 @@ const Row kRows[] = {
       "NCCL would have loaded without the shim (libnccl-net.so), else IB"},
      take_text<&Settings::inner>},
     {{"NCCL_NET_DIAG_FILE", kDefaultFile,
-      "event log; %h host, %p pid, %u uid, %j job id, %t start time; stderr, off; created anew, an "
-      "existing name gets a suffix"},
+      "event log, or a directory for logs; %h host, %p pid, %u uid, %j job id, %t start time; "
+      "stderr, off; created anew, an existing name gets a suffix"},
      take_pattern<&Settings::file>},
     {{"NCCL_NET_DIAG_MAX_MB", "64", "size at which a process's log stops"}, take_max_mb},
-    {{"NCCL_NET_DIAG_KEEP", "256,2048",
-      "how many logs and black boxes of ended processes stay in their directories, and MiB of "
-      "them; the oldest go first"},
+    {{"NCCL_NET_DIAG_KEEP", "those of 14 days, 4096 MiB of them",
+      "how many logs and black boxes of ended processes stay in the default place, and MiB of "
+      "them; a directory that you named is never swept"},
      take_keep},
     {{"NCCL_NET_DIAG_EVENTS", "all but req.*, without the steps of connections that go well",
       "comma-separated globs of event names to write, ^ excludes"},
      take_events},
-    {{"NCCL_NET_DIAG_BLACKBOX", "beside the log, .nndbox",
-      "black-box file pattern, off; removed after a clean exit"},
+    {{"NCCL_NET_DIAG_BLACKBOX",
+      "beside the log (.nndbox) where that is on the node's own disk, else in "
+      "/tmp/nccl-net-diag-UID",
+      "black-box file pattern, or a directory for them, off; removed after a clean exit"},
      take_pattern<&Settings::blackbox>},
     {{"NCCL_NET_DIAG_POLICY", "/etc/nccl-net-diag/policy.toml if present", "policy file (TOML)"},
      take_text<&Settings::policy>},

@@ -12,10 +12,12 @@ enum class Mode : std::uint8_t { kObserve, kWarn, kEnforce };
 // What goes to stderr as well.
 enum class Stderr : std::uint8_t { kOff, kError, kWarn };
 
-// How much of ended processes stays in a directory.
+// How much of ended processes stays in the default place.
 struct Keep {
-  std::uint64_t files = 256;  // logs and black boxes
-  std::uint64_t mb = 2048;    // MiB of them
+  static constexpr std::uint64_t kAny = ~std::uint64_t{0};
+  std::uint64_t files = kAny;  // logs and black boxes
+  std::uint64_t mb = 4096;     // MiB of them
+  std::uint64_t days = 14;     // since they last changed
 };
 
 // Something wrong with the environment: told as a warning, never a reason to stop the job.
@@ -26,14 +28,16 @@ struct Complaint {
   std::string nearest;  // the known name or value that is closest, or empty
 };
 
+inline constexpr const char* kDefaultFile = "/tmp/nccl-net-diag-%u/%h.%p.jsonl";
+
 struct Settings {
   bool disable = false;
   std::string inner = "auto";
-  std::string file = "/tmp/nccl-net-diag-%u/%h.%p.jsonl";
+  std::string file = kDefaultFile;
   std::uint32_t max_mb = 64;
   Keep keep;
   std::string events;    // globs; empty: all but req.*
-  std::string blackbox;  // pattern, "off", or empty: beside the log
+  std::string blackbox;  // pattern, "off", or empty: beside the log where that is node-local
   std::string policy;    // file, or empty: the default place
   Mode mode = Mode::kWarn;
   bool mode_given = false;  // MODE was in the environment (a misspelt one counts as enforce)

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,24 +28,34 @@ static_assert(sizeof(box::FileHeader) <= kRingsOffset);
 constexpr std::size_t kStep = 256;
 constexpr std::size_t kMostPlaces = 262144;
 
-// Blocks for the file's first `bytes`. 0 or an errno.
-int allocate(int fd, std::size_t bytes, std::size_t more) noexcept {
+// Blocks for a part of the file, or its size alone where the file system can't reserve any. 0 or an
+// errno.
+int allocate(int fd, std::uint64_t offset, std::size_t size, bool* reserved) noexcept {
   // Past this limit the kernel would not only fail but send SIGXFSZ, which ends the process.
+  const std::uint64_t end = offset + size;
   rlimit limit{};
-  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes) return EFBIG;
+  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < end) return EFBIG;
   // Allocating a tmpfs file past the limit of the memory cgroup would not fail: the kernel would
   // kill the job for it. A disk's file is cache, which the kernel takes back instead.
   try {
-    if (in_memory_file(fd) && cgroup_room() < 2 * more) return ENOMEM;
+    if (in_memory_file(fd) && cgroup_room() < size + Box::kMemoryLeft) return ENOMEM;
   } catch (...) {
     return ENOMEM;
   }
   // Not posix_fallocate(): where the file system can't do it, that writes to each block in turn,
   // which takes seconds on a network's file system.
   int error = 0;
-  do error = ::fallocate(fd, 0, 0, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+  do
+    error =
+        ::fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(size)) == 0 ? 0 : errno;
   while (error == EINTR);
-  return error;
+  if (error != EOPNOTSUPP && error != ENOSYS) return error;
+  // NFSv3, older Lustre: the blocks come as they are written, or don't where the disk is full then.
+  *reserved = false;
+  struct stat s {};
+  if (::fstat(fd, &s) != 0) return errno;
+  if (static_cast<std::uint64_t>(s.st_size) >= end) return 0;
+  return ::ftruncate(fd, static_cast<off_t>(end)) == 0 ? 0 : errno;
 }
 
 void copy_text(char* to, std::size_t room, std::string_view text) {
@@ -55,7 +66,9 @@ void copy_text(char* to, std::size_t room, std::string_view text) {
 
 }  // namespace
 
-std::size_t Box::bytes() noexcept { return kConnsOffset; }
+std::size_t Box::bytes() noexcept {
+  return kRingsOffset + kRingStride + kConnsOffset - kCommsOffset + kStep * sizeof(box::ConnSlot);
+}
 
 Box::Box() : comms_(kCommsOffset), conns_(kConnsOffset) {}
 
@@ -73,9 +86,10 @@ void Box::write(std::uint64_t offset, const void* from, std::size_t size) const 
 
 // The blocks, and the memory for what is to be in them.
 int Box::allocate_places(std::size_t places) noexcept {
-  const auto bytes_of = [](std::size_t n) { return kConnsOffset + n * sizeof(box::ConnSlot); };
-  const std::size_t there = conns_.size() == 0 ? 0 : bytes_of(conns_.size());
-  if (const int error = allocate(fd_, bytes_of(places), bytes_of(places) - there); error != 0)
+  const std::size_t there = conns_.size();
+  if (const int error = allocate(fd_, kConnsOffset + there * sizeof(box::ConnSlot),
+                                 (places - there) * sizeof(box::ConnSlot), &reserved_);
+      error != 0)
     return error;
   try {
     conns_.grow(places);
@@ -88,7 +102,10 @@ int Box::allocate_places(std::size_t places) noexcept {
 
 int Box::open(int fd) noexcept {
   fd_ = fd;
-  int error = allocate_places(kStep);
+  int error = allocate(fd, kCommsOffset, kConnsOffset - kCommsOffset, &reserved_);
+  if (error == 0) error = allocate_places(kStep);
+  if (error == 0) error = allocate(fd, 0, kRingsOffset + kRingStride, &reserved_);
+  room_[0] = Room::kThere;
   try {
     comms_.grow(kComms);
   } catch (const std::bad_alloc&) {
@@ -130,7 +147,16 @@ void Box::describe(std::uint64_t proc_id, std::string_view host,
   if (is_open()) write(0, &h, offsetof(box::FileHeader, alive_mono_ns));
 }
 
+void Box::make_room(std::uint32_t index) noexcept {
+  if (room_[index] != Room::kNotAsked) return;
+  const int error = allocate(fd_, kRingsOffset + index * kRingStride, kRingStride, &reserved_);
+  room_[index] = error == 0 ? Room::kThere : Room::kNone;
+}
+
 void Box::put(std::uint32_t index, const Ring& ring) noexcept {
+  if (ring.head() == 0) return;
+  make_room(index);
+  if (room_[index] == Room::kNone) return;
   box::RingHeader& told = rings_[index];
   const std::uint64_t tail = ring.tail(), head = ring.head(), dropped = ring.dropped();
   const bool same = head == tail ? told.head == told.tail : head == told.head && tail == told.tail;

@@ -50,16 +50,21 @@ class Box {
   static constexpr std::uint32_t kRings = 16;
   static constexpr std::uint64_t kRingSize = 512 * 1024;
   static constexpr std::uint32_t kComms = 64;
-  // Of header and rings; the places of connections come on top.
+  // What a box on a tmpfs leaves of the memory that the job's cgroup has.
+  static constexpr std::uint64_t kMemoryLeft = std::uint64_t{8} << 20;
+  // Of a file with one ring; others come when their threads tell something, and places as there are
+  // connections.
   static std::size_t bytes() noexcept;
 
   Box();
 
-  // Allocates the file's blocks. 0 or an errno. The descriptor stays the caller's, and open until
-  // close().
+  // Reserves the file's blocks, where its file system can. 0 or an errno. The descriptor stays the
+  // caller's, and open until close().
   int open(int fd) noexcept;
   void close() noexcept { fd_ = -1; }
   bool is_open() const noexcept { return fd_ >= 0; }
+  // Whether its blocks are there, so that a disk that is full later takes nothing from it.
+  bool reserved() const noexcept { return reserved_; }
 
   void describe(std::uint64_t proc_id, std::string_view host, std::string_view log_path) noexcept;
   // The header's words that change: alive_mono_ns and what follows it.
@@ -75,13 +80,19 @@ class Box {
   void flush() noexcept;
 
  private:
+  enum class Room : std::uint8_t { kNotAsked, kThere, kNone };
+
   void write(std::uint64_t offset, const void* from, std::size_t size) const noexcept;
+  // Before the disk is full: blocks for a ring that is in use.
+  void make_room(std::uint32_t index) noexcept;
   int allocate_places(std::size_t places) noexcept;
 
   int fd_ = -1;
   bool full_ = false;  // it could not grow
+  bool reserved_ = true;
   box::FileHeader header_{};
   std::array<box::RingHeader, kRings> rings_{};  // as the file has them
+  std::array<Room, kRings> room_{};
   SlotTable<box::CommSlot> comms_;
   SlotTable<box::ConnSlot> conns_;
 };

@@ -107,7 +107,7 @@ void Drain::run() noexcept {
     rest(fine, idle);
     if (idle == kLongestSleep && !was_idle && !stop_.load(std::memory_order_acquire)) {
       was_idle = true;
-      files_.sweep_beside();
+      files_.sweep_default_place();
     }
   }
   try {

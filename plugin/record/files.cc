@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <new>
+#include <vector>
 
 #include "nccl_net_diag/black_box.h"
 #include "record/box.h"
@@ -18,6 +20,10 @@ namespace nnd::record {
 namespace {
 
 constexpr std::string_view kLogEnding = ".jsonl";
+
+constexpr const char* kLogName = "%h.%p.jsonl";
+constexpr const char* kBoxName = "%h.%p.nndbox";
+constexpr const char* kDefaultBox = "/tmp/nccl-net-diag-%u/%h.%p.nndbox";
 
 // host.pid.jsonl -> host.pid.nndbox
 std::string beside(std::string log) {
@@ -47,9 +53,11 @@ void Files::open_log() {
     place_ = log_.fd < 0 ? "no event log: stderr is closed" : "event log on stderr";
     return;
   }
-  const std::string path = expand_pattern(log_pattern_, fields_);
-  log_ = log_pattern_ == config::Settings{}.file ? create_default_file(path, runtime_dir_)
-                                                 : create_file(path, false, Place::kChosen);
+  const std::string path =
+      file_in(expand_pattern(log_pattern_, fields_), expand_pattern(kLogName, fields_));
+  log_by_default_ = log_pattern_ == config::kDefaultFile;
+  log_ = log_by_default_ ? create_default_file(path, false, runtime_dir_)
+                         : create_file(path, false, Place::kChosen);
   if (log_.fd < 0) {
     place_ = "no event log: " + log_.error;
     nccl_info(place_ + "; the job goes on without one");
@@ -62,19 +70,33 @@ void Files::open_log() {
   if (regular_) mark_as_living(log_.fd);
 }
 
-void Files::open_box(Box& box) {
-  std::string path;
+// A box is written to many times a second by each process of a job: by default no network's file
+// system has to bear that.
+SafeFile Files::create_box() {
   if (!box_pattern_.empty())
-    path = box_pattern_ == "off" ? "" : expand_pattern(box_pattern_, fields_);
-  else if (regular_)
-    path = beside(log_.path);
-  if (path.empty()) return;
-  box_file_ = create_file(path, true, Place::kChosen);
+    return create_file(
+        file_in(expand_pattern(box_pattern_, fields_), expand_pattern(kBoxName, fields_)), true,
+        Place::kChosen);
+  box_by_default_ = log_by_default_;
+  if (is_node_local(log_.dir_fd)) return create_file(beside(log_.path), true, Place::kChosen);
+  box_by_default_ = true;
+  return create_default_file(expand_pattern(kDefaultBox, fields_), true, runtime_dir_);
+}
+
+void Files::open_box(Box& box) {
+  if (box_pattern_ == "off" || (box_pattern_.empty() && !regular_)) return;
+  box_file_ = create_box();
   std::string error = box_file_.error;
   if (box_file_.fd >= 0) {
     mark_as_living(box_file_.fd);
     const int failed = box.open(box_file_.fd);
-    if (failed == 0) return;
+    if (failed == 0) {
+      if (!box.reserved())
+        nccl_info("black box " + box_file_.path +
+                  ": its file system can't reserve room for it; what it doesn't take once it is "
+                  "full is lost with a crash");
+      return;
+    }
     box_file_.remove();
     box_file_.close();
     error = "can't allocate " + box_file_.path + ": " + std::strerror(failed);
@@ -82,9 +104,14 @@ void Files::open_box(Box& box) {
   nccl_info("no black box: " + error + "; last events won't outlive a crash");
 }
 
-void Files::sweep_beside() const noexcept {
-  if (regular_) sweep(log_.dir_fd, keep_);
-  sweep(box_file_.dir_fd, keep_);
+void Files::sweep_default_place() const noexcept {
+  try {
+    std::vector<std::string> jobs = job_ids();
+    std::erase(jobs, "none");  // torchrun's, where nobody gave it one
+    if (log_by_default_ && regular_) sweep(log_.dir_fd, keep_, jobs);
+    if (box_by_default_) sweep(box_file_.dir_fd, keep_, jobs);
+  } catch (const std::bad_alloc&) {  // another process sweeps
+  }
 }
 
 void Files::close() noexcept {

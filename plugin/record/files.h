@@ -19,8 +19,8 @@ class Files {
   // likes. Throw bad_alloc.
   void open_log();
   void open_box(Box& box);
-  // Old logs and boxes beside them.
-  void sweep_beside() const noexcept;
+  // Old logs and boxes, where these lie in the place that nobody chose.
+  void sweep_default_place() const noexcept;
   void remove_box() noexcept { box_file_.remove(); }
   void close() noexcept;
 
@@ -32,12 +32,15 @@ class Files {
   const std::string& place() const { return place_; }
 
  private:
+  SafeFile create_box();
+
   PathFields fields_;
   std::string log_pattern_, box_pattern_, runtime_dir_;
   std::string place_;
   SafeFile log_;
   SafeFile box_file_;
   bool regular_ = false;
+  bool log_by_default_ = false, box_by_default_ = false;  // in the place that nobody chose
   config::Keep keep_;
 };
 

@@ -19,7 +19,8 @@ namespace nnd::record {
 
 namespace {
 
-constexpr int kMostSuffixes = 1000;
+constexpr int kMostSuffixes = 8;  // more would be asked for by each of a thousand ranks
+constexpr int kMostRandom = 8;
 
 // A value that becomes part of a file's name.
 std::string name_part(std::string_view text, std::string_view fallback) {
@@ -28,13 +29,6 @@ std::string name_part(std::string_view text, std::string_view fallback) {
     if (c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '_';
   if (part.find_first_not_of('.') == std::string::npos) part.assign(part.size(), '_');  // ".."
   return part;
-}
-
-std::string_view job_id() {
-  for (const char* name :
-       {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "JOB_ID", "TORCHELASTIC_RUN_ID"})
-    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return value;
-  return {};
 }
 
 int make_directories(const std::string& dir) {
@@ -96,11 +90,21 @@ int off_standard_files(int fd) {
 
 }  // namespace
 
+std::vector<std::string> job_ids() {
+  std::vector<std::string> out;
+  for (const char* name :
+       {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "JOB_ID", "TORCHELASTIC_RUN_ID"})
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0')
+      out.emplace_back(value);
+  return out;
+}
+
 PathFields path_fields() {
+  const std::vector<std::string> jobs = job_ids();
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
   const context::Utc now = context::utc(static_cast<std::uint64_t>(::time(nullptr)));
-  return {host.data(), std::string(job_id()),
+  return {host.data(), jobs.empty() ? std::string() : jobs.front(),
           fmt::format("{:04}{:02}{:02}T{:02}{:02}{:02}Z", now.year, now.month, now.day, now.hour,
                       now.minute, now.second)};
 }
@@ -151,8 +155,12 @@ SafeFile create_file(const std::string& path, bool read_too, Place place) {
   if (file.dir_fd < 0) return file;
   const int flags = (read_too ? O_RDWR : O_WRONLY | O_APPEND) | O_CREAT | O_EXCL | O_NOFOLLOW |
                     O_CLOEXEC | O_NOCTTY;
-  for (int suffix = 0; suffix < kMostSuffixes; ++suffix) {
-    const std::string tail = suffix == 0 ? "" : "." + std::to_string(suffix);
+  for (int suffix = 0; suffix <= kMostSuffixes + kMostRandom; ++suffix) {
+    std::uint32_t random = 0;
+    if (suffix > kMostSuffixes && ::getentropy(&random, sizeof(random)) != 0) break;
+    const std::string tail = suffix == 0               ? ""
+                             : suffix <= kMostSuffixes ? fmt::format(".{}", suffix)
+                                                       : fmt::format(".{:08x}", random);
     file.fd = off_standard_files(::openat(file.dir_fd, (name + tail).c_str(), flags, 0600));
     if (file.fd >= 0) {
       file.name = name + tail;
@@ -166,18 +174,26 @@ SafeFile create_file(const std::string& path, bool read_too, Place place) {
   return file;
 }
 
-SafeFile create_default_file(const std::string& path, const std::string& runtime_dir) {
-  SafeFile file = create_file(path, false, Place::kDefault);
+std::string file_in(std::string path, const std::string& name) {
+  struct stat s {};
+  if (!path.ends_with('/') && (::stat(path.c_str(), &s) != 0 || !S_ISDIR(s.st_mode))) return path;
+  if (!path.ends_with('/')) path += '/';
+  return path + name;
+}
+
+SafeFile create_default_file(const std::string& path, bool read_too,
+                             const std::string& runtime_dir) {
+  SafeFile file = create_file(path, read_too, Place::kDefault);
   if (file.fd >= 0) return file;
   const std::size_t slash = path.rfind('/');
   const std::string name = path.substr(slash);
   if (runtime_dir.starts_with('/')) {
-    SafeFile there = create_file(runtime_dir + "/nccl-net-diag" + name, false, Place::kDefault);
+    SafeFile there = create_file(runtime_dir + "/nccl-net-diag" + name, read_too, Place::kDefault);
     if (there.fd >= 0) return there;
   }
   std::string dir = path.substr(0, slash) + "-XXXXXX";
   if (::mkdtemp(dir.data()) == nullptr) return file;
-  SafeFile anew = create_file(dir + name, false, Place::kDefault);
+  SafeFile anew = create_file(dir + name, read_too, Place::kDefault);
   if (anew.fd >= 0) return anew;
   ::rmdir(dir.c_str());
   return file;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace nnd::record {
 
@@ -13,6 +14,8 @@ struct PathFields {
   std::string start_time;  // %t
 };
 PathFields path_fields();
+// What launchers may call this job: of all that are set.
+std::vector<std::string> job_ids();
 
 // %h host, %p pid, %u uid, %j job id, %t start time, %% a percent sign; others stay as they are.
 std::string expand_pattern(std::string_view pattern, const PathFields& fields);
@@ -36,11 +39,17 @@ struct SafeFile {
 // others can remove the file there, and never read or change it.
 enum class Place { kChosen, kDefault };
 
-// Creates `path`, or path.1, path.2, ... where it exists; missing directories are made (0700).
+// Creates `path`, or path.1, path.2, ... where it exists, and after a few of them path.RANDOM;
+// missing directories are made (0700).
 SafeFile create_file(const std::string& path, bool read_too, Place place);
+
+// A pattern that names a directory: one that is there, or whatever ends with a slash. `name`: the
+// file's in it.
+std::string file_in(std::string path, const std::string& name);
 
 // The same for a place that nobody chose, and that somebody else may have taken first: then in a
 // directory of the same kind that is new. `runtime_dir`: XDG_RUNTIME_DIR, or empty.
-SafeFile create_default_file(const std::string& path, const std::string& runtime_dir);
+SafeFile create_default_file(const std::string& path, bool read_too,
+                             const std::string& runtime_dir);
 
 }  // namespace nnd::record

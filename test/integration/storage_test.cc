@@ -99,7 +99,7 @@ log::BoxContents box(const fs::path& file) {
 TEST_CASE("a tmpfs too small for the black box: the log is complete without one") {
   const ScratchDir saved;
   if (!test::in_own_mounts([&] {
-        JobOnTmpfs on("1m", saved.path());
+        JobOnTmpfs on("600k", saved.path());
         on.work();
         on.end();
       }))
@@ -201,7 +201,7 @@ TEST_CASE("a memory cgroup at its limit: no black box on a tmpfs, and nobody is 
   group.add(job->rank(0).pid());
   job->all(shim().request());
   // Room for what the job still needs, not for a black box in memory.
-  if (!group.limit(group.usage() + 3 * record::Box::bytes() / 2)) {
+  if (!group.limit(group.usage() + record::Box::kMemoryLeft)) {
     NND_SKIP("the limit of a memory cgroup can't be set here");
   }
   job->setup(shim());

@@ -100,21 +100,25 @@ TEST_CASE("every variable of the table is taken over") {
   CHECK(s.on_stderr == Stderr::kWarn);
   CHECK(s.keep.files == 3);
   CHECK(s.keep.mb == 40);
+  CHECK(s.keep.days == Keep::kAny);
   CHECK(s.profiler == "off");
   CHECK(s.complaints.empty());
   CHECK(variable_docs().size() == 16);
 }
 
 TEST_CASE("what stays of ended processes") {
-  CHECK(with({}).keep.files == 256);
+  CHECK(with({}).keep.files == Keep::kAny);
+  CHECK(with({}).keep.days == 14);
   CHECK(with({{"NCCL_NET_DIAG_KEEP", "0"}}).keep.files == 0);
-  CHECK(with({{"NCCL_NET_DIAG_KEEP", "0"}}).keep.mb == 2048);
+  CHECK(with({{"NCCL_NET_DIAG_KEEP", "0"}}).keep.mb == 4096);
+  CHECK(with({{"NCCL_NET_DIAG_KEEP", "0"}}).keep.days == Keep::kAny);
   for (const char* wrong : {"-1", "3,", "3,4,5", "3;4", "many", ",5", "99999999999"}) {
     INFO(wrong);
     const Settings s = with({{"NCCL_NET_DIAG_KEEP", wrong}});
     CHECK(s.complaints.size() == 1);
-    CHECK(s.keep.files == 256);
-    CHECK(s.keep.mb == 2048);
+    CHECK(s.keep.files == Keep::kAny);
+    CHECK(s.keep.mb == 4096);
+    CHECK(s.keep.days == 14);
   }
 }
 

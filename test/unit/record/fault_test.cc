@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <thread>
 
@@ -118,13 +119,42 @@ TEST_CASE("a full disk: the broken line is taken back, and nothing is lost once 
 TEST_CASE("a tmpfs too small for the black box: there is none, and the log goes on") {
   const TempDir dir;
   const int status = in_child([&] {
-    if (!own_tmpfs(dir.path(), "1m")) return kSkipped;
+    if (!own_tmpfs(dir.path(), "600k")) return kSkipped;
     start(log_to(dir / "log.jsonl"));
     emit_big(0, 20);
     if (!eventually([&] { return read_log(dir / "log.jsonl").size() == 20; })) return 3;
     if (exists(dir / "log.nndbox")) return 1;
     stop();
     return read_log(dir / "log.jsonl").size() == 21 ? 0 : 2;
+  });
+  if (ended_with(status, kSkipped)) NND_SKIP("no user namespaces here");
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("a file system that can't reserve room: a black box all the same, and one line says so") {
+  const TempDir dir;
+  const int status = in_child([&] {
+    // A ramfs has no fallocate(), as NFSv3.
+    if (!nnd::test::enter_own_mounts() ||
+        ::mount("ramfs", dir.path().c_str(), "ramfs", 0, "mode=0700") != 0)
+      return kSkipped;
+    const CapturedAdvice told;
+    start(log_to(dir / "log.jsonl"));
+    emit_big(0, 10);
+    if (!eventually([&] { return read_log(dir / "log.jsonl").size() == 10; })) return 1;
+    if (!drained(dir / "log.nndbox")) return 2;
+    break_log(dir / "log.jsonl");
+    emit_big(10, 100);
+    stop();
+    const BoxContents box = read_box(read_file(dir / "log.nndbox"));
+    if (!box.problem.empty() || box.damaged() != 0 || box.records.size() != 90) return 3;
+    const auto lines = told.lines();
+    return std::count_if(lines.begin(), lines.end(),
+                         [](const std::string& line) {
+                           return line.find("can't reserve room") != std::string::npos;
+                         }) == 1
+               ? 0
+               : 4;
   });
   if (ended_with(status, kSkipped)) NND_SKIP("no user namespaces here");
   CHECK(WEXITSTATUS(status) == 0);

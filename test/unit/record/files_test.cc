@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <set>
 #include <string>
 
 #include "fixture.h"
@@ -52,6 +53,41 @@ TEST_CASE("files are created anew, in directories that are made when missing") {
   for (SafeFile* file : {&first, &second, &third}) file->close();
 }
 
+TEST_CASE("a name that hundreds of processes share: each has its file, after a few tries") {
+  const TempDir dir;
+  std::set<std::string> paths;
+  for (int i = 0; i < 300; ++i) {
+    SafeFile file = create_file(dir / "log.jsonl", false, Place::kChosen);
+    REQUIRE(file.fd >= 0);
+    paths.insert(file.path);
+    file.close();
+  }
+  CHECK(paths.size() == 300);
+  CHECK(paths.contains(dir / "log.jsonl.8"));
+  CHECK_FALSE(paths.contains(dir / "log.jsonl.9"));
+}
+
+TEST_CASE("a pattern that names a directory: files of the usual names in it, and none beside it") {
+  const TempDir dir;
+  fs::create_directory(dir / "logs");
+  for (const std::string& named : {dir / "logs", dir / "made/"}) {
+    const int status = in_child([&] {
+      nnd::config::Settings settings = log_to(named);
+      settings.blackbox = named;
+      start(settings);
+      emit_numbered(1, 1);
+      const std::string place = log_place();
+      const std::string stem = file_in(named, expand_pattern("%h.%p", path_fields()));
+      const bool boxed = eventually([&] { return exists(stem + ".nndbox"); });
+      stop();
+      return boxed && contains(place, stem + ".jsonl") && read_log(stem + ".jsonl").size() == 2 ? 0
+                                                                                                : 1;
+    });
+    CHECK(ended_with(status, 0));
+  }
+  CHECK(std::distance(fs::directory_iterator(dir.path()), {}) == 2);
+}
+
 TEST_CASE("where standard files are closed, none of ours takes their place") {
   const TempDir dir;
   const int status = in_child([&] {
@@ -67,14 +103,14 @@ TEST_CASE("the default place, when somebody else has taken it first") {
   const auto taken = dir / "nccl-net-diag-7";
   fs::create_directory(taken);
   REQUIRE(::chmod(taken.c_str(), 0777) == 0);
-  SafeFile anew = create_default_file(taken + "/h.1.jsonl", "");
+  SafeFile anew = create_default_file(taken + "/h.1.jsonl", false, "");
   REQUIRE(anew.fd >= 0);
   CHECK(anew.path.starts_with(taken + "-"));
   CHECK(anew.path.ends_with("/h.1.jsonl"));
-  SafeFile runtime = create_default_file(taken + "/h.1.jsonl", dir / "run");
+  SafeFile runtime = create_default_file(taken + "/h.1.jsonl", false, dir / "run");
   CHECK(runtime.path == (dir / "run/nccl-net-diag/h.1.jsonl"));
   REQUIRE(::chmod(taken.c_str(), 0700) == 0);
-  SafeFile usual = create_default_file(taken + "/h.1.jsonl", dir / "run");
+  SafeFile usual = create_default_file(taken + "/h.1.jsonl", false, dir / "run");
   CHECK(usual.path == taken + "/h.1.jsonl");
   for (SafeFile* file : {&anew, &runtime, &usual}) file->close();
 }

@@ -52,7 +52,7 @@ TEST_CASE("memory room: cgroups of the first generation, in a container that see
 
 TEST_CASE("a memory cgroup at its limit: no black box on a tmpfs, and nobody is killed") {
   const nnd::test::MemoryCgroup group;
-  if (kSanitized || !group.made() || !group.limit(Box::bytes() - 1024 * 1024)) {
+  if (kSanitized || !group.made() || !group.limit(Box::kMemoryLeft - 1024 * 1024)) {
     NND_SKIP("no memory cgroup can be made here, or a sanitizer needs more than its limit");
   }
   const TempDir dir("/dev/shm");
