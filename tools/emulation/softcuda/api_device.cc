@@ -6,15 +6,13 @@
 #include "api.h"
 #include "cuda_abi.h"
 #include "gpu.h"
+#include "refusal.h"
 #include "stream.h"
 
 namespace softcuda {
 namespace {
 
 constexpr int kCudaVersion = 13000;  // what driver and runtime say they are: 13.0
-constexpr std::size_t kDeviceMemory = std::size_t{80} << 30;
-constexpr int kSharedPerBlock = 49152, kSharedPerBlockOptin = 232448,
-              kSharedPerMultiprocessor = 233472, kThreadsPerBlock = 1024, kMultiprocessors = 132;
 
 const PciAddress* gpu_at(int device) {
   const auto& all = gpus();
@@ -120,11 +118,11 @@ void fill_uuid(char (&uuid)[16], int device) {
 int get_properties(void* properties, int device) {
   if (gpu_at(device) == nullptr) return kInvalidDevice;
   DeviceProperties head{};
-  std::snprintf(head.name, sizeof head.name, "softcuda");
+  std::snprintf(head.name, sizeof head.name, "%s", kDeviceName);
   fill_uuid(head.uuid, device);
   head.total_memory = kDeviceMemory;
   head.shared_per_block = kSharedPerBlock;
-  head.registers_per_block = 65536;
+  head.registers_per_block = kRegistersPerMultiprocessor;
   head.warp_size = 32;
   head.max_threads_per_block = kThreadsPerBlock;
   head.major = kComputeMajor;
@@ -156,25 +154,45 @@ int get_version(int* version) {
 
 int last_error() { return kSuccess; }
 
+struct ErrorWords {
+  int error;
+  const char *name, *text;
+};
+constexpr ErrorWords kErrors[] = {
+    {kSuccess, "cudaSuccess", "no error"},
+    {kInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+    {kOutOfMemory, "cudaErrorMemoryAllocation", "out of memory"},
+    {kInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
+    {kInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
+    {kNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
+    {kInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
+    {kInvalidHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
+    {kNotFound, "cudaErrorSymbolNotFound", "named symbol not found"},
+    {kNotReady, "cudaErrorNotReady", "device not ready"},
+    {kNotSupported, "cudaErrorNotSupported", "operation not supported"},
+};
+
+const char* error_name(int error) {
+  for (const ErrorWords& each : kErrors)
+    if (each.error == error) return each.name;
+  return "unrecognized error code";
+}
+
+// Where a kernel was refused, says which: that is all that a framework shows of it.
 const char* error_text(int error) {
-  switch (error) {
-    case kSuccess:
-      return "no error";
-    case kNotReady:
-      return "not ready";
-    case kOutOfMemory:
-      return "out of memory";
-    case kInvalidDeviceFunction:
-      return "softcuda doesn't know this kernel";
-    case kNotSupported:
-      return "operation not supported (softcuda plays rings with the Simple protocol)";
-    default:
-      return "softcuda error";
-  }
+  if (error == kNotSupported)
+    if (const char* sentence = refusal_text(); sentence != nullptr) return sentence;
+  for (const ErrorWords& each : kErrors)
+    if (each.error == error) return each.text;
+  return "unrecognized error code";
 }
 
 int driver_error_text(int error, const char** text) {
   *text = error_text(error);
+  return kSuccess;
+}
+int driver_error_name(int error, const char** name) {
+  *name = error_name(error);
   return kSuccess;
 }
 
@@ -229,11 +247,11 @@ std::vector<ApiEntry> device_api() {
       api_entry("cudaGetLastError", last_error),
       api_entry("cudaPeekAtLastError", last_error),
       api_entry("cudaGetErrorString", error_text),
-      api_entry("cudaGetErrorName", error_text),
+      api_entry("cudaGetErrorName", error_name),
       api_entry("cuInit", driver_init),
       api_entry("cuDriverGetVersion", get_version),
       api_entry("cuGetErrorString", driver_error_text),
-      api_entry("cuGetErrorName", driver_error_text),
+      api_entry("cuGetErrorName", driver_error_name),
       api_entry("cuDeviceGet", driver_get_device),
       api_entry("cuDeviceGetCount", get_device_count),
       api_entry("cuDeviceGetPCIBusId", get_pci_bus_id),

@@ -12,9 +12,11 @@
 #include "collectives.h"
 #include "cuda_abi.h"
 #include "log.h"
+#include "program_kernels.h"
 #include "refusal.h"
 #include "sendrecv.h"
 #include "stream.h"
+#include "unplayed.h"
 #include "work.h"
 #include "work_counter.h"
 
@@ -94,10 +96,7 @@ Program read_program(const Module& module, const Communicator& comm, Arguments& 
 
 int launch(const void* function, void* stream, void** parameters, void** extra) {
   const Module* module = module_of(function);
-  if (module == nullptr) {
-    log("launch of an unknown kernel at {}", function);
-    return kInvalidDeviceFunction;
-  }
+  if (module == nullptr) return launch_program_kernel(function, stream, parameters);
   Arguments arguments = collect(parameters, extra);
   if (arguments.bytes.size() < 3 * sizeof(std::uint64_t)) return kInvalidValue;
   const std::string& name = *module->kernel_name(function);
@@ -105,6 +104,7 @@ int launch(const void* function, void* stream, void** parameters, void** extra) 
   auto program = std::make_shared<Program>(read_program(*module, comm, arguments));
   if (!program->refusal.empty()) {
     const std::string sentence = refusal_sentence(program->refusal);
+    note_unplayed(program->refusal);
     log("{} is refused: {}", name, sentence);
     keep_refusal(sentence);
     return kNotSupported;

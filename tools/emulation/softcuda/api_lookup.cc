@@ -2,7 +2,7 @@
 // libcuda.so.
 #include "api.h"
 #include "cuda_abi.h"
-#include "log.h"
+#include "unplayed.h"
 
 namespace softcuda {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 // status: 0 found, 1 not found (cudaDriverEntryPointQueryResult); older callers pass none.
 int find_driver_function(const char* name, void** function, int* status) {
   *function = const_cast<void*>(find_api(name));
-  if (*function == nullptr) log("no driver function {}", name);
+  if (*function == nullptr) note_unplayed(name);
   if (status != nullptr) *status = *function == nullptr ? 1 : 0;
   return *function != nullptr || status != nullptr ? kSuccess : kNotFound;
 }

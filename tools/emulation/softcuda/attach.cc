@@ -16,6 +16,7 @@
 #include "log.h"
 #include "stubs.h"
 #include "symbols.h"
+#include "unplayed.h"
 
 namespace softcuda {
 namespace {
@@ -26,7 +27,7 @@ std::map<const link_map*, std::unique_ptr<Module>>& modules() {
 }
 
 int answer_unknown(const char* name) {
-  log("{} is not played: cudaErrorNotSupported", name);
+  note_unplayed(name);
   return kNotSupported;
 }
 

@@ -13,7 +13,9 @@ enum Error : int {
   kSuccess = 0,
   kInvalidValue = 1,
   kOutOfMemory = 2,
+  kInvalidConfiguration = 9,
   kInvalidDeviceFunction = 98,
+  kNoDevice = 100,
   kInvalidDevice = 101,
   kInvalidHandle = 400,
   kNotFound = 500,
@@ -106,5 +108,38 @@ struct DeviceProperties {  // head of cudaDeviceProp (CUDA 12)
   std::size_t const_memory;
   int major, minor;
 };
+
+// Where cudaDeviceProp has what follows the head, in bytes; the releases differ.
+struct PropertyPlaces {
+  std::size_t bytes, multiprocessors, concurrent_kernels, pci_bus, pci_device, pci_domain,
+      unified_addressing, l2_cache, threads_per_multiprocessor, stream_priorities,
+      shared_per_multiprocessor, registers_per_multiprocessor, shared_per_block_optin;
+};
+inline constexpr PropertyPlaces kPropertyPlaces12{.bytes = 1032,
+                                                  .multiprocessors = 388,
+                                                  .concurrent_kernels = 576,
+                                                  .pci_bus = 584,
+                                                  .pci_device = 588,
+                                                  .pci_domain = 592,
+                                                  .unified_addressing = 604,
+                                                  .l2_cache = 616,
+                                                  .threads_per_multiprocessor = 624,
+                                                  .stream_priorities = 628,
+                                                  .shared_per_multiprocessor = 640,
+                                                  .registers_per_multiprocessor = 648,
+                                                  .shared_per_block_optin = 696};
+inline constexpr PropertyPlaces kPropertyPlaces13{.bytes = 1008,
+                                                  .multiprocessors = 384,
+                                                  .concurrent_kernels = 560,
+                                                  .pci_bus = 568,
+                                                  .pci_device = 572,
+                                                  .pci_domain = 576,
+                                                  .unified_addressing = 588,
+                                                  .l2_cache = 596,
+                                                  .threads_per_multiprocessor = 604,
+                                                  .stream_priorities = 608,
+                                                  .shared_per_multiprocessor = 624,
+                                                  .registers_per_multiprocessor = 632,
+                                                  .shared_per_block_optin = 672};
 
 }  // namespace softcuda

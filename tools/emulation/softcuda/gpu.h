@@ -1,6 +1,7 @@
 // The GPUs that this process pretends to have: nothing but a place on the PCI bus and a number.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,12 @@ std::string to_string(const PciAddress& pci);
 // One compute capability for all: 9.0, as H100.
 inline constexpr int kComputeMajor = 9;
 inline constexpr int kComputeMinor = 0;
+inline constexpr const char* kDeviceName = "softcuda";
+inline constexpr std::size_t kDeviceMemory = std::size_t{80} << 30;
+inline constexpr int kSharedPerBlock = 49152, kSharedPerBlockOptin = 232448,
+                     kSharedPerMultiprocessor = 233472, kThreadsPerBlock = 1024,
+                     kThreadsPerMultiprocessor = 2048, kRegistersPerMultiprocessor = 65536,
+                     kMultiprocessors = 132, kL2CacheBytes = 50 << 20;
 
 // To be called before attach(); the default is one GPU at 0000:10:00.0. nvswitch: each GPU is
 // linked with all others and reaches their memory. Not thread-safe.

@@ -104,6 +104,15 @@ Error register_memory(void* base, std::size_t bytes, MemoryKind kind) {
   return kSuccess;
 }
 
+std::size_t device_bytes(int gpu) {
+  auto& all = registry();
+  const std::lock_guard lock(all.mutex);
+  std::size_t bytes = 0;
+  for (const auto& [base, allocation] : all.by_base)
+    if (allocation.gpu == gpu && allocation.kind == MemoryKind::kDevice) bytes += allocation.bytes;
+  return bytes;
+}
+
 std::optional<Allocation> find_allocation(const void* address) {
   auto& all = registry();
   const std::lock_guard lock(all.mutex);

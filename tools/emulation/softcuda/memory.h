@@ -40,6 +40,8 @@ Error release(void* base);
 void zero(void* to, std::size_t bytes);
 // What was not made by allocate() is known to CUDA from now on, until it is released.
 Error register_memory(void* base, std::size_t bytes, MemoryKind kind);
+// How much device memory a GPU has given out.
+std::size_t device_bytes(int gpu);
 // The allocation that an address lies in.
 std::optional<Allocation> find_allocation(const void* address);
 

@@ -15,15 +15,11 @@
 #include <stdexcept>
 #include <thread>
 
-#include "attach.h"
 #include "collective_run.h"
-#include "give_way.h"
 #include "gpu.h"
 #include "refusal.h"
-#include "sanitized.h"
-#include "segments.h"
-#include "softverbs/hostview.h"
 #include "stream.h"
+#include "take_over.h"
 
 namespace softcuda {
 namespace {
@@ -104,20 +100,13 @@ class Rank {
   void load_library(const std::string& path, const std::string& symbols, NcclApi& nccl) const {
     void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) throw std::runtime_error(dlerror());
-    // First: old releases read their configuration files whatever they are asked.
     const int node = spec_.rank / spec_.job.gpus_per_node;
-    if (const auto sysfs = spec_.job.sysfs.find(node); sysfs != spec_.job.sysfs.end())
-      if (const std::string error = softverbs::show_host(handle, sysfs->second); !error.empty())
-        throw std::runtime_error(error);
-    if (const std::string error = attach(handle, symbols); !error.empty())
-      throw std::runtime_error(error);
-    if (const std::string error = give_way(handle); !error.empty()) throw std::runtime_error(error);
-    if (const std::string error = tell_sanitizer_of(handle); !error.empty())
-      throw std::runtime_error(error);
+    const auto sysfs = spec_.job.sysfs.find(node);
     const auto tell = [report = links_.report, rank = spec_.rank](const std::string& segment) {
       report({{"event", "segment"}, {"rank", rank}, {"path", segment}});
     };
-    if (const std::string error = tell_of_segments(handle, tell); !error.empty())
+    const HostView view{symbols, sysfs == spec_.job.sysfs.end() ? "" : sysfs->second, tell};
+    if (const std::string error = take_over(handle, view); !error.empty())
       throw std::runtime_error(error);
     if (const std::string missing = nccl.load(handle); !missing.empty())
       throw std::runtime_error(fmt::format("{} has no {}", path, missing));

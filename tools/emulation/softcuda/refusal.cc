@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <mutex>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -20,7 +21,11 @@ constexpr Remedy kRemedies[] = {
 };
 
 std::mutex mutex;
-std::string last;
+const std::string* last = nullptr;  // one of the sentences
+std::set<std::string>& sentences() {
+  static auto& all = *new std::set<std::string>;  // outlives every stream thread
+  return all;
+}
 
 }  // namespace
 
@@ -33,12 +38,17 @@ std::string refusal_sentence(const std::string& what) {
 
 void keep_refusal(std::string sentence) {
   const std::lock_guard lock(mutex);
-  last = std::move(sentence);
+  last = &*sentences().insert(std::move(sentence)).first;
 }
 
 std::string last_refusal() {
   const std::lock_guard lock(mutex);
-  return last;
+  return last == nullptr ? std::string() : *last;
+}
+
+const char* refusal_text() {
+  const std::lock_guard lock(mutex);
+  return last == nullptr ? nullptr : last->c_str();
 }
 
 }  // namespace softcuda

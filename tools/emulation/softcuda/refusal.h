@@ -12,5 +12,7 @@ std::string refusal_sentence(const std::string& what);
 // This process's last one, for its user; empty when there was none. Thread-safe.
 void keep_refusal(std::string sentence);
 std::string last_refusal();
+// The same for who keeps the pointer: valid until the process ends, null when there was none.
+const char* refusal_text();
 
 }  // namespace softcuda

@@ -34,6 +34,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
     changed_.wait(lock, [this] { return queue_.empty() && !busy_; });
   }
 
+  int gpu() const { return gpu_; }
+
   bool idle() {
     const std::lock_guard lock(mutex_);
     return queue_.empty() && !busy_;
@@ -137,6 +139,11 @@ Error query(StreamHandle handle) {
   const auto stream = find(handle);
   if (!stream) return kInvalidHandle;
   return stream->idle() ? kSuccess : kNotReady;
+}
+
+int device_of_stream(StreamHandle handle) {
+  const auto stream = is_default(handle) ? nullptr : find(handle);
+  return stream ? stream->gpu() : current_gpu();
 }
 
 void synchronize_all() {

@@ -17,6 +17,8 @@ Error enqueue(StreamHandle stream, std::function<void()> work);
 Error synchronize(StreamHandle stream);
 // kSuccess when idle, kNotReady while there is work.
 Error query(StreamHandle stream);
+// The device that was current when it was made.
+int device_of_stream(StreamHandle stream);
 // Waits for every stream of the process.
 void synchronize_all();
 

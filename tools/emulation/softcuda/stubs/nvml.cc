@@ -48,6 +48,10 @@ NVML int nvmlDeviceGetHandleByIndex(unsigned index, void** handle) {
   return kSuccess;
 }
 
+NVML int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** handle) {
+  return nvmlDeviceGetHandleByIndex(index, handle);
+}
+
 NVML int nvmlDeviceGetHandleByPciBusId(const char* text, void** handle) {
   for (unsigned i = 0; i < list.count; ++i) {
     char own[32];
@@ -57,6 +61,10 @@ NVML int nvmlDeviceGetHandleByPciBusId(const char* text, void** handle) {
     if (std::strcmp(own, text) == 0) return nvmlDeviceGetHandleByIndex(i, handle);
   }
   return kNotFound;
+}
+
+NVML int nvmlDeviceGetHandleByPciBusId_v2(const char* text, void** handle) {
+  return nvmlDeviceGetHandleByPciBusId(text, handle);
 }
 
 NVML int nvmlDeviceGetIndex(void* handle, unsigned* index) {
