@@ -119,7 +119,7 @@ TEST_CASE("a collective that others never join is ended by an abort", "[communic
 TEST_CASE("what isn't played is an NCCL error, in time and on every rank", "[refusals]") {
   JobSpec spec = socket_job(2, 1);
   spec.actions = {{.kind = Kind::kCreate},
-                  {.kind = Kind::kCollective, .operation = Operation::kAverage}};
+                  {.kind = Kind::kCollective, .operation = Operation::kProduct}};
   const JobResult result = run_job(spec);
   INFO(failures(result));
   REQUIRE(result.ranks.size() == 2);

@@ -94,9 +94,13 @@ void add_all_types(softcuda::JobSpec& spec) {
   using softcuda::Operation;
   using softcuda::Type;
   spec.actions.push_back({.kind = Action::Kind::kCreate});
-  for (const Operation operation : {Operation::kSum, Operation::kMin, Operation::kMax})
-    for (const Type type : {Type::kInt8, Type::kUint8, Type::kInt32, Type::kUint32, Type::kInt64,
-                            Type::kUint64, Type::kFloat32, Type::kFloat64})
+  for (const Operation operation :
+       {Operation::kSum, Operation::kMin, Operation::kMax, Operation::kAverage})
+    for (const Type type :
+         {Type::kInt8, Type::kUint8, Type::kInt32, Type::kUint32, Type::kInt64, Type::kUint64,
+          Type::kFloat16, Type::kBfloat16, Type::kFloat32, Type::kFloat64}) {
+      const bool divides = operation == Operation::kAverage && type < Type::kFloat16;
+      if (divides && nccl_version() < 21900) continue;  // not played there
       for (const Collective collective :
            {Collective::kAllReduce, Collective::kReduceScatter, Collective::kReduce})
         spec.actions.push_back({.kind = Action::Kind::kCollective,
@@ -104,6 +108,7 @@ void add_all_types(softcuda::JobSpec& spec) {
                                 .operation = operation,
                                 .type = type,
                                 .bytes = 20024});
+    }
   spec.actions.push_back({.kind = Action::Kind::kDestroy});
 }
 

@@ -33,6 +33,8 @@ SAME(kInvalidHandle, cudaErrorInvalidResourceHandle);
 SAME(kNotFound, cudaErrorSymbolNotFound);
 SAME(kNotReady, cudaErrorNotReady);
 SAME(kNotSupported, cudaErrorNotSupported);
+SAME(kInvalidConfiguration, cudaErrorInvalidConfiguration);
+SAME(kNoDevice, cudaErrorNoDevice);
 
 SAME(kMaxThreadsPerBlock, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
 SAME(kMaxSharedMemoryPerBlock, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
@@ -61,6 +63,7 @@ SAME(kGpuDirectRdmaSupported, cudaDevAttrGPUDirectRDMASupported);
 SAME(kPointerMemoryType, CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
 SAME(kPointerSyncMemops, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);
 SAME(kPointerDeviceOrdinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+SAME(kPointerIsLegacyIpcCapable, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE);
 SAME(kMemoryHost, CU_MEMORYTYPE_HOST);
 SAME(kMemoryDevice, CU_MEMORYTYPE_DEVICE);
 SAME(kMemoryUnknown, cudaMemoryTypeUnregistered);
@@ -113,3 +116,25 @@ AT(DeviceProperties, max_grid, cudaDeviceProp, maxGridSize);
 AT(DeviceProperties, const_memory, cudaDeviceProp, totalConstMem);
 AT(DeviceProperties, major, cudaDeviceProp, major);
 AT(DeviceProperties, minor, cudaDeviceProp, minor);
+
+#if CUDA_VERSION >= 13000
+constexpr auto kPlaces = softcuda::kPropertyPlaces13;
+#else
+constexpr auto kPlaces = softcuda::kPropertyPlaces12;
+#endif
+// A member of cudaDeviceProp that has another place in each release.
+#define PLACED(ours, theirs) \
+  static_assert(kPlaces.ours == offsetof(cudaDeviceProp, theirs), #theirs)
+static_assert(kPlaces.bytes == sizeof(cudaDeviceProp));
+PLACED(multiprocessors, multiProcessorCount);
+PLACED(concurrent_kernels, concurrentKernels);
+PLACED(pci_bus, pciBusID);
+PLACED(pci_device, pciDeviceID);
+PLACED(pci_domain, pciDomainID);
+PLACED(unified_addressing, unifiedAddressing);
+PLACED(l2_cache, l2CacheSize);
+PLACED(threads_per_multiprocessor, maxThreadsPerMultiProcessor);
+PLACED(stream_priorities, streamPrioritiesSupported);
+PLACED(shared_per_multiprocessor, sharedMemPerMultiprocessor);
+PLACED(registers_per_multiprocessor, regsPerMultiprocessor);
+PLACED(shared_per_block_optin, sharedMemPerBlockOptin);

@@ -1,10 +1,13 @@
 #include "softcuda/function.h"
 
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <vector>
 
+#include "softcuda/half.h"
 #include "softcuda/layouts.h"
 #include "softcuda/reduce.h"
 #include "support/catch.h"
@@ -38,15 +41,26 @@ TEST_CASE("names of device functions say what they do") {
   REQUIRE(parse_device_function("_Z32ncclDevFunc_AllGather_PAT_SIMPLEv"));
 }
 
+TEST_CASE("types of 16 bits, and what becomes an average, are known by name") {
+  const auto sum = parse_device_function("_Z42ncclDevFunc_AllReduce_Sum_bf16_RING_SIMPLEv");
+  REQUIRE(sum);
+  CHECK(sum->type == Type::kBfloat16);
+  const auto scaled = parse_device_function("_Z47ncclDevFunc_AllReduce_PreMulSum_f16_RING_SIMPLEv");
+  REQUIRE(scaled);
+  CHECK(scaled->operation == Operation::kPreMulSum);
+  CHECK(scaled->type == Type::kFloat16);
+  const auto divided = parse_device_function("_Z48ncclDevFunc_Reduce_SumPostDiv_u8_RING_SIMPLEv");
+  REQUIRE(divided);
+  CHECK(divided->operation == Operation::kSumPostDiv);
+}
+
 TEST_CASE("what isn't played has no function") {
   for (const char* name :
        {"_Z38ncclDevFunc_Reduce_Sum_f32_TREE_SIMPLEv",
         "_Z41ncclDevFunc_AllReduce_Sum_f32_NVLS_SIMPLEv",
         "_Z50ncclDevFunc_AllReduce_Sum_f32_COLLNET_CHAIN_SIMPLEv",
         "_Z42ncclDevFunc_AllReduce_Prod_f32_RING_SIMPLEv",
-        "_Z41ncclDevFunc_AllReduce_Sum_f16_RING_SIMPLEv",
-        "_Z42ncclDevFunc_AllReduce_Sum_bf16_RING_SIMPLEv",
-        "_Z47ncclDevFunc_AllReduce_PreMulSum_f32_RING_SIMPLEv",
+        "_Z45ncclDevFunc_AllReduce_Sum_f8e4m3_RING_SIMPLEv",
         "_Z34ncclDevFunc_AllGatherV_RING_SIMPLEv", "_Z40ncclDevFunc_AllReduce_Sum_f32_PAT_SIMPLEv",
         "_Z15ncclDevFunc_Nopv", ""})
     CHECK_FALSE(parse_device_function(name));
@@ -75,8 +89,11 @@ TEST_CASE("2.18's function numbers") {
   CHECK_FALSE(decode_function_index(5));                     // a reduction of one rank
   CHECK_FALSE(decode_function_index(index(0, 0, 0, 0, 2)));  // a broadcast by trees
   CHECK_FALSE(decode_function_index(index(4, 0, 7, 4, 2)));  // NVLS
-  CHECK_FALSE(decode_function_index(index(4, 1, 7, 1, 2)));  // product
-  CHECK_FALSE(decode_function_index(index(4, 0, 6, 1, 2)));  // half
+  CHECK_FALSE(decode_function_index(index(4, 1, 7, 1, 2)));  // a product
+  CHECK_FALSE(decode_function_index(index(4, 5, 2, 1, 2)));  // a sum of integers, divided
+  REQUIRE(decode_function_index(index(4, 4, 6, 1, 2)));
+  CHECK(decode_function_index(index(4, 4, 6, 1, 2))->operation == Operation::kPreMulSum);
+  CHECK(decode_function_index(index(4, 4, 6, 1, 2))->type == Type::kFloat16);
   CHECK_FALSE(decode_function_index(index(5, 0, 7, 1, 2)));  // past the end
 }
 
@@ -140,4 +157,38 @@ TEST_CASE("versions that nobody looked at have no layout") {
   CHECK(find_layout(23203)->style == WorkStyle::kBatches);
   for (const int unknown : {0, 21703, 22005, 22203, 23102, 23204, 24000})
     CHECK(find_layout(unknown) == nullptr);
+}
+
+TEST_CASE("numbers of 16 bits round to the nearest, ties to even") {
+  CHECK(float{Bfloat16(1.00390625F)} == 1.0F);        // half a unit above 1: to even
+  CHECK(float{Bfloat16(1.01171875F)} == 1.015625F);   // one and a half: to even, up
+  CHECK(float{Bfloat16(1.00390636F)} == 1.0078125F);  // more than half
+  CHECK(float{Bfloat16(-3.0F)} == -3.0F);
+  CHECK(std::isinf(float{Bfloat16(3.4e38F)}));
+  CHECK(std::isnan(float{Bfloat16(std::nanf(""))}));
+  CHECK(float{Float16(1.0F / 3)} == 0.333251953125F);
+  CHECK(float{Float16(2049.0F)} == 2048.0F);
+  CHECK(float{Float16(2051.0F)} == 2052.0F);
+  CHECK(float{Float16(65504.0F)} == 65504.0F);
+  CHECK(std::isinf(float{Float16(65520.0F)}));
+  CHECK(float{Float16(5.9604644775390625e-8F)} == 5.9604644775390625e-8F);  // the smallest
+  CHECK(float{Float16(2.0e-8F)} == 0.0F);
+  CHECK(std::isnan(float{Float16(std::nanf(""))}));
+}
+
+TEST_CASE("an average is a scaled sum of floats and a divided sum of integers") {
+  const std::vector<float> a{2, -6};
+  std::vector<float> scaled(2);
+  const auto premul = all_reduce(Operation::kPreMulSum, Type::kFloat32);
+  scale(premul, std::bit_cast<std::uint32_t>(0.5F), scaled.data(), a.data(), 2);
+  CHECK(scaled == std::vector<float>{1, -3});
+  const auto divided = all_reduce(Operation::kSumPostDiv, Type::kUint32);
+  std::vector<std::int32_t> sums{-9, 9};
+  finish(divided, 4 << 1 | 1, sums.data(), 2);
+  CHECK(sums == std::vector<std::int32_t>{-2, 2});
+  std::vector<std::uint32_t> large{4000000000U};
+  finish(divided, 4 << 1, large.data(), 1);
+  CHECK(large.front() == 1000000000U);
+  finish(all_reduce(Operation::kSum, Type::kUint32), 4 << 1, large.data(), 1);
+  CHECK(large.front() == 1000000000U);
 }

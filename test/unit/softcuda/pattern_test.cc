@@ -11,8 +11,9 @@
 using namespace softcuda;
 
 TEST_CASE("a pattern is recognised, and a moved or missing element is not") {
-  for (const Type type : {Type::kInt8, Type::kUint8, Type::kInt32, Type::kUint32, Type::kInt64,
-                          Type::kUint64, Type::kFloat32, Type::kFloat64}) {
+  for (const Type type :
+       {Type::kInt8, Type::kUint8, Type::kInt32, Type::kUint32, Type::kInt64, Type::kUint64,
+        Type::kFloat16, Type::kBfloat16, Type::kFloat32, Type::kFloat64}) {
     const Pattern pattern{type, 3};
     const auto size = static_cast<std::size_t>(size_of(type));
     std::vector<char> data(30000 * size);
@@ -28,7 +29,8 @@ TEST_CASE("a pattern is recognised, and a moved or missing element is not") {
 
 TEST_CASE("the expected reduction is the one that ranks reduce to") {
   for (const Operation operation : {Operation::kSum, Operation::kMin, Operation::kMax})
-    for (const Type type : {Type::kInt8, Type::kUint8, Type::kInt64, Type::kFloat32}) {
+    for (const Type type : {Type::kInt8, Type::kUint8, Type::kInt64, Type::kFloat16,
+                            Type::kBfloat16, Type::kFloat32}) {
       const Pattern pattern{type, 1};
       const auto size = static_cast<std::size_t>(size_of(type));
       std::vector<char> all(11000 * size), one(11000 * size);

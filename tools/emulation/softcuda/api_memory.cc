@@ -80,6 +80,9 @@ int driver_pointer_attribute(void* value, int attribute, const void* pointer) {
     case kPointerDeviceOrdinal:
       *static_cast<int*>(value) = allocation->gpu;
       return kSuccess;
+    case kPointerIsLegacyIpcCapable:
+      *static_cast<int*>(value) = allocation->kind == MemoryKind::kDevice ? 1 : 0;
+      return kSuccess;
     case kPointerSyncMemops:
       *static_cast<int*>(value) = 0;
       return kSuccess;

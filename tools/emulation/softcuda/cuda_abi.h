@@ -50,6 +50,7 @@ enum PointerAttribute : int {
   kPointerMemoryType = 2,
   kPointerSyncMemops = 6,
   kPointerDeviceOrdinal = 9,
+  kPointerIsLegacyIpcCapable = 10,
 };
 
 // cudaMemoryType and CUmemorytype share these numbers.

@@ -22,19 +22,23 @@ constexpr std::array<std::pair<std::string_view, Collective>, 5> kCollectives{{
     {"ReduceScatter", Collective::kReduceScatter},
     {"AllReduce", Collective::kAllReduce},
 }};
-constexpr std::array<std::pair<std::string_view, Operation>, 2> kOperations{{
+constexpr std::array<std::pair<std::string_view, Operation>, 4> kOperations{{
     {"Sum", Operation::kSum},
     {"MinMax", Operation::kMinMax},
+    {"PreMulSum", Operation::kPreMulSum},
+    {"SumPostDiv", Operation::kSumPostDiv},
 }};
 // Signed sums and extremes are done by the functions for unsigned numbers; the i names exist for
 // completeness.
-constexpr std::array<std::pair<std::string_view, Type>, 8> kTypes{{
+constexpr std::array<std::pair<std::string_view, Type>, 10> kTypes{{
     {"i8", Type::kInt8},
     {"u8", Type::kUint8},
     {"i32", Type::kInt32},
     {"u32", Type::kUint32},
     {"i64", Type::kInt64},
     {"u64", Type::kUint64},
+    {"f16", Type::kFloat16},
+    {"bf16", Type::kBfloat16},
     {"f32", Type::kFloat32},
     {"f64", Type::kFloat64},
 }};
@@ -89,6 +93,9 @@ int size_of(Type type) {
     case Type::kInt8:
     case Type::kUint8:
       return 1;
+    case Type::kFloat16:
+    case Type::kBfloat16:
+      return 2;
     case Type::kInt32:
     case Type::kUint32:
     case Type::kFloat32:
@@ -152,10 +159,11 @@ std::optional<Function> decode_function_index(unsigned index) {
   constexpr std::array kOrder{Collective::kBroadcast, Collective::kReduce, Collective::kAllGather,
                               Collective::kReduceScatter, Collective::kAllReduce};
   constexpr std::array<std::optional<Operation>, kOperationCount> kOps{
-      Operation::kSum, std::nullopt, Operation::kMax, Operation::kMin, std::nullopt, std::nullopt};
+      Operation::kSum, std::nullopt,          Operation::kMax,
+      Operation::kMin, Operation::kPreMulSum, std::nullopt};
   constexpr std::array<std::optional<Type>, kTypeCount> kTypeOrder{
-      Type::kInt8,   Type::kUint8, Type::kInt32,   Type::kUint32,  Type::kInt64,
-      Type::kUint64, std::nullopt, Type::kFloat32, Type::kFloat64, std::nullopt};
+      Type::kInt8,   Type::kUint8,   Type::kInt32,   Type::kUint32,  Type::kInt64,
+      Type::kUint64, Type::kFloat16, Type::kFloat32, Type::kFloat64, Type::kBfloat16};
   if (index == 0) return Function{};
   if (index < 1 + kTypeCount) return std::nullopt;  // reductions of a single rank
   index -= 1 + kTypeCount;

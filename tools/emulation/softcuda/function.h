@@ -18,8 +18,20 @@ enum class Collective : std::uint8_t {
 };
 enum class Algorithm : std::uint8_t { kRing, kTree, kPat };
 enum class Protocol : std::uint8_t { kLL, kLL128, kSimple };  // numbered as NCCL_PROTO_...
-// kAverage is in jobs only: no kernel of it is played.
-enum class Operation : std::uint8_t { kNone, kSum, kMin, kMax, kMinMax, kAverage };
+// An average (kAverage, in jobs only) is for a kernel a sum of what was multiplied before by a
+// scalar (kPreMulSum), or of integers divided at the end (kSumPostDiv). Products (kProduct) are
+// asked for by jobs, and no kernel of them is played.
+enum class Operation : std::uint8_t {
+  kNone,
+  kSum,
+  kProduct,
+  kMin,
+  kMax,
+  kMinMax,
+  kPreMulSum,
+  kSumPostDiv,
+  kAverage
+};
 enum class Type : std::uint8_t {
   kInt8,
   kUint8,
@@ -27,6 +39,8 @@ enum class Type : std::uint8_t {
   kUint32,
   kInt64,
   kUint64,
+  kFloat16,
+  kBfloat16,
   kFloat32,
   kFloat64
 };

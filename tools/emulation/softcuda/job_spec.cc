@@ -20,15 +20,15 @@ constexpr std::array kCollectives{
     Names<Collective>{Collective::kAllReduce, "all_reduce"},
 };
 constexpr std::array kOperations{
-    Names<Operation>{Operation::kSum, "sum"},
-    Names<Operation>{Operation::kMin, "min"},
-    Names<Operation>{Operation::kMax, "max"},
+    Names<Operation>{Operation::kSum, "sum"},     Names<Operation>{Operation::kProduct, "prod"},
+    Names<Operation>{Operation::kMin, "min"},     Names<Operation>{Operation::kMax, "max"},
     Names<Operation>{Operation::kAverage, "avg"},
 };
 constexpr std::array kTypes{
     Names<Type>{Type::kInt8, "i8"},     Names<Type>{Type::kUint8, "u8"},
     Names<Type>{Type::kInt32, "i32"},   Names<Type>{Type::kUint32, "u32"},
     Names<Type>{Type::kInt64, "i64"},   Names<Type>{Type::kUint64, "u64"},
+    Names<Type>{Type::kFloat16, "f16"}, Names<Type>{Type::kBfloat16, "bf16"},
     Names<Type>{Type::kFloat32, "f32"}, Names<Type>{Type::kFloat64, "f64"},
 };
 constexpr std::array kKinds{

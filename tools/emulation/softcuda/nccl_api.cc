@@ -18,6 +18,10 @@ int nccl_type(Type type) {
       return 4;
     case Type::kUint64:
       return 5;
+    case Type::kFloat16:
+      return 6;
+    case Type::kBfloat16:
+      return 9;
     case Type::kFloat32:
       return 7;
     case Type::kFloat64:
@@ -31,6 +35,8 @@ int nccl_operation(Operation what) {
     case Operation::kNone:
     case Operation::kSum:
       return 0;
+    case Operation::kProduct:
+      return 1;
     case Operation::kMax:
       return 2;
     case Operation::kMin:
@@ -38,6 +44,8 @@ int nccl_operation(Operation what) {
     case Operation::kAverage:
       return 4;
     case Operation::kMinMax:
+    case Operation::kPreMulSum:
+    case Operation::kSumPostDiv:
       break;  // a kernel's, not a caller's
   }
   return 0;

@@ -75,6 +75,7 @@ class Pat {
           });
       for (const int distance : message.distances) sums_.erase(distance);
     }
+    finish(work_.function, work_.op_arg, sum(0).data(), static_cast<std::size_t>(length_));
     std::memcpy(work_.recv + at_ * size_, sum(0).data(), piece_bytes());
     sums_.clear();
   }
@@ -84,6 +85,9 @@ class Pat {
     const auto [found, fresh] = sums_.try_emplace(distance);
     const char* own = work_.send + of_rank(distance);
     if (fresh) found->second.assign(own, own + piece_bytes());
+    if (fresh && work_.function.operation == Operation::kPreMulSum)
+      scale(work_.function, work_.op_arg, found->second.data(), own,
+            static_cast<std::size_t>(length_));
     return found->second;
   }
 

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <vector>
+
+#include "half.h"
 
 namespace softcuda {
 namespace {
@@ -18,6 +21,13 @@ std::int64_t value(std::size_t element, int rank, int iteration) {
   return (place * 7 + std::int64_t{rank} * 13 + std::int64_t{iteration} * 5) % 251 - 125;
 }
 
+// What a number goes through on its way into a type.
+template <typename T>
+using Wide = std::conditional_t<kIsFloat<T> && sizeof(T) == 2, float, T>;
+// As what it is printed.
+template <typename T>
+using Shown = std::conditional_t<kIsFloat<T> && sizeof(T) == 2, float, T>;
+
 template <typename T>
 T combine(Operation operation, T a, T b) {
   if (operation == Operation::kMin) return std::min(a, b);
@@ -28,7 +38,11 @@ T combine(Operation operation, T a, T b) {
 template <typename T>
 std::vector<T> one_period(int rank, int iteration) {
   std::vector<T> values(kPeriod);
-  for (std::size_t i = 0; i < kPeriod; ++i) values[i] = static_cast<T>(value(i, rank, iteration));
+  for (std::size_t i = 0; i < kPeriod; ++i) {
+    std::int64_t plain = value(i, rank, iteration);
+    if constexpr (kIsFloat<T> && sizeof(T) == 2) plain /= 8;  // sums of 16 ranks stay exact
+    values[i] = static_cast<T>(static_cast<Wide<T>>(plain));
+  }
   return values;
 }
 
@@ -62,7 +76,9 @@ std::optional<std::string> compare(const std::vector<T>& expected, const void* b
       T got;
       std::memcpy(&got, data + i * sizeof(T), sizeof(T));
       const T wanted = expected[place + i];
-      if (got != wanted) wrong = fmt::format("element {} is {} instead of {}", at + i, got, wanted);
+      if (got != wanted)
+        wrong = fmt::format("element {} is {} instead of {}", at + i, static_cast<Shown<T>>(got),
+                            static_cast<Shown<T>>(wanted));
     }
   });
   return wrong;
@@ -71,11 +87,22 @@ std::optional<std::string> compare(const std::vector<T>& expected, const void* b
 template <typename T>
 std::vector<T> reduced_period(const Pattern& pattern, Operation operation, int nranks) {
   auto expected = one_period<T>(0, pattern.iteration);
+  // Exact where the number of ranks is a power of two.
+  const bool scaled = operation == Operation::kAverage && kIsFloat<T>;
+  const auto ranks = static_cast<T>(static_cast<Wide<T>>(nranks));
+  const auto scale_all = [&](std::vector<T>& values) {
+    for (T& each : values)
+      if (scaled) each = static_cast<T>(each / ranks);
+  };
+  scale_all(expected);
   for (int rank = 1; rank < nranks; ++rank) {
-    const auto more = one_period<T>(rank, pattern.iteration);
+    auto more = one_period<T>(rank, pattern.iteration);
+    scale_all(more);
     for (std::size_t i = 0; i < kPeriod; ++i)
       expected[i] = combine(operation, expected[i], more[i]);
   }
+  if (operation == Operation::kAverage && !scaled)
+    for (T& each : expected) each = static_cast<T>(each / ranks);
   return expected;
 }
 
@@ -94,6 +121,10 @@ auto with_type(Type type, F function) {
       return function(std::int64_t{});
     case Type::kUint64:
       return function(std::uint64_t{});
+    case Type::kFloat16:
+      return function(Float16{});
+    case Type::kBfloat16:
+      return function(Bfloat16{});
     case Type::kFloat32:
       return function(float{});
     case Type::kFloat64:

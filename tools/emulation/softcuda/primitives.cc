@@ -74,8 +74,16 @@ void Primitives::wait_free(const Link& link, std::size_t bytes) {
   if (!aborted_) link.connection.set_size(link.step, static_cast<ssize_t>(size));
 }
 
+// What is our own, as it goes into the sum.
+const char* Primitives::prepared(const char* own, ssize_t count) {
+  if (own == nullptr || function_.operation != Operation::kPreMulSum) return own;
+  own_.resize(static_cast<std::size_t>(count * size_of(function_.type)));
+  scale(function_, op_arg_, own_.data(), own, static_cast<std::size_t>(count));
+  return own_.data();
+}
+
 // What has come in, reduced with what is our own; where that stands.
-const char* Primitives::combine(const char* own, char* to, bool sending, ssize_t count) {
+const char* Primitives::combine(const char* own, char* to, bool sending, ssize_t count, bool last) {
   if (inputs_.empty()) return own;
   if (own == nullptr) return inputs_.front();
   char* target = to;
@@ -90,6 +98,7 @@ const char* Primitives::combine(const char* own, char* to, bool sending, ssize_t
     reduce(function_, op_arg_, target, left, input, static_cast<std::size_t>(count));
     left = target;
   }
+  if (last) finish(function_, op_arg_, target, static_cast<std::size_t>(count));
   return target;
 }
 
@@ -104,7 +113,8 @@ void Primitives::put(const Link& link, const char* data, std::size_t bytes) {
   if (bytes > 0 && slot != data) std::memcpy(slot, data, bytes);
 }
 
-void Primitives::move(const char* own, char* to, bool receiving, bool sending, ssize_t count) {
+void Primitives::move(const char* own, char* to, bool receiving, bool sending, ssize_t count,
+                      bool last) {
   const softverbs::Dma dma;
   const ssize_t size = size_of(function_.type);
   const auto steps = static_cast<std::uint64_t>(slicing_.steps);
@@ -124,8 +134,8 @@ void Primitives::move(const char* own, char* to, bool receiving, bool sending, s
       for (const Link& link : send_) wait_free(link, bytes);
     if (aborted_) return;
     char* target = to == nullptr ? nullptr : to + done * size;
-    const char* result =
-        combine(own == nullptr ? nullptr : own + done * size, target, sending, slice);
+    const char* mine = prepared(own == nullptr ? nullptr : own + done * size, slice);
+    const char* result = combine(mine, target, sending, slice, last);
     if (bytes > 0 && target != nullptr && target != result) std::memmove(target, result, bytes);
     if (sending)
       for (const Link& link : send_) put(link, result, bytes);
@@ -149,10 +159,10 @@ void Primitives::receive_and_send(char* copy_to, ssize_t count) {
   move(nullptr, copy_to, true, true, count);
 }
 void Primitives::reduce_and_send(const char* own, char* copy_to, ssize_t count) {
-  move(own, copy_to, true, true, count);
+  move(own, copy_to, true, true, count, copy_to != nullptr);
 }
 void Primitives::reduce_into(const char* own, char* to, ssize_t count) {
-  move(own, to, true, false, count);
+  move(own, to, true, false, count, true);
 }
 
 }  // namespace softcuda

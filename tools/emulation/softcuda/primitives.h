@@ -49,10 +49,13 @@ class Primitives {
     std::vector<char> lines = {};  // LL, LL128: the data of a slot, without flags
   };
 
-  void move(const char* own, char* to, bool receiving, bool sending, ssize_t count);
+  // last: what is reduced here is what everybody gets.
+  void move(const char* own, char* to, bool receiving, bool sending, ssize_t count,
+            bool last = false);
   const char* take(Link& link, std::size_t bytes);
   void wait_free(const Link& link, std::size_t bytes);
-  const char* combine(const char* own, char* to, bool sending, ssize_t count);
+  const char* prepared(const char* own, ssize_t count);
+  const char* combine(const char* own, char* to, bool sending, ssize_t count, bool last);
   void put(const Link& link, const char* data, std::size_t bytes);
   bool in_lines() const { return function_.protocol != Protocol::kSimple; }
   template <typename Ready>
@@ -65,6 +68,7 @@ class Primitives {
   const std::uint64_t op_arg_;
   const volatile std::uint32_t* const abort_;
   std::vector<const char*> inputs_;  // of the slice that is being moved
+  std::vector<char> own_;            // of the slice, scaled
   std::vector<char> sum_;            // LL, LL128: what is to be sent and kept nowhere
   bool aborted_ = false;
 };

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "half.h"
+
 namespace softcuda {
 namespace {
 
@@ -16,24 +18,42 @@ struct Sum {
       return static_cast<T>(
           static_cast<Unsigned>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b)));
     } else {
-      return a + b;
+      return static_cast<T>(a + b);
     }
+  }
+};
+
+struct Product {
+  template <typename T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+    else
+      return static_cast<T>(a * b);
   }
 };
 
 struct Smaller {
   template <typename T>
   T operator()(T a, T b) const {
-    if constexpr (std::is_floating_point_v<T>) return std::fmin(a, b);
-    return b < a ? b : a;
+    if constexpr (std::is_floating_point_v<T>)
+      return std::fmin(a, b);
+    else if constexpr (kIsFloat<T>)
+      return static_cast<T>(std::fmin(float{a}, float{b}));
+    else
+      return b < a ? b : a;
   }
 };
 
 struct Larger {
   template <typename T>
   T operator()(T a, T b) const {
-    if constexpr (std::is_floating_point_v<T>) return std::fmax(a, b);
-    return a < b ? b : a;
+    if constexpr (std::is_floating_point_v<T>)
+      return std::fmax(a, b);
+    else if constexpr (kIsFloat<T>)
+      return static_cast<T>(std::fmax(float{a}, float{b}));
+    else
+      return a < b ? b : a;
   }
 };
 
@@ -51,7 +71,7 @@ void apply(void* out, const void* a, const void* b, std::size_t count, F combine
 template <typename T>
 void reduce_masked(std::uint64_t op_arg, void* out, const void* a, const void* b,
                    std::size_t count) {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (kIsFloat<T>) {
     if ((op_arg & 1) == 0)
       apply<T>(out, a, b, count, Smaller{});
     else
@@ -73,6 +93,8 @@ void reduce_as(Operation operation, std::uint64_t op_arg, void* out, const void*
       std::memmove(out, a, count * sizeof(T));
       break;
     case Operation::kSum:
+    case Operation::kPreMulSum:
+    case Operation::kSumPostDiv:
       apply<T>(out, a, b, count, Sum{});
       break;
     case Operation::kMin:
@@ -84,8 +106,50 @@ void reduce_as(Operation operation, std::uint64_t op_arg, void* out, const void*
     case Operation::kMinMax:
       reduce_masked<T>(op_arg, out, a, b, count);
       break;
+    case Operation::kProduct:
     case Operation::kAverage:
       break;  // refused at the launch
+  }
+}
+
+template <typename T>
+T scalar_of(std::uint64_t op_arg) {
+  T scalar;
+  std::memcpy(static_cast<void*>(&scalar), &op_arg, sizeof scalar);
+  return scalar;
+}
+
+template <typename T>
+void divide(void* data, std::uint64_t divisor, std::size_t count) {
+  const auto by = static_cast<T>(divisor);
+  if (by == 0) return;
+  apply<T>(data, data, data, count, [by](T x, T) { return static_cast<T>(x / by); });
+}
+
+// Calls function with a value of the type.
+template <typename F>
+void with_type(Type type, F function) {
+  switch (type) {
+    case Type::kInt8:
+      return function(std::int8_t{});
+    case Type::kUint8:
+      return function(std::uint8_t{});
+    case Type::kInt32:
+      return function(std::int32_t{});
+    case Type::kUint32:
+      return function(std::uint32_t{});
+    case Type::kInt64:
+      return function(std::int64_t{});
+    case Type::kUint64:
+      return function(std::uint64_t{});
+    case Type::kFloat16:
+      return function(Float16{});
+    case Type::kBfloat16:
+      return function(Bfloat16{});
+    case Type::kFloat32:
+      return function(float{});
+    case Type::kFloat64:
+      return function(double{});
   }
 }
 
@@ -93,24 +157,32 @@ void reduce_as(Operation operation, std::uint64_t op_arg, void* out, const void*
 
 void reduce(const Function& function, std::uint64_t op_arg, void* out, const void* a, const void* b,
             std::size_t count) {
-  switch (function.type) {
-    case Type::kInt8:
-      return reduce_as<std::int8_t>(function.operation, op_arg, out, a, b, count);
-    case Type::kUint8:
-      return reduce_as<std::uint8_t>(function.operation, op_arg, out, a, b, count);
-    case Type::kInt32:
-      return reduce_as<std::int32_t>(function.operation, op_arg, out, a, b, count);
-    case Type::kUint32:
-      return reduce_as<std::uint32_t>(function.operation, op_arg, out, a, b, count);
-    case Type::kInt64:
-      return reduce_as<std::int64_t>(function.operation, op_arg, out, a, b, count);
-    case Type::kUint64:
-      return reduce_as<std::uint64_t>(function.operation, op_arg, out, a, b, count);
-    case Type::kFloat32:
-      return reduce_as<float>(function.operation, op_arg, out, a, b, count);
-    case Type::kFloat64:
-      return reduce_as<double>(function.operation, op_arg, out, a, b, count);
-  }
+  with_type(function.type, [&](auto zero) {
+    reduce_as<decltype(zero)>(function.operation, op_arg, out, a, b, count);
+  });
+}
+
+void scale(const Function& function, std::uint64_t op_arg, void* out, const void* in,
+           std::size_t count) {
+  with_type(function.type, [&](auto zero) {
+    using T = decltype(zero);
+    const T factor = scalar_of<T>(op_arg);
+    apply<T>(out, in, in, count, [factor](T x, T) { return Product{}(x, factor); });
+  });
+}
+
+void finish(const Function& function, std::uint64_t op_arg, void* data, std::size_t count) {
+  if (function.operation != Operation::kSumPostDiv) return;
+  const bool is_signed = (op_arg & 1) != 0;
+  with_type(function.type, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T>) {
+      if (is_signed)
+        divide<std::make_signed_t<T>>(data, op_arg >> 1, count);
+      else
+        divide<std::make_unsigned_t<T>>(data, op_arg >> 1, count);
+    }
+  });
 }
 
 }  // namespace softcuda
