@@ -98,6 +98,19 @@ struct LastGiven {
   std::string comm;
   std::optional<int> rank;
   Task task;
+  std::optional<std::uint64_t> collectives = {};  // that it was given in all
+};
+
+// Collectives of one kind that a communicator was given or ran.
+struct CallCount {
+  std::string kind;
+  std::uint64_t calls = 0, finished = 0;  // finished: of those that ran
+};
+
+// An entry of a port's GID table.
+struct GidEntry {
+  int index = -1;
+  std::string type;  // "RoCE v2"
 };
 
 // By how much the counters of a port have grown.
@@ -138,6 +151,7 @@ struct Event {
   // hca.port, policy.*
   std::string verdict, state, rule;
   std::vector<std::string> reasons;
+  std::vector<GidEntry> gids;
   // node.facts, hca.port, gdr.state, policy.loaded
   Facts facts;
   // conn.*, calls that failed
@@ -152,6 +166,8 @@ struct Event {
   std::optional<std::uint64_t> conns, peers;
   Task task;
   std::vector<LastGiven> communicators;
+  // coll.count
+  std::vector<CallCount> called, ran;
   // port.event
   std::string event;
   // log.dropped, summary

@@ -117,6 +117,8 @@ std::optional<std::string> text_of(const Scalar& value) {
     return std::string(*text);
   if (const auto* number = std::get_if<std::int64_t>(&value); number != nullptr)
     return std::to_string(*number);
+  if (const auto* real = std::get_if<double>(&value); real != nullptr)
+    return std::to_string(static_cast<std::int64_t>(*real));
   if (const auto* flag = std::get_if<bool>(&value); flag != nullptr) return *flag ? "yes" : "no";
   return std::nullopt;
 }
@@ -132,6 +134,14 @@ bool is_fact(std::string_view key) {
                                          "firmware", "way",   "why",       "mode",       "file",
                                          "env_hash", "taken", "phys_state"};
   return std::find(std::begin(kFacts), std::end(kFacts), key) != std::end(kFacts);
+}
+
+// {"1024": 3}: three of them, whatever they took.
+bool store_finished(Event& event, const Scalar& value) {
+  std::uint64_t count = 0;
+  if (!assign(count, value)) return false;
+  if (!event.ran.empty()) event.ran.back().finished += count;
+  return true;
 }
 
 // {"1024": 3}: three requests that took 1024 to 2047 ns.
@@ -285,7 +295,14 @@ std::array<Setters, kPlaces> all_setters() {
       {"rts_at_us", set_last<&Event::qps, &ConnectionQp::rts_at_us>}};
   setters[at(Place::kCommunicators)] = {
       {"comm", set_last<&Event::communicators, &LastGiven::comm>},
-      {"rank", set_last<&Event::communicators, &LastGiven::rank>}};
+      {"rank", set_last<&Event::communicators, &LastGiven::rank>},
+      {"collectives", set_last<&Event::communicators, &LastGiven::collectives>}};
+  setters[at(Place::kGids)] = {{"index", set_last<&Event::gids, &GidEntry::index>},
+                               {"type", set_last<&Event::gids, &GidEntry::type>}};
+  setters[at(Place::kCalled)] = {{"kind", set_last<&Event::called, &CallCount::kind>},
+                                 {"calls", set_last<&Event::called, &CallCount::calls>}};
+  setters[at(Place::kRan)] = {{"kind", set_last<&Event::ran, &CallCount::kind>},
+                              {"calls", set_last<&Event::ran, &CallCount::calls>}};
   setters[at(Place::kTask)] = {
       {"kind", set<&Event::task, &Task::kind>}, {"ordinal", set<&Event::task, &Task::ordinal>},
       {"seq", set<&Event::task, &Task::seq>},   {"bytes", set<&Event::task, &Task::bytes>},
@@ -318,9 +335,14 @@ Place place_of(Place outer, std::string_view key) {
                                      {"counters", Place::kCounters},
                                      {"qps", Place::kQps},
                                      {"task", Place::kTask},
-                                     {"communicators", Place::kCommunicators}};
+                                     {"communicators", Place::kCommunicators},
+                                     {"gids", Place::kGids},
+                                     {"pcie", Place::kPcie},
+                                     {"called", Place::kCalled},
+                                     {"ran", Place::kRan}};
   if (outer == Place::kCounters && key == "grown") return Place::kGrown;
   if (outer == Place::kCommunicators && key == "task") return Place::kLastGiven;
+  if (outer == Place::kRan && key == "took_ns") return Place::kTook;
   if (outer != Place::kTop) return Place::kElsewhere;
   const auto found = objects.find(key);
   return found != objects.end() ? found->second : Place::kElsewhere;
@@ -330,13 +352,18 @@ void begin_element(Event& event, Place place) {
   if (place == Place::kCounters) event.counters.emplace_back();
   if (place == Place::kQps) event.qps.emplace_back();
   if (place == Place::kCommunicators) event.communicators.emplace_back();
+  if (place == Place::kGids) event.gids.emplace_back();
+  if (place == Place::kCalled) event.called.emplace_back();
+  if (place == Place::kRan) event.ran.emplace_back();
 }
 
 bool store(Event& event, Place place, std::string_view key, const Scalar& value) {
   if (std::holds_alternative<std::monostate>(value)) return true;  // null: not known
   if (place == Place::kCauses) return assign(event.causes[std::string(key)], value);
   if (place == Place::kLatency) return store_latency(event.latency, key, value);
+  if (place == Place::kTook) return store_finished(event, value);
   if (place == Place::kEnvironment) return store_fact(event, "env.", key, value);
+  if (place == Place::kPcie) return store_fact(event, "pcie.", key, value);
   if (place == Place::kLimits) return store_fact(event, "limits.", key, value);
   if (place == Place::kGrown)
     return event.counters.empty() || assign(event.counters.back().grown[std::string(key)], value);

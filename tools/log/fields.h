@@ -35,7 +35,12 @@ enum class Place : std::uint8_t {
   kTask,
   kCommunicators,
   kLastGiven,  // in one of those
-  kElsewhere   // nothing of it is kept
+  kGids,
+  kPcie,
+  kCalled,
+  kRan,
+  kTook,      // in one of those
+  kElsewhere  // nothing of it is kept
 };
 
 // Where the object of that name is.

@@ -156,12 +156,12 @@ void end_stalls(Process& process, const Event& event) {
 }
 
 // A kind counts apart from the others in NCCL's numbers, and sends are no step that all take.
-bool is_collective(const Task& task) {
-  return !task.kind.empty() && task.kind != "Send" && task.kind != "Recv";
+bool is_collective(const std::string& kind) {
+  return !kind.empty() && kind != "Send" && kind != "Recv";
 }
 
 void add_tasks(Process& process, const Event& event) {
-  if (!event.comm.empty() && is_collective(event.task)) {
+  if (!event.comm.empty() && is_collective(event.task.kind)) {
     auto& communicator = process.communicators[event.comm];
     communicator.waits_in = event.task;
     communicator.tasks = {event.task};
@@ -170,7 +170,7 @@ void add_tasks(Process& process, const Event& event) {
   }
   if (event.kind != "idle") return;
   for (const auto& given : event.communicators) {
-    if (given.comm.empty() || !is_collective(given.task)) continue;
+    if (given.comm.empty() || !is_collective(given.task.kind)) continue;
     auto& communicator = process.communicators[given.comm];
     communicator.waits_in.reset();
     communicator.tasks = {given.task};
@@ -187,6 +187,37 @@ void add_communicator(Process& process, const Event& event) {
   if (event.id != EventId::kCommInit || event.net_api) return;  // the net's tells it once more
   communicator.several |= communicator.init_seq != 0 && communicator.init_seq != event.seq;
   communicator.init_seq = event.seq;
+}
+
+// Of the last line, which comes when it is destroyed or aborted.
+void add_counts(Process& process, const Event& event) {
+  if (event.comm.empty()) return;
+  auto& communicator = process.communicators[event.comm];
+  communicator.given = communicator.finished = 0;
+  for (const auto& count : event.called)
+    if (is_collective(count.kind)) communicator.given += count.calls;
+  for (const auto& count : event.ran)
+    if (is_collective(count.kind)) communicator.finished += count.finished;
+}
+
+void add_end(Process& process, const Event& event) {
+  process.summary = {event.events.value_or(0),
+                     event.dropped.value_or(0),
+                     event.causes,
+                     event.network,
+                     event.network_msg,
+                     event.counters,
+                     event.communicators.size()};
+  for (const auto& one : event.communicators)
+    if (!one.comm.empty() && one.collectives)
+      process.communicators[one.comm].given = *one.collectives;
+}
+
+void add_hca(Process& process, const Event& event) {
+  Hca& hca = process.hcas.emplace_back(
+      Hca{event.dev, event.state, event.verdict, event.reasons, event.facts, {}});
+  for (const auto& gid : event.gids)
+    if (gid.index == event.dev.gid_index) hca.gid_type = gid.type;
 }
 
 void add_facts(Process& process, const Event& event) {
@@ -278,8 +309,16 @@ void Job::add(const Event& event) {
       add_rank(process, event);
       add_communicator(process, event);
       break;
+    case EventId::kCommFinalize:
+      if (const auto found = process.communicators.find(event.comm);
+          found != process.communicators.end())
+        found->second.closed_ns = event.mono_ns;
+      break;
+    case EventId::kCollCount:
+      add_counts(process, event);
+      break;
     case EventId::kHcaPort:
-      process.hcas.push_back({event.dev, event.state, event.verdict, event.reasons, event.facts});
+      add_hca(process, event);
       break;
     case EventId::kNodeFacts:
       add_facts(process, event);
@@ -306,6 +345,9 @@ void Job::add(const Event& event) {
           found != process.communicators.end())
         found->second.waits_in.reset();
       break;
+    case EventId::kPortEvent:
+      if (event.event == "PORT_ACTIVE") process.port_ups.push_back(diagnosis_of(event));
+      break;
     case EventId::kNetDevice:
       if (event.dev.index) process.net_devices[*event.dev.index] = event.dev;
       break;
@@ -313,12 +355,7 @@ void Job::add(const Event& event) {
       if (!event.conn) process.transitions.push_back(transition_of(event));
       break;
     case EventId::kSummary:
-      process.summary = {event.events.value_or(0),
-                         event.dropped.value_or(0),
-                         event.causes,
-                         event.network,
-                         event.network_msg,
-                         event.counters};
+      add_end(process, event);
       break;
     default:
       break;
@@ -334,6 +371,9 @@ void Job::set_communicator(const std::string& proc, const std::string& comm,
   if (!communicator.nranks) communicator.nranks = known.nranks;
   if (!communicator.rank) communicator.rank = known.rank;
   communicator.init_seq = known.init_seq;
+  communicator.finished = known.finished;
+  communicator.closed_ns = known.closed_ns;
+  communicator.given = std::max(communicator.given, known.given);
   communicator.several |= known.several;
   known = std::move(communicator);
 }

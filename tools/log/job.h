@@ -19,6 +19,7 @@ struct Hca {
   std::string state, verdict;
   std::vector<std::string> reasons;
   Facts facts;
+  std::string gid_type;  // of the address in use
 };
 
 struct Transition {
@@ -61,6 +62,9 @@ struct Communicator {
   std::optional<Task> waits_in;  // of those: one that has begun over the network and not ended
   std::uint64_t mono_ns = 0;     // when that was so
   std::uint64_t init_seq = 0;    // of the line that tells of it; 0: none does
+  std::uint64_t given = 0;       // collectives in all; 0: none, or not known
+  std::uint64_t finished = 0;    // of those, when it was closed
+  std::uint64_t closed_ns = 0;   // CLOCK_MONOTONIC: destroyed or aborted; 0: it was not
   // Two of the process's communicators had this hash, and nothing tells what is whose. NCCL from
   // 2.27 on (v2.27.7-1 src/init.cc) gives all that are shrunk from one communicator the same.
   bool several = false;
@@ -100,6 +104,7 @@ struct Summary {
   std::map<std::string, std::uint64_t> causes;
   std::string network, network_msg;  // its verdict, and why
   std::vector<PortCounters> counters;
+  std::size_t communicators = 0;  // that still lived
 };
 
 struct Process {
@@ -130,6 +135,7 @@ struct Process {
   std::vector<Transition> transitions;                // of QPs that belong to no connection
   std::vector<Diagnosis> diagnoses;                   // in the log's order
   std::vector<Stall> stalls;                          // likewise
+  std::vector<Diagnosis> port_ups;                    // ports that came back
   std::map<std::string, Communicator> communicators;  // by their hash
   std::map<std::uint64_t, std::uint64_t> listens;     // by listen id: CLOCK_MONOTONIC
   std::optional<Summary> summary;

@@ -89,15 +89,51 @@ std::optional<Apart> behind(const Picture& picture, const std::vector<Part>& par
   return out;
 }
 
+// It was aborted while a collective was under way.
+bool gave_up(const log::Communicator& of) {
+  return of.closed_ns != 0 && of.finished != 0 && of.finished < of.given;
+}
+
+// Who gave up in the middle of one that others were never given waited for these.
+std::optional<Apart> given_up(const Picture& picture, const std::vector<Part>& parts) {
+  std::uint64_t most = 0;
+  Apart out;
+  for (const auto& part : parts)
+    if (gave_up(*part.of)) most = std::max(most, part.of->given);
+  for (const auto& part : parts) {
+    const auto& of = *part.of;
+    if (of.given == most && gave_up(of)) {
+      const Ns at = picture.at(part.member, of.closed_ns);
+      out.since = out.since == 0 ? at : std::min(out.since, at);
+      out.most.members.push_back(part.member);
+    }
+  }
+  for (const auto& part : parts) {
+    const auto& of = *part.of;
+    const bool fewer = of.given != 0 && of.given < most && !gave_up(of);
+    if (fewer && !is_inside_any(picture.members[part.member])) {
+      out.others.members.push_back(part.member);
+      out.others.task.ordinal = std::max(out.others.task.ordinal, of.given);
+    }
+  }
+  if (out.most.members.empty() || out.others.members.empty()) return std::nullopt;
+  out.most.task.ordinal = out.others.task.ordinal + 1;
+  out.inside = out.most.members.size();
+  return out;
+}
+
 }  // namespace
 
 std::vector<Apart> apart_in_collectives(const Picture& picture) {
   std::vector<Apart> out;
   for (const auto& [comm, parts] : communicators_of(picture)) {
-    const auto ordinal = earliest_inside(parts);
-    if (!ordinal) continue;
-    auto one = mismatch_at(parts, *ordinal);
-    if (!one) one = behind(picture, parts, *ordinal);
+    std::optional<Apart> one;
+    if (const auto ordinal = earliest_inside(parts)) {
+      one = mismatch_at(parts, *ordinal);
+      if (!one) one = behind(picture, parts, *ordinal);
+    } else {
+      one = given_up(picture, parts);
+    }
     if (!one) continue;
     one->comm = comm;
     out.push_back(std::move(*one));

@@ -1,6 +1,6 @@
 // Where the processes of each communicator are in its collectives, which all its ranks must be
 // given in one order. Only where somebody is inside one that has begun over the network and not
-// ended.
+// ended, or gave one up.
 #pragma once
 
 #include <cstddef>
@@ -29,6 +29,7 @@ struct Apart {
   Stand most,
       others;  // others: the guilty of kBehind; fewer than the first, where it is kMismatched
   std::size_t inside = 0;  // processes that wait in `most`
+  Ns since = 0;            // as far as is known: by then they did
 };
 
 // A communicator of which not all ranks have told.

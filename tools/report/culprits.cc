@@ -168,6 +168,11 @@ Culprit best_of(const std::vector<Culprit>& all, const std::set<std::string>& si
           one.working == best.working && best.explained == best.failing)
         for (const auto& pair : all)
           if (pair.kind == Kind::kPair && pair.explained == best.explained) return pair;
+  if (best.kind == Kind::kHost)
+    for (const auto& one : all)
+      if (one.kind == best.kind && one.name != best.name && one.explained == best.explained &&
+          one.working == best.working)
+        best.other = one.place;
   return best;
 }
 

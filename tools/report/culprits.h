@@ -23,8 +23,9 @@ struct Culprit {
     kAll       // everything that was tried
   };
   Kind kind = Kind::kHca;
-  std::string name;                          // tells culprits of a kind apart
-  Place place, other;                        // other: of kPair and kBetween
+  std::string name;  // tells culprits of a kind apart
+  // other: of kPair and kBetween; of kHost one that explains as much, so that nobody can tell which
+  Place place, other;
   std::size_t explained = 0, failing = 0;    // pairs
   std::size_t working = 0;                   // pairs that it has part in, and that work: against it
   std::size_t subnets = 0, all_subnets = 0;  // of kPlane

@@ -29,27 +29,15 @@ struct Failure {
 // Every failure of every process, by time; each once, however many events tell of it.
 std::vector<Failure> failures_of(const Picture& picture);
 
-// A process that went away while the job ran.
-struct Loss {
-  std::size_t member = 0;
-  Ns at = 0;
-  bool clean = false;  // it ended by itself, and wrote its summary
-};
+// NCCL goes on over TCP.
+bool is_fallback(const log::Diagnosis& told);
+// NCCL found no HCA there that it can use, or was told to use none.
+bool is_on_tcp(const log::Process& process);
 
-struct FirstCause {
-  std::vector<Failure> roots;     // that have one cause and follow from nothing else that is known
-  std::vector<Loss> losses;       // or, where they came first, the processes that went away
-  std::vector<Failure> other;     // that follow from nothing known either, of other causes
-  std::vector<Failure> followed;  // all the rest
-  std::vector<Failure> signs;     // what ports told of before, at the roots' places
-  Ns at = 0;
-  bool any() const { return !roots.empty() || !losses.empty(); }
-};
-
-FirstCause first_cause(const Picture& picture, const std::vector<Failure>& failures);
-
-// Processes that went away before the others were done: those that died, and those that ended while
-// others still waited for them.
-std::vector<Loss> losses_of(const Picture& picture);
+// Whether a process that ends can be what its peers fail of: a QP's move and what a rule says of a
+// pair of ends don't need the peer's process.
+bool can_follow_a_death(const Failure& failure);
+// It says itself that the peer's process had ended.
+bool proves_a_death(const Failure& failure);
 
 }  // namespace nnd::report

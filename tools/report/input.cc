@@ -160,6 +160,7 @@ log::Communicator communicator_of(const nccl_net_diag::box::CommSlot& slot, std:
   if (slot.rank >= 0) out.rank = slot.rank;
   if (slot.nranks >= 0) out.nranks = slot.nranks;
   out.mono_ns = mono_ns;
+  out.given = slot.collectives;
   for (const auto& task : slot.last_collectives) {
     if (task.func[0] == '\0') continue;
     out.tasks.push_back(task_of(task));

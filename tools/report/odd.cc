@@ -10,6 +10,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "report/failures.h"
+
 namespace nnd::report {
 
 namespace {
@@ -99,7 +101,8 @@ void add_facts(Attributes& all, std::size_t index, const log::Process& process) 
 
 // Of each device, found once: nodes mostly have the same ones.
 struct DeviceAttributes {
-  Attribute *state, *gid_index, *link_layer, *mtu, *speed, *firmware, *gdr;
+  Attribute *state, *gid_index, *gid_type, *subnet, *link_layer, *mtu, *speed, *pcie, *firmware,
+      *gdr;
 };
 
 class Devices {
@@ -110,8 +113,10 @@ class Devices {
     const auto [found, is_new] = devices_.try_emplace(name);
     if (is_new) {
       const auto named = [&](const char* what) { return &all_[std::string(what) + " of " + name]; };
-      found->second = {named("state"),  named("GID index"), named("link layer"),    named("MTU"),
-                       named("Mbit/s"), named("firmware"),  named("GPUDirect RDMA")};
+      found->second = {named("state"),         named("GID index"),  named("GID type"),
+                       named("subnet"),        named("link layer"), named("MTU"),
+                       named("Mbit/s"),        named("PCIe link"),  named("firmware"),
+                       named("GPUDirect RDMA")};
     }
     return found->second;
   }
@@ -126,8 +131,13 @@ void add_hcas(Attributes& all, Devices& devices, std::size_t index, const log::P
   for (const auto& hca : process.hcas) {
     if (hca.verdict == "taken") taken.insert(hca.dev.name);
     const auto& device = devices.of(hca.dev.name);
-    device.state->add(index, hca.state, true);
+    device.state->add(index, hca.state.empty() ? "unreadable" : hca.state, true);
     device.gid_index->add(index, text_of(hca.dev.gid_index), true);
+    if (!hca.gid_type.empty()) device.gid_type->add(index, hca.gid_type, true);
+    if (!hca.dev.subnet.empty()) device.subnet->add(index, hca.dev.subnet, true);
+    if (const auto gts = hca.facts.find("pcie.gts"), width = hca.facts.find("pcie.width");
+        gts != hca.facts.end() && width != hca.facts.end())
+      device.pcie->add(index, fmt::format("{} GT/s x{}", gts->second, width->second), true);
     device.link_layer->add(index, hca.dev.link_layer, true);
     device.mtu->add(index, text_of(hca.dev.mtu), true);
     device.speed->add(index, text_of(hca.dev.speed_mbps), true);
@@ -140,6 +150,24 @@ void add_hcas(Attributes& all, Devices& devices, std::size_t index, const log::P
     add(all, "HCAs in use", index, or_none(fmt::format("{}", fmt::join(taken, ","))), true);
 }
 
+// Where each node has subnets of its own, it is not meant to be the same: only where some HCA's are
+// the same everywhere, or every node has all of them.
+void drop_planned_subnets(const Picture& picture, Attributes& all) {
+  std::map<std::string, std::set<std::string>> by_host;
+  bool any_same = false;
+  for (const auto& [name, attribute] : all)
+    if (name.starts_with("subnet of ")) {
+      any_same = any_same || (attribute.by_value().size() == 1 && attribute.holders().size() > 1);
+      for (const auto& [subnet, members] : attribute.by_value())
+        for (const auto member : members) by_host[picture.members[member].log->host].insert(subnet);
+    }
+  const bool all_have_all = std::all_of(by_host.begin(), by_host.end(), [&](const auto& one) {
+    return one.second == by_host.begin()->second;
+  });
+  if (!any_same && !all_have_all)
+    std::erase_if(all, [](const auto& one) { return one.first.starts_with("subnet of "); });
+}
+
 Attributes attributes_of(const Picture& picture) {
   Attributes all;
   Devices devices(all);
@@ -149,12 +177,13 @@ Attributes attributes_of(const Picture& picture) {
     if (process.loaded) {
       add(all, "NCCL", i, process.nccl_version, true);
       add(all, "nccl-net-diag", i, process.version, false);
-      add(all, "transport", i, or_none(process.wraps.name), true);
+      add(all, "transport", i, is_on_tcp(process) ? "TCP" : or_none(process.wraps.name), true);
     }
     if (process.facts.contains("env_hash")) with_environment.push_back(i);
     add_facts(all, i, process);
     add_hcas(all, devices, i, process);
   }
+  drop_planned_subnets(picture, all);
   // A variable that a process hasn't is a value too, where its facts are known.
   for (auto& [name, attribute] : all)
     if (name.starts_with("NCCL_") || name.starts_with("UCX_"))

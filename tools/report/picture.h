@@ -12,10 +12,9 @@
 #include <vector>
 
 #include "report/input.h"
+#include "report/span.h"
 
 namespace nnd::report {
-
-using Ns = std::int64_t;  // wall time of the job since 1970; also a duration
 
 enum class Ending : std::uint8_t {
   kClean,    // it wrote its summary

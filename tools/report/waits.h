@@ -1,5 +1,4 @@
-// Who waits for whom, at the end of what the logs tell. Processes that wait for each other's data
-// form chains; what matters is where these end.
+// Who waits for whom, at the end of what the logs tell.
 #pragma once
 
 #include <cstdint>
@@ -48,14 +47,17 @@ struct Waits {
   std::vector<Wait> waits;    // by the time since when
   std::vector<Wait> network;  // those of them that a healthy network never shows
   std::vector<Wait> passed;   // network waits that were over in the end
-  std::vector<Sink> sinks;    // that most wait for first
+  std::vector<Sink> sinks;    // what is known best first, then what most wait for
   std::vector<Apart> apart;   // communicators whose ranks are not in one collective
 };
 
+// All but the sinks (report/chains.h).
 Waits waits_of(const Picture& picture);
 
 // A stall that shows that the network (or a driver) does not do its work; the others may be the
 // program's own doing.
 bool blames_network(const std::string& kind);
+// One that is over when another process does something.
+bool is_for_peer(const std::string& kind);
 
 }  // namespace nnd::report

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <set>
 
@@ -34,13 +35,14 @@ std::string seconds(Ns ns) {
 }
 
 std::string bytes_text(double bytes) {
-  const bool small = bytes < 1e12;
-  const double value = bytes / (small ? 1e9 : 1e12);
-  return fmt::format("{:.{}f} {}", value,
-                     value < 10    ? 2
-                     : value < 100 ? 1
-                                   : 0,
-                     small ? "GB" : "TB");
+  static constexpr std::array<const char*, 5> kUnits{"B", "kB", "MB", "GB", "TB"};
+  std::size_t unit = 0;
+  while (bytes >= 1000 && unit + 1 < kUnits.size()) {
+    bytes /= 1000;
+    ++unit;
+  }
+  const int digits = unit == 0 || bytes >= 100 ? 0 : bytes < 10 ? 2 : 1;
+  return fmt::format("{:.{}f} {}", bytes, digits, kUnits[unit]);
 }
 
 std::string count_of(std::size_t count, const char* one, const char* more) {
@@ -67,8 +69,11 @@ std::string list(const std::vector<std::string>& names) {
 std::string cause_text(const std::string& cause) {
   auto title = title_of(cause);
   if (title.empty()) return cause.empty() ? "a failure without a name" : cause;
-  const bool word = title.size() > 1 && (title[1] == ' ' || (title[1] >= 'a' && title[1] <= 'z'));
-  if (word && title[0] >= 'A' && title[0] <= 'Z')
+  // A proper name keeps its capitals.
+  const auto is_capital = [](char one) { return one >= 'A' && one <= 'Z'; };
+  const std::string word = title.substr(0, title.find_first_of(" '"));
+  if (std::count_if(word.begin(), word.end(), is_capital) == 1 && is_capital(word[0]) &&
+      word.back() != '_')
     title[0] = static_cast<char>(title[0] + 'a' - 'A');
   return fmt::format("{}, {}", cause, title);
 }
@@ -78,6 +83,15 @@ std::string clock_text(Ns at) {
   const std::chrono::hh_mm_ss time(std::chrono::milliseconds(ms % (Ns{24} * 3600 * 1000)));
   return fmt::format("{:02}:{:02}:{:02}.{:03}", time.hours().count(), time.minutes().count(),
                      time.seconds().count(), time.subseconds().count());
+}
+
+std::string time_text(Ns at) {
+  const std::chrono::sys_days day(std::chrono::floor<std::chrono::days>(
+      std::chrono::sys_time<std::chrono::nanoseconds>(std::chrono::nanoseconds(at))));
+  const std::chrono::year_month_day date(day);
+  return fmt::format("{:04}-{:02}-{:02} {} UTC", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     clock_text(at));
 }
 
 std::string who(const Picture& picture, const std::vector<std::size_t>& members) {
@@ -112,7 +126,9 @@ std::string culprit_text(const Culprit& culprit) {
     case Culprit::Kind::kPort:
       return place_text(culprit.place);
     case Culprit::Kind::kHost:
-      return culprit.place.host;
+      return culprit.other.host.empty()
+                 ? culprit.place.host
+                 : fmt::format("{} or {}", culprit.place.host, culprit.other.host);
     case Culprit::Kind::kPair:
       return fmt::format(
           "{} {} and {}",

@@ -11,11 +11,13 @@ namespace nnd::cli {
 
 // "21:04:05.123"
 std::string clock_text(report::Ns at);
+// "2026-11-24 21:04:05.123 UTC"
+std::string time_text(report::Ns at);
 // "3.2 s"
 std::string seconds(report::Ns ns);
 // "1 rank", "2 ranks"
 std::string count_of(std::size_t count, const char* one, const char* more);
-// "3.2 GB"
+// "3.20 GB", "512 B"
 std::string bytes_text(double bytes);
 // A sentence of a log, where it is too long for a page.
 std::string shortened(std::string text);

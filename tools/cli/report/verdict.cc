@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/common/number_list.h"
+#include "cli/report/difference_text.h"
 #include "cli/report/names.h"
 
 namespace nnd::cli {
@@ -58,25 +59,48 @@ std::string where_text(const Report& report) {
   return fmt::format("{}", fmt::join(names, "; "));
 }
 
+// "; the port came back 3.2 s later", where it did.
+std::string came_back(const Report& report, const Failure& sign) {
+  for (const auto& up : report.picture.members[sign.member].log->port_ups) {
+    const Ns at = report.picture.at(sign.member, up.mono_ns);
+    if (up.dev.name == sign.told->dev.name && up.dev.port == sign.told->dev.port && at > sign.at)
+      return fmt::format("; the port came back {} later", seconds(at - sign.at));
+  }
+  return {};
+}
+
+std::string verdict_of_sign(const Report& report, const Failure& sign) {
+  const auto& roots = report.first.roots;
+  const auto count = count_of(roots.size(), "request", "requests");
+  const auto& cause = roots.front().told->cause;
+  const std::string what = cause == sign.told->cause
+                               ? fmt::format("; {} failed of it", count)
+                               : fmt::format("; {} later {} failed ({})",
+                                             seconds(std::max<Ns>(roots.front().at - sign.at, 0)),
+                                             count, cause_text(cause));
+  return fmt::format("{}: {}, at {}{}{}.", where_text(report), cause_text(sign.told->cause),
+                     time_text(sign.at), what, came_back(report, sign));
+}
+
 std::string verdict_failed(const Report& report) {
   const auto& root = report.first.roots.front();
   const auto where = where_text(report);
+  if (report.difference)
+    return fmt::format("{}: {}, at {}; first told by {}.",
+                       difference_text(report, *report.difference), cause_text(named_cause(report)),
+                       time_text(root.at), who(report.picture, {root.member}));
   if (root.reach == report::Reach::kEcho)
     return fmt::format(
         "{} told first of a failure ({}), at {}: it only echoes what happened in a process whose "
         "log is not here.",
-        who(report.picture, {root.member}), cause_text(root.told->cause), clock_text(root.at));
-  if (const auto* sign = sign_of_culprit(report))
-    return fmt::format(
-        "{}: {}, at {}; {} later {} failed ({}).", where, cause_text(sign->told->cause),
-        clock_text(sign->at), seconds(std::max<Ns>(root.at - sign->at, 0)),
-        count_of(report.first.roots.size(), "request", "requests"), cause_text(root.told->cause));
-  const char* unknown = report::other_ends_unknown(report)
+        who(report.picture, {root.member}), cause_text(root.told->cause), time_text(root.at));
+  if (const auto* sign = sign_of_culprit(report)) return verdict_of_sign(report, *sign);
+  const char* unknown = report::other_ends_unknown(report.picture, report.first.roots)
                             ? " The processes at the other ends have no log here, or one that ends "
                               "before: they may have died."
                             : "";
   return fmt::format("{}{}, at {}; first told by {}.{}", where.empty() ? "" : where + ": ",
-                     cause_text(root.told->cause), clock_text(root.at),
+                     cause_text(named_cause(report)), time_text(root.at),
                      who(report.picture, {root.member}), unknown);
 }
 
@@ -103,48 +127,71 @@ std::string verdict_lost(const Report& report) {
   if (losses[0].clean)
     return fmt::format(
         "not the network: {} ended by itself at {}, while others still waited for it.", names,
-        clock_text(report.first.at));
+        time_text(report.first.at));
   const auto ending = report.picture.members[lost[0]].ending;
   return fmt::format("not the network: {} died at {}{}, with nothing failed before.",
                      nodes && hosts.size() == 1 ? names + " with all its processes" : names,
-                     clock_text(report.first.at),
+                     time_text(report.first.at),
                      ending == report::Ending::kCutOff ? " or later (its log just ends)" : "");
 }
 
 std::string verdict_missing(const Report& report) {
   const auto& missing = report.missing;
+  std::string others;
+  if (!report.making.empty())
+    others = fmt::format(", and {} in {} initialisation",
+                         count_of(report.making.size(), "process waits", "processes wait"),
+                         report.making.size() == 1 ? "its" : "their");
+  else if (!report.waits.waits.empty())
+    others = ", and others wait";
   return fmt::format(
       "{} of {} left no log{}: not started, died before NCCL's start, without the "
       "plugin, or not collected.",
-      missing_text(missing), *missing.expected,
-      report.waits.waits.empty() ? "" : ", and others wait");
+      missing_text(missing), *missing.expected, others);
+}
+
+std::size_t count_waiting(const Report& report) {
+  std::set<std::size_t> waiting;
+  for (const auto& wait : report.waits.waits)
+    if (wait.stall->kind != "idle") waiting.insert(wait.member);
+  return waiting.size();
+}
+
+std::string verdict_of_stuck(const Report& report) {
+  const auto& first = report.waits.network.front();
+  if (const auto* sign = sign_of_culprit(report))
+    return fmt::format("{}: {}, at {}; since then {} over it{}.", where_text(report),
+                       cause_text(sign->told->cause), time_text(sign->at),
+                       count_of(count_waiting(report), "process waits", "processes wait"),
+                       came_back(report, *sign));
+  return fmt::format("{}: the network does not move what it was given ({}) since {}.",
+                     where_text(report), first.stall->kind, time_text(first.since));
 }
 
 std::string verdict_hang(const Report& report) {
   const auto& waits = report.waits;
-  if (!waits.network.empty()) {
-    const auto& first = waits.network.front();
-    return fmt::format("{}: the network does not move what it was given ({}) since {}.",
-                       where_text(report), first.stall->kind, clock_text(first.since));
-  }
-  std::set<std::size_t> waiting;
-  for (const auto& wait : waits.waits)
-    if (wait.stall->kind != "idle") waiting.insert(wait.member);
-  const auto waiters = count_of(waiting.size(), "process waits", "processes wait");
+  if (report.difference)
+    return fmt::format("{}: {} since {}.", difference_text(report, *report.difference),
+                       count_of(count_waiting(report), "process waits", "processes wait"),
+                       time_text(waits.waits.front().since));
+  if (!waits.network.empty()) return verdict_of_stuck(report);
+  if (waits.waits.empty() && waits.sinks.empty())
+    return fmt::format(
+        "{} still being initialised {} after the first began, and nothing shows why.",
+        count_of(report.making.size(), "process was", "processes were"),
+        seconds(report.picture.last - report.picture.first));
+  const auto waiting = count_waiting(report);
+  const auto waiters = count_of(waiting, "process waits", "processes wait");
   if (waits.sinks.empty())
     return fmt::format("{} since {}, and the logs don't show for whom.", waiters,
-                       clock_text(waits.waits.front().since));
+                       time_text(waits.waits.front().since));
   const auto& sink = waits.sinks.front();
-  if (sink.kind == Sink::Kind::kBehind || sink.kind == Sink::Kind::kMismatched)
+  if (sink.kind == Sink::Kind::kMismatched)
     return fmt::format("not the network: {}; {}.", sink_text(report, sink), waiters);
   const char* prefix = report.blame == report::Blame::kNotNetwork ? "not the network: " : "";
-  if (waiting.empty())
+  if (waiting == 0)
     return fmt::format("{}{}; nobody tells of a wait.", prefix, sink_text(report, sink));
-  // Inside a node processes wait for each other without the network.
-  if (sink.waiting < waiting.size())
-    return fmt::format("{}{}; {}, {} of them for it as far as the network shows.", prefix,
-                       sink_text(report, sink), waiters, sink.waiting);
-  return fmt::format("{}{}; {} for it.", prefix, sink_text(report, sink), waiters);
+  return fmt::format("{}{}; {}.", prefix, sink_text(report, sink), waiters);
 }
 
 std::string verdict_slow(const Report& report) {
@@ -159,14 +206,15 @@ std::string verdict_degraded(const Report& report) {
   if (!report.waits.passed.empty()) {
     const auto& first = report.waits.passed.front();
     return fmt::format("{}: stalled for {} at {} ({}), and went on.", where_text(report),
-                       seconds(static_cast<Ns>(first.stall->age_us * 1000)),
-                       clock_text(first.since), first.stall->kind);
+                       seconds(static_cast<Ns>(first.stall->age_us * 1000)), time_text(first.since),
+                       first.stall->kind);
   }
   const auto& first =
       *std::find_if(report.failures.begin(), report.failures.end(),
                     [](const Failure& failure) { return failure.warned || failure.recovered; });
-  return fmt::format("{}: {} at {}, and the job went on.", place_text(first.here),
-                     cause_text(first.told->cause), clock_text(first.at));
+  return fmt::format("{}: {} at {}, and the job went on{}.", place_text(first.here),
+                     cause_text(first.told->cause), time_text(first.at),
+                     first.warned ? came_back(report, first) : "");
 }
 
 // What an idle process has not come to.
@@ -194,6 +242,7 @@ std::string missing_text(const report::Missing& missing) {
 }
 
 std::string task_text(const log::Task& task) {
+  if (task.kind.empty()) return fmt::format("collective {}", task.ordinal);
   const std::string size = task.bytes == 0 ? "" : fmt::format(" ({} bytes)", task.bytes);
   return fmt::format("{} #{}{}", task.kind, task.seq.value_or(task.ordinal), size);
 }
@@ -218,17 +267,17 @@ std::string sink_text(const Report& report, const Sink& sink) {
       return apart_text(report, report.waits.apart[*sink.apart]);
     case Sink::Kind::kIdle:
       return fmt::format("{} has asked the network for nothing since {}{}", names,
-                         clock_text(sink.since), is_behind(report, sink));
+                         time_text(sink.since), is_behind(report, sink));
     case Sink::Kind::kStopped:
       return fmt::format("{} does not run since {}: stopped, or its node hangs", names,
-                         clock_text(sink.since));
+                         time_text(sink.since));
     case Sink::Kind::kDied:
-      return fmt::format("{} died at {}", names, clock_text(sink.since));
+      return fmt::format("{} died at {}", names, time_text(sink.since));
     case Sink::Kind::kLeft:
-      return fmt::format("{} had ended by itself at {}", names, clock_text(sink.since));
+      return fmt::format("{} had ended by itself at {}", names, time_text(sink.since));
     case Sink::Kind::kSilent:
       return fmt::format("{} says nothing of a wait; its last sign of life is of {}", names,
-                         clock_text(sink.since));
+                         time_text(sink.since));
     case Sink::Kind::kNoLog:
       return fmt::format("{} at {} has no log here",
                          sink.rank ? fmt::format("rank {}", *sink.rank) : "the process",
@@ -249,10 +298,15 @@ std::string verdict(const Report& report) {
     case Kind::kRunning:
       return fmt::format("healthy so far: {}, nothing failed and nothing waits.",
                          job_text(report.picture));
+    case Kind::kStarting:
+      return fmt::format("no word yet: {}; {} still being initialised, since {}.",
+                         job_text(report.picture),
+                         count_of(report.making.size(), "process is", "processes are"),
+                         time_text(report.picture.first));
     case Kind::kEnded:
       return fmt::format(
           "not the network: {} ended together at {}, from outside, with nothing wrong before.",
-          job_text(report.picture), clock_text(report.picture.last));
+          job_text(report.picture), time_text(report.picture.last));
     case Kind::kFailed:
       return verdict_failed(report);
     case Kind::kLost:
@@ -277,7 +331,9 @@ const log::Diagnosis* first_told(const Report& report) {
       if (const auto* sign = sign_of_culprit(report)) return sign->told;
       return report.first.roots.front().told;
     case Kind::kHang:
-      return report.waits.network.empty() ? nullptr : &report.waits.network.front().stall->told;
+      if (report.waits.network.empty()) return nullptr;
+      if (const auto* sign = sign_of_culprit(report)) return sign->told;
+      return &report.waits.network.front().stall->told;
     case Kind::kSlow:
       return report.slow.front().told != nullptr ? &report.slow.front().told->told : nullptr;
     case Kind::kDegraded: {
@@ -292,6 +348,7 @@ const log::Diagnosis* first_told(const Report& report) {
 }
 
 std::string remedy(const Report& report) {
+  if (report.difference) return difference_remedy(report, *report.difference);
   if (const auto* told = first_told(report)) return told->fix;
   switch (report.kind) {
     case Kind::kLost:
@@ -305,7 +362,7 @@ std::string remedy(const Report& report) {
     case Kind::kEnded:
       return "Look at who ended it: a time limit, the launcher, a user.";
     case Kind::kHang:
-      return "Look at what those processes do (py-spy, gdb), and at which collective each is in.";
+      return "Look at what those processes do, and at which collective each is in.";
     case Kind::kSlow:
       return "Compare its link, its counters, its PCIe slot and its switch port with its "
              "siblings'.";
@@ -315,6 +372,7 @@ std::string remedy(const Report& report) {
 }
 
 std::string named_cause(const Report& report) {
+  if (report.difference && !report.difference->cause.empty()) return report.difference->cause;
   const auto* told = first_told(report);
   return told != nullptr ? told->cause : "";
 }

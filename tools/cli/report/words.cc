@@ -11,6 +11,7 @@
 #include "cli/common/event_json.h"
 #include "cli/common/number_list.h"
 #include "cli/common/text_table.h"
+#include "cli/report/look.h"
 #include "cli/report/names.h"
 #include "cli/report/verdict.h"
 
@@ -92,12 +93,11 @@ std::vector<std::string> waiting(const Report& report) {
   std::vector<std::string> counts;
   for (const auto& [kind, members] : kinds)
     counts.push_back(fmt::format("{} {}", members.size(), kind));
-  out.push_back(fmt::format("processes that wait, by what they tell: {}.", list(counts)));
+  out.push_back(fmt::format("what they tell: {}.", list(counts)));
   for (std::size_t i = 0; matters && i < report.waits.sinks.size(); ++i) {
     const auto& sink = report.waits.sinks[i];
-    out.push_back(fmt::format("{} at last for this: {}.",
-                              count_of(sink.waiting, "process waits", "processes wait"),
-                              sink_text(report, sink)));
+    out.push_back(
+        fmt::format("{} over the network for this: {}.", sink.waiting, sink_text(report, sink)));
   }
   for (std::size_t i = 0; matters && i < report.waits.apart.size(); ++i)
     out.push_back(apart_text(report, report.waits.apart[i]) + ".");
@@ -262,6 +262,7 @@ Words words_of(const Report& report, const report::Input& input) {
   if (const auto* told = first_told(report); told != nullptr && !told->msg.empty())
     add(out, "First", {shortened(told->msg)});
   add(out, "What to do", {shortened(remedy(report))});
+  add(out, "Look", commands_to_look(report));
   std::vector<std::string> shares;
   const bool local =
       report.kind == Kind::kFailed && report::is_own(report.first.roots.front().reach);

@@ -1,0 +1,116 @@
+#include "cli/report/difference_text.h"
+
+#include <fmt/format.h>
+
+#include "cli/report/names.h"
+
+namespace nnd::cli {
+
+using report::Difference;
+using report::Odd;
+using report::Report;
+
+namespace {
+
+constexpr std::string_view kSubnet = "subnet of ";
+constexpr std::string_view kIpv4 = "::ffff:";
+
+std::string device_of(const std::string& what) {
+  const auto of = what.find(" of ");
+  return of == std::string::npos ? std::string() : what.substr(of + 4);
+}
+
+// "10.200.1.3", of a process's HCA; empty: not known.
+std::string address_of(const Report& report, std::size_t member, const std::string& device) {
+  for (const auto& hca : report.picture.members[member].log->hcas)
+    if (hca.dev.name == device && !hca.dev.gid.empty())
+      return hca.dev.gid.starts_with(kIpv4) ? hca.dev.gid.substr(kIpv4.size()) : hca.dev.gid;
+  return {};
+}
+
+std::string interface_of(const Report& report, std::size_t member, const std::string& device) {
+  for (const auto& hca : report.picture.members[member].log->hcas)
+    if (hca.dev.name == device && !hca.dev.netdev.empty()) return " (" + hca.dev.netdev + ")";
+  return {};
+}
+
+std::string where_of(const Odd::Differing& one) { return list(one.who); }
+
+// Of one camp: whose HCA, which address, which subnet.
+std::string subnet_of(const Report& report, const std::string& device, const Odd::Differing& one) {
+  const auto member = one.members.front();
+  const auto address = address_of(report, member, device);
+  return fmt::format("{}{} of {} {}is in {}", device, interface_of(report, member, device),
+                     where_of(one), address.empty() ? "" : "has " + address + " and ", one.value);
+}
+
+std::string subnets(const Report& report, const Odd& odd) {
+  const std::string device = device_of(odd.what);
+  if (odd.usual_count != 0)
+    return fmt::format("{}, those of the other {} in {}",
+                       subnet_of(report, device, odd.others.front()),
+                       count_of(odd.usual_count, "process", "processes"), odd.usual);
+  return fmt::format("{}, {}", subnet_of(report, device, odd.others.front()),
+                     subnet_of(report, device, odd.others.back()));
+}
+
+std::string plain(const Odd& odd) {
+  const auto& one = odd.others.front();
+  if (odd.usual_count != 0)
+    return fmt::format("{} is {} on {}, and {} on the other {}", odd.what, shortened(one.value),
+                       where_of(one), shortened(odd.usual),
+                       count_of(odd.usual_count, "process", "processes"));
+  const auto& other = odd.others.back();
+  return fmt::format("{} is {} on {}, and {} on {}", odd.what, shortened(one.value), where_of(one),
+                     shortened(other.value), where_of(other));
+}
+
+}  // namespace
+
+std::string difference_text(const Report& report, const Difference& difference) {
+  const Odd& odd = report.odd[difference.odd];
+  std::string out = odd.what.starts_with(kSubnet) ? subnets(report, odd) : plain(odd);
+  if (difference.swapped)
+    out = fmt::format("{} and {} of {} have each other's network: {}", device_of(odd.what),
+                      *difference.swapped, where_of(odd.others.front()), out);
+  if (odd.usual_count == 0 && odd.others.size() == 2)
+    out += "; which of the two is wrong can't be told from here";
+  return out;
+}
+
+std::string difference_remedy(const Report& report, const Difference& difference) {
+  const Odd& odd = report.odd[difference.odd];
+  if (difference.told != nullptr && !difference.told->fix.empty()) return difference.told->fix;
+  const auto device = device_of(odd.what);
+  const auto whose = where_of(odd.others.front());
+  if (difference.swapped)
+    return fmt::format(
+        "Swap the addresses of {} and {} on {}, or their two cables, so that HCAs of one name are "
+        "in one network on all nodes.",
+        device, *difference.swapped, whose);
+  if (odd.what.starts_with(kSubnet))
+    return fmt::format(
+        "Correct the address or the mask of {} on {}; until then leave {} out on all nodes "
+        "(NCCL_IB_HCA=^={}).",
+        device, whose, device, device);
+  if (odd.what == "transport")
+    return fmt::format(
+        "Find out why NCCL found no HCA on {} (nccl-net-diag check there): ranks on TCP and ranks "
+        "on HCAs wait for each other for ever.",
+        whose);
+  if (odd.what == "HCAs in use" || odd.what.starts_with("state of ") ||
+      odd.what.starts_with("Mbit/s of ") || odd.what.starts_with("PCIe link of "))
+    return fmt::format(
+        "Repair it on {}; until then leave that HCA out on all nodes (NCCL_IB_HCA=^=...): NCCL "
+        "joins HCAs by their order and speed.",
+        whose);
+  if (odd.what == "NCCL")
+    return "Give all nodes the same NCCL: look at LD_LIBRARY_PATH and at what the framework "
+           "brings.";
+  if (odd.what.starts_with("NCCL_"))
+    return fmt::format("Give all ranks the same {} (the launcher must pass it on), or unset it.",
+                       odd.what);
+  return fmt::format("Make it the same on all nodes; {} differs.", whose);
+}
+
+}  // namespace nnd::cli

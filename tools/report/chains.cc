@@ -1,0 +1,277 @@
+#include "report/chains.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace nnd::report {
+
+namespace {
+
+constexpr Ns kTogether = 1'000'000'000;
+constexpr Ns kLivedOn = 2'000'000'000;
+constexpr Ns kStopped = 5'000'000'000;  // the drain looks ten times a second
+constexpr Ns kSurelyStopped = 30'000'000'000;
+
+class Graph {
+ public:
+  Graph(const Picture& picture, const std::vector<Wait>& open,
+        const std::vector<const Wait*>& stuck, const std::vector<End>& ends)
+      : picture_(picture), ends_(ends) {
+    for (const auto* wait : stuck) on_network_.insert(wait->member);
+    const std::set<const Wait*> network(stuck.begin(), stuck.end());
+    for (const auto& wait : open) {
+      if (network.contains(&wait)) continue;
+      if (wait.stall->kind == "idle") {
+        idle_.emplace(wait.member, wait.since);
+        continue;
+      }
+      if (!is_for_peer(wait.stall->kind) && !blames_network(wait.stall->kind)) continue;
+      waiting_.insert(wait.member);
+      if (wait.peer)
+        next_[wait.member].insert(*wait.peer);
+      else if (!wait.stall->told.peer.gid.empty())
+        add_stranger(wait);
+    }
+    for (const auto& [member, others] : next_) {
+      for (const auto other : others) waiters_[other].push_back(member);
+      if (ends_[member].ended())
+        first_to_go_ =
+            std::min(first_to_go_.value_or(ends_[member].when.from), ends_[member].when.from);
+    }
+  }
+
+  Chains chains() {
+    std::set<std::size_t> endless = waiting_;  // whose chains end nowhere
+    std::erase_if(endless, [&](std::size_t member) { return !next_.contains(member); });
+    for (const auto& [member, by] : waiters_)
+      if (is_end(member)) add(sink_of(member), waiting_for(member), endless);
+    for (const auto& [address, stranger] : strangers_) {
+      Sink sink;
+      sink.kind = Sink::Kind::kNoLog;
+      sink.address = address;
+      sink.rank = stranger.rank;
+      add(std::move(sink), stranger.waiting, endless);
+    }
+    add_gone_among(endless);
+    // What processes of one node wait for in each other is not seen here: only where nothing else
+    // explains them do they wait for each other.
+    if (const auto cycle = cycle_of(endless); cycle.size() > 1 && found_.empty()) {
+      Sink sink;
+      sink.kind = Sink::Kind::kCycle;
+      sink.members.assign(cycle.begin(), cycle.end());
+      const auto all = endless;
+      add(std::move(sink), all, endless);
+    }
+    return in_order();
+  }
+
+ private:
+  struct Found {
+    Sink sink;
+    std::set<std::size_t> waiting;
+  };
+  // A process at an address that no log is of.
+  struct Stranger {
+    std::set<std::size_t> waiting;
+    std::optional<int> rank;
+  };
+  void add_stranger(const Wait& wait) {
+    auto& stranger = strangers_[wait.stall->told.peer.gid];
+    stranger.waiting.insert(wait.member);
+    stranger.rank = wait.stall->told.peer.rank;
+  }
+
+  void add(Sink sink, std::set<std::size_t> waiting, std::set<std::size_t>& endless) {
+    sink.waiting = waiting.size();
+    for (const auto member : waiting) endless.erase(member);
+    found_.push_back({std::move(sink), std::move(waiting)});
+  }
+
+  // Who waited itself and went before those that waited for it.
+  void add_gone_among(std::set<std::size_t>& endless) {
+    const std::size_t* first = nullptr;
+    for (const auto& member : endless)
+      if (ends_[member].ended() && waiters_.contains(member) &&
+          (first == nullptr || ends_[member].when.from < ends_[*first].when.from))
+        first = &member;
+    if (first == nullptr) return;
+    const auto member = *first;
+    for (const auto other : endless)
+      if (other != member && ends_[other].ended() &&
+          !ends_[member].when.surely_before(ends_[other].when))
+        return;
+    Sink sink = named(member);
+    sink.kind = gone_kind(member);
+    add(std::move(sink), waiting_for(member), endless);
+  }
+
+  Chains in_order() {
+    std::stable_sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) {
+      return std::pair(certainty(a.sink.kind), a.sink.waiting) >
+             std::pair(certainty(b.sink.kind), b.sink.waiting);
+    });
+    Chains out;
+    out.by.resize(picture_.members.size());
+    for (auto& found : found_) {
+      for (const auto member : found.waiting)
+        if (!out.by[member]) out.by[member] = out.sinks.size();
+      out.sinks.push_back(std::move(found.sink));
+    }
+    return out;
+  }
+
+  // What is known of a process counts more than how many point at it.
+  static int certainty(Sink::Kind kind) {
+    switch (kind) {
+      case Sink::Kind::kDied:
+      case Sink::Kind::kStopped:
+        return 4;
+      case Sink::Kind::kNetwork:
+      case Sink::Kind::kIdle:
+      case Sink::Kind::kLeft:
+        return 3;
+      case Sink::Kind::kNoLog:
+        return 2;
+      case Sink::Kind::kSilent:
+        return 1;
+      case Sink::Kind::kCycle:
+      case Sink::Kind::kBehind:
+      case Sink::Kind::kMismatched:
+        break;
+    }
+    return 0;
+  }
+
+  // Without those that only wait for one in it.
+  std::set<std::size_t> cycle_of(std::set<std::size_t> left) const {
+    std::map<std::size_t, std::size_t> waiters;
+    for (const auto member : left)
+      for (const auto other : next_.at(member)) ++waiters[other];
+    std::vector<std::size_t> unwanted;
+    for (const auto member : left)
+      if (!waiters.contains(member)) unwanted.push_back(member);
+    while (!unwanted.empty()) {
+      const auto member = unwanted.back();
+      unwanted.pop_back();
+      left.erase(member);
+      for (const auto other : next_.at(member))
+        if (--waiters[other] == 0 && left.contains(other)) unwanted.push_back(other);
+    }
+    return left;
+  }
+
+  bool is_end(std::size_t member) const {
+    return !next_.contains(member) || on_network_.contains(member) || idle_.contains(member) ||
+           stopped(member);
+  }
+  // Not with all the others, when somebody ended the job, and not after those that waited for it
+  // had gone: these had no reason in its end.
+  bool gone(std::size_t member) const {
+    const End& end = ends_[member];
+    return end.ended() && end.when.from + kTogether < picture_.last &&
+           !(first_to_go_ && *first_to_go_ < end.when.from);
+  }
+  // Those that waited for it went much later, or not at all.
+  bool gone_long_before_others(std::size_t member) const {
+    return gone(member) && (!first_to_go_ || ends_[member].when.to + kLivedOn < *first_to_go_);
+  }
+  bool stopped(std::size_t member) const { return is_stopped(picture_.members[member]); }
+
+  // Directly, or through others that only wait.
+  std::set<std::size_t> waiting_for(std::size_t end) const {
+    std::set<std::size_t> out;
+    std::vector<std::size_t> open{end};
+    while (!open.empty()) {
+      const auto at = open.back();
+      open.pop_back();
+      const auto found = waiters_.find(at);
+      if (found == waiters_.end()) continue;
+      for (const auto waiting : found->second)
+        if (waiting != end && waiting_.contains(waiting) && out.insert(waiting).second &&
+            !is_end(waiting))
+          open.push_back(waiting);
+    }
+    return out;
+  }
+
+  Sink::Kind gone_kind(std::size_t member) const {
+    return ends_[member].kind == End::Kind::kDied ? Sink::Kind::kDied : Sink::Kind::kLeft;
+  }
+  Sink named(std::size_t member) const {
+    Sink sink;
+    sink.members = {member};
+    sink.since = picture_.members[member].last;
+    return sink;
+  }
+  Sink sink_of(std::size_t member) const {
+    Sink sink = named(member);
+    const auto idle = idle_.find(member);
+    if (gone(member) && (idle == idle_.end() || gone_long_before_others(member))) {
+      sink.kind = gone_kind(member);
+    } else if (on_network_.contains(member)) {
+      sink.kind = Sink::Kind::kNetwork;
+    } else if (stopped(member)) {
+      sink.kind = Sink::Kind::kStopped;
+    } else if (idle != idle_.end()) {
+      sink.kind = Sink::Kind::kIdle;
+      sink.since = idle->second;
+    }
+    return sink;
+  }
+
+  const Picture& picture_;
+  const std::vector<End>& ends_;
+  std::set<std::size_t> waiting_, on_network_;
+  std::map<std::size_t, Ns> idle_;  // since when
+  std::map<std::size_t, std::set<std::size_t>> next_;
+  std::map<std::size_t, std::vector<std::size_t>> waiters_;
+  std::map<std::string, Stranger> strangers_;
+  std::optional<Ns> first_to_go_;  // of those that wait
+  std::vector<Found> found_;
+};
+
+// Before the first connection the others wait where the plugin sees nothing: who is silent for long
+// is told though nobody says that he waits.
+void add_stopped(const Picture& picture, std::vector<Sink>& sinks) {
+  Sink sink;
+  sink.kind = Sink::Kind::kStopped;
+  for (std::size_t i = 0; i < picture.members.size(); ++i)
+    if (const Member& one = picture.members[i]; is_surely_stopped(one)) {
+      sink.since = sink.members.empty() ? one.last : std::min(sink.since, one.last);
+      sink.members.push_back(i);
+    }
+  if (!sink.members.empty()) sinks.push_back(std::move(sink));
+}
+
+}  // namespace
+
+bool is_stopped(const Member& member) { return member.silent > kStopped; }
+bool is_surely_stopped(const Member& member) { return member.silent > kSurelyStopped; }
+
+bool is_known(Sink::Kind kind) {
+  switch (kind) {
+    case Sink::Kind::kIdle:
+    case Sink::Kind::kStopped:
+    case Sink::Kind::kDied:
+    case Sink::Kind::kLeft:
+    case Sink::Kind::kNetwork:
+    case Sink::Kind::kBehind:
+    case Sink::Kind::kMismatched:
+      return true;
+    case Sink::Kind::kSilent:
+    case Sink::Kind::kNoLog:
+    case Sink::Kind::kCycle:
+      return false;
+  }
+  return false;
+}
+
+Chains chains_of(const Picture& picture, const std::vector<Wait>& open,
+                 const std::vector<const Wait*>& stuck, const std::vector<End>& ends) {
+  auto out = Graph(picture, open, stuck, ends).chains();
+  if (open.empty()) add_stopped(picture, out.sinks);
+  return out;
+}
+
+}  // namespace nnd::report

@@ -1,0 +1,283 @@
+#include "report/conclusion.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace nnd::report {
+
+namespace {
+
+using Seen = Observation::Kind;
+
+constexpr Ns kTogether = 2'000'000'000;
+constexpr Ns kTick = 250'000'000;  // a box tells of life ten times a second
+constexpr Ns kLongSetup = 10'000'000'000;
+
+bool all_are(const Picture& picture, std::initializer_list<Ending> endings) {
+  return std::all_of(picture.members.begin(), picture.members.end(), [&](const Member& member) {
+    return std::find(endings.begin(), endings.end(), member.ending) != endings.end();
+  });
+}
+
+bool any_is(const Picture& picture, Ending ending) {
+  return std::any_of(picture.members.begin(), picture.members.end(),
+                     [&](const Member& member) { return member.ending == ending; });
+}
+
+class Conclude {
+ public:
+  Conclude(const Model& model, const Picture& picture, bool slow)
+      : model_(model), picture_(picture), slow_(slow) {}
+
+  Conclusion conclude() {
+    find_roots();
+    out_.kind = kind();
+    if (out_.kind == Kind::kFailed) take_failures();
+    if (out_.kind == Kind::kLost) take_losses();
+    if (out_.kind != Kind::kFailed)
+      for (const auto i : failures_) out_.first.other.push_back(failure(i));
+    add_followers();
+    out_.blame = blame();
+    return std::move(out_);
+  }
+
+ private:
+  const Failure& failure(std::size_t i) const {
+    return model_.failures[model_.observations[i].index];
+  }
+  const Sink* first_sink() const {
+    return model_.waits.sinks.empty() ? nullptr : &model_.waits.sinks.front();
+  }
+
+  void find_roots() {
+    explains_.resize(model_.observations.size());
+    for (const auto& one : model_.observations)
+      if (one.by) explains_[*one.by] = true;
+    for (std::size_t i = 0; i < model_.observations.size(); ++i) {
+      const Observation& one = model_.observations[i];
+      if (one.kind == Seen::kFailure && is_fallback(*failure(i).told) && !explains(i)) continue;
+      if (one.kind == Seen::kFailure && by_sign(i))
+        failures_.push_back(i);
+      else if (one.by)
+        continue;
+      else if (one.kind == Seen::kFailure)
+        (failure(i).reach == Reach::kEcho ? echoes_ : failures_).push_back(i);
+      else if (one.kind == Seen::kEnd)
+        ends_.push_back(i);
+    }
+    for (auto* all : {&failures_, &echoes_, &ends_})
+      std::stable_sort(all->begin(), all->end(), [&](auto a, auto b) {
+        return model_.observations[a].when.from < model_.observations[b].when.from;
+      });
+    drop_common_end();
+  }
+  bool explains(std::size_t i) const { return explains_[i]; }
+  // What fails on a port that told of trouble is what the job fails of; the port says why.
+  bool by_sign(std::size_t i) const {
+    const auto& by = model_.observations[i].by;
+    return by && model_.observations[*by].kind == Seen::kSign;
+  }
+  // Where all go one after the other, somebody ends the job: nobody was lost, but for those that
+  // went before the rest did.
+  void drop_common_end() {
+    std::vector<Ns> times;
+    for (const End& end : model_.ends) {
+      if (end.kind != End::Kind::kDied) return;
+      times.push_back(end.when.from);
+    }
+    std::sort(times.begin(), times.end());
+    std::size_t first = times.size();
+    for (std::size_t i = 1; i < times.size() && first == times.size(); ++i)
+      if (times[i] - times[i - 1] >= kTick) first = i;
+    if (2 * first <= times.size()) return;
+    const bool proven = std::any_of(ends_.begin(), ends_.end(), [&](std::size_t i) {
+      return model_.ends[*model_.observations[i].member].missed;
+    });
+    if (!proven) ends_.clear();
+  }
+
+  Ns at_of_first_end() const { return model_.observations[ends_.front()].when.from; }
+  bool ends_come_first() const {
+    if (ends_.empty()) return false;
+    const Span end = model_.observations[ends_.front()].when;
+    const auto& own = *model_.observations[ends_.front()].member;
+    if (!failures_.empty()) {
+      const auto& first = model_.observations[failures_.front()];
+      if (first.when.from <= end.to + apart(picture_, own, *first.member)) return false;
+    }
+    for (const auto i : model_.roots(Seen::kStuck))
+      if (model_.observations[i].when.from <= end.to) return false;
+    // Who was late before kept the others waiting; that somebody went then is the hang's end.
+    for (const auto i : model_.roots(Seen::kSink)) {
+      const Sink& sink = model_.waits.sinks[model_.observations[i].index];
+      if (is_known(sink.kind) && sink.since < end.from) return false;
+    }
+    return true;
+  }
+
+  // Somebody who is known to be late outweighs a rank that has no log.
+  bool is_missing() const {
+    if (!model_.missing.any()) return false;
+    return model_.missing.asked || !model_.waits.waits.empty() || !model_.making.empty();
+  }
+  bool echoes_only() const { return failures_.empty() && !echoes_.empty(); }
+
+  Kind kind() const {
+    if (ends_come_first()) return Kind::kLost;
+    if (!failures_.empty()) return Kind::kFailed;
+    if (!echoes_.empty() && !is_missing() && !(first_sink() && is_known(first_sink()->kind)))
+      return Kind::kFailed;
+    const bool known = first_sink() != nullptr && is_known(first_sink()->kind);
+    if (is_missing() && !known) return Kind::kMissing;
+    if (!model_.waits.waits.empty() || first_sink() != nullptr) return Kind::kHang;
+    if (slow_) return Kind::kSlow;
+    if (any_degraded()) return Kind::kDegraded;
+    return kind_of_quiet();
+  }
+
+  Kind kind_of_quiet() const {
+    if (any_is(picture_, Ending::kDied) && all_are(picture_, {Ending::kDied, Ending::kCutOff})) {
+      const bool long_setup =
+          std::any_of(model_.making.begin(), model_.making.end(), [&](std::size_t member) {
+            return picture_.members[member].last - picture_.members[member].first > kLongSetup;
+          });
+      return long_setup ? Kind::kHang : Kind::kEnded;
+    }
+    if (all_are(picture_, {Ending::kClean})) return Kind::kHealthy;
+    return model_.making.empty() ? Kind::kRunning : Kind::kStarting;
+  }
+
+  bool any_degraded() const {
+    if (!model_.waits.passed.empty()) return true;
+    return std::any_of(model_.failures.begin(), model_.failures.end(),
+                       [](const Failure& one) { return one.warned || one.recovered; });
+  }
+
+  void take_failures() {
+    auto& first = out_.first;
+    if (failures_.empty()) {
+      first.roots.push_back(failure(echoes_.front()));
+      first.at = first.roots.front().at;
+      return;
+    }
+    const auto& cause = failure(failures_.front()).told->cause;
+    first.at = failure(failures_.front()).at;
+    for (const auto i : failures_) {
+      const bool root = failure(i).told->cause == cause || same_sign(i, failures_.front());
+      (root ? first.roots : first.other).push_back(failure(i));
+    }
+    std::set<std::size_t> signs;
+    for (const auto i : failures_)
+      if (by_sign(i)) signs.insert(model_.root_of(i));
+    for (const auto i : signs) first.signs.push_back(failure(i));
+    // Also those that others follow from.
+    for (std::size_t i = 0; i < model_.observations.size(); ++i)
+      if (model_.observations[i].kind == Seen::kSign &&
+          model_.observations[i].how == Observation::How::kFollowsFrom &&
+          signs.contains(model_.root_of(i)))
+        first.signs.push_back(failure(i));
+  }
+  bool same_sign(std::size_t one, std::size_t other) const {
+    return by_sign(one) && by_sign(other) && model_.root_of(one) == model_.root_of(other);
+  }
+
+  void take_losses() {
+    auto& first = out_.first;
+    first.at = at_of_first_end();
+    const bool clean = is_clean(ends_.front());
+    // Those that left much later followed.
+    for (const auto i : ends_)
+      if (model_.observations[i].when.from <= first.at + kTogether && is_clean(i) == clean)
+        first.losses.push_back(
+            {*model_.observations[i].member, model_.observations[i].when.from, clean});
+  }
+  bool is_clean(std::size_t i) const {
+    return model_.ends[*model_.observations[i].member].kind == End::Kind::kLeft;
+  }
+
+  void add_followers() {
+    std::set<const log::Diagnosis*> told;
+    for (const auto* all : {&out_.first.roots, &out_.first.other})
+      for (const auto& one : *all) told.insert(one.told);
+    for (const auto& one : model_.failures)
+      if (!one.warned && !one.recovered && !told.contains(one.told))
+        out_.first.followed.push_back(one);
+    if (out_.kind == Kind::kFailed) return;
+    // Signs are told in any case.
+    for (const auto i : model_.roots(Seen::kSign)) out_.first.signs.push_back(failure(i));
+  }
+
+  Blame blame_of_hang() const {
+    if (!model_.waits.network.empty()) return Blame::kNetwork;
+    if (first_sink() == nullptr) return Blame::kOpen;
+    if (first_sink()->kind == Sink::Kind::kNetwork) return Blame::kNetwork;
+    if (first_sink()->kind == Sink::Kind::kCycle) return Blame::kNotNetwork;
+    return is_known(first_sink()->kind) ? Blame::kNotNetwork : Blame::kOpen;
+  }
+
+  Blame blame() const {
+    switch (out_.kind) {
+      case Kind::kHealthy:
+      case Kind::kRunning:
+      case Kind::kStarting:
+      case Kind::kCount:
+        return Blame::kNone;
+      case Kind::kEnded:
+      case Kind::kLost:
+        return Blame::kNotNetwork;
+      case Kind::kMissing:
+        return Blame::kOpen;
+      case Kind::kFailed:
+        return out_.first.roots.front().reach == Reach::kEcho ||
+                       other_ends_unknown(picture_, out_.first.roots)
+                   ? Blame::kOpen
+                   : Blame::kNetwork;
+      case Kind::kHang:
+        return blame_of_hang();
+      case Kind::kSlow:
+      case Kind::kDegraded:
+        return Blame::kNetwork;
+    }
+    return Blame::kOpen;
+  }
+
+  const Model& model_;
+  const Picture& picture_;
+  bool slow_;
+  std::vector<bool> explains_;                         // other observations
+  std::vector<std::size_t> failures_, echoes_, ends_;  // roots, by time
+  Conclusion out_;
+};
+
+}  // namespace
+
+const char* name_of(Kind kind) {
+  constexpr std::array<const char*, static_cast<std::size_t>(Kind::kCount)> kNames{
+      "healthy", "running", "starting", "ended", "failed",
+      "lost",    "missing", "hang",     "slow",  "degraded"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+const char* name_of(Blame blame) {
+  constexpr std::array<const char*, 4> kNames{"nothing", "network", "not the network", "open"};
+  return kNames[static_cast<std::size_t>(blame)];
+}
+
+Conclusion conclude(const Model& model, const Picture& picture, bool slow) {
+  return Conclude(model, picture, slow).conclude();
+}
+
+bool other_ends_unknown(const Picture& picture, const std::vector<Failure>& roots) {
+  const auto unknown = [&](const Failure& root) {
+    if (!root.peer) return true;
+    const Member& peer = picture.members[*root.peer];
+    return peer.ending == Ending::kCutOff && peer.last < root.at;
+  };
+  return std::all_of(roots.begin(), roots.end(), [&](const Failure& root) {
+    return (root.reach == Reach::kPair || root.reach == Reach::kPeer) &&
+           root.told->event != "qp.transition" && unknown(root);
+  });
+}
+
+}  // namespace nnd::report

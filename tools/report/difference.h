@@ -1,0 +1,25 @@
+// What only comparison shows: what a node or a process has that the others don't have, where that
+// explains what fails.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/conclusion.h"
+#include "report/odd.h"
+
+namespace nnd::report {
+
+struct Difference {
+  std::size_t odd = 0;                   // of the odd ones
+  std::string cause;                     // what that is called: "INC-QPS"; empty: as it failed
+  const log::Diagnosis* told = nullptr;  // what one of the odd says of it; null: nothing
+  std::optional<std::string> swapped;    // two HCAs of one node have each other's: the other one
+};
+
+// `failing`: what the job failed of, or waits for.
+std::optional<Difference> difference_of(const Picture& picture, const std::vector<Odd>& odd,
+                                        const std::vector<Failure>& failing);
+
+}  // namespace nnd::report

@@ -1,0 +1,164 @@
+#include "report/ends.h"
+
+#include <algorithm>
+#include <set>
+
+namespace nnd::report {
+
+namespace {
+
+// A box tells of life ten times a second, and less often on a machine that is busy.
+constexpr Ns kTick = 250'000'000;
+constexpr Ns kTogether = 100'000'000;
+constexpr Ns kUncompared = 1'000'000'000;  // clocks that nothing compares
+
+End end_of(const Member& member) {
+  End out;
+  out.when = {member.last, member.last};
+  if (member.ending == Ending::kClean) out.kind = End::Kind::kLeft;
+  if (member.ending == Ending::kDied) {
+    out.kind = End::Kind::kDied;
+    out.when.to += kTick;
+  }
+  return out;
+}
+
+// Calls take(peer, at) for each request that was left unanswered, with when that was seen.
+template <typename Take>
+void for_each_unanswered(const Picture& picture, const Take& take) {
+  for (std::size_t i = 0; i < picture.members.size(); ++i) {
+    const Member& member = picture.members[i];
+    for (const auto& [number, connection] : member.log->connections)
+      if (connection.in_flight.value_or(0) != 0 && connection.closed_ns != 0)
+        if (const auto peer = picture.peer_of(i, connection.peer, number, connection.link))
+          take(*peer, picture.at(i, connection.closed_ns));
+    if (member.box == nullptr || member.ending == Ending::kClean) continue;
+    for (const auto& slot : member.box->conns) {
+      if (slot.started <= slot.completed + slot.failed || slot.conn == 0) continue;
+      const auto connection = member.log->connections.find(slot.conn);
+      if (connection == member.log->connections.end() || connection->second.closed) continue;
+      if (const auto peer =
+              picture.peer_of(i, connection->second.peer, slot.conn, connection->second.link))
+        take(*peer, member.last);
+    }
+  }
+}
+
+class Ends {
+ public:
+  Ends(const Picture& picture, const std::vector<Failure>& failures, const std::vector<Wait>& open)
+      : picture_(picture), failures_(failures), open_(open) {
+    for (const auto& member : picture.members) out_.push_back(end_of(member));
+  }
+
+  std::vector<End> all() {
+    add_cut_off();
+    for (const auto& failure : failures_)
+      if (failure.peer && can_follow_a_death(failure))
+        miss(*failure.peer, failure.member, failure.at);
+    for_each_unanswered(picture_, [&](std::size_t peer, Ns at) { miss(peer, peer, at); });
+    for (const auto& wait : open_)
+      if (wait.peer && wait.stall->kind != "idle")
+        miss(*wait.peer, wait.member, picture_.members[wait.member].last);
+    add_abrupt();
+    return std::move(out_);
+  }
+
+ private:
+  // At that time it did not answer any more, as far as its end is not later.
+  void miss(std::size_t member, std::size_t by, Ns at) {
+    End& end = out_[member];
+    if (!end.ended() || at + apart(picture_, member, by) < end.when.from) return;
+    end.missed = true;
+    if (end.kind == End::Kind::kDied)
+      end.when.to = std::max(end.when.from, std::min(end.when.to, at));
+  }
+
+  // A process that ends by itself in the middle, with its communicators as they are, is missed
+  // where others are ended after it: by a launcher, mostly. Where few are, it is they that went.
+  void add_abrupt() {
+    std::size_t died = 0, left = 0;
+    Ns last_death = 0;
+    for (const auto& end : out_) {
+      left += end.kind == End::Kind::kLeft;
+      if (end.kind != End::Kind::kDied) continue;
+      ++died;
+      last_death = std::max(last_death, end.when.from);
+    }
+    if (died == 0 || died < left) return;
+    for (std::size_t i = 0; i < out_.size(); ++i)
+      if (out_[i].kind == End::Kind::kLeft && is_abrupt(*picture_.members[i].log) &&
+          out_[i].when.from <= last_death + kTick)
+        out_[i].missed = true;
+  }
+  static bool is_abrupt(const log::Process& process) {
+    if (process.summary->communicators != 0) return true;
+    return std::any_of(process.connections.begin(), process.connections.end(), [](const auto& one) {
+      return one.second.ready_ns != 0 && !one.second.closed;
+    });
+  }
+
+  // A quiet process writes nothing for minutes: that its log just ends says something only where
+  // others have ended and miss it; and a log may have been cut off when it was collected, which
+  // explains fewer failures than a cable does that others share.
+  void add_cut_off() {
+    if (std::none_of(out_.begin(), out_.end(), [](const End& end) { return end.ended(); })) return;
+    std::vector<std::size_t> missed_by(out_.size());
+    std::size_t explained = 0, rest = 0;
+    for (const auto& failure : failures_) {
+      if (failure.warned || failure.recovered || failure.reach == Reach::kEcho) continue;
+      const bool towards = failure.peer && may_be_gone(*failure.peer) &&
+                           can_follow_a_death(failure) &&
+                           picture_.members[*failure.peer].last <=
+                               failure.at + apart(picture_, *failure.peer, failure.member);
+      if (towards)
+        ++missed_by[*failure.peer];
+      else if (!failed_.contains(failure.member))
+        ++rest;
+      explained += towards;
+      failed_.insert(failure.member);
+    }
+    if (failures_.empty())
+      for_each_unanswered(picture_, [&](std::size_t peer, Ns at) {
+        if (!may_be_gone(peer) || picture_.members[peer].last > at) return;
+        ++missed_by[peer];
+        ++explained;
+      });
+    if (explained <= rest) return;
+    std::set<std::size_t> hosts;  // all of a node go together
+    for (std::size_t i = 0; i < out_.size(); ++i)
+      if (missed_by[i] != 0) hosts.insert(picture_.members[i].host);
+    for (std::size_t i = 0; i < out_.size(); ++i)
+      if (may_be_gone(i) && hosts.contains(picture_.members[i].host)) {
+        out_[i].kind = End::Kind::kDied;
+        out_[i].sure = false;
+        out_[i].when.to = picture_.last;
+      }
+  }
+  bool may_be_gone(std::size_t member) const {
+    const Member& one = picture_.members[member];
+    return one.ending == Ending::kCutOff && one.last + kUncompared < picture_.last;
+  }
+
+  const Picture& picture_;
+  const std::vector<Failure>& failures_;
+  const std::vector<Wait>& open_;
+  std::vector<End> out_;
+  std::set<std::size_t> failed_;
+};
+
+}  // namespace
+
+Ns apart(const Picture& picture, std::size_t one, std::size_t other) {
+  if (picture.members[one].host == picture.members[other].host) return kTogether;
+  const Host &here = picture.host_of(one), &there = picture.host_of(other);
+  if (!here.compared || !there.compared) return kUncompared;
+  return std::min(kTogether + here.uncertain + there.uncertain, kUncompared);
+}
+
+std::vector<End> ends_of(const Picture& picture, const std::vector<Failure>& failures,
+                         const std::vector<Wait>& open) {
+  return Ends(picture, failures, open).all();
+}
+
+}  // namespace nnd::report

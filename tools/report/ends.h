@@ -1,0 +1,34 @@
+// How each process ended, and when.
+#pragma once
+
+#include <vector>
+
+#include "report/failures.h"
+#include "report/span.h"
+#include "report/waits.h"
+
+namespace nnd::report {
+
+struct End {
+  enum class Kind : std::uint8_t {
+    kNone,  // it lives, or nobody knows
+    kDied,  // it was ended: a signal, a crash, its node
+    kLeft   // it ended by itself, and wrote its last words
+  };
+  Kind kind = Kind::kNone;
+  Span when;            // from its last sign of life to when it was first missed
+  bool sure = true;     // false: only its log ends, and others miss it
+  bool missed = false;  // somebody failed towards it, or had requests that only it could answer
+
+  bool ended() const { return kind != Kind::kNone; }
+};
+
+// Of each process. `open`: stalls that were not over.
+std::vector<End> ends_of(const Picture& picture, const std::vector<Failure>& failures,
+                         const std::vector<Wait>& open);
+
+// By how much what two processes tell of one moment may be apart: their hosts' clocks, and the
+// pace of the logs.
+Ns apart(const Picture& picture, std::size_t one, std::size_t other);
+
+}  // namespace nnd::report

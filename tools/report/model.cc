@@ -1,0 +1,108 @@
+#include "report/model.h"
+
+#include <algorithm>
+#include <array>
+
+#include "report/relations.h"
+
+namespace nnd::report {
+
+namespace {
+
+using Kind = Observation::Kind;
+
+Observation made(Kind kind, std::size_t index, std::optional<std::size_t> member, Span when) {
+  Observation out;
+  out.kind = kind;
+  out.index = index;
+  out.member = member;
+  out.when = when;
+  return out;
+}
+
+void observe(Model& model, const Picture& picture) {
+  for (std::size_t i = 0; i < model.failures.size(); ++i) {
+    const Failure& failure = model.failures[i];
+    if (failure.recovered) continue;
+    model.observations.push_back(made(failure.warned ? Kind::kSign : Kind::kFailure, i,
+                                      failure.member, {failure.at, failure.at}));
+  }
+  std::vector<bool> waits(picture.members.size());
+  for (std::size_t i = 0; i < model.waits.waits.size(); ++i) {
+    const Wait& wait = model.waits.waits[i];
+    const Span when{wait.since, picture.members[wait.member].last};
+    if (blames_network(wait.stall->kind)) {
+      model.observations.push_back(made(Kind::kStuck, i, wait.member, when));
+    } else if (wait.stall->kind != "idle" && !waits[wait.member]) {
+      waits[wait.member] = true;
+      model.observations.push_back(made(Kind::kWait, i, wait.member, when));
+    }
+  }
+  for (const auto member : model.making)
+    model.observations.push_back(
+        made(Kind::kMaking, member, member,
+             {picture.members[member].first, picture.members[member].last}));
+  for (std::size_t i = 0; i < model.ends.size(); ++i)
+    if (const End& end = model.ends[i];
+        end.kind == End::Kind::kDied || (end.kind == End::Kind::kLeft && end.missed))
+      model.observations.push_back(made(Kind::kEnd, i, i, end.when));
+  if (model.missing.any())
+    model.observations.push_back(
+        made(Kind::kMissing, 0, std::nullopt, {picture.first, picture.first}));
+}
+
+std::vector<std::size_t> being_made(const Picture& picture) {
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < picture.members.size(); ++i)
+    if (is_being_made(picture.members[i])) out.push_back(i);
+  return out;
+}
+
+}  // namespace
+
+const char* name_of(Observation::Kind kind) {
+  constexpr std::array<const char*, static_cast<std::size_t>(Kind::kCount)> kNames{
+      "sign", "failure", "stuck", "wait", "being-made", "end", "sink", "missing"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+const char* name_of(Observation::How how) {
+  constexpr std::array<const char*, static_cast<std::size_t>(Observation::How::kCount)> kNames{
+      "root", "waits-for", "echoes", "ended-by", "follows-from", "same-as"};
+  return kNames[static_cast<std::size_t>(how)];
+}
+
+std::size_t Model::root_of(std::size_t observation) const {
+  while (observations[observation].by) observation = *observations[observation].by;
+  return observation;
+}
+
+std::vector<std::size_t> Model::roots(Kind kind) const {
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < observations.size(); ++i)
+    if (observations[i].kind == kind && !observations[i].by) out.push_back(i);
+  return out;
+}
+
+bool is_being_made(const Member& member) {
+  const auto& process = *member.log;
+  // The profiler's layer hears of a communicator when its ranks have met.
+  const bool met = std::any_of(process.communicators.begin(), process.communicators.end(),
+                               [](const auto& one) { return one.second.init_seq != 0; });
+  return !met && process.loaded && !process.summary && process.net_devices.empty() &&
+         process.connections.empty() && process.listens.empty();
+}
+
+Model model_of(const Picture& picture, std::optional<int> expected_ranks) {
+  Model out;
+  out.failures = failures_of(picture);
+  out.waits = waits_of(picture);
+  out.ends = ends_of(picture, out.failures, out.waits.waits);
+  out.missing = missing_of(picture, expected_ranks);
+  out.making = being_made(picture);
+  observe(out, picture);
+  relate(out, picture);
+  return out;
+}
+
+}  // namespace nnd::report

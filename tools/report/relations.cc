@@ -1,0 +1,485 @@
+#include "report/relations.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+namespace nnd::report {
+
+namespace {
+
+using Kind = Observation::Kind;
+using How = Observation::How;
+
+constexpr Ns kTogether = 1'000'000'000;
+constexpr Ns kNodeTogether = 2'000'000'000;  // how long the processes of a node take to die
+
+bool same_place(const Place& a, const Place& b) {
+  return !a.dev.empty() && a.host == b.host && a.dev == b.dev;
+}
+
+class Relations {
+ public:
+  Relations(Model& model, const Picture& picture) : model_(model), picture_(picture) {
+    const auto members = picture.members.size();
+    end_of_.resize(members);
+    wait_of_.resize(members);
+    making_of_.resize(members);
+    stuck_of_.resize(members);
+    for (std::size_t i = 0; i < picture.hosts.size(); ++i) hosts_[picture.hosts[i].name] = i;
+    for (std::size_t i = 0; i < model.observations.size(); ++i) note(i);
+  }
+
+  void relate() {
+    relate_signs();
+    relate_failures();
+    add_sinks();
+    for_each(Kind::kStuck, [&](std::size_t i) { relate_stuck(i); });
+    relate_making();
+    for_each(Kind::kEnd, [&](std::size_t i) { relate_end(i); });
+    for_each(Kind::kSink, [&](std::size_t i) { relate_sink(i); });
+  }
+
+ private:
+  // Adds to what can be looked up.
+  void note(std::size_t i) {
+    const Observation& one = model_.observations[i];
+    if (one.kind == Kind::kEnd) end_of_[*one.member] = i;
+    if (one.kind == Kind::kWait) wait_of_[*one.member] = i;
+    if (one.kind == Kind::kMaking) making_of_[*one.member] = i;
+    if (one.kind == Kind::kStuck) stuck_of_[*one.member].push_back(i);
+    if (one.kind == Kind::kMissing) missing_ = i;
+    if (one.kind == Kind::kFailure) {
+      const auto [first, is_new] = first_failure_.try_emplace(*one.member, i);
+      if (!is_new && before(i, first->second)) first->second = i;
+      if (is_own(failure(i).reach)) {
+        const auto [local, is_first] = local_failure_.try_emplace(*one.member, i);
+        if (!is_first && before(i, local->second)) local->second = i;
+      }
+    }
+  }
+  bool before(std::size_t one, std::size_t other) const {
+    return model_.observations[one].when.from < model_.observations[other].when.from;
+  }
+  template <typename Do>
+  void for_each(Kind kind, const Do& what) {
+    for (std::size_t i = 0; i < model_.observations.size(); ++i)
+      if (model_.observations[i].kind == kind) what(i);
+  }
+  const Failure& failure(std::size_t i) const {
+    return model_.failures[model_.observations[i].index];
+  }
+  const Wait& wait(std::size_t i) const { return model_.waits.waits[model_.observations[i].index]; }
+  const Sink& sink(std::size_t i) const { return model_.waits.sinks[model_.observations[i].index]; }
+  Ns slack(std::size_t one, std::size_t other) const { return apart(picture_, one, other); }
+
+  // Nothing explains itself.
+  bool explain(std::size_t effect, std::optional<std::size_t> cause, How how) {
+    if (!cause || model_.observations[effect].by || model_.root_of(*cause) == effect) return false;
+    model_.observations[effect].by = cause;
+    model_.observations[effect].how = how;
+    return true;
+  }
+
+  // What a process tells of a port all of its node tell, and a cable has two ends.
+  void relate_signs() {
+    std::vector<std::size_t> first;
+    for_each(Kind::kSign, [&](std::size_t i) {
+      const auto [known, is_new] = signs_.try_emplace(place_key(failure(i).here), i);
+      if (is_new)
+        first.push_back(i);
+      else
+        explain(i, known->second, How::kSameAs);
+    });
+    for (std::size_t later = 1; later < first.size(); ++later)
+      for (std::size_t earlier = 0; earlier < later; ++earlier)
+        if (same_cable(first[earlier], first[later]) &&
+            explain(first[later], first[earlier], How::kFollowsFrom))
+          break;
+  }
+
+  using PlaceKey = std::pair<std::string, std::string>;  // host and HCA
+  static PlaceKey place_key(const Place& place) { return {place.host, place.dev}; }
+
+  bool same_cable(std::size_t earlier, std::size_t later) const {
+    const Failure &one = failure(earlier), &other = failure(later);
+    if (other.at - one.at > kTogether || one.here.host == other.here.host) return false;
+    for (const auto& [number, connection] : picture_.members[one.member].log->connections)
+      if (same_place(picture_.place_of(one.member, connection.dev), one.here) &&
+          same_place(picture_.peer_place(one.member, connection.peer, number), other.here))
+        return true;
+    return false;
+  }
+
+  std::optional<std::size_t> sign_at(const Place& place, Ns until) const {
+    const auto found = signs_.find(place_key(place));
+    if (place.dev.empty() || found == signs_.end() ||
+        model_.observations[found->second].when.from > until)
+      return std::nullopt;
+    return found->second;
+  }
+
+  // An end that is not the end of a process that had failed.
+  std::optional<std::size_t> plain_end_of(std::size_t member) const {
+    const auto end = end_of_[member];
+    if (!end) return std::nullopt;
+    const auto own = first_failure_.find(member);
+    if (own != first_failure_.end() &&
+        model_.observations[own->second].when.from <= model_.observations[*end].when.to)
+      return std::nullopt;
+    return end;
+  }
+
+  void relate_failures() {
+    std::vector<std::size_t> order;
+    for_each(Kind::kFailure, [&](std::size_t i) { order.push_back(i); });
+    for (const auto i : order)
+      if (failure(i).reach != Reach::kEcho) relate_failure(i);
+    // An echo may be told before what it echoes.
+    std::vector<std::size_t> roots, ends;
+    for (const auto i : order)
+      if (failure(i).reach != Reach::kEcho && !model_.observations[i].by) roots.push_back(i);
+    for (std::size_t member = 0; member < end_of_.size(); ++member)
+      if (const auto end = plain_end_of(member)) ends.push_back(*end);
+    const auto first = [&](std::vector<std::size_t>& all) {
+      std::stable_sort(all.begin(), all.end(), [&](auto a, auto b) { return before(a, b); });
+    };
+    first(roots);
+    first(ends);
+    for (const auto i : order)
+      if (failure(i).reach == Reach::kEcho) relate_echo(i, roots, ends);
+  }
+
+  void relate_failure(std::size_t i) {
+    const Failure& seen = failure(i);
+    const std::size_t self = seen.member;
+    // What a port tells of comes before what fails on it.
+    for (const Place* place : {&seen.here, &seen.there})
+      if (const auto sign = sign_at(*place, seen.at + kTogether))
+        if ((!is_own(seen.reach) || failure(*sign).told->cause == seen.told->cause) &&
+            explain(i, sign, How::kFollowsFrom))
+          return;
+    // After its first failure a process fails everywhere; what fails alike has the same cause.
+    const auto own = first_failure_.find(self)->second;
+    if (own != i && failure(own).told->cause != seen.told->cause &&
+        explain(i, own, How::kFollowsFrom))
+      return;
+    if (is_own(seen.reach)) return;
+    if (seen.peer) {
+      const auto local = local_failure_.find(*seen.peer);
+      if (local != local_failure_.end() &&
+          model_.observations[local->second].when.from <= seen.at + slack(self, *seen.peer) &&
+          explain(i, local->second, How::kFollowsFrom))
+        return;
+      if (!can_follow_a_death(seen)) return;
+      const auto end = plain_end_of(*seen.peer);
+      if (end && (proves_a_death(seen) ||
+                  model_.observations[*end].when.from <= seen.at + slack(self, *seen.peer)))
+        explain(i, end, How::kFollowsFrom);
+      return;
+    }
+    if (const auto host = end_of_host(seen.there.host, seen.at))
+      explain(i, host, How::kFollowsFrom);
+  }
+
+  // The last of its processes to end, where all had by then.
+  std::optional<std::size_t> end_of_host(const std::string& name, Ns at) const {
+    const auto found = hosts_.find(name);
+    if (found == hosts_.end()) return std::nullopt;
+    std::optional<std::size_t> last;
+    for (const auto member : picture_.hosts[found->second].members) {
+      const auto end = plain_end_of(member);
+      if (!end || model_.observations[*end].when.from > at + kTogether) return std::nullopt;
+      if (!last || before(*last, *end)) last = end;
+    }
+    return last;
+  }
+
+  // Of the other end's, else of whatever was there by then. It may be told a moment before.
+  void relate_echo(std::size_t i, const std::vector<std::size_t>& roots,
+                   const std::vector<std::size_t>& ends) {
+    const Failure& seen = failure(i);
+    if (seen.peer) {
+      const auto end = plain_end_of(*seen.peer);
+      if (end && model_.observations[*end].when.from <= seen.at + slack(seen.member, *seen.peer) &&
+          explain(i, end, How::kEchoes))
+        return;
+    }
+    const auto own = first_failure_.find(seen.member)->second;
+    if (own != i && explain(i, own, How::kFollowsFrom)) return;
+    if (seen.peer)
+      if (const auto others = first_failure_.find(*seen.peer);
+          others != first_failure_.end() && failure(others->second).reach != Reach::kEcho &&
+          explain(i, others->second, How::kEchoes))
+        return;
+    const auto by_then = [&](const std::vector<std::size_t>& all) -> std::optional<std::size_t> {
+      if (all.empty() || model_.observations[all.front()].when.from > seen.at + kTogether)
+        return std::nullopt;
+      return all.front();
+    };
+    if (explain(i, by_then(roots), How::kEchoes)) return;
+    if (!seen.peer) explain(i, by_then(ends), How::kEchoes);
+    // What follows from nothing that came before follows from what came at all.
+    if (!roots.empty()) explain(i, roots.front(), How::kEchoes);
+  }
+
+  // What is stuck on its way to a process that is gone or stopped is no evidence of the network.
+  std::optional<std::size_t> gone_peer(const Wait& one) const {
+    if (!one.peer) return std::nullopt;
+    const auto end = plain_end_of(*one.peer);
+    if (!end ||
+        model_.observations[*end].when.from > one.since + kTogether + slack(one.member, *one.peer))
+      return std::nullopt;
+    return end;
+  }
+  bool is_network(const Wait& one) const {
+    if (!blames_network(one.stall->kind)) return false;
+    const bool unanswered = one.stall->kind == "stuck-send" || one.stall->kind == "tcp";
+    if (!unanswered || !one.peer) return true;
+    return !is_stopped(picture_.members[*one.peer]) && !gone_peer(one);
+  }
+
+  void add_sinks() {
+    std::vector<const Wait*> stuck;
+    for (const auto& one : model_.waits.waits)
+      if (is_network(one)) stuck.push_back(&one);
+    const auto chains = chains_of(picture_, model_.waits.waits, stuck, model_.ends);
+    model_.waits.sinks = chains.sinks;
+    std::erase_if(model_.waits.network, [&](const Wait& one) { return !is_network(one); });
+    const auto apart = add_apart();
+    const std::size_t first = model_.observations.size();
+    if (!model_.waits.sinks.empty()) {
+      first_sink_ = first;
+      if (const auto& one = model_.waits.sinks.front(); one.apart)
+        inside_.insert(model_.waits.apart[*one.apart].most.members.begin(),
+                       model_.waits.apart[*one.apart].most.members.end());
+    }
+    for (std::size_t i = 0; i < model_.waits.sinks.size(); ++i) {
+      const Sink& one = model_.waits.sinks[i];
+      Observation out;
+      out.kind = Kind::kSink;
+      out.index = i;
+      if (one.members.size() == 1) out.member = one.members.front();
+      out.when = {one.since, one.since};
+      if (one.kind == Sink::Kind::kNetwork || one.kind == Sink::Kind::kCycle ||
+          one.kind == Sink::Kind::kNoLog)
+        out.when = {picture_.first, picture_.last};
+      model_.observations.push_back(out);
+      for (const auto member : one.members) sinks_of_[member].push_back(first + i);
+    }
+    for_each(Kind::kWait, [&](std::size_t i) {
+      const auto member = *model_.observations[i].member;
+      if (chains.by[member]) {
+        explain(i, first + apart[*chains.by[member]], How::kWaitsFor);
+      } else if (!model_.waits.sinks.empty() && is_known(model_.waits.sinks.front().kind) &&
+                 !sinks_of_.contains(member)) {
+        // Inside a node processes wait for each other where no chain shows it.
+        explain(i, first, How::kWaitsFor);
+      }
+    });
+  }
+
+  // Inside a node processes wait for each other without the network, where no chain shows it: who
+  // is behind in the collectives goes before who is at the end of a chain. Gives where each sink of
+  // the chains is then.
+  std::vector<std::size_t> add_apart() {
+    auto& sinks = model_.waits.sinks;
+    std::vector<std::size_t> at(sinks.size());
+    for (std::size_t i = 0; i < at.size(); ++i) at[i] = i;
+    const bool sure = !sinks.empty() && (sinks.front().kind == Sink::Kind::kDied ||
+                                         sinks.front().kind == Sink::Kind::kStopped);
+    if (model_.waits.apart.empty() || sure) return at;
+    const Apart& apart = model_.waits.apart.front();
+    const auto is_guilty = [&](const Sink& one) {
+      return apart.kind == Apart::Kind::kBehind &&
+             (one.kind == Sink::Kind::kIdle || one.kind == Sink::Kind::kLeft) &&
+             std::find(apart.others.members.begin(), apart.others.members.end(),
+                       one.members.front()) != apart.others.members.end();
+    };
+    std::stable_sort(at.begin(), at.end(), [&](std::size_t a, std::size_t b) {
+      return is_guilty(sinks[a]) > is_guilty(sinks[b]);
+    });
+    std::vector<Sink> ordered;
+    for (const auto i : at) ordered.push_back(sinks[i]);
+    std::vector<std::size_t> places(at.size());
+    for (std::size_t i = 0; i < at.size(); ++i) places[at[i]] = i;
+    sinks = std::move(ordered);
+    bool guilty = false;
+    for (auto& one : sinks)
+      if (is_guilty(one)) {
+        one.apart = 0;
+        guilty = true;
+      }
+    if (guilty) return places;
+    Sink behind;
+    behind.kind =
+        apart.kind == Apart::Kind::kBehind ? Sink::Kind::kBehind : Sink::Kind::kMismatched;
+    behind.members = apart.others.members;
+    behind.since = apart.since != 0 ? apart.since : model_.waits.waits.front().since;
+    behind.waiting = apart.inside;
+    behind.apart = 0;
+    sinks.insert(sinks.begin(), std::move(behind));
+    for (auto& place : places) ++place;
+    return places;
+  }
+
+  void relate_stuck(std::size_t i) {
+    const Wait& one = wait(i);
+    const Ns until = picture_.members[one.member].last;
+    if (explain(i, gone_peer(one), How::kFollowsFrom)) return;
+    if (one.peer && is_stopped(picture_.members[*one.peer]))
+      for (const auto sink_index : sinks_of_[*one.peer])
+        if (sink(sink_index).kind == Sink::Kind::kStopped &&
+            explain(i, sink_index, How::kFollowsFrom))
+          return;
+    for (const Place* place : {&one.here, &one.there})
+      if (explain(i, sign_at(*place, until), How::kFollowsFrom)) return;
+    // What waited and then failed is one thing, and the failure says more.
+    const auto own = first_failure_.find(one.member);
+    if (own != first_failure_.end() && explain(i, own->second, How::kSameAs)) return;
+    if (one.peer)
+      if (const auto others = first_failure_.find(*one.peer); others != first_failure_.end())
+        explain(i, others->second, How::kFollowsFrom);
+  }
+
+  // In their initialisation all wait for all.
+  void relate_making() {
+    std::optional<std::size_t> end, failed;
+    for (std::size_t member = 0; member < end_of_.size(); ++member)
+      if (const auto one = plain_end_of(member); one && (!end || before(*one, *end))) end = one;
+    for (const auto& [member, one] : first_failure_)
+      if (!model_.observations[one].by && (!failed || before(one, *failed))) failed = one;
+    for_each(Kind::kMaking, [&](std::size_t i) {
+      if (explain(i, failed, How::kWaitsFor)) return;
+      if (end && model_.observations[*end].member != model_.observations[i].member &&
+          model_.observations[*end].when.to + kTogether < picture_.last &&
+          explain(i, end, How::kWaitsFor))
+        return;
+      explain(i, missing_, How::kWaitsFor);
+    });
+  }
+
+  void relate_end(std::size_t i) {
+    const std::size_t member = *model_.observations[i].member;
+    const Span when = model_.observations[i].when;
+    const auto own = first_failure_.find(member);
+    if (own != first_failure_.end() && model_.observations[own->second].when.from <= when.to &&
+        explain(i, own->second, How::kEndedBy))
+      return;
+    if (explain_by_own_wait(i, member)) return;
+    // A job falls with whoever failed or went before. What failed within the bounds of an end came
+    // first, unless it is what the end makes fail.
+    if (const auto failed = first_root_failure();
+        failed &&
+        model_.observations[*failed].when.from <=
+            when.to + slack(member, *model_.observations[*failed].member) &&
+        explain(i, failed, How::kEndedBy))
+      return;
+    if (const auto first = first_end(); first && *first != i && may_follow(*first, i))
+      explain(i, first, How::kEndedBy);
+  }
+
+  // It gave up waiting, or was ended for that: who waits for somebody who is known to be late did
+  // not bring the job down.
+  bool explain_by_own_wait(std::size_t i, std::size_t member) {
+    for (const std::optional<std::size_t>& waited : {wait_of_[member], making_of_[member]}) {
+      if (!waited) continue;
+      const auto root = model_.root_of(*waited);
+      if (root == *waited) continue;
+      const bool known = model_.observations[root].kind != Kind::kSink || is_known(sink(root).kind);
+      if (known && explain(i, waited, How::kEndedBy)) return true;
+    }
+    for (const auto stuck : stuck_of_[member])
+      if (explain(i, stuck, How::kEndedBy)) return true;
+    return inside_.contains(member) && explain(i, first_sink_, How::kEndedBy);
+  }
+
+  std::optional<std::size_t> first_root_failure() {
+    if (!root_failure_known_) {
+      root_failure_known_ = true;
+      for_each(Kind::kFailure, [&](std::size_t i) {
+        if (!model_.observations[i].by && failure(i).reach != Reach::kEcho &&
+            (!root_failure_ || before(i, *root_failure_)))
+          root_failure_ = i;
+      });
+    }
+    return root_failure_;
+  }
+
+  std::optional<std::size_t> first_end() {
+    if (!first_end_known_) {
+      first_end_known_ = true;
+      for_each(Kind::kEnd, [&](std::size_t i) {
+        if (!first_end_ || before(i, *first_end_)) first_end_ = i;
+      });
+    }
+    return first_end_;
+  }
+
+  // The processes of a node that dies go one after the other.
+  bool may_follow(std::size_t first, std::size_t later) const {
+    const std::size_t one = *model_.observations[first].member,
+                      other = *model_.observations[later].member;
+    const Span when = model_.observations[first].when.widened(slack(one, other));
+    const bool same_host = picture_.members[one].host == picture_.members[other].host;
+    if (same_host && model_.observations[later].when.from <= when.to + kNodeTogether) return false;
+    return when.surely_before(model_.observations[later].when);
+  }
+
+  void relate_sink(std::size_t i) {
+    const Sink& one = sink(i);
+    const auto each = one.members;
+    if (one.kind == Sink::Kind::kDied || one.kind == Sink::Kind::kLeft) {
+      explain(i, end_of_[each.front()], How::kSameAs);
+      return;
+    }
+    if (one.kind == Sink::Kind::kStopped) return;
+    if (one.kind == Sink::Kind::kNoLog) {
+      explain(i, missing_, How::kSameAs);
+      return;
+    }
+    if (one.kind == Sink::Kind::kNetwork) {
+      for (const auto stuck : stuck_of_[each.front()])
+        if (explain(i, stuck, How::kSameAs)) return;
+      return;
+    }
+    // Who failed, or is gone, comes no further.
+    for (const auto member : each) {
+      const auto own = first_failure_.find(member);
+      if (own != first_failure_.end() && explain(i, own->second, How::kFollowsFrom)) return;
+      if (const auto end = plain_end_of(member);
+          end && !model_.observations[*end].by &&
+          model_.observations[*end].when.from <= one.since + kTogether &&
+          explain(i, end, How::kFollowsFrom))
+        return;
+    }
+    // Somebody else went before it became late, and all are late for that.
+    if (const auto first = first_end();
+        first && model_.observations[*first].when.to <= one.since + kTogether &&
+        one.kind != Sink::Kind::kMismatched && explain(i, first, How::kFollowsFrom))
+      return;
+    if (!is_known(one.kind))
+      if (const auto failed = first_root_failure()) explain(i, failed, How::kFollowsFrom);
+  }
+
+  Model& model_;
+  const Picture& picture_;
+  // By process.
+  std::vector<std::optional<std::size_t>> end_of_, wait_of_, making_of_;
+  std::vector<std::vector<std::size_t>> stuck_of_;
+  std::map<std::size_t, std::size_t> first_failure_, local_failure_;
+  std::unordered_map<std::size_t, std::vector<std::size_t>> sinks_of_;
+  std::map<PlaceKey, std::size_t> signs_;  // the first of each HCA
+  std::unordered_map<std::string, std::size_t> hosts_;
+  std::set<std::size_t> inside_;  // who is, or was, inside what others are behind in
+  std::optional<std::size_t> missing_, root_failure_, first_end_, first_sink_;
+  bool root_failure_known_ = false, first_end_known_ = false;
+};
+
+}  // namespace
+
+void relate(Model& model, const Picture& picture) { Relations(model, picture).relate(); }
+
+}  // namespace nnd::report
