@@ -124,6 +124,12 @@ inline constexpr Releases kForgetsPlugin{nccl_code(2, 28, 3), nccl_code(2, 29, 7
 // error for it, and init fails (v2.24.3-1 and v2.25.1-1 src/graph/topo.cc, ncclTopoMakeVnic; seen:
 // both crash on the way out). From 2.26 on it goes on without.
 inline constexpr Releases kInsistsOnFusion{nccl_code(2, 24, 0), nccl_code(2, 25, 99)};
+// Tries to connect again where the host can't be reached (v2.24.3-1 src/misc/socket.cc,
+// socketConnectCheck); before, only where it is refused or timed out.
+inline constexpr Releases kRetriesUnreachable{nccl_code(2, 24, 0)};
+// The bootstrap's root answers a rank as soon as the next one has come (v2.23.4-1
+// src/bootstrap.cc, bootstrapRoot); before, when all have.
+inline constexpr Releases kRootAnswersInPairs{nccl_code(2, 23, 0)};
 // Has no RMA with any external net plugin (seen).
 inline constexpr Releases kLosesRma{nccl_code(2, 29, 2), nccl_code(2, 29, 3)};
 // Has a profiler API and finds no profiler in its net plugin (v2.27.7-1 and v2.28.3-1

@@ -42,6 +42,9 @@ enum class EventId : std::uint16_t {
   kLogDropped,
   kSummary,
   kConnWho,
+  kInitStall,
+  kInitReady,
+  kInitFail,
   kCount
 };
 
@@ -51,7 +54,8 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(EventId::
                    "net.device",    "conn.listen",   "conn.open",   "conn.ready", "conn.fail",
                    "conn.stall",    "conn.resume",   "conn.close",  "qp.create",  "qp.transition",
                    "qp.destroy",    "mr.register",   "wc.error",    "port.event", "req.post",
-                   "req.done",      "coll.count",    "log.dropped", "summary",    "conn.who"};
+                   "req.done",      "coll.count",    "log.dropped", "summary",    "conn.who",
+                   "init.stall",    "init.ready",    "init.fail"};
 
 constexpr std::string_view event_name(EventId id) {
   return kEventNames[static_cast<std::size_t>(id)];

@@ -222,6 +222,33 @@ inline constexpr Explanation kHangConnect{
     "Look for the peer in the logs of the other processes (same link): it never came, or failed "
     "first.",
     EventId::kConnFail, "NCCL gave up on this connection after 15021 ms in accept."};
+inline constexpr Explanation kInitStuck{
+    "Ranks meet by TCP before they use any HCA (NCCL's bootstrap), and one that has come waits for "
+    "others: they are late, never came, are stuck themselves, or listen on an address that leads "
+    "nowhere.",
+    "One step of the bootstrap lasts 10 s, 30 s or 60 s (init.stall, whose step says which): no "
+    "warning "
+    "before 30 s, since ranks start at different times.",
+    "Look for ranks without a log, or whose log ends before this step, and at what they do (py-spy, "
+    "gdb); where all are there, compare the bootstrap's interface in their logs (node.facts, oob).",
+    EventId::kInitStall,
+    "A communicator is still being made after 30 s: the root, 10.0.0.11:4711, was told that this "
+    "rank listens on 10.0.0.12:40211 (eth0), and has not answered: the rank after this one has not "
+    "come, or the root can't connect to that address."};
+inline constexpr Explanation kOobBlocked{
+    "Ranks meet by TCP before they use any HCA (NCCL's bootstrap), and one can't reach the address "
+    "of "
+    "another: a firewall, an interface that leads elsewhere (docker0, link-local, another subnet), "
+    "or nobody listens there any more.",
+    "SYNs to the address stay without an answer, or the connection is refused, for 10 s "
+    "(init.stall); "
+    "or NCCL gives up at once (init.fail; conn.fail where it is the connection over which two ends "
+    "set up their QPs).",
+    "Let TCP pass on all ports between the nodes' addresses, and set NCCL_SOCKET_IFNAME on every "
+    "node to the interface by which the nodes reach each other.",
+    EventId::kInitStall,
+    "A communicator is still being made after 10 s: 10.0.0.12 (eth0) gets no answer from "
+    "10.0.0.11:4711, where the root listens: 4 SYN sent."};
 inline constexpr Explanation kHangData{
     "Requests are posted and never complete: the peer is not in the collective (most often the "
     "program's own fault), or the network lost them silently.",

@@ -233,6 +233,10 @@ void emit_node(const Node& node) {
   for (const NetDev& dev : node.network.devs)
     if (dev.default_route) event.push(dev.name);
   event.end().end();
+  event.object("oob");
+  add_text(event, "netdev", node.oob.netdev);
+  add_text(event, "address", node.oob.address);
+  event.add("why", node.oob.why).end();
   add_environment(event, node.system);
   event.add("collect_us", node.collect_ns / 1000).emit();
 }

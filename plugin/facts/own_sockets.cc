@@ -109,4 +109,15 @@ std::optional<bool> peer_there(const TcpEnd& listener, bool here) {
   return known_sockets(found_ns)->peer_there(listener, here);
 }
 
+std::optional<TcpNow> tcp_now(int fd) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return std::nullopt;
+  TcpNow out;
+  out.trying = info.tcpi_state == TCP_SYN_SENT;
+  out.retransmits = info.tcpi_retransmits;
+  if (const auto local = end_of(fd, ::getsockname)) out.local = *local;
+  return out;
+}
+
 }  // namespace nnd::facts

@@ -34,4 +34,12 @@ void find_own_sockets();
 // job dies, its QPs fail by the hundred.
 std::optional<bool> peer_there(const TcpEnd& listener, bool here);
 
+// How far a socket's connection is, by its descriptor.
+struct TcpNow {
+  bool trying = false;       // SYN sent, no answer
+  unsigned retransmits = 0;  // SYNs after the first
+  TcpEnd local;
+};
+std::optional<TcpNow> tcp_now(int fd);  // none: it isn't TCP, or is closed
+
 }  // namespace nnd::facts

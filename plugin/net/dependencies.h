@@ -10,6 +10,7 @@
 #include "context/gid.h"
 #include "inner/find.h"
 #include "nccl_abi/common.h"
+#include "state/bootstrap.h"
 #include "state/failure.h"
 
 namespace nnd::net {
@@ -54,6 +55,8 @@ struct Dependencies {
   // By what getProperties told; nothing where no HCA has this name.
   std::function<std::optional<PortFacts>(const std::string& name, int nccl_port)> port =
       [](const auto&, auto) { return std::nullopt; };
+  // A thread's communicator has met its other ranks.
+  void (*met)(const state::Boot&) noexcept = [](const state::Boot&) noexcept {};
   Refusal refusal{};
 };
 Dependencies& dependencies();

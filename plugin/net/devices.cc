@@ -84,6 +84,11 @@ void learn_device(int api, Device device) {
   emit(api, device);
 }
 
+void leave_bootstrap() noexcept {
+  state::Boot boot;
+  if (state::end_bootstrap(boot)) dependencies().met(boot);
+}
+
 PortFacts port_of(int api, int index) {
   Table& t = table();
   std::string name;

@@ -85,6 +85,8 @@ std::string device_name(int api, int index);
 
 // Emits net.device when the device is new, or another one has its index. Thread-safe.
 void learn_device(int api, Device device);
+// NCCL asks for devices: after a communicator's bootstrap, and before it too.
+void leave_bootstrap() noexcept;
 // How much of it an event says.
 enum class Detail : std::uint8_t {
   kName,   // which it is

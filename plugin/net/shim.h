@@ -92,6 +92,7 @@ class Shim {
 
   static Result devices(int* ndev) noexcept {
     if (!bound()) return admit_devices(Result::kInternalError, ndev);
+    leave_bootstrap();
     const state::Scope scope(Call::kDevices, {});
     return admit_devices(inner_.devices(ndev), ndev);
   }

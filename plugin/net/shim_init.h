@@ -115,6 +115,7 @@ typename Shim<Net>::Result Shim<Net>::init_any(const void* caller, nccl_abi::Deb
   const Result rc = call_and_read();
   context::quietly([] { dependencies().ready(); });  // judges the node where NCCL asked no verbs
   tell_comm_init(kVersion, ctx, comm, config, rc);
+  state::begin_bootstrap(comm);
   return rc == Result::kSuccess ? rc : mask_init_failure(ctx, rc);
 }
 
@@ -152,6 +153,7 @@ typename Shim<Net>::Result Shim<Net>::getProperties(int dev, Properties* props) 
     return Result::kSuccess;
   }
   if (!bound()) return Result::kInternalError;
+  leave_bootstrap();
   const state::Scope scope(Call::kGetProperties, {});
   const Result rc = inner_.getProperties(dev, props);
   // NCCL may try GPUDirect out with a connection to itself before it knows that it needs a network.

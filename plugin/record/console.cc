@@ -11,6 +11,7 @@
 #include <cstring>
 #include <new>
 
+#include "context/clock.h"
 #include "context/immortal.h"
 
 namespace nnd::record {
@@ -29,7 +30,12 @@ struct Slot {
   std::array<char, 768> text{};
 };
 
+// When the last of them were told, CLOCK_MONOTONIC; 0: none was.
+using Recent = std::array<std::atomic<std::uint64_t>, 3>;
+constexpr std::uint64_t kHourNs = 3'600'000'000'000;
+
 struct Console {
+  Recent recent{};
   std::array<Slot, 8> slots;
   std::array<std::atomic<bool>, nccl_net_diag::kCauses.size()> told{};
   std::atomic<int> least{static_cast<int>(Severity::kError) + 1};  // severity; higher: none
@@ -46,6 +52,16 @@ bool nccl_prints_it() {
   const char* const debug = std::getenv("NCCL_DEBUG");
   return debug != nullptr && (strcasecmp(debug, "INFO") == 0 || strcasecmp(debug, "TRACE") == 0) &&
          std::getenv("NCCL_DEBUG_FILE") == nullptr && std::getenv("NCCL_DEBUG_SUBSYS") == nullptr;
+}
+
+// Whether there is still one to tell within this hour; it is taken.
+bool take_one(Recent& recent) noexcept {
+  const std::uint64_t now = context::mono_ns();
+  for (std::atomic<std::uint64_t>& at : recent) {
+    std::uint64_t last = at.load(std::memory_order_relaxed);
+    if ((last == 0 || now - last >= kHourNs) && at.compare_exchange_strong(last, now)) return true;
+  }
+  return false;
 }
 
 void write_line(const Console& from, const Slot& slot) {
@@ -69,10 +85,15 @@ void open_console(config::Stderr level, std::string who) {
                                                               : static_cast<int>(Severity::kError);
 }
 
-void tell_console(Severity severity, nccl_net_diag::Cause cause, std::string_view advice) noexcept {
+void tell_console(Severity severity, nccl_net_diag::Cause cause, std::string_view advice,
+                  bool lasts) noexcept {
   Console& c = console();
-  if (static_cast<int>(severity) < c.least.load(std::memory_order_relaxed)) return;
+  const int least = c.least.load(std::memory_order_relaxed);
+  const bool wanted = static_cast<int>(severity) >= least;
+  lasts = lasts && severity == Severity::kWarn && least == static_cast<int>(Severity::kError);
+  if (!wanted && !lasts) return;
   std::atomic<bool>& told = c.told[static_cast<std::size_t>(cause)];
+  if (told.load(std::memory_order_relaxed) || (!wanted && !take_one(c.recent))) return;
   if (told.exchange(true, std::memory_order_relaxed)) return;
   for (Slot& slot : c.slots) {
     SlotState free = SlotState::kFree;
@@ -101,6 +122,7 @@ void write_console() noexcept {
 void forget_console() noexcept {
   for (Slot& slot : console().slots) slot.state = SlotState::kFree;
   for (auto& told : console().told) told = false;
+  for (auto& at : console().recent) at = 0;
 }
 
 }  // namespace nnd::record

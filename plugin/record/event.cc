@@ -122,7 +122,8 @@ void Event::emit_to_log() {
   submit(id_, severity_, pack_.finish());
   if (failure_ != 0) state::count_event(failure_);
   // A policy that keeps an HCA out does what it is for.
-  if (cause_size_ != 0 && id_ != EventId::kPolicyRefuse) tell_console(severity_, cause_, advice_);
+  if (cause_size_ != 0 && id_ != EventId::kPolicyRefuse)
+    tell_console(severity_, cause_, advice_, lasts_);
 }
 
 void Event::emit() {

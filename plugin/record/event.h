@@ -64,6 +64,12 @@ class Event {
   // Without the line: NCCL's logger gets the sentence otherwise.
   void emit_to_log();
 
+  // What it tells of will not end by itself: the terminal gets it though it is no error.
+  Event& lasts(bool will = true) {
+    lasts_ = will;
+    return *this;
+  }
+
   bool enabled() const { return enabled_; }
 
   Event(const Event&) = delete;
@@ -78,6 +84,7 @@ class Event {
   Severity severity_;
   bool enabled_;
   bool emitted_ = false;
+  bool lasts_ = false;
   bool in_subject_ = false;    // inside "dev" or "peer"
   std::uint64_t subject_ = 0;  // hash of what tells devices and peers apart
   std::uint32_t failure_ = 0;  // number of the failure that it belongs to; 0: none

@@ -24,6 +24,8 @@
 #include "inner/chain.h"
 #include "nccl_abi/releases.h"
 #include "net/dependencies.h"
+#include "oob/calls.h"
+#include "oob/events.h"
 #include "profiler/events.h"
 #include "profiler/layer.h"
 #include "record/recorder.h"
@@ -198,6 +200,7 @@ std::optional<net::PortFacts> port(const std::string& name, int nccl_port) {
 void found(const inner::Found& found, int api, const void* caller) {
   const OtherLayers others{install_verbs(found, caller),
                            profiler_comes(settings(), found.nccl_version, caller)};
+  oob::install(nccl_image(found, caller));
   tell_loaded(found, api, others, settings());
 }
 
@@ -239,6 +242,7 @@ void wire() {
       found,
       [] { tell_ready(hca_summary()); },
       port,
+      oob::tell_ready,
       {guard::network_refusal, guard::refuses_at_init, counted, guard::connect_deadline_sec}};
 }
 

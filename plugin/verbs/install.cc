@@ -15,7 +15,7 @@
 #include "verbs/library.h"
 #include "verbs/lookup.h"
 #include "verbs/qp_retries.h"
-#include "verbs/slots.h"
+#include "inner/slots.h"
 
 namespace nnd::verbs {
 namespace {
@@ -36,7 +36,7 @@ class LinkedVerbs {
   LinkedVerbs(const LinkedVerbs&) = delete;
   LinkedVerbs& operator=(const LinkedVerbs&) = delete;
 
-  void* wrapper(const Import& import) const {
+  void* wrapper(const inner::Import& import) const {
     const std::string symbol(import.symbol);
     const char* node = node_of(symbol.c_str());
     if (node == nullptr || import.node != node) return nullptr;
@@ -77,7 +77,7 @@ InstallResult install_locked(const void* address, const config::Settings& settin
   forward_once(settings.verbs_lib);
   const LinkedVerbs linked(module->path);
   std::size_t lookups = 0;
-  const SlotResult slots = redirect(*module, [&](const Import& import) -> void* {
+  const inner::SlotResult slots = inner::redirect(*module, [&](const inner::Import& import) -> void* {
     if (import.symbol == "dlvsym") {
       ++lookups;
       return lookup_dlvsym();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <iterator>
 #include <mutex>
 #include <string>
@@ -11,6 +12,7 @@
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
 #include "diagnosis/queue_pair.h"
+#include "diagnosis/verb_causes.h"
 #include "facts/node.h"
 #include "facts/subnet.h"
 #include "verbs/clock.h"
@@ -95,6 +97,12 @@ Weight weight_of(const state::QpInfo& qp) {
   return qp.conn.id != 0 ? Weight::kStep : Weight::kNews;
 }
 
+// NCCL may try for a minute, and it will not work: there is no route, or the two addresses were
+// found not to fit.
+bool is_certain(int error, nccl_net_diag::Cause cause) {
+  return error == ENETUNREACH || error == EHOSTUNREACH || cause != diagnosis::qp_cause(error);
+}
+
 }  // namespace
 
 void tell_create(const state::QpInfo& qp, int type, const ibv_qp_cap& cap, int error,
@@ -151,6 +159,7 @@ void tell_move(const state::QpInfo& qp, const ibv_qp_attr& attr, int mask, const
     const state::Failure failure = fail_move(
         qp, {move.from, move.to, move.error, move.attempt, move.dur_us, verdict_of(qp), path});
     event.diagnose(failure.diagnosis, failure.number);
+    event.lasts(on_the_way && is_certain(move.error, failure.diagnosis.cause));
   } else if (failed) {
     // Told already, by the first attempt or by the policy.
     if (const auto failure = state::failure_of_call(qp.conn.id))

@@ -62,6 +62,9 @@ std::string listener_text(const state::Start& start) {
          std::to_string(start.listener_port);
 }
 
+// A warning that is as old as this will not end by itself.
+constexpr double kLastsSec = 30;
+
 double us(std::uint64_t ns) { return static_cast<double>(ns) / 1000; }
 double sec(std::uint64_t ns) { return static_cast<double>(ns) / 1e9; }
 
@@ -291,7 +294,7 @@ bool tell_stall(state::Connection& oldest, const Line& line, const Census& censu
   }
   const diagnosis::Diagnosis told = diagnose(seen, failure ? &failure->diagnosis : nullptr);
   const auto of = failure ? failure : state::suspicion_of_port(seen.place, told.cause);
-  e.diagnose(told, of ? of->number : 0).emit();
+  e.diagnose(told, of ? of->number : 0).lasts(sec(line.age_ns) >= kLastsSec).emit();
   return warning;
 }
 

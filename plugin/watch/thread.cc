@@ -12,6 +12,8 @@
 #include "context/worker.h"
 #include "facts/counters.h"
 #include "record/recorder.h"
+#include "state/bootstrap.h"
+#include "watch/inits.h"
 #include "watch/limits.h"
 #include "watch/ports.h"
 #include "watch/summary.h"
@@ -42,6 +44,7 @@ struct Running {
 
   Ages ages;
   Watch watch;
+  Inits inits;
   Limits limits;
   Ports ports{kCountersEvery * 9 / 10};
   context::Worker looks, counts;
@@ -61,6 +64,7 @@ void* look_body(void* argument) {
     if (!record::running()) continue;
     context::quietly([&] {
       own.watch.look(context::mono_ns());
+      own.inits.look(context::mono_ns());
       if (const auto also = g_also.load()) also(context::mono_ns());
       own.limits.look();
       tell_silent_driver(facts::counters_being_read(), context::mono_ns());
@@ -114,6 +118,8 @@ void start(const config::Settings& settings) noexcept {
     static context::Immortal<Running> instance(settings);
     Running& own = *instance;
     own.watch.forget();  // a parent's
+    own.inits.forget();
+    state::forget_bootstraps();
     own.ports.forget();
     own.limits.forget();
     own.wanted.store(0);

@@ -59,6 +59,38 @@ using Lines = std::vector<std::string>;
 
 }  // namespace
 
+TEST_CASE("stderr: where errors are wanted, warnings of what lasts come too, three an hour") {
+  const TempDir dir;
+  const int status = in_child([&] {
+    const int file = ::open((dir / "stderr").c_str(), O_WRONLY | O_CREAT, 0600);
+    ::dup2(file, STDERR_FILENO);
+    ::setenv("NCCL_DEBUG", "WARN", 1);
+    start(log_to(dir / "log.jsonl"));
+    tell(EventId::kConnStall, Severity::kWarn, Cause::kHangData, "Passes.");
+    for (const Cause cause : {Cause::kSubRail, Cause::kSubRail, Cause::kInitStuck,
+                              Cause::kOobBlocked, Cause::kHangConnect})
+      Event(EventId::kConnStall, Severity::kWarn)
+          .diagnose({cause, "Lasts.", "Do this."})
+          .lasts()
+          .emit();
+    Event(EventId::kConnStall).diagnose({Cause::kQp110, "Not known.", "Wait."}).lasts().emit();
+    tell(EventId::kConnFail, Severity::kError, Cause::kWc12, "Failed.");
+    stop();
+    return 0;
+  });
+  REQUIRE(ended_with(status, 0));
+  std::vector<std::string> causes;
+  std::istringstream text(read_file(dir / "stderr"));
+  for (std::string line; std::getline(text, line);) {
+    causes.push_back(line.substr(line.find(": ", line.find(" pid ")) + 2));
+  }
+  REQUIRE(causes.size() == 4);
+  CHECK(causes[0].starts_with("warn SUB-RAIL: Lasts."));
+  CHECK(causes[1].starts_with("warn INIT-STUCK: Lasts."));
+  CHECK(causes[2].starts_with("warn OOB-BLOCKED: Lasts."));
+  CHECK(causes[3].starts_with("error WC-12: Failed."));
+}
+
 TEST_CASE("stderr: the first sentence of each cause") {
   const Lines errors = {"error WC-12: First. Do this.", "error SUB-RAIL: Other. Do this."};
   Lines all = errors;

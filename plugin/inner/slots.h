@@ -8,7 +8,7 @@
 
 #include "inner/module.h"
 
-namespace nnd::verbs {
+namespace nnd::inner {
 
 // A function that a module imports.
 struct Import {
@@ -26,7 +26,7 @@ struct SlotResult {
 // hold its address (R_*_64). Pages that the loader made read-only (RELRO, -z now) are read-only
 // again afterwards. The module must stay loaded meanwhile. Safe while other threads call through
 // the slots.
-SlotResult redirect(const inner::Module& module,
+SlotResult redirect(const Module& module,
                     const std::function<void*(const Import&)>& replace);
 
-}  // namespace nnd::verbs
+}  // namespace nnd::inner

@@ -1,4 +1,4 @@
-#include "verbs/slots.h"
+#include "inner/slots.h"
 
 #include <elf.h>
 #include <link.h>
@@ -12,7 +12,7 @@
 
 #include "context/errno_text.h"
 
-namespace nnd::verbs {
+namespace nnd::inner {
 namespace {
 
 #if defined(__x86_64__)
@@ -37,7 +37,7 @@ struct Tables {
   std::size_t data_bytes = 0;
 };
 
-Tables tables_of(const inner::Module& module) {
+Tables tables_of(const Module& module) {
   const auto at = [&]<class T>(const T*& table, ElfW(Sxword) tag) {
     table = reinterpret_cast<const T*>(module.dynamic_address(tag));
   };
@@ -106,7 +106,7 @@ std::string write_slot(std::uintptr_t slot, void* value) {
   return {};
 }
 
-void redirect_table(const inner::Module& module, const Tables& t, const ElfW(Rela) * table,
+void redirect_table(const Module& module, const Tables& t, const ElfW(Rela) * table,
                     std::size_t bytes, const std::function<void*(const Import&)>& replace,
                     SlotResult& result) {
   for (std::size_t i = 0; i < bytes / sizeof(ElfW(Rela)); ++i) {
@@ -118,7 +118,7 @@ void redirect_table(const inner::Module& module, const Tables& t, const ElfW(Rel
     const ElfW(Sym)& symbol = t.symbols[index];
     if (symbol.st_shndx != SHN_UNDEF) continue;  // the module's own
     const std::string_view name = t.strings + symbol.st_name;
-    if (name.size() < 5) continue;
+    if (name.size() < 4) continue;
     void* value = replace(Import{name, node_of_symbol(t, index)});
     if (value == nullptr) continue;
     const std::uintptr_t slot = module.base + table[i].r_offset;
@@ -135,7 +135,7 @@ void redirect_table(const inner::Module& module, const Tables& t, const ElfW(Rel
 
 }  // namespace
 
-SlotResult redirect(const inner::Module& module,
+SlotResult redirect(const Module& module,
                     const std::function<void*(const Import&)>& replace) {
   SlotResult result;
   const Tables t = tables_of(module);
@@ -145,4 +145,4 @@ SlotResult redirect(const inner::Module& module,
   return result;
 }
 
-}  // namespace nnd::verbs
+}  // namespace nnd::inner

@@ -1,0 +1,41 @@
+#include "watch/inits.h"
+
+#include "facts/own_sockets.h"
+#include "oob/events.h"
+
+namespace nnd::watch {
+
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+// The ages of the lines.
+constexpr std::array kAges = {10 * kSecond, 30 * kSecond, 60 * kSecond};
+// NCCL sleeps between two attempts, for 3.4 s at most (34 of 100 ms each, socketConnectCheck).
+constexpr std::uint64_t kAliveNs = 5 * kSecond;
+
+bool waits(const state::BootThread& thread, const state::Boot& boot, std::uint64_t mono_ns) {
+  if (boot.call == state::BootCall::kNone) return false;
+  // NCCL polls the socket, and makes no call that is seen before it has an answer.
+  if (boot.call == state::BootCall::kConnect && boot.error == 0)
+    if (const auto now = facts::tcp_now(boot.fd); now && now->trying) return true;
+  return thread.inside.load() || mono_ns < thread.last_ns.load() + kAliveNs;
+}
+
+}  // namespace
+
+void Inits::look(std::uint64_t mono_ns) {
+  for (std::size_t i = 0; i < memories_.size(); ++i)
+    look_at(state::boot_threads()[i], memories_[i], mono_ns);
+}
+
+void Inits::look_at(const state::BootThread& thread, Memory& memory, std::uint64_t mono_ns) {
+  const std::uint32_t owner = thread.owner.load();
+  state::Boot boot;
+  if (owner == 0 || !thread.boot.get(boot) || !waits(thread, boot, mono_ns)) return;
+  if (memory.owner != owner || memory.since_ns != boot.since_ns) memory = {owner, boot.since_ns, 0};
+  if (memory.told == kAges.size() || mono_ns < boot.since_ns + kAges[memory.told]) return;
+  while (memory.told < kAges.size() && mono_ns >= boot.since_ns + kAges[memory.told]) ++memory.told;
+  oob::tell_stall(boot, mono_ns - boot.since_ns);
+}
+
+}  // namespace nnd::watch

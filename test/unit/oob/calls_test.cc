@@ -1,0 +1,297 @@
+// The bootstrap's socket calls as a module makes them through its import slots: what is left of
+// them in state, and what is told at once.
+#include "oob/calls.h"
+
+#include <dlfcn.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "oob/events.h"
+#include "state/bootstrap.h"
+#include "state/current.h"
+#include "support/catch.h"
+#include "support/recorded.h"
+
+using namespace nnd;
+using nlohmann::json;
+using state::Boot;
+using state::BootCall;
+
+namespace {
+
+// What stands for NCCL.
+struct Image {
+  Image() : handle(::dlopen(NND_OOB_SOCKETS, RTLD_NOW | RTLD_LOCAL)) {
+    REQUIRE(handle != nullptr);
+    bind(socket, "use_socket");
+    bind(listen, "use_listen");
+    bind(connect, "use_connect");
+    bind(getsockopt, "use_getsockopt");
+    bind(accept, "use_accept");
+    bind(recv, "use_recv");
+    oob::install(reinterpret_cast<const void*>(socket));
+  }
+  template <class F>
+  void bind(F& function, const char* name) {
+    function = reinterpret_cast<F>(::dlsym(handle, name));
+    REQUIRE(function != nullptr);
+  }
+
+  void* handle;
+  int (*socket)(int, int);
+  int (*listen)(int);
+  int (*connect)(int, const sockaddr*, socklen_t);
+  int (*getsockopt)(int, int*);
+  int (*accept)(int);
+  ssize_t (*recv)(int, void*, std::size_t);
+};
+
+Image& image() {
+  static Image instance;
+  return instance;
+}
+
+sockaddr_in loopback(std::uint16_t port) {
+  sockaddr_in out{};
+  out.sin_family = AF_INET;
+  out.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  out.sin_port = htons(port);
+  return out;
+}
+
+std::uint16_t port_of(int fd) {
+  sockaddr_in at{};
+  socklen_t size = sizeof at;
+  REQUIRE(::getsockname(fd, reinterpret_cast<sockaddr*>(&at), &size) == 0);
+  return ntohs(at.sin_port);
+}
+
+// Bound to a port of its own; not yet listening.
+int bound_socket() {
+  const int fd = image().socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK);
+  const sockaddr_in any = loopback(0);
+  REQUIRE(::bind(fd, reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0);
+  return fd;
+}
+
+int connect_to(std::uint16_t port, int type = SOCK_STREAM) {
+  const int fd = image().socket(AF_INET, type);
+  const sockaddr_in to = loopback(port);
+  image().connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to);
+  return fd;
+}
+
+// In a thread of its own, which makes no communicator yet.
+template <class F>
+void in_thread(F&& f) {
+  std::exception_ptr thrown;
+  std::thread([&] {
+    try {
+      f();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+  }).join();
+  if (thrown) std::rethrow_exception(thrown);
+}
+
+const Boot& boot() {
+  REQUIRE(state::own_boot() != nullptr);
+  return state::own_boot()->boot;
+}
+
+std::vector<json> of(const std::vector<json>& log, const std::string& name) {
+  std::vector<json> out;
+  for (const json& event : log)
+    if (event.at("ev") == name) out.push_back(event);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("A rank's bootstrap, step by step") {
+  in_thread([] {
+    image();
+    state::begin_bootstrap(0x1f);
+    const int listener = bound_socket();
+    CHECK(image().listen(listener) == 0);
+    CHECK(boot().comm == 0x1f);
+    CHECK(boot().listens == 1);
+    CHECK(boot().listener.port == port_of(listener));
+    const int sender = connect_to(port_of(listener));
+    CHECK(boot().connects == 1);
+    CHECK(boot().root.port == port_of(listener));
+    CHECK(boot().from.port == port_of(sender));
+    CHECK(boot().call == BootCall::kNone);
+    const int receiver = image().accept(listener);
+    CHECK(receiver >= 0);
+    CHECK(boot().accepts == 1);
+    char byte = 0;
+    CHECK(image().recv(receiver, &byte, 1) == -1);
+    CHECK(errno == EAGAIN);
+    CHECK(boot().call == BootCall::kReceive);
+    CHECK(boot().target.port == port_of(sender));
+    Boot over;
+    CHECK_FALSE(state::end_bootstrap(over));  // nothing has come yet
+    CHECK(::send(sender, "x", 1, 0) == 1);
+    while (image().recv(receiver, &byte, 1) != 1) {
+    }
+    CHECK(boot().call == BootCall::kNone);
+    CHECK(state::end_bootstrap(over));
+    CHECK(over.comm == 0x1f);
+    CHECK(boot().began_ns == 0);
+    CHECK_FALSE(state::end_bootstrap(over));
+    // The next communicator of this thread begins with its first listener.
+    const int next = bound_socket();
+    CHECK(image().listen(next) == 0);
+    CHECK(boot().began_ns != 0);
+    CHECK_FALSE(boot().first);
+  });
+}
+
+TEST_CASE("Nobody has come: the wait has a beginning, and goes on") {
+  in_thread([] {
+    const int listener = bound_socket();
+    image().listen(listener);
+    CHECK(image().accept(listener) == -1);
+    CHECK(errno == EAGAIN);
+    const std::uint64_t since = boot().since_ns;
+    CHECK(boot().call == BootCall::kAccept);
+    CHECK(boot().own.port == port_of(listener));
+    CHECK(image().accept(listener) == -1);
+    CHECK(boot().since_ns == since);
+  });
+}
+
+TEST_CASE("A connect that is refused is tried again, and counted") {
+  in_thread([] {
+    const int taken = bound_socket();  // nobody listens there
+    state::begin_bootstrap(0);
+    for (const unsigned attempt : {1u, 2u}) {
+      const int fd = connect_to(port_of(taken), SOCK_STREAM);
+      CHECK(errno == ECONNREFUSED);
+      CHECK(boot().call == BootCall::kConnect);
+      CHECK(boot().attempts == attempt);
+      CHECK(boot().error == ECONNREFUSED);
+      ::close(fd);
+    }
+  });
+}
+
+TEST_CASE("How an attempt ended that NCCL did not wait for is asked of the socket") {
+  in_thread([] {
+    const int listener = bound_socket();
+    image().listen(listener);
+    const int fd = connect_to(port_of(listener), SOCK_STREAM | SOCK_NONBLOCK);
+    int error = -1;
+    do {
+      CHECK(image().getsockopt(fd, &error) == 0);
+    } while (error == EINPROGRESS);
+    CHECK(error == 0);
+    CHECK(boot().connects == 1);
+  });
+}
+
+TEST_CASE("The root's thread is known by its sockets, which block") {
+  in_thread([] {
+    const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
+    const sockaddr_in any = loopback(0);
+    ::bind(listener, reinterpret_cast<const sockaddr*>(&any), sizeof any);
+    ::listen(listener, 4);  // before we came
+    const int guest = ::socket(AF_INET, SOCK_STREAM, 0);
+    const sockaddr_in at = loopback(port_of(listener));
+    CHECK(::connect(guest, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0);
+    CHECK(state::own_boot() == nullptr);
+    CHECK(image().accept(listener) >= 0);
+    CHECK(boot().role == state::BootRole::kRoot);
+    CHECK(boot().accepts == 1);
+    CHECK(boot().guests[0][15] == 1);
+  });
+}
+
+TEST_CASE("A thread that makes no communicator is left alone") {
+  in_thread([] {
+    const int taken = bound_socket();
+    connect_to(port_of(taken), SOCK_STREAM | SOCK_NONBLOCK);
+    char byte = 0;
+    image().recv(taken, &byte, 1);
+    CHECK(state::own_boot() == nullptr);
+  });
+}
+
+TEST_CASE("Inside the net API it is the connection's failure") {
+  in_thread([] {
+    const int taken = bound_socket();
+    state::begin_bootstrap(0);
+    const state::Scope scope(state::Call::kConnect, {});
+    connect_to(port_of(taken));
+    CHECK(std::string(state::current().failed_verb) == "connect");
+    CHECK(state::current().failed_errno == ECONNREFUSED);
+    CHECK(boot().call == BootCall::kNone);
+  });
+}
+
+TEST_CASE("What NCCL does not try again is told at once") {
+  const std::vector<json> log = test::recorded([] {
+    image();
+    state::forget_bootstraps();  // of the cases before
+    state::begin_bootstrap(0x1f);
+    const int fd = image().socket(AF_INET, SOCK_STREAM);
+    sockaddr_in nowhere = loopback(4711);
+    nowhere.sin_addr.s_addr = htonl(INADDR_BROADCAST);  // EACCES, or ENETUNREACH
+    image().connect(fd, reinterpret_cast<const sockaddr*>(&nowhere), sizeof nowhere);
+  });
+  const auto told = of(log, "init.fail");
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].at("cause") == "OOB-BLOCKED");
+  CHECK(told[0].at("sev") == "error");
+  CHECK(told[0].at("comm") == "0x1f");
+  CHECK(told[0].at("step") == "root");
+  CHECK(told[0].at("target").at("address") == "255.255.255.255:4711");
+  CHECK(told[0].at("target").at("state") == "unreachable");
+}
+
+TEST_CASE("Too few files may be open: named where the socket fails") {
+  const std::vector<json> log = test::recorded([] {
+    image();
+    rlimit files{};
+    ::getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = 0;
+    ::setrlimit(RLIMIT_NOFILE, &files);
+    const bool failed = image().socket(AF_INET, SOCK_STREAM) == -1 && errno == EMFILE;
+    {
+      const state::Scope scope(state::Call::kConnect, {});
+      image().socket(AF_INET, SOCK_STREAM);  // the net layer tells of that one
+    }
+    files.rlim_cur = files.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &files);
+    return failed;
+  });
+  const auto told = of(log, "init.fail");
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].at("cause") == "LIM-NOFILE");
+  CHECK(told[0].at("step") == "socket");
+  CHECK(told[0].at("errno") == EMFILE);
+}
+
+TEST_CASE("A bootstrap that is over says where the process listens") {
+  const std::vector<json> log = test::recorded([] {
+    const int listener = bound_socket();
+    image().listen(listener);
+    oob::tell_ready(boot());
+  });
+  const auto told = of(log, "init.ready");
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].at("bootstrap").at("address").get<std::string>().starts_with("127.0.0.1:"));
+  CHECK(told[0].at("bootstrap").at("netdev") == "lo");
+  CHECK(told[0].at("dur_us") >= 0);
+}
