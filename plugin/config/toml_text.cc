@@ -37,24 +37,53 @@ std::size_t skip_long_string(std::string_view text, std::size_t at) {
   return text.size();
 }
 
+unsigned line_at(std::string_view text, std::size_t at) {
+  return 1 + static_cast<unsigned>(
+                 std::count(text.begin(), text.begin() + static_cast<long>(at), '\n'));
+}
+
+// Behind the string or the comment that starts at `at`, else `at` itself.
+std::size_t skip_aside(std::string_view text, std::size_t at) {
+  const bool quote = text[at] == '"' || text[at] == '\'';
+  if (text[at] == '#') return std::min(text.find('\n', at), text.size());
+  if (quote && text.substr(at, 3) == std::string(3, text[at])) return skip_long_string(text, at);
+  return quote ? skip_line_string(text, at) : at;
+}
+
 }  // namespace
 
 unsigned line_of_foreign_character(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
-    if (foreign(text[at]))
-      return 1 + static_cast<unsigned>(
-                     std::count(text.begin(), text.begin() + static_cast<long>(at), '\n'));
-    const bool quote = text[at] == '"' || text[at] == '\'';
-    if (text[at] == '#')
-      at = std::min(text.find('\n', at), text.size());
-    else if (quote && text.substr(at, 3) == std::string(3, text[at]))
-      at = skip_long_string(text, at);
-    else if (quote)
-      at = skip_line_string(text, at);
-    else
-      ++at;
+    if (foreign(text[at])) return line_at(text, at);
+    const std::size_t behind = skip_aside(text, at);
+    at = behind == at ? at + 1 : behind;
   }
   return 0;
+}
+
+unsigned line_of_deep_key(std::string_view text) {
+  constexpr int kDeepest = 32;
+  int dots = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t behind = skip_aside(text, at);
+    if (behind != at && text[at] != '#') {  // a quoted part of a key, or a value
+      at = std::max(behind, at + 1);
+      continue;
+    }
+    if (text[at] == '.' && ++dots >= kDeepest) return line_at(text, at);
+    if (std::string_view("\n=,[]{}#").find(text[at]) != std::string_view::npos) dots = 0;
+    at = behind == at ? at + 1 : behind;
+  }
+  return 0;
+}
+
+std::string one_line(std::string_view text) {
+  constexpr std::size_t kLongest = 200;
+  std::string out(text.substr(0, kLongest));
+  if (text.size() > kLongest) out += "...";
+  for (char& c : out)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  return out;
 }
 
 }  // namespace nnd::config

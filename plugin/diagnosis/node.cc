@@ -15,6 +15,13 @@ Diagnosis diagnose(const NoneLeft&) {
           "Look at the skipped and refused ports of this node."};
 }
 
+Diagnosis diagnose(const TcpAsked& seen) {
+  return {Cause::kDevFallback,
+          fmt::format("{} makes NCCL use TCP, which the policy doesn't allow.", seen.variable),
+          fmt::format("Unset {} in the environment, ~/.nccl.conf and /etc/nccl.conf.",
+                      seen.variable.substr(0, seen.variable.find('=')))};
+}
+
 Diagnosis diagnose(const NoneUsable& seen) {
   std::string sentence;
   if (seen.hcas != 0)

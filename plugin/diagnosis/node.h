@@ -18,6 +18,12 @@ Diagnosis diagnose(const TooFewPorts& seen);
 struct NoneLeft {};
 Diagnosis diagnose(const NoneLeft& seen);
 
+// A variable makes NCCL use TCP, and the policy does not want it.
+struct TcpAsked {
+  std::string variable;  // "NCCL_IB_DISABLE=1"
+};
+Diagnosis diagnose(const TcpAsked& seen);
+
 // RDMA hardware is here, and NCCL can use none of it.
 struct NoneUsable {
   std::size_t hcas = 0;        // that verbs shows

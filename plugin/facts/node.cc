@@ -131,6 +131,13 @@ bool rdma_unwanted(const Environment& environment) {
          (net && !net->empty() && strcasecmp(net->c_str(), "IB") != 0);
 }
 
+std::string tcp_by(const Environment& environment) {
+  const std::string* net = environment.get("NCCL_NET");
+  if (net && strcasecmp(net->c_str(), "Socket") == 0) return "NCCL_NET=" + *net;
+  if (environment.number("NCCL_IB_DISABLE", 0) == 0) return {};
+  return "NCCL_IB_DISABLE=" + *environment.get("NCCL_IB_DISABLE");
+}
+
 struct Kept {
   Node node;
   Kept* previous;
@@ -233,6 +240,7 @@ Node collect(const std::vector<VerbsDevice>& devices, const Sources& sources) {
   node.sysfs = sources.sysfs;
   node.filter = HcaFilter::parse(sources.environment.get("NCCL_IB_HCA"), sources.nccl_version);
   node.rdma_unwanted = rdma_unwanted(sources.environment);
+  node.tcp_by = tcp_by(sources.environment);
   node.network = read_network(sources.sysfs);
   node.oob = pick_oob(node.network, sources.environment);
   const FileTree sysfs(sources.sysfs);

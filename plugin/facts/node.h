@@ -161,6 +161,9 @@ struct Node {
   bool infiniband_hardware = false;     // on the PCI bus or in sysfs, with or without a driver
   // The user's own wish: NCCL_IB_DISABLE, or NCCL_NET names another transport than IB.
   bool rdma_unwanted = false;
+  // The variable that makes NCCL use TCP with whatever HCAs are here: "NCCL_IB_DISABLE=1"; else
+  // empty.
+  std::string tcp_by;
   Network network;
   OobPick oob;
   PciBus pci;  // its RDMA functions only where the whole bus was read

@@ -5,13 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <climits>
 #include <cstdlib>
 #include <limits>
 
-#include "config/settings.h"
+#include "config/redact.h"
 
 namespace nnd::facts {
 
@@ -91,32 +90,17 @@ std::vector<std::string> container_hints(const FileTree& files, const Environmen
   return out;
 }
 
-bool is_setting(std::string_view name) {
-  const auto& all = config::variable_docs();
-  return std::any_of(all.begin(), all.end(), [&](const auto& doc) { return name == doc.name; });
-}
-
-bool secret(std::string_view name) {
-  // A misspelt NCCL_NET_DIAG_TOKEN has a secret too.
-  if (name.starts_with("NCCL_NET_DIAG_") && !is_setting(name)) return true;
-  std::string upper(name);
-  std::transform(upper.begin(), upper.end(), upper.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  if (const auto pkey = upper.find("_PKEY"); pkey != std::string::npos) upper.erase(pkey, 5);
-  for (const char* word : {"SECRET", "TOKEN", "PASS", "CREDENTIAL", "KEY", "AUTH"})
-    if (upper.find(word) != std::string::npos) return true;
-  return false;
-}
-
 void read_environment(const Environment& environment, System& out) {
   out.environment_hash = fnv1a("");
   for (const auto& [name, value] : environment.values()) {
     if (!name.starts_with("NCCL_") && !name.starts_with("UCX_")) continue;
-    out.environment.emplace_back(name, secret(name) ? "<hidden>" : value);
+    const std::string& shown =
+        out.environment.emplace_back(name, config::shown_value(name, value)).second;
     // Our own are often meant to differ from process to process.
     if (name.starts_with("NCCL_NET_DIAG_")) continue;
+    // Of what is shown: a hash of a short secret gives it away.
     for (const std::string_view part : {std::string_view(name), std::string_view("="),
-                                        std::string_view(value), std::string_view("\n")})
+                                        std::string_view(shown), std::string_view("\n")})
       out.environment_hash = fnv1a(part, out.environment_hash);
   }
 }
@@ -141,7 +125,7 @@ void read_conf(const std::string& shown, const FileTree& tree, const std::string
   if (!file.ok()) return;
   ConfFile conf;
   conf.path = shown;
-  conf.hash = fnv1a(file.text);
+  conf.hash = fnv1a("");
   std::size_t at = 0;
   while (at < file.text.size()) {
     const auto end = std::min(file.text.find('\n', at), file.text.size());
@@ -149,7 +133,9 @@ void read_conf(const std::string& shown, const FileTree& tree, const std::string
     const auto equals = line.find('=');
     if (!line.starts_with('#') && equals != std::string::npos) {
       const std::string name = line.substr(0, equals);
-      conf.values.emplace_back(name, secret(name) ? "<hidden>" : line.substr(equals + 1));
+      const std::string& value =
+          conf.values.emplace_back(name, config::shown_value(name, line.substr(equals + 1))).second;
+      conf.hash = fnv1a(name + "=" + value + "\n", conf.hash);
     }
     at = end + 1;
   }

@@ -30,8 +30,9 @@ diagnosis::LockedMemory locked_memory(const Limits& limits) noexcept;
 
 struct ConfFile {
   std::string path;
-  std::uint64_t hash = 0;                                   // FNV-1a of its bytes
-  std::vector<std::pair<std::string, std::string>> values;  // names and values as NCCL reads them
+  std::uint64_t hash = 0;  // FNV-1a of its values as they are shown
+  // Names as NCCL reads them, values as they may be shown (config/redact.h).
+  std::vector<std::pair<std::string, std::string>> values;
 };
 
 struct System {
@@ -47,9 +48,9 @@ struct System {
   std::vector<std::string> container;   // what hints at one; empty: none seen
   bool dev_infiniband = false;          // /dev/infiniband is there
   Limits limits;
-  // NCCL_* and UCX_*, sorted; values of names that look like secrets are hidden.
+  // NCCL_* and UCX_*, sorted; values as they may be shown (config/redact.h).
   std::vector<std::pair<std::string, std::string>> environment;
-  std::uint64_t environment_hash = 0;  // of the names and values, but for NCCL_NET_DIAG_*
+  std::uint64_t environment_hash = 0;  // of what is shown, but for NCCL_NET_DIAG_*
   // NCCL_* names that process 1 (a container's first) has and this one lacks, where it may be read.
   std::vector<std::string> missing_from_init;
   std::vector<ConfFile> conf_files;  // those that NCCL reads and that are there

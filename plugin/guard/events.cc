@@ -1,5 +1,7 @@
 #include "guard/events.h"
 
+#include <array>
+
 #include "diagnosis/own.h"
 #include "record/fields.h"
 
@@ -18,8 +20,11 @@ void emit_loaded(const policy::Loaded& loaded, Mode mode, const std::vector<std:
                  std::uint32_t failure) {
   Event event(EventId::kPolicyLoaded);
   event.add("file", loaded.policy.source).add("mode", policy::mode_text(mode));
-  if (loaded.policy.locked) {
-    event.add("locked", true).array("ignored");
+  if (loaded.lock != policy::Lock::kNone) {
+    constexpr std::array<const char*, 4> kLocks{"", "holds", "unproved", "broken"};
+    event.add("locked", loaded.lock != policy::Lock::kBroken)
+        .add("lock", kLocks[static_cast<std::size_t>(loaded.lock)])
+        .array("ignored");
     for (const std::string& variable : ignored) event.push(variable);
     event.end();
   }

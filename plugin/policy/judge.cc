@@ -183,6 +183,8 @@ class NodeJudge {
     if (left < rules_.hca.min_count)
       add(nullptr, {"hca.min_count", diagnose(diagnosis::TooFewPorts{left, rules_.hca.min_count}),
                     Action::kDeny});
+    if (rules_.fallback.socket == Action::kDeny && !node_.tcp_by.empty())
+      add(nullptr, {"fallback.socket", diagnose(diagnosis::TcpAsked{node_.tcp_by}), Action::kDeny});
     if (left > 0 || node_.rdma_unwanted) return;
     if (rules_.fallback.socket == Action::kDeny)
       add(nullptr, {"fallback.socket", diagnose(diagnosis::NoneLeft{}), Action::kDeny});

@@ -8,11 +8,12 @@
 #include <cmath>
 #include <map>
 
+#include "config/nccl_variables.h"
+#include "config/redact.h"
 #include "diagnosis/environment.h"
 #include "facts/nccl_devices.h"
 #include "nccl_abi/releases.h"
 #include "policy/hca_list.h"
-#include "policy/nccl_variables.h"
 
 namespace nnd::policy {
 
@@ -100,7 +101,7 @@ class Linter {
 
   void lint_names() {
     for (const auto& [name, value] : environment_.values())
-      if (const auto meant = meant_variable(name); !meant.empty())
+      if (const auto meant = config::meant_variable(name); !meant.empty())
         add(name.c_str(), diagnose(diagnosis::MisspeltVariable{name, std::string(meant)}));
   }
 
@@ -270,7 +271,7 @@ class Linter {
     for (const facts::ConfFile& file : node_.system.conf_files)
       for (const auto& [name, value] : file.values) {
         const std::string* used = environment_.get(name);
-        if (used && *used != value && value != "<hidden>")
+        if (used && config::shown_value(name, *used) != value)
           add(name.c_str(), diagnose(diagnosis::OverriddenFile{file.path, value}));
       }
   }

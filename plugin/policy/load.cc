@@ -62,10 +62,15 @@ class Loader {
       fall_back();
       return std::move(out_);
     }
+    if (const unsigned line = config::line_of_deep_key(text); line != 0) {
+      fail(line, "", "a key of more than 32 parts");
+      fall_back();
+      return std::move(out_);
+    }
     const toml::parse_result parsed = toml::parse(text);
     if (!parsed) {
       const toml::parse_error& error = parsed.error();
-      fail(error.source().begin.line, "", std::string(error.description()));
+      fail(error.source().begin.line, "", error.description());
     } else {
       read_top(parsed.table());
       look_for_dead_rules(parsed.table());
@@ -95,8 +100,10 @@ class Loader {
     out_.policy = std::move(built_in);
   }
 
-  void fail(unsigned line, std::string key, std::string problem, std::string nearest = {}) {
-    out_.errors.push_back({file_, line, std::move(key), std::move(problem), std::move(nearest)});
+  void fail(unsigned line, std::string_view key, std::string_view problem,
+            std::string nearest = {}) {
+    out_.errors.push_back(
+        {file_, line, config::one_line(key), config::one_line(problem), std::move(nearest)});
   }
   static unsigned line_of(const toml::node& node) { return node.source().begin.line; }
 

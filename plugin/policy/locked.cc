@@ -3,33 +3,65 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <fstream>
+#include <iterator>
+#include <sstream>
 #include <string_view>
 
 namespace nnd::policy {
 
 namespace {
 
-// Root's, and nobody else can write it.
-bool is_roots(const std::string& path) {
-  struct stat about {};
-  return stat(path.c_str(), &about) == 0 && about.st_uid == 0 &&
-         (about.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+std::string read_text(const char* path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+Owner owner_of(unsigned uid) {
+  // A kernel without user namespaces has no such file.
+  const std::string map = read_text("/proc/self/uid_map");
+  constexpr unsigned long kUsual = 65534;
+  const std::string overflow = read_text("/proc/sys/kernel/overflowuid");
+  return policy::owner_of(uid, map.empty() ? "0 0 4294967295" : map,
+                          static_cast<unsigned>(overflow.empty() ? kUsual : std::stoul(overflow)));
 }
 
 // Who can write a folder can replace what lies in it.
-bool holds(const std::string& file, const std::string& standing) {
-  return file == standing && is_roots(file) && is_roots(file.substr(0, file.rfind('/')));
+Lock lock_of(const std::string& file, const std::string& standing) {
+  if (file != standing) return Lock::kBroken;
+  Lock out = Lock::kHolds;
+  for (const std::string& path : {file, file.substr(0, file.rfind('/'))}) {
+    struct stat about {};
+    if (stat(path.c_str(), &about) != 0 || (about.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+      return Lock::kBroken;
+    const Owner owner = owner_of(about.st_uid);
+    if (owner == Owner::kOther) return Lock::kBroken;
+    if (owner == Owner::kUnmapped) out = Lock::kUnproved;
+  }
+  return out;
 }
 
 bool there(const std::string& file) { return access(file.c_str(), F_OK) == 0; }
 
 }  // namespace
 
+Owner owner_of(unsigned uid, std::string_view uid_map, unsigned overflow) {
+  std::istringstream rows{std::string(uid_map)};
+  unsigned long inside = 0, outside = 0, count = 0;
+  bool maps_root = false, root_is_root = false;
+  while (rows >> inside >> outside >> count) {
+    maps_root = maps_root || outside == 0;
+    root_is_root = root_is_root || (inside == 0 && outside == 0);
+  }
+  if (uid == 0) return root_is_root ? Owner::kRoot : Owner::kOther;
+  return uid == overflow && !maps_root ? Owner::kUnmapped : Owner::kOther;
+}
+
 std::vector<std::string> tighten(config::Settings& settings, const std::string& standing) {
   std::vector<std::string> ignored;
   if (!there(standing)) return ignored;
   const Policy policy = load_policy_file(standing).policy;
-  if (!policy.locked || !holds(standing, standing)) return ignored;
+  if (!policy.locked || lock_of(standing, standing) == Lock::kBroken) return ignored;
   const config::Settings usual;
   const auto ignore = [&ignored](const char* variable, auto& value, const auto& instead) {
     ignored.emplace_back(variable);
@@ -51,7 +83,8 @@ Loaded load_policy(const config::Settings& settings, const std::string& standing
   const std::string& file = settings.policy.empty() ? standing : settings.policy;
   if (settings.policy.empty() && !there(standing)) return {};
   Loaded loaded = load_policy_file(file);
-  if (loaded.policy.locked && !holds(file, standing))
+  if (loaded.policy.locked) loaded.lock = lock_of(file, standing);
+  if (loaded.lock == Lock::kBroken)
     loaded.errors.push_back({file,
                              0,
                              "locked",

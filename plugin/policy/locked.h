@@ -1,7 +1,9 @@
 // Which policy a process has, and an administrator's that its environment can only tighten.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/settings.h"
@@ -10,6 +12,12 @@
 namespace nnd::policy {
 
 inline constexpr const char* kStandingFile = "/etc/nccl-net-diag/policy.toml";
+
+// Whose a file is, as the process's user namespace shows it. uid_map: the text of
+// /proc/self/uid_map; overflow: the id that stands for users whom the namespace doesn't map. A pure
+// function.
+enum class Owner : std::uint8_t { kRoot, kUnmapped, kOther };
+Owner owner_of(unsigned uid, std::string_view uid_map, unsigned overflow);
 
 // Where the standing file says `locked = true`, and nobody but root can change it, what would
 // loosen it is taken out of `settings`. Returns the names of the variables that this concerns.

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "policy/nccl_variables.h"
+#include "config/nccl_variables.h"
 
 namespace {
 
@@ -38,12 +38,12 @@ int main(int argc, char** argv) {
   }
   int wrong = 0;
   for (const auto& name : names)
-    if (const auto meant = nnd::policy::meant_variable(name); !meant.empty()) {
+    if (const auto meant = nnd::config::meant_variable(name); !meant.empty()) {
       std::printf("%s would be called a misspelling of %.*s\n", name.c_str(),
                   static_cast<int>(meant.size()), meant.data());
       ++wrong;
     }
-  const auto known = nnd::policy::network_variables();
+  const auto known = nnd::config::network_variables();
   std::printf("%td of the %zu variables are in this library\n",
               std::count_if(known.begin(), known.end(),
                             [&](const auto name) { return names.contains(std::string(name)); }),

@@ -76,6 +76,16 @@ TEST_CASE("no HCA is left: the job fails with the sentence, and not over TCP", "
   CHECK(told(job, result, "The policy refuses every HCA of this node"));
 }
 
+TEST_CASE("NCCL_IB_DISABLE is no way around a policy that denies TCP", "[policy]") {
+  FabricJob job(1);
+  enforce(job, kDenyTcp);
+  job.spec.environment["NCCL_IB_DISABLE"] = "1";
+  const JobResult result = job.run();
+  check_no_way_around(job, result);
+  INFO(failures(result));
+  CHECK(told(job, result, "NCCL_IB_DISABLE=1 makes NCCL use TCP"));
+}
+
 TEST_CASE("no HCA is left: jobs that need no network run", "[policy]") {
   FabricJob job(2, 1);
   enforce(job, kDenyAll);

@@ -157,6 +157,9 @@ TEST_CASE("a user list names what it takes") {
   const Node off = collect(made.devices, sources(made.tree, {{"NCCL_IB_DISABLE", "1"}}));
   for (const Hca& hca : off.hcas) CHECK(hca.ports[0].skip == Skip::kIbDisabled);
   CHECK(off.rdma_unwanted);
+  CHECK(off.tcp_by == "NCCL_IB_DISABLE=1");
+  CHECK(collect({}, sources(made.tree, {{"NCCL_NET", "socket"}})).tcp_by == "NCCL_NET=socket");
+  CHECK(collect({}, sources(made.tree, {{"NCCL_NET", "AWS Libfabric"}})).tcp_by.empty());
   CHECK(collect({}, sources(made.tree, {{"NCCL_NET", "Socket"}})).rdma_unwanted);
   CHECK_FALSE(collect({}, sources(made.tree, {{"NCCL_NET", "ib"}})).rdma_unwanted);
   CHECK(

@@ -486,6 +486,20 @@ TEST_CASE("too few, and none at all") {
   CHECK(hidden.judge().verdicts.empty());
 }
 
+TEST_CASE("a variable that makes NCCL use TCP is no way around a policy that denies it") {
+  MadeNode made = rails();
+  made.node.rdma_unwanted = true;
+  made.node.tcp_by = "NCCL_IB_DISABLE=1";
+  CHECK(made.judge(Mode::kEnforce).verdicts.empty());
+  Policy policy;
+  policy.fallback.socket = Action::kDeny;
+  const Judgement judgement = made.judge(Mode::kEnforce, policy);
+  CHECK(rules_of(judgement.verdicts) == Strings{"fallback.socket DEV-FALLBACK"});
+  REQUIRE(judgement.network_refused.has_value());
+  CHECK(judgement.network_refused->diagnosis.sentence ==
+        "NCCL_IB_DISABLE=1 makes NCCL use TCP, which the policy doesn't allow.");
+}
+
 TEST_CASE("HCAs that can't be opened: one sentence each, or one for all") {
   MadeNode made = rails(3);
   const auto close = [&made](const char* name) {

@@ -235,6 +235,32 @@ TEST_CASE("what the TOML library only asserts is an error as well") {
   }
 }
 
+TEST_CASE("a key of 200,000 parts is an error, and no stack overflows") {
+  const auto deep = [](std::size_t parts) {
+    std::string key = "a";
+    for (std::size_t i = 1; i < parts; ++i) key += ".a";
+    return key;
+  };
+  for (const std::string& text : {"\n" + deep(200000) + " = 1\n", "\n[" + deep(200000) + "]\n",
+                                  "\nx = {" + deep(40) + " = 1}\n"}) {
+    const auto loaded = load_policy_text(text, "p");
+    REQUIRE(loaded.errors.size() == 1);
+    CHECK(loaded.errors[0].line == 2);
+    CHECK(loaded.errors[0].problem == "a key of more than 32 parts");
+  }
+  CHECK(nnd::config::line_of_deep_key("a = \"" + deep(100) + "\" # " + deep(100)) == 0);
+  CHECK(nnd::config::line_of_deep_key(deep(32) + " = 1") == 0);
+}
+
+TEST_CASE("no key and no value forges a line") {
+  for (const char* text : {"\"a\\nforged\" = 1\n", "[hca]\nbond = \"a\\nforged\"\n",
+                           "[hca]\nallow = [\"x\\ny\"]\ndeny = [\"x\\ny\"]\n"}) {
+    const auto loaded = load_policy_text(text, "p");
+    REQUIRE(loaded.errors.size() == 1);
+    CHECK(loaded.errors[0].text().find('\n') == std::string::npos);
+  }
+}
+
 TEST_CASE("characters beyond ASCII stand in comments only") {
   const auto errors = [](const char* text) { return load_policy_text(text, "p").errors.size(); };
   CHECK(errors("# n\u00e9\nmode = \"warn\" # \u00e9\n") == 0);

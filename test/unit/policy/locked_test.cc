@@ -1,7 +1,12 @@
 #include "policy/locked.h"
 
+#include <sched.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <fstream>
 
 #include "support/catch.h"
 #include "support/skip.h"
@@ -41,7 +46,9 @@ TEST_CASE("a locked policy holds against the environment, which can tighten it")
   CHECK_FALSE(settings.disable);
   CHECK(settings.sysfs == "/sys");
   CHECK(settings.verbs_lib.empty());
-  CHECK(load_policy(settings, standing).errors.empty());
+  const auto loaded = load_policy(settings, standing);
+  CHECK(loaded.errors.empty());
+  CHECK(loaded.lock == policy::Lock::kHolds);
 
   config::Settings strict;
   strict.mode = config::Mode::kEnforce;
@@ -68,6 +75,57 @@ TEST_CASE("a policy that is not locked, or can't be, leaves the environment its 
   CHECK(load_policy({}, writable).errors.empty());
   settings.policy = writable;
   CHECK(load_policy(settings, dir / "none.toml").errors.size() == 1);
+}
+
+TEST_CASE("root is root where the user namespace says so") {
+  using policy::Owner;
+  const auto owner = [](unsigned uid, const char* map) {
+    return policy::owner_of(uid, map, 65534);
+  };
+  constexpr const char *kHost = "         0          0 4294967295\n",
+                       *kRootless = "0 1000 1\n1 100000 65536\n";
+  CHECK(owner(0, kHost) == Owner::kRoot);
+  CHECK(owner(1000, kHost) == Owner::kOther);
+  CHECK(owner(65534, kHost) == Owner::kOther);  // the host's nobody
+  CHECK(owner(0, kRootless) == Owner::kOther);  // the job's own user
+  CHECK(owner(65534, kRootless) == Owner::kUnmapped);
+  CHECK(owner(1, kRootless) == Owner::kOther);
+  CHECK(owner(1000, "1000 1000 1\n") == Owner::kOther);  // Enroot's
+  CHECK(owner(65534, "1000 1000 1\n") == Owner::kUnmapped);
+  CHECK(owner(0, "") == Owner::kOther);
+}
+
+TEST_CASE("in a rootless container root's file is in force, and the job's own is not") {
+  if (::geteuid() != 0) NND_SKIP("only root can make the files of this test");
+  const test::TempDir dir;
+  const auto file = [&](const char* folder, uid_t uid) {
+    REQUIRE(::mkdir((dir / folder).c_str(), 0755) == 0);
+    const auto path = dir.file(std::string(folder) + "/policy.toml", "locked = true\n");
+    REQUIRE(::chmod(path.c_str(), 0644) == 0);
+    for (const auto& each : {std::string(path), std::string(dir / folder)})
+      REQUIRE(::chown(each.c_str(), uid, uid) == 0);
+    return path;
+  };
+  constexpr uid_t kUser = 1000;
+  const auto roots = file("root", 0), users = file("user", kUser);
+  REQUIRE(::chmod(std::string(dir / "").c_str(), 0755) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr int kNoNamespace = 77;
+    if (::setgid(kUser) != 0 || ::setuid(kUser) != 0 || ::prctl(PR_SET_DUMPABLE, 1) != 0 ||
+        ::unshare(CLONE_NEWUSER) != 0)
+      ::_exit(kNoNamespace);
+    if (!(std::ofstream("/proc/self/uid_map") << "0 1000 1\n" << std::flush)) ::_exit(kNoNamespace);
+    const auto of_root = load_policy({}, roots), of_user = load_policy({}, users);
+    const bool right = of_root.lock == policy::Lock::kUnproved && of_root.errors.empty() &&
+                       of_user.lock == policy::Lock::kBroken && of_user.errors.size() == 1;
+    ::_exit(right ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 77) NND_SKIP("no user namespaces here");
+  CHECK(WEXITSTATUS(status) == 0);
 }
 
 TEST_CASE("a locked file with a mistake stays locked") {

@@ -138,6 +138,8 @@ Scenario load_scenario(const std::filesystem::path& file) {
 Scenario parse_scenario(const std::string& text, const std::string& file_name) {
   if (const unsigned line = nnd::config::line_of_foreign_character(text); line != 0)
     fail_in_line(file_name, line, "a character that is not ASCII, outside of a comment");
+  if (const unsigned line = nnd::config::line_of_deep_key(text); line != 0)
+    fail_in_line(file_name, line, "a key of more than 32 parts");
   const toml::parse_result parsed = toml::parse(text, file_name);
   if (parsed) return build(parsed.table(), file_name);
   const toml::parse_error& wrong = parsed.error();

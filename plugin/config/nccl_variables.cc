@@ -1,17 +1,18 @@
-#include "policy/nccl_variables.h"
+#include "config/nccl_variables.h"
 
 #include <algorithm>
 #include <array>
 
 #include "config/nearest.h"
 
-namespace nnd::policy {
+namespace nnd::config {
 
 namespace {
 
 constexpr auto kVariables = std::to_array<std::string_view>({
     "NCCL_ALGO",
     "NCCL_BUFFSIZE",
+    "NCCL_COMM_ID",
     "NCCL_CONF_FILE",
     "NCCL_CROSS_NIC",
     "NCCL_CUMEM_ENABLE",
@@ -23,6 +24,8 @@ constexpr auto kVariables = std::to_array<std::string_view>({
     "NCCL_GDR_FLUSH_DISABLE",
     "NCCL_GIN_ENABLE",
     "NCCL_GIN_TYPE",
+    "NCCL_GRAPH_DUMP_FILE",
+    "NCCL_GRAPH_FILE",
     "NCCL_HOSTID",
     "NCCL_IBVERBS_LIB",
     "NCCL_IB_ADAPTIVE_ROUTING",
@@ -125,7 +128,7 @@ std::string_view meant_variable(std::string_view name) {
   unsigned least = most + 1;
   for (const std::string_view known : kVariables) {
     if (std::max(known.size(), name.size()) - std::min(known.size(), name.size()) > most) continue;
-    const unsigned distance = config::edit_distance(name, known);
+    const unsigned distance = edit_distance(name, known);
     if (distance >= least) continue;
     least = distance;
     nearest = known;
@@ -133,4 +136,4 @@ std::string_view meant_variable(std::string_view name) {
   return nearest;
 }
 
-}  // namespace nnd::policy
+}  // namespace nnd::config

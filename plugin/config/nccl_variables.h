@@ -6,11 +6,11 @@
 #include <span>
 #include <string_view>
 
-namespace nnd::policy {
+namespace nnd::config {
 
 std::span<const std::string_view> network_variables();  // in the order of their names
 
 // The one of them that a name is a misspelling of; empty where it is one itself, or like none.
 std::string_view meant_variable(std::string_view name);
 
-}  // namespace nnd::policy
+}  // namespace nnd::config
