@@ -41,12 +41,13 @@ std::string judgement(const Answer& answer, const Screen& screen) {
 }
 
 int show(const Calling& calling, const Answer& answer) {
-  if (answer.told) return answer.exit_code;
+  const int exit_code = answer.passed_on.value_or(answer.exit_code);
+  if (answer.told) return exit_code;
   if (calling.json)
-    print_json(calling, answer.exit_code, answer.verdict, answer.body);
+    print_json(calling, exit_code, answer.verdict, answer.body);
   else
     print_out(in_text(calling, answer));
-  return answer.exit_code;
+  return exit_code;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace nnd::cli {
 
 struct Answer {
   int exit_code = 0;                                // exit_code.h
+  std::optional<int> passed_on;                     // that of a program which was run, in its place
   std::string verdict;                              // one sentence or two
   nlohmann::json body = nlohmann::json::object();   // what it rests on, for programs
   std::function<std::string(const Screen&)> page;   // the same for people

@@ -2,16 +2,9 @@
 
 #include <fmt/format.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstring>
-#include <ctime>
 #include <filesystem>
-#include <system_error>
 
 #include "cli/common/call_error.h"
 #include "cli/common/environment.h"
@@ -22,6 +15,9 @@
 #include "cli/common/output.h"
 #include "cli/common/scratch_dir.h"
 #include "cli/exchange/token.h"
+#include "cli/rehearse/log_dir.h"
+#include "cli/rehearse/own_hcas.h"
+#include "cli/rehearse/program.h"
 #include "cli/rehearse/report.h"
 #include "cli/rehearse/run.h"
 #include "cli/rehearse/unplayed.h"
@@ -37,18 +33,6 @@ namespace {
 
 constexpr const char* kNotShown[] = {"GPU memory",    "GPUDirect RDMA", "NVLink",
                                      "GPU bandwidth", "NVLS",           "PXN"};
-
-void require_hca() {
-  const auto given = variable("NCCL_NET_DIAG_SYSFS");
-  const fs::path infiniband = fs::path(given.empty() ? "/sys" : given) / "class/infiniband";
-  std::error_code error;
-  if (fs::is_directory(infiniband, error) && !fs::is_empty(infiniband, error)) return;
-  throw CallError(
-      kNotExamined, "no-hca",
-      fmt::format("this host has no HCA ({} is empty or missing): NCCL would go over TCP; "
-                  "--scenario rehearses on an emulated fabric",
-                  infiniband.string()));
-}
 
 void add_verdict(Rehearsal& rehearsal) {
   if (rehearsal.networks.contains("Socket"))
@@ -124,33 +108,10 @@ Answer answer_of(const RehearseOptions& options, Rehearsal rehearsal, const std:
   return out;
 }
 
-// A new directory for this run's logs below the one that the user named, so that neither another
-// run's logs nor anybody's links are in it.
-std::string make_log_dir(const std::string& wanted) {
-  std::error_code error;
-  fs::create_directories(wanted, error);
-  struct stat about {};
-  if (stat(wanted.c_str(), &about) != 0 || !S_ISDIR(about.st_mode))
-    throw CallError(kWrongCall, "logs", wanted + " is no directory and cannot be made one", wanted);
-  const bool others_write = (about.st_mode & (S_IWGRP | S_IWOTH)) != 0;
-  if ((about.st_uid != geteuid() && about.st_uid != 0) ||
-      (others_write && (about.st_mode & S_ISVTX) == 0))
-    throw CallError(kWrongCall, "logs",
-                    wanted + " belongs to another user, or others can change what is in it",
-                    wanted);
-  std::array<char, 32> time{};
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  std::strftime(time.data(), time.size(), "%Y%m%d-%H%M%S", gmtime_r(&now, &utc));
-  auto name = fmt::format("{}/{}.XXXXXX", wanted, time.data());
-  if (mkdtemp(name.data()) == nullptr)
-    throw CallError(kWrongCall, "logs", fmt::format("{}: {}", name, std::strerror(errno)), wanted);
-  return name;
-}
-
 }  // namespace
 
 Answer rehearse(RehearseOptions& options, const Calling& calling) {
+  if (!options.program.empty()) return rehearse_program(options, calling);
   const InterruptGuard guard;
   auto& plan = options.plan;
   const auto task = launched_task(variable);

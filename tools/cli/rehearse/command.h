@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/common/answer.h"
 #include "cli/rehearse/plan.h"
@@ -11,7 +12,9 @@ namespace nnd::cli {
 struct RehearseOptions {
   RehearsePlan plan;
   std::string scenario, root, token_file, logs;
-  bool nodes_given = false;
+  bool nodes_given = false, deadline_given = false;
+  // In the place of rehearse's own job; empty: none.
+  std::vector<std::string> program;
 };
 
 // Throws CallError.

@@ -49,18 +49,11 @@ std::vector<softcuda::PciAddress> gpu_places(const RehearsePlan& plan) {
 
 }  // namespace
 
-softcuda::JobSpec make_rehearsal(const RehearsePlan& plan) {
+softcuda::JobSpec make_program_job(const RehearsePlan& plan) {
   softcuda::JobSpec spec;
-  spec.nccl = plan.nccl;
   spec.nodes = plan.nodes;
   spec.gpus_per_node = plan.ranks;
-  spec.deadline_sec = plan.deadline_sec;
-  spec.grace_sec = 3;
   spec.gpus = gpu_places(plan);
-  // Where the channels go is read from what NCCL prints; a file of the user's would hide it.
-  spec.environment = {{"NCCL_DEBUG", "INFO"},
-                      {"NCCL_DEBUG_SUBSYS", "INIT,NET,GRAPH,ENV"},
-                      {"NCCL_DEBUG_FILE", "/dev/stdout"}};
   if (!plan.topology.empty()) {
     spec.environment["NCCL_TOPO_FILE"] = plan.topology;
     // NVLinks of the file stay in NCCL's search though no GPU is there to confirm them; relaying
@@ -70,11 +63,23 @@ softcuda::JobSpec make_rehearsal(const RehearsePlan& plan) {
   }
   spec.environment["NCCL_NET_PLUGIN"] = "diag";
   spec.environment["NCCL_NET_PLUGIN_REF_COUNT"] = "1";
+  spec.library_path = {plan.plugin};
+  return spec;
+}
+
+softcuda::JobSpec make_rehearsal(const RehearsePlan& plan) {
+  auto spec = make_program_job(plan);
+  spec.nccl = plan.nccl;
+  spec.deadline_sec = plan.deadline_sec;
+  spec.grace_sec = 3;
+  // Where the channels go is read from what NCCL prints; a file of the user's would hide it.
+  spec.environment.insert({{"NCCL_DEBUG", "INFO"},
+                           {"NCCL_DEBUG_SUBSYS", "INIT,NET,GRAPH,ENV"},
+                           {"NCCL_DEBUG_FILE", "/dev/stdout"}});
   // What would keep the shim from telling what the result is made of: an empty one is as good as
   // none.
   for (const char* name : {"NCCL_NET_DIAG_DISABLE", "NCCL_NET_DIAG_EVENTS", "NCCL_NET_DIAG_MAX_MB"})
     spec.environment[name] = "";
-  spec.library_path = {plan.plugin};
   spec.actions.push_back({.kind = Action::Kind::kCreate});
   for (const auto& name : plan.collectives) {
     const auto collective = parse_collective(name);

@@ -28,4 +28,7 @@ struct RehearsePlan {
 // used.
 softcuda::JobSpec make_rehearsal(const RehearsePlan& plan);
 
+// The same places, network and shim for a program of the user's, which brings its own work.
+softcuda::JobSpec make_program_job(const RehearsePlan& plan);
+
 }  // namespace nnd::cli

@@ -17,8 +17,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <thread>
 
+#include "job_environment.h"
 #include "rank.h"
 #include "stacks.h"
 
@@ -75,14 +75,6 @@ NcclUniqueId from_hex(std::string_view text) {
   for (std::size_t i = 0; i < id.bytes.size() && 2 * i + 1 < text.size(); ++i)
     id.bytes[i] = static_cast<char>(std::stoi(std::string(text.substr(2 * i, 2)), nullptr, 16));
   return id;
-}
-
-// What a user or a launcher tells the processes of a job.
-bool is_of_a_job(std::string_view variable) {
-  constexpr std::array<std::string_view, 6> kPrefixes{"NCCL_", "UCX_",  "SLURM_",
-                                                      "OMPI_", "PMIX_", "PMI_"};
-  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
-                     [&](std::string_view prefix) { return variable.starts_with(prefix); });
 }
 
 // A line from the parent, without its end.
@@ -180,39 +172,22 @@ class Job {
   }
 
   std::vector<std::string> child_environment(int rank, int spec, int link) const {
-    std::map<std::string, std::string> all;
-    for (char** variable = environ; *variable != nullptr; ++variable) {
-      const std::string_view text = *variable;
-      if (!spec_.inherit_nccl_settings && is_of_a_job(text)) continue;
-      if (const auto at = text.find('='); at != std::string_view::npos)
-        all[std::string(text.substr(0, at))] = text.substr(at + 1);
-    }
-    const auto set = [&all](const auto& variables) {
+    Variables all = own_variables(spec_);
+    const auto set = [&all](const Variables& variables) {
       for (const auto& [name, value] : variables) all[name] = value;
     };
     const int node = rank / spec_.gpus_per_node;
-    if (part_ == nullptr) all["NCCL_HOSTID"] = fmt::format("softnode{}", node);
-    // A rank has three threads that spin: the caller's, the proxy's, a kernel's.
-    const int here = part_ == nullptr ? spec_.ranks() : part_->ranks;
-    const unsigned spinning = 3U * static_cast<unsigned>(here);
-    const unsigned cores = std::max(std::thread::hardware_concurrency(), 1U);
-    if (spinning > cores)
-      all.emplace("SOFTCUDA_GIVE_WAY", std::to_string((spinning + cores - 1) / cores));
+    if (part_ == nullptr) all["NCCL_HOSTID"] = host_id(node);
+    let_give_way(all, part_ == nullptr ? spec_.ranks() : part_->ranks);
     set(spec_.environment);
     if (const auto own = spec_.node_environment.find(node); own != spec_.node_environment.end())
       set(own->second);
     if (const auto own = spec_.rank_environment.find(rank); own != spec_.rank_environment.end())
       set(own->second);
-    std::string& path = all["LD_LIBRARY_PATH"];
-    for (auto directory = spec_.library_path.rbegin(); directory != spec_.library_path.rend();
-         ++directory)
-      path = *directory + (path.empty() ? "" : ":") + path;
-    if (path.empty()) all.erase("LD_LIBRARY_PATH");
+    add_library_path(all, spec_.library_path);
     all[kSpecVariable] = std::to_string(spec);
     all[kLinkVariable] = std::to_string(link);
-    std::vector<std::string> lines;
-    for (const auto& [name, value] : all) lines.push_back(name + "=" + value);
-    return lines;
+    return lines_of(all);
   }
 
   bool all_ended() const {
