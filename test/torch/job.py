@@ -1,0 +1,225 @@
+"""A training job in small on stock PyTorch, healthy or with one fault: job.py JOB
+
+The last rank is the one that does something wrong; what each job is and who is to blame: jobs.py.
+"""
+import datetime
+import os
+import signal
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+
+JOB = sys.argv[1]
+ME = int(os.environ["RANK"])
+RANKS = int(os.environ["WORLD_SIZE"])
+GUILTY = ME == RANKS - 1
+FIRST_TRY = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") == "0"
+WATCHDOG_SEC = 8
+COUNT = 1 << 16
+
+
+def begin():
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    dist.init_process_group("nccl", timeout=datetime.timedelta(seconds=WATCHDOG_SEC if JOB in SHORT else 120))
+
+
+def filled(value, count=COUNT, dtype=torch.float32):
+    """On the GPU, without a kernel of torch's: copied from the CPU."""
+    return torch.full((count,), value, dtype=dtype).cuda()
+
+
+def expect(tensor, value, what):
+    torch.cuda.synchronize()
+    here = tensor.cpu()
+    assert bool((here == torch.tensor(value, dtype=here.dtype)).all()), f"{what}: {here[:4].tolist()} is not {value}"
+
+
+def step():
+    data = filled(ME + 1)
+    dist.all_reduce(data)
+    expect(data, RANKS * (RANKS + 1) // 2, "all_reduce")
+
+
+def steps(count=5):
+    for _ in range(count):
+        step()
+
+
+def stay_away():
+    time.sleep(300)  # the launcher ends it long before
+
+
+def all_kinds():
+    everyone = RANKS * (RANKS + 1) // 2
+    for dtype in (torch.uint8, torch.int32, torch.float32, torch.bfloat16):
+        data = filled(ME + 1, dtype=dtype)
+        dist.all_reduce(data)
+        expect(data, everyone, f"all_reduce of {dtype}")
+    gathered = filled(0, COUNT * RANKS)
+    dist.all_gather_into_tensor(gathered, filled(ME + 1))
+    for rank, part in enumerate(gathered.chunk(RANKS)):
+        expect(part, rank + 1, "all_gather_into_tensor")
+    scattered = filled(0)
+    dist.reduce_scatter_tensor(scattered, filled(ME + 1, COUNT * RANKS))
+    expect(scattered, everyone, "reduce_scatter_tensor")
+    exchanged = filled(0, COUNT * RANKS)
+    dist.all_to_all_single(exchanged, filled(ME + 1, COUNT * RANKS))
+    for rank, part in enumerate(exchanged.chunk(RANKS)):
+        expect(part, rank + 1, "all_to_all_single")
+    data = filled(ME + 1)
+    dist.broadcast(data, 0)
+    expect(data, 1, "broadcast")
+    received = filled(0)
+    if ME == 0:
+        dist.send(filled(7), 1)
+    elif ME == 1:
+        dist.recv(received, 0)
+        expect(received, 7, "send and recv")
+    following, previous = (ME + 1) % RANKS, (ME - 1) % RANKS
+    for work in dist.batch_isend_irecv([dist.P2POp(dist.isend, filled(ME + 1), following),
+                                        dist.P2POp(dist.irecv, received, previous)]):
+        work.wait()
+    expect(received, previous + 1, "batch_isend_irecv")
+    started = [(value, filled(value)) for value in range(1, 9)]
+    works = [dist.all_reduce(data, async_op=True) for _, data in started]
+    for work in works:
+        work.wait()
+    for value, data in started:
+        expect(data, value * RANKS, "async all_reduce")
+    other = dist.new_group(list(range(RANKS)))
+    data = filled(ME + 1)
+    dist.all_reduce(data, group=other)
+    expect(data, everyone, "all_reduce of another group")
+    dist.barrier()
+
+
+def mismatch(theirs, ours):
+    """The guilty one calls something else; whoever is done then meets the others, who are not."""
+    steps()
+    (theirs if GUILTY else ours)()
+    torch.cuda.synchronize()
+    dist.barrier()
+    torch.cuda.synchronize()
+
+
+def healthy():
+    all_kinds()
+    steps(20)
+
+
+def raise_before_init():
+    pass  # handled before begin()
+
+
+def missing_rank():
+    pass
+
+
+def data_loader():
+    steps()
+    if GUILTY:
+        stay_away()
+    step()
+
+
+def raise_between_steps():
+    steps()
+    if GUILTY:
+        raise RuntimeError("bad batch")
+    step()
+
+
+def raise_in_collective():
+    steps()
+    data = filled(1)
+    dist.all_reduce(data.cpu() if GUILTY else data)  # nccl takes no tensor of the CPU's
+    torch.cuda.synchronize()
+
+
+def system_exit():
+    steps()
+    if GUILTY:
+        sys.exit(3)
+    step()
+
+
+def killed(number):
+    steps()
+    if GUILTY:
+        os.kill(os.getpid(), number)
+    step()
+
+
+def run_ahead():
+    steps()
+    data = filled(1)
+    for i in range(200):
+        if GUILTY and i == 150:
+            torch.cuda.synchronize()
+            stay_away()
+        dist.all_reduce(data, async_op=True)
+    torch.cuda.synchronize()
+
+
+def wrong_group():
+    steps()
+    other = dist.new_group(list(range(RANKS)))
+    data = filled(1)
+    dist.all_reduce(data, group=other if GUILTY else None)
+    torch.cuda.synchronize()
+
+
+def abort_and_init_again():
+    steps()
+    from torch.distributed.distributed_c10d import _abort_process_group
+    _abort_process_group()
+    begin()
+    steps()
+
+
+def restart():
+    steps()
+    if GUILTY and FIRST_TRY:
+        raise RuntimeError("bad batch")
+    steps()
+
+
+JOBS = {
+    "healthy": healthy,
+    "steps": lambda: steps(40),
+    "raise_before_init": raise_before_init,
+    "missing_rank": missing_rank,
+    "data_loader": data_loader,
+    "blocking_wait": data_loader,
+    "raise_between_steps": raise_between_steps,
+    "raise_in_collective": raise_in_collective,
+    "system_exit": system_exit,
+    "segmentation_fault": lambda: killed(signal.SIGSEGV),
+    "out_of_memory": lambda: killed(signal.SIGKILL),
+    "wrong_collective": lambda: mismatch(lambda: dist.all_gather_into_tensor(filled(0, COUNT * RANKS), filled(1)),
+                                         lambda: dist.all_reduce(filled(1))),
+    "wrong_shape": lambda: mismatch(lambda: dist.all_reduce(filled(1, COUNT * 64)), lambda: dist.all_reduce(filled(1))),
+    "wrong_dtype": lambda: mismatch(lambda: dist.all_reduce(filled(1, COUNT * 64, torch.float32)),
+                                    lambda: dist.all_reduce(filled(1, COUNT * 64, torch.uint8))),
+    "wrong_order": lambda: mismatch(lambda: (dist.broadcast(filled(1), 0), dist.all_reduce(filled(1, COUNT * 64))),
+                                    lambda: (dist.all_reduce(filled(1, COUNT * 64)), dist.broadcast(filled(1), 0))),
+    "wrong_group": wrong_group,
+    "run_ahead": run_ahead,
+    "abort_and_init_again": abort_and_init_again,
+    "restart": restart,
+}
+# Where somebody has to stop waiting for the job to end.
+SHORT = {"data_loader", "blocking_wait", "run_ahead", "wrong_collective", "wrong_shape", "wrong_dtype", "wrong_order", "wrong_group"}
+
+if JOB == "raise_before_init" and GUILTY:
+    raise RuntimeError("no checkpoint")
+begin()
+if JOB == "missing_rank" and GUILTY:
+    stay_away()
+if JOB in ("raise_before_init", "missing_rank"):
+    step()
+JOBS[JOB]()
+dist.destroy_process_group()
+print(f"rank {ME}: all data right", flush=True)

@@ -1,0 +1,53 @@
+"""What is expected of each job of job.py: written from what the job does, and not from what report says of it.
+
+The guilty one is the last rank. blame and guilty are those of report's headline; a word of `words` is to be in it.
+`known` is what report gets wrong as yet: the test fails when that comes right, so that it is taken away here.
+"""
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    story: str
+    good: bool = False  # exit code 0, all data right, nothing found
+    blame: str = "not the network"
+    guilty: bool = True  # the last rank is the first that the headline names
+    words: tuple = ()  # one of them is in the headline
+    scenario: str = "two-nodes-8-hca-bond"
+    torchrun: tuple = ()
+    environment: dict = dataclasses.field(default_factory=dict)
+    flight_recorder: bool = False  # the watchdog leaves its dump
+    quick: bool = False  # in each CI run
+    deadline: int = 0  # seconds after which the user gives up; 0: the job ends by itself
+    known: frozenset = frozenset()  # of {"blame", "guilty", "words"}
+
+
+ELASTIC = ("--rdzv-backend=c10d", "--rdzv-endpoint=127.0.0.1:{port}", "--max-restarts=1")
+WATCHDOG = dict(flight_recorder=True)
+
+JOBS = {
+    "healthy": Job("every kind of communication of a training step", good=True, quick=True),
+    "abort_and_init_again": Job("all ranks abort their process group and make a new one", good=True),
+    "data_loader": Job("the last rank hangs in its data loader; the watchdog of the others ends them", quick=True,
+                       words=("did not", "never", "has not", "late", "waits", "not called", "not come"), **WATCHDOG),
+    "blocking_wait": Job("the same with TORCH_NCCL_BLOCKING_WAIT: the others get an exception",
+                         environment={"TORCH_NCCL_BLOCKING_WAIT": "1"}),
+    "raise_before_init": Job("a Python exception in the last rank before it uses NCCL", words=("missing", "never", "not come", "has not", "no log")),
+    "missing_rank": Job("the last rank never makes its communicator", deadline=45,
+                        words=("missing", "never", "not come", "has not", "no log")),
+    "raise_between_steps": Job("a Python exception in the last rank between two steps", quick=True,
+                               words=("ended", "exited", "left")),
+    "raise_in_collective": Job("a Python exception in the last rank out of a collective's call", words=("ended", "exited", "left")),
+    "system_exit": Job("sys.exit(3) in the last rank between two steps", quick=True, words=("ended", "exited", "left")),
+    "segmentation_fault": Job("a segmentation fault in the last rank", words=("died", "killed", "crash")),
+    "out_of_memory": Job("SIGKILL to the last rank, as the OOM killer does it", quick=True, words=("died", "killed")),
+    "wrong_collective": Job("the last rank calls all_gather where the others call all_reduce", guilty=False, **WATCHDOG),
+    "wrong_shape": Job("the last rank reduces more elements than the others", guilty=False, **WATCHDOG),
+    "wrong_dtype": Job("the last rank reduces float32 where the others reduce uint8", guilty=False, **WATCHDOG),
+    "wrong_order": Job("the last rank calls two collectives in the other order", guilty=False, **WATCHDOG),
+    "wrong_group": Job("the last rank calls the collective in another process group", guilty=False, **WATCHDOG),
+    "run_ahead": Job("200 collectives are called ahead; the last rank stops after 150", **WATCHDOG),
+    "restart": Job("an exception in the last rank, then torchrun's restart, which is healthy", torchrun=ELASTIC, guilty=False),
+    "link_drop": Job("a cable is pulled", scenario="link-drop", blame="network", guilty=False),
+    "front_end_bond": Job("a bond that reaches no peer", scenario="front-end-bond", blame="network", guilty=False),
+}
