@@ -17,7 +17,6 @@ class Job:
     torchrun: tuple = ()
     environment: dict = dataclasses.field(default_factory=dict)
     flight_recorder: bool = False  # the watchdog leaves its dump
-    quick: bool = False  # in each CI run
     deadline: int = 0  # seconds after which the user gives up; 0: the job ends by itself
     known: frozenset = frozenset()  # of {"blame", "guilty", "words"}
 
@@ -26,21 +25,21 @@ ELASTIC = ("--rdzv-backend=c10d", "--rdzv-endpoint=127.0.0.1:{port}", "--max-res
 WATCHDOG = dict(flight_recorder=True)
 
 JOBS = {
-    "healthy": Job("every kind of communication of a training step", good=True, quick=True),
+    "healthy": Job("every kind of communication of a training step", good=True),
     "abort_and_init_again": Job("all ranks abort their process group and make a new one", good=True),
-    "data_loader": Job("the last rank hangs in its data loader; the watchdog of the others ends them", quick=True,
+    "data_loader": Job("the last rank hangs in its data loader; the watchdog of the others ends them",
                        words=("did not", "never", "has not", "late", "waits", "not called", "not come"), **WATCHDOG),
     "blocking_wait": Job("the same with TORCH_NCCL_BLOCKING_WAIT: the others get an exception",
                          environment={"TORCH_NCCL_BLOCKING_WAIT": "1"}),
     "raise_before_init": Job("a Python exception in the last rank before it uses NCCL", words=("missing", "never", "not come", "has not", "no log")),
     "missing_rank": Job("the last rank never makes its communicator", deadline=45,
                         words=("missing", "never", "not come", "has not", "no log")),
-    "raise_between_steps": Job("a Python exception in the last rank between two steps", quick=True,
+    "raise_between_steps": Job("a Python exception in the last rank between two steps",
                                words=("ended", "exited", "left")),
     "raise_in_collective": Job("a Python exception in the last rank out of a collective's call", words=("ended", "exited", "left")),
-    "system_exit": Job("sys.exit(3) in the last rank between two steps", quick=True, words=("ended", "exited", "left")),
+    "system_exit": Job("sys.exit(3) in the last rank between two steps", words=("ended", "exited", "left")),
     "segmentation_fault": Job("a segmentation fault in the last rank", words=("died", "killed", "crash")),
-    "out_of_memory": Job("SIGKILL to the last rank, as the OOM killer does it", quick=True, words=("died", "killed")),
+    "out_of_memory": Job("SIGKILL to the last rank, as the OOM killer does it", words=("died", "killed")),
     "wrong_collective": Job("the last rank calls all_gather where the others call all_reduce", guilty=False, **WATCHDOG),
     "wrong_shape": Job("the last rank reduces more elements than the others", guilty=False, **WATCHDOG),
     "wrong_dtype": Job("the last rank reduces float32 where the others reduce uint8", guilty=False, **WATCHDOG),
