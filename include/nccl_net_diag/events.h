@@ -61,6 +61,31 @@ constexpr std::string_view event_name(EventId id) {
   return kEventNames[static_cast<std::size_t>(id)];
 }
 
+// A log that has its full size gives up lines of healthy connections first: half of it is for all
+// events, a quarter more for what is none of these, and the last of these are in two files beside
+// it that take turns, HOST.PID.tail1.jsonl beside HOST.PID.jsonl. Each event is in one of the three
+// files, and `seq` tells their order.
+inline constexpr std::array<std::string_view, 2> kTailEndings = {".tail1.jsonl", ".tail2.jsonl"};
+
+constexpr bool gives_way(EventId id) {
+  switch (id) {
+    case EventId::kConnListen:
+    case EventId::kConnOpen:
+    case EventId::kConnWho:
+    case EventId::kConnReady:
+    case EventId::kConnClose:
+    case EventId::kQpCreate:
+    case EventId::kQpTransition:
+    case EventId::kQpDestroy:
+    case EventId::kMrRegister:
+    case EventId::kReqPost:
+    case EventId::kReqDone:
+      return true;
+    default:
+      return false;
+  }
+}
+
 enum class Severity : std::uint8_t { kInfo, kWarn, kError };
 
 constexpr std::string_view severity_name(Severity s) {

@@ -153,7 +153,9 @@ const Row kRows[] = {
       "event log, or a directory for logs; %h host, %p pid, %u uid, %j job id, %t start time; "
       "stderr, off; created anew, an existing name gets a suffix"},
      take_pattern<&Settings::file>},
-    {{"NCCL_NET_DIAG_MAX_MB", "64", "size at which a process's log stops"}, take_max_mb},
+    {{"NCCL_NET_DIAG_MAX_MB", "64",
+      "size of a process's log at most; past it lines of healthy connections give way"},
+     take_max_mb},
     {{"NCCL_NET_DIAG_KEEP", "those of 14 days, 4096 MiB of them",
       "how many logs and black boxes of ended processes stay in the default place, and MiB of "
       "them; a directory that you named is never swept"},

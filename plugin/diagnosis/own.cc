@@ -65,10 +65,11 @@ Diagnosis diagnose(const NotJudged& seen) {
 
 Diagnosis diagnose(const LostEvents& seen) {
   if (seen.limit_bytes != 0)
-    return by_default(
-        Cause::kLogLimit,
-        "the event log reached its limit of " + std::to_string(seen.limit_bytes) +
-            " bytes: of later events only warnings and errors are written, the others are counted");
+    return by_default(Cause::kLogLimit, "the event log reached its limit of " +
+                                            std::to_string(seen.limit_bytes) +
+                                            " bytes: older lines of healthy connections give way "
+                                            "to later ones; warnings, errors and "
+                                            "what came last are there");
   return by_default(Cause::kLogDropped, std::to_string(seen.count) + " events were not written");
 }
 

@@ -35,8 +35,7 @@ constexpr std::uint64_t kMirrorEvery = 100 * kMs;
 constexpr std::uint64_t kReportEvery = 1000 * kMs;
 constexpr std::size_t kBatchBytes = 64 * 1024;
 constexpr std::size_t kOwnLines =
-    16 * 1024;                            // kept free of the size limit for log.dropped and summary
-constexpr std::uint64_t kUrgentPart = 8;  // an eighth of it for warnings and errors
+    16 * 1024;  // kept free of the size limit for log.dropped and summary
 constexpr std::uint64_t kClockStep = kMs;  // a wall clock that is off by more was set
 
 // Of the thread: kAsleep: whoever has something wakes it; kNapping: only what is urgent does.
@@ -61,6 +60,7 @@ void Drain::open() noexcept {
   try {
     files_.open_log();
     sink_ = LineSink(files_.log_fd(), files_.log_is_regular());
+    if (files_.log_is_regular()) tail_ = Tail(limits_.max_bytes / 8);
     lines_ = LineWriter(files_.host(), static_cast<std::uint32_t>(::getpid()), proc_id(),
                         context::mono_ns(), context::now_ns(CLOCK_REALTIME));
     name_console_log(files_.place());
@@ -196,7 +196,7 @@ bool Drain::pass() {
   for (RingCursor& cursor : cursors_) cursor.begin_pass();
   while (RingCursor* cursor = earliest()) {
     write_record(*cursor);
-    if (sink_.waiting_bytes() >= kBatchBytes && !flush()) return false;
+    if (sink_.waiting_bytes() + tail_.waiting_bytes() >= kBatchBytes && !flush()) return false;
   }
   if (!flush()) return false;
   for (RingCursor& cursor : cursors_) cursor.commit(cursor.mark());
@@ -205,38 +205,38 @@ bool Drain::pass() {
 
 void Drain::write_record(RingCursor& cursor) {
   const box::RecordHeader& header = cursor.header();
-  std::uint64_t* lost = nullptr;
-  line_.clear();
+  const auto id = static_cast<EventId>(header.event);
   const auto severity = static_cast<Severity>(header.severity);
-  if (severity == Severity::kInfo ? full_ : urgent_full_) {
-    lost = &past_limit_;
-  } else if (files_.log_fd() < 0) {
+  const bool routine = severity == Severity::kInfo && nccl_net_diag::gives_way(id);
+  std::uint64_t* lost = &past_limit_;
+  To to = To::kNowhere;
+  line_.clear();
+  if (files_.log_fd() < 0) {
     line_ = "{}";  // nobody reads it
-  } else if (!lines_.write(line_, next_seq_, static_cast<EventId>(header.event), severity,
-                           header.mono_ns, cursor.payload())) {
+    to = To::kLog;
+  } else if (!lines_.write(line_, next_seq_, id, severity, header.mono_ns, cursor.payload())) {
     lost = &unwritable_;
-  } else if (!fits(severity)) {
-    (severity == Severity::kInfo ? full_ : urgent_full_) = true;
-    lost = &past_limit_;
+  } else {
+    to = place_of_line(routine);
   }
   if (commits_.size() == commits_.capacity()) commits_.reserve(2 * commits_.size() + 64);
-  if (lost == nullptr) hand_to_sink();
+  if (to == To::kLog) sink_.add(line_);
+  if (to == To::kTail) tail_.add(line_);
+  if (to != To::kNowhere) ++next_seq_;
   cursor.next();
-  commits_.push_back({&cursor, cursor.mark(), lost});
+  commits_.push_back({&cursor, cursor.mark(), to, lost});
 }
 
-// Whether the line may become part of the log.
-bool Drain::fits(Severity severity) const {
-  const std::uint64_t kept =
-      severity == Severity::kInfo
-          ? std::max<std::uint64_t>(limits_.max_bytes / kUrgentPart, kOwnLines)
-          : kOwnLines;
-  return sink_.total_bytes() + sink_.waiting_bytes() + line_.size() + kept <= limits_.max_bytes;
-}
-
-void Drain::hand_to_sink() {
-  sink_.add(line_);
-  ++next_seq_;
+// The log takes all up to half of its size, and up to three quarters what doesn't give way; the
+// rest is the tail's. A stream has no tail.
+Drain::To Drain::place_of_line(bool routine) {
+  const std::uint64_t half = limits_.max_bytes / 2;
+  const std::uint64_t all = files_.log_is_regular() ? half + half / 2 : limits_.max_bytes;
+  const std::uint64_t size = sink_.total_bytes() + sink_.waiting_bytes() + line_.size() + 1;
+  bool& full = routine ? full_ : crowded_;
+  full = full || size + kOwnLines > (routine ? half : all);
+  if (!full) return To::kLog;
+  return (routine && crowded_) || !tail_.fits(line_.size()) ? To::kNowhere : To::kTail;
 }
 
 // Writes the waiting lines and gives their bytes back to the rings. When only some got out, the
@@ -244,13 +244,16 @@ void Drain::hand_to_sink() {
 bool Drain::flush() {
   const std::size_t waiting = sink_.waiting_lines();
   sink_.flush();
-  std::size_t out = sink_.lines_out();
-  next_seq_ -= waiting - out;
+  std::size_t out = sink_.lines_out(), to_tail = 0;
   for (const Commit& commit : commits_) {
-    if (commit.lost == nullptr && out-- == 0) break;
-    if (commit.lost != nullptr) ++*commit.lost;
+    if (commit.to == To::kLog && out-- == 0) break;
+    if (commit.to == To::kTail) ++to_tail;
+    if (commit.to == To::kNowhere) ++*commit.lost;
     commit.cursor->commit(commit.mark);
   }
+  // The numbers of what did not get out go to the next ones.
+  next_seq_ -= waiting - sink_.lines_out() + tail_.waiting_lines() - to_tail;
+  past_limit_ += tail_.flush(files_, to_tail);
   commits_.clear();
   failing_ = sink_.error();
   if (failing_ == 0) {
@@ -271,7 +274,8 @@ bool Drain::write_own(EventId id, Severity severity, Pack& fields) {
   line_.clear();
   if (!lines_.write(line_, next_seq_, id, severity, context::mono_ns(), fields.finish()))
     return false;
-  hand_to_sink();
+  sink_.add(line_);
+  ++next_seq_;
   return flush();
 }
 
@@ -300,7 +304,8 @@ void Drain::report_losses(bool last) {
   const std::uint64_t total = ring_dropped() + past_limit_ + damaged() + unwritable_;
   if (total == reported_ || files_.log_fd() < 0) return;
   const std::uint64_t now = context::mono_ns();
-  if (!last && (limit_told_ || now - reported_at_ < kReportEvery)) return;
+  // A log that is full loses some all the time.
+  if (!last && ((full_ && total < 2 * reported_) || now - reported_at_ < kReportEvery)) return;
   Pack fields;
   fields.add_unsigned("dropped", total - reported_);
   fields.add_unsigned("total", total);
@@ -313,7 +318,6 @@ void Drain::report_losses(bool last) {
   if (!write_own(EventId::kLogDropped, Severity::kWarn, fields)) return;
   reported_ = total;
   reported_at_ = now;
-  limit_told_ = full_;
 }
 
 bool Drain::write_summary() {

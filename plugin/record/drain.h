@@ -12,6 +12,7 @@
 #include "record/line.h"
 #include "record/ring.h"
 #include "record/sink.h"
+#include "record/tail.h"
 
 namespace nnd::record {
 
@@ -47,19 +48,20 @@ class Drain {
   bool all_written() const noexcept { return all_written_; }
 
  private:
+  enum class To : std::uint8_t { kLog, kTail, kNowhere };
   // What to do once a line is out: give the ring its bytes back, or, for a record that made no
   // line, count it.
   struct Commit {
     RingCursor* cursor;
     RingCursor::Mark mark;
-    std::uint64_t* lost;  // null: a line
+    To to;
+    std::uint64_t* lost;  // of kNowhere
   };
 
   bool pass();
   RingCursor* earliest();
   void write_record(RingCursor& cursor);
-  bool fits(nccl_net_diag::Severity severity) const;
-  void hand_to_sink();
+  To place_of_line(bool routine);
   bool flush();
   bool write_own(nccl_net_diag::EventId id, nccl_net_diag::Severity severity, Pack& fields);
   void report_losses(bool last);
@@ -80,19 +82,19 @@ class Drain {
   DrainLimits limits_;
   LineWriter lines_;
   LineSink sink_;
+  Tail tail_;
   std::vector<Commit> commits_;
   std::string line_;
   std::uint64_t next_seq_ = 0;
-  std::uint64_t past_limit_ = 0;   // thrown away because the log has its full size
-  std::uint64_t unwritable_ = 0;   // no valid map, or no memory for the line
-  std::uint64_t reported_ = 0;     // losses that a log.dropped told
+  std::uint64_t past_limit_ = 0;  // thrown away because the log has its full size, at once or later
+  std::uint64_t unwritable_ = 0;  // no valid map, or no memory for the line
+  std::uint64_t reported_ = 0;    // losses that a log.dropped told
   std::uint64_t reported_at_ = 0;  // when, CLOCK_MONOTONIC ns
   std::uint64_t mirrored_at_ = 0;
   std::uint64_t started_ns_;
-  bool full_ = false;         // the log has no room for information
-  bool urgent_full_ = false;  // nor for warnings and errors
-  bool limit_told_ = false;
-  int failing_ = 0;  // errno of the last write, 0: it went well
+  bool full_ = false;     // the log itself has no room for lines of healthy connections
+  bool crowded_ = false;  // nor for others, which have the tail then
+  int failing_ = 0;       // errno of the last write, 0: it went well
   bool failure_told_ = false;
   bool all_written_ = false;
   std::atomic<std::uint64_t> batches_{0};  // written: shows that there is progress

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "nccl_net_diag/black_box.h"
+#include "nccl_net_diag/events.h"
 #include "record/box.h"
 #include "record/keep.h"
 #include "record/recorder.h"
@@ -26,10 +27,9 @@ constexpr const char* kBoxName = "%h.%p.nndbox";
 constexpr const char* kDefaultBox = "/tmp/nccl-net-diag-%u/%h.%p.nndbox";
 
 // host.pid.jsonl -> host.pid.nndbox
-std::string beside(std::string log) {
-  if (log.size() >= kLogEnding.size() && log.ends_with(kLogEnding))
-    log.resize(log.size() - kLogEnding.size());
-  return log.append(nccl_net_diag::box::kFileEnding);
+std::string beside(std::string log, std::string_view ending) {
+  if (log.ends_with(kLogEnding)) log.resize(log.size() - kLogEnding.size());
+  return log.append(ending);
 }
 
 }  // namespace
@@ -78,7 +78,8 @@ SafeFile Files::create_box() {
         file_in(expand_pattern(box_pattern_, fields_), expand_pattern(kBoxName, fields_)), true,
         Place::kChosen);
   box_by_default_ = log_by_default_;
-  if (is_node_local(log_.dir_fd)) return create_file(beside(log_.path), true, Place::kChosen);
+  if (is_node_local(log_.dir_fd))
+    return create_file(beside(log_.path, nccl_net_diag::box::kFileEnding), true, Place::kChosen);
   box_by_default_ = true;
   return create_default_file(expand_pattern(kDefaultBox, fields_), true, runtime_dir_);
 }
@@ -104,6 +105,18 @@ void Files::open_box(Box& box) {
   nccl_info("no black box: " + error + "; last events won't outlive a crash");
 }
 
+int Files::open_tail(std::size_t half) noexcept {
+  try {
+    if (!regular_) return -1;
+    tails_[half] = create_file(beside(log_.path, nccl_net_diag::kTailEndings[half]), false,
+                               log_by_default_ ? Place::kDefault : Place::kChosen);
+    mark_as_living(tails_[half].fd);
+    return tails_[half].fd;
+  } catch (const std::bad_alloc&) {
+    return -1;
+  }
+}
+
 void Files::sweep_default_place() const noexcept {
   try {
     std::vector<std::string> jobs = job_ids();
@@ -117,6 +130,7 @@ void Files::sweep_default_place() const noexcept {
 void Files::close() noexcept {
   log_.close();
   box_file_.close();
+  for (SafeFile& tail : tails_) tail.close();
 }
 
 }  // namespace nnd::record

@@ -1,6 +1,8 @@
 // The files of one recorder: the event log and the black box.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <string>
 
 #include "config/settings.h"
@@ -19,6 +21,8 @@ class Files {
   // likes. Throw bad_alloc.
   void open_log();
   void open_box(Box& box);
+  // One of the two files for the last lines of healthy connections; -1: there is none.
+  int open_tail(std::size_t half) noexcept;
   // Old logs and boxes, where these lie in the place that nobody chose.
   void sweep_default_place() const noexcept;
   void remove_box() noexcept { box_file_.remove(); }
@@ -39,6 +43,7 @@ class Files {
   std::string place_;
   SafeFile log_;
   SafeFile box_file_;
+  std::array<SafeFile, 2> tails_;
   bool regular_ = false;
   bool log_by_default_ = false, box_by_default_ = false;  // in the place that nobody chose
   config::Keep keep_;

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "nccl_net_diag/black_box.h"
+#include "nccl_net_diag/events.h"
 
 namespace nnd::record {
 
@@ -51,7 +52,9 @@ struct Left {
 // Whose file it is, by its name: "host.7" of host.7.jsonl, host.7.nndbox, host.7.jsonl.1; empty: no
 // name of ours.
 std::string_view process_of(std::string_view name) {
-  const std::size_t at = std::min(name.find(kLogEnding), name.find(kBoxEnding));
+  std::size_t at = std::min(name.find(kLogEnding), name.find(kBoxEnding));
+  for (const std::string_view tail : nccl_net_diag::kTailEndings)
+    at = std::min(at, name.find(tail));
   return at == name.npos ? std::string_view() : name.substr(0, at);
 }
 

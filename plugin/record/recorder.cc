@@ -213,9 +213,9 @@ void stop() {
   g_phase.store(Phase::kIdle);
 }
 
-void settle() noexcept {
-  if (State* const state = g_state.load(std::memory_order_acquire))
-    if (state->drain_thread.started()) state->drain.settle(kSettlePatience);
+bool settle() noexcept {
+  State* const state = g_state.load(std::memory_order_acquire);
+  return state == nullptr || !state->drain_thread.started() || state->drain.settle(kSettlePatience);
 }
 
 bool running() noexcept { return g_state.load(std::memory_order_acquire) != nullptr; }

@@ -22,9 +22,9 @@ void stop();
 
 bool running() noexcept;
 
-// Waits until what this process has told so far is written; not for long where it can't be. Not for
-// the data path.
-void settle() noexcept;
+// Waits until what this process has told so far is written; not for long where it can't be, and
+// then it is false. Not for the data path.
+bool settle() noexcept;
 
 // What another room adds to the summary: called as it is written, on the drain's thread.
 using SummaryPart = void (*)(Pack& fields);

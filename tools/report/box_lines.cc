@@ -77,8 +77,9 @@ BoxFile read_box_file(const std::filesystem::path& path) {
 
 void Written::add(const log::Event& event) {
   next_seq_ = std::max(next_seq_.value_or(0), event.seq + 1);
-  if (event.wall_ns != 0) clock_ns_ = event.wall_ns - static_cast<std::int64_t>(event.mono_ns);
-  if (!event.id) return;
+  if (event.wall_ns != 0 && event.seq + 1 == *next_seq_)
+    clock_ns_ = event.wall_ns - static_cast<std::int64_t>(event.mono_ns);
+  if (!event.id || event.seq + kLast < *next_seq_) return;
   const std::uint64_t one = mark(event.mono_ns, static_cast<std::uint64_t>(*event.id));
   if (last_.size() < kKept)
     last_.push_back(one);

@@ -40,7 +40,10 @@ class Written {
   std::optional<std::int64_t> clock_ns() const { return clock_ns_; }
 
  private:
-  static constexpr std::size_t kKept = 512;  // lines: more than the drain writes at a time
+  // Lines by their numbers: more than the drain writes at a time. A log may be in several files, of
+  // which any can have the last ones.
+  static constexpr std::uint64_t kLast = 512;
+  static constexpr std::size_t kKept = 2 * kLast;
 
   std::vector<std::uint64_t> last_;  // a ring
   std::size_t at_ = 0;

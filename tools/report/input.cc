@@ -13,9 +13,9 @@
 #include <set>
 #include <thread>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "log/natural_order.h"
+#include "log/parts.h"
 
 namespace nnd::report {
 
@@ -124,24 +124,27 @@ class Worker {
 // A process that several files tell of: each of its events once, whichever file has it.
 std::uint64_t join(log::Job& job, const std::string& proc, const std::vector<std::string>& files,
                    Written& written) {
-  std::unordered_set<std::uint64_t> seen;
-  std::uint64_t twice = 0;
-  log::Job joined;
+  std::vector<log::Event> events;
   log::LineParser parser;
   for (const auto& name : files) {
     log::LogFile file(name);
     file.read(parser, [&](const log::Event& event) {
-      if (event.proc != proc) return;
-      if (seen.insert(event.seq).second) {
-        written.add(event);
-        joined.add(event);
-      } else {
-        ++twice;
-      }
+      if (event.proc == proc) events.push_back(event);
     });
   }
+  // A log that was full has its lines in three files, each in its order.
+  std::stable_sort(events.begin(), events.end(),
+                   [](const log::Event& a, const log::Event& b) { return a.seq < b.seq; });
+  const auto twice =
+      std::unique(events.begin(), events.end(),
+                  [](const log::Event& a, const log::Event& b) { return a.seq == b.seq; });
+  log::Job joined;
+  std::for_each(events.begin(), twice, [&](const log::Event& event) {
+    written.add(event);
+    joined.add(event);
+  });
   job.replace(proc, std::move(joined));
-  return twice;
+  return static_cast<std::uint64_t>(events.end() - twice);
 }
 
 log::Task task_of(const nccl_net_diag::box::CommTask& slot) {
@@ -290,6 +293,8 @@ Input read_input(const std::vector<std::string>& files, const Reading& reading) 
   for (const auto& [proc, others] : owners.others()) {
     std::vector<std::string> all{input.files[proc]};
     for (const auto other : others) all.push_back(logs[other]);
+    const auto log = std::find_if_not(all.begin(), all.end(), log::is_tail);
+    if (log != all.end()) input.files[proc] = *log;
     if (std::find(all.begin(), all.end(), log::kStandardInput) == all.end())  // is read once
       input.duplicates += join(input.job, proc, all, input.written[proc]);
   }

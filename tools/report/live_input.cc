@@ -2,6 +2,8 @@
 
 #include <sys/stat.h>
 
+#include "log/parts.h"
+
 namespace nnd::report {
 
 namespace {
@@ -34,7 +36,7 @@ bool LiveInput::still_there(const std::map<Id, Found>& found) const {
     if (now == found.end() && known.box && known.living) continue;
     if (now == found.end()) return false;
     if (known.box) continue;
-    if (now->second.size < known.place) return false;
+    if (now->second.size < known.place && !log::is_tail(now->second.name)) return false;
     if (known.compressed && now->second.changed_ns != known.found.changed_ns) return false;
   }
   return true;
@@ -78,15 +80,18 @@ bool LiveInput::read_on(const Id& id, const Found& found) {
   known.found = found;
   if (known.box) return read_box(known);
   if (same) return false;
+  const bool tail = log::is_tail(found.name);
+  if (tail && found.size < known.place) known.place = 0;  // its turn came again
   bool news = false;
   auto file = is_new ? log::LogFile(found.name) : log::LogFile(found.name, known.place);
   file.read(parser_, [&](const log::Event& event) {
-    // A copy of what was read, or a line that a box told before.
+    // A copy of what was read, or a line that a box told before. Those of a tail come later than
+    // the log's that are younger.
     Written& written = input_.written[event.proc];
-    if (event.seq < written.next_seq().value_or(0)) return;
+    if (!tail && event.seq < written.next_seq().value_or(0)) return;
     written.add(event);
     input_.job.add(event);
-    input_.files.try_emplace(event.proc, found.name);
+    if (!tail) input_.files.try_emplace(event.proc, found.name);
     news = true;
   });
   known.compressed = file.compressed();

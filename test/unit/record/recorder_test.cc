@@ -171,59 +171,6 @@ TEST_CASE("faster than the drain: what does not fit is dropped and counted, and 
   CHECK(lines.back()["lost"]["ring_full"] == kEvents - written);
 }
 
-namespace {
-
-// Events of 4 KB each, which the drain keeps up with.
-void fill(const std::string& box, Severity severity, unsigned events) {
-  const std::string text(4000, 'x');
-  for (unsigned i = 0; i < events; ++i) {
-    Event(EventId::kConnOpen, severity).add("polls", i).add("stage", text).emit();
-    if (i % 100 == 0) REQUIRE(drained(box));
-  }
-}
-
-}  // namespace
-
-TEST_CASE("the log stops at its size limit and says so") {
-  const TempDir dir;
-  nnd::config::Settings settings = log_to(dir / "log.jsonl");
-  settings.max_mb = 1;
-  start(settings);
-  constexpr unsigned kEvents = 400;
-  fill(dir / "log.nndbox", Severity::kInfo, kEvents);
-  stop();
-  const std::vector<Json> lines = read_log(dir / "log.jsonl");
-  CHECK(fs::file_size(dir / "log.jsonl") <= 1 << 20);
-  CHECK(fs::file_size(dir / "log.jsonl") > 850 * 1024);
-  CHECK(gapless(lines));
-  const auto dropped = only(lines, "log.dropped");
-  REQUIRE_FALSE(dropped.empty());
-  CHECK(dropped.back()["cause"] == "LOG-LIMIT");
-  CHECK(only(lines, "conn.open").size() + total_lost(lines) == kEvents);
-  CHECK(lines.back()["lost"]["size_limit"] > 0);
-  CHECK_FALSE(exists(dir / "log.nndbox"));
-}
-
-TEST_CASE("warnings and errors find room in a log that is full, up to its limit") {
-  const TempDir dir;
-  nnd::config::Settings settings = log_to(dir / "log.jsonl");
-  settings.max_mb = 1;
-  start(settings);
-  fill(dir / "log.nndbox", Severity::kInfo, 400);
-  Event(EventId::kWcError, Severity::kError).add("polls", 4711).emit();
-  emit_numbered(1, 4712);
-  fill(dir / "log.nndbox", Severity::kError, 100);
-  stop();
-  const std::vector<Json> lines = read_log(dir / "log.jsonl");
-  CHECK(fs::file_size(dir / "log.jsonl") <= 1 << 20);
-  CHECK(fs::file_size(dir / "log.jsonl") > 950 * 1024);
-  CHECK(gapless(lines));
-  CHECK(only(lines, "wc.error").size() == 1);
-  for (const Json& line : lines) CHECK(line.value("polls", 0) != 4712);
-  CHECK(only(lines, "conn.open").size() + total_lost(lines) == 501);
-  CHECK(lines.back()["ev"] == "summary");
-}
-
 TEST_CASE("lines follow a wall clock that is set") {
   constexpr std::uint64_t kSecond = 1'000'000'000;
   LineWriter lines("node1", 1, 1, 5 * kSecond, 1000 * kSecond);

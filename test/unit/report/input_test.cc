@@ -104,6 +104,40 @@ TEST_CASE("each event once, whichever files have it", "[input]") {
   CHECK(input.duplicates == 2);
 }
 
+TEST_CASE("a log that was full: its three files are one log, in the order of the numbers",
+          "[input]") {
+  const nnd::test::TempDir dir;
+  write(dir.path() / "a.jsonl", lines(0, 3) + lines(5, 6) + lines(8, 9));
+  write(dir.path() / "a.tail1.jsonl", lines(6, 8));
+  write(dir.path() / "a.tail2.jsonl", lines(4, 5));
+  write(dir.path() / "a.nndbox", box_of({107, 109}));  // 107 is in a tail
+  const auto input = read(dir);
+  REQUIRE(input.job.processes().size() == 1);
+  const auto* process = input.job.processes()[0];
+  CHECK(process->events == 9);
+  CHECK(process->last_seq == 9);
+  CHECK(input.duplicates == 0);
+  CHECK(input.boxes.at("0xa").records == 1);
+  CHECK(input.files.at("0xa") == (dir.path() / "a.jsonl").string());
+}
+
+TEST_CASE("a log that becomes full while it is looked at", "[input]") {
+  const nnd::test::TempDir dir;
+  const auto look = [&](LiveInput& live) { return live.look(files_of({dir.path().string()}), {}); };
+  LiveInput live;
+  write(dir.path() / "a.jsonl", lines(0, 3));
+  look(live);
+  write(dir.path() / "a.jsonl", lines(0, 3) + lines(5, 6));
+  write(dir.path() / "a.tail1.jsonl", lines(3, 5));
+  CHECK(look(live));
+  CHECK(live.input().job.find("0xa")->events == 6);
+  write(dir.path() / "a.tail1.jsonl", lines(6, 7));  // its turn came again
+  CHECK(look(live));
+  CHECK(live.input().job.find("0xa")->events == 7);
+  CHECK_FALSE(look(live));
+  CHECK(live.input().files.at("0xa") == (dir.path() / "a.jsonl").string());
+}
+
 TEST_CASE("a box continues its log, and what the log has already is left out", "[input]") {
   const nnd::test::TempDir dir;
   write(dir.path() / "a.jsonl", lines(0, 3));  // to 102 ns

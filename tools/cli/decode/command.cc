@@ -14,6 +14,7 @@
 #include "cli/common/printable.h"
 #include "cli/common/text_table.h"
 #include "log/living.h"
+#include "log/parts.h"
 #include "log/reader.h"
 #include "report/box_lines.h"
 
@@ -66,11 +67,13 @@ report::Written written_in(const fs::path& log, const std::string& proc) {
   report::Written out;
   if (log.empty()) return out;
   try {
-    log::LogFile file(log);
+    std::vector<fs::path> parts = log::tails_of(log);
+    parts.push_back(log);
     log::LineParser parser;
-    file.read(parser, [&](const log::Event& event) {
-      if (event.proc == proc) out.add(event);
-    });
+    for (const fs::path& part : parts)
+      log::LogFile(part).read(parser, [&](const log::Event& event) {
+        if (event.proc == proc) out.add(event);
+      });
   } catch (const log::ReadError&) {  // the box alone is told
   }
   return out;
