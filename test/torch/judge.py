@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True  # nothing stays in the tree
 from jobs import JOBS
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -61,7 +62,7 @@ def play(args, job, scratch):
     dumps = scratch / "dumps"
     dumps.mkdir()
     environment = dict(os.environ, NCCL_DEBUG="WARN", TORCH_NCCL_TRACE_BUFFER_SIZE="2000", TORCH_NCCL_DUMP_ON_TIMEOUT="1",
-                       TORCH_NCCL_DEBUG_INFO_TEMP_FILE=f"{dumps}/rank_", PYTHONDONTWRITEBYTECODE="", **job.environment)
+                       TORCH_NCCL_DEBUG_INFO_TEMP_FILE=f"{dumps}/rank_", **job.environment)
     if args.torch.startswith("2.15"):  # they were renamed
         environment |= dict(TORCH_FR_BUFFER_SIZE="2000", TORCH_FR_DUMP_ON_TIMEOUT="1", TORCH_FR_DUMP_TEMP_FILE=f"{dumps}/rank_")
     command = [args.tool, "rehearse", "--json", "--scenario", job.scenario, "--nodes", str(args.nodes), "--ranks", str(args.ranks),

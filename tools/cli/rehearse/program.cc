@@ -74,8 +74,13 @@ softcuda::JobSpec job_of(RehearseOptions& options, const std::string& hosts) {
     require_hca();
     return spec;
   }
+  const auto scenario = load_scenario(options.scenario);
+  for (const auto& host : scenario.hosts) {
+    auto& names = spec.environment["SOFTVERBS_HOSTS"];
+    names += (names.empty() ? "" : ",") + host.name;
+  }
   try {
-    softcuda::put_on_fabric(spec, load_scenario(options.scenario), hosts);
+    softcuda::put_on_fabric(spec, scenario, hosts);
   } catch (const softverbs::ScenarioError& error) {
     throw CallError(kWrongCall, "scenario", error.what(), options.scenario);
   }

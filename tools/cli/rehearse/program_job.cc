@@ -44,6 +44,7 @@ std::vector<softcuda::Variables> program_nodes(const softcuda::JobSpec& spec,
       own[name] = value;
       own["PET_" + name] = value;
     }
+    own["PET_LOCAL_ADDR"] = "127.0.0.1";
     if (spec.gpus_per_node > 1) continue;
     own["RANK"] = own["NODE_RANK"];
     own["WORLD_SIZE"] = own["NNODES"];
