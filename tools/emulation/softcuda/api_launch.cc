@@ -94,9 +94,9 @@ Program read_program(const Module& module, const Communicator& comm, Arguments& 
   return read_work_batches(module, comm, kernel);
 }
 
-int launch(const void* function, void* stream, void** parameters, void** extra) {
+int launch(const void* function, Dim3 grid, void* stream, void** parameters, void** extra) {
   const Module* module = module_of(function);
-  if (module == nullptr) return launch_program_kernel(function, stream, parameters);
+  if (module == nullptr) return launch_program_kernel(function, grid, stream, parameters);
   Arguments arguments = collect(parameters, extra);
   if (arguments.bytes.size() < 3 * sizeof(std::uint64_t)) return kInvalidValue;
   const std::string& name = *module->kernel_name(function);
@@ -113,20 +113,20 @@ int launch(const void* function, void* stream, void** parameters, void** extra) 
   return enqueue(stream, [comm, program] { play(comm, *program); });
 }
 
-int launch_kernel(const void* function, Dim3 /*grid*/, Dim3 /*block*/, void** parameters,
+int launch_kernel(const void* function, Dim3 grid, Dim3 /*block*/, void** parameters,
                   std::size_t /*shared*/, void* stream) {
-  return launch(function, stream, parameters, nullptr);
+  return launch(function, grid, stream, parameters, nullptr);
 }
 int launch_kernel_exc(const RuntimeLaunchConfig* config, const void* function, void** parameters) {
-  return launch(function, config->stream, parameters, nullptr);
+  return launch(function, config->grid, config->stream, parameters, nullptr);
 }
-int driver_launch(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+int driver_launch(void* function, unsigned x, unsigned y, unsigned z, unsigned, unsigned, unsigned,
                   unsigned /*shared*/, void* stream, void** parameters, void** extra) {
-  return launch(function, stream, parameters, extra);
+  return launch(function, {x, y, z}, stream, parameters, extra);
 }
 int driver_launch_ex(const DriverLaunchConfig* config, void* function, void** parameters,
                      void** extra) {
-  return launch(function, config->stream, parameters, extra);
+  return launch(function, config->grid, config->stream, parameters, extra);
 }
 
 // A kernel's handle is the address of its host stub.

@@ -6,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "log.h"
+#include "kernels/kernel_name.h"
+#include "kernels/played.h"
 #include "refusal.h"
 #include "stream.h"
 #include "unplayed.h"
@@ -42,12 +43,16 @@ void register_kernel(const void* host_stub, const char* name) {
   all.added.emplace_back(host_stub, name);
 }
 
-int launch_program_kernel(const void* host_stub, void* /*stream*/, void** /*parameters*/) {
+int launch_program_kernel(const void* host_stub, Dim3 grid, void* stream, void** parameters) {
   const char* name = name_of_kernel(host_stub);
   if (name == nullptr) {
     note_unplayed("a kernel that was never registered");
     return kInvalidDeviceFunction;
   }
+  const TemplateName kernel = parse_kernel_name(name);
+  const KernelLaunch launch{grid, parameters};
+  for (const auto read : {elementwise_work, reduction_work, joining_work, list_work, chunk_work})
+    if (KernelWork work = read(kernel, launch)) return enqueue(stream, std::move(work));
   note_unplayed(name);
   keep_refusal(refusal_sentence(name));
   return kNotSupported;

@@ -11,6 +11,6 @@ namespace softcuda {
 void register_kernel(const void* host_stub, const char* name);
 
 // What cudaLaunchKernel does with one of these. parameters: as there.
-int launch_program_kernel(const void* host_stub, void* stream, void** parameters);
+int launch_program_kernel(const void* host_stub, Dim3 grid, void* stream, void** parameters);
 
 }  // namespace softcuda
