@@ -17,6 +17,7 @@ struct Remedy {
 constexpr Remedy kRemedies[] = {
     {"_NVLS", "NCCL_NVLS_ENABLE=0"},
     {"_COLLNET_", "NCCL_COLLNET_ENABLE=0"},
+    {"_AllGatherV_", "NCCL_ALLGATHERV_ENABLE=0"},
     {"registered buffers", "NCCL_LOCAL_REGISTER=0 and NCCL_GRAPH_REGISTER=0"},
 };
 

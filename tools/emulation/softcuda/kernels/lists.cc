@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "element.h"
@@ -19,15 +21,36 @@ namespace {
 
 using Compute = std::function<double(double, double)>;
 
-// TensorListMetadata<Depth>: the tensors of a list are in each of Depth lists.
-template <std::size_t Depth>
+constexpr std::int64_t kChunk = 65536;
+
+// TensorListMetadata<Depth>, as small as all parameters of a kernel once had to be (2.7), and
+// larger (by what launches of 2.15 hold): Depth lists, each with a tensor of the same length.
+template <std::size_t Depth, bool Large>
 struct Lists {
-  static constexpr std::array<std::size_t, 4> kTensors{110, 64, 48, 36};
-  static constexpr std::size_t kMost = kTensors[Depth - 1], kBlocks = 320;
+  static constexpr std::array<std::size_t, 3> kTensors =
+      Large ? std::array<std::size_t, 3>{770, 448, 336} : std::array<std::size_t, 3>{110, 64, 48};
+  static constexpr std::size_t kMost = kTensors[Depth - 1], kBlocks = Large ? 2240 : 320;
   char* data[Depth][kMost];
   std::int64_t count[kMost];
-  unsigned char tensor_of_block[kBlocks];
+  std::conditional_t<Large, std::uint16_t, std::uint8_t> tensor_of_block[kBlocks];
   int chunk_of_block[kBlocks];
+
+  // Whether the first blocks go through the tensors one after the other. Only that tells which of
+  // the two sizes a launch has.
+  bool is_in_order(std::size_t blocks) const {
+    if (blocks > kBlocks) return false;
+    for (std::size_t block = 0; block < blocks; ++block) {
+      const std::size_t tensor = tensor_of_block[block];
+      const int chunk = chunk_of_block[block];
+      if (tensor >= kMost || chunk < 0 || chunk * kChunk >= count[tensor]) return false;
+      if (block == 0 ? tensor != 0
+                     : !(tensor == tensor_of_block[block - 1] + std::size_t{1} && chunk == 0) &&
+                           !(tensor == tensor_of_block[block - 1] &&
+                             chunk == chunk_of_block[block - 1] + 1))
+        return false;
+    }
+    return true;
+  }
 };
 
 struct Job {
@@ -35,11 +58,10 @@ struct Job {
   std::size_t blocks, inputs, result;
   Compute compute;
 
-  template <std::size_t Depth>
-  void play(const Lists<Depth>& lists) const {
-    constexpr std::int64_t kChunk = 65536;
+  template <std::size_t Depth, bool Large>
+  void play(const Lists<Depth, Large>& lists) const {
     const std::size_t size = bytes_of(element);
-    for (std::size_t block = 0; block < std::min(blocks, Lists<Depth>::kBlocks); ++block) {
+    for (std::size_t block = 0; block < blocks; ++block) {
       const std::size_t tensor = lists.tensor_of_block[block];
       const std::int64_t begin = lists.chunk_of_block[block] * kChunk;
       const std::int64_t end = std::min(begin + kChunk, lists.count[tensor]);
@@ -103,12 +125,20 @@ std::optional<Job> read_job(const TemplateName& kernel, const TemplateName& func
   return job;
 }
 
+template <std::size_t Depth, bool Large>
+KernelWork work_on_these(const Job& job, const void* parameter) {
+  auto lists = std::make_shared<Lists<Depth, Large>>();
+  std::memcpy(static_cast<void*>(lists.get()), parameter, sizeof *lists);
+  if (!lists->is_in_order(job.blocks)) return nullptr;
+  return [job, lists] { job.play(*lists); };
+}
+
+// The small ones first: behind them there may be nothing that could be read.
 template <std::size_t Depth>
 KernelWork work_on(const Job& job, const void* parameter) {
   if (job.result >= Depth || job.inputs > Depth) return nullptr;
-  Lists<Depth> lists;
-  std::memcpy(&lists, parameter, sizeof lists);
-  return [job, lists] { job.play(lists); };
+  if (KernelWork work = work_on_these<Depth, false>(job, parameter)) return work;
+  return work_on_these<Depth, true>(job, parameter);
 }
 
 }  // namespace

@@ -94,6 +94,8 @@ Operation two_arguments(const TemplateName& name, const char* state) {
   if (name.arguments.size() != 4) return std::nullopt;
   const auto a = element_named(name.arguments[0]), b = element_named(name.arguments[1]),
              out = element_named(name.arguments[2]);
+  if (name.name == "BinaryFunctor" && name.arguments[3].find("{lambda(") != std::string::npos)
+    return parse_operation(name.arguments[3], state);
   const std::string functor = parse_template(name.arguments[3]).name;
   const std::string inner = two_named(functor, state);
   if (!a || !b || !out || inner.empty()) return std::nullopt;
@@ -219,7 +221,9 @@ Operation of_lambda(const TemplateName& made_by, const std::vector<Element>& in,
 }  // namespace
 
 Operation parse_operation(std::string_view functor, const char* state) {
-  if (const auto in = lambda_arguments(functor)) {
+  if (functor.ends_with('}')) {
+    const auto in = lambda_arguments(functor);
+    if (!in) return std::nullopt;
     if (in->empty()) return std::nullopt;
     return of_lambda(parse_template(functor.substr(0, functor.find("::{lambda"))), *in, state);
   }

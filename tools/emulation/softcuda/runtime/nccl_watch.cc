@@ -58,16 +58,17 @@ void write_segment(const std::string& path) {
   }
 }
 
-// PyTorch registers its memory with NCCL by default (from 2.8 on). Collectives on registered
-// buffers aren't played, so NCCL is told not to keep any, unless somebody wants to see it refused.
-void keep_from_registering() {
+// What newer NCCLs and PyTorch do by default and isn't played: collectives on registered buffers,
+// and the broadcasts of a group as one kernel (DDP does such). NCCL is told not to, unless somebody
+// wants to see it refused.
+void keep_from_unplayed() {
   constexpr int kKeepOther = 0;
-  for (const char* name : {"NCCL_LOCAL_REGISTER", "NCCL_GRAPH_REGISTER"})
+  for (const char* name : {"NCCL_LOCAL_REGISTER", "NCCL_GRAPH_REGISTER", "NCCL_ALLGATHERV_ENABLE"})
     setenv(name, "0", kKeepOther);
 }
 
 std::string take(const std::string& path) {
-  keep_from_registering();
+  keep_from_unplayed();
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
   if (handle == nullptr) return "it is gone again";
   const char* sysfs = std::getenv("SOFTCUDA_SYSFS");
