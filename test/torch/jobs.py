@@ -15,6 +15,7 @@ class Job:
     words: tuple = ()  # one of them is in the headline
     scenario: str = "two-nodes-8-hca-bond"
     torchrun: tuple = ()
+    example: bool = False  # started by examples/torchrun/run.sh
     environment: dict = dataclasses.field(default_factory=dict)
     flight_recorder: bool = False  # the watchdog leaves its dump
     deadline: int = 0  # seconds after which the user gives up; 0: the job ends by itself
@@ -47,6 +48,8 @@ JOBS = {
     "wrong_group": Job("the last rank calls the collective in another process group", guilty=False, **WATCHDOG),
     "run_ahead": Job("200 collectives are called ahead; the last rank stops after 150", **WATCHDOG),
     "restart": Job("an exception in the last rank, then torchrun's restart, which is healthy", torchrun=ELASTIC, guilty=False),
+    "example": Job("examples/torchrun/run.sh as it stands", good=True, example=True),
+    "example_fails": Job("the same, where the last rank calls sys.exit(3)", example=True, words=("ended", "exited", "left")),
     "link_drop": Job("a cable is pulled", scenario="link-drop", blame="network", guilty=False),
     "front_end_bond": Job("a bond that reaches no peer", scenario="front-end-bond", blame="network", guilty=False),
 }

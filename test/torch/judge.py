@@ -20,7 +20,8 @@ from jobs import JOBS
 
 HERE = pathlib.Path(__file__).resolve().parent
 # What a job plays that differs from another only by its scenario.
-PLAYED = {"link_drop": "steps", "front_end_bond": "steps"}
+PLAYED = {"link_drop": "steps", "front_end_bond": "steps", "example": "steps", "example_fails": "system_exit"}
+EXAMPLE = HERE.parents[1] / "examples/torchrun/run.sh"
 
 
 def cache():
@@ -70,7 +71,11 @@ def play(args, job, scratch):
     if args.without_plugin:
         command += ["env", "-u", "NCCL_NET_PLUGIN"]
     port = free_port()
-    command += [str(torchrun), *(word.format(port=port) for word in job.torchrun), str(HERE / "job.py"), PLAYED.get(args.job, args.job)]
+    launcher = [str(torchrun), *(word.format(port=port) for word in job.torchrun)]
+    if job.example:
+        tools = pathlib.Path(args.tool).resolve().parent
+        launcher = ["env", "HEAD=node0", f"LOGS={scratch}/shared", f"PATH={torchrun.parent}:{tools}:{os.environ['PATH']}", str(EXAMPLE)]
+    command += [*launcher, str(HERE / "job.py"), PLAYED.get(args.job, args.job)]
     began = time.monotonic()
     run = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=400)
     print(f"{time.monotonic() - began:.1f} s, exit code {run.returncode}")
@@ -104,6 +109,11 @@ def judge(args, job):
         scratch = pathlib.Path(folder)
         run, answer, dumps = play(args, job, scratch)
         report = answer.get("report", {})
+        if job.example:
+            told = subprocess.run([args.tool, "report", "--json", str(scratch / "shared")], stdout=subprocess.PIPE, text=True).stdout
+            report = json.loads(told)
+            in_its_output = report["verdict"].split(".")[0] in " ".join(run.stderr.split())
+            verdict.check(in_its_output != job.good, "the example prints the verdict exactly where the job failed")
         print(f"report: blame {report.get('blame')!r}, kind {report.get('kind')!r}: {report.get('verdict')}")
         ranks = args.nodes * args.ranks
         if job.good:
@@ -116,7 +126,7 @@ def judge(args, job):
         if args.without_plugin:
             verdict.check(not report, "there are event logs without the plugin")
         else:
-            logs = pathlib.Path(answer["logs"])
+            logs = scratch / "shared" if job.example else pathlib.Path(answer["logs"])
             if args.job not in ("raise_before_init",):
                 judge_plugin_lines(verdict, logs, args)
             if job.good:
@@ -133,8 +143,9 @@ def judge(args, job):
             verdict.check(any(dumps.iterdir()), "no dump of the Flight Recorder's")
         if verdict.wrong:
             print(run.stderr[-6000:])
-            if args.keep:
-                shutil.copytree(scratch, args.keep, dirs_exist_ok=True)
+        if args.keep:
+            shutil.copytree(scratch, args.keep, dirs_exist_ok=True)
+            pathlib.Path(args.keep, "stderr").write_text(run.stderr)
     for wrong in verdict.wrong:
         print("WRONG:", wrong)
     return 1 if verdict.wrong else 0
@@ -148,7 +159,7 @@ def main():
     parser.add_argument("--ranks", type=int, default=1, help="of each node")
     parser.add_argument("--tool", default=str(HERE.parents[1] / "build/tools/cli/nccl-net-diag"))
     parser.add_argument("--without-plugin", action="store_true")
-    parser.add_argument("--keep", help="a directory for what a job left that went otherwise than expected")
+    parser.add_argument("--keep", help="a directory for what the job leaves")
     args = parser.parse_args()
     sys.exit(judge(args, JOBS[args.job]))
 
