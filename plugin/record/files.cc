@@ -10,6 +10,7 @@
 #include <new>
 #include <vector>
 
+#include "config/launchers.h"
 #include "nccl_net_diag/black_box.h"
 #include "nccl_net_diag/events.h"
 #include "record/box.h"
@@ -119,8 +120,7 @@ int Files::open_tail(std::size_t half) noexcept {
 
 void Files::sweep_default_place() const noexcept {
   try {
-    std::vector<std::string> jobs = job_ids();
-    std::erase(jobs, "none");  // torchrun's, where nobody gave it one
+    const std::vector<std::string> jobs = config::job_ids();
     if (log_by_default_ && regular_) sweep(log_.dir_fd, keep_, jobs);
     if (box_by_default_) sweep(box_file_.dir_fd, keep_, jobs);
   } catch (const std::bad_alloc&) {  // another process sweeps

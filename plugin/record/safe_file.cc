@@ -9,9 +9,9 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 
+#include "config/launchers.h"
 #include "context/errno_text.h"
 #include "context/utc.h"
 
@@ -90,17 +90,8 @@ int off_standard_files(int fd) {
 
 }  // namespace
 
-std::vector<std::string> job_ids() {
-  std::vector<std::string> out;
-  for (const char* name :
-       {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "JOB_ID", "TORCHELASTIC_RUN_ID"})
-    if (const char* value = std::getenv(name); value != nullptr && *value != '\0')
-      out.emplace_back(value);
-  return out;
-}
-
 PathFields path_fields() {
-  const std::vector<std::string> jobs = job_ids();
+  const std::vector<std::string> jobs = config::job_ids();
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
   const context::Utc now = context::utc(static_cast<std::uint64_t>(::time(nullptr)));

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace nnd::record {
 
@@ -14,8 +13,6 @@ struct PathFields {
   std::string start_time;  // %t
 };
 PathFields path_fields();
-// What launchers may call this job: of all that are set.
-std::vector<std::string> job_ids();
 
 // %h host, %p pid, %u uid, %j job id, %t start time, %% a percent sign; others stay as they are.
 std::string expand_pattern(std::string_view pattern, const PathFields& fields);

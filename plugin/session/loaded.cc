@@ -4,6 +4,7 @@
 #include <mutex>
 #include <string>
 
+#include "config/launchers.h"
 #include "context/fork_mutex.h"
 #include "diagnosis/own.h"
 #include "inner/nccl.h"
@@ -11,7 +12,6 @@
 #include "record/event.h"
 #include "record/recorder.h"
 #include "session/complaints.h"
-#include "session/launch.h"
 #include "session/profilers.h"
 
 namespace nnd::session {
@@ -23,13 +23,16 @@ using record::Severity;
 namespace {
 
 void add_launch(Event& e) {
-  const Launch launch = read_launch();
+  const config::Launch launch = config::read_launch();
   e.object("launch");
   if (!launch.launcher.empty()) e.add("launcher", launch.launcher);
   if (launch.rank) e.add("rank", *launch.rank);
   if (launch.local_rank) e.add("local_rank", *launch.local_rank);
-  if (launch.world_size) e.add("world_size", *launch.world_size);
+  if (launch.ranks) e.add("world_size", *launch.ranks);
   if (!launch.job.empty()) e.add("job", launch.job);
+  if (!launch.run.empty()) e.add("run", launch.run);
+  if (launch.requeues) e.add("requeues", *launch.requeues);
+  if (launch.restarts) e.add("restarts", *launch.restarts);
   e.end();
 }
 

@@ -63,7 +63,9 @@ struct Completion {
 
 struct Launch {
   std::string launcher, job;
+  std::string run;  // torchrun's, inside the scheduler's job
   std::optional<int> rank, local_rank, world_size;
+  std::optional<int> requeues, restarts;  // how often Slurm, and torchrun, began it anew
 
   // Whether a communicator of so many ranks (0 and less: not known) is but a part of the launcher's
   // job, which counts otherwise.

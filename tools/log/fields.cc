@@ -272,6 +272,9 @@ std::array<Setters, kPlaces> all_setters() {
                                      {"vendor_err", set<&Event::wc, &Completion::vendor_err>}};
   setters[at(Place::kLaunch)] = {{"launcher", set<&Event::launch, &Launch::launcher>},
                                  {"job", set<&Event::launch, &Launch::job>},
+                                 {"run", set<&Event::launch, &Launch::run>},
+                                 {"requeues", set<&Event::launch, &Launch::requeues>},
+                                 {"restarts", set<&Event::launch, &Launch::restarts>},
                                  {"rank", set<&Event::launch, &Launch::rank>},
                                  {"local_rank", set<&Event::launch, &Launch::local_rank>},
                                  {"world_size", set<&Event::launch, &Launch::world_size>}};

@@ -39,7 +39,7 @@ TEST_CASE("mpirun names no root", "[launcher]") {
                                {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
                                {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}});
   REQUIRE(task);
-  CHECK(task->launcher == "mpirun");
+  CHECK(task->launcher == "openmpi");
   CHECK(task->node == 1);
   CHECK(task->root.empty());
 }
@@ -51,7 +51,7 @@ TEST_CASE("a step of srun is a task, a batch script is none", "[launcher]") {
   variables["SLURM_STEP_ID"] = "0";
   const auto task = task_with(variables);
   REQUIRE(task);
-  CHECK(task->launcher == "srun");
+  CHECK(task->launcher == "slurm");
   CHECK(task->node == 1);
 }
 

@@ -1,14 +1,15 @@
 // What torchrun, mpirun and srun tell a task about itself.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
+
+#include "config/launchers.h"
 
 namespace nnd::cli {
 
 struct LaunchedTask {
-  std::string launcher;  // "torchrun", "mpirun", "srun", "PMI"
+  std::string launcher;  // config::Launch's
   int task = 0;
   int tasks = 1;
   int local_task = 0;  // among those of this host
@@ -18,6 +19,6 @@ struct LaunchedTask {
 
 // Reads variables with `variable` (the environment's, by name; empty where not set). Empty when
 // this process is no task of a job of more than one.
-std::optional<LaunchedTask> launched_task(const std::function<std::string(const char*)>& variable);
+std::optional<LaunchedTask> launched_task(const config::Lookup& variable);
 
 }  // namespace nnd::cli
