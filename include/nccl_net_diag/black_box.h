@@ -154,9 +154,10 @@ struct CommTask {
   std::uint32_t ops_done;
   std::uint64_t changed_raw;
   std::uint8_t state;
-  std::uint8_t reserved[7];
+  std::uint8_t reserved[3];
+  std::uint32_t peer;  // of a send or receive, plus 1; 0: not told
 };
-static_assert(sizeof(CommTask) == 72);
+static_assert(sizeof(CommTask) == 72 && offsetof(CommTask, peer) == 68);
 
 inline constexpr std::uint32_t kLastCollectives = 8;
 inline constexpr std::uint32_t kLastTransfers = 4;
@@ -169,9 +170,11 @@ struct CommSlot {
   std::int32_t rank;       // -1: not known; so is nranks
   std::int32_t nranks;
   char name[64];
-  std::uint64_t collectives;                    // that it was given
-  std::uint64_t transfers;                      // sends and receives
-  CommTask last_collectives[kLastCollectives];  // the newest first
+  std::uint64_t collectives;  // that it was given
+  std::uint64_t transfers;    // sends and receives
+  // The newest first. The last one is the oldest that is open, where that is none of the newest: a
+  // program runs ahead.
+  CommTask last_collectives[kLastCollectives];
   CommTask last_transfers[kLastTransfers];
 };
 static_assert(sizeof(CommSlot) == 104 + 72 * (kLastCollectives + kLastTransfers));

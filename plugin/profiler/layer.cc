@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <bit>
+#include <cstdlib>
 #include <mutex>
 
 #include "context/fork_mutex.h"
@@ -88,6 +89,18 @@ void give_mask_back() noexcept {
   state::g_labelling.mask.store(nullptr, kRelaxed);
 }
 
+// From 2.27 on NCCL tells the begin also of operations that copy inside a node, and the end of
+// those of its net transport alone.
+bool tells_all_ends(int api) noexcept {
+  constexpr int kFirstThatTellsAllBegins = 4;
+  const auto set = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return value != nullptr && std::atoi(value) != 0;
+  };
+  return api < kFirstThatTellsAllBegins ||
+         (!set("NCCL_P2P_USE_CUDA_MEMCPY") && !set("NCCL_SHM_USE_CUDA_MEMCPY"));
+}
+
 void identify_process() noexcept {
   const int pid = ::getpid();
   if (g_pid.exchange(pid) == pid) return;
@@ -111,40 +124,49 @@ void note_change(state::Task& task, state::Progress progress) noexcept {
   task.progress.store(progress, kRelease);
 }
 
-state::Task& new_entry(Communicator& communicator, state::Purpose purpose) noexcept {
-  state::Task& entry = communicator.tasks(purpose).make();
-  entry.began.store(context::raw_clock::now(), kRelease);
+// Null: it has no place.
+state::Task* new_entry(Communicator& communicator, state::Purpose purpose,
+                       std::uint64_t& ordinal) noexcept {
+  state::Task* const entry = communicator.tasks(purpose).make(ordinal);
+  if (entry != nullptr) entry->began.store(context::raw_clock::now(), kRelease);
   return entry;
 }
 
 void describe(state::Task& entry, const Task& task, state::CallCount* count) noexcept {
+  const bool transfers = task.purpose == state::Purpose::kTransfer;
   entry.what.store(count, kRelease);
   entry.bytes.store(count == nullptr ? 0 : task.elements * count->element_bytes, kRelease);
-  entry.seq.store(task.seq, kRelease);
-  entry.has_seq.store(task.has_seq, kRelease);
-  entry.peer.store(task.peer, kRelease);
+  entry.number.store(transfers ? static_cast<std::uint64_t>(task.peer) : task.seq, kRelease);
+  entry.numbered.store(transfers ? task.peer >= 0 : task.has_seq, kRelease);
 }
 
 void* handle_of(const Communicator& communicator, const Task& task,
-                const state::Task& entry) noexcept {
+                std::uint64_t ordinal) noexcept {
   return pack({.kind = HandleKind::kTask,
                .purpose = task.purpose,
                .communicator = communicator.index,
-               .task = entry.ordinal.load(kRelaxed)});
+               .task = ordinal});
 }
 
-// Null: there is none, or others took its place. By the handle itself, of which it needs little:
-// most events come here.
-state::Task* task_of(const void* handle) noexcept {
+struct TaskAt {
+  state::LastTasks* among = nullptr;  // null: there is none
+  std::uint64_t ordinal = 0;
+
+  // Null: it has no place.
+  state::Task* find() const noexcept { return among == nullptr ? nullptr : among->find(ordinal); }
+};
+
+// By the handle itself, of which it needs little: most events come here.
+TaskAt task_at(const void* handle) noexcept {
   const Handle h = unpack(handle);
   Communicator* const communicator = state::communicator_at(h.communicator);
-  if (communicator == nullptr || h.purpose == state::Purpose::kUnknown) return nullptr;
-  state::LastTasks& last = communicator->tasks(h.purpose);
-  if (h.kind == HandleKind::kTask) return last.find(h.task);
+  if (communicator == nullptr || h.purpose == state::Purpose::kUnknown) return {};
+  state::LastTasks& among = communicator->tasks(h.purpose);
+  if (h.kind == HandleKind::kTask) return {&among, h.task};
   // Of an operation the low bits are told: the newest that fits.
   constexpr std::uint64_t kMask = (1 << kOpTaskBits) - 1;
-  const std::uint64_t made = last.made.load(kRelaxed);
-  return last.find(made - ((made - h.task) & kMask));
+  const std::uint64_t made = among.made.load(kRelaxed);
+  return {&among, made - ((made - h.task) & kMask)};
 }
 
 // Where labels are joined: whatever is heard from NCCL ends the wait for the word on the last
@@ -179,11 +201,13 @@ void end_phase(const void* step, nccl_abi::ProfilerState state) noexcept {
   using nccl_abi::ProfilerState;
   const bool sent = state == ProfilerState::kProxyStepSendWait;
   if (!sent && state != ProfilerState::kProxyStepRecvGpuWait) return;
-  state::Task* const task = sent == unpack(step).sends ? task_of(step) : nullptr;
+  if (sent != unpack(step).sends) return;
+  const TaskAt at = task_at(step);
+  state::Task* const task = at.find();
   if (task == nullptr) return;
   const std::uint64_t now = context::raw_clock::now();
-  task->phase(sent ? Phase::kBeforeSend : Phase::kReceiving).end(now);
-  task->phase(sent ? Phase::kSending : Phase::kAfterReceive).begin(now);
+  at.among->phase(*task, sent ? Phase::kBeforeSend : Phase::kReceiving).end(now);
+  at.among->phase(*task, sent ? Phase::kSending : Phase::kAfterReceive).begin(now);
 }
 
 bool is_for(const state::Connection& c, const Handle& op) noexcept {
@@ -208,6 +232,9 @@ void* open(const Opening& opening) noexcept {
   communicator->rank.store(opening.told.rank, kRelaxed);
   communicator->known.store(opening.told.hash != 0, kRelaxed);
   communicator->api.store(opening.api, kRelaxed);
+  if (!tells_all_ends(opening.api))
+    for (state::LastTasks* const tasks : {&communicator->collectives, &communicator->transfers})
+      tasks->leave_ops_out();
   context::quietly([&] { tell_init(*communicator); });
   return context_of(communicator->index);
 }
@@ -244,10 +271,12 @@ void* start_call(void* context, const Task& task) noexcept {
   if (communicator == nullptr) return start_other();
   state::CallCount* const count = communicator->count_of(task.kind, true);
   if (count != nullptr) count->count(task.elements);
-  state::Task& entry = new_entry(*communicator, task.purpose);
-  describe(entry, task, count);
-  note_change(entry, state::Progress::kCalled);
-  return handle_of(*communicator, task, entry);
+  std::uint64_t ordinal = 0;
+  if (state::Task* const entry = new_entry(*communicator, task.purpose, ordinal)) {
+    describe(*entry, task, count);
+    note_change(*entry, state::Progress::kCalled);
+  }
+  return handle_of(*communicator, task, ordinal);
 }
 
 void* start_task(void* context, const Task& task, const void* parent) noexcept {
@@ -260,17 +289,23 @@ void* start_task(void* context, const Task& task, const void* parent) noexcept {
     count->count(task.elements);
     count->last_seq.store(task.seq, kRelaxed);
   }
-  // Its call's entry, unless that serves another task already.
+  // Its call's entry, unless that serves another task already. All ranks count alike: a call that
+  // has no place has its number all the same.
   const Handle call = unpack(parent);
-  state::Task* entry = call.kind == HandleKind::kTask && call.communicator == communicator->index &&
-                               call.purpose == task.purpose
-                           ? task_of(parent)
-                           : nullptr;
-  if (entry == nullptr || entry->progress.load(kRelaxed) != state::Progress::kCalled)
-    entry = &new_entry(*communicator, task.purpose);
-  describe(*entry, task, count);
-  note_change(*entry, state::Progress::kScheduled);
-  return handle_of(*communicator, task, *entry);
+  const bool called = call.kind == HandleKind::kTask && call.communicator == communicator->index &&
+                      call.purpose == task.purpose;
+  std::uint64_t ordinal = called ? call.task : 0;
+  state::LastTasks& among = communicator->tasks(task.purpose);
+  state::Task* entry = called ? among.find(ordinal) : nullptr;
+  const bool placeless = called && entry == nullptr && among.has_made(ordinal);
+  if (!placeless &&
+      (entry == nullptr || entry->progress.load(kRelaxed) != state::Progress::kCalled))
+    entry = new_entry(*communicator, task.purpose, ordinal);
+  if (entry != nullptr) {
+    describe(*entry, task, count);
+    note_change(*entry, state::Progress::kScheduled);
+  }
+  return handle_of(*communicator, task, ordinal);
 }
 
 void* start_op(void* context, const nccl_abi::ProfilerProxyOp& op, const void* parent) noexcept {
@@ -286,7 +321,8 @@ void* start_op(void* context, const nccl_abi::ProfilerProxyOp& op, const void* p
     if (task.kind == HandleKind::kTask && task.communicator == h.communicator) {
       h.purpose = task.purpose;
       h.task = task.task & ((1 << kOpTaskBits) - 1);
-      if (state::Task* const entry = task_of(parent)) entry->ops.fetch_add(1, kRelaxed);
+      if (const TaskAt at = task_at(parent); at.among != nullptr)
+        at.among->begin_op(at.ordinal, h.channel);
     }
   }
   return pack(h);
@@ -295,8 +331,9 @@ void* start_op(void* context, const nccl_abi::ProfilerProxyOp& op, const void* p
 void* start_step(const void* op) noexcept {
   take_last_posted();
   if (kind_of(op) != HandleKind::kOp) return nullptr;
-  if (state::Task* const task = task_of(op))
-    task->phase(unpack(op).sends ? Phase::kBeforeSend : Phase::kReceiving)
+  const TaskAt at = task_at(op);
+  if (state::Task* const task = at.find())
+    at.among->phase(*task, unpack(op).sends ? Phase::kBeforeSend : Phase::kReceiving)
         .begin(context::raw_clock::now());
   return step_of(op);
 }
@@ -317,17 +354,16 @@ void stop(const void* handle) noexcept {
   take_last_posted();
   const HandleKind kind = kind_of(handle);
   if (kind != HandleKind::kTask && kind != HandleKind::kOp && kind != HandleKind::kStep) return;
-  state::Task* const task = task_of(handle);
+  const TaskAt at = task_at(handle);
+  if (at.among == nullptr) return;
+  if (kind == HandleKind::kOp) return at.among->end_op(at.ordinal, context::raw_clock::now());
+  state::Task* const task = at.find();
   if (task == nullptr) return;
-  if (kind == HandleKind::kStep) {
-    task->phase(unpack(handle).sends ? Phase::kSending : Phase::kAfterReceive)
+  if (kind == HandleKind::kStep)
+    at.among->phase(*task, unpack(handle).sends ? Phase::kSending : Phase::kAfterReceive)
         .end(context::raw_clock::now());
-  } else if (kind == HandleKind::kOp) {
-    task->ops_done.fetch_add(1, kRelaxed);
-    task->changed.store(context::raw_clock::now(), kRelaxed);
-  } else if (task->progress.load(kRelaxed) == state::Progress::kScheduled) {
+  else if (task->progress.load(kRelaxed) == state::Progress::kScheduled)
     note_change(*task, state::Progress::kLaunched);
-  }
 }
 
 // Right after a request is posted NCCL tells the profiler of it, on the same thread and before

@@ -94,23 +94,34 @@ box::ConnSlot slot_of(const state::Connection& c) {
 static_assert(std::size(box::kTaskStateNames) ==
               static_cast<std::size_t>(state::Progress::kLaunched) + 1);
 
+// known: which of the tasks are open; else nobody may take one of these for the oldest.
+box::CommTask task_of(const state::TaskSeen& task, bool known) {
+  box::CommTask slot{};
+  copy_text(slot.func, task.func);
+  slot.ordinal = task.ordinal;
+  slot.seq = task.has_seq ? task.seq : box::kNoSeq;
+  slot.bytes = task.bytes;
+  slot.ops = known ? task.ops : 0;
+  slot.ops_done = known ? task.ops_done : 0;
+  slot.changed_raw = task.changed;
+  slot.state = static_cast<std::uint8_t>(task.progress);
+  slot.peer = task.peer < 0 ? 0 : static_cast<std::uint32_t>(task.peer) + 1;
+  return slot;
+}
+
+// The newest, and in the last place the oldest that is open, where it isn't among these.
 template <std::size_t kKept>
 void copy_tasks(box::CommTask (&to)[kKept], const state::LastTasks& last) {
+  const auto unknown_from = last.unknown_from();
+  const auto put = [&](std::size_t place, const state::TaskSeen& task) {
+    to[place] = task_of(task, task.ordinal < unknown_from.value_or(task.ordinal + 1));
+  };
   const std::uint64_t made = last.made.load(kRelaxed);
+  state::TaskSeen task;
   std::size_t used = 0;
-  for (std::uint64_t back = 0; back < made && used < kKept && back < kKept; ++back) {
-    state::TaskSeen task;
-    if (!last.read(made - back, task)) continue;
-    box::CommTask& slot = to[used++];
-    copy_text(slot.func, task.func);
-    slot.ordinal = made - back;
-    slot.seq = task.has_seq ? task.seq : box::kNoSeq;
-    slot.bytes = task.bytes;
-    slot.ops = task.ops;
-    slot.ops_done = task.ops_done;
-    slot.changed_raw = task.changed;
-    slot.state = static_cast<std::uint8_t>(task.progress);
-  }
+  for (std::uint64_t back = 0; back < made && back < kKept; ++back)
+    if (last.read(made - back, task)) put(used++, task);
+  if (last.unfinished(task) && task.ordinal + kKept <= made) put(std::min(used, kKept - 1), task);
 }
 
 box::CommSlot slot_of(const state::Communicator& communicator) {

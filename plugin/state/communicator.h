@@ -8,9 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "state/call_count.h"
 #include "state/ends.h"
 #include "state/fixed_text.h"
 #include "state/published.h"
+#include "state/tasks.h"
 
 namespace nnd::state {
 
@@ -24,119 +26,14 @@ struct Membership {
   FixedText<64> name;  // as its user gave it
 };
 
-// What is counted together. Texts of NCCL's own, told apart by their addresses.
-struct CallKind {
-  const char* func = nullptr;      // "AllReduce", "Send"
-  const char* datatype = nullptr;  // "ncclFloat32"
-  const char* algo = nullptr;      // "RING"; null: send, receive, or a call
-  const char* proto = nullptr;     // "SIMPLE"; likewise
-
-  bool operator==(const CallKind&) const = default;
-};
-
-inline constexpr std::size_t kSizeBuckets = 48;
-
-// Where the time of a proxy step goes: the GPU has no data yet or the peer no receive; the network;
-// the peer or the network; the GPU has not taken the data.
-enum class Phase : std::uint8_t { kBeforeSend, kSending, kReceiving, kAfterReceive };
-inline constexpr std::size_t kPhases = 4;
-
-// Of the steps of one task together: ends are added and begins subtracted, so that no step needs a
-// place of its own.
-struct PhaseTime {
-  std::atomic<std::uint64_t> ticks{0};
-  std::atomic<std::uint32_t> begun{0}, ended{0};
-
-  void begin(std::uint64_t raw_now) noexcept {
-    ticks.fetch_sub(raw_now, std::memory_order_relaxed);
-    begun.fetch_add(1, std::memory_order_relaxed);
-  }
-  void end(std::uint64_t raw_now) noexcept {
-    ticks.fetch_add(raw_now, std::memory_order_relaxed);
-    ended.fetch_add(1, std::memory_order_relaxed);
-  }
-};
-
-struct PhaseTotal {
-  std::atomic<std::uint64_t> steps{0}, ns{0};
-};
-
-struct CallCount {
-  enum class Use : std::uint8_t { kFree, kBeingMade, kReady };
-  std::atomic<Use> use{Use::kFree};
-  // Of one that is ready:
-  CallKind kind;
-  FixedText<24> func, datatype, algo, proto;  // NCCL may be unloaded before they are read
-  std::uint32_t element_bytes = 0;            // 0: not told (NCCL calls ncclUint8 "Unknown")
-
-  std::atomic<std::uint64_t> calls{0}, bytes{0};
-  std::atomic<std::uint64_t> last_seq{0};  // of NCCL's numbers, which count each function's calls
-  // Bucket b: calls with [2^b, 2^(b+1)) bytes.
-  std::array<std::atomic<std::uint64_t>, kSizeBuckets> sizes{};
-  // Of tasks that are over: bucket b took [2^b, 2^(b+1)) ns, to the end of their last operation.
-  std::array<std::atomic<std::uint64_t>, kSizeBuckets> took{};
-  std::array<PhaseTotal, kPhases> phases;
-
-  void count(std::uint64_t elements) noexcept;
-};
-
-// How far a collective, send or receive has come.
-enum class Progress : std::uint8_t { kNone, kCalled, kScheduled, kLaunched };
-
-struct Task {
-  std::atomic<std::uint64_t> ordinal{0};  // of its kind in this communicator, from 1; 0: none
-  std::atomic<CallCount*> what{nullptr};
-  std::atomic<std::uint64_t> seq{0};
-  std::atomic<bool> has_seq{false};
-  std::atomic<std::uint64_t> bytes{0};
-  std::atomic<std::int32_t> peer{-1};  // of a send or receive
-  std::atomic<Progress> progress{Progress::kNone};
-  std::atomic<std::uint64_t> began{0}, changed{0};  // CPU counter
-  // Its proxy operations: one for each channel and direction over the network.
-  std::atomic<std::uint32_t> ops{0}, ops_done{0};
-  std::array<PhaseTime, kPhases> phases;  // of the steps that were told
-
-  PhaseTime& phase(Phase phase) noexcept { return phases[static_cast<std::size_t>(phase)]; }
-  // Its times go into what it is counted with.
-  void settle() noexcept;
-};
-
-// A task as a reader found it.
-struct TaskSeen {
-  FixedText<24> func;
-  std::uint64_t ordinal = 0;
-  std::uint64_t seq = 0;
-  bool has_seq = false;
-  std::uint64_t bytes = 0;
-  Progress progress = Progress::kNone;
-  std::uint32_t ops = 0, ops_done = 0;
-  std::uint64_t changed = 0;  // CPU counter
-};
-
-// The last tasks of a kind: the n-th is in place n % kKept.
-struct LastTasks {
-  static constexpr std::size_t kKept = 16;
-  std::atomic<std::uint64_t> made{0};
-  std::array<Task, kKept> tasks;
-
-  Task& make() noexcept;
-  // All that are kept are over.
-  void settle() noexcept;
-  // Null: others took its place.
-  Task* find(std::uint64_t ordinal) noexcept {
-    Task& task = tasks[ordinal % kKept];
-    return ordinal != 0 && task.ordinal.load(std::memory_order_acquire) == ordinal ? &task
-                                                                                   : nullptr;
-  }
-
-  // Readers; false: there is none. The n-th; the newest; the oldest of those kept that has begun
-  // with its operations and not ended.
-  bool read(std::uint64_t ordinal, TaskSeen& seen) const noexcept;
-  bool newest(TaskSeen& seen) const noexcept;
-  bool unfinished(TaskSeen& seen) const noexcept;
+struct TaskRooms {
+  LastTasks::Room collectives, transfers;
 };
 
 struct Communicator {
+  explicit Communicator(TaskRooms& rooms) noexcept
+      : collectives(rooms.collectives, false), transfers(rooms.transfers, true) {}
+
   static constexpr std::size_t kCalled = 16, kRan = 32;
 
   std::uint32_t index = 0;

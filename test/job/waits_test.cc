@@ -2,11 +2,16 @@
 // for and in what.
 #include <signal.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <string>
 
 #include "job/profiled.h"
+#include "log/box.h"
 
 using namespace softcuda;
 using nlohmann::json;
@@ -28,10 +33,14 @@ struct Waits : ProfiledJob {
                     {.kind = Kind::kCollective, .bytes = kBytes, .iterations = 3},
                     {.kind = Kind::kMeet}};
   }
-  void others_reduce() {
+  void others_reduce(int times = 1) {
     for (int rank = 0; rank < spec.ranks(); ++rank)
       if (rank != kMissing)
-        spec.actions.push_back({.kind = Kind::kCollective, .bytes = kBytes, .only_rank = rank});
+        spec.actions.push_back({.kind = Kind::kCollective,
+                                .bytes = kBytes,
+                                .iterations = times,
+                                .in_a_row = true,
+                                .only_rank = rank});
   }
 
   bool many = false;  // it may be any of many
@@ -47,12 +56,20 @@ struct Waits : ProfiledJob {
     }
     return by_rank;
   }
+  std::filesystem::path box_file(int rank) const {
+    return dir() / ("rank" + std::to_string(rank) + ".nndbox");
+  }
+  nnd::log::BoxContents box(int rank) const {
+    std::ifstream file(box_file(rank), std::ios::binary);
+    return nnd::log::read_box(std::string(std::istreambuf_iterator<char>(file), {}));
+  }
   // least: both neighbours of the ring, or at least the one that receives from it. The other may
   // have sent all that it has into receives that the missing one had posted before.
   void run_until_told(std::size_t least, const std::function<void()>& meanwhile = {}) {
     run([&] {
+      const bool enough = told().size() >= least;
       if (meanwhile) meanwhile();
-      return told().size() >= least;
+      return enough;
     });
     const auto lines = told();
     CHECK(lines.size() >= least);
@@ -104,6 +121,33 @@ TEST_CASE("a rank that does not call is named by its neighbours, and says what i
     CHECK(e.at("msg").get<std::string>().find("the last that it was given to do is AllReduce #2") !=
           std::string::npos);
   }
+}
+
+TEST_CASE("a program that runs ahead waits in the first that hangs, by its lines and its box",
+          "[waits]") {
+  constexpr int kAhead = 100;
+  Waits job;
+  for (int rank = 0; rank < job.spec.ranks(); ++rank)
+    job.spec.rank_environment[rank]["NCCL_NET_DIAG_BLACKBOX"] = job.box_file(rank).string();
+  job.others_reduce(kAhead);
+  job.spec.actions.push_back({.kind = Kind::kMeet});
+  std::size_t inside = 0;
+  job.run_until_told(2, [&] {
+    if (inside != 0 || job.told().size() < 2) return;
+    for (int rank = 0; rank < job.spec.ranks(); ++rank)
+      for (const auto& comm : job.box(rank).comms) {
+        REQUIRE(comm.collectives == (comm.rank == kMissing ? 3 : 3 + kAhead));
+        const auto oldest = std::find_if(
+            std::rbegin(comm.last_collectives), std::rend(comm.last_collectives),
+            [](const auto& task) { return task.func[0] != 0 && task.ops != task.ops_done; });
+        if (oldest == std::rend(comm.last_collectives)) continue;
+        ++inside;
+        CHECK(oldest->ordinal == 4);
+        CHECK(oldest->seq == 3);
+        CHECK(oldest->bytes == kBytes);
+      }
+  });
+  CHECK(inside >= 2);
 }
 
 TEST_CASE("a rank that calls another collective is named by its neighbours", "[waits]") {

@@ -23,9 +23,18 @@ Communicators communicators_of(const Picture& picture) {
   return out;
 }
 
-// What a collective is, for all of its ranks the same.
+// What a collective is, for all of its ranks the same. Sizes count where all tell one: NCCL calls
+// ncclUint8 unknown.
 using Same = std::tuple<std::string, std::uint64_t>;
-Same same(const log::Task& task) { return {task.kind, task.bytes}; }
+Same same(const log::Task& task, bool by_size) { return {task.kind, by_size ? task.bytes : 0}; }
+
+bool all_tell_sizes(const std::vector<Part>& parts, std::uint64_t ordinal) {
+  return std::all_of(parts.begin(), parts.end(), [&](const Part& part) {
+    return std::none_of(part.of->tasks.begin(), part.of->tasks.end(), [&](const log::Task& task) {
+      return task.ordinal == ordinal && task.bytes == 0;
+    });
+  });
+}
 
 // Who waits inside another communicator comes late because of that.
 bool is_inside_any(const Member& member) {
@@ -44,12 +53,13 @@ std::optional<std::uint64_t> earliest_inside(const std::vector<Part>& parts) {
 
 std::optional<Apart> mismatch_at(const std::vector<Part>& parts, std::uint64_t ordinal) {
   std::map<Same, Stand> stands;
+  const bool by_size = all_tell_sizes(parts, ordinal);
   std::size_t inside = 0;
   for (const auto& part : parts) {
     inside += part.of->waits_in && part.of->waits_in->ordinal == ordinal;
     for (const auto& task : part.of->tasks)
       if (task.ordinal == ordinal) {
-        auto& stand = stands[same(task)];
+        auto& stand = stands[same(task, by_size)];
         stand.task = task;
         stand.members.push_back(part.member);
       }

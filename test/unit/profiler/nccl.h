@@ -94,21 +94,8 @@ struct Nccl {
     }
     return start(descr);
   }
-  void* send(int peer, std::uint64_t count) const {
-    Descr descr = described(profile::kP2p, nullptr);
-    descr.p2p = {};
-    descr.p2p.count = count;
-    descr.p2p.peer = peer;
-    if constexpr (kVersion < 4) descr.p2p.commHash = kHash;
-    if constexpr (kVersion == 1) {
-      descr.p2p.func = 6;
-      descr.p2p.datatype = 0;
-    } else {
-      descr.p2p.func = "Send";
-      descr.p2p.datatype = "ncclInt8";
-    }
-    return start(descr);
-  }
+  void* send(int peer, std::uint64_t count) const { return transfer(peer, count, true); }
+  void* receive(int peer, std::uint64_t count) const { return transfer(peer, count, false); }
   void* op(const void* task, int channel, int peer, bool sends, int pid = ::getpid()) const {
     Descr descr = described(profile::kProxyOp, task);
     descr.proxyOp = {};
@@ -143,6 +130,23 @@ struct Nccl {
             step, sends ? ProfilerState::kProxyStepSendWait : ProfilerState::kProxyStepRecvWait,
             nullptr);
     }
+  }
+
+ private:
+  void* transfer(int peer, std::uint64_t count, bool sends) const {
+    Descr descr = described(profile::kP2p, nullptr);
+    descr.p2p = {};
+    descr.p2p.count = count;
+    descr.p2p.peer = peer;
+    if constexpr (kVersion < 4) descr.p2p.commHash = kHash;
+    if constexpr (kVersion == 1) {
+      descr.p2p.func = sends ? 6 : 7;
+      descr.p2p.datatype = 0;
+    } else {
+      descr.p2p.func = sends ? "Send" : "Recv";
+      descr.p2p.datatype = "ncclInt8";
+    }
+    return start(descr);
   }
 };
 

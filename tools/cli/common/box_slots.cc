@@ -27,6 +27,7 @@ json tasks_json(const box::FileHeader& header, const box::CommTask (&tasks)[kKep
              {"ops_done", task.ops_done}};
     if (task.bytes != 0) one["bytes"] = task.bytes;
     if (task.seq != box::kNoSeq) one["seq"] = task.seq;
+    if (task.peer != 0) one["peer"] = task.peer - 1;
     if (const auto at = log::mono_of(header, task.changed_raw); at != 0) one["changed_ns"] = at;
     out.push_back(std::move(one));
   }
