@@ -16,6 +16,8 @@ constexpr int kLocalProtection = 4;
 constexpr int kFlushed = 5;
 constexpr int kLocalAccess = 8;
 constexpr int kRetriesExceeded = 12;
+constexpr int kOwnRequest = 2;
+constexpr int kNoReason = 21;
 constexpr double kShortBudgetSec = 8;  // as the environment's lint has it
 
 std::string what_failed(const FailedCompletion& seen) {
@@ -45,8 +47,15 @@ bool never_worked(const FailedCompletion& seen) { return seen.age_us < 0; }
 
 // A flush without an error before it is how some drivers end a QP whose address went.
 bool about_address(int status) {
-  return status == 2 || status == kFlushed || status == 9 || status == 10 ||
+  return status == kOwnRequest || status == kFlushed || status == 9 || status == 10 ||
          status == kRetriesExceeded;
+}
+
+// How requests fail where the link is gone: by driver and kernel the HCA gives up on the peer, on
+// its own request, or ends the QP without an error.
+bool about_port(int status) {
+  return status == kOwnRequest || status == kFlushed || status == kRetriesExceeded ||
+         status == kNoReason;
 }
 
 // What happened here, and makes requests fail like this; none: nothing is known.
@@ -55,6 +64,8 @@ std::optional<Diagnosis> of_surroundings(const FailedCompletion& seen) {
     return by_evidence(Cause::kGdrAcs,
                        "the HCA was given GPU memory, and its IOMMU group is of the type " +
                            seen.translating + ", which translates");
+  // A port that goes down may take its addresses with it.
+  if (about_port(seen.status) && seen.port_down) return port_down(seen.down_ago_sec);
   if (about_address(seen.status)) {
     if (seen.gid_gone) return gid_gone();
     // QPs may keep the entry that went, though the same address is there again.
@@ -63,12 +74,11 @@ std::optional<Diagnosis> of_surroundings(const FailedCompletion& seen) {
                                                 span_text(seen.gid_went_ago_sec) +
                                                 " before, and is there again");
   }
-  if (seen.status != kRetriesExceeded) return std::nullopt;
-  if (seen.port_down) return port_down();
-  if (just_now(seen, seen.down_ago_sec))
+  if (about_port(seen.status) && just_now(seen, seen.down_ago_sec))
     return by_evidence(Cause::kAsyncPort,
                        "the port went down " + span_text(seen.down_ago_sec) + " before");
-  return never_worked(seen) && seen.peer != FailedCompletion::Peer::kEnded
+  return seen.status == kRetriesExceeded && never_worked(seen) &&
+                 seen.peer != FailedCompletion::Peer::kEnded
              ? of_shared_subnet(seen.path)
              : std::nullopt;
 }
@@ -106,6 +116,11 @@ std::string first_of_all(const FailedCompletion& seen) {
 }  // namespace
 
 bool is_flush(Cause cause) noexcept { return cause == Cause::kWc5; }
+
+bool may_be_port(Cause cause) noexcept {
+  return cause == status_cause(kOwnRequest) || cause == status_cause(kFlushed) ||
+         cause == status_cause(kRetriesExceeded) || cause == status_cause(kNoReason);
+}
 
 bool explains(Cause broken, const FailedCompletion& seen) noexcept {
   const bool no_path = seen.status == kRetriesExceeded && seen.age_us < 0;

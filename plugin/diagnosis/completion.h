@@ -29,7 +29,7 @@ struct FailedCompletion {
   bool gid_gone = false;
   double gid_went_ago_sec = -1;  // the last time; -1: never
   bool port_down = false;
-  double down_ago_sec = -1;  // the last time, while it is up again; -1: never
+  double down_ago_sec = -1;  // it went, the last time; -1: never
   // The TCP connection to the peer's process, over which the two ends set up their QPs.
   enum class Peer : std::uint8_t { kUnknown, kThere, kEnded } peer = Peer::kUnknown;
   Path path = {};  // of status 12
@@ -46,6 +46,9 @@ Diagnosis diagnose(const FailedCompletion& seen, const Diagnosis* earlier = null
 
 // The QP had failed before: not the first error.
 bool is_flush(Cause cause) noexcept;
+
+// A request may have failed so since its port did.
+bool may_be_port(Cause cause) noexcept;
 
 // Whether a completion that failed so follows from ends of which the pair's rules said this.
 bool explains(Cause broken, const FailedCompletion& seen) noexcept;

@@ -22,6 +22,24 @@ bool registers(const FailedCall& seen) { return seen.stage.starts_with("regMr");
 
 }  // namespace
 
+bool keeps_apart(Cause cause) noexcept {
+  switch (cause) {
+    case Cause::kSubRail:
+    case Cause::kSubDirect:
+    case Cause::kSubIntra:
+    case Cause::kSubSame:
+    case Cause::kGidDiff:
+    case Cause::kDevMixLl:
+    case Cause::kIbFlid:
+    case Cause::kQp110:
+    case Cause::kQp101:
+    case Cause::kQp113:
+      return true;
+    default:
+      return false;
+  }
+}
+
 Diagnosis diagnose(const FailedVerb& seen) {
   return by_default(verb_cause(seen.verb, seen.error, seen.locked),
                     seen.verb + " failed with errno " + errno_text(seen.error) + '.');

@@ -51,6 +51,9 @@ struct MissingPeer {
 };
 Diagnosis diagnose(const MissingPeer& seen, const Diagnosis* failure = nullptr);
 
+// Two ends of which this is known don't come together, whatever else is seen of it later.
+bool keeps_apart(Cause cause) noexcept;
+
 // The transport's init failed.
 struct FailedInit {
   int rc = 0;

@@ -2,7 +2,10 @@
 // sentence is the caller's.
 #pragma once
 
+#include <string>
+
 #include "diagnosis/diagnosis.h"
+#include "diagnosis/units.h"
 
 namespace nnd::diagnosis {
 
@@ -11,6 +14,11 @@ inline Diagnosis gid_gone() {
                      "the address that it sends from is not in the GID table any more");
 }
 
-inline Diagnosis port_down() { return by_evidence(Cause::kAsyncPort, "the port is down"); }
+// ago_sec: since it went down; -1: not known.
+inline Diagnosis port_down(double ago_sec) {
+  return by_evidence(Cause::kAsyncPort, ago_sec < 0
+                                            ? "the port is down"
+                                            : "the port is down, since " + span_text(ago_sec));
+}
 
 }  // namespace nnd::diagnosis

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "diagnosis/catalogue.h"
+#include "diagnosis/own_end.h"
 #include "diagnosis/verb_causes.h"
 
 namespace nnd::diagnosis {
@@ -55,6 +56,11 @@ void judge_ends(const FailedTransition& seen, Diagnosis& out) {
     out.evidence = "the local GID is link-local, which reaches the own Ethernet segment only";
 }
 
+// What the kernel has for a way, or an address, that went with the link.
+bool needs_port(int error) {
+  return about_reach(error) || error == ENODEV || error == ENODATA || error == ENETDOWN;
+}
+
 }  // namespace
 
 bool about_reach(int error) noexcept {
@@ -90,6 +96,8 @@ Diagnosis diagnose(const FailedTransition& seen, const Diagnosis* broken) {
     out = {broken->cause, {}, broken->remedy, broken->evidence};
   } else if (to_rtr && seen.layers.differ()) {
     out = {Cause::kDevMixLl, {}, remedy_of(Cause::kDevMixLl), seen.layers.text()};
+  } else if (to_rtr && seen.port_down && needs_port(seen.error)) {
+    out = port_down(seen.down_ago_sec);
   } else {
     out = plain(seen);
     if (to_rtr) judge_ends(seen, out);

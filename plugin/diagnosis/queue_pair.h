@@ -37,7 +37,9 @@ struct FailedTransition {
   bool families_differ = false;  // by the GIDs alone, where `reach` is not known
   bool link_local = false;       // the local GID, likewise
   LinkLayers layers = {};
-  Path path = {};  // asked for where the errno is about it
+  Path path = {};            // asked for where the errno is about it
+  bool port_down = false;    // this end's, by its own word
+  double down_ago_sec = -1;  // since then; -1: not known
 };
 
 // Whether a move to RTR with this errno failed on the way to the peer.

@@ -92,10 +92,30 @@ std::string modify(const Stall& seen) {
   return out + " has not returned for " + seconds(seen.attempt_sec);
 }
 
+// Up to the HCA's last try what waits may wait for what happened before.
+constexpr double kMarginSec = 1;
+
+bool went_down(const Stall& seen) {
+  return seen.port_down ||
+         (seen.down_ago_sec >= 0 && seen.down_ago_sec <= seen.sec + seen.retry_sec + kMarginSec);
+}
+
+// "the port went down 19 ms before that, and is down"; of a port that did.
+std::string port_story(const Stall& seen) {
+  if (seen.down_ago_sec < 0) return "the port is down";
+  const double before = seen.down_ago_sec - seen.sec;
+  return "the port went down " +
+         (before >= 0 ? span_text(before) + " before that"
+                      : span_text(seen.down_ago_sec) + " ago") +
+         (seen.port_down ? ", and is down" : ", for " + span_text(seen.down_sec));
+}
+
 std::string counted(const Stall& seen) {
   if (seen.counters_sec <= 0) return "";
   const std::string within = "; within the last " + seconds(seen.counters_sec) + " the port ";
-  if (seen.counters.empty()) return within + "has counted no trouble";
+  // What the port told is trouble enough.
+  if (seen.counters.empty())
+    return went_down(seen) || seen.gid_gone ? "" : within + "has counted no trouble";
   std::string out = within + "has counted";
   for (const CounterGrowth& one : seen.counters)
     out += " " + one.name + " +" + std::to_string(one.by) + ",";
@@ -197,7 +217,8 @@ std::string what_is_seen(const Stall& seen) {
 }
 
 std::optional<Diagnosis> of_own_end(const Stall& seen) {
-  if (seen.port_down) return port_down();
+  if (seen.port_down || (seen.wait == Wait::kStuckSend && went_down(seen)))
+    return by_evidence(Cause::kAsyncPort, port_story(seen));
   if (seen.gid_gone) return gid_gone();
   return std::nullopt;
 }
@@ -226,7 +247,10 @@ Diagnosis diagnose(const Stall& seen, const Diagnosis* failure) {
         "; another connection of this process had failed before, after which NCCL moves "
         "nothing";
   std::optional<Diagnosis> own = of_own_end(seen);
-  if (own && failure == nullptr) sentence += "; " + own->evidence;
+  if (own && failure == nullptr)
+    sentence += "; " + own->evidence;
+  else if (went_down(seen))
+    sentence += "; " + port_story(seen);
   sentence += '.';
   if (failure != nullptr)
     return {failure->cause, sentence + " " + failure->sentence, failure->remedy, failure->evidence};

@@ -82,6 +82,8 @@ struct Stall {
   // What the HCA has told of this end.
   bool gid_gone = false;  // the address that its QPs send from
   bool port_down = false;
+  double down_ago_sec = -1;  // the port went down, the last time; -1: never
+  double down_sec = 0;       // for so long, where it is up again
   // Trouble that the port has counted within this time; 0: it was not read.
   double counters_sec = 0;
   std::vector<CounterGrowth> counters = {};

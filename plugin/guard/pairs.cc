@@ -197,7 +197,8 @@ void emit(const state::QpInfo& qp, const policy::Verdict& verdict,
 
 state::Subject subject_of(const state::QpInfo& qp) {
   return {qp.conn.id, fmt::format("{}:{}", qp.device, qp.port),
-          context::gid_zero(qp.remote_gid) ? "" : facts::gid_address(qp.remote_gid).text()};
+          context::gid_zero(qp.remote_gid) ? "" : facts::gid_address(qp.remote_gid).text(),
+          qp.remote_gid};
 }
 
 // What this connection's refused pair was told as, for its other QPs.

@@ -115,11 +115,28 @@ diagnosis::FailedCall evidence(int api, const state::About& about, std::string_v
 void end_with(Event& e, const state::About& about, const std::optional<state::Failure>& known,
               const diagnosis::Diagnosis& said, bool error) {
   const std::uint32_t number =
-      known ? known->number : state::begin_failure({about.id, {}, {}}, said).number;
+      known ? known->number : state::begin_failure({about.id, {}, {}, {}}, said).number;
   e.diagnose(said, number);
   if (!error) return e.emit();
   e.emit_to_log();
   record::nccl_warn(diagnosis::text(said));
+}
+
+bool keeps_apart(const diagnosis::Diagnosis& known) { return diagnosis::keeps_apart(known.cause); }
+
+// What a connection's end follows from: this call's failure, what is known of its two ends (or,
+// where a peer closed it before it was known, of its port), or its device.
+std::optional<state::Failure> known_of(int api, const state::About& about, bool peer_closed) {
+  if (auto failed = state::failure_of_call(about.id)) return failed;
+  if (about.entry != nullptr) {
+    auto known = state::known_of_pair(*about.entry, keeps_apart);
+    if (!known && peer_closed) known = state::known_of_port(*about.entry, keeps_apart);
+    if (known) {
+      state::adopt_failure(known->number, about.id);
+      return known;
+    }
+  }
+  return state::failure_of_device(device_name(api, about.dev));
 }
 
 const diagnosis::Diagnosis* diagnosis_of(const std::optional<state::Failure>& known) {
@@ -154,6 +171,7 @@ void tell_ready(const Connection& c) {
     add_qps(e, c);
   }
   e.add("dur_us", to_us(c.ready_ns - c.opened_ns)).add("polls", c.polls.load()).emit();
+  state::came_together(c);
   state::end_failure(c.about.id);  // whatever failed on the way: NCCL got over it
 }
 
@@ -165,8 +183,7 @@ void tell_fail(int api, const state::About& about, std::string_view stage, const
   e.add("stage", stage);
   add_outcome(e, outcome);
   e.add("age_us", to_us(age_ns)).add("polls", polls);
-  auto known = state::failure_of_call(about.id);
-  if (!known) known = state::failure_of_device(device_name(api, about.dev));
+  const auto known = known_of(api, about, outcome.rc == Result::kRemoteError);
   end_with(e, about, known,
            diagnose(evidence(api, about, stage, outcome, age_ns), diagnosis_of(known)), true);
 }
@@ -189,7 +206,7 @@ void tell_late(const Connection& c, std::string_view call, double deadline_sec) 
   add_about(e, c.api, c.about);
   add_qps(e, c);
   e.add("stage", call).add("age_us", to_us(age_ns)).add("polls", c.polls.load());
-  const auto known = state::failure_of_call(c.about.id);
+  const auto known = known_of(c.api, c.about, false);
   end_with(e, c.about, known,
            diagnose(diagnosis::MissingPeer{std::string(call), age_ns, false, deadline_sec, qp_state,
                                            layers_of(c.api, c.about)},
@@ -216,7 +233,7 @@ void tell_abandoned(int api, const state::About& about, std::string_view stage,
   add_about(e, api, about);
   if (about.entry != nullptr) add_qps(e, *about.entry);
   e.add("stage", stage).add("abandoned", true).add("age_us", to_us(age_ns)).add("polls", polls);
-  const auto known = state::failure_of(about.id);
+  const auto known = known_of(api, about, false);
   end_with(e, about, known,
            diagnose(diagnosis::MissingPeer{std::string(stage), age_ns, true, 0, -1,
                                            layers_of(api, about)},

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <atomic>
+#include <compare>
 #include <map>
 #include <mutex>
 #include <set>
 #include <utility>
 
+#include "context/clock.h"
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
+#include "context/quiet.h"
 #include "diagnosis/completion.h"
 #include "state/current.h"
 
@@ -24,11 +27,21 @@ struct Entry {
   bool suspicion = false;
   std::uint64_t events = 0;
   bool over = false;  // of one of its connections
+  std::uint64_t began_ns = 0;
 };
 
 struct OfConnection {
   std::uint32_t failure = 0;
   std::vector<std::uint32_t> suspicions;
+};
+
+// Two ports.
+struct Pair {
+  std::string place;  // empty: not known
+  context::Gid peer{};
+
+  bool known() const { return !place.empty() && !context::gid_zero(peer); }
+  auto operator<=>(const Pair&) const = default;
 };
 
 struct FailureTable {
@@ -38,6 +51,7 @@ struct FailureTable {
   std::map<std::uint32_t, OfConnection> connections;
   std::map<std::string, std::uint32_t> devices;
   std::map<std::pair<std::string, nccl_net_diag::Cause>, std::uint32_t> ports;
+  std::set<Pair> together;  // of which a connection came about
 };
 
 // So that who asks in a process where nothing failed takes no lock.
@@ -52,6 +66,7 @@ FailureTable& failure_table() {
 
 std::uint32_t add(FailureTable& all, Entry entry) {
   if (all.entries.size() >= kKept) all.entries.erase(all.entries.begin());
+  entry.began_ns = context::mono_ns();
   all.entries.emplace(++all.last, std::move(entry));
   g_any.store(true, std::memory_order_release);
   return all.last;
@@ -75,6 +90,39 @@ std::optional<Failure> find(const FailureTable& all, std::uint32_t number) {
   return Failure{number, entry->second.diagnosis};
 }
 
+Pair pair_of(const Connection& c) {
+  Ends ends;
+  Start start;
+  About about;
+  c.ends.get(ends);
+  c.start.get(start);
+  c.identity.get(about);
+  const bool used = ends.port != 0;
+  const std::string device(used ? std::string_view(ends.device) : std::string_view(start.device));
+  const std::uint32_t port = used ? ends.port : start.port;
+  return {device.empty() || port == 0 ? "" : device + ":" + std::to_string(port),
+          context::gid_zero(ends.remote_gid) ? about.peer_gid : ends.remote_gid};
+}
+
+// Connections that have just failed at the place, as requests do where the port has, are in the
+// port's failure from now on. False: there is none.
+bool take_just_failed(FailureTable& all, const std::string& place, std::uint32_t number) {
+  constexpr std::uint64_t kJustNow = 2'000'000'000;
+  const std::uint64_t now = context::mono_ns();
+  bool any = false;
+  for (auto& [conn, of] : all.connections) {
+    const auto known = all.entries.find(of.failure);
+    if (known == all.entries.end()) continue;
+    const Entry& entry = known->second;
+    if (entry.subject.device != place || now - entry.began_ns > kJustNow ||
+        !diagnosis::may_be_port(entry.diagnosis.cause))
+      continue;
+    of.failure = number;
+    any = true;
+  }
+  return any;
+}
+
 // What nobody will follow up need not be kept.
 void drop_suspicion(FailureTable& all, std::uint32_t number) {
   const auto entry = all.entries.find(number);
@@ -86,6 +134,22 @@ auto locked(F&& f) {
   FailureTable& all = failure_table();
   const std::lock_guard guard(all.mutex);
   return f(all);
+}
+
+// What keeps two ports apart, of which no connection came about; of a port and any peer, where that
+// is not known.
+std::optional<Failure> apart(const Pair& pair, const Fits& fits) {
+  const bool any_peer = context::gid_zero(pair.peer);
+  return locked([&](const FailureTable& all) -> std::optional<Failure> {
+    for (const auto& [number, entry] : all.entries) {
+      const Pair other{entry.subject.device, entry.subject.peer_gid};
+      if (!entry.over && other.known() && other.place == pair.place &&
+          (any_peer || other.peer == pair.peer) && fits(entry.diagnosis) &&
+          !all.together.contains(other))
+        return Failure{number, entry.diagnosis};
+    }
+    return std::nullopt;
+  });
 }
 
 }  // namespace
@@ -112,7 +176,7 @@ Failure begin_failure(const Subject& subject, diagnosis::Diagnosis diagnosis, st
 
 Failure begin_device_failure(const std::string& device, diagnosis::Diagnosis diagnosis) {
   return locked([&](FailureTable& all) {
-    const std::uint32_t number = add(all, {diagnosis, {0, device, {}}});
+    const std::uint32_t number = add(all, {diagnosis, {0, device, {}, {}}});
     all.devices[device] = number;
     // A flush that was polled before the device said why.
     for (auto& [conn, of] : all.connections)
@@ -134,7 +198,8 @@ Failure begin_suspicion(const Subject& subject, diagnosis::Diagnosis diagnosis) 
 
 Failure begin_port_suspicion(const std::string& place, diagnosis::Diagnosis diagnosis) {
   return locked([&](FailureTable& all) {
-    const std::uint32_t number = add(all, {diagnosis, {0, place, {}}, true});
+    const std::uint32_t number = add(all, {diagnosis, {0, place, {}, {}}, true});
+    if (take_just_failed(all, place, number)) all.entries.find(number)->second.suspicion = false;
     const std::uint32_t before = std::exchange(all.ports[{place, diagnosis.cause}], number);
     drop_suspicion(all, before);
     return Failure{number, std::move(diagnosis)};
@@ -184,6 +249,34 @@ std::optional<Failure> suspicion_of(std::uint32_t conn, const Fits& fits) {
     for (const std::uint32_t number : known->second.suspicions)
       if (auto found = find(all, number); found && fits(found->diagnosis)) return found;
     return std::nullopt;
+  });
+}
+
+std::optional<Failure> known_of_pair(const Connection& c, const Fits& fits) {
+  if (!g_any.load(std::memory_order_acquire)) return std::nullopt;
+  const std::uint32_t conn = c.id.load(std::memory_order_relaxed);
+  if (auto failed = failure_of(conn)) return failed;
+  if (c.completed.load(std::memory_order_relaxed) != 0) return std::nullopt;
+  if (auto broken = suspicion_of(conn, fits)) return broken;
+  if (c.ready_ns.load(std::memory_order_relaxed) != 0) return std::nullopt;
+  const Pair pair = pair_of(c);
+  return pair.known() ? apart(pair, fits) : std::nullopt;
+}
+
+std::optional<Failure> known_of_port(const Connection& c, const Fits& fits) {
+  if (!g_any.load(std::memory_order_acquire)) return std::nullopt;
+  const Pair pair = pair_of(c);
+  if (pair.place.empty() || !context::gid_zero(pair.peer)) return std::nullopt;
+  return apart(pair, fits);
+}
+
+void came_together(const Connection& c) noexcept {
+  if (!g_any.load(std::memory_order_acquire)) return;
+  context::quietly([&] {
+    if (Pair pair = pair_of(c); pair.known())
+      locked([&](FailureTable& all) {
+        if (all.together.size() < kKept) all.together.insert(std::move(pair));
+      });
   });
 }
 
@@ -249,6 +342,7 @@ void forget_failures() noexcept {
   all.connections.clear();
   all.devices.clear();
   all.ports.clear();
+  all.together.clear();
   g_any.store(false, std::memory_order_release);
 }
 

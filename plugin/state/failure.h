@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "context/gid.h"
 #include "diagnosis/diagnosis.h"
+#include "state/connection.h"
 
 namespace nnd::state {
 
@@ -24,6 +26,7 @@ struct Subject {
   std::uint32_t conn = 0;  // 0: no connection
   std::string device;      // "mlx5_0:1"
   std::string peer;        // address of its GID: "10.0.1.9"
+  context::Gid peer_gid{};
 };
 
 // Something failed. From now on it is what this connection, and the call that this thread is
@@ -37,7 +40,9 @@ Failure begin_device_failure(const std::string& device, diagnosis::Diagnosis dia
 // it.
 Failure begin_suspicion(const Subject& subject, diagnosis::Diagnosis diagnosis);
 
-// The same of a port ("mlx5_0:1") that tells of itself. Of each cause the last is kept.
+// The same of a port ("mlx5_0:1") that tells of itself. Of each cause the last is kept. Connections
+// that have just failed on it, as they do where the port has, fail with this from now on: the word
+// of a port comes after the end of its requests, now and then.
 Failure begin_port_suspicion(const std::string& place, diagnosis::Diagnosis diagnosis);
 
 // Another connection, and this thread's call, fail with it too.
@@ -53,6 +58,16 @@ std::optional<Failure> failure_of_device(const std::string& device);
 // A broken rule of the connection that fits; the oldest.
 using Fits = std::function<bool(const diagnosis::Diagnosis&)>;
 std::optional<Failure> suspicion_of(std::uint32_t conn, const Fits& fits);
+
+// What a connection failed with; where nothing has moved over it, the rule also that its ends
+// break. Of one that is being made also what other connections of these two ports failed with or
+// break, unless one of them came about. The first that fits.
+std::optional<Failure> known_of_pair(const Connection& c, const Fits& fits);
+// The same of any peer of its port, for the end of a connection that a peer has closed before it
+// was known who that is.
+std::optional<Failure> known_of_port(const Connection& c, const Fits& fits);
+// It is ready.
+void came_together(const Connection& c) noexcept;
 
 // What the port told of itself, where it is of this cause.
 std::optional<Failure> suspicion_of_port(const std::string& place, nccl_net_diag::Cause cause);

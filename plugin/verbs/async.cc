@@ -82,7 +82,7 @@ std::uint32_t failure_of(const diagnosis::Diagnosis& told, Severity severity, st
                          const std::string& place, const std::string& device) {
   if (severity == Severity::kInfo) return 0;
   if (severity == Severity::kWarn) return state::begin_port_suspicion(place, told).number;
-  return conn != 0 ? state::begin_failure({conn, device, {}}, told).number
+  return conn != 0 ? state::begin_failure({conn, device, {}, {}}, told).number
                    : state::begin_device_failure(device, told).number;
 }
 

@@ -27,7 +27,7 @@ using context::gid_zero;
 std::string text_of(const context::Gid& gid) { return gid_zero(gid) ? "" : address_text(gid); }
 
 state::Subject subject_of(const state::QpInfo& qp) {
-  return {qp.conn.id, place_of(qp), text_of(qp.remote_gid)};
+  return {qp.conn.id, place_of(qp), text_of(qp.remote_gid), qp.remote_gid};
 }
 
 int link_layer_of(const state::QpInfo& qp) {
@@ -60,6 +60,9 @@ diagnosis::FailedTransition evidence(const state::QpInfo& qp, const FailedMove& 
                     facts::gid_address(qp.local_gid).link_local();
   seen.layers = {link_layer_of(qp), state::current().peer_link_layer};
   seen.path = move.path;
+  const state::PortHistory port = state::history_of(qp.device, qp.port);
+  seen.port_down = port.down;
+  if (port.down) seen.down_ago_sec = static_cast<double>(context::mono_ns() - port.down_ns) / 1e9;
   return seen;
 }
 
@@ -173,7 +176,7 @@ void fail_verb(const char* verb, int error) noexcept {
   const state::Current& now = state::current();
   if (now.call == state::Call::kNone) return;
   context::quietly([&] {
-    state::begin_failure({now.conn.id, {}, {}},
+    state::begin_failure({now.conn.id, {}, {}, {}},
                          diagnose(diagnosis::FailedVerb{verb, error, facts::locked_memory()}));
   });
 }

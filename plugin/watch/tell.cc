@@ -5,6 +5,7 @@
 
 #include "context/clock.h"
 #include "context/raw_clock.h"
+#include "diagnosis/connection.h"
 #include "facts/counters.h"
 #include "facts/ip.h"
 #include "record/fields.h"
@@ -25,8 +26,6 @@ using record::Severity;
 using record::Weight;
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
-
-// As of enum ibv_qp_state.
 
 struct Facts {
   state::About about;
@@ -125,16 +124,19 @@ diagnosis::TaskName name_of(const state::TaskSeen& task, const state::Membership
 void add_task(Event& e, const state::TaskSeen& task) {
   e.object("task").add("kind", std::string_view(task.func)).add("ordinal", task.ordinal);
   if (task.has_seq) e.add("seq", task.seq);
+  if (task.peer >= 0) e.add("peer", task.peer);
   if (task.bytes != 0) e.add("bytes", task.bytes);
   e.add("state", progress_name(task.progress));
   e.add("ops", task.ops).add("ops_done", task.ops_done).end();
 }
 
 // What a connection works for.
-std::optional<state::TaskSeen> task_of(const state::Labels& labels) {
+std::optional<state::TaskSeen> task_of(const state::Connection& c, const state::Labels& labels) {
   const state::Communicator* const communicator = state::communicator_at(labels.communicator);
+  const state::Work work{labels.channel, labels.peer_rank,
+                         c.kind.load(kRelaxed) == state::Kind::kSend};
   state::TaskSeen task;
-  if (communicator == nullptr || !communicator->tasks(labels.purpose).unfinished(task))
+  if (communicator == nullptr || !communicator->tasks(labels.purpose).unfinished(task, work))
     return std::nullopt;
   return task;
 }
@@ -192,6 +194,8 @@ Stall evidence(state::Connection& c, const Facts& known, const Line& line) {
     const state::PortHistory port =
         state::history_of(std::string(known.ends.device), known.ends.port);
     seen.port_down = port.down;
+    if (port.down_ns != 0) seen.down_ago_sec = sec(context::mono_ns() - port.down_ns);
+    if (!port.down && port.up_ns > port.down_ns) seen.down_sec = sec(port.up_ns - port.down_ns);
     const auto* lost = known.ends.gid_index < 0 ? nullptr : port.find_lost(known.ends.gid);
     seen.gid_gone = lost != nullptr && !lost->back;
   }
@@ -242,6 +246,16 @@ Wait look_closer(state::Connection& c, Wait wait, std::optional<facts::TcpTable>
   return traffic.qps != 0 && traffic.sends == traffic.completed ? Wait::kHeldBack : wait;
 }
 
+// Nothing of the network is between NCCL and what it holds back itself, or its own memory.
+std::optional<state::Failure> known_of(const state::Connection& c, Wait wait) {
+  if (!diagnosis::being_made(wait) && !diagnosis::needs_own_port(wait)) return std::nullopt;
+  const auto fits = [](const diagnosis::Diagnosis& known) {
+    return diagnosis::keeps_apart(known.cause);
+  };
+  const auto known = state::known_of_pair(c, fits);
+  return known && (diagnosis::being_made(wait) || fits(known->diagnosis)) ? known : std::nullopt;
+}
+
 bool tell_who(const state::Connection& c) {
   // Asked of all that have none, at each look.
   state::Labels labels;
@@ -260,7 +274,7 @@ bool tell_stall(state::Connection& oldest, const Line& line, const Census& censu
   const Facts known(oldest);
   Stall seen = evidence(oldest, known, line);
   const auto failure =
-      line.failure != 0 ? state::failure_of(known.about.id) : std::optional<state::Failure>();
+      line.failure != 0 ? known_of(oldest, line.wait) : std::optional<state::Failure>();
   const bool warning = failure || is_warning(seen, line.lasts);
   Event e(EventId::kConnStall, warning ? Severity::kWarn : Severity::kInfo);
   if (!e.enabled()) return warning;
@@ -288,7 +302,7 @@ bool tell_stall(state::Connection& oldest, const Line& line, const Census& censu
     }
   }
   add_census(e, census);
-  if (const auto task = task_of(known.labels)) {
+  if (const auto task = task_of(oldest, known.labels)) {
     add_task(e, *task);
     seen.task = name_of(*task, {known.labels.comm, known.labels.rank, -1, -1, {}});
   }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "facts/tcp.h"
+#include "state/failure.h"
 #include "watch/judge.h"
 #include "watch/pace.h"
 
@@ -29,6 +30,9 @@ Wait look_closer(state::Connection& c, Wait wait, std::optional<facts::TcpTable>
 
 // Whose it is, once that is known; false: not yet.
 bool tell_who(const state::Connection& c);
+
+// What is known of why a connection waits: it failed, or its two ends don't come together.
+std::optional<state::Failure> known_of(const state::Connection& c, Wait wait);
 
 struct Line {
   Wait wait = Wait::kIdle;

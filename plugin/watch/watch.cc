@@ -9,7 +9,6 @@
 #include "facts/counters.h"
 #include "facts/own_sockets.h"
 #include "state/connections.h"
-#include "state/failure.h"
 #include "watch/tell.h"
 
 namespace nnd::watch {
@@ -116,8 +115,7 @@ Wait Watch::closer(state::Connection& c, Memory& memory, std::uint64_t age_ns) {
 
 void Watch::take(state::Connection& c, Memory& memory, std::uint64_t age_ns) {
   ClassKey key{closer(c, memory, age_ns), memory.last.kind == state::Kind::kSend, place_of(c)};
-  if (diagnosis::being_made(key.wait))
-    if (const auto failure = state::failure_of(memory.last.id)) key.failure = failure->number;
+  if (const auto failure = known_of(c, key.wait)) key.failure = failure->number;
   ++waiting_[static_cast<std::size_t>(key.wait)];
   Class& all = classes_[key];
   const Member member{&c, &memory, age_ns};

@@ -12,7 +12,8 @@ namespace nnd::test {
 
 // All ranks talk over the network, and NCCL is given the profiler.
 struct ProfiledJob : FabricJob {
-  explicit ProfiledJob(int gpus_per_node = 2, int nodes = 2) : FabricJob(gpus_per_node, nodes) {
+  explicit ProfiledJob(int gpus_per_node = 2, int nodes = 2, const std::string& scenario = {})
+      : FabricJob(gpus_per_node, nodes, scenario) {
     auto& environment = spec.environment;
     // From 2.28.3 on NCCL looks for one in its net plugin.
     if (nccl_version() < 22803) environment["NCCL_PROFILER_PLUGIN"] = "libnccl-net-diag.so";

@@ -109,6 +109,33 @@ TEST_CASE("status 12 is told apart by what is known of port, address, peer and t
   CHECK(diagnose(seen).remedy == explain(Cause::kWc12).remedy);
 }
 
+TEST_CASE("a port that went down is why requests fail on it, whatever status they fail with") {
+  const int status = GENERATE(2, 5, 12, 21);
+  CAPTURE(status);
+  FailedCompletion seen = failed(status);
+  seen.port_down = true;
+  seen.down_ago_sec = 0.046;
+  Diagnosis out = diagnose(seen);
+  CHECK(out.cause == Cause::kAsyncPort);
+  CHECK(out.remedy == explain(Cause::kAsyncPort).remedy);
+  CHECK(out.sentence.ends_with("; the port is down, since 46 ms."));
+  // It took its addresses with it.
+  seen.gid_gone = true;
+  CHECK(diagnose(seen).cause == Cause::kAsyncPort);
+  seen.gid_gone = seen.port_down = false;
+  out = diagnose(seen);
+  CHECK(out.cause == Cause::kAsyncPort);
+  CHECK(out.sentence.ends_with("; the port went down 46 ms before."));
+  seen.down_ago_sec = 300;  // another story
+  CHECK(diagnose(seen).cause != Cause::kAsyncPort);
+}
+
+TEST_CASE("a port that went down does not deny access to memory") {
+  FailedCompletion seen = failed(GENERATE(1, 4, 10, 13));
+  seen.port_down = true;
+  CHECK(diagnose(seen).cause != Cause::kAsyncPort);
+}
+
 TEST_CASE("an IOMMU that translates explains that GPU memory is out of reach") {
   FailedCompletion seen = failed(4);
   seen.translating = "DMA-FQ";

@@ -197,3 +197,18 @@ TEST_CASE(
   seen.path.arp_ignore = -1;  // not known
   CHECK(diagnose(seen).cause == Cause::kQp110);
 }
+
+TEST_CASE("a port that is down is why a QP on it finds no way to the peer") {
+  const int error = GENERATE(ETIMEDOUT, ENETUNREACH, EHOSTUNREACH, ENODEV, ENODATA, ENETDOWN);
+  FailedTransition seen = to_rtr(error);
+  seen.port_down = true;
+  seen.down_ago_sec = 0.5;
+  CHECK(diagnose(seen).cause == Cause::kAsyncPort);
+  CHECK(diagnose(seen).sentence.ends_with("; the port is down, since 500 ms."));
+  // What the pair's rules said comes first, and an attribute that doesn't fit is no matter of it.
+  const Diagnosis rail =
+      diagnose(Ends{{"mlx5_1:1"}, "10.0.1.2/24", "10.0.4.9", "ens2", Reach::kNoRoute});
+  if (about_reach(error)) CHECK(diagnose(seen, &rail).cause == Cause::kSubRail);
+  seen.error = EINVAL;
+  CHECK(diagnose(seen).cause == Cause::kQp22);
+}

@@ -89,6 +89,32 @@ TEST_CASE("what has become of this end's port and address is the cause of what n
     CHECK_FALSE(needs_own_port(wait));
 }
 
+TEST_CASE("a wait lists what its port told, and never that it has counted no trouble") {
+  Stall seen = stall(Wait::kStuckSend);  // for 15 s
+  seen.counters_sec = 20;
+  seen.port_down = true;
+  seen.down_ago_sec = 15.019;
+  CHECK(diagnose(seen).cause == Cause::kAsyncPort);
+  CHECK(diagnose(seen).sentence ==
+        "mlx5_0:1: 1 send towards 10.0.0.9 handed to the HCA, and for 15 s none completed; the "
+        "port went down 19 ms before that, and is down.");
+  seen.port_down = false;
+  seen.down_sec = 3;
+  CHECK(diagnose(seen).cause == Cause::kAsyncPort);
+  CHECK(diagnose(seen).sentence.ends_with("the port went down 19 ms before that, for 3.0 s."));
+  seen.down_ago_sec = 8;
+  CHECK(diagnose(seen).sentence.ends_with("the port went down 8.0 s ago, for 3.0 s."));
+  seen.down_ago_sec = 900;  // another story
+  CHECK(diagnose(seen).cause == Cause::kHangData);
+  CHECK(diagnose(seen).sentence.ends_with("the port has counted no trouble."));
+  // A receive also waits for a peer that is late: listed, and no more.
+  seen = stall(Wait::kNothingCame);
+  seen.down_ago_sec = 15.019;
+  seen.down_sec = 3;
+  CHECK(diagnose(seen).cause == Cause::kHangData);
+  CHECK(diagnose(seen).sentence.ends_with("the port went down 19 ms before that, for 3.0 s."));
+}
+
 TEST_CASE("where the failure is known it is the cause, with its remedy") {
   Stall seen = stall(Wait::kModifyQp);
   seen.to = "RTR";

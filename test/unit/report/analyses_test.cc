@@ -111,6 +111,33 @@ auto port_down(const Made& made) {
 
 }  // namespace
 
+TEST_CASE("whose fault it can be is in the table of causes, and an open one leaves it to the event",
+          "[failures]") {
+  const auto reach_of = [](const char* cause, bool with_peer) {
+    Made made;
+    made.ring(2);
+    if (with_peer) {
+      made.fail(0, 1, cause, 5);
+    } else {
+      auto failure = made.event(0, t::EventId::kMrReg, 5);
+      failure.severity = t::Severity::kError;
+      failure.cause = cause;
+      failure.failure = 1;
+      made.add(failure);
+    }
+    const auto failures = failures_of(picture_of(made.input));
+    REQUIRE(failures.size() == 1);
+    CHECK(failures[0].peer.has_value() == (with_peer && !is_own(failures[0].reach)));
+    return failures[0].reach;
+  };
+  CHECK(reach_of("IB-FLID", true) == Reach::kPair);
+  CHECK(reach_of("LIM-NOFILE", true) == Reach::kNode);
+  CHECK(reach_of("MR-14", true) == Reach::kLocal);
+  CHECK(reach_of("FROM-TOMORROW", true) == Reach::kPair);
+  CHECK(reach_of("FROM-TOMORROW", false) == Reach::kLocal);
+  CHECK(reach_of("RC-2", false) == Reach::kLocal);
+}
+
 TEST_CASE("a failure that NCCL got over, and a port's warning, are no first cause", "[failures]") {
   Made made;
   made.ring(2);

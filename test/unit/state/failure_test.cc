@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include "state/connections.h"
 #include "state/current.h"
 #include "support/catch.h"
 #include "support/forked.h"
@@ -129,6 +130,73 @@ TEST_CASE("what fails of what a port told of itself goes on with its number, and
   // The next time is another failure; this one stays.
   CHECK(state::begin_port_suspicion("mlx5_0:1", down).number != told.number);
   CHECK(state::failure_of(4)->number == told.number);
+}
+
+// The last word of a port may come after the end of its requests.
+TEST_CASE("what has just failed on a port as requests do is the port's, told before or after") {
+  const Fresh fresh;
+  const Diagnosis down{Cause::kAsyncPort, "It went down.", "Look."};
+  const Diagnosis own{Cause::kWc2, "Its own request.", "Look."};
+  const Diagnosis unlike{Cause::kMr14, "No memory.", "Look."};
+  state::begin_failure({5, "mlx5_0:1", "10.0.0.9"}, unlike);
+  const auto failed = state::begin_failure({3, "mlx5_0:1", "10.0.0.9"}, own);
+  state::begin_failure({4, "mlx5_1:1", "10.0.0.9"}, own);
+  const auto told = state::begin_port_suspicion("mlx5_0:1", down);
+  CHECK(told.number != failed.number);
+  CHECK(state::failure_of(3)->number == told.number);
+  CHECK(state::failure_of(3)->diagnosis.cause == Cause::kAsyncPort);
+  CHECK(state::failure_of(4)->diagnosis.cause == Cause::kWc2);
+  CHECK(state::failure_of(5)->diagnosis.cause == Cause::kMr14);
+  // The next time is another story.
+  CHECK(state::begin_port_suspicion("mlx5_0:1", down).number != told.number);
+  CHECK(state::failure_of(3)->number == told.number);
+}
+
+TEST_CASE("what is known of a pair is known of each of its connections, until something moves") {
+  const Fresh fresh;
+  const context::Gid here{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1};
+  const context::Gid there{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 9};
+  const auto connect = [&](std::uint32_t id, const context::Gid& peer) {
+    state::About about;
+    about.id = id;
+    state::Connection* const c = state::open_connection(state::Kind::kSend, 10, about, nullptr);
+    REQUIRE(c != nullptr);
+    state::Ends ends;
+    ends.device = "mlx5_0";
+    ends.port = 1;
+    ends.gid = here;
+    ends.remote_gid = peer;
+    c->ends.set(ends);
+    return c;
+  };
+  state::Connection* const broken = connect(11, there);
+  state::Connection* const sibling = connect(12, there);
+  state::Connection* const other = connect(13, here);
+  const auto id = [](const state::Connection* c) { return c->id.load(); };
+  const auto told =
+      state::begin_suspicion({id(broken), "mlx5_0:1", "10.0.0.9", there}, kRail).number;
+  REQUIRE(state::known_of_pair(*broken, rail));
+  CHECK(state::known_of_pair(*broken, rail)->number == told);
+  // So it is of another that is being made between these ports.
+  REQUIRE(state::known_of_pair(*sibling, rail));
+  CHECK(state::known_of_pair(*sibling, rail)->number == told);
+  CHECK_FALSE(state::known_of_pair(*other, rail));
+  // Of one that a peer has closed before it was known, by its port.
+  state::Connection* const unknown = connect(14, context::Gid{});
+  CHECK_FALSE(state::known_of_pair(*unknown, rail));
+  REQUIRE(state::known_of_port(*unknown, rail));
+  CHECK(state::known_of_port(*unknown, rail)->number == told);
+  CHECK_FALSE(state::known_of_port(*other, rail));
+  // Unless the two came together, whatever the rule says.
+  state::came_together(*sibling);
+  CHECK_FALSE(state::known_of_pair(*sibling, rail));
+  CHECK_FALSE(state::known_of_port(*unknown, rail));
+  CHECK(state::known_of_pair(*broken, rail));
+  // Where data moved the ends fit together.
+  broken->completed.store(1);
+  CHECK_FALSE(state::known_of_pair(*broken, rail));
+  for (state::Connection* const c : {broken, sibling, other, unknown})
+    state::release_connection(*c);
 }
 
 TEST_CASE("what is kept is bounded") {

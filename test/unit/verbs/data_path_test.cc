@@ -11,6 +11,8 @@
 #include "context/clock.h"
 #include "facts/counters.h"
 #include "state/current.h"
+#include "state/failure.h"
+#include "state/ports.h"
 #include "state/qp_table.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
@@ -211,6 +213,49 @@ TEST_CASE("A flush is told where nothing else explains it") {
     CHECK(t.complete(IBV_WC_WR_FLUSH_ERR) == 1);
     CHECK(take_events("wc.error").empty());
   }
+}
+
+TEST_CASE("A request on a port that goes down is the port's failure, whichever is told first") {
+  const auto on_port = [](const Traffic& t) {
+    ibv_qp_attr attr{};
+    attr.qp_state = IBV_QPS_INIT;
+    attr.port_num = 1;
+    CHECK(t.w.verbs.modify_qp(t.made, &attr, IBV_QP_STATE | IBV_QP_PORT) == 0);
+  };
+  const auto port = [](const Traffic& t, ibv_event_type type) {
+    t.w.verbs.control->event = {};
+    t.w.verbs.control->event.event_type = type;
+    t.w.verbs.control->event.element.port_num = 1;
+    ibv_async_event got{};
+    CHECK(t.w.verbs.get_async_event(t.context, &got) == 0);
+    return take_events("port.event").back();
+  };
+  take_events("port.event");
+  take_events("wc.error");
+  {
+    const Traffic t(38);
+    on_port(t);
+    const json down = port(t, IBV_EVENT_PORT_ERR);
+    CHECK(t.complete(IBV_WC_LOC_QP_OP_ERR) == 1);
+    const json failed = take_events("wc.error").at(0);
+    CHECK(failed["cause"] == "ASYNC-PORT");
+    CHECK(failed["failure"] == down["failure"]);
+    CHECK(failed["msg"].get<std::string>().find("the port is down, since") != std::string::npos);
+    port(t, IBV_EVENT_PORT_ACTIVE);
+  }
+  ::state::forget_port_histories();
+  {
+    const Traffic t(39);
+    on_port(t);
+    CHECK(t.complete(IBV_WC_LOC_QP_OP_ERR) == 1);
+    CHECK(take_events("wc.error").at(0)["cause"] == "WC-2");
+    const json down = port(t, IBV_EVENT_PORT_ERR);
+    const auto now = ::state::failure_of(39);
+    REQUIRE(now);
+    CHECK(now->number == down["failure"]);
+    CHECK(now->diagnosis.cause == nnd::diagnosis::Cause::kAsyncPort);
+  }
+  ::state::forget_port_histories();
 }
 
 TEST_CASE("A hundred thousand failed completions are a bounded log with exact counts") {
