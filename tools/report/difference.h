@@ -13,7 +13,7 @@ namespace nnd::report {
 
 struct Difference {
   std::size_t odd = 0;                   // of the odd ones
-  std::string cause;                     // what that is called: "INC-QPS"; empty: as it failed
+  std::string cause;                     // the id of what that is called; empty: as it failed
   const log::Diagnosis* told = nullptr;  // what one of the odd says of it; null: nothing
   std::optional<std::string> swapped;    // two HCAs of one node have each other's: the other one
 };
