@@ -27,6 +27,8 @@ static_assert(sizeof(box::FileHeader) <= kRingsOffset);
 // The file grows by so many places.
 constexpr std::size_t kStep = 256;
 constexpr std::size_t kMostPlaces = 262144;
+constexpr std::size_t kCommStep = 64;
+static_assert(Box::kComms % kCommStep == 0);
 
 // Blocks for a part of the file, or its size alone where the file system can't reserve any. 0 or an
 // errno.
@@ -67,18 +69,20 @@ void copy_text(char* to, std::size_t room, std::string_view text) {
 }  // namespace
 
 std::size_t Box::bytes() noexcept {
-  return kRingsOffset + kRingStride + kConnsOffset - kCommsOffset + kStep * sizeof(box::ConnSlot);
+  return kRingsOffset + kRingStride + kCommStep * sizeof(box::CommSlot) +
+         kStep * sizeof(box::ConnSlot);
 }
 
 Box::Box() : comms_(kCommsOffset), conns_(kConnsOffset) {}
 
-void Box::write(std::uint64_t offset, const void* from, std::size_t size) const noexcept {
+void Box::write(std::uint64_t offset, const void* from, std::size_t size) noexcept {
   const char* at = static_cast<const char*>(from);
   while (size != 0) {
     const ssize_t out = ::pwrite(fd_, at, size, static_cast<off_t>(offset));
     if (out < 0 && errno == EINTR) continue;
     if (out <= 0) return;  // what is there is checked when it is read
     at += out;
+    written_ += static_cast<std::uint64_t>(out);
     offset += static_cast<std::uint64_t>(out);
     size -= static_cast<std::size_t>(out);
   }
@@ -100,17 +104,32 @@ int Box::allocate_places(std::size_t places) noexcept {
   return 0;
 }
 
+int Box::allocate_comms(std::size_t places) noexcept {
+  const std::size_t there = comms_.size();
+  if (const int error = allocate(fd_, kCommsOffset + there * sizeof(box::CommSlot),
+                                 (places - there) * sizeof(box::CommSlot), &reserved_);
+      error != 0)
+    return error;
+  try {
+    comms_.grow(places);
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  }
+  return 0;
+}
+
+std::size_t Box::make_comm_places(std::size_t wanted) noexcept {
+  if (wanted > comms_.size())
+    allocate_comms(std::min<std::size_t>((wanted + kCommStep - 1) / kCommStep * kCommStep, kComms));
+  return comms_.size();
+}
+
 int Box::open(int fd) noexcept {
   fd_ = fd;
-  int error = allocate(fd, kCommsOffset, kConnsOffset - kCommsOffset, &reserved_);
+  int error = allocate_comms(kCommStep);
   if (error == 0) error = allocate_places(kStep);
   if (error == 0) error = allocate(fd, 0, kRingsOffset + kRingStride, &reserved_);
   room_[0] = Room::kThere;
-  try {
-    comms_.grow(kComms);
-  } catch (const std::bad_alloc&) {
-    error = ENOMEM;
-  }
   if (error != 0) fd_ = -1;
   return error;
 }

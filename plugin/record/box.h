@@ -22,34 +22,40 @@ class SlotTable {
   explicit SlotTable(std::uint64_t offset) : offset_(offset) {}
 
   std::size_t size() const { return slots_.size(); }
-  void grow(std::size_t places) { slots_.resize(places); }  // throws bad_alloc
+  void grow(std::size_t places) {  // throws bad_alloc
+    changed_.reserve(places);
+    slots_.resize(places);
+  }
   const Slot& operator[](std::size_t place) const { return slots_[place]; }
   void set(std::size_t place, const Slot& slot) noexcept {
     if (std::memcmp(&slots_[place], &slot, sizeof(slot)) == 0) return;
     std::memcpy(&slots_[place], &slot, sizeof(slot));
-    first_ = std::min(first_, place);
-    behind_ = std::max(behind_, place + 1);
+    changed_.push_back(place);  // once between two flushes: there is room
   }
-  // From the first to the last that has changed.
+  // What has changed and nothing else; neighbours, set one after the other, at once.
   template <class Write>
   void flush(Write&& write) noexcept {
-    if (first_ >= behind_) return;
-    write(offset_ + first_ * sizeof(Slot), &slots_[first_], (behind_ - first_) * sizeof(Slot));
-    first_ = SIZE_MAX;
-    behind_ = 0;
+    for (std::size_t i = 0; i < changed_.size();) {
+      const std::size_t first = changed_[i];
+      std::size_t count = 1;
+      while (i + count < changed_.size() && changed_[i + count] == first + count) ++count;
+      write(offset_ + first * sizeof(Slot), &slots_[first], count * sizeof(Slot));
+      i += count;
+    }
+    changed_.clear();
   }
 
  private:
   std::uint64_t offset_;
   std::vector<Slot> slots_;
-  std::size_t first_ = SIZE_MAX, behind_ = 0;
+  std::vector<std::size_t> changed_;
 };
 
 class Box {
  public:
   static constexpr std::uint32_t kRings = 16;
   static constexpr std::uint64_t kRingSize = 512 * 1024;
-  static constexpr std::uint32_t kComms = 64;
+  static constexpr std::uint32_t kComms = 512;
   // What a box on a tmpfs leaves of the memory that the job's cgroup has.
   static constexpr std::uint64_t kMemoryLeft = std::uint64_t{8} << 20;
   // Of a file with one ring; others come when their threads tell something, and places as there are
@@ -73,6 +79,9 @@ class Box {
   SlotTable<box::ConnSlot>& conns() noexcept { return conns_; }
   // How many of so many places there are: the file grows by what is missing.
   std::size_t make_places(std::size_t wanted) noexcept;
+  std::size_t make_comm_places(std::size_t wanted) noexcept;
+  // Bytes that were written to the file so far.
+  std::uint64_t written() const noexcept { return written_; }
 
   // What the ring holds that is not in the log. For its consumer.
   void put(std::uint32_t index, const Ring& ring) noexcept;
@@ -82,12 +91,15 @@ class Box {
  private:
   enum class Room : std::uint8_t { kNotAsked, kThere, kNone };
 
-  void write(std::uint64_t offset, const void* from, std::size_t size) const noexcept;
+  void write(std::uint64_t offset, const void* from, std::size_t size) noexcept;
   // Before the disk is full: blocks for a ring that is in use.
   void make_room(std::uint32_t index) noexcept;
   int allocate_places(std::size_t places) noexcept;
 
+  int allocate_comms(std::size_t places) noexcept;
+
   int fd_ = -1;
+  std::uint64_t written_ = 0;
   bool full_ = false;  // it could not grow
   bool reserved_ = true;
   box::FileHeader header_{};

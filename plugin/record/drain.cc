@@ -32,6 +32,9 @@ constexpr std::uint64_t kShortestSleep = 2 * kMs;
 constexpr std::uint64_t kLongestSleep = 100 * kMs;
 constexpr std::uint64_t kRetrySleep = 250 * kMs;
 constexpr std::uint64_t kMirrorEvery = 100 * kMs;
+constexpr std::uint64_t kTablesCpuPart = 400;  // of the time that passes
+constexpr std::uint64_t kTablesBytesPerSec = 500'000;
+constexpr std::uint64_t kTablesAtLeastEvery = 1000 * kMs;
 constexpr std::uint64_t kReportEvery = 1000 * kMs;
 constexpr std::size_t kBatchBytes = 64 * 1024;
 constexpr std::size_t kOwnLines =
@@ -360,8 +363,7 @@ void Drain::mirror() {
   context::raw_clock::calibrate();
   if (!box_.is_open()) return;
   keep_unwritten();
-  mirror_connections(box_);
-  mirror_communicators(box_);
+  if (now >= tables_due_ || stop_.load(std::memory_order_relaxed)) mirror_tables(now);
   const context::raw_clock::Reference reference = context::raw_clock::reference();
   box::FileHeader& header = box_.header();
   header.alive_mono_ns = now;
@@ -370,6 +372,18 @@ void Drain::mirror() {
   header.raw_base_mono_ns = reference.mono_ns;
   header.raw_hz = reference.hz;
   box_.flush();
+}
+
+// The more there is, the less often: a few thousandths of a core and some hundred kB a second, as
+// far as a second between two copies goes.
+void Drain::mirror_tables(std::uint64_t now) {
+  const std::uint64_t cpu = context::now_ns(CLOCK_THREAD_CPUTIME_ID), bytes = box_.written();
+  mirror_connections(box_);
+  mirror_communicators(box_);
+  box_.flush();
+  const std::uint64_t by_cpu = (context::now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu) * kTablesCpuPart;
+  const std::uint64_t by_bytes = (box_.written() - bytes) * (1000 * kMs / kTablesBytesPerSec);
+  tables_due_ = now + std::min(std::max(by_cpu, by_bytes), kTablesAtLeastEvery);
 }
 
 // For whoever reads after this process was killed.

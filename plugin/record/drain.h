@@ -68,6 +68,7 @@ class Drain {
   bool write_summary();
   void finish();
   void mirror();
+  void mirror_tables(std::uint64_t now);
   void keep_unwritten() noexcept;
   void rest(bool fine, std::uint64_t idle) noexcept;
   bool has_news() const noexcept;
@@ -91,6 +92,7 @@ class Drain {
   std::uint64_t reported_ = 0;    // losses that a log.dropped told
   std::uint64_t reported_at_ = 0;  // when, CLOCK_MONOTONIC ns
   std::uint64_t mirrored_at_ = 0;
+  std::uint64_t tables_due_ = 0;  // CLOCK_MONOTONIC ns: not before
   std::uint64_t started_ns_;
   bool full_ = false;     // the log itself has no room for lines of healthy connections
   bool crowded_ = false;  // nor for others, which have the tail then

@@ -91,6 +91,7 @@ box::ConnSlot slot_of(const state::Connection& c) {
   return slot;
 }
 
+static_assert(Box::kComms >= state::kCommunicators);
 static_assert(std::size(box::kTaskStateNames) ==
               static_cast<std::size_t>(state::Progress::kLaunched) + 1);
 
@@ -162,7 +163,10 @@ void mirror_connections(Box& box) noexcept {
 }
 
 void mirror_communicators(Box& box) noexcept {
-  for (std::size_t place = 0; place < Box::kComms; ++place) {
+  std::size_t used = Box::kComms;
+  while (used != 0 && state::communicator_at(used - 1) == nullptr) --used;
+  const std::size_t places = box.make_comm_places(used);
+  for (std::size_t place = 0; place < places; ++place) {
     const state::Communicator* const communicator = state::communicator_at(place);
     box.comms().set(place, communicator != nullptr ? slot_of(*communicator) : box::CommSlot{});
   }

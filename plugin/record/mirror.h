@@ -9,7 +9,7 @@ class Pack;
 
 // Copies the table of connections into the box, which grows with it.
 void mirror_connections(Box& box) noexcept;
-// The first communicators, and the last that each was given.
+// The communicators, and the last that each was given.
 void mirror_communicators(Box& box) noexcept;
 // Adds "traffic": sums over all connections of this process, closed ones included.
 void add_traffic(Pack& fields);

@@ -127,3 +127,15 @@ TEST_CASE("communicators: the box names nothing as open where it is not known wh
   CHECK(last[0].ordinal == state::LastTasks::kKept + 2);
   for (const box::CommTask& task : last) CHECK(task.ops == task.ops_done);
 }
+
+TEST_CASE("communicators: each has its place in the black box, however many there are") {
+  const TempDir dir;
+  const int status = in_child([&] {
+    start(log_to(dir / "log.jsonl"));
+    for (std::size_t i = 0; i < state::kCommunicators; ++i)
+      if (state::open_communicator() == nullptr) return 1;
+    const auto seen = [&] { return read_box(read_file(dir / "log.nndbox")).comms.size(); };
+    return eventually([&] { return seen() == state::kCommunicators; }) ? 0 : 2;
+  });
+  CHECK(ended_with(status, 0));
+}

@@ -13,6 +13,7 @@
 
 #include "context/clock.h"
 #include "fixture.h"
+#include "record/box.h"
 #include "support/catch.h"
 
 using namespace nnd::record;
@@ -231,4 +232,31 @@ TEST_CASE("connections: the summary adds up what is open and what was closed") {
         Json::parse(R"({"conns":1,"started":1,"completed":0,"failed":1,"bytes":0})"));
   CHECK(traffic["recv"] ==
         Json::parse(R"({"conns":1,"started":1,"completed":1,"failed":0,"bytes":100})"));
+}
+
+TEST_CASE("connections: the black box writes what changed and nothing else") {
+  SlotTable<nccl_net_diag::box::ConnSlot> table(1000);
+  constexpr std::size_t kSize = sizeof(nccl_net_diag::box::ConnSlot);
+  table.grow(40'000);
+  std::vector<std::pair<std::uint64_t, std::size_t>> writes;
+  const auto flush = [&] {
+    writes.clear();
+    table.flush([&](std::uint64_t offset, const void*, std::size_t size) {
+      writes.emplace_back(offset, size);
+    });
+  };
+  nccl_net_diag::box::ConnSlot slot{};
+  const auto look = [&](std::uint64_t started) {
+    for (std::size_t place = 0; place < 40'000; ++place) {
+      slot.started = place == 3 || place == 39'000 || place == 39'001 ? started : 0;
+      table.set(place, slot);
+    }
+  };
+  look(1);
+  flush();
+  CHECK(writes == std::vector<std::pair<std::uint64_t, std::size_t>>{
+                      {1000 + 3 * kSize, kSize}, {1000 + 39'000 * kSize, 2 * kSize}});
+  look(1);
+  flush();
+  CHECK(writes.empty());
 }
