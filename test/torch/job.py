@@ -198,7 +198,7 @@ JOBS = {
     "system_exit": system_exit,
     "segmentation_fault": lambda: killed(signal.SIGSEGV),
     "out_of_memory": lambda: killed(signal.SIGKILL),
-    "wrong_collective": lambda: mismatch(lambda: dist.all_gather_into_tensor(filled(0, COUNT * RANKS), filled(1)),
+    "wrong_collective": lambda: mismatch(lambda: dist.all_gather_into_tensor(filled(0, COUNT * 64 * RANKS), filled(1, COUNT * 64)),
                                          lambda: dist.all_reduce(filled(1))),
     "wrong_shape": lambda: mismatch(lambda: dist.all_reduce(filled(1, COUNT * 64)), lambda: dist.all_reduce(filled(1))),
     "wrong_dtype": lambda: mismatch(lambda: dist.all_reduce(filled(1, COUNT * 64, torch.float32)),
