@@ -28,6 +28,7 @@ static_assert(sizeof(box::FileHeader) <= kRingsOffset);
 constexpr std::size_t kStep = 256;
 constexpr std::size_t kMostPlaces = 262144;
 constexpr std::size_t kCommStep = 64;
+constexpr std::size_t kRingsAtOnce = 4;  // a thread may speak first when the disk is full
 static_assert(Box::kComms % kCommStep == 0);
 
 // Blocks for a part of the file, or its size alone where the file system can't reserve any. 0 or an
@@ -69,7 +70,7 @@ void copy_text(char* to, std::size_t room, std::string_view text) {
 }  // namespace
 
 std::size_t Box::bytes() noexcept {
-  return kRingsOffset + kRingStride + kCommStep * sizeof(box::CommSlot) +
+  return kRingsOffset + kRingsAtOnce * kRingStride + kCommStep * sizeof(box::CommSlot) +
          kStep * sizeof(box::ConnSlot);
 }
 
@@ -128,8 +129,8 @@ int Box::open(int fd) noexcept {
   fd_ = fd;
   int error = allocate_comms(kCommStep);
   if (error == 0) error = allocate_places(kStep);
-  if (error == 0) error = allocate(fd, 0, kRingsOffset + kRingStride, &reserved_);
-  room_[0] = Room::kThere;
+  if (error == 0) error = allocate(fd, 0, kRingsOffset + kRingsAtOnce * kRingStride, &reserved_);
+  std::fill_n(room_.begin(), kRingsAtOnce, Room::kThere);
   if (error != 0) fd_ = -1;
   return error;
 }

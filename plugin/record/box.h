@@ -58,7 +58,7 @@ class Box {
   static constexpr std::uint32_t kComms = 512;
   // What a box on a tmpfs leaves of the memory that the job's cgroup has.
   static constexpr std::uint64_t kMemoryLeft = std::uint64_t{8} << 20;
-  // Of a file with one ring; others come when their threads tell something, and places as there are
+  // Of a new file; further rings come when their threads tell something, and places as there are
   // connections.
   static std::size_t bytes() noexcept;
 
