@@ -71,7 +71,7 @@ std::int64_t oldest_open(const state::Work& work = {}) {
 
 TEMPLATE_TEST_CASE("the oldest open collective, however far the program ran ahead", "",
                    EVERY_VERSION) {
-  const std::uint64_t ahead = GENERATE(17, 100, 500);
+  const auto ahead = static_cast<std::uint64_t>(GENERATE(17, 100, 500));
   Ahead<TestType> job;
   job.give(6);
   for (std::size_t n = 0; n < 5; ++n) job.end(n);

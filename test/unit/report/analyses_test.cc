@@ -119,7 +119,7 @@ TEST_CASE("whose fault it can be is in the table of causes, and an open one leav
     if (with_peer) {
       made.fail(0, 1, cause, 5);
     } else {
-      auto failure = made.event(0, t::EventId::kMrReg, 5);
+      auto failure = made.event(0, t::EventId::kMrRegister, 5);
       failure.severity = t::Severity::kError;
       failure.cause = cause;
       failure.failure = 1;
