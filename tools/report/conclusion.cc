@@ -12,7 +12,6 @@ using Seen = Observation::Kind;
 
 constexpr Ns kTogether = 2'000'000'000;
 constexpr Ns kTick = 250'000'000;  // a box tells of life ten times a second
-constexpr Ns kLongSetup = 10'000'000'000;
 
 bool all_are(const Picture& picture, std::initializer_list<Ending> endings) {
   return std::all_of(picture.members.begin(), picture.members.end(), [&](const Member& member) {
@@ -56,7 +55,11 @@ class Conclude {
       if (one.by) explains_[*one.by] = true;
     for (std::size_t i = 0; i < model_.observations.size(); ++i) {
       const Observation& one = model_.observations[i];
-      if (one.kind == Seen::kFailure && is_fallback(*failure(i).told) && !explains(i)) continue;
+      // A warning that nothing came of.
+      if (one.kind == Seen::kFailure && !explains(i) &&
+          (is_fallback(*failure(i).told) || is_out_of_files(*failure(i).told)) &&
+          failure(i).told->event != "conn.fail")
+        continue;
       if (one.kind == Seen::kFailure && by_sign(i))
         failures_.push_back(i);
       else if (one.by)
@@ -92,7 +95,7 @@ class Conclude {
       if (times[i] - times[i - 1] >= kTick) first = i;
     if (2 * first <= times.size()) return;
     const bool proven = std::any_of(ends_.begin(), ends_.end(), [&](std::size_t i) {
-      return model_.ends[*model_.observations[i].member].missed;
+      return model_.ends[*model_.observations[i].member].failed_towards;
     });
     if (!proven) ends_.clear();
   }
@@ -137,13 +140,8 @@ class Conclude {
   }
 
   Kind kind_of_quiet() const {
-    if (any_is(picture_, Ending::kDied) && all_are(picture_, {Ending::kDied, Ending::kCutOff})) {
-      const bool long_setup =
-          std::any_of(model_.making.begin(), model_.making.end(), [&](std::size_t member) {
-            return picture_.members[member].last - picture_.members[member].first > kLongSetup;
-          });
-      return long_setup ? Kind::kHang : Kind::kEnded;
-    }
+    if (any_is(picture_, Ending::kDied) && all_are(picture_, {Ending::kDied, Ending::kCutOff}))
+      return Kind::kEnded;
     if (all_are(picture_, {Ending::kClean})) return Kind::kHealthy;
     return model_.making.empty() ? Kind::kRunning : Kind::kStarting;
   }
@@ -224,6 +222,7 @@ class Conclude {
       case Kind::kCount:
         return Blame::kNone;
       case Kind::kEnded:
+        return model_.making.empty() ? Blame::kNotNetwork : Blame::kOpen;
       case Kind::kLost:
         return Blame::kNotNetwork;
       case Kind::kMissing:

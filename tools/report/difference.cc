@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <set>
 #include <string_view>
 
@@ -78,6 +79,7 @@ class Differences {
       if (meaning->cause) out->cause = nccl_net_diag::cause_id(*meaning->cause);
       add_told(*out);
       out->swapped = swapped_with(i);
+      if (odd_[i].usual_count == 0) out->guilty = guilty_camp(odd_[i]);
     }
     return out;
   }
@@ -136,6 +138,30 @@ class Differences {
         if (peer && !members.contains(*peer)) return true;
       }
     return false;
+  }
+
+  // Where less is worse.
+  static std::optional<std::size_t> guilty_camp(const Odd& odd) {
+    if (odd.others.size() != 2) return std::nullopt;
+    const auto& one = odd.others[0].value;
+    const auto& other = odd.others[1].value;
+    const auto by = [](bool first_is_worse) { return std::size_t{first_is_worse ? 0u : 1u}; };
+    const auto named = [&](std::string_view good) -> std::optional<std::size_t> {
+      if ((one == good) == (other == good)) return std::nullopt;
+      return by(one != good);
+    };
+    if (odd.what.starts_with("state of ")) return named("ACTIVE");
+    if (odd.what == "transport") return named("IB");
+    const auto commas = [](const std::string& text) {
+      return std::count(text.begin(), text.end(), ',');
+    };
+    if (odd.what == "HCAs in use" && commas(one) != commas(other))
+      return by(commas(one) < commas(other));
+    if (odd.what.starts_with("Mbit/s of ") || odd.what.starts_with("PCIe link of ")) {
+      const double a = std::strtod(one.c_str(), nullptr), b = std::strtod(other.c_str(), nullptr);
+      if (a < b || a > b) return by(a < b);
+    }
+    return std::nullopt;
   }
 
   // What the odd ones say of it themselves: a port that is down, an HCA that can't be opened.

@@ -15,7 +15,9 @@ struct Difference {
   std::size_t odd = 0;                   // of the odd ones
   std::string cause;                     // the id of what that is called; empty: as it failed
   const log::Diagnosis* told = nullptr;  // what one of the odd says of it; null: nothing
-  std::optional<std::string> swapped;    // two HCAs of one node have each other's: the other one
+  // Of two camps as big: which of Odd::others is at fault; unset: nobody can tell.
+  std::optional<std::size_t> guilty;
+  std::optional<std::string> swapped;  // two HCAs of one node have each other's: the other one
 };
 
 // `failing`: what the job failed of, or waits for.

@@ -53,9 +53,11 @@ class Ends {
 
   std::vector<End> all() {
     add_cut_off();
+    add_signs_of_life();
     for (const auto& failure : failures_)
-      if (failure.peer && can_follow_a_death(failure))
-        miss(*failure.peer, failure.member, failure.at);
+      if (failure.peer && can_follow_a_death(failure) &&
+          miss(*failure.peer, failure.member, failure.at))
+        out_[*failure.peer].failed_towards = true;
     for_each_unanswered(picture_, [&](std::size_t peer, Ns at) { miss(peer, peer, at); });
     for (const auto& wait : open_)
       if (wait.peer && wait.stall->kind != "idle")
@@ -66,12 +68,33 @@ class Ends {
 
  private:
   // At that time it did not answer any more, as far as its end is not later.
-  void miss(std::size_t member, std::size_t by, Ns at) {
+  bool miss(std::size_t member, std::size_t by, Ns at) {
     End& end = out_[member];
-    if (!end.ended() || at + apart(picture_, member, by) < end.when.from) return;
+    if (!end.ended() || at + apart(picture_, member, by) < end.when.from) return false;
     end.missed = true;
     if (end.kind == End::Kind::kDied)
       end.when.to = std::max(end.when.from, std::min(end.when.to, at));
+    return true;
+  }
+
+  // What came from a process is a sign of life: its box may be written late on a busy machine.
+  void add_signs_of_life() {
+    for (std::size_t i = 0; i < picture_.members.size(); ++i) {
+      const Member& member = picture_.members[i];
+      if (member.box == nullptr) continue;
+      for (const auto& [number, mono_ns] : member.box->came) {
+        const auto connection = member.log->connections.find(number);
+        if (connection == member.log->connections.end()) continue;
+        const auto peer =
+            picture_.peer_of(i, connection->second.peer, number, connection->second.link);
+        if (!peer || out_[*peer].kind != End::Kind::kDied) continue;
+        Span& when = out_[*peer].when;
+        const Ns at = picture_.at(i, mono_ns) - apart(picture_, i, *peer);
+        if (at <= when.from) continue;
+        when.from = at;
+        when.to = std::max(when.to, at + kTick);
+      }
+    }
   }
 
   // A process that ends by itself in the middle, with its communicators as they are, is missed

@@ -42,16 +42,27 @@ bool is_sign(const log::Diagnosis& told) {
   return is(told, nccl_net_diag::EventId::kPortEvent) && told.severity == log::Severity::kWarn;
 }
 
+bool has_moved(const Picture& picture, std::size_t member) {
+  const Member& one = picture.members[member];
+  return std::any_of(one.log->connections.begin(), one.log->connections.end(),
+                     [](const auto& of) { return of.second.bytes.value_or(0) != 0; }) ||
+         (one.box != nullptr && std::any_of(one.box->conns.begin(), one.box->conns.end(),
+                                            [](const auto& slot) { return slot.bytes != 0; }));
+}
+
 // What a rule or the environment is warned of is no failure, and a stall is judged by who waits for
 // whom.
-bool is_failure(const log::Diagnosis& told, bool mixed) {
+bool is_failure(const Picture& picture, std::size_t member, const log::Diagnosis& told,
+                bool mixed) {
   using nccl_net_diag::EventId;
+  // NCCL goes on over TCP: that fails where others do not.
+  if (is_fallback(told)) return mixed;
+  // NCCL's sockets fail where nobody sees it: told before anything has moved, it is what failed.
+  if (is_out_of_files(told)) return !has_moved(picture, member);
   if (is(told, EventId::kConnStall) || is(told, EventId::kPolicyRefuse) ||
       is(told, EventId::kPolicyWarn) || is(told, EventId::kEnvLint) ||
       is(told, EventId::kLogDropped))
     return false;
-  // NCCL goes on over TCP: that fails where others do not.
-  if (is_fallback(told)) return mixed;
   return told.severity == log::Severity::kError || told.failure.has_value() || is_sign(told);
 }
 
@@ -80,6 +91,9 @@ Failure failure_of(const Picture& picture, std::size_t index,
     return log::evidence(*a) < log::evidence(*b);
   });
   out.at = picture.at(index, told.front()->mono_ns);
+  if (out.told->cause == nccl_net_diag::cause_id(Cause::kRc2))
+    for (const auto& other : picture.members[index].log->diagnoses)
+      if (is_out_of_files(other)) out.told = &other;
   out.recovered = recovered(picture.members[index], told);
   out.warned = is_sign(*out.told);
   // The event that says most of the cause may not name the connection.
@@ -108,7 +122,7 @@ std::vector<Failure> failures_of(const Picture& picture) {
   for (std::size_t i = 0; i < picture.members.size(); ++i) {
     std::map<std::uint64_t, std::vector<const log::Diagnosis*>> numbered;
     for (const auto& told : picture.members[i].log->diagnoses) {
-      if (!is_failure(told, mixed)) continue;
+      if (!is_failure(picture, i, told, mixed)) continue;
       if (told.failure)
         numbered[*told.failure].push_back(&told);
       else
@@ -123,6 +137,10 @@ std::vector<Failure> failures_of(const Picture& picture) {
   std::stable_sort(out.begin(), out.end(),
                    [](const Failure& a, const Failure& b) { return a.at < b.at; });
   return out;
+}
+
+bool is_out_of_files(const log::Diagnosis& told) {
+  return told.cause == nccl_net_diag::cause_id(Cause::kLimNoFile);
 }
 
 bool is_fallback(const log::Diagnosis& told) {

@@ -29,6 +29,8 @@ struct Failure {
 // Every failure of every process, by time; each once, however many events tell of it.
 std::vector<Failure> failures_of(const Picture& picture);
 
+// A process may open no more files.
+bool is_out_of_files(const log::Diagnosis& told);
 // NCCL goes on over TCP.
 bool is_fallback(const log::Diagnosis& told);
 // NCCL found no HCA there that it can use, or was told to use none.

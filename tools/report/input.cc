@@ -228,6 +228,11 @@ void add_box(Input& input, const BoxFile& file, bool on_later) {
   box.done_ns = file.done_ns;
   box.damaged = contents.damaged();
   box.conns = contents.conns;
+  constexpr std::uint8_t kReceives = 3;  // of kKindNames
+  for (const auto& slot : contents.conns)
+    if (const auto at = log::mono_of(contents.header, slot.last_done_raw);
+        slot.kind == kReceives && at != 0)
+      box.came.emplace_back(slot.conn, at);
   std::map<std::uint64_t, log::Communicator> communicators;
   for (const auto& slot : contents.comms) {
     if (slot.hash == 0) continue;

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "log/job.h"
@@ -24,6 +25,8 @@ struct Box {
   std::uint64_t records = 0;               // that the log hadn't
   std::uint64_t damaged = 0;               // records, rings and connections
   std::vector<nccl_net_diag::box::ConnSlot> conns;
+  // By connection that receives: CLOCK_MONOTONIC when something came last.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> came;
 };
 
 struct Input {

@@ -31,7 +31,7 @@ void observe(Model& model, const Picture& picture) {
   for (std::size_t i = 0; i < model.waits.waits.size(); ++i) {
     const Wait& wait = model.waits.waits[i];
     const Span when{wait.since, picture.members[wait.member].last};
-    if (blames_network(wait.stall->kind)) {
+    if (blames_network(*wait.stall)) {
       model.observations.push_back(made(Kind::kStuck, i, wait.member, when));
     } else if (wait.stall->kind != "idle" && !waits[wait.member]) {
       waits[wait.member] = true;
@@ -86,10 +86,11 @@ std::vector<std::size_t> Model::roots(Kind kind) const {
 
 bool is_being_made(const Member& member) {
   const auto& process = *member.log;
-  // The profiler's layer hears of a communicator when its ranks have met.
+  // The profiler's layer hears of a communicator when its ranks have met, and NCCL asks for the
+  // first of its devices before that.
   const bool met = std::any_of(process.communicators.begin(), process.communicators.end(),
                                [](const auto& one) { return one.second.init_seq != 0; });
-  return !met && process.loaded && !process.summary && process.net_devices.empty() &&
+  return !met && process.loaded && !process.summary && process.net_devices.size() <= 1 &&
          process.connections.empty() && process.listens.empty();
 }
 

@@ -166,13 +166,14 @@ Place Picture::peer_place(std::size_t member, const log::Peer& peer,
   return out;
 }
 
-Picture picture_of(const Input& input) {
+Picture picture_of(const Input& input, std::optional<std::size_t> run) {
   Picture out;
   const auto runs = runs_of(input.job);
   if (runs.empty()) return out;
-  out.earlier_runs = runs.size() - 1;
-  for (std::size_t i = 0; i + 1 < runs.size(); ++i) out.earlier_processes += runs[i].size();
-  add_members(out, input, runs.back());
+  const std::size_t chosen = std::min(run.value_or(runs.size() - 1), runs.size() - 1);
+  out.earlier_runs = chosen;
+  for (std::size_t i = 0; i < chosen; ++i) out.earlier_processes += runs[i].size();
+  add_members(out, input, runs[chosen]);
   add_hosts(out);
   add_addresses(out);
   out.ends = input.job.ends();

@@ -76,7 +76,8 @@ struct Picture {
                    std::optional<std::uint64_t> conn) const;
 };
 
-// The last job that the input tells of. Points into the input.
-Picture picture_of(const Input& input);
+// One of the jobs that the input tells of (report/jobs.h), by default the last. Points into the
+// input.
+Picture picture_of(const Input& input, std::optional<std::size_t> run = {});
 
 }  // namespace nnd::report

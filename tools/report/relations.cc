@@ -14,7 +14,6 @@ using Kind = Observation::Kind;
 using How = Observation::How;
 
 constexpr Ns kTogether = 1'000'000'000;
-constexpr Ns kNodeTogether = 2'000'000'000;  // how long the processes of a node take to die
 
 bool same_place(const Place& a, const Place& b) {
   return !a.dev.empty() && a.host == b.host && a.dev == b.dev;
@@ -235,7 +234,7 @@ class Relations {
     return end;
   }
   bool is_network(const Wait& one) const {
-    if (!blames_network(one.stall->kind)) return false;
+    if (!blames_network(*one.stall)) return false;
     const bool unanswered = one.stall->kind == "stuck-send" || one.stall->kind == "tcp";
     if (!unanswered || !one.peer) return true;
     return !is_stopped(picture_.members[*one.peer]) && !gone_peer(one);
@@ -418,13 +417,11 @@ class Relations {
     return first_end_;
   }
 
-  // The processes of a node that dies go one after the other.
+  // Those of a node that dies go together, within what is known of their ends.
   bool may_follow(std::size_t first, std::size_t later) const {
     const std::size_t one = *model_.observations[first].member,
                       other = *model_.observations[later].member;
     const Span when = model_.observations[first].when.widened(slack(one, other));
-    const bool same_host = picture_.members[one].host == picture_.members[other].host;
-    if (same_host && model_.observations[later].when.from <= when.to + kNodeTogether) return false;
     return when.surely_before(model_.observations[later].when);
   }
 

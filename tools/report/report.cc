@@ -57,9 +57,10 @@ bool any_warned(const Picture& picture) {
 
 }  // namespace
 
-Report analyse(const Input& input, std::optional<int> expected_ranks) {
+Report analyse(const Input& input, std::optional<int> expected_ranks,
+               std::optional<std::size_t> run) {
   Report out;
-  out.picture = picture_of(input);
+  out.picture = picture_of(input, run);
   // It takes as long as all the others.
   auto odd = std::async(std::launch::async, [&] { return odd_ones(out.picture); });
   static_cast<Model&>(out) = model_of(out.picture, expected_ranks);

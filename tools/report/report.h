@@ -35,7 +35,8 @@ struct Report : Model {
   bool found_cause() const { return kind >= Kind::kFailed; }
 };
 
-// Points into the input.
-Report analyse(const Input& input, std::optional<int> expected_ranks = {});
+// Of one of the jobs in it, by default the last. Points into the input.
+Report analyse(const Input& input, std::optional<int> expected_ranks = {},
+               std::optional<std::size_t> run = {});
 
 }  // namespace nnd::report

@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "nccl_net_diag/causes.h"
+
 namespace nnd::report {
 
 namespace {
@@ -51,7 +53,14 @@ void by_time(std::vector<Wait>& waits) {
 
 }  // namespace
 
-bool blames_network(const std::string& kind) { return is_one_of(kind, kNetworkKinds); }
+bool blames_network(const log::Stall& stall) {
+  if (is_one_of(stall.kind, kNetworkKinds)) return true;
+  // What is known of the port or the pair by then.
+  const auto& cause = stall.told.cause;
+  return stall.told.severity != log::Severity::kInfo && !cause.empty() &&
+         cause != nccl_net_diag::cause_id(nccl_net_diag::Cause::kHangConnect) &&
+         cause != nccl_net_diag::cause_id(nccl_net_diag::Cause::kHangData);
+}
 bool is_for_peer(const std::string& kind) { return is_one_of(kind, kPeerKinds); }
 
 Waits waits_of(const Picture& picture) {
@@ -59,7 +68,7 @@ Waits waits_of(const Picture& picture) {
   for (std::size_t i = 0; i < picture.members.size(); ++i)
     for (const auto& stall : picture.members[i].log->stalls) {
       if (stall.kind == "slow") continue;
-      const bool network = blames_network(stall.kind);
+      const bool network = blames_network(stall);
       const bool ended = over(*picture.members[i].log, stall);
       if (ended && !(network && stall.told.severity != log::Severity::kInfo)) continue;
       const Wait wait = wait_of(picture, i, stall);

@@ -56,7 +56,7 @@ Waits waits_of(const Picture& picture);
 
 // A stall that shows that the network (or a driver) does not do its work; the others may be the
 // program's own doing.
-bool blames_network(const std::string& kind);
+bool blames_network(const log::Stall& stall);
 // One that is over when another process does something.
 bool is_for_peer(const std::string& kind);
 

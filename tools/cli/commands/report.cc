@@ -9,7 +9,8 @@ constexpr const char* kReport =
     "One verdict for a whole job, from its event logs and black boxes.\n\n"
     "Says what happened first, where, since when, and what to do; or that it was not the network.\n"
     "PATH: logs, black boxes, directories (with those below), patterns in quotes, - for standard\n"
-    "input; logs may be compressed (gzip, zstd). Of several jobs in them the last one counts.\n\n"
+    "input; logs may be compressed (gzip, zstd). Of several jobs in them the last one counts,\n"
+    "or the incarnation of it that failed last.\n\n"
     "Exit code 0: nothing was wrong; 1: a cause was found; 2: the call is wrong; 3: nothing of "
     "ours\n"
     "could be read.";
@@ -27,6 +28,14 @@ void add_report(CLI::App& app, int& exit_code) {
       ->add_option("--expect-ranks", options->expected_ranks,
                    "how many processes there should be; by default what the launcher said")
       ->check(CLI::Range(1, 1 << 20));
+  command->add_option("--job", options->job, "judge the job of this id; all are listed")
+      ->type_name("ID");
+  command
+      ->add_option("--incarnation", options->incarnation,
+                   "judge this run of it, from 1 on; by default the last that failed")
+      ->check(CLI::Range(1, 1 << 20));
+  command->add_flag("--why", options->why,
+                    "what was observed, what explains what, and what was ruled out by what");
   command->add_option("--html", options->html, "the result as a page in this file, too")
       ->type_name("FILE");
   command

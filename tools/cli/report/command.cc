@@ -19,7 +19,9 @@
 #include "cli/report/perfetto.h"
 #include "cli/report/text.h"
 #include "cli/report/verdict.h"
+#include "cli/report/why.h"
 #include "log/source.h"
+#include "report/jobs.h"
 #include "report/live_input.h"
 
 namespace nnd::cli {
@@ -63,6 +65,7 @@ struct Shown {
   report::Input input;
   report::Report report;
   Words words;
+  std::vector<JobLine> jobs;
 };
 
 std::vector<std::string> brief(const Shown& shown) {
@@ -73,10 +76,36 @@ std::vector<std::string> brief(const Shown& shown) {
   return out;
 }
 
+// All of them, and the report of the one that counts.
+void judge_jobs(Shown& shown, const ReportOptions& options) {
+  constexpr std::size_t kMostJudged = 16;  // the last ones
+  const auto runs = report::jobs_of(shown.input);
+  std::vector<report::JobRun> wanted;
+  std::vector<report::Report> reports;
+  std::vector<bool> failed;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (!options.job.empty() && runs[i].job != options.job) continue;
+    if (options.incarnation && runs[i].incarnation != *options.incarnation) continue;
+    const bool asked = !options.job.empty() || options.incarnation.has_value();
+    if (!asked && i + kMostJudged < runs.size()) continue;
+    reports.push_back(report::analyse(shown.input, options.expected_ranks, i));
+    wanted.push_back(runs[i]);
+    failed.push_back(reports.back().found_cause());
+  }
+  if (wanted.empty() && !runs.empty())
+    throw CallError(kWrongCall, "job", "no such job, or no such incarnation of it, is here");
+  if (wanted.empty()) return;
+  const auto chosen = report::job_to_judge(wanted, failed);
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    shown.jobs.push_back({wanted[i], report::name_of(reports[i].kind),
+                          report::name_of(reports[i].blame), verdict(reports[i]), i == chosen});
+  shown.report = std::move(reports[chosen]);
+}
+
 Shown judged(report::Input input, const ReportOptions& options, std::size_t files) {
   Shown shown;
   shown.input = std::move(input);
-  shown.report = report::analyse(shown.input, options.expected_ranks);
+  judge_jobs(shown, options);
   if (shown.report.picture.members.empty())
     throw CallError(
         kNotExamined, "nothing-readable",
@@ -85,6 +114,9 @@ Shown judged(report::Input input, const ReportOptions& options, std::size_t file
             files == 1 ? "file" : "files",
             shown.input.problems.empty() ? "" : ": " + printable(shown.input.problems.front())));
   shown.words = words_of(shown.report, shown.input);
+  if (auto lines = job_lines(shown.jobs); !lines.empty())
+    shown.words.parts.push_back({"Jobs", std::move(lines)});
+  if (options.why) shown.words.parts.push_back({"Why", why_lines(shown.report)});
   return shown;
 }
 
@@ -166,7 +198,7 @@ Answer report_job(const ReportOptions& options, const Calling& calling) {
     out.exit_code = kNotExamined;
     out.verdict = fmt::format("interrupted, and not all was read; so far: {}", out.verdict);
   }
-  if (calling.json) out.body = report_json(job, shown->input, shown->words);
+  if (calling.json) out.body = report_json(job, shown->input, shown->words, shown->jobs);
   out.page = [shown](const Screen& screen) { return report_page(shown->words, screen); };
   out.brief = [shown] { return brief(*shown); };
   return out;

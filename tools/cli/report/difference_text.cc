@@ -54,27 +54,37 @@ std::string subnets(const Report& report, const Odd& odd) {
                      subnet_of(report, device, odd.others.back()));
 }
 
-std::string plain(const Odd& odd) {
-  const auto& one = odd.others.front();
+std::string plain(const Odd& odd, std::size_t first) {
+  const auto& one = odd.others[first];
   if (odd.usual_count != 0)
     return fmt::format("{} is {} on {}, and {} on the other {}", odd.what, shortened(one.value),
                        where_of(one), shortened(odd.usual),
                        count_of(odd.usual_count, "process", "processes"));
-  const auto& other = odd.others.back();
+  const auto& other = odd.others[1 - first];
   return fmt::format("{} is {} on {}, and {} on {}", odd.what, shortened(one.value), where_of(one),
                      shortened(other.value), where_of(other));
+}
+
+bool is_tie(const Odd& odd, const Difference& difference) {
+  return odd.usual_count == 0 && odd.others.size() == 2 && !difference.guilty;
+}
+
+std::string whose_of(const Odd& odd, const Difference& difference) {
+  if (is_tie(odd, difference))
+    return fmt::format("{} or {}", where_of(odd.others.front()), where_of(odd.others.back()));
+  return where_of(odd.others[difference.guilty.value_or(0)]);
 }
 
 }  // namespace
 
 std::string difference_text(const Report& report, const Difference& difference) {
   const Odd& odd = report.odd[difference.odd];
-  std::string out = odd.what.starts_with(kSubnet) ? subnets(report, odd) : plain(odd);
+  std::string out = odd.what.starts_with(kSubnet) ? subnets(report, odd)
+                                                  : plain(odd, difference.guilty.value_or(0));
   if (difference.swapped)
-    out = fmt::format("{} and {} of {} have each other's network: {}", device_of(odd.what),
-                      *difference.swapped, where_of(odd.others.front()), out);
-  if (odd.usual_count == 0 && odd.others.size() == 2)
-    out += "; which of the two is wrong can't be told from here";
+    out = fmt::format("{} and {} of {} have each other's network, they are swapped: {}",
+                      device_of(odd.what), *difference.swapped, whose_of(odd, difference), out);
+  if (is_tie(odd, difference)) out += " (which of the two is wrong can't be told from two)";
   return out;
 }
 
@@ -82,7 +92,7 @@ std::string difference_remedy(const Report& report, const Difference& difference
   const Odd& odd = report.odd[difference.odd];
   if (difference.told != nullptr && !difference.told->fix.empty()) return difference.told->fix;
   const auto device = device_of(odd.what);
-  const auto whose = where_of(odd.others.front());
+  const auto whose = whose_of(odd, difference);
   if (difference.swapped)
     return fmt::format(
         "Swap the addresses of {} and {} on {}, or their two cables, so that HCAs of one name are "

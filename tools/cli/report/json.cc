@@ -6,6 +6,7 @@
 #include "cli/common/event_json.h"
 #include "cli/report/names.h"
 #include "cli/report/verdict.h"
+#include "cli/report/why.h"
 
 namespace nnd::cli {
 
@@ -289,6 +290,21 @@ json read_json(const Report& report, const report::Input& input) {
           {"interrupted", input.interrupted}};
 }
 
+json jobs_json(const std::vector<JobLine>& jobs) {
+  json out = json::array();
+  for (const auto& job : jobs)
+    out.push_back({{"job", job.run.job},
+                   {"incarnation", job.run.incarnation},
+                   {"processes", job.run.processes},
+                   {"first_ns", job.run.first},
+                   {"last_ns", job.run.last},
+                   {"kind", job.kind},
+                   {"blame", job.blame},
+                   {"verdict", job.verdict},
+                   {"judged", job.judged}});
+  return out;
+}
+
 json parts_json(const Words& words) {
   json out = json::array();
   for (const auto& part : words.parts)
@@ -298,7 +314,8 @@ json parts_json(const Words& words) {
 
 }  // namespace
 
-json report_json(const Report& report, const report::Input& input, const Words& words) {
+json report_json(const Report& report, const report::Input& input, const Words& words,
+                 const std::vector<JobLine>& jobs) {
   json out{{"kind", report::name_of(report.kind)},
            {"blame", report::name_of(report.blame)},
            {"first_ns", report.picture.first},
@@ -321,6 +338,8 @@ json report_json(const Report& report, const report::Input& input, const Words& 
            {"odd", odd_json(report)},
            {"clocks", clocks_json(report.picture)},
            {"processes", processes_json(report)},
+           {"why", why_json(report)},
+           {"jobs", jobs_json(jobs)},
            {"read", read_json(report, input)},
            {"words", parts_json(words)}};
   if (report.first.any()) out["at_ns"] = report.first.at;

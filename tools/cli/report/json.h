@@ -8,6 +8,6 @@
 namespace nnd::cli {
 
 nlohmann::json report_json(const report::Report& report, const report::Input& input,
-                           const Words& words);
+                           const Words& words, const std::vector<JobLine>& jobs);
 
 }  // namespace nnd::cli

@@ -118,6 +118,15 @@ bool whole_hosts(const Picture& picture, const std::vector<report::Loss>& losses
   return covered == lost.size() && covered > names.size();
 }
 
+bool others_waited_on(const Report& report, const report::Loss& loss) {
+  constexpr Ns kLong = 5'000'000'000;
+  return !report.ends[loss.member].failed_towards &&
+         std::any_of(report.waits.waits.begin(), report.waits.waits.end(), [&](const auto& wait) {
+           return wait.member != loss.member &&
+                  report.picture.members[wait.member].last > loss.at + kLong;
+         });
+}
+
 std::string verdict_lost(const Report& report) {
   const auto& losses = report.first.losses;
   const auto lost = members_of(losses);
@@ -129,6 +138,13 @@ std::string verdict_lost(const Report& report) {
         "not the network: {} ended by itself at {}, while others still waited for it.", names,
         time_text(report.first.at));
   const auto ending = report.picture.members[lost[0]].ending;
+  // A process that is stopped leaves the same, until it is ended; but a dead one's peers fail.
+  if (ending == report::Ending::kDied && others_waited_on(report, losses[0]))
+    return fmt::format(
+        "not the network: {} shows no sign of life since {}: it was stopped or its node hung, or "
+        "it "
+        "died then; nothing had failed before.",
+        names, time_text(report.first.at));
   return fmt::format("not the network: {} died at {}{}, with nothing failed before.",
                      nodes && hosts.size() == 1 ? names + " with all its processes" : names,
                      time_text(report.first.at),
@@ -175,17 +191,18 @@ std::string verdict_hang(const Report& report) {
                        count_of(count_waiting(report), "process waits", "processes wait"),
                        time_text(waits.waits.front().since));
   if (!waits.network.empty()) return verdict_of_stuck(report);
-  if (waits.waits.empty() && waits.sinks.empty())
-    return fmt::format(
-        "{} still being initialised {} after the first began, and nothing shows why.",
-        count_of(report.making.size(), "process was", "processes were"),
-        seconds(report.picture.last - report.picture.first));
   const auto waiting = count_waiting(report);
   const auto waiters = count_of(waiting, "process waits", "processes wait");
   if (waits.sinks.empty())
     return fmt::format("{} since {}, and the logs don't show for whom.", waiters,
                        time_text(waits.waits.front().since));
   const auto& sink = waits.sinks.front();
+  if (sink.kind == Sink::Kind::kSilent && waiting != 0 &&
+      report.picture.members[sink.members.front()].ending == report::Ending::kCutOff)
+    return fmt::format(
+        "{} since {}, and the logs don't show for whom: that of {} ends before, at {}.", waiters,
+        time_text(waits.waits.front().since), who(report.picture, sink.members),
+        clock_text(sink.since));
   if (sink.kind == Sink::Kind::kMismatched)
     return fmt::format("not the network: {}; {}.", sink_text(report, sink), waiters);
   const char* prefix = report.blame == report::Blame::kNotNetwork ? "not the network: " : "";
@@ -251,9 +268,9 @@ std::string apart_text(const Report& report, const report::Apart& apart) {
   const auto most = who(report.picture, apart.most.members);
   const auto others = who(report.picture, apart.others.members);
   if (apart.kind == report::Apart::Kind::kMismatched)
-    return fmt::format("mismatched collectives in communicator {}: {} of {} is {} of {}",
-                       apart.comm, task_text(apart.most.task), most, task_text(apart.others.task),
-                       others);
+    return fmt::format("mismatched collectives: {} {} in {}, and {} in {} of communicator {}",
+                       others, apart.others.members.size() == 1 ? "is" : "are",
+                       task_text(apart.others.task), most, task_text(apart.most.task), apart.comm);
   return fmt::format("{} came no further than {} in communicator {}, while {} {} in {}", others,
                      task_text(apart.others.task), apart.comm, most,
                      apart.most.members.size() == 1 ? "is" : "are", task_text(apart.most.task));
@@ -304,6 +321,13 @@ std::string verdict(const Report& report) {
                          count_of(report.making.size(), "process is", "processes are"),
                          time_text(report.picture.first));
     case Kind::kEnded:
+      if (!report.making.empty())
+        return fmt::format(
+            "{} ended together at {}, from outside, while {} still being initialised; nothing "
+            "shows "
+            "why.",
+            job_text(report.picture), time_text(report.picture.last),
+            count_of(report.making.size(), "process was", "processes were"));
       return fmt::format(
           "not the network: {} ended together at {}, from outside, with nothing wrong before.",
           job_text(report.picture), time_text(report.picture.last));

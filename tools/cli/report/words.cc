@@ -256,6 +256,18 @@ std::vector<std::string> read_lines(const Report& report, const report::Input& i
 
 }  // namespace
 
+std::vector<std::string> job_lines(const std::vector<JobLine>& jobs) {
+  std::vector<std::string> out;
+  if (jobs.size() < 2) return out;
+  for (auto job = jobs.rbegin(); job != jobs.rend(); ++job)
+    out.push_back(
+        fmt::format("{}{}, incarnation {}, from {} to {}, {}: {}", job->judged ? "(this one) " : "",
+                    job->run.job.empty() ? "job without an id" : "job " + job->run.job,
+                    job->run.incarnation, time_text(job->run.first), clock_text(job->run.last),
+                    count_of(job->run.processes, "process", "processes"), job->verdict));
+  return out;
+}
+
 Words words_of(const Report& report, const report::Input& input) {
   Words out;
   out.verdict = verdict(report);

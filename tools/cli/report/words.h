@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "report/jobs.h"
 #include "report/report.h"
 
 namespace nnd::cli {
@@ -17,6 +18,15 @@ struct Words {
   std::string verdict;
   std::vector<Passage> parts;
 };
+
+// One of the jobs that were found.
+struct JobLine {
+  report::JobRun run;
+  std::string kind, blame, verdict;
+  bool judged = false;  // the report is about it
+};
+// "job 77, incarnation 2, 08:00:00 to 08:01:30, 64 processes: healthy: ..."
+std::vector<std::string> job_lines(const std::vector<JobLine>& jobs);
 
 Words words_of(const report::Report& report, const report::Input& input);
 
