@@ -167,6 +167,9 @@ TEST_CASE("numbers of 16 bits round to the nearest, ties to even") {
   CHECK(std::isinf(float{Bfloat16(3.4e38F)}));
   CHECK(std::isnan(float{Bfloat16(std::nanf(""))}));
   CHECK(float{Float16(1.0F / 3)} == 0.333251953125F);
+  CHECK(float{Float16(0.0F)} == 0.0F);
+  CHECK(std::signbit(float{Float16(-0.0F)}));
+  CHECK(float{Bfloat16(0.0F)} == 0.0F);
   CHECK(float{Float16(2049.0F)} == 2048.0F);
   CHECK(float{Float16(2051.0F)} == 2052.0F);
   CHECK(float{Float16(65504.0F)} == 65504.0F);

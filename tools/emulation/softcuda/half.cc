@@ -32,6 +32,10 @@ Float16::Float16(float value) {
     bits_ = static_cast<std::uint16_t>(sign | kInfinity | kQuiet);
     return;
   }
+  if (size == 0) {
+    bits_ = sign;
+    return;
+  }
   int exponent = 0;
   std::frexp(size, &exponent);  // size < 2^exponent
   // What one unit of the mantissa is worth; below the smallest exponent it gets no smaller.
