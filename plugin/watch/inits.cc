@@ -21,6 +21,20 @@ bool waits(const state::BootThread& thread, const state::Boot& boot, std::uint64
   return thread.inside.load() || mono_ns < thread.last_ns.load() + kAliveNs;
 }
 
+// Where NCCL is part of a larger module, another thread of that may wait for guests too: a root is
+// what a rank of this process is with.
+bool is_root(const state::Boot& boot) {
+  for (const state::BootThread& one : state::boot_threads()) {
+    state::Boot rank;
+    if (one.owner.load() == 0 || !one.boot.get(rank) || rank.role != state::BootRole::kRank ||
+        rank.began_ns == 0)
+      continue;
+    if (boot.call != state::BootCall::kAccept || !rank.root.known() || rank.root == boot.own)
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void Inits::look(std::uint64_t mono_ns) {
@@ -32,6 +46,7 @@ void Inits::look_at(const state::BootThread& thread, Memory& memory, std::uint64
   const std::uint32_t owner = thread.owner.load();
   state::Boot boot;
   if (owner == 0 || !thread.boot.get(boot) || !waits(thread, boot, mono_ns)) return;
+  if (boot.role == state::BootRole::kRoot && !is_root(boot)) return;
   if (memory.owner != owner || memory.since_ns != boot.since_ns) memory = {owner, boot.since_ns, 0};
   if (memory.told == kAges.size() || mono_ns < boot.since_ns + kAges[memory.told]) return;
   while (memory.told < kAges.size() && mono_ns >= boot.since_ns + kAges[memory.told]) ++memory.told;

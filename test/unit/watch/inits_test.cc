@@ -3,6 +3,7 @@
 #include "watch/inits.h"
 
 #include <nlohmann/json.hpp>
+#include <thread>
 #include <vector>
 
 #include "context/clock.h"
@@ -76,6 +77,25 @@ TEST_CASE("One that is inside a call that blocks does wait") {
           state::own_boot()->entry->inside.store(true);
           for (std::uint64_t sec = 1; sec < 15; ++sec) inits.look(since + sec * kSec);
         })).size() == 1);
+}
+
+TEST_CASE("A thread that waits for guests is no root where no rank is with it") {
+  for (const bool with_rank : {false, true}) {
+    const auto told = stalls(test::recorded([with_rank] {
+      watch::Inits inits;
+      if (with_rank) std::thread(wait_for_answer).join();
+      state::begin_own_boot(state::BootRole::kRoot);
+      state::OwnBoot& own = *state::own_boot();
+      own.boot.call = state::BootCall::kAccept;
+      own.boot.own = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 11}, 4711};
+      own.boot.since_ns = context::mono_ns();
+      own.publish();
+      own.entry->inside.store(true);
+      for (std::uint64_t sec = 6; sec < 15; ++sec) inits.look(own.boot.since_ns + sec * kSec);
+    }));
+    REQUIRE(told.size() == (with_rank ? 1u : 0u));
+    if (with_rank) CHECK(told[0].at("step") == "gather");
+  }
 }
 
 TEST_CASE("What goes on begins anew") {
