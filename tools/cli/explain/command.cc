@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <vector>
 
 #include "cli/common/call_error.h"
 #include "cli/common/exit_code.h"
 #include "cli/common/text_table.h"
-#include "config/nearest.h"
+#include "cli/explain/search.h"
 #include "diagnosis/catalogue.h"
 #include "nccl_net_diag/causes.h"
 
@@ -21,21 +20,6 @@ using nccl_net_diag::CauseEntry;
 using nccl_net_diag::kCauses;
 using nccl_net_diag::Named;
 using nlohmann::json;
-
-const CauseEntry& find(const std::string& wanted) {
-  std::string id = wanted;
-  std::transform(id.begin(), id.end(), id.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  if (const auto cause = nccl_net_diag::find_cause(id)) return nccl_net_diag::cause_entry(*cause);
-  std::vector<std::string_view> ids;
-  for (const auto& entry : kCauses) ids.push_back(entry.id);
-  const auto near = config::nearest(id, ids);
-  throw CallError(kWrongCall, "unknown-cause",
-                  fmt::format("there is no cause {}; {}", wanted,
-                              near.empty() ? "`nccl-net-diag explain` lists them"
-                                           : fmt::format("did you mean {}?", near)),
-                  wanted, near);
-}
 
 json to_json(const CauseEntry& entry) {
   const auto& about = diagnosis::explain(entry.cause);
@@ -64,17 +48,57 @@ Answer list() {
   return out;
 }
 
-}  // namespace
+CallError unknown(const std::string& wanted) {
+  const auto near = nearest_known(wanted);
+  return {kWrongCall, "unknown-cause",
+          fmt::format("there is no cause {}; {}", wanted,
+                      near.empty() ? "`nccl-net-diag explain` lists them"
+                                   : fmt::format("did you mean {}?", near)),
+          wanted, near};
+}
 
-Answer explain_cause(const std::string& wanted) {
-  if (wanted.empty()) return list();
-  const auto& entry = find(wanted);
+json to_json(const std::vector<Match>& matches) {
+  auto out = json::array();
+  for (const auto& match : matches) {
+    out.push_back(to_json(*match.entry));
+    out.back()["because"] = match.why;
+  }
+  return out;
+}
+
+std::string rows_of(const std::vector<Match>& matches, const Screen& screen) {
+  TextTable table({"cause", "what", "because of"});
+  for (const auto& match : matches)
+    table.add({std::string(match.entry->id), std::string(match.entry->title), match.why});
+  return table.render(screen);
+}
+
+std::vector<std::string> lines_of(const std::vector<Match>& matches) {
+  std::vector<std::string> out;
+  for (const auto& match : matches)
+    out.push_back(fmt::format("{}: {}", match.entry->id, match.entry->title));
+  return out;
+}
+
+Answer choice(const std::string& wanted, const std::vector<Match>& matches) {
+  Answer out;
+  out.judges = false;
+  out.verdict = fmt::format(
+      "{} may mean {} causes, the likeliest first; `nccl-net-diag explain {}` explains the first.",
+      wanted, matches.size(), matches.front().entry->id);
+  out.page = [matches](const Screen& screen) { return rows_of(matches, screen); };
+  out.brief = [matches] { return lines_of(matches); };
+  return out;
+}
+
+Answer explanation(const std::vector<Match>& matches) {
+  const auto& entry = *matches.front().entry;
   const auto& about = diagnosis::explain(entry.cause);
   Answer out;
   out.judges = false;
   out.verdict = fmt::format("{}: {}.", entry.id, entry.title);
   out.body = to_json(entry);
-  out.page = [&about, &entry](const Screen& screen) {
+  out.page = [&about, &entry, matches](const Screen& screen) {
     const auto part = [&screen](const char* title, std::string_view text) {
       return screen.wrap(fmt::format("{}: {}", screen.paint(title, Colour::kBold), text), 2) + "\n";
     };
@@ -82,8 +106,25 @@ Answer explain_cause(const std::string& wanted) {
                 part("What to do", about.remedy);
     if (!about.example.empty()) page += part("For example", about.example);
     if (entry.named != Named::kNow) page += "No event names it yet.\n";
+    if (matches.size() > 1)
+      page += "\nIt may be another one as well:\n" +
+              rows_of({matches.begin() + 1, matches.end()}, screen);
     return page;
   };
+  return out;
+}
+
+}  // namespace
+
+Answer explain_cause(const std::string& wanted) {
+  constexpr std::size_t kMost = 12;  // where more fit, the words say little
+  if (wanted.empty()) return list();
+  auto matches = search(wanted);
+  if (matches.empty()) throw unknown(wanted);
+  matches.resize(std::min(matches.size(), kMost), matches.front());
+  const bool clear = matches.size() == 1 || matches[0].strength > matches[1].strength;
+  Answer out = clear ? explanation(matches) : choice(wanted, matches);
+  out.body["matches"] = to_json(matches);
   return out;
 }
 

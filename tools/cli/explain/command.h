@@ -7,7 +7,8 @@
 
 namespace nnd::cli {
 
-// Empty: the list of all causes. Throws CallError for one that there isn't.
+// A cause's id, an errno, a completion's status, a line of NCCL's, or words. Empty: the list of all
+// causes. Throws CallError where nothing fits.
 Answer explain_cause(const std::string& wanted);
 
 }  // namespace nnd::cli
