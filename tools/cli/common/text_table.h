@@ -1,6 +1,7 @@
 // A table for a terminal: columns as wide as their widest cell, numbers to the right. Where that is
-// wider than the screen, cells get several lines; where even words don't fit, each row becomes a
-// list of its cells.
+// wider than the screen, cells get several lines, then what is the same in all rows is said once
+// below, then columns that may go are left out, and what is still too wide stands in several
+// tables, each with the first columns again.
 #pragma once
 
 #include <fmt/format.h>
@@ -26,6 +27,8 @@ class TextTable {
   using Row = std::vector<std::string>;
 
   explicit TextTable(Row headings) : headings_(std::move(headings)) {}
+  // Columns that a narrow screen may go without, the first of them first.
+  void may_lack(Row headings) { may_lack_ = std::move(headings); }
   // As many cells as there are headings.
   void add(Row row, Colour colour = Colour::kPlain) { rows_.push_back({std::move(row), colour}); }
   bool empty() const { return rows_.empty(); }
@@ -36,13 +39,21 @@ class TextTable {
     Row cells;
     Colour colour;
   };
+  using Columns = std::vector<std::size_t>;  // their numbers, from left to right
 
-  std::vector<std::size_t> widths() const;
-  bool fit(std::size_t width, std::vector<std::size_t>& widths) const;
-  std::string line(const Row& cells, const std::vector<std::size_t>& widths) const;
-  std::string list(const Coloured& row, const Screen& screen) const;
+  std::size_t width_of(std::size_t column) const;
+  std::size_t least_width_of(std::size_t column) const;
+  std::size_t total(const Columns& columns,
+                    std::size_t (TextTable::*width)(std::size_t) const) const;
+  bool fits(const Columns& columns, std::size_t width) const;
+  bool is_same_in_all_rows(std::size_t column) const;
+  std::size_t key_columns(const Columns& columns, std::size_t width) const;
+  std::string said_once(Columns& columns, const Screen& screen) const;
+  std::string line(const Row& cells, const Columns& columns,
+                   const std::vector<std::size_t>& widths) const;
+  std::string block(const Columns& columns, const Screen& screen) const;
 
-  Row headings_;
+  Row headings_, may_lack_;
   std::vector<Coloured> rows_;
 };
 
