@@ -13,26 +13,13 @@
 #include <utility>
 #include <vector>
 
+#include "log/owned_fd.h"
+
 namespace nnd::log {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-class OwnedFd {
- public:
-  explicit OwnedFd(int fd) : fd_(fd) {}
-  ~OwnedFd() {
-    if (fd_ >= 0) close(fd_);
-  }
-  OwnedFd(OwnedFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  OwnedFd& operator=(OwnedFd&&) = delete;
-
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 class Plain : public Source {
  public:

@@ -111,12 +111,107 @@ TEST_CASE("what is no box of this layout is said, and what is no box at all is n
   other[offsetof(box::FileHeader, version)] = 9;
   dir.file("other.nndbox", other);
   dir.file("text.nndbox", "no box");
-  const std::ifstream open_other(dir / "other.nndbox"), open_text(dir / "text.nndbox");
+  constexpr auto kBoth = std::ios::in | std::ios::out;
+  const std::fstream open_other(dir / "other.nndbox", kBoth), open_text(dir / "text.nndbox", kBoth);
   const auto look = Looker({::getpid()}).look();
   CHECK(look.processes.empty());
   REQUIRE(look.unread.size() == 1);
   CHECK(look.unread[0].pid == ::getpid());
   CHECK(look.unread[0].why == "its black box has layout version 9");
+}
+
+TEST_CASE("who only reads a box is not its process", "[top]") {
+  const TempDir dir;
+  dir.file("a.nndbox", made_box({.times = {}, .slots = true}));
+  const std::ifstream reads(dir / "a.nndbox");
+  CHECK(Looker({::getpid()}).look().processes.empty());
+  const std::fstream writes(dir / "a.nndbox", std::ios::in | std::ios::out);
+  CHECK(Looker({::getpid()}).look().processes.size() == 1);
+}
+
+TEST_CASE("a file of any size, held ever so often, costs no more than its blocks", "[top]") {
+  const TempDir dir;
+  auto made = made_process(7, 100, {{.conn = 1}});
+  auto bytes = box_of(made);
+  // Which says that its tables have as many places as may be.
+  const std::uint64_t many = std::uint64_t{1} << 40;
+  std::memcpy(bytes.data() + offsetof(box::FileHeader, conn_count), &many, sizeof(many));
+  dir.file("a.nndbox", bytes);
+  std::error_code error;
+  std::filesystem::resize_file(dir / "a.nndbox", std::uintmax_t{1} << 40, error);
+  if (error) std::filesystem::resize_file(dir / "a.nndbox", std::uintmax_t{1} << 33);
+  std::vector<std::fstream> held;
+  for (int i = 0; i < 40; ++i) {
+    const auto link = dir / ("link" + std::to_string(i) + ".nndbox");
+    std::filesystem::create_hard_link(dir / "a.nndbox", link);
+    held.emplace_back(link, std::ios::in | std::ios::out);
+  }
+  CHECK(nnd::log::living_boxes(::getpid()).size() == 40);
+  const auto read_so_far = [] {
+    std::ifstream in("/proc/self/io");
+    std::string word;
+    std::uint64_t bytes_read = 0;
+    in >> word >> bytes_read;
+    REQUIRE(word == "rchar:");
+    return bytes_read;
+  };
+  Looker looker({::getpid()});
+  const auto before = read_so_far();
+  const auto look = looker.look();
+  CHECK(read_so_far() - before < 1'000'000);
+  REQUIRE(look.processes.size() == 1);
+  CHECK(look.processes[0].conns.size() == 1);
+}
+
+TEST_CASE("only what is the process's own user's is believed", "[top]") {
+  const auto own = [](uid_t user, uid_t owner) {
+    nnd::log::LivingBox one;
+    one.user = user;
+    one.owner = owner;
+    return one.is_its_own();
+  };
+  constexpr uid_t kNobody = 65534;
+  CHECK(own(1000, 1000));
+  CHECK_FALSE(own(1000, 1001));
+  CHECK_FALSE(own(0, 1001));
+  CHECK_FALSE(own(1000, 0));
+  CHECK(own(0, kNobody));  // a network's file system that knows no root
+  CHECK(nnd::log::user_of(::getpid()) == ::geteuid());
+  CHECK_FALSE(nnd::log::user_of(1 << 22));
+  if (::geteuid() != 0) return;  // the rest takes another user
+  constexpr uid_t kOther = 54321;
+  const TempDir dir;
+  std::filesystem::permissions(dir.path(), std::filesystem::perms::all);
+  auto made = made_process(7, 100, {{.conn = 1}});
+  put(made.header.host, "no such host. Run rm");
+  // He claims to be the process of the other, and he is found before it.
+  const Holder forger(dir / "forged.nndbox", box_of(made), kOther);
+  const Holder honest(dir / "honest.nndbox", box_of(made));
+  const auto look = Looker({forger.pid(), honest.pid()}).look();
+  REQUIRE(look.processes.size() == 2);
+  CHECK(look.processes[0].user == kOther);
+  CHECK(look.processes[1].user == 0);
+  CHECK(std::string(look.processes[0].header.host) == "no?such?host.?Run?rm");
+  REQUIRE(::chown((dir / "honest.nndbox").c_str(), kOther, kOther) == 0);
+  const auto given = Looker({honest.pid()}).look();
+  CHECK(given.processes.empty());
+  REQUIRE(given.unread.size() == 1);
+  CHECK(given.unread[0].why ==
+        "its black box is a file of uid 54321's, and is not believed: the process is root's");
+}
+
+TEST_CASE("who leaves his box behind has died", "[top]") {
+  const TempDir dir;
+  for (const bool leaves : {true, false}) {
+    INFO(leaves);
+    Holder process(dir / "a.nndbox", box_of(made_process(7, 100, {{.conn = 1}})));
+    Looker looker({process.pid()});
+    REQUIRE(looker.look().processes.size() == 1);
+    if (!leaves) std::filesystem::remove(dir / "a.nndbox");
+    process.end();
+    CHECK(looker.look().died.size() == (leaves ? 1u : 0u));
+    CHECK(looker.look().died.empty());  // told once
+  }
 }
 
 TEST_CASE("tables are read alike with the rings and without", "[top]") {

@@ -1,7 +1,9 @@
 // What `top` sees of processes, made by hand. The boxes' clock counts from 0, with a tick a ns.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -119,7 +121,37 @@ inline cli::SeenProcess with_rank(cli::SeenProcess process, int rank, int ranks)
 }
 
 inline cli::Look made_look(double now, std::vector<cli::SeenProcess> processes) {
-  return {at(now), std::move(processes), {}};
+  cli::Look out;
+  out.mono_ns = at(now);
+  out.processes = std::move(processes);
+  return out;
+}
+
+// The box of such a process, as the plugin lays it out, without events.
+inline std::string box_of(const cli::SeenProcess& process) {
+  box::FileHeader header = process.header;
+  std::memcpy(header.magic, box::kMagic, sizeof(header.magic));
+  header.version = box::kVersion;
+  header.byte_order = box::kByteOrder;
+  header.rings_offset = sizeof(header);
+  header.ring_size = 64;
+  header.ring_stride = sizeof(box::RingHeader) + header.ring_size;
+  header.ring_header_size = sizeof(box::RingHeader);
+  header.conns_offset = sizeof(header) + process.comms.size() * sizeof(box::CommSlot);
+  header.conn_size = sizeof(box::ConnSlot);
+  header.record_header_size = sizeof(box::RecordHeader);
+  header.comm_count = static_cast<std::uint32_t>(process.comms.size());
+  header.conn_count = process.conns.size();
+  header.checksum = box::Checksum().add(&header, offsetof(box::FileHeader, checksum)).value();
+  std::string out(reinterpret_cast<const char*>(&header), sizeof(header));
+  const auto add = [&](auto slot) {
+    slot.checksum = 0;
+    slot.checksum = box::Checksum().add(&slot, sizeof(slot)).value();
+    out.append(reinterpret_cast<const char*>(&slot), sizeof(slot));
+  };
+  for (const auto& slot : process.comms) add(slot);
+  for (const auto& slot : process.conns) add(slot);
+  return out;
 }
 
 }  // namespace nnd::test

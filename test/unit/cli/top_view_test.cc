@@ -10,10 +10,10 @@ using nlohmann::json;
 
 namespace {
 
-View after_one(const Look& look) { return Tracker().see(look); }
+View after_one(const Look& look) { return Tracker(0).see(look); }
 
 View after_two(const Look& before, const Look& now) {
-  Tracker tracker;
+  Tracker tracker(0);
   tracker.see(before);
   return tracker.see(now);
 }
@@ -82,7 +82,7 @@ TEST_CASE("who has looked before knows that a later post is not what waits", "[t
   const auto wait = [](const View& view) {
     return view.processes[0].connections[0].wait_sec.value();
   };
-  Tracker tracker;
+  Tracker tracker(0);
   tracker.see(look(100, {.started = 3, .completed = 2, .posted = 95, .done = 94}));
   CHECK(wait(tracker.see(look(101, {.started = 4, .completed = 2, .posted = 101, .done = 94}))) ==
         Approx(6));
@@ -312,4 +312,17 @@ TEST_CASE("the members for programs", "[top]") {
                                "(AllReduce #3, pid 7)"}}});
   CHECK(out["unread"] == json{{{"pid", 12}, {"why", "its black box has layout version 9"}}});
   CHECK(out["ended"].empty());
+  CHECK(out["gone"].empty());
+  CHECK(out["look_at"] == json{{"who", "rank 1"}, {"command", "py-spy dump --pid 7"}});
+  look = made_look(102, {process(102, 125'000'000)});
+  look.real_ns = 1'767'225'600'000'000'000;
+  Tracker tracker(0);
+  tracker.see(made_look(101, {process(101, 0), with_rank(made_process(9, 101, {}), 0, 2)}));
+  const json gone = top_json(tracker.see(look));
+  CHECK(gone["at"] == "2026-01-01 00:00:00 UTC");
+  CHECK(gone["ended"] == json{9});
+  REQUIRE(gone["gone"].size() == 1);
+  CHECK(gone["gone"][0]["pid"] == 9);
+  CHECK(gone["gone"][0]["rank"] == 0);
+  CHECK(gone["gone"][0]["died"] == false);
 }

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <optional>
 #include <thread>
+#include <utility>
 
 #include "cli/common/call_error.h"
 #include "cli/common/exit_code.h"
@@ -27,11 +27,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr auto kPause = std::chrono::milliseconds(50);  // until Ctrl-C is seen
+
 // Until then, or until the user ends it.
 void sleep_until(Clock::time_point then) {
-  constexpr auto kStep = std::chrono::milliseconds(50);
   while (Clock::now() < then && !InterruptGuard::interrupted())
-    std::this_thread::sleep_for(std::min<Clock::duration>(kStep, then - Clock::now()));
+    std::this_thread::sleep_for(std::min<Clock::duration>(kPause, then - Clock::now()));
 }
 
 // Why there is nothing to see.
@@ -54,15 +55,17 @@ CallError nothing_there(const TopOptions& options, const View& view) {
                       who, whose)};
 }
 
-Answer answer_of(const std::shared_ptr<const View>& view) {
+// `kept`: lines of the screen that are for something else.
+Answer answer_of(const std::shared_ptr<const View>& view, std::size_t kept) {
   Answer out;
   out.judges = false;
   out.verdict = top_verdict(*view);
   const std::string verdict = out.verdict;
-  out.page = [view, verdict](const Screen& screen) {
+  out.page = [view, verdict, kept](const Screen& screen) {
     const auto said = screen.wrap(verdict, 2);
     const auto lines = static_cast<std::size_t>(std::count(said.begin(), said.end(), '\n')) + 1;
-    return top_page(*view, lines, screen);
+    const std::size_t height = screen.height();
+    return top_page(*view, lines, height == 0 ? 0 : height - std::min(height - 1, kept), screen);
   };
   out.brief = [view] { return top_brief(*view); };
   return out;
@@ -75,7 +78,6 @@ class Looks {
 
   // Throws CallError where there is nothing to see at the first.
   std::shared_ptr<const View> next() {
-    if (looked_) sleep_until(due_);
     due_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                               std::chrono::duration<double>(options_.interval_sec));
     auto view = std::make_shared<const View>(tracker_.see(looker_.look()));
@@ -83,14 +85,86 @@ class Looks {
     looked_ = true;
     return view;
   }
+  Clock::time_point due() const { return due_; }
 
  private:
   const TopOptions& options_;
   Looker looker_;
-  Tracker tracker_;
+  Tracker tracker_{geteuid()};
   Clock::time_point due_;
   bool looked_ = false;
 };
+
+// What is shown on a terminal until somebody ends it, and what keys make of it.
+class LastingPage {
+ public:
+  LastingPage(const Calling& calling, Looks& looks) : calling_(calling), looks_(looks) {}
+
+  // `pages`: 0: any number. The last view.
+  std::shared_ptr<const View> run(std::shared_ptr<const View> view, int pages) {
+    for (int page = 1; draw(view) && wait(view); ++page) {
+      auto next = looks_.next();
+      if (next->processes.empty() && next->ended.empty()) break;
+      view = std::move(next);
+      if (page == pages || view->processes.empty()) break;
+    }
+    return view;
+  }
+
+ private:
+  bool draw(const std::shared_ptr<const View>& view) {
+    const Screen screen(calling_);
+    const std::string text = help_ ? top_help(screen) : in_text(calling_, answer_of(view, 1));
+    return terminal_.show(text, footer(view), screen.height());
+  }
+  // Until the next look is due. False: the user ends it.
+  bool wait(const std::shared_ptr<const View>& view) {
+    while (!InterruptGuard::interrupted()) {
+      const auto left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(looks_.due() - Clock::now());
+      if (!held_ && left.count() <= 0) return true;
+      const auto key = terminal_.key(
+          held_ ? kPause : std::clamp(left, decltype(left)(1), decltype(left)(kPause)));
+      if (!key) continue;
+      if (*key == 'q' || *key == 'Q') return false;
+      if (*key == 'h' || *key == '?') help_ = !help_;
+      if (*key == 'v') calling_.verbose = !calling_.verbose;
+      if (*key == 'p') held_ = !held_;
+      if (!draw(view)) return false;
+    }
+    return false;
+  }
+  std::string footer(const std::shared_ptr<const View>& view) const {
+    const char* const keys = !terminal_.has_keys() ? "Ctrl-C ends"
+                             : help_               ? "q ends  h goes back"
+                                                   : "q ends  h help  v connections  p holds";
+    const std::string held =
+        held_ ? fmt::format("HELD at {}: p goes on  ", date_text(view->real_ns)) : "";
+    const Screen screen(calling_);
+    const std::string text = held + keys;
+    return screen.paint(screen.width() == 0 ? text : text.substr(0, screen.width()), Colour::kBold);
+  }
+
+  Calling calling_;
+  Looks& looks_;
+  Terminal terminal_;
+  bool help_ = false, held_ = false;
+};
+
+// Page after page, into a pipe or a file. The last view.
+std::shared_ptr<const View> print_pages(const Calling& calling, Looks& looks,
+                                        std::shared_ptr<const View> view, int pages) {
+  for (int page = 1; !InterruptGuard::interrupted(); ++page) {
+    sleep_until(looks.due());
+    auto next = looks.next();
+    if (next->processes.empty() && next->ended.empty()) break;
+    view = std::move(next);
+    if (page == pages || view->processes.empty()) break;
+    print_out(in_text(calling, answer_of(view, 0)) + "\n");
+    if (flush_output() != 0) break;
+  }
+  return view;
+}
 
 }  // namespace
 
@@ -102,22 +176,10 @@ Answer top(const TopOptions& options, const Calling& calling) {
   auto view = looks.next();
   const bool lasts = on_terminal() && !calling.json;
   const int pages = options.count != 0 ? options.count : lasts ? 0 : 1;
-  std::optional<Terminal> terminal;
-  if (lasts && pages != 1) terminal.emplace();
-  for (int page = 1; !InterruptGuard::interrupted(); ++page) {
-    if (terminal && !terminal->show(in_text(calling, answer_of(view)), Screen(calling).height()))
-      break;
-    auto next = looks.next();
-    if (next->processes.empty() && next->ended.empty()) break;
-    view = std::move(next);
-    if (page == pages || view->processes.empty()) break;
-    if (terminal) continue;
-    print_out(in_text(calling, answer_of(view)) + "\n");
-    if (flush_output() != 0) break;
-  }
+  view = lasts && pages != 1 ? LastingPage(calling, looks).run(view, pages)
+                             : print_pages(calling, looks, view, pages);
   // The last one stays.
-  terminal.reset();
-  Answer out = answer_of(view);
+  Answer out = answer_of(view, 0);
   if (calling.json) out.body = top_json(*view);
   return out;
 }

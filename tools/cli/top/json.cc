@@ -48,6 +48,8 @@ json to_json(const ShownProcess& process) {
            {"connections", json::array()},   {"communicators", json::array()}};
   add(out, "rank", process.rank);
   add(out, "nranks", process.nranks);
+  if (!process.user.empty()) out["user"] = process.user;
+  if (!process.job.empty()) out["job"] = process.job;
   add(out, "silent_sec", process.silent_sec);
   add(out, process.rate);
   for (const auto& rail : process.rails) out["rails"].push_back(to_json(rail));
@@ -59,22 +61,42 @@ json to_json(const ShownProcess& process) {
   return out;
 }
 
+json to_json(const Ended& one) {
+  json out{{"host", one.last.host},
+           {"pid", one.last.pid},
+           {"sec", one.ago_sec},
+           {"died", one.died},
+           {"missed", one.missed},
+           {"was_in", what_it_did(one.last)},
+           {"log", one.last.header.log_path},
+           {"in_flight", one.last.in_flight}};
+  add(out, "rank", one.last.rank);
+  add(out, "nranks", one.last.nranks);
+  if (!one.last.user.empty()) out["user"] = one.last.user;
+  if (!one.last.job.empty()) out["job"] = one.last.job;
+  if (one.died) out["box"] = one.box;
+  return out;
+}
+
 }  // namespace
 
 json top_json(const View& view) {
-  json out{{"seconds", view.seconds},
-           {"processes", json::array()},
-           {"waits", json::array()},
-           {"ended", json::array()},
-           {"unread", json::array()}};
+  json out{{"seconds", view.seconds}, {"processes", json::array()}, {"waits", json::array()},
+           {"ended", json::array()},  {"gone", json::array()},      {"unread", json::array()}};
   for (const auto& process : view.processes) out["processes"].push_back(to_json(process));
   for (const auto& wait : long_waits(view))
     out["waits"].push_back({{"pid", wait.process->pid},
                             {"conn", wait.connection->slot.conn},
                             {"sec", *wait.connection->wait_sec},
                             {"msg", in_words(wait)}});
-  for (const auto& one : view.ended) out["ended"].push_back(one.pid);
+  for (const auto& one : view.ended) {
+    if (one.just_now) out["ended"].push_back(one.last.pid);
+    out["gone"].push_back(to_json(one));
+  }
   for (const auto& one : view.unread) out["unread"].push_back({{"pid", one.pid}, {"why", one.why}});
+  if (view.real_ns != 0) out["at"] = date_text(view.real_ns);
+  if (const auto look = look_at(view))
+    out["look_at"] = {{"who", look->who}, {"command", look->command}};
   return out;
 }
 

@@ -2,9 +2,13 @@
 // is touched: no signal, no ptrace, no lock.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,14 +19,24 @@
 
 namespace nnd::cli {
 
-// A process as its box has it. Its texts are its own: see printable.h.
+// A process as its box has it. The names in it are words: what is none is made one, so that nobody
+// writes another user's sentences.
 struct SeenProcess {
-  int pid = 0;  // as this machine counts, which a process of a container may not
+  int pid = 0;                  // as this machine counts, which a process of a container may not
+  uid_t user = 0;               // whose it is, as the kernel says
+  std::filesystem::path named;  // its box, as it knows it
+  std::uint64_t device = 0, inode = 0;
   nccl_net_diag::box::FileHeader header{};
   std::vector<nccl_net_diag::box::CommSlot> comms;
   std::vector<nccl_net_diag::box::ConnSlot> conns;  // without listen comms
   std::optional<log::Launch> launch;                // as its log says; unset: it does not yet
 };
+
+// What a process is known by from look to look. Another user's box may claim its number.
+using ProcessKey = std::pair<uid_t, std::uint64_t>;
+inline ProcessKey key_of(const SeenProcess& process) {
+  return {process.user, process.header.proc_id};
+}
 
 struct Unread {
   int pid = 0;
@@ -33,6 +47,9 @@ struct Look {
   std::uint64_t mono_ns = 0;  // CLOCK_MONOTONIC, of this program
   std::vector<SeenProcess> processes;
   std::vector<Unread> unread;
+  std::uint64_t real_ns = 0;  // CLOCK_REALTIME of the same instant; 0: not known
+  // Who was there at the look before and left his box behind: whoever ends by himself removes it.
+  std::set<ProcessKey> died;
 };
 
 // Looks again and again.
@@ -49,9 +66,12 @@ class Looker {
 
   std::vector<int> pids_;
   std::vector<log::LivingBox> boxes_;
-  std::uint64_t found_ns_ = 0;                   // when they were looked for
-  std::map<std::uint64_t, SeenProcess> before_;  // by proc
+  std::uint64_t found_ns_ = 0;  // when they were looked for
+  std::map<ProcessKey, SeenProcess> before_;
 };
+
+// As a word: what is no letter, digit or mark of a name becomes '?'.
+std::string as_word(std::string text);
 
 // A place that was being written while it was read has a wrong checksum: what was there before is
 // added. Where that can't be told from what has been closed since, nothing is.

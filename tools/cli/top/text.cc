@@ -13,7 +13,6 @@
 #include "cli/common/number_list.h"
 #include "cli/common/printable.h"
 #include "cli/top/words.h"
-#include "log/natural_order.h"
 
 namespace nnd::cli {
 
@@ -21,25 +20,39 @@ namespace box = nccl_net_diag::box;
 
 namespace {
 
+using State = ShownProcess::State;
+
 // Whole seconds: what waits for less, as all that is well does, keeps its place. A process without
 // a sign of life is among those that wait.
 double order_of(const std::optional<double>& wait_sec, const ShownProcess& process) {
   return std::floor(std::max(wait_sec.value_or(0), process.silent_sec.value_or(0)));
 }
 
-Colour colour_of(bool failed, bool waits_long, const ShownProcess& process) {
-  if (failed) return Colour::kRed;
-  return waits_long || process.silent_sec ? Colour::kYellow : Colour::kPlain;
+State state_of(bool failed, bool waits_long, const ShownProcess& process) {
+  if (failed || process.silent_sec) return State::kFailing;
+  return waits_long ? State::kWaits : State::kWell;
 }
 
-// A row and how long it has waited.
-using Waiting = std::pair<double, Section::Row>;
+// A row, how bad it is and how long it has waited.
+struct Ranked {
+  State state = State::kWell;
+  double wait = 0;
+  TextTable::Row cells;
+};
 
-Section longest_first(std::string title, TextTable::Row headings, std::vector<Waiting> rows) {
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const Waiting& a, const Waiting& b) { return a.first > b.first; });
-  Section out{std::move(title), std::move(headings), {}};
-  for (auto& [wait, row] : rows) out.rows.push_back(std::move(row));
+Section worst_first(std::string title, TextTable::Row headings, std::vector<Ranked> rows) {
+  std::stable_sort(rows.begin(), rows.end(), [](const Ranked& a, const Ranked& b) {
+    return std::pair(a.state, a.wait) > std::pair(b.state, b.wait);
+  });
+  Section out;
+  out.title = std::move(title);
+  out.headings = std::move(headings);
+  for (auto& row : rows)
+    out.rows.push_back({std::move(row.cells),
+                        row.state == State::kFailing ? Colour::kRed
+                        : row.state == State::kWaits ? Colour::kYellow
+                                                     : Colour::kPlain,
+                        row.state != State::kWell});
   return out;
 }
 
@@ -61,39 +74,42 @@ Section rails_of(const std::string& title, const Processes& processes) {
       out.push_back(std::move(text));
     return out;
   };
-  std::vector<Waiting> rows;
+  std::vector<Ranked> rows;
   Rail none;
   none.hca = "-";
   for (const auto* process : processes) {
     for (const auto& rail : process->rails.empty() ? std::vector{none} : process->rails)
-      rows.push_back(
-          {order_of(rail.wait_sec, *process),
-           {cells(*process, rail), colour_of(rail.failed != 0, rail.waits_long, *process)}});
+      rows.push_back({state_of(rail.failed != 0, rail.waits_long, *process),
+                      order_of(rail.wait_sec, *process), cells(*process, rail)});
   }
   TextTable::Row headings{"rank", "pid", "HCA", "send", "recv"};
   if (any_made) headings.push_back("making");
   for (const char* const one : {"Gbit/s out", "in", "in flight", "waits s", "failed"})
     headings.push_back(one);
-  return longest_first(title, std::move(headings), std::move(rows));
+  auto out = worst_first(title, std::move(headings), std::move(rows));
+  out.may_lack = {"send", "recv", "failed", "in flight", "in", "Gbit/s out"};
+  return out;
 }
 
 Section connections_of(const std::string& title, const Processes& processes) {
-  std::vector<Waiting> rows;
+  std::vector<Ranked> rows;
   for (const auto* process : processes)
     for (const auto& one : process->connections)
       rows.push_back(
-          {order_of(one.wait_sec, *process),
-           {{or_dash(process->rank), std::to_string(process->pid), std::to_string(one.slot.conn),
-             box::kKindNames[one.slot.kind], peer_of(one.slot),
-             one.slot.channel < 0 ? "-" : std::to_string(one.slot.channel),
-             printable(device_of(one.slot)), box::kStageNames[one.slot.stage], qps_of(one.slot),
-             rate_text(one.rate.out ? one.rate.out : one.rate.in), std::to_string(one.in_flight),
-             age_text(one.wait_sec), std::to_string(one.slot.failed)},
-            colour_of(one.failed(), one.waits_long(), *process)}});
-  return longest_first(title,
-                       {"rank", "pid", "conn", "dir", "peer", "channel", "HCA", "stage", "QPs",
-                        "Gbit/s", "in flight", "waits s", "failed"},
-                       std::move(rows));
+          {state_of(one.failed(), one.waits_long(), *process),
+           order_of(one.wait_sec, *process),
+           {or_dash(process->rank), std::to_string(process->pid), std::to_string(one.slot.conn),
+            box::kKindNames[one.slot.kind], peer_of(one.slot),
+            one.slot.channel < 0 ? "-" : std::to_string(one.slot.channel),
+            printable(device_of(one.slot)), box::kStageNames[one.slot.stage], qps_of(one.slot),
+            rate_text(one.rate.out ? one.rate.out : one.rate.in), std::to_string(one.in_flight),
+            age_text(one.wait_sec), std::to_string(one.slot.failed)}});
+  auto out = worst_first(title,
+                         {"rank", "pid", "conn", "dir", "peer", "channel", "HCA", "stage", "QPs",
+                          "Gbit/s", "in flight", "waits s", "failed"},
+                         std::move(rows));
+  out.may_lack = {"QPs", "channel", "conn", "failed", "in flight", "stage", "Gbit/s"};
+  return out;
 }
 
 // The ranks of a communicator that are at the same task.
@@ -118,79 +134,161 @@ Section communicators_of(const Processes& processes) {
       stand.ops_done += one.task.ops_done;
       if (one.moved_sec) stand.moved_sec = std::max(stand.moved_sec.value_or(0), *one.moved_sec);
     }
-  std::vector<Waiting> rows;
+  std::vector<Ranked> rows;
   for (const auto& [key, stand] : stands) {
     const auto& slot = stand.one->slot;
     const bool unfinished = stand.ops != stand.ops_done;
     const double waits = unfinished ? std::floor(stand.moved_sec.value_or(0)) : 0;
     rows.push_back(
-        {waits,
-         {{slot.hash == 0 ? "-" : fmt::format("{:#x}", slot.hash),
-           or_dash(slot.nranks < 0
-                       ? number_list(stand.ranks)
-                       : fmt::format("{} of {}", number_list(stand.ranks), slot.nranks)),
-           printable(task_of(stand.one->task)), bytes_of(stand.one->task),
-           or_dash(std::string(box::kTaskStateNames[stand.one->task.state])),
-           std::to_string(stand.ops), std::to_string(stand.ops_done), age_text(stand.moved_sec)},
-          waits >= kStallSec ? Colour::kYellow : Colour::kPlain}});
+        {waits >= kStallSec ? State::kWaits : State::kWell,
+         waits,
+         {slot.hash == 0 ? "-" : fmt::format("{:#x}", slot.hash),
+          or_dash(slot.nranks < 0 ? number_list(stand.ranks)
+                                  : fmt::format("{} of {}", number_list(stand.ranks), slot.nranks)),
+          printable(task_of(stand.one->task)), bytes_of(stand.one->task),
+          or_dash(std::string(box::kTaskStateNames[stand.one->task.state])),
+          std::to_string(stand.ops), std::to_string(stand.ops_done), age_text(stand.moved_sec)}});
   }
-  return longest_first(
+  auto out = worst_first(
       "", {"communicator", "ranks", "is in", "bytes", "state", "ops", "done", "moved s ago"},
       std::move(rows));
+  out.may_lack = {"bytes", "state", "ops", "done"};
+  return out;
 }
 
-// The first rows, and how many there are more.
-std::string rendered(const Section& section, std::size_t rows, const Screen& screen) {
-  std::string out = section.title.empty() ? "" : section.title + "\n";
-  TextTable table(section.headings);
-  for (std::size_t i = 0; i < rows; ++i) table.add(section.rows[i].cells, section.rows[i].colour);
-  out += table.render(screen);
-  if (rows < section.rows.size())
-    out += fmt::format("... and {} more row{}\n", section.rows.size() - rows,
-                       section.rows.size() - rows == 1 ? "" : "s");
+// Those that are no more, and what they were in.
+Section ended_of(const View& view) {
+  std::vector<Ranked> rows;
+  for (const auto& one : view.ended)
+    rows.push_back(
+        {one.died     ? State::kFailing
+         : one.missed ? State::kWaits
+                      : State::kWell,
+         0,
+         {or_dash(one.last.rank), std::to_string(one.last.pid), one.last.host,
+          or_dash(one.last.user), one.died ? "died" : "ended", fmt::format("{:.0f}", one.ago_sec),
+          what_it_did(one.last), std::to_string(one.last.in_flight)}});
+  auto out = worst_first("No more there",
+                         {"rank", "pid", "host", "user", "has", "s ago", "was in", "in flight"},
+                         std::move(rows));
+  out.may_lack = {"user", "in flight", "host", "pid"};
   return out;
+}
+
+std::string title_of(const ShownProcess& process, bool several_jobs) {
+  std::string out = process.host;
+  if (!process.user.empty()) out += ", user " + process.user;
+  if (!process.job.empty())
+    out += ", " + process.job;
+  else if (several_jobs && !process.communicators.empty() &&
+           process.communicators[0].slot.hash != 0)
+    out += fmt::format(", communicator {:#x}", process.communicators[0].slot.hash);
+  return out;
+}
+
+// The processes of one job.
+struct Job {
+  State state = State::kWell;
+  Processes processes;  // in the order of their hosts
+};
+
+std::vector<Job> jobs_of(const View& view) {
+  std::map<std::size_t, Job> jobs;
+  for (const auto& process : view.processes) {
+    Job& job = jobs[process.group];
+    job.state = std::max(job.state, process.state());
+    job.processes.push_back(&process);
+  }
+  for (const auto& one : view.ended)
+    if (one.missed) jobs[one.last.group].state = State::kFailing;
+  std::vector<Job> out;
+  for (auto& [group, job] : jobs)
+    if (!job.processes.empty()) out.push_back(std::move(job));
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Job& a, const Job& b) { return a.state > b.state; });
+  return out;
+}
+
+// Each host's of a job, and where its communicators are.
+void add_job(std::vector<Section>& sections, const Job& job, bool several, bool verbose) {
+  const auto state_of_host = [&](const std::string& host) {
+    State out = State::kWell;
+    for (const auto* process : job.processes)
+      if (process->host == host) out = std::max(out, process->state());
+    return out;
+  };
+  std::vector<std::string> hosts;
+  for (const auto* process : job.processes)
+    if (hosts.empty() || hosts.back() != process->host) hosts.push_back(process->host);
+  std::stable_sort(hosts.begin(), hosts.end(), [&](const auto& a, const auto& b) {
+    return state_of_host(a) > state_of_host(b);
+  });
+  for (const auto& host : hosts) {
+    Processes here;
+    for (const auto* process : job.processes)
+      if (process->host == host) here.push_back(process);
+    const auto title = title_of(*here[0], several);
+    sections.push_back(verbose ? connections_of(title, here) : rails_of(title, here));
+  }
+  sections.push_back(communicators_of(job.processes));
+}
+
+// When it was, and whom to look at: lines above the tables. A command is one line, to be copied.
+std::string when_and_whom(const View& view, const Screen& screen) {
+  std::vector<std::string> parts;
+  if (view.real_ns != 0) parts.push_back(date_text(view.real_ns));
+  if (const auto look = look_at(view))
+    parts.push_back(
+        fmt::format("look at {}: {}", look->who, screen.paint(look->command, Colour::kBold)));
+  std::string out;
+  std::size_t size = 0;
+  for (const auto& part : parts) size += part.size() + 3;
+  for (const auto& part : parts)
+    out += part + (screen.width() != 0 && size > screen.width() ? "\n" : "   ");
+  while (!out.empty() && (out.back() == ' ' || out.back() == '\n')) out.pop_back();
+  return out.empty() ? "" : out + "\n\n";
 }
 
 }  // namespace
 
-std::string fitted(const std::vector<Section>& sections, std::size_t lines, const Screen& screen) {
-  std::vector<std::size_t> rows(sections.size());
-  std::transform(sections.begin(), sections.end(), rows.begin(), [&](const Section& section) {
-    return lines == 0 ? section.rows.size() : std::min(section.rows.size(), lines);
-  });
-  for (;;) {
-    std::string out;
-    for (std::size_t i = 0; i < sections.size(); ++i)
-      out += (i == 0 ? "" : "\n") + rendered(sections[i], rows[i], screen);
-    const auto longest = std::max_element(rows.begin(), rows.end());
-    const auto used = static_cast<std::size_t>(std::count(out.begin(), out.end(), '\n'));
-    if (lines == 0 || used <= lines || longest == rows.end() || *longest == 0) return out;
-    --*longest;
-  }
-}
-
-std::string top_page(const View& view, std::size_t verdict_lines, const Screen& screen) {
-  Processes all, here;  // they are in the order of their hosts
+std::string top_page(const View& view, std::size_t verdict_lines, std::size_t height,
+                     const Screen& screen) {
   std::vector<Section> sections;
-  for (const auto& process : view.processes) {
-    all.push_back(&process);
-    here.push_back(&process);
-    if (&process != &view.processes.back() && (&process + 1)->host == process.host) continue;
-    sections.push_back(screen.verbose() ? connections_of(process.host, here)
-                                        : rails_of(process.host, here));
-    here.clear();
-  }
-  if (auto communicators = communicators_of(all); !communicators.rows.empty())
-    sections.push_back(std::move(communicators));
+  sections.push_back(ended_of(view));
+  const auto jobs = jobs_of(view);
+  for (const auto& job : jobs) add_job(sections, job, jobs.size() > 1, screen.verbose());
   std::erase_if(sections, [](const Section& section) { return section.rows.empty(); });
+  const auto first = when_and_whom(view, screen);
   std::string rest;
   for (const auto& one : view.unread)
     rest += screen.wrap(printable(fmt::format("pid {}: {}", one.pid, one.why)), 2) + "\n";
-  const auto taken = verdict_lines + 1 + (rest.empty() ? 0U : 1U) +
-                     static_cast<std::size_t>(std::count(rest.begin(), rest.end(), '\n'));
-  const std::size_t lines =
-      screen.height() == 0 ? 0 : screen.height() - std::min(screen.height() - 1, taken);
-  return fitted(sections, lines, screen) + (rest.empty() ? "" : "\n" + rest);
+  const auto lines_in = [](const std::string& text) {
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  };
+  const auto taken =
+      verdict_lines + 1 + lines_in(first) + lines_in(rest) + (rest.empty() ? 0U : 1U);
+  const std::size_t lines = height == 0 ? 0 : height - std::min(height - 1, taken);
+  return first + fitted(sections, lines, screen) + (rest.empty() ? "" : "\n" + rest);
+}
+
+std::string top_help(const Screen& screen) {
+  const auto part = [&](const char* title, const char* text) {
+    return screen.wrap(fmt::format("{}: {}", screen.paint(title, Colour::kBold), text), 2) + "\n";
+  };
+  return part("Keys",
+              "q ends, h or ? shows this and goes back, v a row for each connection and "
+              "back, p holds what is shown and goes on.") +
+         part("Gbit/s out, in", "of requests that completed since the last look.") +
+         part("in flight, waits s",
+              "requests that were posted and have not completed, and for how long none has.") +
+         part("making", "connections that NCCL has not got yet.") +
+         part("moved s ago", "when an operation of that collective began or ended last.") +
+         part("died, ended",
+              "a process that is no more; one that died left its black box behind.") +
+         part("Red, yellow", "what failed or shows no sign of life; what has waited for 10 s.") +
+         part("Rows",
+              "who is sick comes first; healthy rows and then columns are left out where "
+              "there is no room. nccl-net-diag top --json has all.");
 }
 
 }  // namespace nnd::cli

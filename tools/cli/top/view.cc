@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <string_view>
 #include <tuple>
 
 #include "cli/common/box_slots.h"
 #include "cli/common/printable.h"
+#include "cli/top/users.h"
 #include "log/natural_order.h"
 
 namespace nnd::cli {
@@ -66,6 +68,13 @@ ShownCommunicator show(const box::CommSlot& slot, const box::FileHeader& header)
   return out;
 }
 
+// "slurm job 4711"; empty: its launcher doesn't say.
+std::string job_of(const log::Launch& launch) {
+  if (launch.job.empty()) return {};
+  return launch.launcher.empty() ? "job " + launch.job
+                                 : fmt::format("{} job {}", launch.launcher, launch.job);
+}
+
 // Of its largest communicator, where that is as large as the launcher's job; else as the launcher
 // says.
 void set_rank(ShownProcess& out, const log::Launch& launch) {
@@ -79,6 +88,48 @@ void set_rank(ShownProcess& out, const log::Launch& launch) {
   } else {
     out.rank = launch.rank;
     out.nranks = launch.world_size;
+  }
+}
+
+bool moved_lately(const ShownProcess& process) {
+  return std::any_of(process.connections.begin(), process.connections.end(),
+                     [&](const ShownConnection& one) {
+                       const auto done = log::seconds_ago(process.header, one.slot.last_done_raw);
+                       return done && *done < kStallSec;
+                     });
+}
+
+// A sender waits for its peer's receive without a request in flight.
+void find_stuck(ShownProcess& process) {
+  if (moved_lately(process)) return;
+  for (auto& one : process.communicators)
+    one.stuck = one.unfinished() && one.moved_sec.value_or(0) >= kStallSec;
+}
+
+// Which processes are of one job: those of a user whose launcher says so, or who share a
+// communicator.
+void set_groups(View& view) {
+  std::vector<ShownProcess*> all;
+  for (auto& process : view.processes) all.push_back(&process);
+  for (auto& one : view.ended) all.push_back(&one.last);
+  std::map<std::pair<std::string, std::string>, std::size_t> known;  // by user and sign
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    ShownProcess& process = *all[i];
+    process.group = i;
+    std::vector<std::string> signs;
+    if (!process.job.empty()) signs.push_back(process.job);
+    for (const auto& one : process.communicators)
+      if (one.slot.hash != 0) signs.push_back(fmt::format("{:#x}", one.slot.hash));
+    if (signs.empty()) signs.emplace_back();  // whose job isn't known yet
+    for (const auto& sign : signs) {
+      const auto [found, is_new] = known.emplace(std::pair(process.user, sign), process.group);
+      const std::size_t other = found->second, own = process.group;
+      if (is_new || other == own) continue;
+      for (auto* const one : all)
+        if (one->group == own) one->group = other;
+      for (auto& [key, group] : known)
+        if (group == own) group = other;
+    }
   }
 }
 
@@ -122,6 +173,16 @@ bool comes_before(const ShownProcess& a, const ShownProcess& b) {
 void Rate::add(const Rate& other) {
   cli::add(out, other.out);
   cli::add(in, other.in);
+}
+
+ShownProcess::State ShownProcess::state() const {
+  const auto any = [this](bool (ShownConnection::*is)() const) {
+    return std::any_of(connections.begin(), connections.end(), std::mem_fn(is));
+  };
+  if (silent_sec || any(&ShownConnection::failed)) return State::kFailing;
+  const bool stuck = std::any_of(communicators.begin(), communicators.end(),
+                                 [](const ShownCommunicator& one) { return one.stuck; });
+  return stuck || any(&ShownConnection::waits_long) ? State::kWaits : State::kWell;
 }
 
 bool ShownConnection::sends() const { return slot.kind == kSend; }
@@ -171,20 +232,49 @@ ShownConnection Tracker::show(const box::ConnSlot& slot, const box::FileHeader& 
   return out;
 }
 
+// Who has a successor, as after a restart, is missed by nobody.
+void Tracker::see_ended(const Look& look, const std::map<ProcessKey, Known>& now, View& out) {
+  for (auto& one : gone_) one.who.just_now = false;
+  for (const auto& [key, before] : known_)
+    if (!now.contains(key)) {
+      Ended who;
+      who.last = before.shown;
+      who.box = before.box;
+      who.died = look.died.contains(key);
+      gone_.insert(gone_.begin(), {std::move(who), look.mono_ns});
+    }
+  std::erase_if(gone_, [&](const Gone& one) {
+    const auto& last = one.who.last;
+    const auto follows = [&](const ShownProcess& other) {
+      return !last.job.empty() && last.rank && other.user == last.user && other.job == last.job &&
+             other.rank == last.rank;
+    };
+    return sec(look.mono_ns - one.at_ns) > kEndedSec ||
+           std::any_of(out.processes.begin(), out.processes.end(), follows);
+  });
+  for (auto& one : gone_) {
+    one.who.ago_sec = sec(look.mono_ns - one.at_ns);
+    out.ended.push_back(one.who);
+  }
+}
+
 View Tracker::see(const Look& look) {
   View out;
   if (mono_ns_ != 0) out.seconds = sec(look.mono_ns - mono_ns_);
   mono_ns_ = look.mono_ns;
+  out.real_ns = look.real_ns;
   out.unread = look.unread;
-  std::map<std::uint64_t, Known> known;
+  std::map<ProcessKey, Known> known;
   for (const auto& seen : look.processes) {
     const auto& header = seen.header;
-    const auto found = known_.find(header.proc_id);
+    const auto found = known_.find(key_of(seen));
     const Known* const before = found == known_.end() ? nullptr : &found->second;
-    Known& now = known[header.proc_id];
+    Known& now = known[key_of(seen)];
     now.alive_ns = header.alive_mono_ns;
+    now.box = printable(seen.named.string());
     ShownProcess one;
     one.pid = seen.pid;
+    if (seen.user != viewer_) one.user = printable(user_name(seen.user));
     one.header = header;
     one.host = printable(header.host);
     one.proc = fmt::format("{:#x}", header.proc_id);
@@ -196,15 +286,21 @@ View Tracker::see(const Look& look) {
     std::sort(one.connections.begin(), one.connections.end(),
               [](const auto& a, const auto& b) { return a.slot.conn < b.slot.conn; });
     for (const auto& slot : seen.comms) one.communicators.push_back(cli::show(slot, header));
-    set_rank(one, seen.launch.value_or(log::Launch()));
+    const auto launch = seen.launch.value_or(log::Launch());
+    one.job = job_of(launch);
+    set_rank(one, launch);
+    find_stuck(one);
     fold(one);
-    now.who = {one.pid, one.rank};
+    now.shown = one;
     out.processes.push_back(std::move(one));
   }
-  for (const auto& [proc, before] : known_)
-    if (!known.contains(proc)) out.ended.push_back(before.who);
+  see_ended(look, known, out);
   known_ = std::move(known);
   std::sort(out.processes.begin(), out.processes.end(), comes_before);
+  set_groups(out);
+  for (auto& one : out.ended)
+    one.missed = std::any_of(out.processes.begin(), out.processes.end(),
+                             [&](const auto& process) { return process.group == one.last.group; });
   return out;
 }
 

@@ -15,6 +15,8 @@ namespace nnd::cli {
 // From these ages on a wait is named: as old as what the watch tells (docs/variables.md). What is
 // younger, healthy jobs show all the time.
 inline constexpr double kStallSec = 10, kConnectSec = 5;
+// Who has ended is shown for so long.
+inline constexpr double kEndedSec = 600;
 // Without a sign of life for so long a process's box is not what is now: ten are due a second.
 inline constexpr double kSilentSec = 5;
 
@@ -55,13 +57,17 @@ struct ShownCommunicator {
   nccl_net_diag::box::CommTask task{};
   bool alone = true;                // no other kind of task has begun and not ended
   std::optional<double> moved_sec;  // ago
+  bool stuck = false;               // it does not move, and no request of the process ends either
 
   bool unfinished() const { return task.ops != task.ops_done; }
 };
 
 struct ShownProcess {
   int pid = 0;
+  std::string user;  // whose it is; empty: of who looks
   std::string host, proc;
+  std::string job;        // as its launcher calls it; empty: not known
+  std::size_t group = 0;  // processes of one job have the same
   nccl_net_diag::box::FileHeader header{};
   std::optional<int> rank, nranks;   // in the job, as `report` counts
   std::optional<double> silent_sec;  // without a sign of life
@@ -70,23 +76,34 @@ struct ShownProcess {
   std::vector<Rail> rails;                   // by name
   std::vector<ShownConnection> connections;  // by number
   std::vector<ShownCommunicator> communicators;
+
+  enum class State : std::uint8_t { kWell, kWaits, kFailing };
+  State state() const;
 };
 
+// A process that is no more, as it was seen last.
 struct Ended {
-  int pid = 0;
-  std::optional<int> rank;
+  ShownProcess last;
+  std::string box;       // of one that died: where its black box is
+  double ago_sec = 0;    // since it was missed first
+  bool just_now = true;  // since the look before
+  bool died = false;     // it did not end by itself
+  bool missed = false;   // others of its job go on
 };
 
 struct View {
   double seconds = 0;                   // since the look before; 0: it is the first
+  std::uint64_t real_ns = 0;            // of the look; 0: not known
   std::vector<ShownProcess> processes;  // by host, rank and process id
-  std::vector<Ended> ended;             // since the look before
+  std::vector<Ended> ended;             // lately, the last first
   std::vector<Unread> unread;
 };
 
 // Looks in the order in which they were made.
 class Tracker {
  public:
+  explicit Tracker(uid_t viewer) : viewer_(viewer) {}
+
   View see(const Look& look);
 
  private:
@@ -95,17 +112,26 @@ class Tracker {
     std::uint64_t since_ns = 0;  // nothing has completed since, on the box's clock
   };
   struct Known {
-    Ended who;
+    ShownProcess shown;
+    std::string box;
     std::uint64_t alive_ns = 0;
     std::map<std::uint32_t, Before> connections;
+  };
+  struct Gone {
+    Ended who;
+    std::uint64_t at_ns = 0;
   };
 
   static ShownConnection show(const nccl_net_diag::box::ConnSlot& slot,
                               const nccl_net_diag::box::FileHeader& header, const Known* before,
                               Known& now);
 
+  void see_ended(const Look& look, const std::map<ProcessKey, Known>& now, View& out);
+
+  uid_t viewer_;
   std::uint64_t mono_ns_ = 0;
-  std::map<std::uint64_t, Known> known_;  // by proc
+  std::map<ProcessKey, Known> known_;
+  std::vector<Gone> gone_;
 };
 
 }  // namespace nnd::cli

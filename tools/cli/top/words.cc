@@ -4,7 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <ctime>
 #include <iterator>
+#include <string_view>
+#include <utility>
 
 #include "cli/common/box_slots.h"
 #include "cli/common/printable.h"
@@ -21,8 +25,13 @@ std::string counted(std::size_t count, const std::string& what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : is_process ? "es" : "s");
 }
 
-std::string name_of(int pid, const std::optional<int>& rank) {
-  return rank ? fmt::format("rank {} (pid {})", *rank, pid) : fmt::format("pid {}", pid);
+std::string pid_of(const ShownProcess& process) {
+  return fmt::format("pid {}{}", process.pid, process.user.empty() ? "" : " of " + process.user);
+}
+
+std::string name_of(const ShownProcess& process) {
+  return process.rank ? fmt::format("rank {} ({})", *process.rank, pid_of(process))
+                      : pid_of(process);
 }
 
 // What a connection works for. Up to NCCL 2.27 connections don't say their communicator's hash; one
@@ -38,7 +47,7 @@ const ShownCommunicator* communicator_of(const ShownProcess& process, const box:
 // A connection's ranks are its communicator's: where that counts otherwise than the job it is said.
 std::string whose(const ShownProcess& process, const box::ConnSlot& slot) {
   if (slot.rank >= 0) return fmt::format("rank {}", slot.rank);
-  return process.rank ? fmt::format("rank {}", *process.rank) : fmt::format("pid {}", process.pid);
+  return process.rank ? fmt::format("rank {}", *process.rank) : pid_of(process);
 }
 
 std::string in_brackets(const ShownProcess& process, const ShownConnection& one) {
@@ -54,32 +63,21 @@ std::string in_brackets(const ShownProcess& process, const ShownConnection& one)
   if (one.slot.rank >= 0 && process.rank && one.slot.rank != *process.rank)
     parts.push_back(fmt::format("ranks of communicator {:#x}, rank {} of the job", one.slot.comm,
                                 *process.rank));
-  parts.push_back(fmt::format("pid {}", process.pid));
+  parts.push_back(pid_of(process));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// A collective that has begun and does not move, of a process in which no request ends either: a
-// sender waits for its peer's receive without a request in flight.
+// A collective that has begun and does not move.
 struct Stuck {
   const ShownProcess* process = nullptr;
   const ShownCommunicator* communicator = nullptr;
 };
 
-bool moved_lately(const ShownProcess& process) {
-  return std::any_of(process.connections.begin(), process.connections.end(),
-                     [&](const ShownConnection& one) {
-                       const auto done = log::seconds_ago(process.header, one.slot.last_done_raw);
-                       return done && *done < kStallSec;
-                     });
-}
-
 std::vector<Stuck> stuck_collectives(const View& view) {
   std::vector<Stuck> out;
   for (const auto& process : view.processes) {
-    if (moved_lately(process)) continue;
     for (const auto& one : process.communicators)
-      if (one.unfinished() && one.moved_sec.value_or(0) >= kStallSec)
-        out.push_back({&process, &one});
+      if (one.stuck) out.push_back({&process, &one});
   }
   std::stable_sort(out.begin(), out.end(), [](const Stuck& a, const Stuck& b) {
     return *a.communicator->moved_sec > *b.communicator->moved_sec;
@@ -90,8 +88,16 @@ std::vector<Stuck> stuck_collectives(const View& view) {
 std::string in_words(const Stuck& stuck) {
   const auto& task = stuck.communicator->task;
   return fmt::format("{} of {} has not moved for {:.1f} s ({} of {} operations done)",
-                     printable(task_of(task)), name_of(stuck.process->pid, stuck.process->rank),
+                     printable(task_of(task)), name_of(*stuck.process),
                      *stuck.communicator->moved_sec, task.ops_done, task.ops);
+}
+
+// Nothing in it means something to a shell: whoever may name it must not write root's command.
+bool is_plain(const std::string& path) {
+  return path.starts_with('/') && std::all_of(path.begin(), path.end(), [](char c) {
+           constexpr std::string_view kMarks = "/._-+:@=,";
+           return std::isalnum(static_cast<unsigned char>(c)) != 0 || kMarks.find(c) != kMarks.npos;
+         });
 }
 
 // How many there are of a kind, of which one was told.
@@ -114,6 +120,23 @@ std::string totals(const View& view) {
   return out;
 }
 
+// Those that matter: a job that has ended as a whole, by itself, is said but once.
+std::vector<const Ended*> told_ended(const View& view) {
+  std::vector<const Ended*> out;
+  for (const auto& one : view.ended)
+    if (one.just_now || one.missed || one.died) out.push_back(&one);
+  std::stable_sort(out.begin(), out.end(), [](const Ended* a, const Ended* b) {
+    return std::pair(a->died, a->missed) > std::pair(b->died, b->missed);
+  });
+  return out;
+}
+
+std::string in_words(const Ended& one) {
+  const char* const how = one.died ? "died" : "ended";
+  return one.just_now ? fmt::format("{} has {}", name_of(one.last), how)
+                      : fmt::format("{} {} {:.0f} s ago", name_of(one.last), how, one.ago_sec);
+}
+
 // What failed, or is not as it should be; nothing where all is well.
 std::vector<std::string> troubles(const View& view) {
   std::vector<std::string> out;
@@ -126,12 +149,10 @@ std::vector<std::string> troubles(const View& view) {
   }
   if (!failed.empty()) out.push_back(in_words(failed.front()) + and_more(failed.size()));
   if (!silent.empty())
-    out.push_back(fmt::format("{} has shown no sign of life for {:.1f} s{}",
-                              name_of(silent[0]->pid, silent[0]->rank), *silent[0]->silent_sec,
-                              and_more(silent.size())));
-  if (!view.ended.empty())
-    out.push_back(fmt::format("{} has ended{}", name_of(view.ended[0].pid, view.ended[0].rank),
-                              and_more(view.ended.size())));
+    out.push_back(fmt::format("{} has shown no sign of life for {:.1f} s{}", name_of(*silent[0]),
+                              *silent[0]->silent_sec, and_more(silent.size())));
+  if (const auto ended = told_ended(view); !ended.empty())
+    out.push_back(in_words(*ended[0]) + and_more(ended.size()));
   return out;
 }
 
@@ -172,6 +193,42 @@ std::string in_words(const OneOf& one_of) {
                      in_brackets(*one_of.process, one));
 }
 
+std::string what_it_did(const ShownProcess& process) {
+  for (const auto& one : process.communicators)
+    if (one.unfinished())
+      return fmt::format("{}, {} of {} operations done", printable(task_of(one.task)),
+                         one.task.ops_done, one.task.ops);
+  const auto& all = process.communicators;
+  return all.empty() || all[0].task.func[0] == '\0'
+             ? "-"
+             : printable(task_of(all[0].task)) + ", which was done";
+}
+
+std::optional<LookAt> look_at(const View& view) {
+  const auto found = [&](auto&& is) {
+    return std::find_if(view.processes.begin(), view.processes.end(), is);
+  };
+  const auto made = [](const ShownProcess& process, std::string command) {
+    return LookAt{process.rank ? fmt::format("rank {}", *process.rank) : pid_of(process),
+                  std::move(command)};
+  };
+  if (const auto silent = found([](const auto& one) { return one.silent_sec.has_value(); });
+      silent != view.processes.end())
+    return made(*silent, fmt::format("ps -o pid,stat,wchan:24,args -p {}", silent->pid));
+  if (const auto ended = told_ended(view);
+      !ended.empty() && ended[0]->died && is_plain(ended[0]->box))
+    return made(ended[0]->last, "nccl-net-diag decode " + ended[0]->box);
+  using State = ShownProcess::State;
+  if (const auto failing = found([](const auto& one) { return one.state() == State::kFailing; });
+      failing != view.processes.end())
+    return made(*failing, fmt::format("nccl-net-diag decode --live {}", failing->pid));
+  if (const auto waits = long_waits(view); !waits.empty())
+    return made(*waits[0].process, fmt::format("py-spy dump --pid {}", waits[0].process->pid));
+  if (const auto stuck = stuck_collectives(view); !stuck.empty())
+    return made(*stuck[0].process, fmt::format("py-spy dump --pid {}", stuck[0].process->pid));
+  return std::nullopt;
+}
+
 std::string top_verdict(const View& view) {
   std::string out = view.processes.empty() ? "No process is left" : totals(view);
   for (const auto& trouble : troubles(view)) out += "; " + trouble;
@@ -185,14 +242,26 @@ std::vector<std::string> top_brief(const View& view) {
     for (const auto& rail : process.rails)
       if (rail.wait_sec) longest = std::max(longest.value_or(0), *rail.wait_sec);
     out.push_back(fmt::format(
-        "{}{} pid {}: {}, {} Gbit/s out, {} in, {} in flight, longest wait {} s{}", process.host,
-        process.rank ? fmt::format(" rank {}", *process.rank) : "", process.pid,
+        "{}{} {}: {}, {} Gbit/s out, {} in, {} in flight, longest wait {} s{}", process.host,
+        process.rank ? fmt::format(" rank {}", *process.rank) : "", pid_of(process),
         counted(process.connections.size(), "connection"), rate_text(process.rate.out),
         rate_text(process.rate.in), counted(process.in_flight, "request"), age_text(longest),
         process.silent_sec ? fmt::format(", no sign of life for {:.1f} s", *process.silent_sec)
                            : ""));
   }
+  for (const auto& one : view.ended)
+    out.push_back(
+        fmt::format("{} {}: last in {}", one.last.host, in_words(one), what_it_did(one.last)));
   return out;
+}
+
+std::string date_text(std::uint64_t real_ns) {
+  constexpr std::uint64_t kSec = 1'000'000'000;
+  const auto at = static_cast<std::time_t>(real_ns / kSec);
+  std::tm parts{};
+  char text[32];
+  if (gmtime_r(&at, &parts) == nullptr) return "-";
+  return {text, std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &parts)};
 }
 
 std::string rate_text(const std::optional<double>& gbit) {

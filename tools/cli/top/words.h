@@ -22,9 +22,17 @@ std::string in_words(const OneOf& pair);
 
 // How much moves, and what waits. Nobody is accused: a receive that was posted early waits too.
 std::string top_verdict(const View& view);
+// What it is in, or was in at last: "AllReduce #181, 31 of 56 operations done"; a dash: not known.
+std::string what_it_did(const ShownProcess& process);
+// Whom to look at first, and with what, to copy into a shell; unset: nobody.
+struct LookAt {
+  std::string who, command;
+};
+std::optional<LookAt> look_at(const View& view);
 // "rank 3 pid 123 on node0: 8 connections, ...", for each process.
 std::vector<std::string> top_brief(const View& view);
 
+std::string date_text(std::uint64_t real_ns);                   // "2026-11-24 06:21:04 UTC"
 std::string rate_text(const std::optional<double>& gbit);       // "12.3"; a dash: not known
 std::string age_text(const std::optional<double>& seconds);     // likewise
 std::string peer_of(const nccl_net_diag::box::ConnSlot& slot);  // "rank 7", "::ffff:10.200.0.2"
