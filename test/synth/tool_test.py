@@ -118,8 +118,9 @@ class Tool(unittest.TestCase):
     def check_trace(self, events):
         """What the trace event format asks for, so that a viewer shows all of it."""
         needed = {"M": {"name", "pid", "tid", "args"}, "X": {"name", "pid", "tid", "ts", "dur"}, "i": {"name", "pid", "tid", "ts", "s"},
-                  "C": {"name", "pid", "ts", "args"}, "b": {"name", "cat", "id", "pid", "ts"}, "e": {"name", "cat", "id", "pid", "ts"}}
-        named, tracks, spans, last = set(), {}, {}, {}
+                  "C": {"name", "pid", "ts", "args"}, "b": {"name", "cat", "id", "pid", "ts"}, "e": {"name", "cat", "id", "pid", "ts"},
+                  "s": {"name", "cat", "id", "pid", "tid", "ts"}, "f": {"name", "cat", "id", "pid", "tid", "ts", "bp"}}
+        named, tracks, spans, last, arrows = set(), {}, {}, {}, {}
         for event in events:
             self.assertLessEqual(needed[event["ph"]], event.keys())
             if event["ph"] == "M":
@@ -132,6 +133,8 @@ class Tool(unittest.TestCase):
                 track = (event["pid"], event["name"])
                 self.assertLess(last.get(track, -1e300), event["ts"])
                 last[track] = event["ts"]
+            elif event["ph"] in "sf":
+                arrows.setdefault((event["cat"], event["id"]), []).append(event)
             elif event["ph"] in "be":
                 spans.setdefault((event["cat"], event["id"]), []).append((event["ph"], event["ts"]))
         for (process, thread), slices in tracks.items():
@@ -141,6 +144,11 @@ class Tool(unittest.TestCase):
             for (_, end), (begin, other_end) in zip(slices, slices[1:]):  # beside or inside each other
                 self.assertGreaterEqual(other_end, begin)
                 self.assertTrue(begin >= end - 0.001 or other_end <= end + 0.001, (end, begin, other_end))
+        for begin, end in arrows.values():  # each from a slice to a slice that is no earlier
+            self.assertEqual((begin["ph"], end["ph"], end["bp"]), ("s", "f", "e"))
+            self.assertLessEqual(begin["ts"], end["ts"])
+            for place in (begin, end):
+                self.assertTrue(any(low <= place["ts"] <= high for low, high in tracks[place["pid"], place["tid"]]), place)
         for span in spans.values():
             self.assertEqual([phase for phase, _ in span], ["b", "e"])
             self.assertLessEqual(span[0][1], span[1][1])
@@ -155,12 +163,15 @@ class Tool(unittest.TestCase):
             self.assertNotIn(outside, html)
         events = json.loads(trace.read_text())["traceEvents"]
         self.check_trace(events)
-        self.assertEqual({event["ph"] for event in events}, {"M", "X", "i", "C"})
+        self.assertEqual({event["ph"] for event in events}, {"M", "X", "i", "C", "s", "f"})
+        self.assertIn("connection", {event["cat"] for event in events if event["ph"] == "s"})
+        self.assertIn("ASYNC-PORT", {event["name"] for event in events if event["ph"] == "i"})
         self.assertEqual(sum(event["name"] == "alive" for event in events), 64)
         self.assertEqual(report(self.write("rank-idle"), "--perfetto", trace).returncode, 1)
         events = json.loads(trace.read_text())["traceEvents"]
         self.check_trace(events)
-        self.assertEqual({event["ph"] for event in events}, {"M", "X", "b", "e", "C"})
+        self.assertLessEqual({"M", "X", "b", "e", "C", "s", "f"}, {event["ph"] for event in events})
+        self.assertIn("wait", {event["cat"] for event in events if event["ph"] == "s"})
         self.assertEqual(report(logs, "--html", self.dir / "none" / "page").returncode, 2)
         self.assertEqual(report(self.write("none"), "--html", page).returncode, 0)
         self.assertIn("healthy", page.read_text())
@@ -173,6 +184,16 @@ class Tool(unittest.TestCase):
             done = report(option, first, logs, "--json")
             self.assertEqual((done.returncode, json.loads(done.stdout)["error"]["kind"]), (2, "output"))
             self.assertEqual(first.read_bytes(), before)
+        link, pipe, target = self.dir / "link", self.dir / "pipe", self.dir / "target"
+        link.symlink_to(target)
+        os.mkfifo(pipe)
+        for option in ("--html", "--perfetto"):  # no link is followed, and nobody waits for a reader
+            for path, why in ((link, "is a link"), (pipe, "is no regular file"), (self.dir, "can't be written")):
+                done = report(option, path, logs, "--json")
+                error = json.loads(done.stdout)["error"]
+                self.assertEqual((done.returncode, error["kind"]), (2, "output"))
+                self.assertIn(why, error["message"])
+        self.assertFalse(target.exists())
         for option in ("--html", "--perfetto"):
             self.assertEqual(report("--follow", logs, option, self.dir / "page").returncode, 2)
 

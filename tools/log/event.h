@@ -93,6 +93,7 @@ struct Task {
   std::optional<std::uint64_t> seq;  // NCCL's own number
   std::uint64_t bytes = 0;
   std::uint64_t ops = 0, ops_done = 0;  // over the network
+  std::uint64_t changed_ns = 0;  // CLOCK_MONOTONIC: an operation began or ended last; 0: not known
 };
 
 // A communicator, and the last that it was given to do.

@@ -147,7 +147,8 @@ std::uint64_t join(log::Job& job, const std::string& proc, const std::vector<std
   return static_cast<std::uint64_t>(events.end() - twice);
 }
 
-log::Task task_of(const nccl_net_diag::box::CommTask& slot) {
+log::Task task_of(const nccl_net_diag::box::FileHeader& header,
+                  const nccl_net_diag::box::CommTask& slot) {
   log::Task out;
   out.kind = slot.func;
   out.ordinal = slot.ordinal;
@@ -155,18 +156,20 @@ log::Task task_of(const nccl_net_diag::box::CommTask& slot) {
   out.bytes = slot.bytes;
   out.ops = slot.ops;
   out.ops_done = slot.ops_done;
+  out.changed_ns = log::mono_of(header, slot.changed_raw);
   return out;
 }
 
-log::Communicator communicator_of(const nccl_net_diag::box::CommSlot& slot, std::uint64_t mono_ns) {
+log::Communicator communicator_of(const nccl_net_diag::box::FileHeader& header,
+                                  const nccl_net_diag::box::CommSlot& slot) {
   log::Communicator out;
   if (slot.rank >= 0) out.rank = slot.rank;
   if (slot.nranks >= 0) out.nranks = slot.nranks;
-  out.mono_ns = mono_ns;
+  out.mono_ns = std::max(header.alive_mono_ns, header.start_mono_ns);
   out.given = slot.collectives;
   for (const auto& task : slot.last_collectives) {
     if (task.func[0] == '\0') continue;
-    out.tasks.push_back(task_of(task));
+    out.tasks.push_back(task_of(header, task));
     if (task.ops != task.ops_done) out.waits_in = out.tasks.back();
   }
   return out;
@@ -236,7 +239,7 @@ void add_box(Input& input, const BoxFile& file, bool on_later) {
   std::map<std::uint64_t, log::Communicator> communicators;
   for (const auto& slot : contents.comms) {
     if (slot.hash == 0) continue;
-    auto [one, is_new] = communicators.emplace(slot.hash, communicator_of(slot, box.alive_ns));
+    auto [one, is_new] = communicators.emplace(slot.hash, communicator_of(contents.header, slot));
     one->second.several = !is_new;
   }
   for (auto& [hash, one] : communicators)

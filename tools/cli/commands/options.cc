@@ -1,5 +1,8 @@
 #include "cli/commands/options.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <map>
 
 namespace nnd::cli {
@@ -29,6 +32,19 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
     exit_code = answer(*calling, [&] { return run(*calling); });
   });
   return command;
+}
+
+std::string command_line(const CLI::App& command) {
+  std::string out = "nccl-net-diag " + command.get_name();
+  for (const auto* option : command.get_options()) {
+    if (option->count() == 0) continue;
+    if (!option->get_positional()) out += " " + option->get_name();
+    if (option->check_lname("token"))
+      out += " ...";
+    else if (option->get_items_expected_max() != 0)
+      out += fmt::format(" {}", fmt::join(option->results(), option->get_positional() ? " " : ","));
+  }
+  return out;
 }
 
 }  // namespace nnd::cli

@@ -26,4 +26,7 @@ void add_top(CLI::App& app, int& exit_code);
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& what,
                       int& exit_code, std::function<Answer(const Calling&)> run);
 
+// As it was called, to be shown: "nccl-net-diag ping node1 --token ...". Once it is parsed.
+std::string command_line(const CLI::App& command);
+
 }  // namespace nnd::cli

@@ -86,16 +86,7 @@ void add_ping(CLI::App& app, int& exit_code) {
       ->type_name("NAME|FILE");
   command->parse_complete_callback([options, listen, command] {
     options->listening = listen->count() > 0;
-    options->command = "nccl-net-diag ping";
-    for (const auto* option : command->get_options()) {
-      if (option->count() == 0) continue;
-      if (!option->get_positional()) options->command += " " + option->get_name();
-      if (option->check_lname("token")) {
-        options->command += " ...";
-      } else if (option->get_items_expected_max() != 0) {
-        options->command += fmt::format(" {}", fmt::join(option->results(), ","));
-      }
-    }
+    options->command = command_line(*command);
   });
 }
 

@@ -32,13 +32,20 @@ OutputFile::OutputFile(std::string path, std::string_view start) : path_(std::mo
     return CallError(kWrongCall, "output", path_ + " " + what, path_);
   };
   constexpr mode_t kUsual = 0666;
-  fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, kUsual);
-  if (fd_ < 0) throw wrong(fmt::format("can't be written: {}", std::strerror(errno)));
+  // Where others may write, a link of that name leads to another file, and a FIFO to nowhere.
+  fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK,
+             kUsual);
+  if (fd_ < 0 && errno == ELOOP) throw wrong("is a link, which is not followed: name the file");
+  if (fd_ < 0 && errno != ENXIO)
+    throw wrong(fmt::format("can't be written: {}", std::strerror(errno)));
   struct stat about {};
-  if (fstat(fd_, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size == 0) return;
-  if (begins_with(path_, start)) return;
-  close(fd_);
-  throw wrong("holds something else and is left as it is: remove it, or name another file");
+  const bool known = fd_ >= 0 && fstat(fd_, &about) == 0;
+  if (known && S_ISCHR(about.st_mode)) return;
+  if (known && S_ISREG(about.st_mode) && (about.st_size == 0 || begins_with(path_, start))) return;
+  if (fd_ >= 0) close(fd_);
+  throw known && S_ISREG(about.st_mode)
+      ? wrong("holds something else and is left as it is: remove it, or name another file")
+      : wrong("is no regular file");
 }
 
 OutputFile::~OutputFile() {

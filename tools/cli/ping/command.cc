@@ -14,6 +14,7 @@
 #include "cli/common/interrupt.h"
 #include "cli/common/output.h"
 #include "cli/common/output_file.h"
+#include "cli/common/page_origin.h"
 #include "cli/common/scratch_dir.h"
 #include "cli/common/size.h"
 #include "cli/exchange/token.h"
@@ -64,14 +65,6 @@ void check_sizes(PingOptions& options) {
                     fmt::format("a pair takes {:g} s at least with these sizes and this duration; "
                                 "--pair-deadline is {:g} s",
                                 least, options.pair_deadline));
-}
-
-std::string now_text() {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  localtime_r(&now, &local);
-  char text[32];
-  return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %z", &local)};
 }
 
 Answer answer_of(const PingOptions& options, const OutputFile& page, const PingResult& result) {

@@ -10,6 +10,7 @@
 #include "cli/common/exit_code.h"
 #include "cli/common/html_text.h"
 #include "cli/common/markup.h"
+#include "cli/common/page_policy.h"
 #include "cli/common/text_table.h"
 #include "cli/common/version.h"
 #include "cli/ping/html_grid.h"
@@ -19,10 +20,7 @@ namespace nnd::cli {
 
 namespace {
 
-constexpr std::string_view kHead = R"(<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>nccl-net-diag ping</title>
-<style>
+constexpr std::string_view kStyle = R"(
 :root { color-scheme: light dark; --line: #8884; }
 body { font: 14px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.15rem; margin-top: 2rem; } h3 { font-size: 1rem; margin-bottom: .3rem; }
@@ -50,8 +48,15 @@ li { margin-bottom: .6rem; }
   .wide, pre { overflow: visible; }
   tr, li, pre, .grid { break-inside: avoid; } h2, h3, .legend { break-after: avoid; }
 }
-</style></head><body>
 )";
+
+std::string head() {
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+      "content=\"width=device-width, initial-scale=1\">\n{}<title>nccl-net-diag ping</title>\n"
+      "<style>{}</style></head><body>\n",
+      page_policy(kStyle, {}), kStyle);
+}
 
 std::string verdict_part(const PingResult& result, const PageOrigin& origin) {
   auto out = fmt::format("<h1>nccl-net-diag ping</h1>\n<p class=\"verdict{}\">{}</p>\n",
@@ -129,7 +134,7 @@ std::string host_part(const HostDescription& host) {
 }  // namespace
 
 std::string render_ping_html(const PingResult& result, const PageOrigin& origin) {
-  auto out = std::string(kHead) + verdict_part(result, origin) + ping_grids_html(result.pairs) +
+  auto out = head() + verdict_part(result, origin) + ping_grids_html(result.pairs) +
              causes_part(result.pairs) + pairs_part(result.pairs);
   for (const auto& host : result.hosts) out += host_part(host);
   return out + "</body></html>\n";

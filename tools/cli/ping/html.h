@@ -3,15 +3,10 @@
 
 #include <string>
 
+#include "cli/common/page_origin.h"
 #include "cli/ping/result.h"
 
 namespace nnd::cli {
-
-// What the page says of its making.
-struct PageOrigin {
-  std::string command;  // without secrets
-  std::string when;     // "2026-03-01 14:02:11 +0100"
-};
 
 std::string render_ping_html(const PingResult& result, const PageOrigin& origin);
 

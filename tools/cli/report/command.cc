@@ -12,6 +12,7 @@
 #include "cli/common/interrupt.h"
 #include "cli/common/output.h"
 #include "cli/common/output_file.h"
+#include "cli/common/page_origin.h"
 #include "cli/common/printable.h"
 #include "cli/report/html.h"
 #include "cli/report/json.h"
@@ -188,8 +189,9 @@ Answer report_job(const ReportOptions& options, const Calling& calling) {
   const auto& job = shown->report;
   Answer out;
   out.exit_code = job.found_cause() ? kBroken : kFine;
-  const bool page_kept =
-      page.write([&](std::ostream& to) { to << report_html(job, shown->words); });
+  const bool page_kept = page.write([&](std::ostream& to) {
+    to << report_html(job, shown->words, {options.command, now_text()});
+  });
   const bool trace_kept = trace.write([&](std::ostream& to) { write_perfetto(to, job); });
   if (!page_kept || !trace_kept) out.exit_code = kNotExamined;
   out.warned = job.warned;

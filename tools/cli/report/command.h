@@ -14,6 +14,7 @@ struct ReportOptions {
   std::optional<int> expected_ranks;
   std::string html;                        // the result as a page in this file, too
   std::string perfetto;                    // and as a trace
+  std::string command;                     // as it was called, for the page
   std::string job;                         // only jobs of this id; empty: all
   std::optional<std::size_t> incarnation;  // of that one; unset: see report/jobs.h
   bool why = false;                        // the causal model, too

@@ -3,10 +3,11 @@
 
 #include <string>
 
+#include "cli/common/page_origin.h"
 #include "cli/report/words.h"
 
 namespace nnd::cli {
 
-std::string report_html(const report::Report& report, const Words& words);
+std::string report_html(const report::Report& report, const Words& words, const PageOrigin& origin);
 
 }  // namespace nnd::cli
