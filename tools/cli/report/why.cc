@@ -14,7 +14,7 @@ namespace nnd::cli {
 
 using report::Observation;
 using report::Report;
-using Kind = Observation::Kind;
+using ObservationKind = Observation::Kind;
 
 namespace {
 
@@ -23,20 +23,20 @@ constexpr std::size_t kMost = 200;
 // "WC-12", "stuck-send", "died": what makes observations of a kind alike.
 std::string detail_of(const Report& report, const Observation& one) {
   switch (one.kind) {
-    case Kind::kSign:
-    case Kind::kFailure:
+    case ObservationKind::kSign:
+    case ObservationKind::kFailure:
       return report.failures[one.index].told->cause;
-    case Kind::kStuck:
-    case Kind::kWait:
+    case ObservationKind::kStuck:
+    case ObservationKind::kWait:
       return report.waits.waits[one.index].stall->kind;
-    case Kind::kEnd:
+    case ObservationKind::kEnd:
       return report.ends[one.index].kind == report::End::Kind::kLeft ? "ended by itself" : "died";
-    case Kind::kSink:
+    case ObservationKind::kSink:
       return sink_text(report, report.waits.sinks[one.index]);
-    case Kind::kMissing:
+    case ObservationKind::kMissing:
       return missing_text(report.missing);
-    case Kind::kMaking:
-    case Kind::kCount:
+    case ObservationKind::kMaking:
+    case ObservationKind::kCount:
       break;
   }
   return {};
@@ -44,7 +44,7 @@ std::string detail_of(const Report& report, const Observation& one) {
 
 // Observations that are alike, and are explained alike.
 struct Group {
-  Kind kind = Kind::kFailure;
+  ObservationKind kind = ObservationKind::kFailure;
   Observation::How how = Observation::How::kNone;
   std::string detail, by;
   std::vector<std::size_t> members;
@@ -55,14 +55,16 @@ struct Group {
 std::string name_of(const Report& report, std::size_t i) {
   const auto& one = report.observations[i];
   const auto detail = detail_of(report, one);
-  const std::string whose =
-      one.member && one.kind != Kind::kSink ? " of " + who(report.picture, {*one.member}) : "";
+  const std::string whose = one.member && one.kind != ObservationKind::kSink
+                                ? " of " + who(report.picture, {*one.member})
+                                : "";
   return fmt::format("{}{}{}", report::name_of(one.kind), detail.empty() ? "" : " " + detail,
                      whose);
 }
 
 std::vector<Group> groups_of(const Report& report) {
-  std::map<std::tuple<bool, Kind, std::string, std::string, Observation::How>, Group> all;
+  std::map<std::tuple<bool, ObservationKind, std::string, std::string, Observation::How>, Group>
+      all;
   for (const auto& one : report.observations) {
     const std::string by = one.by ? name_of(report, *one.by) : "";
     auto detail = detail_of(report, one);
@@ -94,7 +96,7 @@ std::vector<Group> groups_of(const Report& report) {
 std::vector<std::string> why_lines(const Report& report) {
   std::vector<std::string> out;
   for (const auto& group : groups_of(report)) {
-    const std::string whose = group.members.empty() || group.kind == Kind::kSink
+    const std::string whose = group.members.empty() || group.kind == ObservationKind::kSink
                                   ? ""
                                   : ", " + who(report.picture, group.members);
     out.push_back(fmt::format(
