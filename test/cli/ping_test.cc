@@ -236,7 +236,9 @@ TEST_CASE("the matrix shows exactly the pairs that can talk, and why the others 
   std::ifstream in(page);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   CHECK(text.starts_with("<!DOCTYPE html>"));
-  CHECK(text.find("http") == std::string::npos);  // it needs no other file
+  for (const char* const outside : {"http:", "https:", "src=", "@import", "url("})
+    CHECK(text.find(outside) == std::string::npos);  // it needs no other file
+  CHECK(text.find("script-src 'none'") != std::string::npos);
   std::size_t green = 0;
   for (auto at = text.find("<td class=\"step"); at != text.npos;
        at = text.find("<td class=\"step", at + 1))
