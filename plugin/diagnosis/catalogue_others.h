@@ -229,7 +229,8 @@ inline constexpr Explanation kInitStuck{
     "One step of the bootstrap lasts 10 s, 30 s or 60 s (init.stall, whose step says which): no "
     "warning "
     "before 30 s, since ranks start at different times.",
-    "Look for ranks without a log, or whose log ends before this step, and at what they do (py-spy, "
+    "Look for ranks without a log, or whose log ends before this step, and at what they do "
+    "(py-spy, "
     "gdb); where all are there, compare the bootstrap's interface in their logs (node.facts, oob).",
     EventId::kInitStall,
     "A communicator is still being made after 30 s: the root, 10.0.0.11:4711, was told that this "

@@ -135,8 +135,7 @@ void redirect_table(const Module& module, const Tables& t, const ElfW(Rela) * ta
 
 }  // namespace
 
-SlotResult redirect(const Module& module,
-                    const std::function<void*(const Import&)>& replace) {
+SlotResult redirect(const Module& module, const std::function<void*(const Import&)>& replace) {
   SlotResult result;
   const Tables t = tables_of(module);
   if (t.symbols == nullptr || t.strings == nullptr) return result;

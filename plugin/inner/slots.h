@@ -26,7 +26,6 @@ struct SlotResult {
 // hold its address (R_*_64). Pages that the loader made read-only (RELRO, -z now) are read-only
 // again afterwards. The module must stay loaded meanwhile. Safe while other threads call through
 // the slots.
-SlotResult redirect(const Module& module,
-                    const std::function<void*(const Import&)>& replace);
+SlotResult redirect(const Module& module, const std::function<void*(const Import&)>& replace);
 
 }  // namespace nnd::inner

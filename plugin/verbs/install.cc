@@ -10,12 +10,12 @@
 #include "diagnosis/own.h"
 #include "inner/find.h"
 #include "inner/module.h"
+#include "inner/slots.h"
 #include "record/event.h"
 #include "verbs/devices.h"
 #include "verbs/library.h"
 #include "verbs/lookup.h"
 #include "verbs/qp_retries.h"
-#include "inner/slots.h"
 
 namespace nnd::verbs {
 namespace {
@@ -77,16 +77,17 @@ InstallResult install_locked(const void* address, const config::Settings& settin
   forward_once(settings.verbs_lib);
   const LinkedVerbs linked(module->path);
   std::size_t lookups = 0;
-  const inner::SlotResult slots = inner::redirect(*module, [&](const inner::Import& import) -> void* {
-    if (import.symbol == "dlvsym") {
-      ++lookups;
-      return lookup_dlvsym();
-    }
-    if (import.symbol == "dlsym") return lookup_dlsym();
-    void* wrapper = linked.wrapper(import);
-    if (wrapper != nullptr) result.linked = true;
-    return wrapper;
-  });
+  const inner::SlotResult slots =
+      inner::redirect(*module, [&](const inner::Import& import) -> void* {
+        if (import.symbol == "dlvsym") {
+          ++lookups;
+          return lookup_dlvsym();
+        }
+        if (import.symbol == "dlsym") return lookup_dlsym();
+        void* wrapper = linked.wrapper(import);
+        if (wrapper != nullptr) result.linked = true;
+        return wrapper;
+      });
   ::dlerror();  // ours, not NCCL's
   result.slots = slots.slots;
   result.ok = slots.error.empty() && (lookups > 0 || result.linked);

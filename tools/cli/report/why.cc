@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kMost = 200;
 
-// "WC-12", "stuck-send", "died": what makes observations of a kind alike.
+// A cause, "stuck-send", "died": what makes observations of a kind alike.
 std::string detail_of(const Report& report, const Observation& one) {
   switch (one.kind) {
     case ObservationKind::kSign:
