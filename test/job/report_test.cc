@@ -194,7 +194,7 @@ times = 0
   const auto& report = job.read();
   CHECK(report.kind == nnd::report::Kind::kFailed);
   REQUIRE_FALSE(report.first.roots.empty());
-  CHECK(report.first.roots[0].reach == nnd::report::Reach::kLocal);
+  CHECK(report.first.roots[0].reach == nnd::report::Reach::kNode);
   for (const auto& root : report.first.roots) {
     CHECK(root.here.host == "node1");
     const bool memory = root.told->cause == "MR-12" || root.told->cause.starts_with("LIM-MEMLOCK");
