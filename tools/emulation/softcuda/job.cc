@@ -148,6 +148,11 @@ class Job {
     lseek(spec.get(), 0, SEEK_SET);
     process.pid = spawn(rank, spec.get(), child_link.get(), child_output.get());
     process.ended = process.pid < 0;
+    tell({{"event", "started"}, {"rank", rank}, {"pid", process.pid}});
+  }
+
+  void tell(const nlohmann::json& event) const {
+    if (progress_) progress_(event);
   }
 
   pid_t spawn(int rank, int spec, int link, int output) {
@@ -248,7 +253,7 @@ class Job {
     }
     if (name == "done") result.done = true;
     if (name == "error") result.error = event.at("text");
-    if (progress_) progress_(event);
+    tell(event);
     result.events.push_back(std::move(event));
   }
 
@@ -297,6 +302,7 @@ class Job {
       result.error = fmt::format("exit status {}", WEXITSTATUS(status));
     if (!result.done && spec_.grace_sec && !grace_end_)
       grace_end_ = Clock::now() + seconds(*spec_.grace_sec);
+    tell({{"event", "ended"}, {"rank", result.rank}});
     let_meet();
   }
 

@@ -31,7 +31,8 @@ struct JobResult {
   bool ok() const;
 };
 
-// Called in the parent for every event of a rank.
+// Called in the parent for every event of a rank, and for two of its process that are in no result:
+// started (with its "pid") and ended.
 using JobProgress = std::function<void(const nlohmann::json& event)>;
 // Asked in the parent several times a second: true ends the job.
 using JobStop = std::function<bool()>;

@@ -46,6 +46,7 @@ constexpr std::array kKinds{
     Names<Action::Kind>{Action::Kind::kAbort, "abort"},
     Names<Action::Kind>{Action::Kind::kCompute, "compute"},
     Names<Action::Kind>{Action::Kind::kDie, "die"},
+    Names<Action::Kind>{Action::Kind::kExit, "exit"},
 };
 
 template <typename T, std::size_t N>
@@ -89,6 +90,8 @@ nlohmann::json action_json(const Action& action) {
                       {"bytes", action.bytes},
                       {"iterations", action.iterations},
                       {"ms", action.ms},
+                      {"signal", action.signal},
+                      {"status", action.status},
                       {"root", action.root},
                       {"in_place", action.in_place},
                       {"wait", action.wait},
@@ -110,6 +113,8 @@ Action parse_action(const nlohmann::json& json) {
   action.bytes = json.at("bytes");
   action.iterations = json.at("iterations");
   action.ms = json.at("ms");
+  action.signal = json.at("signal");
+  action.status = json.at("status");
   action.root = json.at("root");
   action.in_place = json.at("in_place");
   action.wait = json.at("wait");
@@ -140,6 +145,7 @@ void to_json(nlohmann::json& json, const JobSpec& spec) {
           {"gpus_per_node", spec.gpus_per_node},
           {"nvswitch", spec.nvswitch},
           {"deadline_sec", spec.deadline_sec},
+          {"heeds_sigterm", spec.heeds_sigterm},
           {"linger_sec", spec.linger_sec},
           {"environment", spec.environment},
           {"inherit_nccl_settings", spec.inherit_nccl_settings},
@@ -162,6 +168,7 @@ void from_json(const nlohmann::json& json, JobSpec& spec) {
   spec.gpus_per_node = json.at("gpus_per_node");
   spec.nvswitch = json.at("nvswitch");
   spec.deadline_sec = json.at("deadline_sec");
+  spec.heeds_sigterm = json.at("heeds_sigterm");
   spec.linger_sec = json.at("linger_sec");
   if (json.contains("grace_sec")) spec.grace_sec = json.at("grace_sec").get<double>();
   spec.environment = json.at("environment").get<std::map<std::string, std::string>>();

@@ -2,6 +2,7 @@
 // rank gets it.
 #pragma once
 
+#include <csignal>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -30,7 +31,8 @@ struct Action {
     kDestroy,  // after a meeting
     kAbort,
     kCompute,  // the network isn't asked for anything for `ms`
-    kDie,      // SIGKILL to itself
+    kDie,      // `signal` to itself
+    kExit,     // exit(`status`), with communicators and kernels as they are
   };
   Kind kind = Kind::kCreate;
   int comm = 0;
@@ -43,6 +45,8 @@ struct Action {
       1 << 20;  // of the count argument: per rank's share in all-gather and reduce-scatter
   int iterations = 1;
   int ms = 0;
+  int signal = SIGKILL;
+  int status = 0;
   int root = 0;
   bool in_place = false;
   bool wait = true;       // false: start it and go on
@@ -66,6 +70,8 @@ struct JobSpec {
   double deadline_sec = 60;  // for the whole job; then the ranks are ended
   // How long the others may go on once a rank has failed; by default until the deadline.
   std::optional<double> grace_sec = std::nullopt;
+  // Whether SIGTERM ends a rank in good order; else at once, as a program without a handler.
+  bool heeds_sigterm = true;
   double linger_sec = 0;  // how long a rank that has failed keeps its process, as frameworks do
 
   // Whether the caller's settings and launcher (NCCL_..., UCX_..., SLURM_...) reach the ranks.

@@ -166,8 +166,10 @@ class Rank {
         std::this_thread::sleep_for(std::chrono::milliseconds(action.ms));
         break;
       case Action::Kind::kDie:
-        kill(getpid(), SIGKILL);
+        kill(getpid(), action.signal);
         break;
+      case Action::Kind::kExit:
+        std::exit(action.status);
     }
   }
 
@@ -332,7 +334,7 @@ class Rank {
 }  // namespace
 
 int run_rank(const RankSpec& spec, const RankLinks& links) {
-  leave_on_request();
+  if (spec.job.heeds_sigterm) leave_on_request();
   Rank rank(spec, links);
   try {
     rank.load();

@@ -1,0 +1,162 @@
+#include "verdict/director.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "softverbs/control.h"
+
+namespace nnd::verdict {
+
+namespace {
+
+// Until a hang is taken for one: the watch tells of a stall after two seconds, of a communicator
+// that is being made after ten, and a process counts as stopped after five without a sign of life.
+double patience_of(const Case& one) {
+  if (one.truth.healthy) return 0.5;
+  if (one.moment == Moment::kBeforeInit) return 12.5;
+  if (one.fault == "SIGSTOP") return 8;
+  return 4.5;
+}
+
+}  // namespace
+
+Director::Director(const Case& one, std::filesystem::path fabric, std::function<void()> look)
+    : case_(one),
+      fabric_(std::move(fabric)),
+      look_(std::move(look)),
+      dice_(one.seed ^ 0x6a7564),
+      patience_(patience_of(one) + dice_.between(0, 20) / 10.0) {}
+
+void Director::hear(const nlohmann::json& event) {
+  const std::string what = event.at("event");
+  const int rank = event.at("rank");
+  last_ = Clock::now();
+  if (what == "started") {
+    pids_[rank] = event.at("pid");
+    return;
+  }
+  if (what == "done") done_.insert(rank);
+  if (what == "ended") ended_.insert(rank);
+  if (what == "error" || (what == "ended" && !done_.contains(rank)))
+    failed_ = failed_.value_or(last_);
+  ++told_[rank];
+}
+
+double Director::between(double low, double high) {
+  return low + (high - low) * dice_.below(1001) / 1000;
+}
+
+std::set<int> Director::alive() const {
+  std::set<int> out;
+  for (const auto& [rank, pid] : pids_)
+    if (!ended_.contains(rank)) out.insert(rank);
+  return out;
+}
+
+// Whether the rank has come to where the case's fault is.
+bool Director::struck() const {
+  const auto come = [&](int rank, int events) {
+    const auto told = told_.find(rank);
+    return ended_.contains(rank) || (told != told_.end() && told->second >= events);
+  };
+  if (case_.culprit) return come(*case_.culprit, case_.culprit_events);
+  for (int rank = 0; rank < case_.ranks(); ++rank)
+    if (!come(rank, case_.truth.healthy || case_.node_lost ? case_.culprit_events : 1))
+      return false;
+  return true;
+}
+
+bool Director::quiet(double seconds) const {
+  return Clock::now() - last_ >= std::chrono::duration<double>(seconds);
+}
+
+// A watchdog ends a process whose collective takes too long: not one that sleeps in its program.
+bool Director::waits(int rank) const {
+  return !case_.culprit || rank != *case_.culprit || case_.fault == "mismatched";
+}
+
+void Director::plan(int rank, int signal, double in_seconds) {
+  deeds_.push_back({Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                       std::chrono::duration<double>(in_seconds)),
+                    rank, signal});
+}
+
+void Director::plan_all(int signal, double in_seconds) {
+  for (const auto& [rank, pid] : pids_) plan(rank, signal, in_seconds);
+}
+
+void Director::end_all(double in_seconds, double grace) {
+  plan_all(SIGTERM, in_seconds);
+  plan_all(SIGKILL, in_seconds + grace);
+  planned_ = true;
+}
+
+void Director::lose_node() {
+  softverbs::Control(fabric_).set_lost(case_.fabric.hosts[static_cast<std::size_t>(case_.lost)],
+                                       true);
+  for (const auto& [rank, pid] : pids_)
+    if (case_.node_of(rank) == case_.lost) plan(rank, SIGKILL, 0);
+  lost_ = true;
+}
+
+void Director::decide() {
+  if (!struck()) return;
+  const bool hangs = quiet(patience_);
+  switch (case_.ending) {
+    case Ending::kLive:
+      return;
+    case Ending::kByItself:
+      if (quiet(patience_ + 3)) end_all(0, 1);  // after all, it doesn't
+      return;
+    case Ending::kWatchdog: {
+      if (!hangs) return;
+      const double spread = between(0, 4);
+      for (const int rank : alive())
+        if (waits(rank)) plan(rank, SIGABRT, between(0, spread));
+      end_all(spread + between(0.2, 1.5), 1);
+      return;
+    }
+    case Ending::kElastic:
+      if (failed_) {
+        end_all(between(0.1, 1), 1.5);
+      } else if (hangs) {  // a watchdog comes first
+        const auto all = alive();
+        const auto one = std::find_if(all.begin(), all.end(), [&](int r) { return waits(r); });
+        if (one != all.end()) plan(*one, SIGABRT, 0);
+        last_ = Clock::now();
+      }
+      return;
+    case Ending::kMpirun:
+      if (failed_ || hangs) end_all(between(0.01, 0.15), 1);
+      return;
+    case Ending::kCancelled:
+      if (hangs) end_all(between(0, 2), 1);
+      return;
+    case Ending::kTimeLimit:
+      if (hangs) {
+        plan_all(SIGKILL, between(0, 1));
+        planned_ = true;
+      }
+      return;
+  }
+}
+
+bool Director::step() {
+  if (case_.node_lost && !lost_ && struck()) lose_node();
+  if (case_.ending == Ending::kLive && struck() && quiet(patience_)) {
+    look_();
+    return true;
+  }
+  if (!planned_) decide();
+  const auto now = Clock::now();
+  std::erase_if(deeds_, [&](const Deed& deed) {
+    if (deed.at > now) return false;
+    if (!ended_.contains(deed.rank)) ::kill(pids_.at(deed.rank), deed.signal);
+    return true;
+  });
+  return false;
+}
+
+}  // namespace nnd::verdict

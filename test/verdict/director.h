@@ -1,0 +1,58 @@
+// Ends a job as its world would: a watchdog in each rank, a launcher, a scheduler, a user.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "verdict/case.h"
+#include "verdict/dice.h"
+
+namespace nnd::verdict {
+
+class Director {
+ public:
+  // look: called once where the job is looked at live, which then is over. fabric: its directory.
+  Director(const Case& one, std::filesystem::path fabric, std::function<void()> look);
+
+  void hear(const nlohmann::json& event);  // softcuda::JobProgress
+  bool step();                             // softcuda::JobStop
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Deed {
+    Clock::time_point at;
+    int rank, signal;
+  };
+
+  bool struck() const;
+  bool quiet(double seconds) const;
+  std::set<int> alive() const;
+  bool waits(int rank) const;
+  void plan(int rank, int signal, double in_seconds);
+  void plan_all(int signal, double in_seconds);
+  void end_all(double in_seconds, double grace);
+  void lose_node();
+  void decide();
+  double between(double low, double high);
+
+  const Case& case_;
+  const std::filesystem::path fabric_;
+  const std::function<void()> look_;
+  Dice dice_;
+  std::map<int, pid_t> pids_;
+  std::map<int, int> told_;
+  std::set<int> ended_, done_;
+  std::optional<Clock::time_point> failed_;  // the first rank has
+  Clock::time_point last_ = Clock::now();
+  std::vector<Deed> deeds_;
+  bool planned_ = false, lost_ = false;
+  double patience_;
+};
+
+}  // namespace nnd::verdict

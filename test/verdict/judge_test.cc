@@ -1,0 +1,85 @@
+// The judge itself: lines that a report could say, each of a job whose truth is known.
+#include "verdict/judge.h"
+
+#include "support/catch.h"
+
+using namespace nnd::verdict;
+
+namespace {
+
+// Three nodes of two ranks each, all logs there.
+Case three_nodes(Truth truth) {
+  Case one;
+  one.nodes = 3;
+  one.gpus = 2;
+  one.fabric.hosts = {"node1", "node10", "node11"};
+  one.truth = std::move(truth);
+  return one;
+}
+
+Played said(const std::string& line, const std::string& blame, int exit_code = 1) {
+  Played out;
+  out.line = line;
+  out.exit_code = exit_code;
+  out.report = {{"blame", blame}};
+  out.collection.ranks = {0, 1, 2, 3, 4, 5};
+  return out;
+}
+
+Class judged(const Case& one, const Played& played) { return judge(one, played).judged; }
+
+const Case kExit = three_nodes({.ranks = {3}, .nodes = {1}, .says = {"ended by itself"}});
+const Case kPort = three_nodes({.network = Network::kGuilty,
+                                .nodes = {1},
+                                .hcas = {"mlx5_1"},
+                                .says = {"down"},
+                                .tells_from_nodes = 3});
+
+}  // namespace
+
+TEST_CASE("a rank that ended by itself", "[judge]") {
+  const std::string innocent = "not the network";
+  CHECK(judged(kExit, said("not fine: not the network: rank 3 (node10) had ended by itself; ranks "
+                           "0-2 wait.",
+                           innocent)) == Class::kRight);
+  CHECK(judged(kExit, said("not fine: not the network: ranks 0,3 (node1, node10) ended by itself.",
+                           innocent)) == Class::kWrong);
+  CHECK(judged(kExit, said("not fine: not the network: rank 4 (node11) died.", innocent)) ==
+        Class::kWrong);
+  CHECK(judged(kExit, said("not fine: not the network: rank 3 (node10) is stopped.", innocent)) ==
+        Class::kVague);
+  CHECK(judged(kExit, said("not fine: mlx5_1 of node10: WC-12.", "network")) == Class::kAccused);
+  CHECK(judged(kExit, said("fine: healthy.", "nothing", 0)) == Class::kMissed);
+  CHECK(judged(kExit, said("not fine: rank 3 (node10) had ended by itself.", innocent)) ==
+        Class::kWrong);  // the sentence doesn't acquit, the JSON does
+}
+
+TEST_CASE("what was not collected need not be known", "[judge]") {
+  Played some =
+      said("not fine: not the network: who ended first can't be told.", "not the network");
+  CHECK(judged(kExit, some) == Class::kVague);
+  some.collection = {.ranks = {0}, .whole = false};
+  CHECK(judged(kExit, some) == Class::kHonest);
+  some.line = "not fine: not the network: rank 0 (node1) ended by itself.";
+  CHECK(judged(kExit, some) == Class::kWrong);
+}
+
+TEST_CASE("a port of one node", "[judge]") {
+  CHECK(judged(kPort, said("not fine: mlx5_1 of node10: ASYNC-PORT, a port went down.",
+                           "network")) == Class::kRight);
+  CHECK(judged(kPort, said("not fine: mlx5_0 of node10 went down.", "network")) == Class::kVague);
+  CHECK(judged(kPort, said("not fine: between mlx5_1 of node1 and mlx5_1 of node10: down.",
+                           "network")) == Class::kVague);
+  CHECK(judged(kPort, said("not fine: mlx5_1 of node1 went down.", "network")) == Class::kWrong);
+  CHECK(judged(kPort, said("not fine: not the network: rank 3 (node10) died.",
+                           "not the network")) == Class::kAcquitted);
+}
+
+TEST_CASE("nothing is wrong", "[judge]") {
+  const Case healthy = three_nodes({.healthy = true});
+  CHECK(judged(healthy, said("fine: healthy.", "nothing", 0)) == Class::kRight);
+  CHECK(judged(healthy, said("not fine: something.", "open")) == Class::kAlarm);
+  Played alarmed = said("works, with warnings: healthy.", "nothing", 0);
+  alarmed.alarms = {"conn.stall HANG-DATA"};
+  CHECK(judged(healthy, alarmed) == Class::kAlarm);
+}

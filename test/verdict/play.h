@@ -1,0 +1,27 @@
+// A drawn job, played: what it left, and what the tool said of it.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "verdict/case.h"
+#include "verdict/collect.h"
+
+namespace nnd::verdict {
+
+struct Played {
+  std::string trouble;     // why the job was no job; empty where it was one
+  bool ran = false;        // to its end, in spite of all
+  bool fault_met = false;  // an emulated fault
+  Collection collection;
+  std::string line;  // the headline: the first paragraph
+  int exit_code = -1;
+  nlohmann::json report;
+  std::vector<std::string> alarms;  // events at warn or error
+};
+
+// dir: an empty directory of its own, which then holds what was collected, in "logs".
+Played play(const Case& one, const std::filesystem::path& dir);
+
+}  // namespace nnd::verdict
