@@ -43,7 +43,7 @@ enum class Network {
 struct Truth {
   bool healthy = false;
   Network network = Network::kInnocent;
-  std::string words;  // for people
+  std::string words = {};  // for people
   // Who may be named as guilty. A rank of one of the nodes where `nodes` alone is given.
   std::set<int> ranks = {}, nodes = {};
   std::set<std::string> hcas = {};  // of which one is to be named; empty: none need be
