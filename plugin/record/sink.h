@@ -4,9 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <vector>
+
+#include "record/waiting_lines.h"
 
 namespace nnd::record {
 
@@ -17,11 +17,11 @@ class LineSink {
   LineSink(int fd, bool regular) : fd_(fd), regular_(regular) {}
 
   // A line without its end. When it throws (bad_alloc), the line is not in.
-  void add(std::string_view line);
+  void add(std::string_view line) { waiting_.add(line); }
   void flush();
 
-  std::size_t waiting_bytes() const { return waiting_.size(); }
-  std::size_t waiting_lines() const { return ends_.size(); }
+  std::size_t waiting_bytes() const { return waiting_.text.size(); }
+  std::size_t waiting_lines() const { return waiting_.ends.size(); }
   // After flush(): whole lines written by it, and the errno that stopped it (0: none).
   std::size_t lines_out() const { return lines_out_; }
   int error() const { return error_; }
@@ -33,8 +33,7 @@ class LineSink {
   int fd_ = -1;
   bool regular_ = false;
   bool broken_line_ = false;  // the last thing in a stream is half a line
-  std::string waiting_;
-  std::vector<std::size_t> ends_;  // of the lines in waiting_
+  WaitingLines waiting_;
   std::size_t lines_out_ = 0;
   int error_ = 0;
   std::uint64_t total_ = 0;

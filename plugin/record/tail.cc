@@ -9,14 +9,6 @@
 
 namespace nnd::record {
 
-void Tail::add(std::string_view line) {
-  if (ends_.size() == ends_.capacity()) ends_.reserve(2 * ends_.size() + 64);
-  if (waiting_.capacity() - waiting_.size() <= line.size())
-    waiting_.reserve(2 * waiting_.size() + line.size() + 1);
-  waiting_.append(line).push_back('\n');  // has room: a line is in with its end or not at all
-  ends_.push_back(waiting_.size());
-}
-
 std::uint64_t Tail::turn(Files& files) noexcept {
   current_ = 1 - current_;
   Half& half = halves_[current_];
@@ -44,15 +36,16 @@ bool Tail::write(Half& half, const char* from, std::size_t size) noexcept {
 std::uint64_t Tail::flush(Files& files, std::size_t count) noexcept {
   std::uint64_t gone = 0;
   for (std::size_t first = 0; first < count;) {
-    const std::size_t begin = first == 0 ? 0 : ends_[first - 1];
-    if (halves_[current_].bytes + ends_[first] - begin > half_bytes_ || !halves_[current_].tried)
+    const std::size_t begin = first == 0 ? 0 : waiting_.ends[first - 1];
+    if (halves_[current_].bytes + waiting_.ends[first] - begin > half_bytes_ ||
+        !halves_[current_].tried)
       gone += turn(files);
     Half& half = halves_[current_];
     // As many as there is room for.
     std::size_t behind = first + 1;
-    while (behind < count && half.bytes + ends_[behind] - begin <= half_bytes_) ++behind;
-    const std::size_t size = ends_[behind - 1] - begin;
-    if (write(half, waiting_.data() + begin, size)) {
+    while (behind < count && half.bytes + waiting_.ends[behind] - begin <= half_bytes_) ++behind;
+    const std::size_t size = waiting_.ends[behind - 1] - begin;
+    if (write(half, waiting_.text.data() + begin, size)) {
       half.bytes += size;
       half.lines += behind - first;
     } else {
@@ -61,7 +54,6 @@ std::uint64_t Tail::flush(Files& files, std::size_t count) noexcept {
     first = behind;
   }
   waiting_.clear();
-  ends_.clear();
   return gone;
 }
 

@@ -6,9 +6,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <vector>
+
+#include "record/waiting_lines.h"
 
 namespace nnd::record {
 
@@ -21,9 +21,9 @@ class Tail {
 
   bool fits(std::size_t line) const { return line < half_bytes_; }
   // A line without its end. When it throws (bad_alloc), the line is not in.
-  void add(std::string_view line);
-  std::size_t waiting_bytes() const { return waiting_.size(); }
-  std::size_t waiting_lines() const { return ends_.size(); }
+  void add(std::string_view line) { waiting_.add(line); }
+  std::size_t waiting_bytes() const { return waiting_.text.size(); }
+  std::size_t waiting_lines() const { return waiting_.ends.size(); }
   // Writes the first `count` of the waiting lines, which are dropped whatever comes of them. How
   // many lines are nowhere now: others that made room for them, and what could not be written.
   std::uint64_t flush(Files& files, std::size_t count) noexcept;
@@ -44,8 +44,7 @@ class Tail {
   std::uint64_t half_bytes_;
   std::array<Half, 2> halves_;
   std::size_t current_ = 1;  // the first line turns to the first
-  std::string waiting_;
-  std::vector<std::size_t> ends_;  // of the lines in waiting_
+  WaitingLines waiting_;
 };
 
 }  // namespace nnd::record
