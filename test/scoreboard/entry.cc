@@ -87,6 +87,20 @@ Expected read_expected(const toml::table& table, const std::string& name) {
   return out;
 }
 
+// By default what the event has.
+Headline read_headline(const toml::table* table, const Expected& expected) {
+  if (table == nullptr)
+    return {expected.cause, expected.device, "", expected.severity == "error" ? 1 : 0};
+  Reader reader(*table, expected.cause);
+  Headline out;
+  out.cause = reader.text("cause", expected.cause);
+  out.device = reader.text("device", expected.device);
+  out.says = reader.text("says");
+  out.exit_code = reader.number("exit_code", expected.severity == "error" ? 1 : 0);
+  reader.finish();
+  return out;
+}
+
 Entry read_entry(const toml::table& table, const std::map<std::string, World>& worlds) {
   Reader reader(table, "entry");
   Entry out;
@@ -107,8 +121,10 @@ Entry read_entry(const toml::table& table, const std::map<std::string, World>& w
   out.faulty.scenario = reader.text("scenario", out.healthy.scenario) + reader.text("add");
   out.faulty.job = reader.text("job", out.healthy.job);
   for (const auto& [name, value] : reader.pairs("env")) out.faulty.environment[name] = value;
+  if (const auto own = reader.pairs("env_of_node1"); !own.empty()) out.faulty.of_nodes = {{}, own};
   if (const toml::table* expected = reader.table("expect"))
     out.expected = read_expected(*expected, out.id);
+  out.headline = read_headline(reader.table("headline"), out.expected);
   reader.finish();
   return out;
 }

@@ -29,6 +29,12 @@ struct Expected {
   std::string says = {};    // a part of the sentence
 };
 
+// What the first paragraph of `report` has to have: regular expressions, and all of it.
+struct Headline {
+  std::string cause = {}, device = {}, says = {};
+  int exit_code = 0;  // -1: either
+};
+
 struct Entry {
   std::string id;      // as the catalogue has it
   std::string played;  // for people
@@ -36,6 +42,8 @@ struct Entry {
   std::string policy;  // of the faulty one
   bool stop = false;   // it never ends by itself: until it was told
   Expected expected;
+  Headline headline;
+  bool by_report() const { return expected.cause.empty() && !headline.cause.empty(); }
   // Where it isn't played: why, and who sees it instead.
   std::string unseen, instead;
   // ... or the test that shows it where no NCCL job can.

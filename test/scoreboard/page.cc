@@ -15,6 +15,7 @@ constexpr const char* kIntro =
 
 Each failure mode of the field, played in a real NCCL job (a stock libnccl 2.28.9, two ranks on two nodes unless it says otherwise,
 over the emulated fabric), and what one process's log named: cause, device and peer, where there is one to blame, with what to do.
+*report*: whether the first paragraph that `report` prints of all logs had it, as a user reads it: cause, HCA, exit code.
 The same job without the fault said nothing at `warn` or `error`. `ctest -L scoreboard` plays them all again, and fails where a mode is no
 longer named or a healthy job warns. The page is made by it: `NND_SCOREBOARD_WRITE=1 build/test/scoreboard/scoreboard "[play]"`.
 
@@ -73,13 +74,14 @@ std::string counts(const std::vector<Row>& rows) {
 std::string page(const std::vector<Row>& rows) {
   std::string out = kIntro + counts(rows);
   out +=
-      "| mode | played | result | cause, device, peer | ms | NCCL's first warning | its ms | RAS "
+      "| mode | played | result | cause, device, peer | report | ms | NCCL's first warning | its "
+      "ms | RAS "
       "|\n"
-      "| --- | --- | --- | --- | --- | --- | --- | --- |\n";
+      "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
   for (const Row& row : rows)
-    out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", row.id, cell(row.played),
-                       cell(row.result), cell(row.says), ms_text(row), cell(row.nccl),
-                       nccl_ms_text(row), cell(row.ras));
+    out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", row.id, cell(row.played),
+                       cell(row.result), cell(row.says), cell(row.report), ms_text(row),
+                       cell(row.nccl), nccl_ms_text(row), cell(row.ras));
   return out;
 }
 
@@ -97,6 +99,7 @@ std::map<std::string, Row> read_page(const std::string& text) {
     row.id = cells[0];
     row.result = cells[2];
     row.says = cells[3] == "–" ? "" : cells[3];
+    row.report = cells[4] == "–" ? "" : cells[4];
     out[row.id] = row;
   }
   return out;

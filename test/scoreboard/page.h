@@ -19,14 +19,15 @@ struct Row {
   std::string nccl = {};  // its first warning
   // ... from the fault; where that was there from the start, from our event.
   std::optional<double> nccl_ms = std::nullopt;
-  std::string ras = {};  // what NCCL's RAS said
+  std::string ras = {};     // what NCCL's RAS said
+  std::string report = {};  // "right", or what is wrong with its first paragraph
 
   // What must not change by itself: not which of two ends dialled, and so told it.
   std::string lasting() const { return result + " | " + says.substr(0, says.find(' ')); }
 };
 
 std::string page(const std::vector<Row>& rows);
-// The rows of a page, by id, as far as lasting() needs them.
+// The rows of a page, by id, as far as they last.
 std::map<std::string, Row> read_page(const std::string& text);
 
 }  // namespace nnd::scoreboard

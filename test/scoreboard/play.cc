@@ -10,6 +10,7 @@
 #include <regex>
 #include <stdexcept>
 
+#include "cli/tool.h"
 #include "driver/nccl_cache.h"
 #include "job/fabric.h"
 #include "scoreboard/ras.h"
@@ -25,6 +26,7 @@ using softcuda::Action;
 using Kind = Action::Kind;
 
 constexpr std::size_t kBytes = 400'000;
+constexpr const char* kOtherNccl = "2.27.7";
 
 std::vector<Action> actions_of(const std::string& job) {
   const Action create{.kind = Kind::kCreate};
@@ -44,6 +46,11 @@ std::vector<Action> actions_of(const std::string& job) {
             some,
             {.kind = Kind::kCollective, .bytes = kBytes, .only_rank = 0},
             {.kind = Kind::kMeet}};
+  if (job == "two-versions")
+    return {{.kind = Kind::kCreate, .only_rank = 0},
+            {.kind = Kind::kCreate, .other_nccl = true, .only_rank = 1},
+            some,
+            end};
   if (job == "dies") return {create, some, {.kind = Kind::kDie, .only_rank = 1}, some, end};
   throw std::runtime_error("no job " + job);
 }
@@ -122,6 +129,18 @@ std::vector<json> events_of(const test::FabricJob& job) {
   return out;
 }
 
+// What a user reads first of the job.
+void report(const test::FabricJob& job, Seen& seen) {
+  std::vector<std::string> call{"report"};
+  for (const auto& file : std::filesystem::directory_iterator(job.dir()))
+    if (file.path().extension() == ".jsonl" || file.path().extension() == ".nndbox")
+      call.push_back(file.path());
+  const cli_test::Outcome told = cli_test::run_tool(call);
+  seen.headline = told.out.substr(0, told.out.find("\n\n"));
+  std::replace(seen.headline.begin(), seen.headline.end(), '\n', ' ');
+  seen.report_exit = told.exit_code;
+}
+
 std::string why_no_job(const softcuda::JobResult& result) {
   if (!result.error.empty()) return result.error;
   for (const auto& rank : result.ranks)
@@ -173,10 +192,16 @@ Seen play(const World& world, const std::string& policy, const Expected* until) 
     std::ofstream(file) << policy;
     job.spec.environment["NCCL_NET_DIAG_POLICY"] = file.string();
   }
+  if (world.job == "two-versions") {
+    const auto other = driver::cached_nccl(kOtherNccl);
+    if (!other) return {.trouble = fmt::format("SKIPPED: NCCL {} is not there", kOtherNccl)};
+    job.spec.other_nccl = other->string();
+  }
   job.spec.actions = actions_of(world.job);
   job.spec.deadline_sec = 200;
   job.spec.grace_sec = 3;
   job.spec.environment["NCCL_DEBUG_TIMESTAMP_FORMAT"] = kTimeFormat;
+  job.spec.environment["NCCL_NET_DIAG_BLACKBOX"] = (job.dir() / "%p.nndbox").string();
   Ras ras(job.spec);
   std::uint64_t resent = 0;
   if (world.job == "resent") count_resent(job, resent);
@@ -209,6 +234,7 @@ Seen play(const World& world, const std::string& policy, const Expected* until) 
   out.ras = ras.said();
   out.trouble = why_no_job(result);
   out.ok = result.ok();
+  report(job, out);
   return out;
 }
 

@@ -16,8 +16,10 @@ struct Seen {
   std::string nccl = {};       // NCCL's own first warning, of whichever rank; or empty
   std::uint64_t nccl_ns = 0;   // when it came, like fault_ns
   std::string ras = {};        // what NCCL's RAS said (ras.h), asked once: see play()
-  std::string trouble = {};    // why the job was no job: empty where it was
-  bool ok = false;             // it did what it was to do
+  std::string headline = {};   // the first paragraph that `report` prints of all logs and boxes
+  int report_exit = -1;
+  std::string trouble = {};  // why the job was no job: empty where it was
+  bool ok = false;           // it did what it was to do
 };
 
 // What of it an event has, of those with its name, cause and severity.
@@ -36,6 +38,7 @@ const nlohmann::json* find_named(const Seen& seen, const Expected& expected);
 //   missing       rank 1 leaves out a collective that rank 0 is in
 //   dies          rank 1 kills itself between two collectives
 //   resent        many, and a port counts more and more packets that are sent again
+//   two-versions  collectives, and rank 1 has another NCCL
 //   few-files     collectives, with most of the files open that a process may open
 // until: the job is ended when this was told; null: it ends by itself.
 // RAS is asked before the job is ended; or, of one that ends by itself, when a rank's collectives
