@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <stdexcept>
 #include <tuple>
 
 #include "verdict/dice.h"
@@ -85,11 +86,14 @@ Ending draw_ending(const std::string& fault, bool of_network, Dice& dice) {
                          {Ending::kCancelled, 10}});
 }
 
-void plant(Case& one, Dice& dice) {
+void plant(Case& one, const std::string& only, Dice& dice) {
   std::vector<std::pair<std::pair<const Fault*, bool>, int>> all;
   const auto of_program = program_faults(), of_network = network_faults();
   for (const Fault& fault : of_program) all.push_back({{&fault, false}, fault.weight});
   for (const Fault& fault : of_network) all.push_back({{&fault, true}, fault.weight});
+  if (!only.empty())
+    std::erase_if(all, [&](const auto& fault) { return fault.first.first->name != only; });
+  if (all.empty()) throw std::runtime_error("no fault " + only);
   const auto [fault, network] = dice.of(all);
   one.fault = fault->name;
   one.environment["NCCL_NET_DIAG_STALL_SEC"] = "2";
@@ -174,7 +178,8 @@ void stay_healthy(Case& one, Dice& dice) {
 
 }  // namespace
 
-Case draw(unsigned long seed, const std::vector<std::string>& releases, bool healthy) {
+Case draw(unsigned long seed, const std::vector<std::string>& releases, bool healthy,
+          const std::string& only_fault) {
   Dice dice(seed * 2654435761UL + (healthy ? 17 : 0));
   Case one;
   one.seed = seed;
@@ -182,10 +187,10 @@ Case draw(unsigned long seed, const std::vector<std::string>& releases, bool hea
   draw_shape(one, dice);
   draw_settings(one, dice);
   draw_clocks(one, dice);
-  if (healthy || dice.percent(12))
+  if (healthy || (dice.percent(12) && only_fault.empty()))
     stay_healthy(one, dice);
   else
-    plant(one, dice);
+    plant(one, only_fault, dice);
   return one;
 }
 

@@ -9,6 +9,8 @@
 namespace nnd::verdict {
 
 // releases: what there is to draw from. healthy: without a fault.
-Case draw(unsigned long seed, const std::vector<std::string>& releases, bool healthy);
+// only_fault: the one that all have; empty: it is drawn too.
+Case draw(unsigned long seed, const std::vector<std::string>& releases, bool healthy,
+          const std::string& only_fault = {});
 
 }  // namespace nnd::verdict

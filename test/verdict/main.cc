@@ -29,7 +29,7 @@ struct Options {
   unsigned long seed = 1, runs = 30;
   int jobs = 2;
   bool healthy = false, one = false;
-  std::string keep, page, nccl;
+  std::string keep, page, nccl, fault;
   double least_right = 0;  // per cent
 };
 
@@ -74,7 +74,7 @@ double cpu_sec(int whose) {
 int play_one(const Options& options) {
   const rlimit none{0, 0};
   ::setrlimit(RLIMIT_CORE, &none);
-  const Case one = draw(options.seed, releases(options), options.healthy);
+  const Case one = draw(options.seed, releases(options), options.healthy, options.fault);
   const nnd::test::TempDir dir;
   Line line;
   try {
@@ -99,7 +99,8 @@ class Child {
     if (::pipe2(pipe.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe2");
     std::vector<std::string> words{"verdict", "--one", "--seed", std::to_string(seed)};
     if (options.healthy) words.emplace_back("--healthy");
-    for (const auto& [name, value] : {std::pair{"--keep", options.keep}, {"--nccl", options.nccl}})
+    for (const auto& [name, value] :
+         {std::pair{"--keep", options.keep}, {"--nccl", options.nccl}, {"--fault", options.fault}})
       if (!value.empty()) words.insert(words.end(), {name, value});
     std::vector<char*> pointers;
     for (std::string& word : words) pointers.push_back(word.data());
@@ -178,6 +179,8 @@ int main(int argc, char** argv) {
   app.add_option("--runs", options.runs);
   app.add_option("--jobs", options.jobs, "Side by side")->check(CLI::Range(1, 64));
   app.add_option("--nccl", options.nccl, "One release for all, in place of a drawn one");
+  app.add_option("--fault", options.fault,
+                 "One of docs/verdict.md for all, in place of a drawn one");
   app.add_flag("--healthy", options.healthy, "Nothing is wrong with any");
   app.add_option("--keep", options.keep,
                  "A directory for what those left that were not judged right");
