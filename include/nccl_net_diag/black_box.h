@@ -84,6 +84,8 @@ struct RecordHeader {
 };
 static_assert(sizeof(RecordHeader) == 32);
 
+inline constexpr std::uint32_t kLargestPayload = 64 * 1024;
+
 inline constexpr std::uint32_t kLatencyBuckets = 40;
 
 // The kinds and stages of a connection, as numbers in the slot.

@@ -56,9 +56,9 @@ std::string host_name() {
   return name;
 }
 
-// The variables that a locked policy has taken out.
-std::vector<std::string>& ignored() {
-  static context::Immortal<std::vector<std::string>> instance;
+// As it was read first.
+std::optional<policy::InForce>& found() {
+  static context::Immortal<std::optional<policy::InForce>> instance;
   return *instance;
 }
 
@@ -99,14 +99,15 @@ bool told_at_load(const policy::Lint& lint) { return lint.variable == "NCCL_NET_
 }  // namespace
 
 config::Settings settings_in_force(config::Settings settings) {
-  ignored() = policy::tighten(settings);
-  return settings;
+  const std::lock_guard guard(lock());
+  return found().emplace(policy::in_force(std::move(settings))).settings;
 }
 
 void start(const config::Settings& settings) {
   const std::lock_guard guard(lock());
   if (g_in_effect.load() != nullptr) return;
-  policy::Loaded loaded = policy::load_policy(settings);
+  if (!found()) found() = policy::in_force(settings);
+  const policy::Loaded loaded = std::move(found()->loaded);
   auto* const now = new InEffect;
   now->mode = policy::effective_mode(loaded.policy, settings);
   now->rules = loaded.policy.for_host(host_name());
@@ -117,7 +118,7 @@ void start(const config::Settings& settings) {
     wrong.sentence = "the policy file is wrong: " + wrong.sentence;
     failure = refuse_network(std::move(wrong));
   }
-  emit_loaded(loaded, now->mode, ignored(), failure);
+  emit_loaded(loaded, now->mode, found()->ignored, failure);
 }
 
 const policy::Policy& rules() { return in_effect().rules; }

@@ -16,12 +16,13 @@
 
 namespace nnd::guard {
 
-// A process's settings without what a locked policy (policy/locked.h) doesn't let them do. To be
-// called once, before start().
+// A process's settings without what a locked policy (policy/locked.h) doesn't let them do. Reads
+// the policy file (NCCL_NET_DIAG_POLICY, else /etc/nccl-net-diag/policy.toml where there is one).
+// To be called once, before start().
 config::Settings settings_in_force(config::Settings settings);
 
-// Reads the policy file (NCCL_NET_DIAG_POLICY, else /etc/nccl-net-diag/policy.toml where there is
-// one) and tells what came of it: policy.loaded. Later calls do nothing.
+// The policy that was read, or is now, is in effect, and what came of it is told: policy.loaded.
+// Later calls do nothing.
 void start(const config::Settings& settings);
 
 // The policy for this host and the mode in effect; built-in rules and `warn` before start().

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 namespace nnd::policy {
 
@@ -43,25 +44,24 @@ Lock lock_of(const std::string& file, const std::string& standing) {
 
 bool there(const std::string& file) { return access(file.c_str(), F_OK) == 0; }
 
-}  // namespace
-
-Owner owner_of(unsigned uid, std::string_view uid_map, unsigned overflow) {
-  std::istringstream rows{std::string(uid_map)};
-  unsigned long inside = 0, outside = 0, count = 0;
-  bool maps_root = false, root_is_root = false;
-  while (rows >> inside >> outside >> count) {
-    maps_root = maps_root || outside == 0;
-    root_is_root = root_is_root || (inside == 0 && outside == 0);
-  }
-  if (uid == 0) return root_is_root ? Owner::kRoot : Owner::kOther;
-  return uid == overflow && !maps_root ? Owner::kUnmapped : Owner::kOther;
+Loaded load(const std::string& file, const std::string& standing) {
+  Loaded loaded = load_policy_file(file);
+  if (loaded.policy.locked) loaded.lock = lock_of(file, standing);
+  if (loaded.lock == Lock::kBroken)
+    loaded.errors.push_back({file,
+                             0,
+                             "locked",
+                             "holds in " + (standing.empty() ? kStandingFile : standing) +
+                                 " alone, where root owns the file and its folder and nobody else "
+                                 "can write them",
+                             {}});
+  return loaded;
 }
 
-std::vector<std::string> tighten(config::Settings& settings, const std::string& standing) {
+// What would loosen the standing policy goes. Returns the variables' names.
+std::vector<std::string> tighten(config::Settings& settings, const Policy& policy,
+                                 const std::string& standing) {
   std::vector<std::string> ignored;
-  if (!there(standing)) return ignored;
-  const Policy policy = load_policy_file(standing).policy;
-  if (!policy.locked || lock_of(standing, standing) == Lock::kBroken) return ignored;
   const config::Settings usual;
   const auto ignore = [&ignored](const char* variable, auto& value, const auto& instead) {
     ignored.emplace_back(variable);
@@ -79,20 +79,31 @@ std::vector<std::string> tighten(config::Settings& settings, const std::string& 
   return ignored;
 }
 
-Loaded load_policy(const config::Settings& settings, const std::string& standing) {
-  const std::string& file = settings.policy.empty() ? standing : settings.policy;
-  if (settings.policy.empty() && !there(standing)) return {};
-  Loaded loaded = load_policy_file(file);
-  if (loaded.policy.locked) loaded.lock = lock_of(file, standing);
-  if (loaded.lock == Lock::kBroken)
-    loaded.errors.push_back({file,
-                             0,
-                             "locked",
-                             "holds in " + standing +
-                                 " alone, where root owns the file and its "
-                                 "folder and nobody else can write them",
-                             {}});
-  return loaded;
+}  // namespace
+
+Owner owner_of(unsigned uid, std::string_view uid_map, unsigned overflow) {
+  std::istringstream rows{std::string(uid_map)};
+  unsigned long inside = 0, outside = 0, count = 0;
+  bool maps_root = false, root_is_root = false;
+  while (rows >> inside >> outside >> count) {
+    maps_root = maps_root || outside == 0;
+    root_is_root = root_is_root || (inside == 0 && outside == 0);
+  }
+  if (uid == 0) return root_is_root ? Owner::kRoot : Owner::kOther;
+  return uid == overflow && !maps_root ? Owner::kUnmapped : Owner::kOther;
+}
+
+InForce in_force(config::Settings settings, const std::string& standing) {
+  InForce out;
+  if (there(standing)) {
+    out.loaded = load(standing, standing);
+    if (out.loaded.policy.locked && out.loaded.lock != Lock::kBroken)
+      out.ignored = tighten(settings, out.loaded.policy, standing);
+  }
+  if (!settings.policy.empty() && settings.policy != standing)
+    out.loaded = settings.disable ? Loaded{} : load(settings.policy, standing);
+  out.settings = std::move(settings);
+  return out;
 }
 
 }  // namespace nnd::policy

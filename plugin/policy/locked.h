@@ -19,13 +19,16 @@ inline constexpr const char* kStandingFile = "/etc/nccl-net-diag/policy.toml";
 enum class Owner : std::uint8_t { kRoot, kUnmapped, kOther };
 Owner owner_of(unsigned uid, std::string_view uid_map, unsigned overflow);
 
-// Where the standing file says `locked = true`, and nobody but root can change it, what would
-// loosen it is taken out of `settings`. Returns the names of the variables that this concerns.
-std::vector<std::string> tighten(config::Settings& settings,
-                                 const std::string& standing = kStandingFile);
+struct InForce {
+  config::Settings settings;
+  std::vector<std::string> ignored;  // the variables that a lock has taken out of the settings
+  Loaded loaded;
+};
 
 // The file that the settings name, else the standing one where it is there, else the built-in
-// rules. A lock that can't hold is a mistake of the file.
-Loaded load_policy(const config::Settings& settings, const std::string& standing = kStandingFile);
+// rules. Where the standing file says `locked = true`, and nobody but root can change it, what
+// would loosen it is taken out of the settings. A lock that can't hold is a mistake of the file.
+// Each file is read once. standing: empty: none counts.
+InForce in_force(config::Settings settings, const std::string& standing = kStandingFile);
 
 }  // namespace nnd::policy

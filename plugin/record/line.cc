@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "context/utc.h"
+#include "record/pack.h"
 
 namespace nnd::record {
 
@@ -67,6 +68,7 @@ class JsonText {
   }
   // The root's brace is the line's own.
   bool open(char brace) {
+    if (depth_ == Pack::kDeepest) return false;  // no event is deeper: the parser calls itself
     if (depth_++ == 0) {
       first_ = false;
       return true;

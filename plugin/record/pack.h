@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "nccl_net_diag/black_box.h"
 #include "record/key.h"
 
 namespace nnd::record {
@@ -14,7 +15,7 @@ namespace nnd::record {
 class Pack {
  public:
   static constexpr std::size_t kInPlace = 2048;
-  static constexpr std::size_t kLargest = 64 * 1024;
+  static constexpr std::size_t kLargest = nccl_net_diag::box::kLargestPayload;
   static constexpr std::size_t kLongestString = 8 * 1024;
   static constexpr int kDeepest = 8;
 

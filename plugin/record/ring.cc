@@ -74,7 +74,7 @@ bool RingCursor::load() {
   const auto copy_out = [this](std::uint64_t at, void* to, std::size_t size) {
     ring_->copy_out(at, to, size);
   };
-  if (!box::find_record(copy_out, mark_.at, limit_, header_, payload_)) return false;
+  if (!box::find_record(copy_out, mark_.at, limit_, header_, payload_, vain_)) return false;
   // Damaged records before it left a gap.
   mark_.damaged += header_.ordinal - mark_.ordinal;
   mark_.ordinal = header_.ordinal;

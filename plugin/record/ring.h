@@ -10,6 +10,7 @@
 
 #include "nccl_net_diag/black_box.h"
 #include "nccl_net_diag/events.h"
+#include "nccl_net_diag/record_walk.h"
 
 namespace nnd::record {
 
@@ -67,7 +68,10 @@ class RingCursor {
   explicit RingCursor(Ring& ring) : ring_(&ring) {}
 
   // Looks at what the producer has written by now.
-  void begin_pass() noexcept { limit_ = ring_->head(); }
+  void begin_pass() noexcept {
+    limit_ = ring_->head();
+    vain_ = box::vain_bytes(limit_ - mark_.at);
+  }
   // Loads the next record; false at the limit. Throws bad_alloc.
   bool load();
   bool loaded() const { return loaded_; }
@@ -86,8 +90,9 @@ class RingCursor {
  private:
   Ring* ring_;
   std::uint64_t limit_ = 0;
-  Mark mark_;       // behind the last record that was passed
-  Mark committed_;  // behind the last record that is done with
+  std::uint64_t vain_ = 0;  // bytes that this pass may still read in vain
+  Mark mark_;               // behind the last record that was passed
+  Mark committed_;          // behind the last record that is done with
   bool loaded_ = false;
   box::RecordHeader header_{};
   std::vector<char> payload_;

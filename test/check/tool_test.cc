@@ -1,10 +1,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <stdexcept>
 
 #include "run_tool.h"
 #include "support/catch.h"
+#include "support/own_mounts.h"
 #include "support/skip.h"
 
 using namespace nnd::check_test;
@@ -271,6 +274,21 @@ TEST_CASE("values of NCCL's own files count as in a job") {
   CHECK(hca(overridden, "mlx5_bond_0")["verdict"] == "refused");
   REQUIRE(overridden["lint"].size() == 1);
   CHECK(overridden["lint"][0]["cause"] == "ENV-OVERRIDE");
+}
+
+TEST_CASE("this machine's policy has no say in an emulated node") {
+  nnd::test::in_own_mounts([] {
+    if (!nnd::test::mount_tmpfs("/etc", "1m")) throw std::runtime_error("no tmpfs on /etc");
+    for (const char* text : {"locked = true\nmode = \"enforce\"\n", "not = \"known\"\n"}) {
+      std::filesystem::create_directories("/etc/nccl-net-diag");
+      std::ofstream("/etc/nccl-net-diag/policy.toml") << text;
+      const auto outcome = run_tool({"--scenario", kBond, "--json"});
+      const auto result = outcome.json();
+      if (!result.contains("policy") || result["policy"]["mode"] != "warn" ||
+          with_verdict(result, "taken") != 9)
+        throw std::runtime_error("judged as this machine: " + outcome.out);
+    }
+  });
 }
 
 TEST_CASE("root does not do what another user's file says") {

@@ -14,8 +14,7 @@ namespace box = nccl_net_diag::box;
 
 namespace {
 
-constexpr std::uint64_t kLargest = 1u << 30;     // of an offset or a stride
-constexpr std::uint64_t kMostTables = 1u << 28;  // bytes: more than a process ever writes
+constexpr std::uint64_t kLargest = 1u << 30;  // of an offset or a stride
 
 // Whether [at, at + size) lies in the file; no sum overflows.
 bool inside(std::string_view bytes, std::uint64_t at, std::uint64_t size) {
@@ -71,10 +70,11 @@ void read_ring(std::string_view bytes, std::uint64_t offset, BoxContents& conten
   std::vector<char> payload;
   bool any = false;
   std::uint32_t due = 0;
+  std::uint64_t vain = box::vain_bytes(ring.head - ring.tail);
   for (std::uint64_t at = ring.tail; at != ring.head;) {
     box::RecordHeader header{};
     const std::uint64_t from = at;
-    const bool found = box::find_record(copy_out, at, ring.head, header, payload);
+    const bool found = box::find_record(copy_out, at, ring.head, header, payload, vain);
     if (at != from) contents.damaged_records += found && any ? header.ordinal - due : 1;
     if (!found) break;
     contents.records.push_back({header, std::string(payload.begin(), payload.end())});
@@ -166,7 +166,7 @@ BoxContents read_box_tables(const ReadAt& read) {
   const box::FileHeader& h = contents.header;
   const std::uint64_t begin = h.conns_offset - comm_bytes(h);
   const std::uint64_t conns = std::min(h.conn_count, kLargest / h.conn_size) * h.conn_size;
-  read_tables(read(begin, std::min(comm_bytes(h) + conns, kMostTables)), begin, contents);
+  read_tables(read(begin, std::min(comm_bytes(h) + conns, kLargestBox)), begin, contents);
   return contents;
 }
 

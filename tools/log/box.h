@@ -35,7 +35,9 @@ struct BoxContents {
   }
 };
 
-// `bytes`: the file's. Throws bad_alloc.
+inline constexpr std::uint64_t kLargestBox = 1u << 28;  // bytes: more than a process ever writes
+
+// `bytes`: the file's. Takes no more than four times their memory. Throws bad_alloc.
 BoxContents read_box(std::string_view bytes);
 
 // Reads the box's file from `offset` on: `size` bytes, or fewer where it ends.

@@ -13,6 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 constexpr std::size_t kChunk = std::size_t{256} << 10;
+constexpr std::uint64_t kMostForeign = std::uint64_t{64} << 20;  // a core, a checkpoint
 }  // namespace
 
 Counts& Counts::operator+=(const Counts& other) {
@@ -35,7 +36,7 @@ LogFile::LogFile(const fs::path& path, std::uint64_t from) : source_(open_source
 
 void LogFile::read(LineParser& parser, const EventSink& sink, const std::function<bool()>& stop) {
   if (used_ == 0) buffer_.swap(parser.spare);
-  while (!stop || !stop()) {
+  while ((!stop || !stop()) && (counts_.events != 0 || place_ < kMostForeign)) {
     if (buffer_.size() < used_ + kChunk + kLinePadding)
       buffer_.resize(used_ + kChunk + kLinePadding);
     const std::size_t some = source_->read(buffer_.data() + used_, kChunk);

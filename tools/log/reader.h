@@ -37,8 +37,9 @@ class LogFile {
   // From this byte on, of one that is not compressed: where place() was when it was read before.
   LogFile(const std::filesystem::path& path, std::uint64_t from);
 
-  // Hands over the events of all lines that are there now and were not there before. Throws
-  // ReadError. stop: asked now and then, and then it is enough.
+  // Hands over the events of all lines that are there now and were not there before. A file that
+  // has no event among its first 64 MiB is given up. Throws ReadError. stop: asked now and then,
+  // and then it is enough.
   void read(LineParser& parser, const EventSink& sink, const std::function<bool()>& stop = {});
   // So far; a last line without an end counts as truncated.
   Counts counts() const;

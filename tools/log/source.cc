@@ -41,27 +41,44 @@ class Plain : public Source {
 // Bytes that a decompressor has not taken yet.
 class Compressed {
  public:
-  explicit Compressed(std::unique_ptr<Source> source) : source_(std::move(source)) {}
+  Compressed(std::unique_ptr<Source> source, std::string path)
+      : source_(std::move(source)), path_(std::move(path)) {}
 
   // False: there are no more.
   bool more() {
     size_ = source_->read(bytes_.data(), bytes_.size());
+    taken_ += size_;
     return size_ != 0;
+  }
+  // So many bytes have come of it. A file may be made to become any number of them; the best
+  // compressors make a log a fortieth.
+  std::size_t gave(std::size_t bytes) {
+    constexpr std::uint64_t kAnyway = std::uint64_t{32} << 20, kMostTimes = 200;
+    given_ += bytes;
+    if (given_ > kAnyway + kMostTimes * taken_)
+      throw ReadError(path_ + ": it unpacks to more than " + std::to_string(kMostTimes) +
+                      " times its size, which no log does: the rest was not read");
+    return bytes;
+  }
+  [[noreturn]] void damaged(const char* kind) const {
+    throw ReadError(path_ + ": the " + kind + " data is damaged");
   }
   char* data() { return bytes_.data(); }
   std::size_t size() const { return size_; }
 
  private:
   std::unique_ptr<Source> source_;
+  std::string path_;
   std::array<char, std::size_t{64} << 10> bytes_;
   std::size_t size_ = 0;
+  std::uint64_t taken_ = 0, given_ = 0;
 };
 
 // A file that ends in the middle is as long as it goes; several in one are one after the other.
 class Gzip : public Source {
  public:
   Gzip(std::unique_ptr<Source> source, std::string path)
-      : input_(std::move(source)), path_(std::move(path)) {
+      : input_(std::move(source), std::move(path)) {
     constexpr int kGzipOnly = 15 + 16;
     if (inflateInit2(&stream_, kGzipOnly) != Z_OK) throw std::bad_alloc();
   }
@@ -81,15 +98,13 @@ class Gzip : public Source {
       if (ended_) inflateReset(&stream_);
       const int result = inflate(&stream_, Z_NO_FLUSH);
       ended_ = result == Z_STREAM_END;
-      if (result != Z_OK && !ended_ && result != Z_BUF_ERROR)
-        throw ReadError(path_ + ": the gzip data is damaged");
+      if (result != Z_OK && !ended_ && result != Z_BUF_ERROR) input_.damaged("gzip");
     }
-    return most - stream_.avail_out;
+    return input_.gave(most - stream_.avail_out);
   }
 
  private:
   Compressed input_;
-  std::string path_;
   z_stream stream_{};
   bool ended_ = false;
 };
@@ -97,7 +112,7 @@ class Gzip : public Source {
 class Zstd : public Source {
  public:
   Zstd(std::unique_ptr<Source> source, std::string path)
-      : input_(std::move(source)), path_(std::move(path)), stream_(ZSTD_createDStream()) {
+      : input_(std::move(source), std::move(path)), stream_(ZSTD_createDStream()) {
     if (stream_ == nullptr) throw std::bad_alloc();
   }
   ~Zstd() override { ZSTD_freeDStream(stream_); }
@@ -112,15 +127,14 @@ class Zstd : public Source {
         in_ = {input_.data(), input_.size(), 0};
       }
       const std::size_t result = ZSTD_decompressStream(stream_, &out, &in_);
-      if (ZSTD_isError(result) != 0) throw ReadError(path_ + ": the zstd data is damaged");
+      if (ZSTD_isError(result) != 0) input_.damaged("zstd");
       held_back_ = out.pos == out.size;
     }
-    return out.pos;
+    return input_.gave(out.pos);
   }
 
  private:
   Compressed input_;
-  std::string path_;
   ZSTD_DStream* stream_;
   ZSTD_inBuffer in_{nullptr, 0, 0};
   bool held_back_ = false;  // there was no room for all that it had

@@ -11,7 +11,7 @@
 
 namespace nnd::log {
 
-// A path that cannot be read: "PATH: why".
+// A path that cannot be read, or no further: "PATH: why".
 class ReadError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -52,7 +52,6 @@ std::string BoxFile::proc() const { return fmt::format("{:#x}", contents.header.
 bool starts_box(std::string_view bytes) { return bytes.starts_with(kMagic); }
 
 BoxFile read_box_file(const std::filesystem::path& path) {
-  constexpr std::size_t kMost = std::size_t{1} << 30;  // no process has so many connections
   BoxFile out;
   out.path = path;
   out.began_ns = wall_ns();
@@ -62,10 +61,10 @@ BoxFile read_box_file(const std::filesystem::path& path) {
     bytes.resize(used + (std::size_t{1} << 20));
     const std::size_t some = source->read(bytes.data() + used, bytes.size() - used);
     used += some;
-    if (some == 0 || used > kMost) {
-      bytes.resize(used);
-      break;
-    }
+    bytes.resize(used);
+    if (used > log::kLargestBox)
+      throw log::ReadError(path.string() + ": it is larger than any black box");
+    if (some == 0) break;
   }
   out.done_ns = wall_ns();
   out.contents = log::read_box(bytes);

@@ -7,15 +7,19 @@
 #include <array>
 #include <atomic>
 #include <deque>
+#include <exception>
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <new>
 #include <set>
+#include <stdexcept>
 #include <thread>
 #include <unordered_map>
 
 #include "log/natural_order.h"
 #include "log/parts.h"
+#include "report/own_trouble.h"
 
 namespace nnd::report {
 
@@ -37,12 +41,14 @@ std::vector<std::string> matches_of(const std::string& pattern) {
   return out;
 }
 
-void add_directory(std::vector<std::string>& out, const fs::path& directory) {
+void add_directory(std::vector<std::string>& out, const fs::path& directory,
+                   const std::function<bool()>& stop) {
   std::error_code error;
   fs::recursive_directory_iterator entry(directory, fs::directory_options::skip_permission_denied,
                                          error);
   if (error) throw log::ReadError(directory.string() + ": " + error.message());
-  for (const fs::recursive_directory_iterator end; entry != end; entry.increment(error)) {
+  for (const fs::recursive_directory_iterator end; entry != end && !stop();
+       entry.increment(error)) {
     std::error_code ignored;
     if (!error && entry->is_regular_file(ignored)) out.push_back(entry->path().string());
     if (error) break;
@@ -70,7 +76,7 @@ class Owners {
   std::map<std::string, std::set<std::size_t>> others_;
 };
 
-// What one thread has read.
+// What one thread has read, or of one file.
 struct Part {
   log::Job job;
   log::Counts counts;
@@ -78,6 +84,15 @@ struct Part {
   std::unordered_map<std::string, std::uint64_t> places;
   std::uint64_t foreign_files = 0;
   std::vector<std::string> problems;
+
+  void take(Part&& other) {
+    job.merge(std::move(other.job));
+    counts += other.counts;
+    foreign_files += other.foreign_files;
+    problems.insert(problems.end(), other.problems.begin(), other.problems.end());
+    written.merge(other.written);
+    places.merge(other.places);
+  }
 };
 
 class Worker {
@@ -85,6 +100,32 @@ class Worker {
   Worker(const std::vector<std::string>& files, Owners& owners) : files_(files), owners_(owners) {}
 
   void read(std::size_t index, const std::function<bool()>& stop) {
+    read_alone(files_[index], part_.problems, [&] {
+      Part one;
+      try {
+        read(index, stop, one);
+      } catch (const std::bad_alloc&) {  // perhaps for another's sake, which is being read too
+        again_.push_back(index);
+        return;
+      }
+      part_.take(std::move(one));
+    });
+  }
+  // The files for which there was no memory, when nobody else reads.
+  void read_again(const std::function<bool()>& stop) {
+    for (const std::size_t index : again_)
+      read_alone(files_[index], part_.problems, [&] {
+        Part one;
+        read(index, stop, one);
+        part_.take(std::move(one));
+      });
+  }
+  Part& part() { return part_; }
+
+ private:
+  void read(std::size_t index, const std::function<bool()>& stop, Part& one) {
+    constexpr std::size_t kMostProcesses = 65536;
+    const std::string& name = files_[index];
     std::string proc;
     bool mine = false;
     Written* written = nullptr;
@@ -92,45 +133,47 @@ class Worker {
       if (event.proc != proc) {
         proc = event.proc;
         mine = owners_.claim(proc, index);
-        written = mine ? &part_.written[proc] : nullptr;
+        written = mine ? &one.written[proc] : nullptr;
+        if (one.written.size() > kMostProcesses)
+          throw std::runtime_error("it tells of more processes than any job has");
       }
       if (!mine) return;
       written->add(event);
-      part_.job.add(event);
+      one.job.add(event);
     };
+    log::LogFile file(name);
     try {
-      log::LogFile file(files_[index]);
       file.read(parser_, sink, stop);
-      if (!file.compressed()) part_.places[files_[index]] = file.place();
-      auto counts = file.counts();
-      if (counts.events == 0) {  // not one of ours
-        ++part_.foreign_files;
-        return;
-      }
-      part_.counts += counts;
     } catch (const log::ReadError& error) {
-      part_.problems.emplace_back(error.what());
+      one.problems.emplace_back(error.what());
     }
+    if (!file.compressed()) one.places[name] = file.place();
+    if (file.counts().events != 0)
+      one.counts = file.counts();
+    else if (one.problems.empty())  // not one of ours
+      one.foreign_files = 1;
   }
-  Part& part() { return part_; }
 
- private:
   const std::vector<std::string>& files_;
   Owners& owners_;
   log::LineParser parser_;
   Part part_;
+  std::vector<std::size_t> again_;
 };
 
 // A process that several files tell of: each of its events once, whichever file has it.
 std::uint64_t join(log::Job& job, const std::string& proc, const std::vector<std::string>& files,
-                   Written& written) {
+                   Written& written, const std::function<bool()>& stop) {
   std::vector<log::Event> events;
   log::LineParser parser;
   for (const auto& name : files) {
-    log::LogFile file(name);
-    file.read(parser, [&](const log::Event& event) {
+    const auto take = [&](const log::Event& event) {
       if (event.proc == proc) events.push_back(event);
-    });
+    };
+    try {
+      log::LogFile(name).read(parser, take, stop);
+    } catch (const log::ReadError&) {  // told when it was read first
+    }
   }
   // A log that was full has its lines in three files, each in its order.
   std::stable_sort(events.begin(), events.end(),
@@ -175,24 +218,25 @@ log::Communicator communicator_of(const nccl_net_diag::box::FileHeader& header,
   return out;
 }
 
-std::vector<BoxFile> read_boxes(const std::vector<std::string>& files, Input& input) {
+std::vector<BoxFile> read_boxes(const std::vector<std::string>& files, const Reading& reading,
+                                Input& input) {
   std::vector<BoxFile> out;
-  for (const auto& name : files) try {
-      out.push_back(read_box_file(name));
-    } catch (const log::ReadError& error) {
-      input.problems.emplace_back(error.what());
-    }
+  for (const auto& name : files) {
+    if (input.interrupted = reading.stop(); input.interrupted) break;
+    read_alone(name, input.problems, [&] { out.push_back(read_box_file(name)); });
+  }
   return out;
 }
 
 }  // namespace
 
-std::vector<std::string> files_of(const std::vector<std::string>& paths) {
+std::vector<std::string> files_of(const std::vector<std::string>& paths,
+                                  const std::function<bool()>& stop) {
   std::vector<std::string> out;
   for (const auto& path : paths) {
     std::error_code ignored;
     if (is_directory(path)) {
-      add_directory(out, path);
+      add_directory(out, path, stop);
     } else if (path == log::kStandardInput || fs::exists(path, ignored)) {
       out.push_back(path);
     } else {
@@ -200,7 +244,7 @@ std::vector<std::string> files_of(const std::vector<std::string>& paths) {
       if (found.empty()) throw log::ReadError(path + ": there is no such file or directory");
       for (const auto& one : found)
         if (is_directory(one))
-          add_directory(out, one);
+          add_directory(out, one, stop);
         else
           out.push_back(one);
     }
@@ -216,7 +260,7 @@ bool is_box(const std::string& name) {
   std::array<char, sizeof(nccl_net_diag::box::kMagic)> start{};
   try {
     return starts_box({start.data(), log::open_source(name)->read(start.data(), start.size())});
-  } catch (const log::ReadError&) {  // told when it is read
+  } catch (const std::exception&) {  // told when it is read
     return false;
   }
 }
@@ -264,11 +308,11 @@ Input read_input(const std::vector<std::string>& files, const Reading& reading) 
   // A living process goes on writing: what leaves its box while this reads is in the log then.
   std::vector<std::string> logs, boxes;
   for (const auto& name : files) (is_box(name) ? boxes : logs).push_back(name);
-  const auto box_files = read_boxes(boxes, input);
+  const auto box_files = read_boxes(boxes, reading, input);
 
   Owners owners;
   std::atomic<std::size_t> next{0};
-  std::atomic<bool> stopped{false};
+  std::atomic<bool> stopped{input.interrupted};
   std::deque<Worker> workers;
   const std::size_t threads = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1,
                                                       logs.empty() ? 1 : logs.size());
@@ -282,31 +326,38 @@ Input read_input(const std::vector<std::string>& files, const Reading& reading) 
   };
   {
     std::vector<std::jthread> running;
-    for (std::size_t i = 1; i < threads; ++i)
-      running.emplace_back([&, i] { run(workers[i], false); });
+    try {
+      for (std::size_t i = 1; i < threads; ++i)
+        running.emplace_back([&, i] { run(workers[i], false); });
+    } catch (const std::exception&) {  // no room for more threads
+    }
     run(workers[0], true);
   }
+  for (auto& worker : workers) worker.read_again(reading.stop);
   input.interrupted = stopped;
 
-  for (auto& worker : workers) {
-    Part& part = worker.part();
-    input.job.merge(std::move(part.job));
-    input.counts += part.counts;
-    input.foreign_files += part.foreign_files;
-    input.problems.insert(input.problems.end(), part.problems.begin(), part.problems.end());
-    input.written.merge(part.written);
-    input.places.merge(part.places);
-  }
+  Part all;
+  for (auto& worker : workers) all.take(std::move(worker.part()));
+  input.job = std::move(all.job);
+  input.counts = all.counts;
+  input.foreign_files = all.foreign_files;
+  input.problems.insert(input.problems.end(), all.problems.begin(), all.problems.end());
+  input.written = std::move(all.written);
+  input.places = std::move(all.places);
   for (const auto& [proc, file] : owners.owners()) input.files[proc] = logs[file];
   for (const auto& [proc, others] : owners.others()) {
-    std::vector<std::string> all{input.files[proc]};
-    for (const auto other : others) all.push_back(logs[other]);
-    const auto log = std::find_if_not(all.begin(), all.end(), log::is_tail);
-    if (log != all.end()) input.files[proc] = *log;
-    if (std::find(all.begin(), all.end(), log::kStandardInput) == all.end())  // is read once
-      input.duplicates += join(input.job, proc, all, input.written[proc]);
+    std::vector<std::string> same{input.files[proc]};
+    for (const auto other : others) same.push_back(logs[other]);
+    const auto log = std::find_if_not(same.begin(), same.end(), log::is_tail);
+    if (log != same.end()) input.files[proc] = *log;
+    if (std::find(same.begin(), same.end(), log::kStandardInput) != same.end()) continue;  // once
+    if (input.interrupted = input.interrupted || reading.stop(); input.interrupted) break;
+    read_alone(input.files[proc], input.problems, [&] {
+      input.duplicates += join(input.job, proc, same, input.written[proc], reading.stop);
+    });
   }
-  for (const auto& box : box_files) add_box(input, box, reading.on_later);
+  for (const auto& box : box_files)
+    read_alone(box.path.string(), input.problems, [&] { add_box(input, box, reading.on_later); });
   return input;
 }
 

@@ -52,8 +52,10 @@ struct Reading {
 };
 
 // Files, directories (with those below them), patterns such as "logs/*.jsonl", "-" for standard
-// input. Throws log::ReadError for one that is named and isn't there.
-std::vector<std::string> files_of(const std::vector<std::string>& paths);
+// input. Throws log::ReadError for one that is named and isn't there. stop: asked now and then.
+std::vector<std::string> files_of(
+    const std::vector<std::string>& paths,
+    const std::function<bool()>& stop = [] { return false; });
 
 bool is_box(const std::string& file);
 
@@ -61,7 +63,9 @@ bool is_box(const std::string& file);
 // read on later.
 void add_box(Input& input, const BoxFile& file, bool on_later);
 
-// Reads them, on all CPUs.
+// Reads them, on all CPUs. What is wrong with one is among the problems, with its name, and the
+// others are read: of a file that breaks off what it told until then counts, one for which there is
+// no memory, or that tells of more processes than jobs have, is left out.
 Input read_input(const std::vector<std::string>& files, const Reading& reading = {});
 
 }  // namespace nnd::report

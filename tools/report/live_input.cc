@@ -1,8 +1,10 @@
 #include "report/live_input.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "log/parts.h"
+#include "report/own_trouble.h"
 
 namespace nnd::report {
 
@@ -112,10 +114,11 @@ bool LiveInput::look(const std::vector<std::string>& files, const Reading& readi
     for (const auto& [id, one] : found) {
       const auto known = known_.find(id);
       if ((known != known_.end() ? known->second.box : is_box(one.name)) != boxes) continue;
-      try {
-        news = read_on(id, one) || news;
-      } catch (const log::ReadError&) {  // it went between two looks: the next one finds that
-      }
+      // One that went between two looks is no problem: the next one finds that.
+      std::vector<std::string> problems;
+      read_alone(one.name, problems, [&] { news = read_on(id, one) || news; });
+      if (!problems.empty() && access(one.name.c_str(), F_OK) == 0)
+        input_.problems.push_back(problems.front());
     }
   for (auto at = known_.begin(); at != known_.end();)
     at = found.contains(at->first) ? std::next(at) : known_.erase(at);

@@ -1,6 +1,7 @@
 #include "policy/locked.h"
 
 #include <sched.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -13,8 +14,7 @@
 #include "support/temp_dir.h"
 
 using namespace nnd;
-using policy::load_policy;
-using policy::tighten;
+using policy::in_force;
 using Names = std::vector<std::string>;
 
 namespace {
@@ -37,44 +37,69 @@ TEST_CASE("a locked policy holds against the environment, which can tighten it")
   const test::TempDir dir;
   const auto standing = dir.file("policy.toml", "mode = \"warn\"\nlocked = true\n");
   REQUIRE(::chmod(standing.c_str(), 0644) == 0);
-  auto settings = loose();
-  CHECK(tighten(settings, standing) == Names{"NCCL_NET_DIAG_POLICY", "NCCL_NET_DIAG_MODE",
-                                             "NCCL_NET_DIAG_DISABLE", "NCCL_NET_DIAG_SYSFS",
-                                             "NCCL_NET_DIAG_VERBS_LIB"});
+  const auto [settings, ignored, loaded] = in_force(loose(), standing);
+  CHECK(ignored == Names{"NCCL_NET_DIAG_POLICY", "NCCL_NET_DIAG_MODE", "NCCL_NET_DIAG_DISABLE",
+                         "NCCL_NET_DIAG_SYSFS", "NCCL_NET_DIAG_VERBS_LIB"});
   CHECK(settings.policy == standing);
   CHECK(settings.mode == config::Mode::kWarn);
   CHECK_FALSE(settings.disable);
   CHECK(settings.sysfs == "/sys");
   CHECK(settings.verbs_lib.empty());
-  const auto loaded = load_policy(settings, standing);
   CHECK(loaded.errors.empty());
   CHECK(loaded.lock == policy::Lock::kHolds);
 
   config::Settings strict;
   strict.mode = config::Mode::kEnforce;
   strict.mode_given = true;
-  CHECK(tighten(strict, standing).empty());
-  CHECK(strict.mode == config::Mode::kEnforce);
+  const auto tighter = in_force(strict, standing);
+  CHECK(tighter.ignored.empty());
+  CHECK(tighter.settings.mode == config::Mode::kEnforce);
 }
 
 TEST_CASE("a policy that is not locked, or can't be, leaves the environment its say") {
   if (::geteuid() != 0) NND_SKIP("only root's file can be locked");
   const test::TempDir dir;
-  auto settings = loose();
-  CHECK(tighten(settings, dir / "none.toml").empty());
-  CHECK(tighten(settings, dir.file("open.toml", "mode = \"enforce\"\n")).empty());
-  CHECK(settings.disable);
+  CHECK(in_force(loose(), dir / "none.toml").ignored.empty());
+  const auto open = in_force(loose(), dir.file("open.toml", "mode = \"enforce\"\n"));
+  CHECK(open.ignored.empty());
+  CHECK(open.settings.disable);
   const auto writable = dir.file("policy.toml", "locked = true\n");
   REQUIRE(::chmod(writable.c_str(), 0666) == 0);
-  CHECK(tighten(settings, writable).empty());
+  CHECK(in_force(loose(), writable).ignored.empty());
   // A lock that doesn't hold is said, wherever the file lies.
-  const auto mistakes = load_policy({}, writable).errors;
+  const auto mistakes = in_force({}, writable).loaded.errors;
   REQUIRE(mistakes.size() == 1);
   CHECK(mistakes[0].key == "locked");
   REQUIRE(::chmod(writable.c_str(), 0644) == 0);
-  CHECK(load_policy({}, writable).errors.empty());
-  settings.policy = writable;
-  CHECK(load_policy(settings, dir / "none.toml").errors.size() == 1);
+  CHECK(in_force({}, writable).loaded.errors.empty());
+  config::Settings named;
+  named.policy = writable;
+  CHECK(in_force(named, dir / "none.toml").loaded.errors.size() == 1);
+  CHECK(in_force(named, "").loaded.errors.size() == 1);
+}
+
+TEST_CASE("a policy file is read once, and where none counts not at all") {
+  const test::TempDir dir;
+  const auto standing = dir.file("policy.toml", "locked = true\n");
+  const auto named = dir.file("named.toml", "mode = \"observe\"\n");
+  const int watch = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  // The same event twice in turn is told as one: closing is told in between.
+  for (const auto& file : {standing, named})
+    REQUIRE(::inotify_add_watch(watch, file.c_str(), IN_OPEN | IN_CLOSE_NOWRITE) >= 0);
+  const auto opened = [watch] {
+    alignas(inotify_event) char events[4096];  // of a file alone they have no name: of one size
+    const auto size = ::read(watch, events, sizeof(events));
+    return size > 0 ? size / static_cast<ssize_t>(2 * sizeof(inotify_event)) : 0;
+  };
+  in_force({}, standing);
+  CHECK(opened() == 1);
+  config::Settings settings;
+  settings.policy = named;
+  in_force(settings, "");
+  CHECK(opened() == 1);
+  in_force({}, "");
+  CHECK(opened() == 0);
+  ::close(watch);
 }
 
 TEST_CASE("root is root where the user namespace says so") {
@@ -116,7 +141,7 @@ TEST_CASE("in a rootless container root's file is in force, and the job's own is
         ::unshare(CLONE_NEWUSER) != 0)
       ::_exit(kNoNamespace);
     if (!(std::ofstream("/proc/self/uid_map") << "0 1000 1\n" << std::flush)) ::_exit(kNoNamespace);
-    const auto of_root = load_policy({}, roots), of_user = load_policy({}, users);
+    const auto of_root = in_force({}, roots).loaded, of_user = in_force({}, users).loaded;
     const bool right = of_root.lock == policy::Lock::kUnproved && of_root.errors.empty() &&
                        of_user.lock == policy::Lock::kBroken && of_user.errors.size() == 1;
     ::_exit(right ? 0 : 1);

@@ -35,8 +35,10 @@ Answer check(const CheckOptions& options) {
   if (options.mode == "enforce") input.mode = config::Mode::kEnforce;
   if (!options.nccl.empty()) input.nccl_version = version_code(options.nccl);
   std::optional<EmulatedHosts> emulated;
-  if (!options.scenario.empty())
+  if (!options.scenario.empty()) {
     go_to(emulated.emplace(load_scenario(options.scenario)), options.host);
+    input.standing.clear();
+  }
   input.host = host_name();
   CheckDemands demands;
   if (options.fail_on == "warn") demands.fail_on = FailOn::kWarn;

@@ -21,10 +21,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-policy::Loaded load_policy(const CheckInput& input, const config::Settings& settings) {
-  policy::Loaded loaded =
-      input.policy.empty() ? policy::load_policy(settings) : policy::load_policy_file(input.policy);
-  if (loaded.errors.empty()) return loaded;
+void expect_right(const policy::Loaded& loaded) {
+  if (loaded.errors.empty()) return;
   std::string text;
   for (const policy::LoadError& error : loaded.errors)
     text += (text.empty() ? "" : "\n") + error.text();
@@ -87,8 +85,14 @@ Checked examine(const CheckInput& input) {
   out.host = input.host;
   take_conf_files();
   out.settings = config::load_settings();
-  if (input.policy.empty()) policy::tighten(out.settings);
-  out.policy = load_policy(input, out.settings);
+  if (input.policy.empty()) {
+    auto in_force = policy::in_force(std::move(out.settings), input.standing);
+    out.settings = std::move(in_force.settings);
+    out.policy = std::move(in_force.loaded);
+  } else {
+    out.policy = policy::load_policy_file(input.policy);
+  }
+  expect_right(out.policy);
   auto sources = facts::Sources::of_process(out.settings, input.nccl_version);
   sources.whole_pci_bus = true;
   out.survey = look(out.settings, sources);

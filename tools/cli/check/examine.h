@@ -15,10 +15,11 @@
 namespace nnd::cli {
 
 struct CheckInput {
-  std::string policy;                // file; empty: the one that a job would take
-  std::optional<config::Mode> mode;  // none: the one that a job would take
-  int nccl_version = 0;              // NCCL's own code; 0: the newest rules
-  std::string host;                  // the name that the policy's overrides are for
+  std::string policy;                            // file; empty: the one that a job would take
+  std::string standing = policy::kStandingFile;  // empty: this machine has no say in it
+  std::optional<config::Mode> mode;              // none: the one that a job would take
+  int nccl_version = 0;                          // NCCL's own code; 0: the newest rules
+  std::string host;                              // the name that the policy's overrides are for
 };
 
 struct Checked {

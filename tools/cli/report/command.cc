@@ -48,7 +48,7 @@ class Progress {
 
 std::vector<std::string> files_of(const ReportOptions& options) {
   try {
-    return report::files_of(options.paths);
+    return report::files_of(options.paths, InterruptGuard::interrupted);
   } catch (const log::ReadError& error) {
     throw CallError(kWrongCall, "no-such-file", printable(error.what()));
   }
@@ -149,7 +149,18 @@ class Follower {
   int exit_code_ = kNotExamined, looks_ = 0;
 };
 
+// Ctrl-C ends the reading, and what was read is told; what comes after it ends as any program.
+report::Input read_all(const ReportOptions& options, const Calling& calling, std::size_t& count) {
+  const InterruptGuard guard;
+  const auto files = files_of(options);
+  count = files.size();
+  auto input = report::read_input(files, reading_for(calling));
+  input.interrupted = input.interrupted || InterruptGuard::interrupted();
+  return input;
+}
+
 Answer follow(const ReportOptions& options, const Calling& calling) {
+  const InterruptGuard guard;
   using Clock = std::chrono::steady_clock;
   constexpr auto kBetweenLooks = std::chrono::milliseconds(1000);
   constexpr int kShare = 4;  // of the time that looking takes: big jobs are looked at less often
@@ -179,13 +190,12 @@ void check(const ReportOptions& options, const Calling& calling) {
 }  // namespace
 
 Answer report_job(const ReportOptions& options, const Calling& calling) {
-  const InterruptGuard guard;
   check(options, calling);
   if (options.follow) return follow(options, calling);
   const OutputFile page(options.html, kPageStart), trace(options.perfetto, kTraceStart);
-  const auto files = files_of(options);
-  const auto shown = std::make_shared<Shown>(
-      judged(report::read_input(files, reading_for(calling)), options, files.size()));
+  std::size_t files = 0;
+  const auto shown =
+      std::make_shared<Shown>(judged(read_all(options, calling, files), options, files));
   const auto& job = shown->report;
   Answer out;
   out.exit_code = job.found_cause() ? kBroken : kFine;
