@@ -42,4 +42,10 @@ inline std::uint64_t to_ns(std::uint64_t ticks) noexcept {
                                     32);
 }
 
+// From one reading to a later one, in ns. 0 where the counter was set back in between, as a virtual
+// machine's is when it moves to another host.
+inline std::uint64_t elapsed_ns(std::uint64_t from, std::uint64_t to) noexcept {
+  return to > from ? to_ns(to - from) : 0;
+}
+
 }  // namespace nnd::context::raw_clock

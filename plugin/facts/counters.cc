@@ -9,12 +9,15 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "context/clock.h"
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
 #include "facts/ethtool.h"
+#include "facts/shared_sample.h"
 #include "facts/sysfs.h"
 #include "record/pack.h"
 
@@ -24,13 +27,9 @@ namespace {
 
 constexpr std::size_t kKept = 8;    // samples
 constexpr std::size_t kNeeds = 64;  // failures come in bursts
+constexpr std::uint64_t kOldNs = 20'000'000'000, kOldWhereNeededNs = 1'000'000'000;
 
 using Values = std::map<std::string, long, std::less<>>;
-
-struct Sample {
-  std::uint64_t at_ns = 0;
-  Values values;
-};
 
 struct Counted {
   Values first;
@@ -40,7 +39,8 @@ struct Counted {
 struct Table {
   context::ForkMutex mutex;
   pid_t pid = 0;  // a forked child counts anew
-  std::string sysfs;
+  std::string sysfs, shared;
+  bool needed = false;  // soon
   std::map<PortName, Counted> ports;
   std::optional<Reading> reading;
   std::vector<Need> needs;
@@ -73,15 +73,22 @@ void add_pauses(const FileTree& sysfs, const PortName& port, Values& out) {
 }
 
 // Drivers have their own names: whatever is there is read. "lifespan" is how long the kernel keeps
-// the values.
+// the values. Where the firmware refuses a counter, asking for it again would be a line in the
+// kernel's log each time.
 Values read_values(const FileTree& sysfs, const PortName& port) {
+  static context::Immortal<std::set<std::string>> refused;  // one thread at a time
   Values out;
   for (const char* group : {"counters", "hw_counters"}) {
     const std::string dir =
         fmt::format("class/infiniband/{}/ports/{}/{}/", port.first, port.second, group);
-    for (const std::string& name : sysfs.list(dir))
-      if (const auto value = sysfs.read_number(dir + name); value && name != "lifespan")
+    for (const std::string& name : sysfs.list(dir)) {
+      const std::string file = dir + name;
+      if (name == "lifespan" || refused->contains(sysfs.absolute(file))) continue;
+      if (const auto value = sysfs.read_number(file))
         out.emplace(name, *value);
+      else if (sysfs.exists(file))  // the HCA may be gone for a while
+        refused->insert(sysfs.absolute(file));
+    }
   }
   add_pauses(sysfs, port, out);
   return out;
@@ -106,16 +113,17 @@ const Counted* find(const Table& all, std::string_view device, unsigned port) {
              : &found->second;
 }
 
-void keep(const PortName& port, Values values) {
+void keep(const PortName& port, std::optional<Sample> sample) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   all.reading.reset();
   const auto found = all.ports.find(port);
-  if (found == all.ports.end()) return;
+  if (found == all.ports.end() || !sample) return;
   Counted& counted = found->second;
-  if (counted.recent.empty()) counted.first = values;
+  if (counted.recent.empty()) counted.first = sample->values;
+  if (!counted.recent.empty() && sample->at_ns <= counted.recent.back().at_ns) return;
   if (counted.recent.size() == kKept) counted.recent.pop_front();
-  counted.recent.push_back({context::mono_ns(), std::move(values)});
+  counted.recent.push_back(std::move(*sample));
 }
 
 }  // namespace
@@ -155,10 +163,11 @@ Counter kind_of_counter(std::string_view name) noexcept {
   return Counter::kOther;
 }
 
-void watch_counters(const std::string& sysfs, void (*wake)() noexcept) {
+void watch_counters(const std::string& sysfs, void (*wake)() noexcept, const std::string& shared) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   all.sysfs = sysfs;
+  all.shared = shared;
   all.wake = wake;
 }
 
@@ -180,12 +189,14 @@ void need_counters(Need need) {
   const std::lock_guard lock(all.mutex);
   if (all.pid != ::getpid() || all.needs.size() >= kNeeds) return;
   all.needs.push_back(std::move(need));
+  all.needed = true;
   if (all.wake != nullptr) all.wake();
 }
 
 void need_counters() {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
+  all.needed = true;
   if (all.wake != nullptr) all.wake();
 }
 
@@ -206,14 +217,25 @@ std::vector<PortName> counted_ports() {
 
 void sample_counters() {
   Table& all = table();
+  bool needed = false;
+  {
+    const std::lock_guard lock(all.mutex);
+    needed = std::exchange(all.needed, false);
+  }
   for (const PortName& port : counted_ports()) {
-    std::string sysfs;
+    std::string sysfs, shared;
+    bool first = false;
     {
       const std::lock_guard lock(all.mutex);
       sysfs = all.sysfs;
+      shared = all.shared;
+      const auto found = all.ports.find(port);
+      first = found != all.ports.end() && found->second.recent.empty();
       all.reading = Reading{port, context::mono_ns()};
     }
-    keep(port, read_values(FileTree(sysfs), port));
+    keep(port, shared_sample(shared, fmt::format("counters.{}.{}", port.first, port.second),
+                             needed || first ? kOldWhereNeededNs : kOldNs,
+                             [&] { return read_values(FileTree(sysfs), port); }));
   }
 }
 

@@ -37,13 +37,17 @@ Counter kind_of_counter(std::string_view name) noexcept;
 inline bool is_trouble(Counter kind) noexcept { return kind >= Counter::kTimeout; }
 
 // Where sysfs is; nothing is counted before. wake: called where a sample is needed soon; it may not
-// block.
-void watch_counters(const std::string& sysfs, void (*wake)() noexcept = nullptr);
+// block. shared: a directory where the user's processes of this node read for each other
+// (shared_sample.h); empty: this one reads for itself.
+void watch_counters(const std::string& sysfs, void (*wake)() noexcept = nullptr,
+                    const std::string& shared = {});
 
 // From the next sample on, for a port that isn't counted yet. Reads nothing.
 void count_port(std::string_view device, unsigned port);
 
-// Reads all ports, for as long as the driver takes. One thread at a time.
+// Reads all ports, for as long as the driver takes; where another process has read one within 20 s,
+// or within 1 s of one that is needed, takes what that one found. A file that could not be read is
+// not read again. One thread at a time.
 void sample_counters();
 
 // Since the port's first sample.

@@ -72,7 +72,8 @@ NetworkChanges::NetworkChanges(std::string sysfs_root) {
   fd_ = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
   sockaddr_nl own{};
   own.nl_family = AF_NETLINK;
-  own.nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE;
+  own.nl_groups =
+      RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE;
   if (fd_ >= 0 && bind(fd_, reinterpret_cast<const sockaddr*>(&own), sizeof own) == 0) return;
   if (fd_ >= 0) close(fd_);
   fd_ = -1;

@@ -26,7 +26,7 @@ std::optional<Node> refreshed(const Node& node, const SourceGid& source);
 // Whether a judgement of a pair could come out otherwise.
 bool same_network(const Node& a, const Node& b);
 
-// Says that addresses or routes changed: the kernel tells it a socket. Thread-safe, no lock.
+// Says that addresses, links or routes changed: the kernel tells it a socket. Thread-safe, no lock.
 class NetworkChanges {
  public:
   // As read_network() knows sources: a root other than "/sys" has a file, which is looked at.
@@ -38,6 +38,8 @@ class NetworkChanges {
   // Since the last call, or since it was made. A system call, two where there is news. Also true
   // where news were lost.
   bool any() noexcept;
+  // False: the kernel gives no such socket.
+  bool are_told() const noexcept { return !file_.empty() || fd_ >= 0; }
 
  private:
   std::int64_t written_at() const noexcept;

@@ -176,6 +176,11 @@ bool network_changed() noexcept {
   return changes != nullptr && changes->any();
 }
 
+bool changes_are_told() noexcept {
+  const facts::NetworkChanges* const changes = g_changes.load(std::memory_order_acquire);
+  return changes != nullptr && changes->are_told();
+}
+
 void judge_gdr(std::string_view device, const facts::GdrState& state) {
   facts::Node node = facts::current_node();
   for (facts::Hca& hca : node.hcas)

@@ -29,6 +29,9 @@ void start(const config::Settings& settings);
 const policy::Policy& rules();
 policy::Mode mode();
 
+// Whether network_changed() would know.
+bool changes_are_told() noexcept;
+
 // Judges this node, tells facts, verdicts and lint, and keeps the node as the current one. Later
 // calls do nothing.
 void judge(facts::Node node, const facts::Environment& environment);

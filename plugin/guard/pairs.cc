@@ -8,6 +8,7 @@
 #include <exception>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -60,13 +61,33 @@ const facts::Port* port_beside(const facts::Node& node, const context::Gid& remo
 // How often a process keeps newer facts for all: those who read the older ones may still do so.
 constexpr int kMostKept = 64;
 
+// What the kernel said last, and after how many changes that it told of: until the next one it
+// would say the same to each QP again.
+struct Asked {
+  context::ForkMutex mutex;
+  std::shared_ptr<const facts::Node> node;  // null: not asked yet
+  std::uint64_t changes = 0;
+};
+
+Asked& asked() {
+  static context::Immortal<Asked> instance;
+  return *instance;
+}
+
+std::atomic<std::uint64_t> g_times_changed{0};
+
 // The facts by which a pair is judged: the process's, or newer ones.
 class Facts {
  public:
-  explicit Facts(const state::QpInfo& qp) : qp_(qp) {}
+  explicit Facts(const state::QpInfo& qp) : qp_(qp) {
+    if (network_changed()) g_times_changed.fetch_add(1);
+    take(asked());
+  }
 
-  const facts::Node& node() const { return fresh_ ? *fresh_ : facts::current_node(); }
-  bool fresh() const { return fresh_.has_value(); }
+  const facts::Node& node() const { return asked_ ? *asked_ : facts::current_node(); }
+  // Whether the kernel was asked since the last change that it told of, or for this pair.
+  bool of_now() const { return of_now_; }
+  bool changed() const { return !of_now_ && g_times_changed.load() != 0; }
 
   // NCCL has another GID in the slot than was there, or none was.
   bool other_gid() const {
@@ -76,17 +97,41 @@ class Facts {
     return gid == nullptr || gid->raw != qp_.local_gid;
   }
 
-  void ask_the_kernel() {
-    const facts::Node& known = facts::current_node();
-    fresh_ = facts::refreshed(known, {qp_.device, qp_.port, qp_.gid_index, qp_.local_gid});
-    if (!fresh_ || facts::same_network(known, *fresh_)) return;
+  // False: it doesn't answer.
+  bool ask_the_kernel() {
+    const std::lock_guard lock(asking());
+    if (take(asked()) && !other_gid()) return true;  // another thread asked meanwhile
+    const std::uint64_t changes = g_times_changed.load();
+    auto fresh = facts::refreshed(node(), {qp_.device, qp_.port, qp_.gid_index, qp_.local_gid});
+    if (!fresh) return false;
     static std::atomic<int> kept{0};
-    if (kept.fetch_add(1, std::memory_order_relaxed) < kMostKept) facts::set_current_node(*fresh_);
+    if (!facts::same_network(facts::current_node(), *fresh) &&
+        kept.fetch_add(1, std::memory_order_relaxed) < kMostKept)
+      facts::set_current_node(*fresh);
+    asked_ = std::make_shared<const facts::Node>(std::move(*fresh));
+    of_now_ = true;
+    Asked& last = asked();
+    const std::lock_guard known(last.mutex);
+    last.node = asked_;
+    last.changes = changes;
+    return true;
   }
 
  private:
+  static context::ForkMutex& asking() {
+    static context::Immortal<context::ForkMutex> instance{/*held_long=*/true};
+    return *instance;
+  }
+  bool take(Asked& last) {
+    const std::lock_guard known(last.mutex);
+    asked_ = last.node;
+    of_now_ = asked_ && changes_are_told() && last.changes == g_times_changed.load();
+    return of_now_;
+  }
+
   const state::QpInfo& qp_;
-  std::optional<facts::Node> fresh_;
+  std::shared_ptr<const facts::Node> asked_;
+  bool of_now_ = false;
 };
 
 // What the peer's handle trailer says of its port holds where NCCL uses the GID that came with it.
@@ -212,7 +257,7 @@ void refuse_again(const state::QpInfo& qp, const diagnosis::Diagnosis& broken) {
 // Judged on facts that hold now: they are read again where the kernel or NCCL says that something
 // changed, and before anything is said against a pair.
 policy::PairJudgement judge(Facts& facts, const state::QpInfo& qp) {
-  if (network_changed() || facts.other_gid()) facts.ask_the_kernel();
+  if (facts.changed() || facts.other_gid()) facts.ask_the_kernel();
   const auto judged = [&] {
     const facts::Node& node = facts.node();
     const facts::Port* port = node.find(qp.device, qp.port);
@@ -223,9 +268,8 @@ policy::PairJudgement judge(Facts& facts, const state::QpInfo& qp) {
     return policy::judge_pair(node, rules(), mode(), pair);
   };
   policy::PairJudgement out = judged();
-  if (out.verdicts.empty() || facts.fresh()) return out;
-  facts.ask_the_kernel();
-  return facts.fresh() ? judged() : out;
+  if (out.verdicts.empty() || facts.of_now()) return out;
+  return facts.ask_the_kernel() ? judged() : out;
 }
 
 bool judged_well(const state::QpInfo& qp) {

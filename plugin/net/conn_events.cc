@@ -270,11 +270,11 @@ void tell_close(Connection& c, Result rc, std::uint64_t dur_ns) {
   if (const std::uint64_t untracked = get(c.untracked); untracked != 0)
     e.add("untracked", untracked);
   if (const std::uint64_t oldest = oldest_post(c); oldest != 0)
-    e.add("oldest_us", to_us(context::raw_clock::to_ns(context::raw_clock::now() - oldest)));
-  add_times(e, "latency_ns", c.latency);
+    e.add("oldest_us", to_us(context::raw_clock::elapsed_ns(oldest, context::raw_clock::now())));
+  add_times(e, "latency_ns", std::span(c.latency).first<state::kPlausibleBuckets>());
   if (const std::uint64_t waited = get(c.peer_wait_ns); waited != 0) {
     e.add("peer_wait_us", to_us(waited));
-    add_times(e, "peer_wait_ns", c.peer_wait);
+    add_times(e, "peer_wait_ns", std::span(c.peer_wait).first<state::kPlausibleBuckets>());
   }
   e.object("mrs");
   for (std::size_t kind = 0; kind < c.mrs.size(); ++kind)
@@ -320,7 +320,8 @@ Result done_traced(Connection& c, Request& r, const int* sizes) noexcept {
   Event(EventId::kReqDone)
       .add("conn", c.about.id)
       .add("kind", kind_name(kind))
-      .add("dur_us", to_us(context::raw_clock::to_ns(ticks)))
+      .add("dur_us",
+           to_us(context::raw_clock::to_ns(static_cast<std::int64_t>(ticks) < 0 ? 0 : ticks)))
       .emit();
   return Result::kSuccess;
 }

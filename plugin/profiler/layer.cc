@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "context/fork_mutex.h"
+#include "context/keep_loaded.h"
 #include "context/quiet.h"
 #include "context/raw_clock.h"
 #include "profiler/events.h"
@@ -77,6 +78,7 @@ void take_mask(int api, bool by_handle, int* mask) noexcept {
   const int high = high_mask(api, by_handle);
   labelling.high.store(high, kRelaxed);
   labelling.by_handle.store(by_handle, kRelaxed);
+  context::keep_loaded(mask);
   labelling.mask.store(mask, std::memory_order_release);
   labelling.active.store(true, kRelaxed);
   // The first requests are to find it raised.

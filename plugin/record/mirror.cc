@@ -60,7 +60,7 @@ void copy_counters(box::ConnSlot& slot, const state::Connection& c) {
   slot.flushes = c.flushes.load(kRelaxed);
   slot.last_post_raw = c.last_post.load(kRelaxed);
   slot.last_done_raw = c.last_done.load(kRelaxed);
-  for (std::size_t b = 0; b < c.latency.size(); ++b)
+  for (std::size_t b = 0; b < state::kPlausibleBuckets; ++b)
     slot.latency[std::min<std::size_t>(b, box::kLatencyBuckets - 1)] += c.latency[b].load(kRelaxed);
 }
 

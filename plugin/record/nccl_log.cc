@@ -1,5 +1,6 @@
 #include <atomic>
 
+#include "context/keep_loaded.h"
 #include "record/recorder.h"
 
 namespace nnd::record {
@@ -24,6 +25,7 @@ void say(int level, std::string_view line) {
 }  // namespace
 
 void set_nccl_logger(NcclLogger logger) noexcept {
+  context::keep_loaded(reinterpret_cast<const void*>(logger));
   g_logger.store(logger, std::memory_order_release);
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "context/immortal.h"
+#include "context/keep_loaded.h"
 #include "context/raw_clock.h"
 #include "diagnosis/own.h"
 #include "facts/events.h"
@@ -198,6 +199,8 @@ std::optional<net::PortFacts> port(const std::string& name, int nccl_port) {
 }
 
 void found(const inner::Found& found, int api, const void* caller) {
+  context::keep_loaded(nccl_image(found, caller));  // its slots and tables lead here, and we there
+  context::keep_loaded(found.vtable);
   const OtherLayers others{install_verbs(found, caller),
                            profiler_comes(settings(), found.nccl_version, caller)};
   oob::install(nccl_image(found, caller));

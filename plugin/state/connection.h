@@ -54,6 +54,9 @@ inline constexpr std::size_t kSlotSize = 16384;  // a slot is aligned to its siz
 inline constexpr std::size_t kRequestsPerConnection = 256;
 inline constexpr std::size_t kTellableQps = 16;  // whose summary is kept; further ones are counted
 inline constexpr std::size_t kLatencyBuckets = 64;
+// Those below two years. The data path takes the difference of two readings as it is: where the
+// counter was set back in between, it falls into one of the others, which nobody reads.
+inline constexpr std::size_t kPlausibleBuckets = 56;
 
 struct alignas(64) Connection {
   // --- one cache line: all that a healthy call needs to know
@@ -140,7 +143,7 @@ struct alignas(64) Connection {
   }
   void end_peer_wait(std::uint64_t raw_now) noexcept {
     const std::uint64_t since = refused_since.exchange(0, std::memory_order_relaxed);
-    const std::uint64_t ns = context::raw_clock::to_ns(raw_now - since);
+    const std::uint64_t ns = context::raw_clock::elapsed_ns(since, raw_now);
     add(peer_wait_ns, ns);
     add(peer_wait[static_cast<unsigned>(std::bit_width(ns | 1)) - 1], 1);
   }

@@ -128,7 +128,7 @@ bool is_own(const Connection& c) noexcept {
 std::uint64_t mean_latency_ns(const Connection& c) noexcept {
   double sum = 0;
   std::uint64_t count = 0;
-  for (std::size_t b = 0; b < c.latency.size(); ++b) {
+  for (std::size_t b = 0; b < kPlausibleBuckets; ++b) {
     const std::uint64_t here = c.latency[b].load(kRelaxed);
     sum += 1.5 * static_cast<double>(std::uint64_t{1} << b) * static_cast<double>(here);
     count += here;

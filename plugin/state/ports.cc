@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "context/fork_mutex.h"
@@ -86,6 +87,7 @@ void forget_port_histories() noexcept {
 
 PortUsers users_of(std::string_view device, unsigned port) {
   PortUsers out;
+  std::set<context::Gid> peers;  // a job may have ten thousand
   for_each_connection([&](const Connection& c) {
     Ends ends;
     About about;
@@ -93,7 +95,8 @@ PortUsers users_of(std::string_view device, unsigned port) {
     if (std::string_view(ends.device) != device || (port != 0 && ends.port != port)) return;
     ++out.connections;
     if (out.first.id == 0 || about.id < out.first.id) out.first = about;
-    if (!context::gid_zero(ends.remote_gid)) add_once(out.peers, ends.remote_gid);
+    if (!context::gid_zero(ends.remote_gid) && peers.insert(ends.remote_gid).second)
+      out.peers.push_back(ends.remote_gid);
     if (ends.gid_index >= 0) add_once(out.sources, {ends.port, ends.gid_index, ends.gid});
   });
   return out;

@@ -31,7 +31,7 @@ void LastTasks::settle(Task& task) noexcept {
   const OpCount ops = task.count();
   const bool over = began != 0 && ops.begun() != 0 && !ops.open();
   if (count != nullptr && over) {
-    const std::uint64_t ns = context::raw_clock::to_ns(task.changed.load(kRelaxed) - began);
+    const std::uint64_t ns = context::raw_clock::elapsed_ns(began, task.changed.load(kRelaxed));
     const std::size_t bucket = static_cast<std::size_t>(std::bit_width(ns | 1)) - 1;
     count->took[std::min(bucket, kSizeBuckets - 1)].fetch_add(1, kRelaxed);
   }

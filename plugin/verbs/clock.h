@@ -17,7 +17,7 @@ inline std::int64_t now_ns() noexcept {
 // How long ago the CPU's counter stood at `then`.
 inline std::int64_t age_us(std::uint64_t then) noexcept {
   namespace raw_clock = context::raw_clock;
-  return static_cast<std::int64_t>(raw_clock::to_ns(raw_clock::now() - then)) / 1000;
+  return static_cast<std::int64_t>(raw_clock::elapsed_ns(then, raw_clock::now())) / 1000;
 }
 
 }  // namespace nnd::verbs

@@ -33,7 +33,7 @@ unsigned Pace::Sends::size_class() const {
 // By the middle of each bucket.
 Pace::Sends Pace::measure(const state::Connection& c, Memory& memory) {
   Sends out;
-  for (std::size_t b = 0; b < c.latency.size(); ++b) {
+  for (std::size_t b = 0; b < state::kPlausibleBuckets; ++b) {
     const std::uint64_t now = c.latency[b].load(kRelaxed);
     const std::uint64_t here = now - memory.latency[b];
     memory.latency[b] = now;

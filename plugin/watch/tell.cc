@@ -68,7 +68,7 @@ double us(std::uint64_t ns) { return static_cast<double>(ns) / 1000; }
 double sec(std::uint64_t ns) { return static_cast<double>(ns) / 1e9; }
 
 std::uint64_t age_of(std::uint64_t raw) {
-  return raw == 0 ? 0 : context::raw_clock::to_ns(context::raw_clock::now() - raw);
+  return raw == 0 ? 0 : context::raw_clock::elapsed_ns(raw, context::raw_clock::now());
 }
 
 void add_whose(Event& e, const Facts& known) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <string>
 
 #include "context/clock.h"
 #include "context/futex.h"
@@ -94,12 +95,20 @@ void wake_counters() noexcept {
   }
 }
 
+// Where the processes of a node read for each other: beside their black boxes. Nodes that are
+// emulated share a /tmp.
+std::string shared_place(const config::Settings& settings) {
+  return settings.sysfs == config::Settings().sysfs
+             ? "/tmp/nccl-net-diag-" + std::to_string(::geteuid())
+             : std::string();
+}
+
 // For the drain, at the end: what a driver that hangs has not told is left out.
 void add_to_summary(record::Pack& fields) {
   Running* const own = g_running.load();
   if (own == nullptr || g_owner.load() != ::getpid()) return;
   const std::uint64_t mine = ++own->asked;
-  wake_counters();
+  facts::need_counters();
   for (std::uint64_t waited = 0; own->answered.load() < mine && waited < kSummaryPatience;
        waited += kSecond / 1000)
     sleep(kSecond / 1000);
@@ -126,7 +135,7 @@ void start(const config::Settings& settings) noexcept {
     own.asked.store(0);
     own.answered.store(0);
     g_running.store(&own);
-    facts::watch_counters(settings.sysfs, wake_counters);
+    facts::watch_counters(settings.sysfs, wake_counters, shared_place(settings));
     record::set_summary_part(add_to_summary);
     own.looks.start("nnd-watch", look_body, &own);
     own.counts.start("nnd-counters", count_body, &own);

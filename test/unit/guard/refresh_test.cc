@@ -1,6 +1,8 @@
 // Addresses, routes and GIDs change while a job runs: pairs are judged on those of now. And judging
 // that fails by itself lets nobody past the rules.
 #include <fmt/format.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -80,6 +82,34 @@ TEST_CASE("guard: nobody need say that something changed before a pair is refuse
     return guard::may_pair(made_pair(1, "10.9.0.3"));
   });
   CHECK(only(log, "policy.refuse").empty());
+}
+
+TEST_CASE(
+    "guard: of a pair that is refused the kernel is asked once, and again when it tells of a "
+    "change") {
+  const test::TempDir dir;
+  kernel_says(dir, "10.200.0.2/24", "");
+  const auto reads_while = [&dir](const auto& does) {
+    const int watch = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    // Closing is told in between: the same event twice in turn would be one.
+    ::inotify_add_watch(watch, (dir / "nnd-netlink.json").c_str(), IN_OPEN | IN_CLOSE_NOWRITE);
+    does();
+    alignas(inotify_event) char events[65536];
+    const auto size = ::read(watch, events, sizeof(events));
+    ::close(watch);
+    return size > 0 ? static_cast<int>(size / static_cast<ssize_t>(2 * sizeof(inotify_event))) : 0;
+  };
+  const auto qps = [] {
+    for (std::uint32_t connection = 1; connection <= 16; ++connection)
+      for (int qp = 0; qp < 4; ++qp) guard::may_pair(made_pair(connection, "10.9.0.3"));
+  };
+  const auto log = enforced([&] {
+    guard::judge(two_rails(dir, false), {});
+    const int first = reads_while(qps);
+    kernel_says(dir, "10.200.0.2/24", R"({"dst": "10.8.0.0/16", "dev": "ens2"})");
+    return first == 1 && reads_while(qps) == 1;
+  });
+  CHECK(only(log, "policy.refuse").size() == 16);
 }
 
 TEST_CASE("guard: a route that went away is one") {
