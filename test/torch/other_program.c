@@ -30,13 +30,17 @@ int main(void) {
   ncclComm_t comm;
   cudaStream_t stream;
   float* gpu;
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
+  config.commName = "sum of ranks";
+#endif
   for (int i = 0; i < COUNT; ++i) host[i] = (float)(rank + 1);
   cuda(cudaSetDevice(number("LOCAL_RANK")), "cudaSetDevice");
   cuda(cudaStreamCreate(&stream), "cudaStreamCreate");
   cuda(cudaMalloc((void**)&gpu, sizeof host), "cudaMalloc");
   cuda(cudaMemcpyAsync(gpu, host, sizeof host, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
   nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
-  nccl(ncclCommInitRank(&comm, ranks, id, rank), "ncclCommInitRank");
+  nccl(ncclCommInitRankConfig(&comm, ranks, id, rank, &config), "ncclCommInitRankConfig");
   nccl(ncclAllReduce(gpu, gpu, COUNT, ncclFloat, ncclSum, comm, stream), "ncclAllReduce");
   cuda(cudaMemcpyAsync(host, gpu, sizeof host, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync");
   cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");

@@ -10,7 +10,9 @@ import subprocess
 import sys
 import tempfile
 
-SOURCE = pathlib.Path(__file__).with_suffix(".c")
+SOURCE = pathlib.Path(__file__).resolve().with_suffix(".c")
+VALIDATE = SOURCE.parents[1] / "support/validate_log.py"
+NAME = "sum of ranks"  # of its communicator, where NCCL has a place for it and tells it to the profiler
 # The rendezvous of NCCL's own: no launcher and no file.
 START = 'NCCL_COMM_ID=$MASTER_ADDR:$MASTER_PORT exec "$0"'
 
@@ -31,15 +33,16 @@ def play(tool, program, logs):
     return run, json.loads(run.stdout)
 
 
-def connections(logs):
-    """(rank, HCA) of each that was made."""
-    for file in pathlib.Path(logs).glob("*.jsonl"):
+def events_of(logs):
+    """(rank, event); the logs are valid."""
+    files = sorted(pathlib.Path(logs).glob("*.jsonl"))
+    subprocess.run(["python3", VALIDATE, *files], check=True)
+    for file in files:
         rank = None
         for event in map(json.loads, file.read_text().splitlines()):
             if event["ev"] == "plugin.load":
                 rank = event["launch"]["rank"]
-            if event["ev"] == "conn.ready":
-                yield rank, event["dev"]["name"]
+            yield rank, event
 
 
 def main():
@@ -51,11 +54,14 @@ def main():
     with tempfile.TemporaryDirectory(prefix="nnd-other-") as folder:
         program = build(compiler, packages, f"{folder}/shared", runtime)
         run, answer = play(tool, program, f"{folder}/logs")
-        made = list(connections(answer["logs"]))
+        events = list(events_of(answer["logs"]))
+        made = {(rank, event["dev"]["name"]) for rank, event in events if event["ev"] == "conn.ready"}
+        told = {(event["rank"], event.get("name")) for _, event in events if event["ev"] == "comm.init" and "nranks" in event}
         assert run.returncode == 0, answer["verdict"]
         assert set(re.findall(r"rank (\d+): all data right", run.stderr)) == {"0", "1"}, run.stderr
         assert answer["report"]["blame"] == "nothing", answer["report"]["verdict"]
         assert {rank for rank, _ in made} == {0, 1} and all(re.fullmatch(r"mlx5_\d", hca) for _, hca in made), made
+        assert told == ({(0, NAME), (1, NAME)} if b"commName" in (packages / "nvidia/nccl/include/nccl.h").read_bytes() else set()), told
         if (inside := runtime.with_name("libcudart_static.a")).exists():
             program = build(compiler, packages, f"{folder}/inside", inside, "-ldl", "-lrt", "-lpthread", "-lstdc++", "-lm")
             run, _ = play(tool, program, f"{folder}/logs")
