@@ -27,10 +27,10 @@ void trace_posted(const Connection& c, const Request& r) noexcept;
 // the transport's request, which is counted but not timed.
 inline void posted(Connection& c, void** request, RequestKind kind, std::uint64_t bytes,
                    int buffers) noexcept {
-  Request* const r = c.free_requests;
+  Request* r = c.free_requests;
   if (r == nullptr) [[unlikely]] {
-    state::add(c.untracked, 1);
-    return;
+    if (!c.extend_pool()) return state::add(c.untracked, 1);
+    r = c.free_requests;
   }
   c.free_requests = r->next_free;
   // The free ones are a stack: one is taken anew where as many as never before are in flight.

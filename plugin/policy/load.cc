@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <system_error>
 
 #include "config/nearest.h"
@@ -222,7 +221,15 @@ Loaded load_policy_file(const std::string& file) {
         {file, 0, "", "can't be read: " + (error ? error.message() : "it is no regular file"), ""});
     return out;
   }
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  constexpr std::size_t kLargest = std::size_t{1} << 20;
+  std::string text(kLargest + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (text.size() > kLargest) {
+    Loaded out;
+    out.errors.push_back({file, 0, "", "is larger than 1 MiB, which no policy is", ""});
+    return out;
+  }
   return load_policy_text(text, file);
 }
 

@@ -97,6 +97,7 @@ int Box::allocate_places(std::size_t places) noexcept {
       error != 0)
     return error;
   try {
+    looks_.resize(places);
     conns_.grow(places);
   } catch (const std::bad_alloc&) {
     return ENOMEM;

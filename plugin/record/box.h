@@ -77,6 +77,12 @@ class Box {
   box::FileHeader& header() noexcept { return header_; }
   SlotTable<box::CommSlot>& comms() noexcept { return comms_; }
   SlotTable<box::ConnSlot>& conns() noexcept { return conns_; }
+  // At a connection, the last time: whether its slot may be another now.
+  struct Look {
+    std::uint64_t mark = 0;
+    bool again = false;
+  };
+  Look& look(std::size_t place) noexcept { return looks_[place]; }
   // How many of so many places there are: the file grows by what is missing.
   std::size_t make_places(std::size_t wanted) noexcept;
   std::size_t make_comm_places(std::size_t wanted) noexcept;
@@ -107,6 +113,7 @@ class Box {
   std::array<Room, kRings> room_{};
   SlotTable<box::CommSlot> comms_;
   SlotTable<box::ConnSlot> conns_;
+  std::vector<Look> looks_;  // one for each of conns_
 };
 
 }  // namespace nnd::record

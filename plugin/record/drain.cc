@@ -34,7 +34,7 @@ constexpr std::uint64_t kRetrySleep = 250 * kMs;
 constexpr std::uint64_t kMirrorEvery = 100 * kMs;
 constexpr std::uint64_t kTablesCpuPart = 400;  // of the time that passes
 constexpr std::uint64_t kTablesBytesPerSec = 500'000;
-constexpr std::uint64_t kTablesAtLeastEvery = 1000 * kMs;
+constexpr std::uint64_t kTablesAtLeastEvery = 2000 * kMs;
 constexpr std::uint64_t kReportEvery = 1000 * kMs;
 constexpr std::size_t kBatchBytes = 64 * 1024;
 constexpr std::size_t kOwnLines =
@@ -375,7 +375,7 @@ void Drain::mirror() {
 }
 
 // The more there is, the less often: a few thousandths of a core and some hundred kB a second, as
-// far as a second between two copies goes.
+// far as two seconds between two copies go.
 void Drain::mirror_tables(std::uint64_t now) {
   const std::uint64_t cpu = context::now_ns(CLOCK_THREAD_CPUTIME_ID), bytes = box_.written();
   mirror_connections(box_);

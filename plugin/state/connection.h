@@ -122,9 +122,13 @@ struct alignas(64) Connection {
   Connection* accepting = nullptr;      // of a listen comm: the accept that is under way
   std::array<std::byte, 128> handle{};  // of a connect: as the last poll left it
   Connection* next_free = nullptr;      // the table's, under its lock
-  bool has_pool = false;
+  std::atomic<std::uint32_t> pool{0};   // requests that it can have in flight by now
+  std::uint32_t pool_made = 0;          // that were ever made, for it or one before in its place
 
   Request* requests() noexcept;
+  // More of them, where all that there are are in flight: as many as lie in the next page of
+  // memory. False: it has all.
+  bool extend_pool() noexcept;
   void publish() noexcept { identity.set(about); }
   // Further, unless it is there already or NCCL has it.
   void advance(Stage to) noexcept {
@@ -156,9 +160,14 @@ struct alignas(64) Connection {
   }
 };
 
-inline constexpr std::size_t kRequestsOffset = kSlotSize - kRequestsPerConnection * sizeof(Request);
+// The first few are in the page of the connection itself: with eight in flight, as NCCL has them,
+// it needs no more memory.
+inline constexpr std::size_t kPage = 4096;
+inline constexpr std::size_t kRequestsOffset = (sizeof(Connection) + 63) / 64 * 64;
+inline constexpr std::size_t kRequestsAtFirst = (kPage - kRequestsOffset) / sizeof(Request);
 static_assert(offsetof(Connection, failed) == 64);
-static_assert(sizeof(Connection) <= kRequestsOffset);
+static_assert(kRequestsAtFirst >= 8);
+static_assert(kRequestsOffset + kRequestsPerConnection * sizeof(Request) <= kSlotSize);
 static_assert(alignof(Request) <= 8 && kRequestsOffset % 64 == 0);
 
 inline Request* Connection::requests() noexcept {

@@ -101,6 +101,7 @@ void clear(Connection& c) noexcept {
   c.labels.set({});
   c.ends.set({});
   c.inner = nullptr;
+  c.pool.store(0, kRelaxed);
   c.free_requests = nullptr;
   c.accepting = nullptr;
   c.traced = c.awaits_consumed = c.fail_told = c.reg_fail_told = false;
@@ -172,7 +173,7 @@ constinit Arena g_arena;
 
 std::uint64_t oldest_post(Connection& c) noexcept {
   std::uint64_t oldest = 0;
-  for (std::size_t i = 0; i < kRequestsPerConnection; ++i) {
+  for (std::size_t i = 0; i < c.pool.load(std::memory_order_acquire); ++i) {
     const std::uint64_t at = c.requests()[i].posted.load(kRelaxed);
     if (at != 0 && (oldest == 0 || at < oldest)) oldest = at;
   }
@@ -203,18 +204,28 @@ Connection* open_connection(Kind kind, int api, const About& about, void* ctx) n
   return c;
 }
 
+[[gnu::cold]] bool Connection::extend_pool() noexcept {
+  const std::size_t has = pool.load(kRelaxed);
+  const std::size_t pages = has == 0 ? 1 : (kRequestsOffset + has * sizeof(Request)) / kPage + 2;
+  const std::size_t next =
+      std::min((pages * kPage - kRequestsOffset) / sizeof(Request), kRequestsPerConnection);
+  for (std::size_t i = next; i-- > has;) {
+    Request* const request = i < pool_made ? &requests()[i] : new (&requests()[i]) Request;
+    request->inner = nullptr;
+    request->posted.store(0, kRelaxed);
+    request->state = RequestState::kFree;
+    request->next_free = free_requests;
+    free_requests = request;
+  }
+  pool_made = std::max(pool_made, static_cast<std::uint32_t>(next));
+  pool.store(static_cast<std::uint32_t>(next), std::memory_order_release);
+  return next > has;
+}
+
 void hand_out(Connection& c, void* inner) noexcept {
-  Request* const requests = c.requests();
   if (c.kind.load(kRelaxed) != Kind::kListen) {
-    for (std::size_t i = kRequestsPerConnection; i-- > 0;) {
-      Request* const request = c.has_pool ? &requests[i] : new (&requests[i]) Request;
-      request->inner = nullptr;
-      request->posted.store(0, kRelaxed);
-      request->state = RequestState::kFree;
-      request->next_free = c.free_requests;
-      c.free_requests = request;
-    }
-    c.has_pool = true;
+    c.pool.store(0, kRelaxed);
+    c.extend_pool();
     c.stage.store(Stage::kReady, kRelaxed);
   }
   c.inner = inner;

@@ -29,6 +29,9 @@ class Published {
     version_.store(version + 2, std::memory_order_release);
   }
 
+  // Another one after each set().
+  std::uint32_t version() const noexcept { return version_.load(std::memory_order_acquire); }
+
   // What was set last. False, and `value` as it was: a writer was inside all the time.
   bool get(T& value) const noexcept {
     Words words;

@@ -51,6 +51,27 @@ std::string mended(std::string bytes) {
   return bytes;
 }
 
+std::string with_large_ring(const std::string& whole, const std::string& bytes) {
+  constexpr std::size_t kRing = std::size_t{16} << 20;
+  box::FileHeader header;
+  std::memcpy(&header, whole.data(), sizeof(header));
+  header.rings_offset = sizeof(header);
+  header.ring_count = 1;
+  header.ring_size = kRing;
+  header.ring_stride = sizeof(box::RingHeader) + kRing;
+  header.comm_count = 0;
+  header.conn_count = 0;
+  header.checksum = box::Checksum().add(&header, offsetof(box::FileHeader, checksum)).value();
+  box::RingHeader ring{};
+  ring.head = kRing;
+  std::string out(reinterpret_cast<const char*>(&header), sizeof(header));
+  out.append(reinterpret_cast<const char*>(&ring), sizeof(ring));
+  const std::size_t full = out.size() + kRing;
+  while (out.size() < full) out += bytes;
+  out.resize(full);
+  return out;
+}
+
 void read(const std::string& bytes) {
   nnd::log::read_box(bytes);
   const auto contents = nnd::log::read_box_tables([&](std::uint64_t offset, std::uint64_t size) {
@@ -65,6 +86,11 @@ void read(const std::string& bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   read(bytes);
-  read(mended(bytes));
+  const std::string whole = mended(bytes);
+  read(whole);
+  // A large one, whose ring is this again and again: full of what may look like records.
+  constexpr std::uint8_t kNowAndThen = 16;
+  if (size > sizeof(box::RecordHeader) && data[0] % kNowAndThen == 0)
+    read(with_large_ring(whole, bytes));
   return 0;
 }

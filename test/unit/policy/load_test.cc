@@ -1,11 +1,13 @@
 #include "policy/load.h"
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
 
 #include "config/toml_text.h"
 #include "support/catch.h"
+#include "support/temp_dir.h"
 
 using namespace nnd::policy;
 
@@ -177,6 +179,15 @@ TEST_CASE("a file that is not there") {
     CHECK(load_policy_file(other).errors[0].text() ==
           other + ": can't be read: it is no regular file");
   }
+}
+
+TEST_CASE("a file of any size is read as far as a policy goes") {
+  const nnd::test::TempDir dir;
+  const auto path = dir.file("policy.toml", "mode = \"enforce\"\n#");
+  std::filesystem::resize_file(path, std::uintmax_t{1} << 40);  // of which the disk has nothing
+  const auto errors = load_policy_file(path).errors;
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].text() == std::string(path) + ": is larger than 1 MiB, which no policy is");
 }
 
 TEST_CASE("every key is documented and refuses a wrong type") {

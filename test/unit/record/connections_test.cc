@@ -1,5 +1,6 @@
 #include "state/connections.h"
 
+#include <fcntl.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "context/clock.h"
 #include "fixture.h"
 #include "record/box.h"
+#include "record/mirror.h"
 #include "support/catch.h"
 
 using namespace nnd::record;
@@ -209,6 +211,45 @@ TEST_CASE("connections: none is missing from the black box, however many there a
                                                      {"recv ready", kMany / 2},
                                                      {"recv rtr", 1},
                                                      {"listen listening", 1}});
+}
+
+TEST_CASE(
+    "connections: the black box copies what has changed, once more after that, and nothing else") {
+  const TempDir dir;
+  const int status = in_child([&] {
+    state::forget_connections();
+    Box box;
+    const int fd = ::open((dir / "box").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (box.open(fd) != 0) return 1;
+    std::vector<state::Connection*> all;
+    for (int i = 0; i < 1000; ++i) all.push_back(made(state::Kind::kSend));
+    const auto written = [&] {
+      const std::uint64_t before = box.written();
+      mirror_connections(box);
+      box.flush();
+      return box.written() - before;
+    };
+    written();
+    written();
+    constexpr std::uint64_t kSlot = sizeof(nccl_net_diag::box::ConnSlot);
+    const std::uint64_t idle = written();
+    for (int i = 0; i < 2; ++i) all[500 + static_cast<std::size_t>(i)]->count_post(7);
+    const std::uint64_t moved = written();
+    all[3]->moving_to.store(3);  // which has no counter
+    state::Ends ends;
+    ends.port = 2;
+    all[900]->ends.set(ends);
+    const std::uint64_t changed = written();
+    state::release_connection(*all[700]);
+    const std::uint64_t gone = written();
+    std::size_t posted = 0;
+    for (std::size_t place = 0; place < box.conns().size(); ++place)
+      posted += box.conns()[place].started;
+    if (idle >= kSlot) return 2;
+    if (moved - idle != 2 * kSlot || posted != 2) return 3;
+    return changed - idle == 2 * kSlot && gone - idle == kSlot ? 0 : 4;
+  });
+  CHECK(status == 0);
 }
 
 TEST_CASE("connections: the summary adds up what is open and what was closed") {

@@ -1,5 +1,12 @@
 #include "state/connections.h"
 
+#include <unistd.h>
+
+#include <fstream>
+#include <set>
+#include <utility>
+#include <vector>
+
 #include "state/ports.h"
 #include "support/catch.h"
 #include "support/forked.h"
@@ -39,6 +46,33 @@ TEST_CASE("a counter that was set back makes no connection the slowest for good"
     const auto ports = traffic_by_port();
     return ports.size() == 1 && ports[0].slowest.conn == usual.id.load() &&
            stepped.peer_wait_ns.load() == 0;
+  }));
+}
+
+TEST_CASE(
+    "a connection takes a page of memory until more than eight of its requests are in flight") {
+  CHECK(test::holds_in_child([] {
+    forget_connections();
+    const auto resident = [] {
+      std::ifstream in("/proc/self/statm");
+      std::size_t size = 0, pages = 0;
+      in >> size >> pages;
+      return pages;
+    };
+    if (::sysconf(_SC_PAGESIZE) != 4096) return true;
+    constexpr std::size_t kMany = 4096;
+    std::vector<Connection*> all;
+    all.reserve(kMany);
+    const std::size_t before = resident();
+    for (unsigned i = 0; i < kMany; ++i) all.push_back(&made(i));
+    const std::size_t usual = resident() - before;
+    std::set<Request*> taken;
+    for (std::size_t i = 0; i < kRequestsPerConnection; ++i) {
+      if (all[0]->free_requests == nullptr && !all[0]->extend_pool()) return false;
+      taken.insert(std::exchange(all[0]->free_requests, all[0]->free_requests->next_free));
+    }
+    return usual < kMany + kMany / 16 && taken.size() == kRequestsPerConnection &&
+           all[0]->free_requests == nullptr && !all[0]->extend_pool();
   }));
 }
 

@@ -59,6 +59,7 @@ class Comm {
   }
   // A request: accepted, done.
   Comm& post(RequestKind kind) {
+    if (at->free_requests == nullptr) at->extend_pool();
     state::Request* const request = at->free_requests;
     at->free_requests = request->next_free;
     request->kind = kind;
