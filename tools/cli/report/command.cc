@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "cli/common/call_error.h"
 #include "cli/common/exit_code.h"
@@ -194,8 +195,8 @@ Answer report_job(const ReportOptions& options, const Calling& calling) {
   if (options.follow) return follow(options, calling);
   const OutputFile page(options.html, kPageStart), trace(options.perfetto, kTraceStart);
   std::size_t files = 0;
-  const auto shown =
-      std::make_shared<Shown>(judged(read_all(options, calling, files), options, files));
+  auto input = read_all(options, calling, files);
+  const auto shown = std::make_shared<Shown>(judged(std::move(input), options, files));
   const auto& job = shown->report;
   Answer out;
   out.exit_code = job.found_cause() ? kBroken : kFine;
