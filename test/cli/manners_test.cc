@@ -105,6 +105,14 @@ TEST_CASE("an option that there is not is told with the nearest one", "[manners]
   CHECK(outcome.err == "nccl-net-diag check: there is no option --colour; did you mean --color?\n");
 }
 
+TEST_CASE("what is wrong before -- is told, whatever options the program behind it has",
+          "[manners]") {
+  const Outcome outcome =
+      run_tool({"rehearse", "--nodes", "1", "--", "torchrun", "--nproc-per-node", "8"});
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.err.find("nccl-net-diag rehearse: --nodes: Value 1 not in range") == 0);
+}
+
 TEST_CASE("a line for each port, for those who look at many nodes", "[manners]") {
   const Outcome brief = run_tool({"check", "--scenario", "front-end-bond", "--brief"});
   CHECK(brief.exit_code == 0);

@@ -51,6 +51,7 @@ std::optional<cli::CallError> no_such_option(const CLI::App& command) {
   for (const auto* option : command.get_options())
     for (const auto& name : option->get_lnames()) names.push_back("--" + name);
   for (const auto& word : command.remaining()) {
+    if (word == "--") break;  // what follows is a program's
     if (!word.starts_with("--")) continue;
     const auto name = word.substr(0, word.find('='));
     const auto near = nnd::config::nearest(name, {names.begin(), names.end()});
