@@ -14,6 +14,7 @@
 #include "diagnosis/own.h"
 #include "record/advice.h"
 #include "record/console.h"
+#include "record/exit_status.h"
 #include "record/mirror.h"
 #include "record/pack.h"
 #include "record/recorder.h"
@@ -331,6 +332,8 @@ bool Drain::write_summary() {
   add_losses(fields);
   fields.add_unsigned("log_bytes", sink_.total_bytes());
   fields.add_unsigned("dur_us", (context::mono_ns() - started_ns_) / 1000);
+  if (const auto status = exit_status())
+    fields.add_unsigned("exit_status", static_cast<unsigned>(*status));
   add_causes(fields);
   add_failures(fields);
   add_traffic(fields);

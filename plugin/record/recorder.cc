@@ -17,6 +17,7 @@
 #include "record/box.h"
 #include "record/console.h"
 #include "record/drain.h"
+#include "record/exit_status.h"
 #include "record/files.h"
 #include "record/filter.h"
 #include "record/submit.h"
@@ -173,6 +174,7 @@ void start(const config::Settings& settings) {
   Phase idle = Phase::kIdle;
   if (settings.disable || !g_phase.compare_exchange_strong(idle, Phase::kStarting)) return;
   context::in_forked_child(in_child);
+  watch_exit();
   context::raw_clock::calibrate();
   std::unique_ptr<State> state;
   try {

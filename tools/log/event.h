@@ -175,6 +175,8 @@ struct Event {
   std::string event;
   // log.dropped, summary
   std::optional<std::uint64_t> events, dropped, total;
+  std::optional<std::uint64_t> open;  // connections; started, completed, failed, bytes: of all
+  std::optional<int> exit_status;
   std::map<std::string, std::uint64_t> causes;
   std::string network, network_msg;  // its verdict, and why
   std::vector<PortCounters> counters;

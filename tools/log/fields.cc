@@ -103,6 +103,17 @@ bool set_last(Event& event, const Scalar& value) {
   return list.empty() || assign((list.back().*....*Path), value);
 }
 
+// Of several that are told one by one.
+template <auto Field>
+bool add(Event& event, const Scalar& value) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 60;  // whose sums fit
+  std::uint64_t more = 0;
+  if (!assign(more, value) || more > kMost) return false;
+  auto& sum = event.*Field;
+  sum = std::min(sum.value_or(0) + more, kMost);
+  return true;
+}
+
 bool set_name(Event& event, const Scalar& value) {
   if (!assign(event.name, value)) return false;
   const auto& names = nccl_net_diag::kEventNames;
@@ -238,6 +249,7 @@ std::array<Setters, kPlaces> all_setters() {
                               {"conns", set<&Event::conns>},
                               {"peers", set<&Event::peers>},
                               {"event", set<&Event::event>},
+                              {"exit_status", set<&Event::exit_status>},
                               {"events", set<&Event::events>},
                               {"dropped", set<&Event::dropped>},
                               {"total", set<&Event::total>}};
@@ -310,6 +322,12 @@ std::array<Setters, kPlaces> all_setters() {
       {"kind", set<&Event::task, &Task::kind>}, {"ordinal", set<&Event::task, &Task::ordinal>},
       {"seq", set<&Event::task, &Task::seq>},   {"bytes", set<&Event::task, &Task::bytes>},
       {"ops", set<&Event::task, &Task::ops>},   {"ops_done", set<&Event::task, &Task::ops_done>}};
+  setters[at(Place::kTraffic)] = {{"open", set<&Event::open>}};
+  for (const auto place : {Place::kSent, Place::kReceived})
+    setters[at(place)] = {{"started", add<&Event::started>},
+                          {"completed", add<&Event::completed>},
+                          {"failed", add<&Event::failed>}};
+  setters[at(Place::kSent)]["bytes"] = set<&Event::bytes>;
   setters[at(Place::kLastGiven)] = {
       {"kind", set_last<&Event::communicators, &LastGiven::task, &Task::kind>},
       {"ordinal", set_last<&Event::communicators, &LastGiven::task, &Task::ordinal>},
@@ -342,10 +360,13 @@ Place place_of(Place outer, std::string_view key) {
                                      {"gids", Place::kGids},
                                      {"pcie", Place::kPcie},
                                      {"called", Place::kCalled},
+                                     {"traffic", Place::kTraffic},
                                      {"ran", Place::kRan}};
   if (outer == Place::kCounters && key == "grown") return Place::kGrown;
   if (outer == Place::kCommunicators && key == "task") return Place::kLastGiven;
   if (outer == Place::kRan && key == "took_ns") return Place::kTook;
+  if (outer == Place::kTraffic && key == "send") return Place::kSent;
+  if (outer == Place::kTraffic && key == "recv") return Place::kReceived;
   if (outer != Place::kTop) return Place::kElsewhere;
   const auto found = objects.find(key);
   return found != objects.end() ? found->second : Place::kElsewhere;

@@ -39,7 +39,10 @@ enum class Place : std::uint8_t {
   kPcie,
   kCalled,
   kRan,
-  kTook,      // in one of those
+  kTook,  // in one of those
+  kTraffic,
+  kSent,  // in that
+  kReceived,
   kElsewhere  // nothing of it is kept
 };
 

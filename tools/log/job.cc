@@ -136,6 +136,7 @@ void add_stall(Process& process, const Event& event) {
       });
   Stall& stall = found != process.stalls.rend() ? *found : process.stalls.emplace_back();
   stall.told = diagnosis_of(event);
+  if (stall.first_ns == 0) stall.first_ns = event.mono_ns;
   stall.kind = event.kind;
   stall.age_us = event.age_us.value_or(0);
   stall.conns = event.conns.value_or(1);
@@ -194,8 +195,12 @@ void add_counts(Process& process, const Event& event) {
   if (event.comm.empty()) return;
   auto& communicator = process.communicators[event.comm];
   communicator.given = communicator.finished = 0;
+  communicator.calls.clear();
   for (const auto& count : event.called)
-    if (is_collective(count.kind)) communicator.given += count.calls;
+    if (is_collective(count.kind)) {
+      communicator.given += count.calls;
+      communicator.calls[count.kind] += count.calls;
+    }
   for (const auto& count : event.ran)
     if (is_collective(count.kind)) communicator.finished += count.finished;
 }
@@ -207,7 +212,13 @@ void add_end(Process& process, const Event& event) {
                      event.network,
                      event.network_msg,
                      event.counters,
-                     event.communicators.size()};
+                     event.communicators.size(),
+                     event.open.value_or(0),
+                     0,
+                     event.bytes.value_or(0),
+                     event.exit_status};
+  const std::uint64_t ended = event.completed.value_or(0) + event.failed.value_or(0);
+  if (event.started.value_or(0) > ended) process.summary->pending = *event.started - ended;
   for (const auto& one : event.communicators)
     if (!one.comm.empty() && one.collectives)
       process.communicators[one.comm].given = *one.collectives;

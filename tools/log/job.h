@@ -64,7 +64,8 @@ struct Communicator {
   std::uint64_t init_seq = 0;    // of the line that tells of it; 0: none does
   std::uint64_t given = 0;       // collectives in all; 0: none, or not known
   std::uint64_t finished = 0;    // of those, when it was closed
-  std::uint64_t closed_ns = 0;   // CLOCK_MONOTONIC: destroyed or aborted; 0: it was not
+  std::map<std::string, std::uint64_t> calls;  // the collectives of `given` by kind, likewise
+  std::uint64_t closed_ns = 0;  // CLOCK_MONOTONIC: destroyed or aborted; 0: it was not
   // Two of the process's communicators had this hash, and nothing tells what is whose. NCCL from
   // 2.27 on (v2.27.7-1 src/init.cc) gives all that are shrunk from one communicator the same.
   bool several = false;
@@ -72,7 +73,8 @@ struct Communicator {
 
 // What waited for too long.
 struct Stall {
-  Diagnosis told;  // the last line of it
+  Diagnosis told;              // the last line of it
+  std::uint64_t first_ns = 0;  // CLOCK_MONOTONIC of the first
   std::string kind;
   double age_us = 0;                   // then
   std::uint64_t conns = 1, peers = 1;  // that wait alike
@@ -105,6 +107,10 @@ struct Summary {
   std::string network, network_msg;  // its verdict, and why
   std::vector<PortCounters> counters;
   std::size_t communicators = 0;  // that still lived
+  std::uint64_t open = 0;         // connections
+  std::uint64_t pending = 0;      // requests that had not completed
+  std::uint64_t sent = 0;         // bytes
+  std::optional<int> exit_status;
 };
 
 struct Process {

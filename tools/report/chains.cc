@@ -28,10 +28,12 @@ class Graph {
       }
       if (!is_for_peer(wait.stall->kind) && !blames_network(*wait.stall)) continue;
       waiting_.insert(wait.member);
-      if (wait.peer)
+      if (wait.peer) {
         next_[wait.member].insert(*wait.peer);
-      else if (!wait.stall->told.peer.gid.empty())
-        add_stranger(wait);
+        auto& told = first_told_.try_emplace(*wait.peer, wait.told_at).first->second;
+        told = std::min(told, wait.told_at);
+      }
+      if (!wait.peer && !wait.stall->told.peer.gid.empty()) add_stranger(wait);
     }
     for (const auto& [member, others] : next_) {
       for (const auto other : others) waiters_[other].push_back(member);
@@ -45,7 +47,7 @@ class Graph {
     std::set<std::size_t> endless = waiting_;  // whose chains end nowhere
     std::erase_if(endless, [&](std::size_t member) { return !next_.contains(member); });
     for (const auto& [member, by] : waiters_)
-      if (is_end(member)) add(sink_of(member), waiting_for(member), endless);
+      if (is_end(member)) add_end(with_neighbours(sink_of(member)), waiting_for(member), endless);
     for (const auto& [address, stranger] : strangers_) {
       Sink sink;
       sink.kind = Sink::Kind::kNoLog;
@@ -86,6 +88,17 @@ class Graph {
     sink.waiting = waiting.size();
     for (const auto member : waiting) endless.erase(member);
     found_.push_back({std::move(sink), std::move(waiting)});
+  }
+
+  // Neighbours of whom one is late are one end.
+  void add_end(Sink sink, std::set<std::size_t> waiting, std::set<std::size_t>& endless) {
+    const auto same = std::find_if(found_.begin(), found_.end(), [&](const Found& one) {
+      return sink.members.size() > 1 && one.sink.members == sink.members;
+    });
+    if (same == found_.end()) return add(std::move(sink), std::move(waiting), endless);
+    for (const auto member : waiting) endless.erase(member);
+    same->waiting.merge(waiting);
+    same->sink.waiting = same->waiting.size();
   }
 
   // Who waited itself and went before those that waited for it.
@@ -166,11 +179,13 @@ class Graph {
            stopped(member);
   }
   // Not with all the others, when somebody ended the job, and not after those that waited for it
-  // had gone: these had no reason in its end.
+  // had gone, or had told that they wait: these had no reason in its end.
   bool gone(std::size_t member) const {
     const End& end = ends_[member];
-    return end.ended() && end.when.from + kTogether < picture_.last &&
-           !(first_to_go_ && *first_to_go_ < end.when.from);
+    if (!end.ended() || end.when.from + kTogether >= picture_.last) return false;
+    if (first_to_go_ && *first_to_go_ < end.when.from) return false;
+    const auto told = first_told_.find(member);
+    return told == first_told_.end() || end.when.from <= told->second + kTogether;
   }
   // Those that waited for it went much later, or not at all.
   bool gone_long_before_others(std::size_t member) const {
@@ -216,7 +231,38 @@ class Graph {
     } else if (idle != idle_.end()) {
       sink.kind = Sink::Kind::kIdle;
       sink.since = idle->second;
+    } else if (const auto since = idle_by_box(member)) {
+      sink.kind = Sink::Kind::kIdle;
+      sink.since = *since;
     }
+    return sink;
+  }
+  // Its box shows that all it had asked the network for was done, seconds before its last sign of
+  // life.
+  std::optional<Ns> idle_by_box(std::size_t member) const {
+    const Member& one = picture_.members[member];
+    if (one.box == nullptr || one.log->summary || one.box->conns.empty()) return std::nullopt;
+    for (const auto& slot : one.box->conns)
+      if (slot.started > slot.completed + slot.failed) return std::nullopt;
+    if (one.box->asked_ns == 0) return std::nullopt;
+    const Ns since = picture_.at(member, one.box->asked_ns);
+    if (since + kLivedOn > one.last) return std::nullopt;
+    return since;
+  }
+  // What processes of one node wait for in each other is not seen: of several there that ask the
+  // network for nothing, one is late, and nobody can tell which.
+  Sink with_neighbours(Sink sink) const {
+    if (sink.kind != Sink::Kind::kIdle) return sink;
+    const auto& host = picture_.host_of(sink.members.front());
+    for (const auto other : host.members) {
+      if (other == sink.members.front() || waiting_.contains(other)) continue;
+      const auto told = idle_.find(other);
+      const auto since = told != idle_.end() ? std::optional(told->second) : idle_by_box(other);
+      if (!since) continue;
+      sink.members.push_back(other);
+      sink.since = std::min(sink.since, *since);
+    }
+    std::sort(sink.members.begin(), sink.members.end());
     return sink;
   }
 
@@ -226,6 +272,7 @@ class Graph {
   std::map<std::size_t, Ns> idle_;  // since when
   std::map<std::size_t, std::set<std::size_t>> next_;
   std::map<std::size_t, std::vector<std::size_t>> waiters_;
+  std::map<std::size_t, Ns> first_told_;  // by who is waited for: when that was told first
   std::map<std::string, Stranger> strangers_;
   std::optional<Ns> first_to_go_;  // of those that wait
   std::vector<Found> found_;

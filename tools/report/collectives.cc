@@ -104,6 +104,61 @@ bool gave_up(const log::Communicator& of) {
   return of.closed_ns != 0 && of.finished != 0 && of.finished < of.given;
 }
 
+using Calls = std::map<std::string, std::uint64_t>;
+
+// Of one that was closed: the collectives that it was given, by kind.
+const Calls* calls_of(const Part& part) {
+  return part.of->closed_ns != 0 && !part.of->calls.empty() ? &part.of->calls : nullptr;
+}
+
+// One of some kind more here, and of another kind there: neither is how the other began.
+bool contradict(const Calls& one, const Calls& other) {
+  const auto has_more = [](const Calls& a, const Calls& b) {
+    return std::any_of(a.begin(), a.end(), [&](const auto& kind) {
+      const auto found = b.find(kind.first);
+      return found == b.end() || found->second < kind.second;
+    });
+  };
+  return has_more(one, other) && has_more(other, one);
+}
+
+// Its program came to its end, and this communicator's collectives were done.
+bool was_done(const Picture& picture, const Part& part) {
+  const auto& summary = picture.members[part.member].log->summary;
+  return summary && summary->exit_status == 0 && part.of->closed_ns != 0 &&
+         part.of->finished == part.of->given;
+}
+
+// Of those that were closed: some gave up, and what all were given can't have been the same.
+std::optional<Apart> mismatch_of_calls(const Picture& picture, const std::vector<Part>& parts) {
+  Apart out;
+  out.kind = Apart::Kind::kMismatched;
+  std::map<Calls, std::vector<const Part*>> by_calls;
+  for (const auto& part : parts) {
+    if (gave_up(*part.of)) {
+      const Ns at = picture.at(part.member, part.of->closed_ns);
+      out.since = out.since == 0 ? at : std::min(out.since, at);
+      ++out.inside;
+    }
+    if (const auto* calls = calls_of(part)) by_calls[*calls].push_back(&part);
+  }
+  if (out.inside == 0 || by_calls.size() < 2) return std::nullopt;
+  const auto most = std::max_element(
+      by_calls.begin(), by_calls.end(),
+      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  for (const auto& [calls, same] : by_calls) {
+    const bool other = contradict(calls, most->first) ||
+                       (calls != most->first && was_done(picture, *same.front()) !=
+                                                    was_done(picture, *most->second.front()));
+    if (!other && calls != most->first) continue;
+    Stand& stand = other ? out.others : out.most;
+    stand.calls = calls;
+    for (const auto* part : same) stand.members.push_back(part->member);
+  }
+  if (out.others.members.empty()) return std::nullopt;
+  return out;
+}
+
 // Who gave up in the middle of one that others were never given waited for these.
 std::optional<Apart> given_up(const Picture& picture, const std::vector<Part>& parts) {
   std::uint64_t most = 0;
@@ -142,7 +197,8 @@ std::vector<Apart> apart_in_collectives(const Picture& picture) {
       one = mismatch_at(parts, *ordinal);
       if (!one) one = behind(picture, parts, *ordinal);
     } else {
-      one = given_up(picture, parts);
+      one = mismatch_of_calls(picture, parts);
+      if (!one) one = given_up(picture, parts);
     }
     if (!one) continue;
     one->comm = comm;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ namespace nnd::report {
 struct Stand {
   log::Task task;
   std::vector<std::size_t> members;
+  std::map<std::string, std::uint64_t> calls;  // in all, by kind; empty: `task` is what counts
 };
 
 struct Apart {

@@ -122,7 +122,8 @@ class Conclude {
   // Somebody who is known to be late outweighs a rank that has no log.
   bool is_missing() const {
     if (!model_.missing.any()) return false;
-    return model_.missing.asked || !model_.waits.waits.empty() || !model_.making.empty();
+    if (model_.missing.asked) return true;
+    return !model_.missing.came && (!model_.waits.waits.empty() || !model_.making.empty());
   }
   bool echoes_only() const { return failures_.empty() && !echoes_.empty(); }
 

@@ -108,17 +108,59 @@ class Ends {
       ++died;
       last_death = std::max(last_death, end.when.from);
     }
-    if (died == 0 || died < left) return;
-    for (std::size_t i = 0; i < out_.size(); ++i)
-      if (out_[i].kind == End::Kind::kLeft && is_abrupt(*picture_.members[i].log) &&
-          out_[i].when.from <= last_death + kTick)
-        out_[i].missed = true;
+    const bool others_died = died != 0 && died >= left;
+    std::vector<std::size_t> first;
+    for (std::size_t i = 0; i < out_.size(); ++i) {
+      if (out_[i].kind != End::Kind::kLeft || !is_abrupt(*picture_.members[i].log)) continue;
+      if (others_died && out_[i].when.from <= last_death + kTick) out_[i].missed = true;
+      if (out_[i].when.from <= first_end() + kUncompared) first.push_back(i);
+    }
+    constexpr std::size_t kFew = 64;
+    if (first.size() > kFew) return;
+    for (const auto i : first) out_[i].missed = out_[i].missed || is_outlived(i);
+  }
+  Ns first_end() const {
+    Ns out = picture_.last;
+    for (const auto& end : out_)
+      if (end.ended()) out = std::min(out, end.when.from);
+    return out;
   }
   static bool is_abrupt(const log::Process& process) {
     if (process.summary->communicators != 0) return true;
     return std::any_of(process.connections.begin(), process.connections.end(), [](const auto& one) {
       return one.second.ready_ns != 0 && !one.second.closed;
     });
+  }
+
+  // Where a launcher asks all the others to end, and they do so in good order, they have requests
+  // under way that this one was done with. It went in the first place, and few did.
+  bool is_outlived(std::size_t i) const {
+    const Ns at = out_[i].when.from;
+    std::size_t before = 0, with_it = 0, after = 0, busy = 0, lived_on = 0;
+    for (std::size_t other = 0; other < out_.size(); ++other) {
+      if (other == i) continue;
+      const End& end = out_[other];
+      const Ns last = end.ended() ? end.when.from : picture_.members[other].last;
+      const Ns slack = apart(picture_, i, other);
+      if (last > at + slack)
+        ++after;
+      else if (end.ended())
+        ++(last + slack < at ? before : with_it);
+      busy += last > at + slack && end.ended() && is_busy(other);
+      lived_on += picture_.members[other].ending == Ending::kCutOff && last > at + kUncompared;
+    }
+    if (before != 0 || with_it >= after) return false;
+    const bool failed = picture_.members[i].log->summary->exit_status.value_or(0) != 0;
+    return failed || lived_on != 0 || (busy != 0 && !is_busy(i));
+  }
+  // It had requests that were not answered when it ended.
+  bool is_busy(std::size_t member) const {
+    const Member& one = picture_.members[member];
+    if (one.log->summary) return one.log->summary->pending != 0;
+    return one.box != nullptr &&
+           std::any_of(one.box->conns.begin(), one.box->conns.end(), [](const auto& slot) {
+             return slot.started > slot.completed + slot.failed;
+           });
   }
 
   // A quiet process writes nothing for minutes: that its log just ends says something only where

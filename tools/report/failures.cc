@@ -83,6 +83,16 @@ Reach reach_of(const log::Diagnosis& told, bool has_peer) {
   return has_peer ? Reach::kPair : Reach::kLocal;
 }
 
+// What was told of the process or its HCA before says why.
+bool explains(const log::Diagnosis& before, const log::Diagnosis& failed) {
+  const auto is_cause = [](const log::Diagnosis& told, Cause cause) {
+    return told.cause == nccl_net_diag::cause_id(cause);
+  };
+  if (is_cause(failed, Cause::kRc2)) return is_out_of_files(before);
+  return is_cause(failed, Cause::kQp22) && is_cause(before, Cause::kGidWrong) &&
+         before.dev.name == failed.dev.name;
+}
+
 Failure failure_of(const Picture& picture, std::size_t index,
                    const std::vector<const log::Diagnosis*>& told) {
   Failure out;
@@ -91,9 +101,8 @@ Failure failure_of(const Picture& picture, std::size_t index,
     return log::evidence(*a) < log::evidence(*b);
   });
   out.at = picture.at(index, told.front()->mono_ns);
-  if (out.told->cause == nccl_net_diag::cause_id(Cause::kRc2))
-    for (const auto& other : picture.members[index].log->diagnoses)
-      if (is_out_of_files(other)) out.told = &other;
+  for (const auto& other : picture.members[index].log->diagnoses)
+    if (explains(other, *out.told)) out.told = &other;
   out.recovered = recovered(picture.members[index], told);
   out.warned = is_sign(*out.told);
   // The event that says most of the cause may not name the connection.

@@ -275,6 +275,11 @@ void add_box(Input& input, const BoxFile& file, bool on_later) {
   box.done_ns = file.done_ns;
   box.damaged = contents.damaged();
   box.conns = contents.conns;
+  for (const auto& slot : contents.conns)
+    for (const auto at : {log::mono_of(contents.header, slot.last_post_raw),
+                          log::mono_of(contents.header, slot.last_done_raw), slot.ready_mono_ns,
+                          slot.opened_mono_ns})
+      box.asked_ns = std::max(box.asked_ns, at);
   constexpr std::uint8_t kReceives = 3;  // of kKindNames
   for (const auto& slot : contents.conns)
     if (const auto at = log::mono_of(contents.header, slot.last_done_raw);

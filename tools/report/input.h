@@ -25,6 +25,7 @@ struct Box {
   std::uint64_t records = 0;               // that the log hadn't
   std::uint64_t damaged = 0;               // records, rings and connections
   std::vector<nccl_net_diag::box::ConnSlot> conns;
+  std::uint64_t asked_ns = 0;  // CLOCK_MONOTONIC: when NCCL last asked for anything, or got it
   // By connection that receives: CLOCK_MONOTONIC when something came last.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> came;
 };

@@ -4,6 +4,25 @@
 
 namespace nnd::report {
 
+namespace {
+
+// All of the job have met: in a communicator of as many ranks, or where there are connections and
+// no smaller communicator is known in which these could be.
+bool all_have_met(const Picture& picture, int expected) {
+  bool connected = false, smaller = false;
+  for (const auto& member : picture.members) {
+    for (const auto& [comm, one] : member.log->communicators) {
+      const int nranks = one.nranks.value_or(0);
+      if (one.init_seq != 0 && nranks >= expected) return true;
+      smaller = smaller || (nranks > 0 && nranks < expected);
+    }
+    connected = connected || !member.log->connections.empty();
+  }
+  return connected && !smaller;
+}
+
+}  // namespace
+
 Missing missing_of(const Picture& picture, std::optional<int> expected_ranks) {
   Missing out;
   out.asked = expected_ranks.has_value();
@@ -22,6 +41,7 @@ Missing missing_of(const Picture& picture, std::optional<int> expected_ranks) {
          ++rank)
       if (!there.contains(rank)) out.ranks.insert(rank);
     out.unnamed = std::max(0, missing - static_cast<int>(out.ranks.size()));
+    out.came = all_have_met(picture, *out.expected);
   }
   out.incomplete = incomplete_communicators(picture);
   const auto is_alone = [](const Member& member) { return member.log->connections.empty(); };

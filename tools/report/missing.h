@@ -14,6 +14,7 @@ struct Missing {
   bool asked = false;           // the caller expects that many, not only a launcher's variable
   std::set<int> ranks;          // that have no log
   int unnamed = 0;              // more that are missing: who, can't be said
+  bool came = false;            // they were there: only their logs are not
   std::vector<std::size_t> unloaded;   // have a log, in which the plugin says nothing of itself
   std::vector<Incomplete> incomplete;  // communicators that not all their ranks tell of
   std::vector<std::size_t> alone;      // never asked for a connection, while others did

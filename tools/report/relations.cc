@@ -224,12 +224,13 @@ class Relations {
     if (!roots.empty()) explain(i, roots.front(), How::kEchoes);
   }
 
-  // What is stuck on its way to a process that is gone or stopped is no evidence of the network.
+  // What is stuck on its way to a process that is gone or stopped is no evidence of the network,
+  // but what had been told before it went is.
   std::optional<std::size_t> gone_peer(const Wait& one) const {
     if (!one.peer) return std::nullopt;
     const auto end = plain_end_of(*one.peer);
-    if (!end ||
-        model_.observations[*end].when.from > one.since + kTogether + slack(one.member, *one.peer))
+    const Ns until = std::min(one.told_at, one.since + kTogether);
+    if (!end || model_.observations[*end].when.from > until + slack(one.member, *one.peer))
       return std::nullopt;
     return end;
   }
@@ -237,7 +238,12 @@ class Relations {
     if (!blames_network(*one.stall)) return false;
     const bool unanswered = one.stall->kind == "stuck-send" || one.stall->kind == "tcp";
     if (!unanswered || !one.peer) return true;
-    return !is_stopped(picture_.members[*one.peer]) && !gone_peer(one);
+    return !is_stopped(picture_.members[*one.peer]) && !gone_peer(one) && !may_be_gone(one);
+  }
+  // The other end's log just ends before, and nothing tells how.
+  bool may_be_gone(const Wait& one) const {
+    const Member& peer = picture_.members[*one.peer];
+    return peer.ending == Ending::kCutOff && peer.last + slack(one.member, *one.peer) < one.told_at;
   }
 
   void add_sinks() {
@@ -287,15 +293,21 @@ class Relations {
     auto& sinks = model_.waits.sinks;
     std::vector<std::size_t> at(sinks.size());
     for (std::size_t i = 0; i < at.size(); ++i) at[i] = i;
-    const bool sure = !sinks.empty() && (sinks.front().kind == Sink::Kind::kDied ||
-                                         sinks.front().kind == Sink::Kind::kStopped);
-    if (model_.waits.apart.empty() || sure) return at;
+    if (model_.waits.apart.empty()) return at;
     const Apart& apart = model_.waits.apart.front();
+    const auto is_of = [](const Stand& stand, std::size_t member) {
+      return std::find(stand.members.begin(), stand.members.end(), member) != stand.members.end();
+    };
+    // Who died inside of what others are behind in waited for them.
+    const bool sure = !sinks.empty() && (sinks.front().kind == Sink::Kind::kStopped ||
+                                         (sinks.front().kind == Sink::Kind::kDied &&
+                                          !is_of(apart.most, sinks.front().members.front())));
+    if (sure) return at;
     const auto is_guilty = [&](const Sink& one) {
       return apart.kind == Apart::Kind::kBehind &&
              (one.kind == Sink::Kind::kIdle || one.kind == Sink::Kind::kLeft) &&
-             std::find(apart.others.members.begin(), apart.others.members.end(),
-                       one.members.front()) != apart.others.members.end();
+             std::any_of(one.members.begin(), one.members.end(),
+                         [&](std::size_t member) { return is_of(apart.others, member); });
     };
     std::stable_sort(at.begin(), at.end(), [&](std::size_t a, std::size_t b) {
       return is_guilty(sinks[a]) > is_guilty(sinks[b]);
@@ -309,6 +321,8 @@ class Relations {
     for (auto& one : sinks)
       if (is_guilty(one)) {
         one.apart = 0;
+        std::erase_if(one.members,
+                      [&](std::size_t member) { return !is_of(apart.others, member); });
         guilty = true;
       }
     if (guilty) return places;

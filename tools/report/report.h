@@ -13,6 +13,7 @@
 #include "report/model.h"
 #include "report/odd.h"
 #include "report/picture.h"
+#include "report/rails.h"
 #include "report/slow.h"
 
 namespace nnd::report {
@@ -28,6 +29,7 @@ struct Report : Model {
   std::vector<Grown> grown;
   std::vector<Odd> odd;
   std::optional<Difference> difference;  // of those: what explains the failure
+  std::optional<RailsApart> rails;       // of an echo: why the other end failed, by its address
   Kind kind = Kind::kHealthy;
   Blame blame = Blame::kNone;
   bool warned = false;  // rules or settings were warned of

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 
 namespace nnd::report {
@@ -61,6 +62,8 @@ struct Outline {
   Run run;
   std::set<int> ranks;
   std::set<std::string> jobs;
+  // Which time it was, by the launcher: its own id inside the job, requeues and restarts.
+  std::set<std::tuple<std::string, int, int>> incarnations;
   Ns first, last, last_begin;
 
   explicit Outline(Run of)
@@ -69,13 +72,18 @@ struct Outline {
   }
   void add(const log::Process& process) {
     if (process.rank) ranks.insert(*process.rank);
-    if (!process.launch.job.empty()) jobs.insert(process.launch.job);
+    const auto& launch = process.launch;
+    if (!launch.job.empty()) jobs.insert(launch.job);
+    if (!launch.run.empty() || launch.requeues || launch.restarts)
+      incarnations.emplace(launch.run, launch.requeues.value_or(0), launch.restarts.value_or(0));
     first = std::min(first, begin_of(process));
     last = std::max(last, end_of(process));
     last_begin = std::max(last_begin, begin_of(process));
   }
   bool may_be_with(const Outline& other) const {
     if (!jobs.empty() && !other.jobs.empty() && jobs != other.jobs) return false;
+    if (!incarnations.empty() && !other.incarnations.empty() && incarnations != other.incarnations)
+      return false;
     if (std::any_of(ranks.begin(), ranks.end(), [&](int one) { return other.ranks.contains(one); }))
       return false;
     return other.first <= last_begin + kSlack || other.first <= last;

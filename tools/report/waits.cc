@@ -36,6 +36,7 @@ Wait wait_of(const Picture& picture, std::size_t member, const log::Stall& stall
   out.member = member;
   out.stall = &stall;
   out.since = picture.at(member, stall.told.mono_ns) - static_cast<Ns>(stall.age_us * 1000);
+  out.told_at = picture.at(member, stall.first_ns);
   out.peer = picture.peer_of(member, stall.told.peer, stall.told.conn, stall.link);
   if (!out.peer && !stall.comm.empty() && stall.told.peer.rank)
     if (const auto found = picture.by_comm_rank.find({stall.comm, *stall.told.peer.rank});

@@ -15,7 +15,7 @@ namespace nnd::report {
 struct Wait {
   std::size_t member = 0;
   const log::Stall* stall = nullptr;
-  Ns since = 0;
+  Ns since = 0, told_at = 0;        // for the first time
   std::optional<std::size_t> peer;  // the process it waits for
   Place here, there;
 };

@@ -186,11 +186,17 @@ TEST_CASE("devices by NCCL's index, HCAs, and the end", "[job]") {
   auto end = event(EventId::kSummary, "0x1");
   end.events = 4;
   end.causes["SUB-RAIL"] = 1;
+  end.started = 9;
+  end.completed = 6;
+  end.failed = 1;
+  end.exit_status = 1;
   const auto job = job_of({device, hca, end});
   const auto& process = *job.processes().front();
   CHECK(process.net_devices.at(2).port_name() == "mlx5_0+mlx5_1:1");
   CHECK(process.hcas.at(0).verdict == "taken");
   REQUIRE(process.summary);
   CHECK(process.summary->causes.at("SUB-RAIL") == 1);
+  CHECK(process.summary->pending == 2);
+  CHECK(process.summary->exit_status == 1);
   CHECK_FALSE(process.loaded);
 }

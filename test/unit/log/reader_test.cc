@@ -48,7 +48,11 @@ TEST_CASE("an event is typed, whatever the order of its fields", "[log]") {
           line("hca.port", R"(,"verdict":"skipped","state":"DOWN","reasons":["one","two"])") +
           line("plugin.load",
                R"(,"nccl_version":22809,"launch":{"rank":3,"job":"8"},"inner":{"name":"IB"})") +
-          line("summary", R"(,"events":9,"dropped":1,"causes":{"SUB-RAIL":2})") +
+          line(
+              "summary",
+              R"(,"events":9,"dropped":1,"causes":{"SUB-RAIL":2},"exit_status":3,"traffic":{"open":4,)"
+              R"("send":{"conns":2,"started":7,"completed":7,"failed":0,"bytes":900},)"
+              R"("recv":{"conns":2,"started":9,"completed":4,"failed":1,"bytes":800}})") +
           line("of.tomorrow"));
   const auto [events, counts] = read({file});
   REQUIRE(events.size() == 6);
@@ -81,6 +85,13 @@ TEST_CASE("an event is typed, whatever the order of its fields", "[log]") {
   CHECK(events[4].causes.at("SUB-RAIL") == 2);
   CHECK_FALSE(events[5].id);
   CHECK(events[5].name == "of.tomorrow");
+  const auto& end = events[4];
+  CHECK(end.exit_status == 3);
+  CHECK(end.open == 4U);
+  CHECK(end.started == 16U);
+  CHECK(end.completed == 11U);
+  CHECK(end.failed == 1U);
+  CHECK(end.bytes == 900U);
 }
 
 TEST_CASE("lines that are no events are counted, and the others are read", "[log]") {

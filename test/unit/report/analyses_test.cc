@@ -339,6 +339,7 @@ TEST_CASE("what waits for the network is the network's", "[waits]") {
   made.ring(4);
   made.stall(0, "stuck-send", 30, 20, 1, t::Direction::kSend);
   made.stall(2, "nothing-came", 30, 20, 1);
+  made.box(1, true, 39);  // which lives
   const auto report = analyse(made.input);
   CHECK(report.kind == Kind::kHang);
   CHECK(report.blame == Blame::kNetwork);

@@ -228,3 +228,55 @@ TEST_CASE("a peer whose address is nobody's is known by its rank", "[collectives
   REQUIRE(waits.waits.size() == 1);
   REQUIRE(waits.waits[0].peer.has_value());
 }
+
+namespace {
+
+using Calls = std::vector<std::pair<const char*, std::uint64_t>>;
+
+// The communicator is closed: what it was given by then, and how much of that was done.
+void close(Made& made, int process, double sec, const Calls& called, std::uint64_t finished) {
+  auto counts = made.event(process, t::EventId::kCollCount, sec);
+  counts.comm = kComm;
+  for (const auto& [kind, calls] : called) counts.called.push_back({kind, calls, 0});
+  counts.ran.push_back({called.front().first, finished, finished});
+  made.add(counts);
+  auto closed = made.event(process, t::EventId::kCommFinalize, sec);
+  closed.comm = kComm;
+  made.add(closed);
+}
+
+void leave(Made& made, int process, double sec, std::optional<int> status) {
+  auto out = made.event(process, t::EventId::kSummary, sec);
+  out.exit_status = status;
+  made.add(out);
+}
+
+}  // namespace
+
+TEST_CASE("counts by kind show that ranks were not given the same collectives", "[collectives]") {
+  Job job(4);
+  for (const int i : {0, 1, 3}) close(job, i, 20, {{"AllReduce", 6}}, 5);
+  close(job, 2, 21, {{"AllGather", 1}, {"AllReduce", 5}}, 5);
+  const auto apart = apart_in_collectives(picture_of(job.input));
+  REQUIRE(apart.size() == 1);
+  CHECK(apart[0].kind == Apart::Kind::kMismatched);
+  CHECK(apart[0].most.members.size() == 3);
+  CHECK(apart[0].others.members.size() == 1);
+  CHECK(apart[0].others.calls.at("AllGather") == 1);
+  CHECK(apart[0].most.calls.at("AllReduce") == 6);
+}
+
+TEST_CASE("who was done with fewer is not late, the programs differ", "[collectives]") {
+  const auto kind_of = [](std::optional<int> status) {
+    Job job(2);
+    close(job, 0, 20, {{"AllReduce", 6}}, 6);
+    leave(job, 0, 20.1, status);
+    close(job, 1, 30, {{"AllReduce", 7}}, 6);
+    const auto apart = apart_in_collectives(picture_of(job.input));
+    REQUIRE(apart.size() == 1);
+    return apart[0].kind;
+  };
+  CHECK(kind_of(0) == Apart::Kind::kMismatched);
+  CHECK(kind_of(1) == Apart::Kind::kBehind);  // it ended of something else
+  CHECK(kind_of({}) == Apart::Kind::kBehind);
+}

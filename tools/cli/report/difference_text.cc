@@ -54,13 +54,16 @@ std::string subnets(const Report& report, const Odd& odd) {
                      subnet_of(report, device, odd.others.back()));
 }
 
-std::string plain(const Odd& odd, std::size_t first) {
-  const auto& one = odd.others[first];
-  if (odd.usual_count != 0)
+// `guilty`: who of two camps as big is at fault.
+std::string plain(const Odd& odd, std::optional<std::size_t> guilty) {
+  const auto& one = odd.others[guilty.value_or(0)];
+  const auto rest = [&](const std::string& value, std::size_t count) {
     return fmt::format("{} is {} on {}, and {} on the other {}", odd.what, shortened(one.value),
-                       where_of(one), shortened(odd.usual),
-                       count_of(odd.usual_count, "process", "processes"));
-  const auto& other = odd.others[1 - first];
+                       where_of(one), shortened(value), count_of(count, "process", "processes"));
+  };
+  if (odd.usual_count != 0) return rest(odd.usual, odd.usual_count);
+  const auto& other = odd.others[1 - guilty.value_or(0)];
+  if (guilty) return rest(other.value, other.members.size());
   return fmt::format("{} is {} on {}, and {} on {}", odd.what, shortened(one.value), where_of(one),
                      shortened(other.value), where_of(other));
 }
@@ -79,8 +82,8 @@ std::string whose_of(const Odd& odd, const Difference& difference) {
 
 std::string difference_text(const Report& report, const Difference& difference) {
   const Odd& odd = report.odd[difference.odd];
-  std::string out = odd.what.starts_with(kSubnet) ? subnets(report, odd)
-                                                  : plain(odd, difference.guilty.value_or(0));
+  std::string out =
+      odd.what.starts_with(kSubnet) ? subnets(report, odd) : plain(odd, difference.guilty);
   if (difference.swapped)
     out = fmt::format("{} and {} of {} have each other's network, they are swapped: {}",
                       device_of(odd.what), *difference.swapped, whose_of(odd, difference), out);

@@ -9,6 +9,8 @@
 #include "cli/common/number_list.h"
 #include "cli/report/difference_text.h"
 #include "cli/report/names.h"
+#include "cli/report/warned.h"
+#include "nccl_net_diag/causes.h"
 
 namespace nnd::cli {
 
@@ -38,6 +40,10 @@ std::string traffic_text(const Picture& picture) {
   double bytes = 0;
   for (const auto& member : picture.members) {
     connections += member.log->connections.size();
+    if (member.log->summary) {  // which knows those that were never closed
+      bytes += static_cast<double>(member.log->summary->sent);
+      continue;
+    }
     for (const auto& [number, connection] : member.log->connections)
       if (connection.dir == log::Direction::kSend)
         bytes += static_cast<double>(connection.bytes.value_or(0));
@@ -82,12 +88,23 @@ std::string verdict_of_sign(const Report& report, const Failure& sign) {
                      time_text(sign.at), what, came_back(report, sign));
 }
 
+// An HCA and an address in another network, either of which may be wrong.
+std::string rails_text(const Failure& root, const report::RailsApart& rails) {
+  const std::string other = rails.dev.empty() ? "" : fmt::format(", that of {} here", rails.dev);
+  return fmt::format("{} is in {}, and was to reach {}{}{}", root.here.dev, root.here.subnet,
+                     rails.address, rails.subnet.empty() ? "" : " in " + rails.subnet, other);
+}
+
 std::string verdict_failed(const Report& report) {
   const auto& root = report.first.roots.front();
   const auto where = where_text(report);
   if (report.difference)
     return fmt::format("{}: {}, at {}; first told by {}.",
                        difference_text(report, *report.difference), cause_text(named_cause(report)),
+                       time_text(root.at), who(report.picture, {root.member}));
+  if (report.rails)
+    return fmt::format("{}: {}, at {}; first told by {}, where the other end's log is not here.",
+                       rails_text(root, *report.rails), cause_text(named_cause(report)),
                        time_text(root.at), who(report.picture, {root.member}));
   if (root.reach == report::Reach::kEcho)
     return fmt::format(
@@ -127,6 +144,15 @@ bool others_waited_on(const Report& report, const report::Loss& loss) {
          });
 }
 
+// " with exit status 1", of all that ended by themselves.
+std::string status_text(const Report& report) {
+  std::set<int> all;
+  for (const auto& loss : report.first.losses)
+    all.insert(report.picture.members[loss.member].log->summary->exit_status.value_or(-1));
+  if (all.size() != 1 || all.contains(-1)) return {};
+  return fmt::format(" with exit status {}", *all.begin());
+}
+
 std::string verdict_lost(const Report& report) {
   const auto& losses = report.first.losses;
   const auto lost = members_of(losses);
@@ -135,8 +161,8 @@ std::string verdict_lost(const Report& report) {
   const std::string names = nodes ? list(hosts) : who(report.picture, lost);
   if (losses[0].clean)
     return fmt::format(
-        "not the network: {} ended by itself at {}, while others still waited for it.", names,
-        time_text(report.first.at));
+        "not the network: {} ended by itself at {}{}, while others still waited for it.", names,
+        time_text(report.first.at), status_text(report));
   const auto ending = report.picture.members[lost[0]].ending;
   // A process that is stopped leaves the same, until it is ended; but a dead one's peers fail.
   if (ending == report::Ending::kDied && others_waited_on(report, losses[0]))
@@ -173,6 +199,15 @@ std::size_t count_waiting(const Report& report) {
   return waiting.size();
 }
 
+const char* what_is_stuck(const std::string& kind) {
+  if (kind == "tcp") return "the TCP connection to the listener gets no answer";
+  if (kind == "modify-qp") return "a QP is not moved, ibv_modify_qp waits";
+  if (kind == "in-call") return "a call into NCCL's transport does not return";
+  if (kind == "stuck-send" || kind == "stuck-flush")
+    return "the network does not move what it was given";
+  return "nothing comes over it";
+}
+
 std::string verdict_of_stuck(const Report& report) {
   const auto& first = report.waits.network.front();
   if (const auto* sign = sign_of_culprit(report))
@@ -180,8 +215,19 @@ std::string verdict_of_stuck(const Report& report) {
                        cause_text(sign->told->cause), time_text(sign->at),
                        count_of(count_waiting(report), "process waits", "processes wait"),
                        came_back(report, *sign));
-  return fmt::format("{}: the network does not move what it was given ({}) since {}.",
-                     where_text(report), first.stall->kind, time_text(first.since));
+  return fmt::format("{}: {}: {} ({}) since {}; first told by {}.", where_text(report),
+                     cause_text(first.stall->told.cause), what_is_stuck(first.stall->kind),
+                     first.stall->kind, time_text(first.since),
+                     who(report.picture, {first.member}));
+}
+
+// Where its process may have died: what else it may be.
+std::string or_the_network(const Report& report, const Sink& sink) {
+  for (const auto& wait : report.waits.waits)
+    if (wait.peer == sink.members.front() && report::blames_network(*wait.stall))
+      return fmt::format("; its process died, or between {} and {} {} ({})", place_text(wait.here),
+                         place_text(wait.there), what_is_stuck(wait.stall->kind), wait.stall->kind);
+  return {};
 }
 
 std::string verdict_hang(const Report& report) {
@@ -200,9 +246,9 @@ std::string verdict_hang(const Report& report) {
   if (sink.kind == Sink::Kind::kSilent && waiting != 0 &&
       report.picture.members[sink.members.front()].ending == report::Ending::kCutOff)
     return fmt::format(
-        "{} since {}, and the logs don't show for whom: that of {} ends before, at {}.", waiters,
+        "{} since {}, and the logs don't show for whom: that of {} ends before, at {}{}.", waiters,
         time_text(waits.waits.front().since), who(report.picture, sink.members),
-        clock_text(sink.since));
+        clock_text(sink.since), or_the_network(report, sink));
   if (sink.kind == Sink::Kind::kMismatched)
     return fmt::format("not the network: {}; {}.", sink_text(report, sink), waiters);
   const char* prefix = report.blame == report::Blame::kNotNetwork ? "not the network: " : "";
@@ -242,6 +288,17 @@ std::string is_behind(const Report& report, const Sink& sink) {
                      apart.comm);
 }
 
+// How a process that was late ended, where that was not with all the others.
+std::string went_then(const Report& report, const Sink& sink) {
+  constexpr Ns kWithOthers = 1'000'000'000;
+  if (sink.members.size() != 1) return {};
+  const auto& end = report.ends[sink.members.front()];
+  if (!end.ended() || end.when.from + kWithOthers > report.picture.last) return {};
+  return fmt::format(", and {} at {}",
+                     end.kind == report::End::Kind::kLeft ? "ended by itself" : "died",
+                     clock_text(end.when.from));
+}
+
 }  // namespace
 
 const Failure* sign_of_culprit(const Report& report) {
@@ -264,9 +321,25 @@ std::string task_text(const log::Task& task) {
   return fmt::format("{} #{}{}", task.kind, task.seq.value_or(task.ordinal), size);
 }
 
+namespace {
+
+// "6 AllReduce, 1 AllGather"
+std::string calls_text(const std::map<std::string, std::uint64_t>& calls) {
+  std::vector<std::string> out;
+  for (const auto& [kind, count] : calls) out.push_back(fmt::format("{} {}", count, kind));
+  return list(out);
+}
+
+}  // namespace
+
 std::string apart_text(const Report& report, const report::Apart& apart) {
   const auto most = who(report.picture, apart.most.members);
   const auto others = who(report.picture, apart.others.members);
+  if (!apart.most.calls.empty())
+    return fmt::format("mismatched collectives: {} {} given {}, and {} {} of communicator {}",
+                       others, apart.others.members.size() == 1 ? "was" : "were",
+                       calls_text(apart.others.calls), most, calls_text(apart.most.calls),
+                       apart.comm);
   if (apart.kind == report::Apart::Kind::kMismatched)
     return fmt::format("mismatched collectives: {} {} in {}, and {} in {} of communicator {}",
                        others, apart.others.members.size() == 1 ? "is" : "are",
@@ -283,8 +356,14 @@ std::string sink_text(const Report& report, const Sink& sink) {
     case Sink::Kind::kMismatched:
       return apart_text(report, report.waits.apart[*sink.apart]);
     case Sink::Kind::kIdle:
-      return fmt::format("{} has asked the network for nothing since {}{}", names,
-                         time_text(sink.since), is_behind(report, sink));
+      if (sink.members.size() > 1 && !sink.apart)
+        return fmt::format(
+            "a process of {} is late since {}; {} have asked the network for nothing, and what "
+            "they wait for in each other is not seen here",
+            report.picture.host_of(sink.members.front()).name, time_text(sink.since), names);
+      return fmt::format("{} {} asked the network for nothing since {}{}{}", names,
+                         sink.members.size() == 1 ? "has" : "have", time_text(sink.since),
+                         is_behind(report, sink), went_then(report, sink));
     case Sink::Kind::kStopped:
       return fmt::format("{} does not run since {}: stopped, or its node hangs", names,
                          time_text(sink.since));
@@ -310,11 +389,11 @@ std::string sink_text(const Report& report, const Sink& sink) {
 std::string verdict(const Report& report) {
   switch (report.kind) {
     case Kind::kHealthy:
-      return fmt::format("healthy: {} ended, {}, nothing failed.", job_text(report.picture),
-                         traffic_text(report.picture));
+      return fmt::format("{}healthy: {} ended, {}, nothing failed.", warned_text(report.picture),
+                         job_text(report.picture), traffic_text(report.picture));
     case Kind::kRunning:
-      return fmt::format("healthy so far: {}, nothing failed and nothing waits.",
-                         job_text(report.picture));
+      return fmt::format("{}healthy so far: {}, nothing failed and nothing waits.",
+                         warned_text(report.picture), job_text(report.picture));
     case Kind::kStarting:
       return fmt::format("no word yet: {}; {} still being initialised, since {}.",
                          job_text(report.picture),
@@ -323,14 +402,13 @@ std::string verdict(const Report& report) {
     case Kind::kEnded:
       if (!report.making.empty())
         return fmt::format(
-            "{} ended together at {}, from outside, while {} still being initialised; nothing "
-            "shows "
-            "why.",
-            job_text(report.picture), time_text(report.picture.last),
+            "{}{} ended together at {}, from outside, while {} still being initialised; nothing "
+            "shows why.",
+            warned_text(report.picture), job_text(report.picture), time_text(report.picture.last),
             count_of(report.making.size(), "process was", "processes were"));
       return fmt::format(
-          "not the network: {} ended together at {}, from outside, with nothing wrong before.",
-          job_text(report.picture), time_text(report.picture.last));
+          "{}not the network: {} ended together at {}, from outside, with nothing wrong before.",
+          warned_text(report.picture), job_text(report.picture), time_text(report.picture.last));
     case Kind::kFailed:
       return verdict_failed(report);
     case Kind::kLost:
@@ -373,6 +451,12 @@ const log::Diagnosis* first_told(const Report& report) {
 
 std::string remedy(const Report& report) {
   if (report.difference) return difference_remedy(report, *report.difference);
+  if (report.rails)
+    return fmt::format(
+        "Find the node that has {} and compare its addresses with those of the others: HCAs of one "
+        "name have to be in one network, and here {} is in {}. Collect that node's log too.",
+        report.rails->address, report.first.roots.front().here.dev,
+        report.first.roots.front().here.subnet);
   if (const auto* told = first_told(report)) return told->fix;
   switch (report.kind) {
     case Kind::kLost:
@@ -397,6 +481,7 @@ std::string remedy(const Report& report) {
 
 std::string named_cause(const Report& report) {
   if (report.difference && !report.difference->cause.empty()) return report.difference->cause;
+  if (report.rails) return std::string(nccl_net_diag::cause_id(nccl_net_diag::Cause::kSubRail));
   const auto* told = first_told(report);
   return told != nullptr ? told->cause : "";
 }

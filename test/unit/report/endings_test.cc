@@ -1,0 +1,278 @@
+// How jobs end, and whom that is laid to: who began it, and nobody who was ended for it.
+#include "report/ends.h"
+#include "report/rails.h"
+#include "report/runs.h"
+#include "support/catch.h"
+#include "unit/report/made.h"
+
+using namespace nnd::report;
+using nnd::report::test::Made;
+using nnd::report::test::ranks;
+namespace t = nnd::report::test;
+
+namespace {
+
+// Its last words: what it had open, what it had asked for and not got.
+void leave(Made& made, int process, double sec, std::uint64_t pending,
+           std::optional<int> status = {}) {
+  auto out = made.event(process, t::EventId::kSummary, sec);
+  out.open = 2;
+  out.started = 10 + pending;
+  out.completed = 10;
+  out.exit_status = status;
+  made.add(out);
+}
+
+std::vector<int> lost(const Report& report) {
+  std::vector<std::size_t> members;
+  for (const auto& loss : report.first.losses) members.push_back(loss.member);
+  return ranks(report.picture, members);
+}
+
+// A box of a process that had asked for nothing since, or still asks.
+void box(Made& made, int process, double alive_sec, double asked_sec, std::uint64_t pending) {
+  made.box(process, false, alive_sec);
+  auto& out = made.input.boxes[Made::proc(process)];
+  nccl_net_diag::box::ConnSlot slot{};
+  slot.conn = 1;
+  slot.kind = 3;
+  slot.started = 10 + pending;
+  slot.completed = 10;
+  out.conns.push_back(slot);
+  out.asked_ns = static_cast<std::uint64_t>(asked_sec * 1e9);
+}
+
+}  // namespace
+
+TEST_CASE("who ended by itself in the middle is missed by those who were asked to end after it",
+          "[ends]") {
+  Made made;
+  made.ring(4);
+  leave(made, 2, 5, 0);
+  for (const int other : {0, 1, 3}) leave(made, other, 5.6 + 0.01 * other, 4);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kLost);
+  CHECK(report.blame == Blame::kNotNetwork);
+  CHECK(lost(report) == std::vector{2});
+}
+
+TEST_CASE("who ended with a status that tells of a failure began it, whatever the others did",
+          "[ends]") {
+  Made made;
+  made.ring(4);
+  leave(made, 1, 5, 2, 1);
+  for (const int other : {0, 2, 3}) leave(made, other, 6, 0, 0);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kLost);
+  CHECK(lost(report) == std::vector{1});
+}
+
+TEST_CASE("a healthy job that is asked to end is nobody's fault", "[ends]") {
+  Made made;
+  made.ring(4);
+  SECTION("all idle") {
+    for (int i = 0; i < 4; ++i) leave(made, i, 5 + 0.4 * i, 0, 0);
+  }
+  SECTION("all in the middle") {
+    for (int i = 0; i < 4; ++i) leave(made, i, 5 + 0.4 * i, 3, 0);
+  }
+  SECTION("together, and not all of them busy") {
+    for (int i = 0; i < 4; ++i) leave(made, i, 5 + 0.01 * i, i == 0 ? 0u : 3u, 0);
+  }
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kHealthy);
+  CHECK_FALSE(report.found_cause());
+  CHECK_FALSE(report.warned);
+}
+
+TEST_CASE("a healthy job that is killed is nobody's fault, and worth no warning", "[ends]") {
+  Made made;
+  made.ring(4);
+  for (int i = 0; i < 4; ++i) box(made, i, 5 + 0.01 * i, 4.9, 1);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kEnded);
+  CHECK_FALSE(report.found_cause());
+  CHECK_FALSE(report.warned);
+}
+
+TEST_CASE("without boxes, others who lived on tell that a process ended too early", "[ends]") {
+  Made made;
+  made.ring(4);
+  leave(made, 2, 5, 0, 0);
+  made.stall(1, "idle", 9, 4);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kLost);
+  CHECK(lost(report) == std::vector{2});
+}
+
+TEST_CASE("a box shows that a process asked the network for nothing", "[ends]") {
+  Made made;
+  for (const int process : {0, 2}) made.load(process, 0, 2);
+  made.connect(0, 2);
+  made.connect(2, 0);
+  made.stall(0, "nothing-came", 7, 2, 2);
+  box(made, 0, 9, 5, 4);
+  SECTION("of its node's only process") {
+    box(made, 2, 9, 4.5, 0);
+    const auto report = analyse(made.input);
+    CHECK(report.kind == Kind::kHang);
+    CHECK(report.blame == Blame::kNotNetwork);
+    REQUIRE_FALSE(report.waits.sinks.empty());
+    CHECK(report.waits.sinks[0].kind == Sink::Kind::kIdle);
+    CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{2});
+  }
+  SECTION("and of a neighbour of it: one of them is late") {
+    made.load(3, 0, 2);
+    box(made, 2, 9, 4.5, 0);
+    box(made, 3, 9, 4.5, 0);
+    const auto report = analyse(made.input);
+    REQUIRE_FALSE(report.waits.sinks.empty());
+    CHECK(report.waits.sinks[0].kind == Sink::Kind::kIdle);
+    CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{2, 3});
+  }
+  SECTION("which is nothing where it had asked for something") {
+    box(made, 2, 9, 4.5, 1);
+    const auto report = analyse(made.input);
+    REQUIRE_FALSE(report.waits.sinks.empty());
+    CHECK(report.waits.sinks[0].kind == Sink::Kind::kSilent);
+  }
+}
+
+TEST_CASE("who was killed long after others had told of their wait did not cause it", "[ends]") {
+  Made made;
+  for (const int process : {0, 2, 4}) made.load(process, 0, 3);
+  for (const int process : {0, 2, 4}) made.connect(process, (process + 2) % 6);
+  made.stall(0, "nothing-came", 5, 2, 4);
+  box(made, 0, 14, 3, 4);
+  box(made, 4, 11, 2.5, 0);  // a watchdog's, the first
+  box(made, 2, 14, 2.5, 1);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kHang);
+  REQUIRE_FALSE(report.waits.sinks.empty());
+  CHECK(report.waits.sinks[0].kind == Sink::Kind::kIdle);
+  CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{4});
+}
+
+TEST_CASE("what had been told to be stuck before a peer ended is the network's", "[ends]") {
+  Made made;
+  made.ring(2);
+  auto stuck = made.of(0, 1, t::Direction::kSend, t::EventId::kConnStall, 5);
+  stuck.kind = "stuck-send";
+  stuck.severity = t::Severity::kWarn;
+  stuck.cause = "HANG-DATA";
+  stuck.age_us = 1e6;
+  made.add(stuck);
+  SECTION("it ended after that") {
+    leave(made, 1, 5.5, 1, 0);
+    leave(made, 0, 8, 1, 0);
+    const auto report = analyse(made.input);
+    CHECK(report.kind == Kind::kHang);
+    CHECK(report.blame == Blame::kNetwork);
+  }
+  SECTION("nobody knows whether it had: its log just ends before") {
+    made.box(0, false, 8);
+    const auto report = analyse(made.input);
+    CHECK(report.kind == Kind::kHang);
+    CHECK(report.waits.network.empty());
+  }
+  SECTION("it had ended before") {
+    leave(made, 1, 4, 0, 0);
+    leave(made, 0, 8, 1, 0);
+    const auto report = analyse(made.input);
+    CHECK(report.blame == Blame::kNotNetwork);
+  }
+}
+
+TEST_CASE("ranks whose logs were not collected are not missing where all have met", "[missing]") {
+  Made made;
+  for (const int process : {0, 2}) made.load(process, 0, 4);
+  made.connect(0, 2);
+  made.stall(0, "nothing-came", 7, 2, 2);
+  made.box(0, true, 39);
+  made.box(2, true, 39);
+  const auto report = analyse(made.input);
+  CHECK(report.missing.any());
+  CHECK(report.missing.came);
+  CHECK(report.kind == Kind::kHang);
+  CHECK(analyse(made.input, 4).kind == Kind::kMissing);  // somebody asks for them
+}
+
+TEST_CASE("the address of a peer without a log shows that rails are swapped", "[rails]") {
+  Made made;
+  const auto hca = [&](int index, const char* gid, const char* subnet) {
+    auto out = made.event(0, t::EventId::kHcaPort, 0);
+    out.dev.name = "mlx5_" + std::to_string(index);
+    out.dev.port = 1;
+    out.dev.gid = gid;
+    out.dev.subnet = subnet;
+    out.verdict = "taken";
+    made.add(out);
+    return out.dev;
+  };
+  auto load = made.event(0, t::EventId::kPluginLoad, 0);
+  load.launch.rank = 0;
+  made.add(load);
+  const auto dev = hca(0, "::ffff:10.1.0.2", "10.1.0.0/24");
+  hca(1, "::ffff:10.1.1.2", "10.1.1.0/24");
+  const auto fails = [&](const char* gid) {
+    auto out = made.event(0, t::EventId::kConnFail, 3);
+    out.severity = t::Severity::kError;
+    out.cause = "RC-6";
+    out.conn = 1;
+    out.failure = 1;
+    out.dev = dev;
+    out.peer.gid = gid;
+    made.add(out);
+  };
+  SECTION("it is in another rail of this node") {
+    fails("::ffff:10.1.1.3");
+    const auto report = analyse(made.input);
+    REQUIRE(report.rails);
+    CHECK(report.rails->address == "10.1.1.3");
+    CHECK(report.rails->subnet == "10.1.1.0/24");
+    CHECK(report.rails->dev == "mlx5_1");
+    CHECK(report.blame == Blame::kNetwork);
+  }
+  SECTION("it is where it should be") {
+    fails("::ffff:10.1.0.3");
+    CHECK_FALSE(analyse(made.input).rails);
+  }
+  SECTION("connections between networks are made all the same") {
+    fails("::ffff:10.1.1.3");
+    auto ready = made.event(0, t::EventId::kConnReady, 2);
+    ready.conn = 2;
+    ready.dev = dev;
+    ready.peer.gid = "::ffff:10.1.1.9";
+    made.add(ready);
+    CHECK_FALSE(analyse(made.input).rails);
+  }
+  SECTION("each node may have networks of its own") {
+    fails("::ffff:10.9.0.3");
+    CHECK_FALSE(analyse(made.input).rails);
+  }
+}
+
+TEST_CASE("a GID that was known to be bad is why a QP did not fit the port", "[failures]") {
+  Made made;
+  made.ring(2);
+  auto bad = made.event(0, t::EventId::kPolicyWarn, 0.5);
+  bad.severity = t::Severity::kWarn;
+  bad.cause = "GID-WRONG";
+  bad.dev = Made::dev(0);
+  made.add(bad);
+  made.fail(0, 1, "QP-22", 3);
+  const auto report = analyse(made.input);
+  REQUIRE(report.kind == Kind::kFailed);
+  CHECK(report.first.roots[0].told->cause == "GID-WRONG");
+}
+
+TEST_CASE("incarnations of a job are told apart by the launcher's counts", "[runs]") {
+  Made made;
+  for (int i = 0; i < 4; ++i) {
+    auto load = made.event(i, t::EventId::kPluginLoad, i < 2 ? 0 : 5);
+    load.launch.job = "7";
+    load.launch.requeues = i < 2 ? 0 : 1;
+    made.add(load);
+  }
+  CHECK(runs_of(made.input.job).size() == 2);
+}
