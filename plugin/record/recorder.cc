@@ -37,6 +37,8 @@ using nccl_net_diag::Severity;
 constexpr std::uint64_t kStopPatience = 5'000'000'000;
 constexpr std::uint64_t kOpenPatience = 1'000'000'000;
 constexpr std::uint64_t kSettlePatience = 100'000'000;
+constexpr std::uint64_t kErrorPatience = 20'000'000;
+constexpr std::uint32_t kFirstErrors = 16;  // that are waited for until they are written
 
 // Everything of one start(). Never freed: a thread may be inside emit() while another stops.
 struct State {
@@ -52,8 +54,9 @@ struct State {
 
 enum class Phase : int { kIdle, kStarting, kRunning, kStopping };
 
-constinit std::atomic<State*> g_state{nullptr};   // what emit() uses
-constinit std::atomic<State*> g_latest{nullptr};  // running or not
+constinit std::atomic<std::uint32_t> g_errors{0};  // of the first
+constinit std::atomic<State*> g_state{nullptr};    // what emit() uses
+constinit std::atomic<State*> g_latest{nullptr};   // running or not
 constinit std::atomic<Phase> g_phase{Phase::kIdle};
 constinit std::atomic<std::uint64_t> g_proc_id{0};
 
@@ -163,6 +166,12 @@ void submit(EventId id, Severity severity, std::string_view payload) noexcept {
     shared.lock();
     put = shared.put(id, severity, context::mono_ns(), tid, payload);
     shared.unlock();
+  }
+  if (severity == Severity::kError && g_errors.load(std::memory_order_relaxed) < kFirstErrors &&
+      state->drain_thread.started()) {
+    // NCCL may not survive what it is told next.
+    g_errors.fetch_add(1, std::memory_order_relaxed);
+    state->drain.settle(kErrorPatience);
   }
   if (put != Ring::Put::kDone || severity != Severity::kInfo)
     state->drain.wake();

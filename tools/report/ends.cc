@@ -110,10 +110,13 @@ class Ends {
     }
     const bool others_died = died != 0 && died >= left;
     std::vector<std::size_t> first;
+    const Ns earliest = first_end();
     for (std::size_t i = 0; i < out_.size(); ++i) {
-      if (out_[i].kind != End::Kind::kLeft || !is_abrupt(*picture_.members[i].log)) continue;
-      if (others_died && out_[i].when.from <= last_death + kTick) out_[i].missed = true;
-      if (out_[i].when.from <= first_end() + kUncompared) first.push_back(i);
+      if (out_[i].kind != End::Kind::kLeft) continue;
+      if (out_[i].when.from <= earliest + kUncompared) first.push_back(i);
+      if (is_abrupt(*picture_.members[i].log) && others_died &&
+          out_[i].when.from <= last_death + kTick)
+        out_[i].missed = true;
     }
     constexpr std::size_t kFew = 64;
     if (first.size() > kFew) return;
@@ -150,13 +153,14 @@ class Ends {
       lived_on += picture_.members[other].ending == Ending::kCutOff && last > at + kUncompared;
     }
     if (before != 0 || with_it >= after) return false;
-    const bool failed = picture_.members[i].log->summary->exit_status.value_or(0) != 0;
-    return failed || lived_on != 0 || (busy != 0 && !is_busy(i));
+    if (busy != 0 && !is_busy(i)) return true;
+    if (!is_abrupt(*picture_.members[i].log)) return false;
+    return lived_on != 0 || picture_.members[i].log->summary->exit_status.value_or(0) != 0;
   }
-  // It had requests that were not answered when it ended.
+  // It was in the middle, with requests that were not answered.
   bool is_busy(std::size_t member) const {
     const Member& one = picture_.members[member];
-    if (one.log->summary) return one.log->summary->pending != 0;
+    if (one.log->summary) return one.log->summary->pending != 0 && is_abrupt(*one.log);
     return one.box != nullptr &&
            std::any_of(one.box->conns.begin(), one.box->conns.end(), [](const auto& slot) {
              return slot.started > slot.completed + slot.failed;

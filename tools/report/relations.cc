@@ -229,8 +229,10 @@ class Relations {
   std::optional<std::size_t> gone_peer(const Wait& one) const {
     if (!one.peer) return std::nullopt;
     const auto end = plain_end_of(*one.peer);
-    const Ns until = std::min(one.told_at, one.since + kTogether);
-    if (!end || model_.observations[*end].when.from > until + slack(one.member, *one.peer))
+    // A process that lives is answered for by its HCA, whatever it does.
+    constexpr Ns kMoment = 250'000'000;
+    if (!end ||
+        model_.observations[*end].when.from > one.since + kMoment + slack(one.member, *one.peer))
       return std::nullopt;
     return end;
   }

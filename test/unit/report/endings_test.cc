@@ -67,6 +67,19 @@ TEST_CASE("who ended with a status that tells of a failure began it, whatever th
   CHECK(lost(report) == std::vector{1});
 }
 
+TEST_CASE("who gave up its communicator and ended is missed by those in the next collective",
+          "[ends]") {
+  Made made;
+  made.ring(4);
+  for (const int other : {1, 3}) made.close(2, other, 4.9);
+  auto out = made.event(2, t::EventId::kSummary, 5);
+  made.add(out);
+  for (const int other : {0, 1, 3}) leave(made, other, 5.9, 4, 0);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kLost);
+  CHECK(lost(report) == std::vector{2});
+}
+
 TEST_CASE("a healthy job that is asked to end is nobody's fault", "[ends]") {
   Made made;
   made.ring(4);

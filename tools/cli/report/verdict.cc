@@ -108,9 +108,9 @@ std::string verdict_failed(const Report& report) {
                        time_text(root.at), who(report.picture, {root.member}));
   if (root.reach == report::Reach::kEcho)
     return fmt::format(
-        "{} told first of a failure ({}), at {}: it only echoes what happened in a process whose "
-        "log is not here.",
-        who(report.picture, {root.member}), cause_text(root.told->cause), time_text(root.at));
+        "{}, at {}: this only echoes what happened in a process whose log is not here; first told "
+        "by {}.",
+        cause_text(root.told->cause), time_text(root.at), who(report.picture, {root.member}));
   if (const auto* sign = sign_of_culprit(report)) return verdict_of_sign(report, *sign);
   const char* unknown = report::other_ends_unknown(report.picture, report.first.roots)
                             ? " The processes at the other ends have no log here, or one that ends "
