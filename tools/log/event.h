@@ -159,6 +159,7 @@ struct Event {
   Facts facts;
   // conn.*, calls that failed
   std::string stage, verb;
+  std::string step;  // init.*
   std::optional<double> lived_us, peer_wait_us;
   std::optional<std::uint64_t> bytes, started, completed, failed, in_flight;
   Latency latency;

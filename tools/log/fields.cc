@@ -233,6 +233,7 @@ std::array<Setters, kPlaces> all_setters() {
                               {"rule", set<&Event::rule>},
                               {"reasons", set<&Event::reasons>},
                               {"stage", set<&Event::stage>},
+                              {"step", set<&Event::step>},
                               {"verb", set<&Event::verb>},
                               {"lived_us", set<&Event::lived_us>},
                               {"peer_wait_us", set<&Event::peer_wait_us>},

@@ -305,6 +305,17 @@ int evidence(const Diagnosis& diagnosis) {
   return is(EventId::kConnFail) ? 1 : 0;
 }
 
+void add_making(Process& process, const Event& event) {
+  const std::uint64_t first = process.making ? process.making->first_ns : event.mono_ns;
+  process.making = {diagnosis_of(event), event.step, first, event.age_us.value_or(0)};
+}
+
+// What shows that no communicator is being made any more, or another one.
+bool ends_making(EventId id) {
+  return id == EventId::kInitReady || id == EventId::kInitFail || id == EventId::kCommInit ||
+         id == EventId::kConnListen || id == EventId::kConnOpen || id == EventId::kConnReady;
+}
+
 void Job::add(const Event& event) {
   Process& process = processes_[event.proc];
   update(process.proc, event.proc);
@@ -312,6 +323,7 @@ void Job::add(const Event& event) {
   update(process.pid, event.pid);
   add_time(process, event);
   if (event.conn) add_to(process.connections[*event.conn], event);
+  if (event.id && ends_making(*event.id)) process.making.reset();
   switch (event.id.value_or(EventId::kCount)) {
     case EventId::kPluginLoad:
       add_load(process, event);
@@ -345,6 +357,9 @@ void Job::add(const Event& event) {
       break;
     case EventId::kConnListen:
       process.listens.emplace(event.link.listen, event.mono_ns);
+      break;
+    case EventId::kInitStall:
+      add_making(process, event);
       break;
     case EventId::kConnStall:
       add_stall(process, event);

@@ -84,6 +84,14 @@ struct Stall {
   std::optional<std::uint64_t> ended_ns;  // CLOCK_MONOTONIC: it moves again
 };
 
+// A communicator that was still being made.
+struct Making {
+  Diagnosis told;  // the last line of it
+  std::string step;
+  std::uint64_t first_ns = 0;  // CLOCK_MONOTONIC of the first
+  double age_us = 0;           // at the last
+};
+
 struct Connection {
   // The first event's; unset where the log begins later.
   std::optional<Direction> dir;
@@ -141,6 +149,7 @@ struct Process {
   std::vector<Transition> transitions;                // of QPs that belong to no connection
   std::vector<Diagnosis> diagnoses;                   // in the log's order
   std::vector<Stall> stalls;                          // likewise
+  std::optional<Making> making;                       // that waited for long, and was not made
   std::vector<Diagnosis> port_ups;                    // ports that came back
   std::map<std::string, Communicator> communicators;  // by their hash
   std::map<std::uint64_t, std::uint64_t> listens;     // by listen id: CLOCK_MONOTONIC

@@ -151,6 +151,7 @@ class Graph {
       case Sink::Kind::kCycle:
       case Sink::Kind::kBehind:
       case Sink::Kind::kMismatched:
+      case Sink::Kind::kNotCome:
         break;
     }
     return 0;
@@ -305,6 +306,7 @@ bool is_known(Sink::Kind kind) {
     case Sink::Kind::kNetwork:
     case Sink::Kind::kBehind:
     case Sink::Kind::kMismatched:
+    case Sink::Kind::kNotCome:
       return true;
     case Sink::Kind::kSilent:
     case Sink::Kind::kNoLog:

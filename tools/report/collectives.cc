@@ -195,6 +195,7 @@ std::vector<Apart> apart_in_collectives(const Picture& picture) {
     std::optional<Apart> one;
     if (const auto ordinal = earliest_inside(parts)) {
       one = mismatch_at(parts, *ordinal);
+      if (!one) one = mismatch_of_calls(picture, parts);
       if (!one) one = behind(picture, parts, *ordinal);
     } else {
       one = mismatch_of_calls(picture, parts);

@@ -116,14 +116,23 @@ class Conclude {
       const Sink& sink = model_.waits.sinks[model_.observations[i].index];
       if (is_known(sink.kind) && sink.since < end.from) return false;
     }
-    return true;
+    // So did a communicator that nobody could make.
+    return !model_.stuck_making || first_told_making() > end.to;
+  }
+  const log::Making& making() const { return *picture_.members[*model_.stuck_making].log->making; }
+  Ns first_told_making() const { return picture_.at(*model_.stuck_making, making().first_ns); }
+  bool is_blocked() const {
+    return model_.stuck_making && making().told.severity != log::Severity::kInfo;
   }
 
   // Somebody who is known to be late outweighs a rank that has no log.
   bool is_missing() const {
     if (!model_.missing.any()) return false;
     if (model_.missing.asked) return true;
-    return !model_.missing.came && (!model_.waits.waits.empty() || !model_.making.empty());
+    // Of those who have met only who is waited for is missing.
+    if (model_.missing.came)
+      return first_sink() != nullptr && first_sink()->kind == Sink::Kind::kNoLog;
+    return !model_.waits.waits.empty() || !model_.making.empty();
   }
   bool echoes_only() const { return failures_.empty() && !echoes_.empty(); }
 
@@ -133,8 +142,10 @@ class Conclude {
     if (!echoes_.empty() && !is_missing() && !(first_sink() && is_known(first_sink()->kind)))
       return Kind::kFailed;
     const bool known = first_sink() != nullptr && is_known(first_sink()->kind);
+    if (is_blocked()) return Kind::kHang;
     if (is_missing() && !known) return Kind::kMissing;
-    if (!model_.waits.waits.empty() || first_sink() != nullptr) return Kind::kHang;
+    if (!model_.waits.waits.empty() || first_sink() != nullptr || model_.stuck_making)
+      return Kind::kHang;
     if (slow_) return Kind::kSlow;
     if (any_degraded()) return Kind::kDegraded;
     return kind_of_quiet();
@@ -209,6 +220,10 @@ class Conclude {
 
   Blame blame_of_hang() const {
     if (!model_.waits.network.empty()) return Blame::kNetwork;
+    if (is_blocked())
+      return making().told.cause == nccl_net_diag::cause_id(nccl_net_diag::Cause::kOobBlocked)
+                 ? Blame::kNetwork
+                 : Blame::kOpen;
     if (first_sink() == nullptr) return Blame::kOpen;
     if (first_sink()->kind == Sink::Kind::kNetwork) return Blame::kNetwork;
     if (first_sink()->kind == Sink::Kind::kCycle) return Blame::kNotNetwork;

@@ -87,7 +87,8 @@ class Differences {
  private:
   // Every pair that fails has one end among the odd ones, and none such pair works.
   bool fits(const Meaning& meaning, const Odd& odd) const {
-    if (!odd.serious || failing_.empty() || odd.others.empty()) return false;
+    if (!odd.serious || odd.others.empty()) return false;
+    if (failing_.empty()) return breaks_paths(meaning) && !any_works(odd_members(odd), {});
     if (is_fallback(*failing_.front().told)) return meaning.cause == Cause::kIncIbTcp;
     const auto members = odd_members(odd);
     std::set<std::string> devices;
@@ -103,6 +104,11 @@ class Differences {
         return false;
     }
     return !any_works(members, devices);
+  }
+  static bool breaks_paths(const Meaning& meaning) {
+    return meaning.what == "transport" || meaning.what == "state of " ||
+           meaning.what == "link layer of " || meaning.what == "subnet of " ||
+           meaning.what == "GID type of ";
   }
   static std::set<std::size_t> odd_members(const Odd& odd) {
     std::set<std::size_t> out;
@@ -128,11 +134,14 @@ class Differences {
       return picture_.members[member].log->host == host;
     });
   }
-  // Connections between the odd ones and the others that have moved data.
+  // Connections between the odd ones and the others that have moved data, or were made at all where
+  // nothing has failed.
   bool any_works(const std::set<std::size_t>& members, const std::set<std::string>& devices) const {
     for (const auto member : members)
       for (const auto& [number, connection] : picture_.members[member].log->connections) {
-        if (connection.bytes.value_or(0) == 0 || connection.completed.value_or(0) == 0) continue;
+        const bool moved =
+            connection.bytes.value_or(0) != 0 && connection.completed.value_or(0) != 0;
+        if (!moved && !(failing_.empty() && connection.ready_ns != 0)) continue;
         if (!devices.empty() && !devices.contains(connection.dev.name)) continue;
         const auto peer = picture_.peer_of(member, connection.peer, number, connection.link);
         if (peer && !members.contains(*peer)) return true;

@@ -20,7 +20,8 @@ struct Difference {
   std::optional<std::string> swapped;  // two HCAs of one node have each other's: the other one
 };
 
-// `failing`: what the job failed of, or waits for.
+// `failing`: what the job failed of, or waits for; empty: it ended, and nothing tells why. Then
+// only what keeps paths from being made counts.
 std::optional<Difference> difference_of(const Picture& picture, const std::vector<Odd>& odd,
                                         const std::vector<Failure>& failing);
 

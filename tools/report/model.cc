@@ -54,7 +54,20 @@ void observe(Model& model, const Picture& picture) {
 std::vector<std::size_t> being_made(const Picture& picture) {
   std::vector<std::size_t> out;
   for (std::size_t i = 0; i < picture.members.size(); ++i)
-    if (is_being_made(picture.members[i])) out.push_back(i);
+    if (is_being_made(picture.members[i]) || picture.members[i].log->making) out.push_back(i);
+  return out;
+}
+
+// What keeps hosts apart says more than that somebody waits; the root knows who has come.
+std::optional<std::size_t> stuck_making(const Picture& picture,
+                                        const std::vector<std::size_t>& making) {
+  std::optional<std::size_t> out;
+  const auto rank = [&](std::size_t member) {
+    const auto& one = *picture.members[member].log->making;
+    return std::pair(one.told.severity != log::Severity::kInfo, one.step == "gather");
+  };
+  for (const auto member : making)
+    if (picture.members[member].log->making && (!out || rank(member) > rank(*out))) out = member;
   return out;
 }
 
@@ -101,6 +114,7 @@ Model model_of(const Picture& picture, std::optional<int> expected_ranks) {
   out.ends = ends_of(picture, out.failures, out.waits.waits);
   out.missing = missing_of(picture, expected_ranks);
   out.making = being_made(picture);
+  out.stuck_making = stuck_making(picture, out.making);
   observe(out, picture);
   relate(out, picture);
   return out;

@@ -53,6 +53,8 @@ struct Model {
   std::vector<End> ends;  // by member
   Missing missing;
   std::vector<std::size_t> making;  // processes whose communicators were being made to the last
+  // Of those, whose word says most of why; unset: none has told of it.
+  std::optional<std::size_t> stuck_making;
 
   std::vector<Observation> observations;
 

@@ -256,6 +256,7 @@ class Relations {
     model_.waits.sinks = chains.sinks;
     std::erase_if(model_.waits.network, [&](const Wait& one) { return !is_network(one); });
     const auto apart = add_apart();
+    add_not_come();
     const std::size_t first = model_.observations.size();
     if (!model_.waits.sinks.empty()) {
       first_sink_ = first;
@@ -286,6 +287,33 @@ class Relations {
         explain(i, first, How::kWaitsFor);
       }
     });
+  }
+
+  // Nobody waits over the network yet: who lived on by then, and made no communicator, has not
+  // come.
+  void add_not_come() {
+    if (!model_.stuck_making || !model_.waits.sinks.empty() || blocked()) return;
+    const Ns told = told_making(*model_.stuck_making);
+    Sink sink;
+    sink.kind = Sink::Kind::kNotCome;
+    sink.since =
+        told - static_cast<Ns>(picture_.members[*model_.stuck_making].log->making->age_us * 1000);
+    sink.waiting = model_.making.size();
+    for (std::size_t i = 0; i < picture_.members.size(); ++i) {
+      const Member& one = picture_.members[i];
+      if (making_of_[i] || !one.log->loaded || one.ending == Ending::kCutOff || one.last < told)
+        continue;
+      sink.members.push_back(i);
+    }
+    if (!sink.members.empty()) model_.waits.sinks.push_back(std::move(sink));
+  }
+  Ns told_making(std::size_t member) const {
+    return picture_.at(member, picture_.members[member].log->making->told.mono_ns);
+  }
+  // By what keeps hosts apart.
+  bool blocked() const {
+    return picture_.members[*model_.stuck_making].log->making->told.severity !=
+           log::Severity::kInfo;
   }
 
   // Inside a node processes wait for each other without the network, where no chain shows it: who
@@ -367,12 +395,21 @@ class Relations {
     for (const auto& [member, one] : first_failure_)
       if (!model_.observations[one].by && (!failed || before(one, *failed))) failed = one;
     for_each(Kind::kMaking, [&](std::size_t i) {
+      const auto& told = picture_.members[*model_.observations[i].member].log->making;
+      if (told && told->told.severity != log::Severity::kInfo) return;
       if (explain(i, failed, How::kWaitsFor)) return;
-      if (end && model_.observations[*end].member != model_.observations[i].member &&
+      const auto came_late = [&](std::size_t one) {
+        return told && model_.observations[one].when.from >
+                           picture_.at(*model_.observations[i].member, told->first_ns);
+      };
+      if (end && !came_late(*end) &&
+          model_.observations[*end].member != model_.observations[i].member &&
           model_.observations[*end].when.to + kTogether < picture_.last &&
           explain(i, end, How::kWaitsFor))
         return;
-      explain(i, missing_, How::kWaitsFor);
+      if (explain(i, missing_, How::kWaitsFor)) return;
+      if (first_sink_ && sink(*first_sink_).kind == Sink::Kind::kNotCome)
+        explain(i, first_sink_, How::kWaitsFor);
     });
   }
 
@@ -448,7 +485,7 @@ class Relations {
       explain(i, end_of_[each.front()], How::kSameAs);
       return;
     }
-    if (one.kind == Sink::Kind::kStopped) return;
+    if (one.kind == Sink::Kind::kStopped || one.kind == Sink::Kind::kNotCome) return;
     if (one.kind == Sink::Kind::kNoLog) {
       explain(i, missing_, How::kSameAs);
       return;

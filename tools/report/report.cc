@@ -47,6 +47,14 @@ std::vector<Failure> compared(const Report& report) {
                                                                     : std::vector<Failure>();
 }
 
+// Its processes were ended, by a watchdog mostly, and nobody knows of what.
+bool is_unexplained(const Report& report) {
+  if (report.kind == Kind::kEnded) return true;
+  return report.kind == Kind::kLost && !report.first.losses.front().clean &&
+         std::none_of(report.first.losses.begin(), report.first.losses.end(),
+                      [&](const Loss& loss) { return report.ends[loss.member].failed_towards; });
+}
+
 bool any_warned(const Picture& picture) {
   return std::any_of(picture.members.begin(), picture.members.end(), [](const Member& member) {
     return std::any_of(
@@ -73,7 +81,13 @@ Report analyse(const Input& input, std::optional<int> expected_ranks,
   out.kind = conclusion.kind;
   out.blame = conclusion.blame;
   out.first = std::move(conclusion.first);
-  out.difference = difference_of(out.picture, out.odd, compared(out));
+  const auto failing = compared(out);
+  if (!failing.empty() || is_unexplained(out))
+    out.difference = difference_of(out.picture, out.odd, failing);
+  if (out.difference && failing.empty()) {
+    out.blame = Blame::kOpen;
+    if (out.kind == Kind::kEnded) out.kind = Kind::kLost;
+  }
   if (out.kind == Kind::kFailed && out.first.roots.front().reach == Reach::kEcho)
     out.rails = rails_apart(out.picture, out.first.roots.front());
   if (out.rails) out.blame = Blame::kNetwork;

@@ -23,16 +23,17 @@ struct Wait {
 // Where chains of waiting processes end.
 struct Sink {
   enum class Kind : std::uint8_t {
-    kIdle,       // it asks the network for nothing
-    kStopped,    // its process lives, and does not run
-    kDied,       // it is gone
-    kLeft,       // it ended by itself
-    kSilent,     // its log says nothing of a wait
-    kNoLog,      // its log is not here
-    kNetwork,    // it waits for the network itself
-    kCycle,      // these wait for each other
-    kBehind,     // these have not been given the collective that others are inside
-    kMismatched  // these were given another collective than the others
+    kIdle,        // it asks the network for nothing
+    kStopped,     // its process lives, and does not run
+    kDied,        // it is gone
+    kLeft,        // it ended by itself
+    kSilent,      // its log says nothing of a wait
+    kNoLog,       // its log is not here
+    kNetwork,     // it waits for the network itself
+    kCycle,       // these wait for each other
+    kBehind,      // these have not been given the collective that others are inside
+    kMismatched,  // these were given another collective than the others
+    kNotCome      // these make no communicator, which others wait for
   };
   Kind kind = Kind::kSilent;
   std::vector<std::size_t> members;  // empty: kNoLog

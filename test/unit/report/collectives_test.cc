@@ -266,6 +266,18 @@ TEST_CASE("counts by kind show that ranks were not given the same collectives", 
   CHECK(apart[0].most.calls.at("AllReduce") == 6);
 }
 
+TEST_CASE("counts of communicators that were given up outweigh what a stall told",
+          "[collectives]") {
+  Job job(2);
+  job.wait(1, task("AllGather", 6));
+  close(job, 0, 40, {{"AllReduce", 6}}, 5);
+  close(job, 1, 41, {{"AllGather", 1}, {"AllReduce", 5}}, 5);
+  const auto apart = apart_in_collectives(picture_of(job.input));
+  REQUIRE(apart.size() == 1);
+  CHECK(apart[0].kind == Apart::Kind::kMismatched);
+  CHECK(apart[0].others.calls.size() + apart[0].most.calls.size() == 3);
+}
+
 TEST_CASE("who was done with fewer is not late, the programs differ", "[collectives]") {
   const auto kind_of = [](std::optional<int> status) {
     Job job(2);

@@ -200,6 +200,7 @@ TEST_CASE("ranks whose logs were not collected are not missing where all have me
   Made made;
   for (const int process : {0, 2}) made.load(process, 0, 4);
   made.connect(0, 2);
+  made.connect(2, 0);
   made.stall(0, "nothing-came", 7, 2, 2);
   made.box(0, true, 39);
   made.box(2, true, 39);
@@ -288,4 +289,125 @@ TEST_CASE("incarnations of a job are told apart by the launcher's counts", "[run
     made.add(load);
   }
   CHECK(runs_of(made.input.job).size() == 2);
+}
+
+TEST_CASE("deaths that nothing explains are not laid to nobody where nodes are set apart",
+          "[difference]") {
+  Made made;
+  const auto load = [&](int process, const char* subnet) {
+    auto loaded = made.event(process, t::EventId::kPluginLoad, 0);
+    loaded.launch.rank = process;
+    made.add(loaded);
+    auto hca = made.event(process, t::EventId::kHcaPort, 0.1);
+    hca.dev.name = "mlx5_0";
+    hca.dev.gid = Made::gid(process);
+    hca.dev.subnet = subnet;
+    hca.state = "ACTIVE";
+    hca.verdict = "taken";
+    made.add(hca);
+    auto other = hca;
+    other.dev.name = "mlx5_1";
+    other.dev.gid = "other" + Made::gid(process);
+    other.dev.subnet = "net9";
+    made.add(other);
+    made.box(process, false, 6 + process);
+  };
+  for (const int process : {0, 1}) load(process, "net0");
+  for (const int process : {2, 3}) load(process, "net1");
+  SECTION("before they were connected") {
+    const auto report = analyse(made.input);
+    CHECK(report.found_cause());
+    CHECK(report.blame == Blame::kOpen);
+    REQUIRE(report.difference);
+    CHECK(report.odd[report.difference->odd].what == "subnet of mlx5_0");
+  }
+  SECTION("but for what was connected all the same") {
+    made.connect(1, 2);
+    const auto report = analyse(made.input);
+    CHECK(report.blame == Blame::kNotNetwork);
+    CHECK_FALSE(report.difference);
+  }
+}
+
+namespace {
+
+void makes(Made& made, int process, double sec, const char* step, bool blocked = false) {
+  auto out = made.event(process, t::EventId::kInitStall, sec);
+  out.step = step;
+  out.age_us = 10e6;
+  out.cause = blocked ? "OOB-BLOCKED" : "INIT-STUCK";
+  out.severity = blocked ? t::Severity::kWarn : t::Severity::kInfo;
+  out.msg = "What was seen.";
+  made.add(out);
+}
+
+}  // namespace
+
+TEST_CASE("a rank that makes no communicator has not come to that of the others", "[making]") {
+  Made made;
+  for (const int process : {0, 2}) {
+    made.load(process, 0, 2);
+    auto first = made.event(process, t::EventId::kCommInit, 0.5);  // that they have made
+    first.comm = "0x1";
+    first.rank = process / 2;
+    first.nranks = 2;
+    first.seq = 1;
+    made.add(first);
+  }
+  makes(made, 0, 11, "accept");
+  SECTION("looked at live") {
+    for (const int process : {0, 2}) made.box(process, true, 39);
+  }
+  SECTION("after all were killed") {
+    made.box(0, false, 20);
+    made.box(2, false, 22);
+  }
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kHang);
+  CHECK(report.blame == Blame::kNotNetwork);
+  REQUIRE(report.waits.sinks.size() == 1);
+  CHECK(report.waits.sinks[0].kind == Sink::Kind::kNotCome);
+  CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{1});
+}
+
+TEST_CASE("what keeps the hosts apart outweighs ranks without a log", "[making]") {
+  Made made;
+  made.load(0, 0, 4);
+  made.box(0, true, 39);
+  makes(made, 0, 11, "root", true);
+  const auto blocked = analyse(made.input);
+  CHECK(blocked.kind == Kind::kHang);
+  CHECK(blocked.blame == Blame::kNetwork);
+  REQUIRE(blocked.stuck_making);
+
+  Made plain;
+  plain.load(0, 0, 4);
+  plain.box(0, true, 39);
+  makes(plain, 0, 11, "gather");
+  CHECK(analyse(plain.input).kind == Kind::kMissing);
+}
+
+TEST_CASE("a communicator that was made after all waits for nobody", "[making]") {
+  Made made;
+  made.load(0, 0, 1);
+  made.box(0, true, 39);
+  makes(made, 0, 11, "gather");
+  made.add(made.event(0, t::EventId::kInitReady, 12));
+  const auto report = analyse(made.input);
+  CHECK_FALSE(report.stuck_making);
+  CHECK_FALSE(report.found_cause());
+}
+
+TEST_CASE("watchdogs that end a communicator's making did not hinder it", "[making]") {
+  Made made;
+  for (const int process : {0, 2, 4}) made.load(process, 0, 3);
+  makes(made, 0, 11, "gather");
+  makes(made, 2, 11, "answer");
+  makes(made, 4, 11, "answer");
+  made.box(0, false, 15);
+  made.box(2, false, 17);
+  made.box(4, false, 20);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kHang);
+  CHECK(report.blame == Blame::kOpen);
 }

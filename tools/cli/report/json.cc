@@ -46,8 +46,8 @@ const char* name_of(Culprit::Kind kind) {
 }
 
 const char* name_of(report::Sink::Kind kind) {
-  constexpr std::array kNames{"idle",   "stopped", "died",  "left",   "silent",
-                              "no-log", "network", "cycle", "behind", "mismatched"};
+  constexpr std::array kNames{"idle",    "stopped", "died",   "left",       "silent",  "no-log",
+                              "network", "cycle",   "behind", "mismatched", "not-come"};
   return kNames.at(static_cast<std::size_t>(kind));
 }
 

@@ -155,6 +155,11 @@ std::string status_text(const Report& report) {
 
 std::string verdict_lost(const Report& report) {
   const auto& losses = report.first.losses;
+  if (report.difference)
+    return fmt::format(
+        "{}: {} ended by {} with no word of why, and no path between these was used.",
+        difference_text(report, *report.difference), job_text(report.picture),
+        time_text(report.picture.last));
   const auto lost = members_of(losses);
   std::vector<std::string> hosts;
   const bool nodes = whole_hosts(report.picture, losses, hosts);
@@ -171,6 +176,11 @@ std::string verdict_lost(const Report& report) {
         "it "
         "died then; nothing had failed before.",
         names, time_text(report.first.at));
+  if (lost.size() > 1 && !nodes)
+    return fmt::format(
+        "not the network: {} died at {}, and which of them first can't be told; {}; nothing had "
+        "failed before.",
+        count_of(lost.size(), "process", "processes"), time_text(report.first.at), names);
   return fmt::format("not the network: {} died at {}{}, with nothing failed before.",
                      nodes && hosts.size() == 1 ? names + " with all its processes" : names,
                      time_text(report.first.at),
@@ -179,6 +189,17 @@ std::string verdict_lost(const Report& report) {
 
 std::string verdict_missing(const Report& report) {
   const auto& missing = report.missing;
+  if (missing.came && !report.waits.sinks.empty() &&
+      report.waits.sinks.front().kind == Sink::Kind::kNoLog) {
+    const Sink& sink = report.waits.sinks.front();
+    const std::string name = sink.rank                   ? fmt::format("rank {}", *sink.rank)
+                             : missing.ranks.size() == 1 ? rank_list(missing.ranks)
+                                                         : "the process";
+    return fmt::format(
+        "{} at {} took part and left no log here, and others wait for it: without the plugin, or "
+        "not collected; {} of {} left none.",
+        name, sink.address, missing_text(missing), *missing.expected);
+  }
   std::string others;
   if (!report.making.empty())
     others = fmt::format(", and {} in {} initialisation",
@@ -196,7 +217,7 @@ std::size_t count_waiting(const Report& report) {
   std::set<std::size_t> waiting;
   for (const auto& wait : report.waits.waits)
     if (wait.stall->kind != "idle") waiting.insert(wait.member);
-  return waiting.size();
+  return waiting.empty() ? report.making.size() : waiting.size();
 }
 
 const char* what_is_stuck(const std::string& kind) {
@@ -230,6 +251,25 @@ std::string or_the_network(const Report& report, const Sink& sink) {
   return {};
 }
 
+const log::Making& making_of(const Report& report) {
+  return *report.picture.members[*report.stuck_making].log->making;
+}
+
+bool is_blocked(const Report& report) {
+  return report.stuck_making && making_of(report).told.severity != log::Severity::kInfo;
+}
+
+std::string verdict_of_making(const Report& report) {
+  const auto& making = making_of(report);
+  const Ns since = report.picture.at(*report.stuck_making, making.told.mono_ns) -
+                   static_cast<Ns>(making.age_us * 1000);
+  return fmt::format("{}: {}, since {}: {} {} in {} initialisation.",
+                     who(report.picture, {*report.stuck_making}), cause_text(making.told.cause),
+                     time_text(since), shortened(making.told.msg),
+                     count_of(report.making.size(), "process is", "processes are"),
+                     report.making.size() == 1 ? "its" : "their");
+}
+
 std::string verdict_hang(const Report& report) {
   const auto& waits = report.waits;
   if (report.difference)
@@ -237,6 +277,8 @@ std::string verdict_hang(const Report& report) {
                        count_of(count_waiting(report), "process waits", "processes wait"),
                        time_text(waits.waits.front().since));
   if (!waits.network.empty()) return verdict_of_stuck(report);
+  if (report.stuck_making && (waits.sinks.empty() || is_blocked(report)))
+    return verdict_of_making(report);
   const auto waiting = count_waiting(report);
   const auto waiters = count_of(waiting, "process waits", "processes wait");
   if (waits.sinks.empty())
@@ -378,6 +420,9 @@ std::string sink_text(const Report& report, const Sink& sink) {
       return fmt::format("{} at {} has no log here",
                          sink.rank ? fmt::format("rank {}", *sink.rank) : "the process",
                          sink.address);
+    case Sink::Kind::kNotCome:
+      return fmt::format("{} {} not come to the communicator that others make since {}", names,
+                         sink.members.size() == 1 ? "has" : "have", time_text(sink.since));
     case Sink::Kind::kNetwork:
       return fmt::format("{} waits for the network itself", names);
     case Sink::Kind::kCycle:
@@ -433,6 +478,8 @@ const log::Diagnosis* first_told(const Report& report) {
       if (const auto* sign = sign_of_culprit(report)) return sign->told;
       return report.first.roots.front().told;
     case Kind::kHang:
+      if (is_blocked(report) || (report.stuck_making && report.waits.sinks.empty()))
+        return &making_of(report).told;
       if (report.waits.network.empty()) return nullptr;
       if (const auto* sign = sign_of_culprit(report)) return sign->told;
       return &report.waits.network.front().stall->told;

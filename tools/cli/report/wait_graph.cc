@@ -58,6 +58,8 @@ std::string short_text(Sink::Kind kind) {
       return "behind in collectives";
     case Sink::Kind::kMismatched:
       return "in another collective";
+    case Sink::Kind::kNotCome:
+      return "makes no communicator";
   }
   return {};
 }
