@@ -150,6 +150,8 @@ TEST_CASE("an event that is nested deeper than any is left out", "[hostile]") {
   write(dir.path() / "b.jsonl", line("0xb"));
   const auto input = read(dir);
   CHECK(input.boxes.at("0xa").records == 0);
+  for_each_line(read_box_file(dir.path() / "a.nndbox"), {},
+                [](const std::string&) { FAIL("a line"); });
   CHECK(input.job.find("0xb") != nullptr);
 }
 
