@@ -232,23 +232,11 @@ class Graph {
     } else if (idle != idle_.end()) {
       sink.kind = Sink::Kind::kIdle;
       sink.since = idle->second;
-    } else if (const auto since = idle_by_box(member)) {
+    } else if (const auto since = idle_by_box(picture_, member)) {
       sink.kind = Sink::Kind::kIdle;
       sink.since = *since;
     }
     return sink;
-  }
-  // Its box shows that all it had asked the network for was done, seconds before its last sign of
-  // life.
-  std::optional<Ns> idle_by_box(std::size_t member) const {
-    const Member& one = picture_.members[member];
-    if (one.box == nullptr || one.log->summary || one.box->conns.empty()) return std::nullopt;
-    for (const auto& slot : one.box->conns)
-      if (slot.started > slot.completed + slot.failed) return std::nullopt;
-    if (one.box->asked_ns == 0) return std::nullopt;
-    const Ns since = picture_.at(member, one.box->asked_ns);
-    if (since + kLivedOn > one.last) return std::nullopt;
-    return since;
   }
   // What processes of one node wait for in each other is not seen: of several there that ask the
   // network for nothing, one is late, and nobody can tell which.
@@ -258,7 +246,8 @@ class Graph {
     for (const auto other : host.members) {
       if (other == sink.members.front() || waiting_.contains(other)) continue;
       const auto told = idle_.find(other);
-      const auto since = told != idle_.end() ? std::optional(told->second) : idle_by_box(other);
+      const auto since =
+          told != idle_.end() ? std::optional(told->second) : idle_by_box(picture_, other);
       if (!since) continue;
       sink.members.push_back(other);
       sink.since = std::min(sink.since, *since);
@@ -293,6 +282,17 @@ void add_stopped(const Picture& picture, std::vector<Sink>& sinks) {
 }
 
 }  // namespace
+
+std::optional<Ns> idle_by_box(const Picture& picture, std::size_t member) {
+  const Member& one = picture.members[member];
+  if (one.box == nullptr || one.log->summary || one.box->conns.empty()) return std::nullopt;
+  for (const auto& slot : one.box->conns)
+    if (slot.started > slot.completed + slot.failed) return std::nullopt;
+  if (one.box->asked_ns == 0) return std::nullopt;
+  const Ns since = picture.at(member, one.box->asked_ns);
+  if (since + kLivedOn > one.last) return std::nullopt;
+  return since;
+}
 
 bool is_stopped(const Member& member) { return member.silent > kStopped; }
 bool is_surely_stopped(const Member& member) { return member.silent > kSurelyStopped; }

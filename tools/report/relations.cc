@@ -14,6 +14,7 @@ using Kind = Observation::Kind;
 using How = Observation::How;
 
 constexpr Ns kTogether = 1'000'000'000;
+constexpr Ns kWaited = 2'000'000'000;
 
 bool same_place(const Place& a, const Place& b) {
   return !a.dev.empty() && a.host == b.host && a.dev == b.dev;
@@ -257,6 +258,7 @@ class Relations {
     std::erase_if(model_.waits.network, [&](const Wait& one) { return !is_network(one); });
     const auto apart = add_apart();
     add_not_come();
+    add_given_up();
     const std::size_t first = model_.observations.size();
     if (!model_.waits.sinks.empty()) {
       first_sink_ = first;
@@ -306,6 +308,35 @@ class Relations {
       sink.members.push_back(i);
     }
     if (!sink.members.empty()) model_.waits.sinks.push_back(std::move(sink));
+  }
+  // Watchdogs may be faster than stalls are told: who gave up its connections with requests under
+  // way waited for a process that lived on, and had asked for nothing for long.
+  void add_given_up() {
+    if (!model_.waits.sinks.empty() || !model_.waits.waits.empty()) return;
+    std::map<std::size_t, std::set<std::size_t>> waited_for;
+    std::map<std::size_t, Ns> since;
+    for (std::size_t i = 0; i < picture_.members.size(); ++i) {
+      if (!end_of_[i]) continue;
+      for (const auto& [number, one] : picture_.members[i].log->connections) {
+        if (one.in_flight.value_or(0) == 0 || one.closed_ns == 0) continue;
+        const auto peer = picture_.peer_of(i, one.peer, number, one.link);
+        if (!peer) continue;
+        const auto idle = idle_by_box(picture_, *peer);
+        if (!idle || *idle + kWaited > picture_.at(i, one.closed_ns)) continue;
+        waited_for[*peer].insert(i);
+        since[*peer] = *idle;
+      }
+    }
+    for (const auto& [peer, waiting] : waited_for) {
+      if (picture_.host_of(peer).members.size() != 1) continue;  // a neighbour may keep it
+      Sink sink;
+      sink.kind = Sink::Kind::kIdle;
+      sink.members = {peer};
+      sink.since = since[peer];
+      sink.waiting = waiting.size();
+      model_.waits.sinks.push_back(std::move(sink));
+      inside_.insert(waiting.begin(), waiting.end());
+    }
   }
   Ns told_making(std::size_t member) const {
     return picture_.at(member, picture_.members[member].log->making->told.mono_ns);

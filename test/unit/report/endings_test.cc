@@ -411,3 +411,27 @@ TEST_CASE("watchdogs that end a communicator's making did not hinder it", "[maki
   CHECK(report.kind == Kind::kHang);
   CHECK(report.blame == Blame::kOpen);
 }
+
+TEST_CASE("a watchdog that is faster than the stall is told is no cause either", "[ends]") {
+  Made made;
+  for (const int process : {0, 2}) made.load(process, 0, 2);
+  made.connect(0, 2);
+  made.connect(2, 0);
+  auto closed = made.of(2, 0, t::Direction::kRecv, t::EventId::kConnClose, 10);
+  closed.in_flight = 3;
+  made.add(closed);
+  box(made, 0, 10.1, 2, 0);
+  SECTION("its peer had asked for nothing") {
+    box(made, 2, 16, 2, 0);
+    const auto report = analyse(made.input);
+    CHECK(report.kind == Kind::kHang);
+    CHECK(report.blame == Blame::kNotNetwork);
+    REQUIRE(report.waits.sinks.size() == 1);
+    CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{2});
+  }
+  SECTION("its peer waited too") {
+    box(made, 2, 16, 2, 1);
+    const auto report = analyse(made.input);
+    CHECK(report.kind == Kind::kLost);
+  }
+}
