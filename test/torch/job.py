@@ -16,13 +16,15 @@ ME = int(os.environ["RANK"])
 RANKS = int(os.environ["WORLD_SIZE"])
 GUILTY = ME == RANKS - 1
 FIRST_TRY = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") == "0"
-WATCHDOG_SEC = 8
+WATCHDOG_SEC = 6 if JOB == "short_watchdog" else 13  # before and after a wait is told for the first time
 COUNT = 1 << 16
 
 
-def begin():
+def begin(**where):
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    dist.init_process_group("nccl", timeout=datetime.timedelta(seconds=WATCHDOG_SEC if JOB in SHORT else 120))
+    if JOB == "groups":  # what split_group needs
+        where["device_id"] = torch.device("cuda", torch.cuda.current_device())
+    dist.init_process_group("nccl", timeout=datetime.timedelta(seconds=WATCHDOG_SEC if JOB in SHORT else 120), **where)
 
 
 def filled(value, count=COUNT, dtype=torch.float32):
@@ -88,11 +90,59 @@ def all_kinds():
         work.wait()
     for value, data in started:
         expect(data, value * RANKS, "async all_reduce")
-    other = dist.new_group(list(range(RANKS)))
+    other = dist.new_group(list(range(RANKS)), group_desc="other")
     data = filled(ME + 1)
     dist.all_reduce(data, group=other)
     expect(data, everyone, "all_reduce of another group")
     dist.barrier()
+
+
+def coalesced():
+    data = [filled(ME + value) for value in range(4)]
+    with dist._coalescing_manager(device=torch.device("cuda"), async_ops=True) as manager:
+        for one in data:
+            dist.all_reduce(one)
+    manager.wait()
+    for value, one in enumerate(data):
+        expect(one, RANKS * (RANKS - 1) // 2 + RANKS * value, "coalesced all_reduce")
+
+
+def ahead_on_a_stream():
+    """The CPU is far ahead of the GPU, whose second stream waits for the first."""
+    second = torch.cuda.Stream()
+    data = filled(1)
+    for _ in range(20):
+        dist.all_reduce(data, op=dist.ReduceOp.MAX, async_op=True).wait()  # of the stream, not of the CPU
+    second.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(second):
+        dist.all_reduce(data)
+    torch.cuda.current_stream().wait_stream(second)
+    expect(data, RANKS, "all_reduce on a second stream")
+
+
+def split_in_two():
+    """Each half by ncclCommSplit, and the whole again."""
+    half = dist.split_group(split_ranks=[list(range(RANKS // 2)), list(range(RANKS // 2, RANKS))], group_desc="half")
+    low = ME < RANKS // 2
+    data = filled(ME + 1)
+    dist.all_reduce(data, group=half)
+    expect(data, sum(range(1, RANKS // 2 + 1) if low else range(RANKS // 2 + 1, RANKS + 1)), "all_reduce of a half")
+    step()
+
+
+def mesh_of_two():
+    """Rows and columns of 2 x (RANKS / 2)."""
+    from torch.distributed.device_mesh import init_device_mesh
+    width = RANKS // 2
+    mesh = init_device_mesh("cuda", (2, width), mesh_dim_names=("replicate", "shard"))
+    row, column = divmod(ME, width)
+    data = filled(ME + 1)
+    dist.all_reduce(data, group=mesh.get_group("shard"))
+    expect(data, sum(row * width + i + 1 for i in range(width)), "all_reduce of a row")
+    gathered = filled(0, COUNT * 2)
+    dist.all_gather_into_tensor(gathered, filled(ME + 1), group=mesh.get_group("replicate"))
+    for i, part in enumerate(gathered.chunk(2)):
+        expect(part, i * width + column + 1, "all_gather_into_tensor of a column")
 
 
 def mismatch(theirs, ours):
@@ -106,7 +156,15 @@ def mismatch(theirs, ours):
 
 def healthy():
     all_kinds()
+    coalesced()
+    ahead_on_a_stream()
     steps(20)
+
+
+def groups():
+    split_in_two()
+    mesh_of_two()
+    steps()
 
 
 def raise_before_init():
@@ -173,9 +231,10 @@ def wrong_group():
 
 def abort_and_init_again():
     steps()
-    from torch.distributed.distributed_c10d import _abort_process_group
+    from torch.distributed.distributed_c10d import _abort_process_group, _get_default_store
+    store = dist.PrefixStore("again", _get_default_store())  # the first one still holds the first group's id
     _abort_process_group()
-    begin()
+    begin(store=store, rank=ME, world_size=RANKS)
     steps()
 
 
@@ -188,10 +247,12 @@ def restart():
 
 JOBS = {
     "healthy": healthy,
+    "groups": groups,
     "steps": lambda: steps(40),
     "raise_before_init": raise_before_init,
     "missing_rank": missing_rank,
     "data_loader": data_loader,
+    "short_watchdog": data_loader,
     "blocking_wait": data_loader,
     "raise_between_steps": raise_between_steps,
     "raise_in_collective": raise_in_collective,
@@ -211,7 +272,7 @@ JOBS = {
     "restart": restart,
 }
 # Where somebody has to stop waiting for the job to end.
-SHORT = {"data_loader", "blocking_wait", "run_ahead", "wrong_collective", "wrong_shape", "wrong_dtype", "wrong_order", "wrong_group"}
+SHORT = {"data_loader", "short_watchdog", "blocking_wait", "run_ahead", "wrong_collective", "wrong_shape", "wrong_dtype", "wrong_order", "wrong_group"}
 
 if JOB == "raise_before_init" and GUILTY:
     raise RuntimeError("no checkpoint")
@@ -221,5 +282,6 @@ if JOB == "missing_rank" and GUILTY:
 if JOB in ("raise_before_init", "missing_rank"):
     step()
 JOBS[JOB]()
+groups = sorted(set(dist.distributed_c10d._world.pg_names.values()))
 dist.destroy_process_group()
-print(f"rank {ME}: all data right", flush=True)
+print(f"rank {ME}: all data right, groups {' '.join(groups)}", flush=True)

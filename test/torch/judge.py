@@ -1,6 +1,8 @@
 """Plays a job of jobs.py by `nccl-net-diag rehearse` and judges what became of it.
 
 usage: judge.py JOB --torch VERSION [--nodes N] [--ranks N] [--tool FILE] [--without-plugin]
+
+--without-plugin plays it with NCCL_NET_PLUGIN unset as well: data and NCCL's own lines have to be the same, but for those of plugins.
 Exit code 0: as expected, 77: no such torch was fetched, 1: not as expected.
 """
 import argparse
@@ -20,7 +22,10 @@ from jobs import JOBS
 
 HERE = pathlib.Path(__file__).resolve().parent
 # What a job plays that differs from another only by its scenario.
-PLAYED = {"link_drop": "steps", "front_end_bond": "steps", "example": "steps", "example_fails": "system_exit"}
+PLAYED = {"link_drop": "steps", "front_end_bond": "steps", "swapped_rails": "steps", "black_hole": "steps", "example": "steps", "example_fails": "system_exit"}
+# What all kinds of job.py call in the first group, by kind and type: the sizes that the plugin has to have counted.
+CALLED = {("AllReduce", "ncclUint8"): 65536, ("AllReduce", "ncclInt32"): 262144, ("AllReduce", "ncclFloat32"): 262144,
+          ("AllReduce", "ncclBfloat16"): 131072}
 EXAMPLE = HERE.parents[1] / "examples/torchrun/run.sh"
 
 
@@ -55,21 +60,25 @@ def events_of(logs):
             yield json.loads(line)
 
 
-def play(args, job, scratch):
+def play(args, job, scratch, plugin=True):
     torchrun = cache() / f"{args.torch}-{sys.version_info[0]}.{sys.version_info[1]}" / "torchrun"
     if not torchrun.exists():
         print(f"{torchrun} is not there: test/torch/fetch-torch {args.torch}")
         sys.exit(77)
-    dumps = scratch / "dumps"
-    dumps.mkdir()
-    environment = dict(os.environ, NCCL_DEBUG="WARN", TORCH_NCCL_TRACE_BUFFER_SIZE="2000", TORCH_NCCL_DUMP_ON_TIMEOUT="1",
-                       TORCH_NCCL_DEBUG_INFO_TEMP_FILE=f"{dumps}/rank_", **job.environment)
+    dumps, said = scratch / "dumps", scratch / "nccl"
+    dumps.mkdir(parents=True)
+    said.mkdir()
+    environment = dict(os.environ, NCCL_DEBUG="INFO" if args.without_plugin else "WARN", TORCH_NCCL_TRACE_BUFFER_SIZE="2000",
+                       TORCH_NCCL_DUMP_ON_TIMEOUT="1", TORCH_NCCL_DEBUG_INFO_TEMP_FILE=f"{dumps}/rank_", **job.environment)
+    if args.without_plugin:
+        environment["NCCL_DEBUG_FILE"] = f"{said}/%h.%p"
     if args.torch.startswith("2.15"):  # they were renamed
         environment |= dict(TORCH_FR_BUFFER_SIZE="2000", TORCH_FR_DUMP_ON_TIMEOUT="1", TORCH_FR_DUMP_TEMP_FILE=f"{dumps}/rank_")
-    command = [args.tool, "rehearse", "--json", "--scenario", job.scenario, "--nodes", str(args.nodes), "--ranks", str(args.ranks),
+    scenario = str(HERE.parents[1] / job.scenario) if "/" in job.scenario else job.scenario
+    command = [args.tool, "rehearse", "--json", "--scenario", scenario, "--nodes", str(args.nodes), "--ranks", str(args.ranks),
                "--logs", str(scratch / "logs"), "--deadline", str(job.deadline or 240), "--"]
-    if args.without_plugin:
-        command += ["env", "-u", "NCCL_NET_PLUGIN"]
+    if not plugin:
+        command += ["env", "-u", "NCCL_NET_PLUGIN", "-u", "NCCL_PROFILER_PLUGIN"]
     port = free_port()
     launcher = [str(torchrun), *(word.format(port=port) for word in job.torchrun)]
     if job.example:
@@ -82,72 +91,117 @@ def play(args, job, scratch):
     return run, json.loads(run.stdout), dumps
 
 
-def judge_plugin_lines(verdict, logs, args):
+def judge_plugin_lines(verdict, logs, args, groups):
+    """groups: names of the process groups, by rank, of the ranks that came to their end."""
     ranks = args.nodes * args.ranks
-    seen, comms = set(), set()
+    seen, of_process, called = set(), {}, {}
     for event in events_of(logs):
         if event["ev"] == "plugin.load":
             launch = event["launch"]
             seen.add(launch["rank"])
+            of_process[event["host"], event["pid"]] = launch["rank"]
             verdict.check(launch["world_size"] == ranks, f"world_size {launch['world_size']}")
-        if event["ev"] == "comm.init":
-            comms.add(event.get("name", ""))
+        rank = of_process.get((event["host"], event["pid"]))
+        if event["ev"] in ("comm.init", "coll.count") and "nranks" in event:  # NCCL's profiler interface tells them
+            name, nranks = event.get("name", ""), event["nranks"]
+            verdict.check(0 <= event["rank"] < nranks <= ranks, f"rank {event['rank']} of {nranks}")
+            verdict.check(nranks < ranks or event["rank"] == rank, f"rank {rank} is rank {event['rank']} in communicator {name!r}")
+            if rank in groups and name:
+                verdict.check(name in groups[rank], f"no process group {name!r} in rank {rank}, but {sorted(groups[rank])}")
+        if event["ev"] == "coll.count":
+            for one in event.get("called", event.get("ran", [])):
+                sizes = called.setdefault((one["kind"], one.get("datatype")), set())
+                sizes.update(int(size) for size in one.get("sizes", {}))
         if event["ev"] == "conn.ready" and "rank" in event:
             verdict.check(0 <= event["rank"] < ranks, f"a connection of rank {event['rank']}")
-        verdict.check("0 bytes" not in event.get("msg", ""), f"\"{event.get('msg')}\": a size that isn't known is none")
+        verdict.check(not re.search(r"\b0 bytes", event.get("msg", "")), f"\"{event.get('msg')}\": a size that isn't known is none")
     verdict.check(seen == set(range(ranks)), f"ranks in the logs: {sorted(seen)}")
-    return comms
+    if args.job == "healthy":
+        for call, size in CALLED.items():
+            verdict.check(size in called.get(call, {size} if call[1] not in {kind[1] for kind in called} else ()),
+                          f"{call[0]} of {call[1]}, {size} bytes, is not among {called}")
+
+
+def nccl_lines(folder):
+    """What NCCL said, without what differs from run to run, and without what it says of plugins."""
+    lines = set()
+    for file in folder.iterdir():
+        for line in file.read_text(errors="replace").splitlines():
+            told = re.search(r"NCCL (INFO|WARN) (.*)", line)
+            if told is None or re.search(r"[Pp]lugin|PLUGIN|diag|DIAG|libnccl-", told[2]):
+                continue
+            text = re.sub(r"0x[0-9a-f]+|\b[0-9a-f]{12,}\b", "X", told[2])
+            lines.add(re.sub(r"\d+\.\d+(?!\.\d)|\d{4,}|<\d+>|(?<=CPU core )\d+", "N", text))
+    return lines
 
 
 def headline(report):
     return re.split(r"(?<=[.;])\s", report["verdict"])[0]
 
 
-def judge(args, job):
-    verdict = Verdict(job.known)
-    with tempfile.TemporaryDirectory(prefix="nnd-torch-") as folder:
-        scratch = pathlib.Path(folder)
-        run, answer, dumps = play(args, job, scratch)
-        report = answer.get("report", {})
-        if job.example:
-            told = subprocess.run([args.tool, "report", "--json", str(scratch / "shared")], stdout=subprocess.PIPE, text=True).stdout
-            report = json.loads(told)
-            in_its_output = report["verdict"].split(".")[0] in " ".join(run.stderr.split())
-            verdict.check(in_its_output != job.good, "the example prints the verdict exactly where the job failed")
-        print(f"report: blame {report.get('blame')!r}, kind {report.get('kind')!r}: {report.get('verdict')}")
-        ranks = args.nodes * args.ranks
-        if job.good or job.survives:
-            verdict.check(run.returncode == 0, f"exit code {run.returncode}")
-            right = set(re.findall(r"rank (\d+): all data right", run.stderr))
-            verdict.check(len(right) == ranks, f"data right only in ranks {sorted(right)}")
-        else:
-            verdict.check(run.returncode != 0, f"exit code {run.returncode}")
-        if args.without_plugin:
-            verdict.check(not report, "there are event logs without the plugin")
-        else:
-            logs = scratch / "shared" if job.example else pathlib.Path(answer["logs"])
-            if args.job not in ("raise_before_init",):
-                judge_plugin_lines(verdict, logs, args)
-            if job.good:
-                verdict.check(report.get("blame") == "nothing", f"report blames {report.get('blame')!r}")
-            else:
-                verdict.check(report.get("blame") == job.blame, f"report blames {report.get('blame')!r}, not {job.blame!r}", "blame")
-                text = headline(report) if report else ""
-                named = re.search(r"[Rr]anks? (\d+)", text)
-                if job.guilty:
-                    verdict.check(named is not None and int(named[1]) == ranks - 1, f"rank {ranks - 1} is not the first in \"{text}\"", "guilty")
-                if job.words:
-                    verdict.check(any(word in report.get("verdict", "") for word in job.words), f"none of {job.words} in \"{report.get('verdict')}\"", "words")
-        if job.flight_recorder:
-            verdict.check(any(dumps.iterdir()), "no dump of the Flight Recorder's")
-        if verdict.wrong:
-            print(run.stderr[-6000:])
-        if args.keep:
-            shutil.copytree(scratch, args.keep, dirs_exist_ok=True)
-            pathlib.Path(args.keep, "stderr").write_text(run.stderr)
-    for wrong in verdict.wrong:
-        print("WRONG:", wrong)
-    return 1 if verdict.wrong else 0
+def data_right(run):
+    """The process groups' names, by rank, of the ranks that came to their end with the right data."""
+    return {int(rank): set(names.split()) for rank, names in re.findall(r"rank (\d+): all data right, groups (.*)", run.stderr)}
+
+
+def judge_data(verdict, run, ranks):
+    right = data_right(run)
+    verdict.check(run.returncode == 0, f"exit code {run.returncode}")
+    verdict.check(len(right) == ranks, f"data right only in ranks {sorted(right)}")
+
+
+def judge_report(verdict, job, report, ranks):
+    blames = {job.blame, "open"} if job.may_be_open else {job.blame}
+    verdict.check(report["blame"] in blames, f"report blames {report['blame']!r}, not {job.blame!r}", "blame")
+    text = headline(report)
+    named = re.search(r"[Rr]anks? (\d+)", text)
+    if job.guilty:
+        verdict.check(named is not None and int(named[1]) == ranks - 1, f"rank {ranks - 1} is not the first in \"{text}\"", "guilty")
+    if job.words:
+        verdict.check(any(word in report["verdict"] for word in job.words), f"none of {job.words} in \"{report['verdict']}\"", "words")
+    for word in job.both:
+        verdict.check(word in report["verdict"], f"no \"{word}\" in \"{report['verdict']}\"", "both")
+
+
+def judge(verdict, args, job, scratch):
+    run, answer, dumps = play(args, job, scratch)
+    ranks = args.nodes * args.ranks
+    logs = scratch / "shared" if job.example else pathlib.Path(answer["logs"])
+    told = subprocess.run([args.tool, "report", "--json", str(logs)], stdout=subprocess.PIPE, text=True).stdout
+    report = json.loads(told)
+    print(f"report: blame {report['blame']!r}, kind {report['kind']!r}: {report['verdict']}")
+    if job.good or job.survives:
+        judge_data(verdict, run, ranks)
+    else:
+        verdict.check(run.returncode != 0, f"exit code {run.returncode}")
+    if job.example:
+        verdict.check((report["verdict"].split(".")[0] in " ".join(run.stderr.split())) != job.good,
+                      "the example prints the verdict exactly where the job failed")
+    if args.job != "raise_before_init":
+        judge_plugin_lines(verdict, logs, args, data_right(run))
+    if job.good:
+        verdict.check(report["blame"] == "nothing", f"report blames {report['blame']!r}")
+    else:
+        judge_report(verdict, job, report, ranks)
+    if job.flight_recorder:
+        verdict.check(any(dumps.iterdir()), "no dump of the Flight Recorder's")
+    return run
+
+
+def compare(verdict, args, job, scratch):
+    run, _, _ = play(args, job, scratch / "with")
+    judge_data(verdict, run, args.nodes * args.ranks)
+    run, answer, _ = play(args, job, scratch / "without", plugin=False)
+    judge_data(verdict, run, args.nodes * args.ranks)
+    verdict.check(not answer.get("report"), "there are event logs without the plugin")
+    ours, theirs = nccl_lines(scratch / "with/nccl"), nccl_lines(scratch / "without/nccl")
+    print(f"{len(ours | theirs)} different lines of NCCL's")
+    verdict.check(len(theirs) > 20, f"NCCL said only {len(theirs)} lines")
+    for line in sorted(ours - theirs):
+        verdict.check(False, f"only with the plugin: {line}")
+    for line in sorted(theirs - ours):
+        verdict.check(False, f"only without the plugin: {line}")
+    return run
 
 
 def main():
@@ -155,12 +209,24 @@ def main():
     parser.add_argument("job", choices=sorted(JOBS))
     parser.add_argument("--torch", required=True)
     parser.add_argument("--nodes", type=int, default=2)
-    parser.add_argument("--ranks", type=int, default=1, help="of each node")
+    parser.add_argument("--ranks", type=int, help="of each node; by default as few as the job needs")
     parser.add_argument("--tool", default=str(HERE.parents[1] / "build/tools/cli/nccl-net-diag"))
     parser.add_argument("--without-plugin", action="store_true")
     parser.add_argument("--keep", help="a directory for what the job leaves")
     args = parser.parse_args()
-    sys.exit(judge(args, JOBS[args.job]))
+    job = JOBS[args.job]
+    args.ranks = args.ranks or job.least_ranks // args.nodes
+    verdict = Verdict(job.known)
+    with tempfile.TemporaryDirectory(prefix="nnd-torch-") as folder:
+        run = (compare if args.without_plugin else judge)(verdict, args, job, pathlib.Path(folder))
+        if verdict.wrong:
+            print(run.stderr[-6000:])
+        if args.keep:
+            shutil.copytree(folder, args.keep, dirs_exist_ok=True)
+            pathlib.Path(args.keep, "stderr").write_text(run.stderr)
+    for wrong in verdict.wrong:
+        print("WRONG:", wrong)
+    sys.exit(1 if verdict.wrong else 0)
 
 
 main()
