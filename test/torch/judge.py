@@ -112,8 +112,10 @@ def judge_plugin_lines(verdict, logs, args, groups):
             for one in event.get("called", event.get("ran", [])):
                 sizes = called.setdefault((one["kind"], one.get("datatype")), set())
                 sizes.update(int(size) for size in one.get("sizes", {}))
-        if event["ev"] == "conn.ready" and "rank" in event:
-            verdict.check(0 <= event["rank"] < ranks, f"a connection of rank {event['rank']}")
+        if event["ev"] == "conn.close" and "rank" in event:  # from NCCL 2.28.3 on
+            ends = event["rank"], event["peer"].get("rank", rank)
+            verdict.check(all(0 <= end < ranks for end in ends) and event.get("channel", 0) >= 0, f"a connection of ranks {ends}")
+            verdict.check(event["rank"] == rank or ranks > args.nodes, f"a connection of rank {event['rank']} in rank {rank}'s log")
         verdict.check(not re.search(r"\b0 bytes", event.get("msg", "")), f"\"{event.get('msg')}\": a size that isn't known is none")
     verdict.check(seen == set(range(ranks)), f"ranks in the logs: {sorted(seen)}")
     if args.job == "healthy":
