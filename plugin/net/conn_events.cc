@@ -260,7 +260,7 @@ void tell_close(Connection& c, Result rc, std::uint64_t dur_ns) {
   const auto get = [](const auto& n) { return n.load(std::memory_order_relaxed); };
   add_about(e, c.api, c.about, Detail::kName);
   e.add("rc", static_cast<int>(rc)).add("dur_us", to_us(dur_ns));
-  e.add("lived_us", to_us(context::mono_ns() - c.ready_ns));
+  e.add("lived_us", to_us(context::mono_ns() - (c.ready_ns != 0 ? c.ready_ns : c.opened_ns)));
   e.add("started", get(c.started))
       .add("completed", get(c.completed))
       .add("failed", get(c.failed))

@@ -13,6 +13,7 @@
 #include "net/dependencies.h"
 #include "net/devices.h"
 #include "net/requests.h"
+#include "net/shared_comms.h"
 #include "record/event.h"
 #include "record/recorder.h"
 #include "state/failure.h"
@@ -69,6 +70,8 @@ std::uint32_t next_listen_id() noexcept {
 
 // A connect or accept was polled. True: for the last time.
 bool polled(Connection& c, Result rc, void** comm) noexcept {
+  if (pending(rc, comm) && c.polls.load(std::memory_order_relaxed) == 0)
+    shared_comms().waits(c, comm);
   state::add(c.polls, 1);
   c.last_poll.store(context::raw_clock::now(), std::memory_order_relaxed);
   c.in_call.store(false, std::memory_order_relaxed);
@@ -82,9 +85,32 @@ void drop(Connection& c) noexcept {
   release_connection(c);
 }
 
+// NCCL has given it up: it isn't needed, or its peer never came.
+void abandon(Connection& c, const char* call) noexcept {
+  const bool needless = shared_comms().forget(c);
+  context::quietly([&] {
+    if (needless)
+      tell_close(c, Result::kSuccess, 0);
+    else
+      tell_abandoned(c.api, c.about, call, mono_ns() - c.opened_ns, c.polls);
+  });
+  drop(c);
+}
+
+// NCCL polls these no more. It closes a listener whose accept has become needless, and says nothing
+// of a connect.
+void end_needless(const std::vector<Connection*>& attempts_of_comm, const char* call) noexcept {
+  for (Connection* const other : attempts_of_comm)
+    if (attempts().drop(*other)) abandon(*other, call);
+}
+
 // After the last poll. What NCCL is to get.
 Result end_attempt(Connection& c, const char* call, Result rc, void** comm,
                    bool awaits_consumed) noexcept {
+  if (rc == Result::kSuccess && *comm != nullptr)
+    end_needless(shared_comms().filled(c, comm), call);
+  else
+    shared_comms().forget(c);
   if (pending(rc, comm)) {
     context::quietly([&] { tell_late(c, call, dependencies().refusal.deadline_sec()); });
     drop(c);
@@ -112,12 +138,6 @@ Result end_attempt(Connection& c, const char* call, Result rc, void** comm,
   });
   if (!has_comm) drop(c);
   return rc;
-}
-
-// NCCL has given it up.
-void abandon(Connection& c, const char* call) noexcept {
-  context::quietly([&] { tell_abandoned(c.api, c.about, call, mono_ns() - c.opened_ns, c.polls); });
-  drop(c);
 }
 
 void remember_comm(void* ctx, std::uint64_t comm) noexcept {

@@ -1,10 +1,12 @@
 // The events of a connection's life, as they get into the log.
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "as_nccl.h"
 #include "context/raw_clock.h"
+#include "net/connector.h"
 #include "support/recorded.h"
 
 using fake::AsNccl;
@@ -355,4 +357,38 @@ TEST_CASE("what NCCL gives up is told once") {
     stages.push_back(line.at("stage"));
   }
   CHECK(stages == std::vector<std::string>{"accept", "connect"});
+}
+
+// Where connections share a comm (PXN, all-to-all), NCCL polls several handles and listeners with
+// one place for the comm, until one of them has filled it.
+TEST_CASE("an attempt whose place another one has filled is no failure") {
+  AsNccl<nccl_abi::NetV12> n;
+  const auto log = log_of([&] {
+    n.init();
+    AsNccl<nccl_abi::NetV12>::Handle handles[2]{};
+    void *listeners[2]{}, *send = nullptr, *recv = nullptr;
+    state().polls_until_ready = 1000;
+    for (int i = 0; i < 2; ++i) {
+      n.listen(0, handles[i], &listeners[i]);
+      n.connect(0, handles[i], &send);
+      n.accept(listeners[i], &recv);
+    }
+    CHECK(nnd::net::attempts().size() == 2);
+    state().polls_until_ready = 0;
+    n.connect(0, handles[1], &send);
+    n.accept(listeners[1], &recv);
+    CHECK(nnd::net::attempts().size() == 0);  // the watch has nothing to wait for
+    for (void* listener : listeners) n.net.closeListen(listener);
+    n.net.closeSend(send);
+    n.net.closeRecv(recv);
+    n.net.finalize(n.ctx);
+  });
+  std::map<std::string, int> told;
+  for (const Json& line : log) {
+    ++told[line.at("ev")];
+    CHECK(line.at("sev") == "info");
+  }
+  CHECK(told["conn.ready"] == 2);
+  CHECK(told["conn.close"] == 4);
+  CHECK(told["conn.fail"] == 0);
 }
