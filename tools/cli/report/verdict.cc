@@ -263,11 +263,16 @@ std::string verdict_of_making(const Report& report) {
   const auto& making = making_of(report);
   const Ns since = report.picture.at(*report.stuck_making, making.told.mono_ns) -
                    static_cast<Ns>(making.age_us * 1000);
-  return fmt::format("{}: {}, since {}: {} {} in {} initialisation.",
-                     who(report.picture, {*report.stuck_making}), cause_text(making.told.cause),
-                     time_text(since), shortened(making.told.msg),
-                     count_of(report.making.size(), "process is", "processes are"),
-                     report.making.size() == 1 ? "its" : "their");
+  const auto teller = who(report.picture, {*report.stuck_making});
+  const auto others = fmt::format("{} in {} initialisation",
+                                  count_of(report.making.size(), "process is", "processes are"),
+                                  report.making.size() == 1 ? "its" : "their");
+  // Who tells of it is no more to blame than who doesn't.
+  if (!is_blocked(report))
+    return fmt::format("{}, since {}; {}; {} tells: {}", cause_text(making.told.cause),
+                       time_text(since), others, teller, shortened(making.told.msg));
+  return fmt::format("{}: {}, since {}: {} {}.", teller, cause_text(making.told.cause),
+                     time_text(since), shortened(making.told.msg), others);
 }
 
 std::string verdict_hang(const Report& report) {
