@@ -195,6 +195,12 @@ std::string verdict_missing(const Report& report) {
     const std::string name = sink.rank                   ? fmt::format("rank {}", *sink.rank)
                              : missing.ranks.size() == 1 ? rank_list(missing.ranks)
                                                          : "the process";
+    // Of many whose logs are not here, the one that others wait for may wait itself.
+    if (missing.ranks.size() + static_cast<std::size_t>(missing.unnamed) > 1)
+      return fmt::format(
+          "others wait for a process that took part and whose log is not here; it is {} at {}, and "
+          "{} of {} left none: without the plugin, or not collected.",
+          name, sink.address, missing_text(missing), *missing.expected);
     return fmt::format(
         "{} at {} took part and left no log here, and others wait for it: without the plugin, or "
         "not collected; {} of {} left none.",
