@@ -182,6 +182,9 @@ def judge(verdict, args, job, scratch):
     if args.job != "raise_before_init":
         judge_plugin_lines(verdict, logs, args, data_right(run))
     if job.good:
+        valid = subprocess.run([sys.executable, str(HERE.parent / "support/validate_log.py"), *map(str, sorted(logs.rglob("*.jsonl")))],
+                               stdout=subprocess.PIPE, text=True)
+        verdict.check(valid.returncode == 0, f"not as the schema has it: {valid.stdout[:1000]}")
         verdict.check(report["blame"] == "nothing", f"report blames {report['blame']!r}")
     else:
         judge_report(verdict, job, report, ranks)
