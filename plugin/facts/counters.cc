@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::size_t kKept = 8;    // samples
 constexpr std::size_t kNeeds = 64;  // failures come in bursts
-constexpr std::uint64_t kOldNs = 20'000'000'000, kOldWhereNeededNs = 1'000'000'000;
+constexpr std::uint64_t kOldNs = 20'000'000'000, kOldForFirstNs = 1'000'000'000;
 
 using Values = std::map<std::string, long, std::less<>>;
 
@@ -40,7 +40,7 @@ struct Table {
   context::ForkMutex mutex;
   pid_t pid = 0;  // a forked child counts anew
   std::string sysfs, shared;
-  bool needed = false;  // soon
+  std::uint64_t needed_ns = 0;  // CLOCK_MONOTONIC: a sample of then or later is needed; 0: none is
   std::map<PortName, Counted> ports;
   std::optional<Reading> reading;
   std::vector<Need> needs;
@@ -189,14 +189,14 @@ void need_counters(Need need) {
   const std::lock_guard lock(all.mutex);
   if (all.pid != ::getpid() || all.needs.size() >= kNeeds) return;
   all.needs.push_back(std::move(need));
-  all.needed = true;
+  all.needed_ns = context::mono_ns();
   if (all.wake != nullptr) all.wake();
 }
 
-void need_counters() {
+void need_counters(std::uint64_t not_before_ns) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
-  all.needed = true;
+  all.needed_ns = std::max(all.needed_ns, not_before_ns);
   if (all.wake != nullptr) all.wake();
 }
 
@@ -217,11 +217,12 @@ std::vector<PortName> counted_ports() {
 
 void sample_counters() {
   Table& all = table();
-  bool needed = false;
+  std::uint64_t needed_ns = 0;
   {
     const std::lock_guard lock(all.mutex);
-    needed = std::exchange(all.needed, false);
+    needed_ns = std::exchange(all.needed_ns, 0);
   }
+  const std::uint64_t now = context::mono_ns();
   for (const PortName& port : counted_ports()) {
     std::string sysfs, shared;
     bool first = false;
@@ -233,8 +234,9 @@ void sample_counters() {
       first = found != all.ports.end() && found->second.recent.empty();
       all.reading = Reading{port, context::mono_ns()};
     }
+    const std::uint64_t old_enough = now - std::min(now, first ? kOldForFirstNs : kOldNs);
     keep(port, shared_sample(shared, fmt::format("counters.{}.{}", port.first, port.second),
-                             needed || first ? kOldWhereNeededNs : kOldNs,
+                             std::max(needed_ns, old_enough),
                              [&] { return read_values(FileTree(sysfs), port); }));
   }
 }

@@ -46,7 +46,7 @@ void watch_counters(const std::string& sysfs, void (*wake)() noexcept = nullptr,
 void count_port(std::string_view device, unsigned port);
 
 // Reads all ports, for as long as the driver takes; where another process has read one within 20 s,
-// or within 1 s of one that is needed, takes what that one found. A file that could not be read is
+// or since it is needed, takes what that one found. A file that could not be read is
 // not read again. One thread at a time.
 void sample_counters();
 
@@ -72,8 +72,8 @@ struct Need {
 };
 void need_counters(Need need);
 std::vector<Need> take_needs();
-// The same for nobody in particular.
-void need_counters();
+// The same for nobody in particular, of that time (CLOCK_MONOTONIC) or later.
+void need_counters(std::uint64_t not_before_ns);
 
 using PortName = std::pair<std::string, unsigned>;
 std::vector<PortName> counted_ports();

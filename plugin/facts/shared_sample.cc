@@ -88,15 +88,15 @@ bool lock(int fd) {
 
 Sample read_now(const ReadValues& read) {
   Sample out;
-  out.values = read();
   out.at_ns = context::mono_ns();
+  out.values = read();
   return out;
 }
 
 }  // namespace
 
 std::optional<Sample> shared_sample(const std::string& directory, const std::string& name,
-                                    std::uint64_t max_age_ns, const ReadValues& read) {
+                                    std::uint64_t not_before_ns, const ReadValues& read) {
   if (directory.empty() || name.find('/') != std::string::npos) return read_now(read);
   const Fd dir(open_directory(directory));
   if (!is_own(dir.get(), S_IFDIR) || !record::is_node_local(dir.get())) return read_now(read);
@@ -106,7 +106,7 @@ std::optional<Sample> shared_sample(const std::string& directory, const std::str
   if (!lock(file.get())) return std::nullopt;
   const std::uint64_t now = context::mono_ns();
   if (auto known = sample_in(file.get());
-      known && known->at_ns <= now && now - known->at_ns <= max_age_ns)
+      known && known->at_ns <= now && known->at_ns >= not_before_ns)
     return known;
   Sample fresh = read_now(read);
   const std::string text = text_of(fresh);

@@ -11,17 +11,17 @@
 namespace nnd::facts {
 
 struct Sample {
-  std::uint64_t at_ns = 0;  // CLOCK_MONOTONIC
+  std::uint64_t at_ns = 0;  // CLOCK_MONOTONIC: the reading began
   std::map<std::string, long, std::less<>> values;
 };
 
 using ReadValues = std::function<std::map<std::string, long, std::less<>>()>;
 
-// The last one in `directory` under that name, where it is no older than max_age_ns; else read()
-// makes it, for all. None: another process reads it now, for longer than a healthy driver takes.
-// Where the directory isn't this user's and this node's alone, or can't be made, each process reads
-// for itself. One thread at a time.
+// The last one in `directory` under that name, where it is of not_before_ns (CLOCK_MONOTONIC) or
+// later; else read() makes it, for all. None: another process reads it now, for longer than a
+// healthy driver takes. Where the directory isn't this user's and this node's alone, or can't be
+// made, each process reads for itself. One thread at a time.
 std::optional<Sample> shared_sample(const std::string& directory, const std::string& name,
-                                    std::uint64_t max_age_ns, const ReadValues& read);
+                                    std::uint64_t not_before_ns, const ReadValues& read);
 
 }  // namespace nnd::facts

@@ -108,7 +108,7 @@ void add_to_summary(record::Pack& fields) {
   Running* const own = g_running.load();
   if (own == nullptr || g_owner.load() != ::getpid()) return;
   const std::uint64_t mine = ++own->asked;
-  facts::need_counters();
+  facts::need_counters(context::mono_ns());
   for (std::uint64_t waited = 0; own->answered.load() < mine && waited < kSummaryPatience;
        waited += kSecond / 1000)
     sleep(kSecond / 1000);

@@ -15,7 +15,7 @@ namespace nnd::watch {
 
 namespace {
 
-constexpr std::uint64_t kCountersEveryNs = 2'000'000'000;
+constexpr std::uint64_t kCountersEveryNs = 2'000'000'000, kCountersMayBeOldNs = 1'000'000'000;
 
 // The ages of the lines, in those of the first: 1, 3, 12, then twice as old each time.
 std::uint64_t times(unsigned told) noexcept {
@@ -65,7 +65,7 @@ void Watch::look(std::uint64_t mono_ns) {
   // So that they are there when it is told.
   if (needs_counters_ && now_ns - counters_at_ns_ >= kCountersEveryNs) {
     counters_at_ns_ = now_ns;
-    facts::need_counters();
+    facts::need_counters(now_ns - std::min(now_ns, kCountersMayBeOldNs));
   }
   tell_resumed();
   tell_old();

@@ -173,7 +173,7 @@ Row play(const Entry& entry, bool follow) {
   fmt::print("{:22} {} {} {:.0f} ms {}\n    report: {}: {}\n", row.id, row.result, row.says, row.ms,
              seen.trouble, row.report, seen.headline);
   std::fflush(stdout);
-  if (follow && !kForPeople.contains(entry.id)) check_remedies(entry, seen);
+  if (follow && !entry.by_report() && !kForPeople.contains(entry.id)) check_remedies(entry, seen);
   if (row.result != "named")
     for (const std::string& other : troubles(seen, {})) fmt::print("    {}\n", other);
   return row;

@@ -8,6 +8,7 @@
 
 #include <fstream>
 
+#include "context/clock.h"
 #include "facts/counters.h"
 #include "support/catch.h"
 #include "support/forked.h"
@@ -19,7 +20,7 @@ using nnd::test::TempDir;
 
 namespace {
 
-constexpr std::uint64_t kLong = 3'600'000'000'000;
+constexpr std::uint64_t kAnyTime = 0;
 
 // A port that says how often it was read.
 struct Read {
@@ -37,29 +38,31 @@ TEST_CASE("of all processes of a node one reads a port, and the others take what
   const auto shared = dir / "of-this-user";
   Read port;
   for (int rank = 0; rank < 64; ++rank) {
-    const auto sample = shared_sample(shared, "counters.mlx5_0.1", kLong, port.read);
+    const auto sample = shared_sample(shared, "counters.mlx5_0.1", kAnyTime, port.read);
     REQUIRE(sample);
     CHECK(sample->values.at("rcvd_pkts") == 1);
   }
   CHECK(port.reads == 1);
   CHECK(nnd::test::holds_in_child([&] {
-    return shared_sample(shared, "counters.mlx5_0.1", kLong, port.read)->values.at("rcvd_pkts") ==
-           1;
+    return shared_sample(shared, "counters.mlx5_0.1", kAnyTime, port.read)
+               ->values.at("rcvd_pkts") == 1;
   }));
-  CHECK(shared_sample(shared, "counters.mlx5_0.1", 0, port.read)->values.at("rcvd_pkts") == 2);
-  CHECK(shared_sample(shared, "counters.mlx5_1.1", kLong, port.read)->values.at("rcvd_pkts") == 3);
+  CHECK(shared_sample(shared, "counters.mlx5_0.1", nnd::context::mono_ns(), port.read)
+            ->values.at("rcvd_pkts") == 2);
+  CHECK(shared_sample(shared, "counters.mlx5_1.1", kAnyTime, port.read)->values.at("rcvd_pkts") ==
+        3);
 }
 
 TEST_CASE("who waits for a driver that hangs holds up no other process") {
   const TempDir dir;
   Read port;
-  shared_sample(dir.path(), "counters.a.1", kLong, port.read);
+  shared_sample(dir.path(), "counters.a.1", kAnyTime, port.read);
   const int fd = ::open((dir / "counters.a.1").c_str(), O_RDWR | O_CLOEXEC);
   REQUIRE(::flock(fd, LOCK_EX | LOCK_NB) == 0);
-  CHECK_FALSE(shared_sample(dir.path(), "counters.a.1", 0, port.read));
+  CHECK_FALSE(shared_sample(dir.path(), "counters.a.1", nnd::context::mono_ns(), port.read));
   CHECK(port.reads == 1);
   ::close(fd);
-  CHECK(shared_sample(dir.path(), "counters.a.1", 0, port.read));
+  CHECK(shared_sample(dir.path(), "counters.a.1", nnd::context::mono_ns(), port.read));
 }
 
 TEST_CASE("what others could have written is not believed: each process reads for itself") {
@@ -67,8 +70,8 @@ TEST_CASE("what others could have written is not believed: each process reads fo
   Read port;
   const auto reads_itself = [&](const std::string& in, const char* name) {
     const int before = port.reads;
-    return shared_sample(in, name, kLong, port.read) && shared_sample(in, name, kLong, port.read) &&
-           port.reads == before + 2;
+    return shared_sample(in, name, kAnyTime, port.read) &&
+           shared_sample(in, name, kAnyTime, port.read) && port.reads == before + 2;
   };
   CHECK(reads_itself("", "counters.a.1"));
   CHECK(reads_itself(dir.path(), "../counters"));
@@ -92,7 +95,7 @@ TEST_CASE("what is no sample, or of before the node's start, is read anew") {
     std::ofstream(dir / "counters.a.1") << text;
     REQUIRE(::chmod((dir / "counters.a.1").c_str(), 0600) == 0);
     const int before = port.reads;
-    CHECK(shared_sample(dir.path(), "counters.a.1", kLong, port.read));
+    CHECK(shared_sample(dir.path(), "counters.a.1", kAnyTime, port.read));
     CHECK(port.reads == before + 1);
   }
 }
