@@ -35,11 +35,6 @@ void Attempts::drop(void* handle, const Connection& attempt) noexcept {
   if (found != by_handle_.end() && found->second == &attempt) by_handle_.erase(found);
 }
 
-bool Attempts::drop(const Connection& attempt) noexcept {
-  const std::lock_guard guard(lock_);
-  return std::erase_if(by_handle_, [&](const auto& one) { return one.second == &attempt; }) != 0;
-}
-
 std::vector<Connection*> Attempts::take_all(void* ctx) {
   std::vector<Connection*> taken;
   const std::lock_guard guard(lock_);

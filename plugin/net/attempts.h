@@ -29,8 +29,6 @@ class Attempts {
   void leave(Connection& attempt, const void* handle) noexcept;
   // After a poll that ended it: the entry is the caller's.
   void drop(void* handle, const Connection& attempt) noexcept;
-  // The same of one that NCCL polls no more, whatever its memory. False: it isn't here.
-  bool drop(const Connection& attempt) noexcept;
   // Those of a communicator that goes away: the caller's.
   std::vector<Connection*> take_all(void* ctx);
   std::size_t size();

@@ -97,18 +97,11 @@ void abandon(Connection& c, const char* call) noexcept {
   drop(c);
 }
 
-// NCCL polls these no more. It closes a listener whose accept has become needless, and says nothing
-// of a connect.
-void end_needless(const std::vector<Connection*>& attempts_of_comm, const char* call) noexcept {
-  for (Connection* const other : attempts_of_comm)
-    if (attempts().drop(*other)) abandon(*other, call);
-}
-
 // After the last poll. What NCCL is to get.
 Result end_attempt(Connection& c, const char* call, Result rc, void** comm,
                    bool awaits_consumed) noexcept {
   if (rc == Result::kSuccess && *comm != nullptr)
-    end_needless(shared_comms().filled(c, comm), call);
+    shared_comms().filled(c, comm);
   else
     shared_comms().forget(c);
   if (pending(rc, comm)) {

@@ -11,34 +11,26 @@ SharedComms& shared_comms() noexcept {
   return *instance;
 }
 
-void SharedComms::waits(state::Connection& attempt, void** place) noexcept try {
+void SharedComms::waits(const state::Connection& attempt, void** place) noexcept try {
   const std::lock_guard guard(lock_);
-  waits_.try_emplace(&attempt, Wait{place, false});
+  waits_.try_emplace(&attempt, Wait{place});
 } catch (...) {  // no memory: it counts as one of its own
 }
 
-std::vector<state::Connection*> SharedComms::filled(state::Connection& attempt,
-                                                    void** place) noexcept try {
-  std::vector<state::Connection*> needless;
+void SharedComms::filled(const state::Connection& attempt, void** place) noexcept {
   const std::lock_guard guard(lock_);
   waits_.erase(&attempt);
-  for (auto& [other, wait] : waits_) {
-    if (wait.place != place) continue;
-    wait.filled = true;
-    needless.push_back(other);
-  }
-  return needless;
-} catch (...) {
-  return {};
+  for (auto& [other, wait] : waits_)
+    if (wait.place == place) wait = {place, true, other->polls.load(std::memory_order_relaxed)};
 }
 
-bool SharedComms::forget(state::Connection& attempt) noexcept {
+bool SharedComms::forget(const state::Connection& attempt) noexcept {
   const std::lock_guard guard(lock_);
   const auto found = waits_.find(&attempt);
   if (found == waits_.end()) return false;
-  const bool filled = found->second.filled;
+  const Wait wait = found->second;
   waits_.erase(found);
-  return filled;
+  return wait.filled && wait.polls == attempt.polls.load(std::memory_order_relaxed);
 }
 
 }  // namespace nnd::net

@@ -4,8 +4,8 @@
 // Those were given up because they aren't needed.
 #pragma once
 
+#include <cstdint>
 #include <unordered_map>
-#include <vector>
 
 #include "context/fork_mutex.h"
 #include "state/connections.h"
@@ -15,20 +15,21 @@ namespace nnd::net {
 // Attempts under way, by the place that their comm is to be put in. Thread-safe.
 class SharedComms {
  public:
-  // A poll that ended nothing.
-  void waits(state::Connection& attempt, void** place) noexcept;
-  // The attempt's comm is there: those that waited for the same place need none of their own.
-  std::vector<state::Connection*> filled(state::Connection& attempt, void** place) noexcept;
-  // The attempt is over. True: another one has filled its place.
-  bool forget(state::Connection& attempt) noexcept;
+  // The first poll that ended nothing.
+  void waits(const state::Connection& attempt, void** place) noexcept;
+  // The attempt's comm is there.
+  void filled(const state::Connection& attempt, void** place) noexcept;
+  // The attempt is over. True: another one has filled its place, and it was not polled since.
+  bool forget(const state::Connection& attempt) noexcept;
 
  private:
   struct Wait {
     void** place = nullptr;
     bool filled = false;
+    std::uint64_t polls = 0;  // when it was filled
   };
   context::ForkMutex lock_;
-  std::unordered_map<state::Connection*, Wait> waits_;
+  std::unordered_map<const state::Connection*, Wait> waits_;
 };
 
 SharedComms& shared_comms() noexcept;

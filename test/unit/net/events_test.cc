@@ -373,11 +373,9 @@ TEST_CASE("an attempt whose place another one has filled is no failure") {
       n.connect(0, handles[i], &send);
       n.accept(listeners[i], &recv);
     }
-    CHECK(nnd::net::attempts().size() == 2);
     state().polls_until_ready = 0;
     n.connect(0, handles[1], &send);
     n.accept(listeners[1], &recv);
-    CHECK(nnd::net::attempts().size() == 0);  // the watch has nothing to wait for
     for (void* listener : listeners) n.net.closeListen(listener);
     n.net.closeSend(send);
     n.net.closeRecv(recv);
@@ -391,4 +389,25 @@ TEST_CASE("an attempt whose place another one has filled is no failure") {
   CHECK(told["conn.ready"] == 2);
   CHECK(told["conn.close"] == 4);
   CHECK(told["conn.fail"] == 0);
+}
+
+TEST_CASE("who is polled further has a place of its own, whatever it was called with") {
+  AsNccl<nccl_abi::NetV12> n;
+  const auto log = log_of([&] {
+    n.init();
+    AsNccl<nccl_abi::NetV12>::Handle handles[2]{};
+    void *listeners[2]{}, *recv = nullptr;
+    state().polls_until_ready = 1000;
+    for (int i = 0; i < 2; ++i) {
+      n.listen(0, handles[i], &listeners[i]);
+      n.accept(listeners[i], &recv);
+    }
+    state().polls_until_ready = 0;
+    n.accept(listeners[1], &recv);
+    n.net.closeRecv(recv);
+    state().polls_until_ready = 1000;
+    n.accept(listeners[0], &recv);
+    for (void* listener : listeners) n.net.closeListen(listener);
+  });
+  CHECK(the(log, "conn.fail").at("abandoned") == true);
 }
