@@ -68,7 +68,9 @@ Waits waits_of(const Picture& picture) {
   Waits out;
   for (std::size_t i = 0; i < picture.members.size(); ++i)
     for (const auto& stall : picture.members[i].log->stalls) {
-      if (stall.kind == "slow") continue;
+      // What NCCL asks for no more it doesn't wait for: it has given it up, or shares another
+      // connection's comm.
+      if (stall.kind == "slow" || stall.kind == "not-polled") continue;
       const bool network = blames_network(stall);
       const bool ended = over(*picture.members[i].log, stall);
       if (ended && !(network && stall.told.severity != log::Severity::kInfo)) continue;

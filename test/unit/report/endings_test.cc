@@ -98,6 +98,20 @@ TEST_CASE("a healthy job that is asked to end is nobody's fault", "[ends]") {
   CHECK_FALSE(report.warned);
 }
 
+// As where connections share a comm (PXN, all-to-all).
+TEST_CASE("who polls a connection no more waits for nobody", "[ends]") {
+  Made made;
+  made.ring(4);
+  made.add(made.of(0, 3, nnd::log::Direction::kSend, nnd::log::EventId::kConnOpen, 1));
+  made.stall(0, "not-polled", 12, 11, 3, nnd::log::Direction::kSend);
+  for (int i = 0; i < 4; ++i) made.close(i, (i + 1) % 4, 20);
+  made.end(3, 20.1);
+  for (int i = 0; i < 3; ++i) made.end(i, 21);
+  const Report report = analyse(made.input);
+  CHECK(report.kind == Kind::kHealthy);
+  CHECK(report.blame == Blame::kNone);
+}
+
 TEST_CASE("a healthy job that is killed is nobody's fault, and worth no warning", "[ends]") {
   Made made;
   made.ring(4);
