@@ -29,8 +29,6 @@ constexpr std::size_t kKept = 8;    // samples
 constexpr std::size_t kNeeds = 64;  // failures come in bursts
 constexpr std::uint64_t kOldNs = 20'000'000'000, kOldForFirstNs = 1'000'000'000;
 
-using Values = std::map<std::string, long, std::less<>>;
-
 struct Counted {
   Values first;
   std::deque<Sample> recent;

@@ -10,12 +10,14 @@
 
 namespace nnd::facts {
 
+using Values = std::map<std::string, long, std::less<>>;  // of a port's counters, by name
+
 struct Sample {
   std::uint64_t at_ns = 0;  // CLOCK_MONOTONIC: the reading began
-  std::map<std::string, long, std::less<>> values;
+  Values values;
 };
 
-using ReadValues = std::function<std::map<std::string, long, std::less<>>()>;
+using ReadValues = std::function<Values()>;
 
 // The last one in `directory` under that name, where it is of not_before_ns (CLOCK_MONOTONIC) or
 // later; else read() makes it, for all. None: another process reads it now, for longer than a

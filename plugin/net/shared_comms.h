@@ -28,8 +28,12 @@ class SharedComms {
     bool filled = false;
     std::uint64_t polls = 0;  // when it was filled
   };
+  // The attempt's, which is taken out; empty: it is not here. Under the lock.
+  Wait take(const state::Connection& attempt) noexcept;
+
   context::ForkMutex lock_;
   std::unordered_map<const state::Connection*, Wait> waits_;
+  std::unordered_multimap<void**, const state::Connection*> by_place_;
 };
 
 SharedComms& shared_comms() noexcept;

@@ -102,8 +102,8 @@ TEST_CASE("a healthy job that is asked to end is nobody's fault", "[ends]") {
 TEST_CASE("who polls a connection no more waits for nobody", "[ends]") {
   Made made;
   made.ring(4);
-  made.add(made.of(0, 3, nnd::log::Direction::kSend, nnd::log::EventId::kConnOpen, 1));
-  made.stall(0, "not-polled", 12, 11, 3, nnd::log::Direction::kSend);
+  made.add(made.of(0, 3, t::Direction::kSend, t::EventId::kConnOpen, 1));
+  made.stall(0, "not-polled", 12, 11, 3, t::Direction::kSend);
   for (int i = 0; i < 4; ++i) made.close(i, (i + 1) % 4, 20);
   made.end(3, 20.1);
   for (int i = 0; i < 3; ++i) made.end(i, 21);
