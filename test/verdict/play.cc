@@ -30,11 +30,9 @@ Variables launcher(const Case& one, int rank, int incarnation) {
             {"OMPI_COMM_WORLD_SIZE", all},
             {"OMPI_COMM_WORLD_LOCAL_RANK", local}};
   if (one.ending == Ending::kCancelled || one.ending == Ending::kTimeLimit)
-    return {{"SLURM_PROCID", own},
-            {"SLURM_NTASKS", all},
-            {"SLURM_LOCALID", local},
-            {"SLURM_JOB_ID", job},
-            {"SLURM_RESTART_COUNT", std::to_string(incarnation)}};
+    return {{"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", own},
+            {"SLURM_NTASKS", all},  {"SLURM_LOCALID", local},
+            {"SLURM_JOB_ID", job},  {"SLURM_RESTART_COUNT", std::to_string(incarnation)}};
   return {{"RANK", own},
           {"WORLD_SIZE", all},
           {"LOCAL_RANK", local},
