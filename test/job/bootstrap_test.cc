@@ -5,17 +5,21 @@
 #include <string>
 
 #include "job/fabric.h"
+#include "job/heard.h"
 #include "support/own_network.h"
 #include "support/skip.h"
 
 using namespace softcuda;
 using namespace nnd::test;
 using nlohmann::json;
-using Kind = Action::Kind;
+using What = Action::Kind;
+using nnd::report::Blame;
+using nnd::report::Kind;
 
 namespace {
 
 constexpr int kSomeSeconds = 12'000;
+constexpr double kSoonUs = 12e6;  // a stall is told at 10 s
 
 // Two ranks, one a host, 10.77.0.1 and 10.77.0.2 on the interfaces between them.
 struct ApartJob : FabricJob {
@@ -25,13 +29,18 @@ struct ApartJob : FabricJob {
       spec.rank_environment[host]["NND_TEST_HOST"] = hosts.file(host);
       spec.rank_environment[host]["NCCL_SOCKET_IFNAME"] = "eth0";
     }
-    spec.actions = {{.kind = Kind::kCreate}, {.kind = Kind::kDestroy}};
+    spec.actions = {{.kind = What::kCreate}, {.kind = What::kDestroy}};
   }
   static std::string address(int host) { return "10.77.0." + std::to_string(host + 1); }
 
-  // Until a rank has told of it with that cause and severity, or the job has ended. The event.
+  // Until a rank has told of it with that cause and severity, and `report` of it while the job
+  // hangs; or the job has ended. The event.
   std::optional<json> run_until(int rank, const std::string& cause, const std::string& sev) {
-    run([&] { return told(rank, cause, sev).has_value(); });
+    run([&] {
+      if (!told(rank, cause, sev)) return false;
+      heard = report_of(dir());
+      return true;
+    });
     return told(rank, cause, sev);
   }
   std::optional<json> told(int rank, const std::string& cause, const std::string& sev) const {
@@ -49,6 +58,7 @@ struct ApartJob : FabricJob {
   }
 
   TwoHosts hosts;
+  Heard heard;
 };
 
 bool has(const json& event, const std::string& text) {
@@ -84,6 +94,9 @@ TEST_CASE("A firewall that drops: who is silent to whom, and by which interface"
   CHECK(event->at("target").at("netdev") == "eth0");
   CHECK(event->at("bootstrap").at("netdev") == "eth0");
   CHECK(has(*event, "10.77.0.2 (eth0) gets no answer from 10.77.0.1:"));
+  CHECK(event->at("age_us") <= kSoonUs);
+  check(job.heard, {Kind::kHang, Blame::kNetwork, "rank 1 (node1): OOB-BLOCKED",
+                    "10.77.0.2 (eth0) gets no answer from 10.77.0.1:"});
 }
 
 TEST_CASE("The root listens on a bridge that every host has: refused at home",
@@ -124,6 +137,9 @@ TEST_CASE("A rank listens where the root can't reach it", "[bootstrap][reply]") 
   CHECK((root->at("step") == "reply" || root->at("step") == "next"));
   CHECK(root->at("target").at("state") == "silent");
   CHECK(has(*root, "10.77.0.1 (eth0) gets no answer from 172.17.0.2:"));
+  CHECK(root->at("age_us") <= kSoonUs);
+  check(job.heard, {Kind::kHang, Blame::kNetwork, "rank 0 (node0): OOB-BLOCKED",
+                    "10.77.0.1 (eth0) gets no answer from 172.17.0.2:"});
   const auto event = job.told(1, "INIT-STUCK", "info");
   REQUIRE(event);
   CHECK(event->at("step") == "answer");
@@ -131,6 +147,7 @@ TEST_CASE("A rank listens where the root can't reach it", "[bootstrap][reply]") 
   CHECK(has(*event, "172.17.0.2:"));
   CHECK(has(*event, "a bridge that this host has for itself"));
   CHECK(has(*event, "10.77.0.2 (eth0)"));
+  CHECK(event->at("age_us") <= kSoonUs);
 }
 
 TEST_CASE("No way to the root: the errno, at once or when it lasts", "[bootstrap][unreachable]") {
@@ -148,10 +165,11 @@ TEST_CASE("No way to the root: the errno, at once or when it lasts", "[bootstrap
 
 TEST_CASE("A rank that comes late is no fault", "[bootstrap][late]") {
   FabricJob job(1);
-  job.spec.actions = {{.kind = Kind::kCompute, .ms = kSomeSeconds, .only_rank = 1},
-                      {.kind = Kind::kCreate},
-                      {.kind = Kind::kCollective, .bytes = 4096},
-                      {.kind = Kind::kDestroy}};
+  job.spec.environment["NCCL_DEBUG"] = "WARN";  // else what stderr is told is in NCCL's lines
+  job.spec.actions = {{.kind = What::kCompute, .ms = kSomeSeconds, .only_rank = 1},
+                      {.kind = What::kCreate},
+                      {.kind = What::kCollective, .bytes = 4096},
+                      {.kind = What::kDestroy}};
   const JobResult result = job.run();
   INFO(failures(result));
   REQUIRE(result.ok());
