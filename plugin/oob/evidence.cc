@@ -71,7 +71,8 @@ std::string confined(const Network& network, const NetDev& dev, const IpAddress&
 
 FarEnd far_end(const Boot& boot, const std::optional<facts::TcpNow>& now) {
   if (now && now->trying && now->retransmits > 0) return FarEnd::kSilent;
-  if (boot.error == ECONNREFUSED || (boot.error == ECONNABORTED && boot.refused == ECONNREFUSED))
+  if (boot.error == ECONNREFUSED || boot.error == ECONNRESET ||
+      (boot.error == ECONNABORTED && boot.refused == ECONNREFUSED))
     return FarEnd::kRefuses;
   if (boot.error == ETIMEDOUT) return FarEnd::kSilent;
   return boot.error != 0 ? FarEnd::kUnreachable : FarEnd::kUnknown;
@@ -97,8 +98,10 @@ void add_listener(const Network& network, const SocketAddress& at, Bootstrap& ou
 
 void add_source(const Network& network, const SocketAddress& from, Bootstrap& out,
                 IpPrefix* prefix) {
-  if (!from.known()) return;  // the kernel has not chosen one
-  out.source = facts::gid_address(from.ip).text();
+  const IpAddress address = facts::gid_address(from.ip);
+  // The kernel has not chosen one, or takes it back from an attempt that has ended.
+  if (!from.known() || address == IpAddress{address.family}) return;
+  out.source = address.text();
   if (const NetDev* const dev = owner_of(network, from, prefix)) out.source_netdev = dev->name;
 }
 

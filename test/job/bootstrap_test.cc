@@ -2,7 +2,9 @@
 // which something keeps apart.
 #include <algorithm>
 #include <optional>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "job/fabric.h"
 #include "job/heard.h"
@@ -30,13 +32,14 @@ struct ApartJob : FabricJob {
       spec.rank_environment[host]["NCCL_SOCKET_IFNAME"] = "eth0";
     }
     spec.actions = {{.kind = What::kCreate}, {.kind = What::kDestroy}};
+    spec.environment["NCCL_DEBUG"] = "WARN";  // else what stderr is told is in NCCL's lines
   }
   static std::string address(int host) { return "10.77.0." + std::to_string(host + 1); }
 
   // Until a rank has told of it with that cause and severity, and `report` of it while the job
   // hangs; or the job has ended. The event.
   std::optional<json> run_until(int rank, const std::string& cause, const std::string& sev) {
-    run([&] {
+    result = run([&] {
       if (!told(rank, cause, sev)) return false;
       heard = report_of(dir());
       return true;
@@ -57,7 +60,17 @@ struct ApartJob : FabricJob {
     return out;
   }
 
+  // What stderr was told of ours.
+  std::vector<std::string> on_stderr(int rank) const {
+    std::vector<std::string> out;
+    std::istringstream text(result.ranks[static_cast<std::size_t>(rank)].output);
+    for (std::string line; std::getline(text, line);)
+      if (line.starts_with("libnccl-net-diag: ")) out.push_back(line);
+    return out;
+  }
+
   TwoHosts hosts;
+  JobResult result;
   Heard heard;
 };
 
@@ -95,6 +108,10 @@ TEST_CASE("A firewall that drops: who is silent to whom, and by which interface"
   CHECK(event->at("bootstrap").at("netdev") == "eth0");
   CHECK(has(*event, "10.77.0.2 (eth0) gets no answer from 10.77.0.1:"));
   CHECK(event->at("age_us") <= kSoonUs);
+  const auto lines = job.on_stderr(1);
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].find(" warn OOB-BLOCKED: ") != std::string::npos);
+  CHECK(job.on_stderr(0).empty());
   check(job.heard, {Kind::kHang, Blame::kNetwork, "rank 1 (node1): OOB-BLOCKED",
                     "10.77.0.2 (eth0) gets no answer from 10.77.0.1:"});
 }

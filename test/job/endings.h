@@ -30,9 +30,11 @@ class EndingJob {
  public:
   using Clock = std::chrono::steady_clock;
 
-  explicit EndingJob(int gpus, Launcher launcher = Launcher::kTorchrun,
-                     const std::string& more = {})
-      : job_(gpus, 2, rails(gpus, more)) {
+  explicit EndingJob(int gpus, Launcher launcher = Launcher::kTorchrun)
+      : EndingJob(rails(gpus), gpus, launcher) {}
+  // scenario: TOML, of two nodes
+  EndingJob(const std::string& scenario, int gpus, Launcher launcher = Launcher::kTorchrun)
+      : job_(gpus, 2, scenario) {
     auto& spec = job_.spec;
     spec.grace_sec = kDeadlineSec;
     spec.linger_sec = 0;

@@ -12,6 +12,7 @@ using nnd::report::Kind;
 using nnd::test::check;
 using nnd::test::EndingJob;
 using nnd::test::Expected;
+using nnd::test::Heard;
 using nnd::test::Launcher;
 using nnd::test::report_of;
 using What = Action::Kind;
@@ -138,6 +139,34 @@ TEST_CASE("a rank that never came to NCCL", "[ends-missing]") {
     });
     REQUIRE(looked);
     check(report_of(job.logs()), expected);
+  }
+}
+
+// NCCL ends such a job in some releases, and hangs in others.
+TEST_CASE("one node over TCP and the other over RoCE, live and after its end", "[ends-apart]") {
+  const int down = GENERATE(0, 1);
+  std::string nodes;
+  for (const int node : {0, 1})
+    nodes += fmt::format(
+        "[[host]]\nname = \"node{0}\"\n[[host.hca]]\ncount = 2\naddress = "
+        "\"10.200.{{i}}.{0}/24\"\n{1}",
+        node + 1, node == down ? "state = \"down\"\n" : "");
+  EndingJob job(nodes, 1);
+  job.spec().actions = {{.kind = What::kCreate}, {.kind = What::kCollective, .bytes = 4'000'000}};
+  job.spec().linger_sec = nnd::test::kDeadlineSec;  // as a framework's process may
+  Heard live;
+  job.run([&] {
+    for (const int rank : {0, 1})
+      if (job.job().events(rank, "node.facts").empty()) return false;
+    live = report_of(job.logs());
+    return live.line.find("INC-IBTCP") != std::string::npos;
+  });
+  for (const Heard& heard : {live, report_of(job.logs())}) {
+    INFO(heard.line);
+    CHECK(heard.line.find("INC-IBTCP") != std::string::npos);
+    CHECK(heard.line.find(fmt::format("node{}", down + 1)) != std::string::npos);
+    CHECK(heard.blame == nnd::report::name_of(Blame::kNetwork));
+    CHECK(heard.exit_code == 1);
   }
 }
 

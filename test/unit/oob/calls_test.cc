@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,10 +17,13 @@
 #include <vector>
 
 #include "oob/events.h"
+#include "oob/evidence.h"
 #include "state/bootstrap.h"
 #include "state/current.h"
 #include "support/catch.h"
+#include "support/own_network.h"
 #include "support/recorded.h"
+#include "support/skip.h"
 
 using namespace nnd;
 using nlohmann::json;
@@ -258,6 +262,108 @@ TEST_CASE("What NCCL does not try again is told at once") {
   CHECK(told[0].at("step") == "root");
   CHECK(told[0].at("target").at("address") == "255.255.255.255:4711");
   CHECK(told[0].at("target").at("state") == "unreachable");
+}
+
+TEST_CASE("A peer that takes a connection and cuts it off refuses it") {
+  const std::vector<json> log = test::recorded([] {
+    image();
+    state::forget_bootstraps();
+    const int listener = ::socket(AF_INET, SOCK_STREAM, 0);  // the peer's
+    const sockaddr_in any = loopback(0);
+    ::bind(listener, reinterpret_cast<const sockaddr*>(&any), sizeof any);
+    ::listen(listener, 1);
+    state::begin_bootstrap(0x1f);
+    const int fd = connect_to(port_of(listener), SOCK_STREAM | SOCK_NONBLOCK);
+    const int taken = ::accept(listener, nullptr, nullptr);
+    const linger at_once{1, 0};
+    ::setsockopt(taken, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    ::close(taken);
+    int error = 0;
+    image().getsockopt(fd, &error);
+    return error == ECONNRESET;
+  });
+  const auto told = of(log, "init.fail");
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].at("cause") == "OOB-BLOCKED");
+  CHECK(told[0].at("errno") == ECONNRESET);
+  CHECK(told[0].at("target").at("state") == "refused");
+  CHECK(told[0].at("msg").get<std::string>().find("errno 104 (Connection reset by peer)") !=
+        std::string::npos);
+}
+
+namespace {
+
+// What `f` tells, which says whether it saw what it should, on a host that has 10.77.0.1 and a
+// cable on which nobody answers.
+template <class F>
+std::vector<json> on_a_lonely_host(const test::TwoHosts& hosts, const F& f) {
+  REQUIRE(hosts.on(0, "ip addr add 10.77.0.1/24 dev eth0"));
+  REQUIRE(hosts.on(0, "ip route add unreachable 10.78.0.0/16"));
+  REQUIRE(hosts.on(0, "ip neigh replace 10.77.0.2 lladdr 02:00:00:00:00:99 dev eth0"));
+  return test::recorded([&] {
+    image();
+    state::forget_bootstraps();
+    test::TwoHosts::enter(hosts.file(0));
+    state::begin_bootstrap(0x1f);
+    return f();
+  });
+}
+
+sockaddr_in address_of_peer(std::uint32_t ip) {
+  sockaddr_in out = loopback(4711);
+  out.sin_addr.s_addr = htonl(ip);
+  return out;
+}
+
+constexpr std::uint32_t kNoRoute = 0x0a4e0001, kSilent = 0x0a4d0002;  // 10.78.0.1, 10.77.0.2
+
+}  // namespace
+
+TEST_CASE("No route: told at once where NCCL gives up, and noted where it tries again") {
+  const bool again = GENERATE(false, true);
+  const test::TwoHosts hosts;
+  if (!hosts.there()) NND_SKIP("no network namespaces or no ip here: they need root and iproute2");
+  const auto told =
+      of(on_a_lonely_host(hosts,
+                          [&] {
+                            oob::set_nccl_version(again ? 22809 : 22105);
+                            const int fd = image().socket(AF_INET, SOCK_STREAM);
+                            const sockaddr_in nowhere = address_of_peer(kNoRoute);
+                            image().connect(fd, reinterpret_cast<const sockaddr*>(&nowhere),
+                                            sizeof nowhere);
+                            if (again) oob::tell_stall(boot(), 10'000'000'000);
+                            return boot().error == EHOSTUNREACH;
+                          }),
+         again ? "init.stall" : "init.fail");
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].at("sev") == (again ? "warn" : "error"));
+  CHECK(told[0].at("cause") == "OOB-BLOCKED");
+  CHECK(told[0].at("target").at("address") == "10.78.0.1:4711");
+  CHECK(told[0].at("target").at("state") == "unreachable");
+  CHECK(told[0].at("target").at("errno") == EHOSTUNREACH);
+}
+
+TEST_CASE("An attempt that timed out got no answer") {
+  const test::TwoHosts hosts;
+  if (!hosts.there()) NND_SKIP("no network namespaces or no ip here: they need root and iproute2");
+  const auto told =
+      of(on_a_lonely_host(hosts,
+                          [] {
+                            const int fd = image().socket(AF_INET, SOCK_STREAM);
+                            const int ms = 100;
+                            ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
+                            const sockaddr_in nobody = address_of_peer(kSilent);
+                            image().connect(fd, reinterpret_cast<const sockaddr*>(&nobody),
+                                            sizeof nobody);
+                            oob::tell_stall(boot(), 10'000'000'000);
+                            return boot().error == ETIMEDOUT;
+                          }),
+         "init.stall");
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].at("cause") == "OOB-BLOCKED");
+  CHECK(told[0].at("target").at("state") == "silent");
+  CHECK(told[0].at("target").at("errno") == ETIMEDOUT);
+  CHECK_FALSE(told[0].at("target").contains("source"));  // it is no one's any more
 }
 
 TEST_CASE("Too few files may be open: named where the socket fails") {
