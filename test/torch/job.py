@@ -1,6 +1,6 @@
 """A training job in small on stock PyTorch, healthy or with one fault: job.py JOB
 
-The last rank is the one that does something wrong; what each job is and who is to blame: jobs.py.
+The rank that does something wrong is NND_GUILTY, the last one by default; what each job is and who is to blame: jobs.py.
 """
 import datetime
 import os
@@ -11,10 +11,13 @@ import time
 import torch
 import torch.distributed as dist
 
+if sys.argv[1].startswith("training"):  # its imports take seconds
+    import training
+
 JOB = sys.argv[1]
 ME = int(os.environ["RANK"])
 RANKS = int(os.environ["WORLD_SIZE"])
-GUILTY = ME == RANKS - 1
+GUILTY = ME == int(os.environ.get("NND_GUILTY", RANKS - 1))
 FIRST_TRY = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") == "0"
 WATCHDOG_SEC = 6 if JOB == "short_watchdog" else 13  # before and after a wait is told for the first time
 COUNT = 1 << 16
@@ -245,8 +248,16 @@ def restart():
     steps()
 
 
+def out_of_memory_in_backward(step):
+    if GUILTY and step == 2:
+        torch.cuda.synchronize()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
 JOBS = {
     "healthy": healthy,
+    "training": lambda: training.training(),
+    "training_killed": lambda: training.training(out_of_memory_in_backward),
     "groups": groups,
     "steps": lambda: steps(40),
     "raise_before_init": raise_before_init,

@@ -1,6 +1,6 @@
 """What is expected of each job of job.py: written from what the job does, and not from what report says of it.
 
-The guilty one is the last rank. blame and guilty are those of report's headline; a word of `words` is to be in it.
+The guilty one is the last rank, or NND_GUILTY's. blame and guilty are those of report's headline; a word of `words` is to be in it.
 `known` is what report gets wrong as yet: the test fails when that comes right, so that it is taken away here.
 """
 import dataclasses
@@ -12,9 +12,9 @@ class Job:
     good: bool = False  # exit code 0, all data right, nothing found
     survives: bool = False  # exit code 0 and all data right, in spite of it
     blame: str = "not the network"
-    guilty: bool = True  # the last rank is the first that the headline names
+    guilty: bool = True  # the guilty rank is the first that the headline names
     words: tuple = ()  # one of them is in the headline
-    both: tuple = ()  # of both sides, and all of them are in it
+    both: tuple = ()  # of both sides, patterns, and all of them are in it
     least_ranks: int = 2
     may_be_open: bool = False  # the guilty one left no log, so that nothing acquits the network
     scenario: str = "two-nodes-8-hca-bond"
@@ -33,6 +33,8 @@ WATCHDOG = dict(flight_recorder=True)
 
 JOBS = {
     "healthy": Job("every kind of communication of a training step", good=True),
+    "training": Job("DDP, FSDP and FSDP2 train a small model as the CPU does", good=True),
+    "training_killed": Job("SIGKILL to the last rank in a step's backward", words=("died", "killed")),
     "groups": Job("a process group is split in two, and a mesh of 2 x 2", good=True, least_ranks=4),
     "abort_and_init_again": Job("all ranks abort their process group and make a new one", good=True),
     "data_loader": Job("the last rank hangs in its data loader; the watchdog of the others ends them",
@@ -52,10 +54,10 @@ JOBS = {
     "segmentation_fault": Job("a segmentation fault in the last rank", words=("died", "killed", "crash")),
     "out_of_memory": Job("SIGKILL to the last rank, as the OOM killer does it", words=("died", "killed")),
     "wrong_collective": Job("the last rank calls all_gather where the others call all_reduce", guilty=False, both=("AllReduce", "AllGather"), **WATCHDOG),
-    "wrong_shape": Job("the last rank reduces more elements than the others", guilty=False, both=("262144 bytes", "16777216 bytes"), known=frozenset({"both"}), **WATCHDOG),
-    "wrong_dtype": Job("the last rank reduces float32 where the others reduce uint8", guilty=False, both=("4194304 bytes", "16777216 bytes"), known=frozenset({"both"}), **WATCHDOG),
+    "wrong_shape": Job("the last rank reduces more elements than the others", guilty=False, both=("262144 bytes|256 KiB", "16777216 bytes|16 MiB"), known=frozenset({"both"}), **WATCHDOG),
+    "wrong_dtype": Job("the last rank reduces float32 where the others reduce uint8", guilty=False, both=("[Uu]int8|4194304 bytes|4 MiB", "[Ff]loat32|16777216 bytes|16 MiB"), known=frozenset({"both"}), **WATCHDOG),
     "wrong_order": Job("the last rank calls two collectives in the other order", guilty=False, both=("AllReduce", "Broadcast"), **WATCHDOG),
-    "wrong_group": Job("the last rank calls the collective in another process group", guilty=False, **WATCHDOG),
+    "wrong_group": Job("the last rank calls the collective in another process group", guilty=False, words=("not come", "each other", "makes"), **WATCHDOG),
     "run_ahead": Job("200 collectives are called ahead; the last rank stops after 150", **WATCHDOG),
     "restart": Job("an exception in the last rank, then torchrun's restart, which is healthy", torchrun=ELASTIC, environment=APART, guilty=False,
                    survives=True),

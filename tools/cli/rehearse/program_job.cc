@@ -1,14 +1,14 @@
 #include "cli/rehearse/program_job.h"
 
 #include <arpa/inet.h>
-#include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <random>
 
 #include "cli/common/call_error.h"
 #include "cli/common/environment.h"
@@ -16,6 +16,31 @@
 #include "softverbs/belonging.h"
 
 namespace nnd::cli {
+
+namespace {
+
+constexpr int kFirstPort = 10'000;
+constexpr int kLastPort = 32'768;
+
+// The first of the ports that the kernel gives to whoever asks for any.
+int first_ephemeral() {
+  std::ifstream file("/proc/sys/net/ipv4/ip_local_port_range");
+  int first = 0;
+  return file >> first && first > kFirstPort ? first : kLastPort;
+}
+
+bool is_free(int port) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  const bool bound = bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  close(fd);
+  return bound;
+}
+
+}  // namespace
 
 std::string gpu_runtime() {
   const auto file = softverbs::belonging(NND_SOFTCUDA_INSTALLED, NND_SOFTCUDA_BUILT);
@@ -54,19 +79,11 @@ std::vector<softcuda::Variables> program_nodes(const softcuda::JobSpec& spec,
 }
 
 int free_port() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* const any = reinterpret_cast<sockaddr*>(&address);
-  const bool known = fd >= 0 && bind(fd, any, size) == 0 && getsockname(fd, any, &size) == 0;
-  const int error = errno;
-  if (fd >= 0) close(fd);
-  if (!known)
-    throw CallError(kNotExamined, "port",
-                    fmt::format("no port of 127.0.0.1: {}", std::strerror(error)));
-  return ntohs(address.sin_port);
+  std::random_device random;
+  std::uniform_int_distribution<int> ports(kFirstPort, first_ephemeral() - 1);
+  for (int attempt = 0; attempt < 100; ++attempt)
+    if (const int port = ports(random); is_free(port)) return port;
+  throw CallError(kNotExamined, "port", "100 ports of this host were tried, and none is free");
 }
 
 }  // namespace nnd::cli

@@ -19,7 +19,8 @@ std::string gpu_runtime();
 std::vector<softcuda::Variables> program_nodes(const softcuda::JobSpec& spec,
                                                const std::string& logs, int port);
 
-// One that nobody listens at on the loopback.
+// One that nobody has now, and that nobody is given who asks for any: the program takes it seconds
+// later.
 int free_port();
 
 }  // namespace nnd::cli
