@@ -30,7 +30,7 @@ bool is_over(const timespec& deadline) {
 }
 
 constinit std::atomic<ForkMutex*> g_first{nullptr};
-constinit std::array<std::atomic<void (*)()>, 4> g_calls{};
+constinit std::array<std::atomic<void (*)()>, 8> g_calls{};
 pthread_mutex_t g_forking = PTHREAD_MUTEX_INITIALIZER;  // one fork at a time
 
 }  // namespace

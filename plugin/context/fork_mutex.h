@@ -41,7 +41,7 @@ class ForkMutex {
 };
 
 // Called in the child after its locks are in order, oldest first; naming one again changes nothing.
-// At most four in all.
+// At most eight in all.
 void in_forked_child(void (*call)()) noexcept;
 
 }  // namespace nnd::context

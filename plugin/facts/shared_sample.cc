@@ -1,9 +1,7 @@
 #include "facts/shared_sample.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,6 +12,7 @@
 #include "context/clock.h"
 #include "facts/sysfs.h"
 #include "record/keep.h"
+#include "record/safe_file.h"
 
 namespace nnd::facts {
 
@@ -23,33 +22,10 @@ constexpr std::size_t kLargest = 65536;
 constexpr int kTries = 40;
 constexpr timespec kBetween = {0, 5'000'000};
 
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {}
-  ~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
+struct Closed {
+  record::SafeFile& file;
+  ~Closed() { file.close(); }
 };
-
-// This user's, and nobody else can change it.
-bool is_own(int fd, mode_t kind) {
-  struct stat about {};
-  return fd >= 0 && ::fstat(fd, &about) == 0 && (about.st_mode & S_IFMT) == kind &&
-         about.st_uid == ::geteuid() && (about.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
-int open_directory(const std::string& path) {
-  constexpr int kHow = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-  const int fd = ::open(path.c_str(), kHow);
-  if (fd >= 0 || errno != ENOENT || ::mkdir(path.c_str(), 0700) != 0) return fd;
-  return ::open(path.c_str(), kHow);
-}
 
 // A clock counts from a node's start.
 const std::string& this_start() {
@@ -97,24 +73,21 @@ Sample read_now(const ReadValues& read) {
 
 std::optional<Sample> shared_sample(const std::string& directory, const std::string& name,
                                     std::uint64_t not_before_ns, const ReadValues& read) {
-  if (directory.empty() || name.find('/') != std::string::npos) return read_now(read);
-  const Fd dir(open_directory(directory));
-  if (!is_own(dir.get(), S_IFDIR) || !record::is_node_local(dir.get())) return read_now(read);
-  const Fd file(::openat(dir.get(), name.c_str(),
-                         O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
-  if (!is_own(file.get(), S_IFREG)) return read_now(read);
-  if (!lock(file.get())) return std::nullopt;
+  record::SafeFile file = record::open_own_file(directory, name);
+  const Closed at_the_end{file};
+  if (file.fd < 0 || !record::is_node_local(file.dir_fd)) return read_now(read);
+  if (!lock(file.fd)) return std::nullopt;
   const std::uint64_t now = context::mono_ns();
-  if (auto known = sample_in(file.get());
+  if (auto known = sample_in(file.fd);
       known && known->at_ns <= now && known->at_ns >= not_before_ns)
     return known;
   Sample fresh = read_now(read);
   const std::string text = text_of(fresh);
   // Half of it, on a disk that is full, would be another's whole.
-  if (text.size() <= kLargest && ::ftruncate(file.get(), 0) == 0 &&
-      ::pwrite(file.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) &&
-      ::ftruncate(file.get(), 0) != 0)
-    ::unlinkat(dir.get(), name.c_str(), 0);
+  if (text.size() <= kLargest && ::ftruncate(file.fd, 0) == 0 &&
+      ::pwrite(file.fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) &&
+      ::ftruncate(file.fd, 0) != 0)
+    file.remove();
   return fresh;
 }
 

@@ -1,5 +1,6 @@
 #include "net/connector.h"
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -85,16 +86,30 @@ void drop(Connection& c) noexcept {
   release_connection(c);
 }
 
-// NCCL has given it up: it isn't needed, or its peer never came.
-void abandon(Connection& c, const char* call) noexcept {
+// NCCL has given it up: it isn't needed, or its peer never came. age_ns: until then.
+void abandon(Connection& c, std::uint64_t age_ns) noexcept {
   const bool needless = shared_comms().forget(c);
+  const char* const call = c.kind == state::Kind::kSend ? "connect" : "accept";
   context::quietly([&] {
     if (needless)
       tell_close(c, Result::kSuccess, 0);
-    else
-      tell_abandoned(c.api, c.about, call, mono_ns() - c.opened_ns, c.polls);
+    else if (c.stage != state::Stage::kFailed)
+      tell_abandoned(c.api, c.about, call, age_ns, c.polls);
   });
   drop(c);
+}
+
+void abandon(Connection& c) noexcept { abandon(c, mono_ns() - c.opened_ns); }
+
+// It has no comm yet, and the policy's deadline is over: NCCL is told so each time it asks. The
+// transport's own half of it is out of reach, so the entry stays until NCCL gives it up.
+Result too_late(Connection& c, const char* call) noexcept {
+  shared_comms().forget(c);
+  if (c.fail_told) return Result::kSystemError;
+  c.fail_told = true;
+  context::quietly([&] { tell_late(c, call, dependencies().refusal.deadline_sec()); });
+  c.stage = state::Stage::kFailed;
+  return Result::kSystemError;
 }
 
 // After the last poll. What NCCL is to get.
@@ -104,11 +119,6 @@ Result end_attempt(Connection& c, const char* call, Result rc, void** comm,
     shared_comms().filled(c, comm);
   else
     shared_comms().forget(c);
-  if (pending(rc, comm)) {
-    context::quietly([&] { tell_late(c, call, dependencies().refusal.deadline_sec()); });
-    drop(c);
-    return Result::kSystemError;
-  }
   const Outcome outcome = Outcome::of(rc);
   const bool failed = rc != Result::kSuccess;
   // NCCL closes a comm that came with an error, so that one is wrapped too.
@@ -150,7 +160,18 @@ std::uint64_t comm_of(void* ctx) noexcept {
 
 Attempts& attempts() noexcept {
   static context::Immortal<Attempts> instance;
+  [[maybe_unused]] static const bool watched =
+      (context::in_forked_child([]() noexcept { attempts().forget(); }), true);
   return *instance;
+}
+
+void end_given_up(std::uint64_t mono_ns) noexcept {
+  context::quietly([&] {
+    for (const Attempts::GivenUp& one : attempts().take_given_up(mono_ns)) {
+      const std::uint64_t age_ns = mono_ns - one.attempt->opened_ns;
+      abandon(*one.attempt, age_ns - std::min(age_ns, one.unpolled_ns));
+    }
+  });
 }
 
 ListenCall::ListenCall(int api, void* ctx, int dev, void* handle) noexcept
@@ -185,10 +206,8 @@ void ListenCall::finish(Result rc, void** listen_comm) noexcept {
 ConnectPoll::ConnectPoll(int api, void* ctx, int dev, void* handle) noexcept : handle_(handle) {
   const Attempts::Entered entered = attempts().enter(api, handle, ctx, dev);
   attempt_ = entered.attempt;
-  if (entered.replaced != nullptr) abandon(*entered.replaced, "connect");
-  if (attempt_ == nullptr) return;
-  attempt_->in_call.store(true, std::memory_order_relaxed);
-  if (!entered.begun) return;
+  if (entered.replaced != nullptr) abandon(*entered.replaced);
+  if (attempt_ == nullptr || !entered.begun) return;
   state::About& about = attempt_->about;
   about.comm = comm_of(ctx);
   tell_start(*attempt_, handle);
@@ -214,23 +233,21 @@ Result ConnectPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcep
     attempts().leave(*attempt_, handle_);
     return rc;
   }
+  if (pending(rc, comm)) {
+    attempts().leave(*attempt_, handle_);
+    return too_late(*attempt_, "connect");
+  }
   attempts().drop(handle_, *attempt_);
   return end_attempt(*attempt_, "connect", rc, comm, awaits_consumed);
 }
 
 AcceptPoll::AcceptPoll(Connection& listener) noexcept : listener_(listener) {
-  if (listener.accepting == nullptr) {
-    state::About about = listener.about;
-    about.dir = Direction::kRecv;
-    listener.accepting = open_connection(state::Kind::kRecv, listener.api, about, listener.ctx);
-    if (listener.accepting != nullptr) {
-      state::Start start;
-      if (listener.start.get(start)) listener.accepting->start.set(start);
-      context::quietly([&] { tell_open(listener.api, listener.accepting->about); });
-    }
-  }
-  attempt_ = listener.accepting;
-  if (attempt_ != nullptr) attempt_->in_call.store(true, std::memory_order_relaxed);
+  const Attempts::Entered entered = attempts().enter(listener);
+  attempt_ = entered.attempt;
+  if (attempt_ == nullptr || !entered.begun) return;
+  state::Start start;
+  if (listener.start.get(start)) attempt_->start.set(start);
+  context::quietly([&] { tell_open(listener.api, attempt_->about); });
 }
 
 const state::About& AcceptPoll::about() const noexcept {
@@ -239,14 +256,17 @@ const state::About& AcceptPoll::about() const noexcept {
 
 Result AcceptPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcept {
   if (attempt_ == nullptr || !polled(*attempt_, rc, comm)) return rc;
-  listener_.accepting = nullptr;
+  if (pending(rc, comm)) return too_late(*attempt_, "accept");
+  attempts().drop(&listener_, *attempt_);
   return end_attempt(*attempt_, "accept", rc, comm, awaits_consumed);
 }
 
 void closed(Connection& c, Result rc, std::uint64_t began_ns) noexcept {
-  if (c.accepting != nullptr) abandon(*c.accepting, "accept");
-  if (c.kind != state::Kind::kListen)
+  if (c.kind == state::Kind::kListen) {
+    if (Connection* const attempt = attempts().take(c)) abandon(*attempt);
+  } else {
     context::quietly([&] { tell_close(c, rc, mono_ns() - began_ns); });
+  }
   drop(c);
 }
 
@@ -311,7 +331,7 @@ void tell_comm_init(int api, void** ctx, std::uint64_t comm, const nccl_abi::Net
 
 void finalizing(int api, void* ctx) noexcept {
   context::quietly([&] {
-    for (Connection* const attempt : attempts().take_all(ctx)) abandon(*attempt, "connect");
+    for (Connection* const attempt : attempts().take_all(ctx)) abandon(*attempt);
     std::uint64_t open = 0;
     state::for_each_connection([&](const Connection& c) {
       if (c.ctx == ctx && c.kind != state::Kind::kListen && c.ready_ns != 0) ++open;

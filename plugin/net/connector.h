@@ -85,5 +85,7 @@ void finalizing(int api, void* ctx) noexcept;
 
 // Attempts under way in this process.
 Attempts& attempts() noexcept;
+// Ends those that NCCL gave up without a word. About once a second, from any thread.
+void end_given_up(std::uint64_t mono_ns) noexcept;
 
 }  // namespace nnd::net

@@ -25,7 +25,6 @@ constexpr std::string_view kLogEnding = ".jsonl";
 
 constexpr const char* kLogName = "%h.%p.jsonl";
 constexpr const char* kBoxName = "%h.%p.nndbox";
-constexpr const char* kDefaultBox = "/tmp/nccl-net-diag-%u/%h.%p.nndbox";
 
 // host.pid.jsonl -> host.pid.nndbox
 std::string beside(std::string log, std::string_view ending) {
@@ -82,7 +81,8 @@ SafeFile Files::create_box() {
   if (is_node_local(log_.dir_fd))
     return create_file(beside(log_.path, nccl_net_diag::box::kFileEnding), true, Place::kChosen);
   box_by_default_ = true;
-  return create_default_file(expand_pattern(kDefaultBox, fields_), true, runtime_dir_);
+  return create_default_file(default_place() + '/' + expand_pattern(kBoxName, fields_), true,
+                             runtime_dir_);
 }
 
 void Files::open_box(Box& box) {

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "config/launchers.h"
+#include "config/settings.h"
 #include "context/errno_text.h"
 #include "context/utc.h"
 
@@ -133,6 +134,11 @@ std::string expand_pattern(std::string_view pattern, const PathFields& fields) {
   return path;
 }
 
+std::string default_place() {
+  const std::string_view file = config::kDefaultFile;
+  return expand_pattern(file.substr(0, file.rfind('/')), {});
+}
+
 SafeFile create_file(const std::string& path, bool read_too, Place place) {
   SafeFile file;
   const std::size_t slash = path.rfind('/');
@@ -162,6 +168,28 @@ SafeFile create_file(const std::string& path, bool read_too, Place place) {
   }
   file.error = "can't create " + path + ": " + context::errno_text(errno);
   file.close();
+  return file;
+}
+
+SafeFile open_own_file(const std::string& directory, const std::string& name) {
+  SafeFile file;
+  file.path = directory + '/' + name;
+  file.name = name;
+  if (directory.empty() || name.find('/') != std::string::npos) {
+    file.error = file.path + " is no name in a directory";
+    return file;
+  }
+  file.dir_fd = open_directory(directory, Place::kDefault, &file);
+  if (file.dir_fd < 0) return file;
+  constexpr int kHow = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  file.fd = off_standard_files(::openat(file.dir_fd, name.c_str(), kHow, 0600));
+  struct stat s {};
+  if (file.fd < 0)
+    file.error = "can't open " + file.path + ": " + context::errno_text(errno);
+  else if (::fstat(file.fd, &s) != 0 || !S_ISREG(s.st_mode) || s.st_uid != ::geteuid() ||
+           (s.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    file.error = file.path + " is no file of this user's alone";
+  if (!file.error.empty()) file.close();
   return file;
 }
 

@@ -17,6 +17,10 @@ PathFields path_fields();
 // %h host, %p pid, %u uid, %j job id, %t start time, %% a percent sign; others stay as they are.
 std::string expand_pattern(std::string_view pattern, const PathFields& fields);
 
+// The directory of config::kDefaultFile: where a user's processes of a node leave what nobody chose
+// another place for.
+std::string default_place();
+
 // An open file that was created by us, and where it is.
 struct SafeFile {
   int fd = -1;
@@ -39,6 +43,10 @@ enum class Place { kChosen, kDefault };
 // Creates `path`, or path.1, path.2, ... where it exists, and after a few of them path.RANDOM;
 // missing directories are made (0700).
 SafeFile create_file(const std::string& path, bool read_too, Place place);
+
+// What this user's processes of a node share, in the directory, which is made where it is missing:
+// opened to be read and written. Nobody else could have made or changed it.
+SafeFile open_own_file(const std::string& directory, const std::string& name);
 
 // A pattern that names a directory: one that is there, or whatever ends with a slash. `name`: the
 // file's in it.

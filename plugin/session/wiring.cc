@@ -24,6 +24,7 @@
 #include "guard/pairs.h"
 #include "inner/chain.h"
 #include "nccl_abi/releases.h"
+#include "net/connector.h"
 #include "net/dependencies.h"
 #include "oob/calls.h"
 #include "oob/events.h"
@@ -237,7 +238,10 @@ ProfilerOffer offer_profiler(int api) noexcept try {
 void wire() {
   profiler::dependencies() = {start_without_net,
                               [](nccl_abi::Result rc) { tell_other_failed(settings(), rc); }};
-  watch::also_look(profiler::look);
+  watch::also_look([](std::uint64_t mono_ns) {
+    profiler::look(mono_ns);
+    net::end_given_up(mono_ns);
+  });
   net::dependencies() = {
       [] { return settings().disable; },
       start,

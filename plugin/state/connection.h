@@ -119,7 +119,6 @@ struct alignas(64) Connection {
 
   // --- the net layer's own
   std::atomic<void*> ctx{nullptr};      // NCCL's context (v11 and newer)
-  Connection* accepting = nullptr;      // of a listen comm: the accept that is under way
   std::array<std::byte, 128> handle{};  // of a connect: as the last poll left it
   Connection* next_free = nullptr;      // the table's, under its lock
   std::atomic<std::uint32_t> pool{0};   // requests that it can have in flight by now

@@ -103,7 +103,6 @@ void clear(Connection& c) noexcept {
   c.inner = nullptr;
   c.pool.store(0, kRelaxed);
   c.free_requests = nullptr;
-  c.accepting = nullptr;
   c.traced = c.awaits_consumed = c.fail_told = c.reg_fail_told = false;
   c.unlabelled = c.wants_label = false;
 }

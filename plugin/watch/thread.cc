@@ -13,6 +13,7 @@
 #include "context/worker.h"
 #include "facts/counters.h"
 #include "record/recorder.h"
+#include "record/safe_file.h"
 #include "state/bootstrap.h"
 #include "watch/inits.h"
 #include "watch/limits.h"
@@ -98,9 +99,7 @@ void wake_counters() noexcept {
 // Where the processes of a node read for each other: beside their black boxes. Nodes that are
 // emulated share a /tmp.
 std::string shared_place(const config::Settings& settings) {
-  return settings.sysfs == config::Settings().sysfs
-             ? "/tmp/nccl-net-diag-" + std::to_string(::geteuid())
-             : std::string();
+  return settings.sysfs == config::Settings().sysfs ? record::default_place() : std::string();
 }
 
 // For the drain, at the end: what a driver that hangs has not told is left out.

@@ -1,4 +1,7 @@
 // Connections over a transport: polling, re-used handles, failures, orders of closing.
+#include <cstdint>
+#include <vector>
+
 #include "as_nccl.h"
 #include "net/attempts.h"
 #include "net/connector.h"
@@ -276,4 +279,108 @@ TEST_CASE("a comm that is not ours is passed through") {
   CHECK(state().calls["regMr"].args[0] == fake::word(raw));
   REQUIRE(n.net.closeSend(raw) == Result::kSuccess);
   CHECK(state().calls["closeSend"].args[0] == fake::word(raw));
+}
+
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+// As nnd-watch does: once a second, for so long.
+void look(std::uint64_t& now_ns, std::uint64_t for_ns) {
+  for (const std::uint64_t until = now_ns + for_ns; now_ns < until; now_ns += kSecond)
+    nnd::net::end_given_up(now_ns);
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("connects and accepts that an abort left behind end by themselves", "",
+                   NND_ALL_VERSIONS) {
+  AsNccl<TestType> n;
+  REQUIRE(n.init() == Result::kSuccess);
+  std::vector<typename AsNccl<TestType>::Handle> handles(50);
+  state().polls_until_ready = 1 << 30;
+  void* listener = nullptr;
+  void* comm = nullptr;
+  REQUIRE(n.listen(0, handles[0], &listener) == Result::kSuccess);
+  REQUIRE(n.accept(listener, &comm) == Result::kSuccess);
+  for (auto& handle : handles) REQUIRE(n.connect(0, handle, &comm) == Result::kSuccess);
+  CHECK(attempts().size() == 51);
+  CHECK(open_connections() == 52);  // with the listen comm
+
+  std::uint64_t now_ns = 1000 * kSecond;
+  // Those that are polled stay, however long it takes.
+  for (int i = 0; i < 5; ++i) {
+    look(now_ns, nnd::net::kGivenUpNs / 2);
+    REQUIRE(n.accept(listener, &comm) == Result::kSuccess);
+    for (auto& handle : handles) REQUIRE(n.connect(0, handle, &comm) == Result::kSuccess);
+  }
+  CHECK(attempts().size() == 51);
+  // What the process slept doesn't count.
+  now_ns += 10 * nnd::net::kGivenUpNs;
+  look(now_ns, nnd::net::kGivenUpNs / 2);
+  CHECK(attempts().size() == 51);
+  // Nor what NCCL's thread is held up in a call of another one.
+  const auto accepting = [](bool in_call) {
+    nnd::state::for_each_connection([&](nnd::state::Connection& c) {
+      if (c.kind == nnd::state::Kind::kRecv) c.in_call = in_call;
+    });
+  };
+  accepting(true);
+  look(now_ns, 2 * nnd::net::kGivenUpNs);
+  CHECK(attempts().size() == 51);
+  accepting(false);
+  look(now_ns, nnd::net::kGivenUpNs);
+  CHECK(attempts().size() == 0);
+  CHECK(open_connections() == 1);
+
+  // Whoever comes back all the same begins anew.
+  state().polls_until_ready = 0;
+  REQUIRE(n.connect(0, handles[7], &comm) == Result::kSuccess);
+  CHECK(ours(comm).polls == 1);
+  n.net.closeSend(comm);
+  REQUIRE(n.accept(listener, &comm) == Result::kSuccess);
+  n.net.closeRecv(comm);
+  n.net.closeListen(listener);
+  CHECK(open_connections() == 0);
+}
+
+TEST_CASE("closing a listen comm ends the accept that is under way there") {
+  AsNccl<nccl_abi::NetV8> n;
+  REQUIRE(n.init() == Result::kSuccess);
+  AsNccl<nccl_abi::NetV8>::Handle handle{};
+  void* listener = nullptr;
+  void* comm = nullptr;
+  REQUIRE(n.listen(0, handle, &listener) == Result::kSuccess);
+  state().polls_until_ready = 5;
+  REQUIRE(n.accept(listener, &comm) == Result::kSuccess);
+  CHECK(open_connections() == 2);
+  REQUIRE(n.net.closeListen(listener) == Result::kSuccess);
+  CHECK(attempts().size() == 0);
+  CHECK(open_connections() == 0);
+}
+
+TEST_CASE("what is over the policy's deadline stays one attempt, with one answer") {
+  AsNccl<nccl_abi::NetV8> n;
+  nnd::net::dependencies().refusal.deadline_sec = []() noexcept { return 1e-9; };
+  REQUIRE(n.init() == Result::kSuccess);
+  AsNccl<nccl_abi::NetV8>::Handle handle{};
+  void* listener = nullptr;
+  void* send = nullptr;
+  void* recv = nullptr;
+  REQUIRE(n.listen(0, handle, &listener) == Result::kSuccess);
+  state().polls_until_ready = 1 << 30;
+  for (int i = 0; i < 3; ++i) {
+    CHECK(n.connect(0, handle, &send) == Result::kSystemError);
+    CHECK(n.accept(listener, &recv) == Result::kSystemError);
+  }
+  CHECK(attempts().size() == 2);
+  CHECK(open_connections() == 3);
+  // If the transport comes to its end all the same, it is NCCL's to close.
+  state().polls_until_ready = 0;
+  REQUIRE(n.connect(0, handle, &send) == Result::kSuccess);
+  CHECK(ours(send).polls == 4);
+  CHECK(n.net.closeSend(send) == Result::kSuccess);
+  CHECK(n.net.closeListen(listener) == Result::kSuccess);
+  CHECK(attempts().size() == 0);
+  CHECK(open_connections() == 0);
 }
