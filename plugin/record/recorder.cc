@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <new>
@@ -38,6 +39,8 @@ constexpr std::uint64_t kStopPatience = 5'000'000'000;
 constexpr std::uint64_t kOpenPatience = 1'000'000'000;
 constexpr std::uint64_t kSettlePatience = 100'000'000;
 constexpr std::uint64_t kErrorPatience = 20'000'000;
+// For all errors of the process together: they may come on one thread, before a disk that hangs.
+constexpr std::uint64_t kErrorsPatience = 60'000'000;
 constexpr std::uint32_t kFirstErrors = 16;  // that are waited for until they are written
 
 // Everything of one start(). Never freed: a thread may be inside emit() while another stops.
@@ -54,9 +57,10 @@ struct State {
 
 enum class Phase : int { kIdle, kStarting, kRunning, kStopping };
 
-constinit std::atomic<std::uint32_t> g_errors{0};  // of the first
-constinit std::atomic<State*> g_state{nullptr};    // what emit() uses
-constinit std::atomic<State*> g_latest{nullptr};   // running or not
+constinit std::atomic<std::uint32_t> g_errors{0};             // of the first
+constinit std::atomic<std::uint64_t> g_waited_for_errors{0};  // ns
+constinit std::atomic<State*> g_state{nullptr};               // what emit() uses
+constinit std::atomic<State*> g_latest{nullptr};              // running or not
 constinit std::atomic<Phase> g_phase{Phase::kIdle};
 constinit std::atomic<std::uint64_t> g_proc_id{0};
 
@@ -123,6 +127,17 @@ State::State(const config::Settings& settings)
   }
 }
 
+// An error is on disk before NCCL is told of it, as far as there is patience for that: NCCL may not
+// survive what it is told next.
+void see_it_written(Drain& drain) noexcept {
+  const std::uint64_t waited = g_waited_for_errors.load(std::memory_order_relaxed);
+  if (waited >= kErrorsPatience || g_errors.load(std::memory_order_relaxed) >= kFirstErrors) return;
+  g_errors.fetch_add(1, std::memory_order_relaxed);
+  const std::uint64_t began = context::mono_ns();
+  drain.settle(std::min(kErrorPatience, kErrorsPatience - waited));
+  g_waited_for_errors.fetch_add(context::mono_ns() - began, std::memory_order_relaxed);
+}
+
 // The child of a fork has no drain thread, and the files are its parent's.
 void in_child() noexcept {
   State* state = g_latest.exchange(nullptr);
@@ -167,12 +182,7 @@ void submit(EventId id, Severity severity, std::string_view payload) noexcept {
     put = shared.put(id, severity, context::mono_ns(), tid, payload);
     shared.unlock();
   }
-  if (severity == Severity::kError && g_errors.load(std::memory_order_relaxed) < kFirstErrors &&
-      state->drain_thread.started()) {
-    // NCCL may not survive what it is told next.
-    g_errors.fetch_add(1, std::memory_order_relaxed);
-    state->drain.settle(kErrorPatience);
-  }
+  if (severity == Severity::kError && state->drain_thread.started()) see_it_written(state->drain);
   if (put != Ring::Put::kDone || severity != Severity::kInfo)
     state->drain.wake();
   else if (id != EventId::kReqPost && id != EventId::kReqDone)  // those are the data path's

@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "context/clock.h"
 #include "fixture.h"
 #include "record/box.h"
 #include "support/catch.h"
@@ -194,6 +195,38 @@ TEST_CASE("a black box that somebody truncates: the log has all") {
   const auto lines = read_log(dir / "log.jsonl");
   CHECK(gapless(lines));
   CHECK(only(lines, "conn.open").size() == 1002);
+}
+
+TEST_CASE("errors before a log that hangs: NCCL's thread waits for them within one bound in all") {
+  // The log is a pipe that nobody reads. The least of a few, since a busy machine adds to each.
+  std::uint64_t least_ns = UINT64_MAX;
+  for (int i = 0; i < 5; ++i) {
+    int ends[2], answer[2];
+    REQUIRE(::pipe(ends) == 0);
+    REQUIRE(::pipe(answer) == 0);
+    REQUIRE(::fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0);
+    const std::string full(4096, 'x');
+    while (::write(ends[1], full.data(), full.size()) > 0) {
+    }
+    REQUIRE(::fcntl(ends[1], F_SETFL, 0) == 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::dup2(ends[1], STDERR_FILENO);
+      nnd::config::Settings settings = log_to("stderr");
+      settings.on_stderr = nnd::config::Stderr::kOff;
+      start(settings);
+      const std::uint64_t began = nnd::context::mono_ns();
+      for (int n = 0; n < 200; ++n) Event(EventId::kConnFail, Severity::kError).add("n", n).emit();
+      const std::uint64_t took = nnd::context::mono_ns() - began;
+      ::_exit(::write(answer[1], &took, sizeof took) == sizeof took ? 0 : 1);
+    }
+    std::uint64_t took = 0;
+    REQUIRE(::read(answer[0], &took, sizeof took) == sizeof took);
+    ::waitpid(child, nullptr, 0);
+    for (const int fd : {ends[0], ends[1], answer[0], answer[1]}) ::close(fd);
+    least_ns = std::min(least_ns, took);
+  }
+  CHECK(least_ns < 250'000'000);  // 16 waits of 20 ms would be 320
 }
 
 TEST_CASE("the signals of the job are left alone") {
