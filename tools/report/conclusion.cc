@@ -238,7 +238,7 @@ class Conclude {
       case Kind::kCount:
         return Blame::kNone;
       case Kind::kEnded:
-        return model_.making.empty() ? Blame::kNotNetwork : Blame::kOpen;
+        return model_.making.empty() && !model_.missing.any() ? Blame::kNotNetwork : Blame::kOpen;
       case Kind::kLost:
         return Blame::kNotNetwork;
       case Kind::kMissing:

@@ -108,7 +108,7 @@ class Differences {
   static bool breaks_paths(const Meaning& meaning) {
     return meaning.what == "transport" || meaning.what == "state of " ||
            meaning.what == "link layer of " || meaning.what == "subnet of " ||
-           meaning.what == "GID type of ";
+           meaning.what == "GID type of " || meaning.what == "NCCL";
   }
   static std::set<std::size_t> odd_members(const Odd& odd) {
     std::set<std::size_t> out;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <future>
 
+#include "nccl_net_diag/causes.h"
+
 namespace nnd::report {
 
 namespace {
@@ -55,6 +57,23 @@ bool is_unexplained(const Report& report) {
                       [&](const Loss& loss) { return report.ends[loss.member].failed_towards; });
 }
 
+// NCCL makes no communicator of two of its releases.
+bool is_of_releases(const Difference& difference) {
+  return difference.cause == nccl_net_diag::cause_id(nccl_net_diag::Cause::kIncVersion);
+}
+
+// All ended by themselves, and none made a communicator: NCCL may have refused to make one.
+bool made_nothing(const Report& report) {
+  const auto& members = report.picture.members;
+  return report.kind == Kind::kHealthy && members.size() > 1 &&
+         std::all_of(members.begin(), members.end(), [](const Member& member) {
+           const auto& made = member.log->communicators;
+           return member.log->connections.empty() &&
+                  std::none_of(made.begin(), made.end(),
+                               [](const auto& one) { return one.second.init_seq != 0; });
+         });
+}
+
 bool any_warned(const Picture& picture) {
   return std::any_of(picture.members.begin(), picture.members.end(), [](const Member& member) {
     return std::any_of(
@@ -84,9 +103,13 @@ Report analyse(const Input& input, std::optional<int> expected_ranks,
   const auto failing = compared(out);
   if (!failing.empty() || is_unexplained(out))
     out.difference = difference_of(out.picture, out.odd, failing);
+  if (made_nothing(out)) {
+    out.difference = difference_of(out.picture, out.odd, failing);
+    if (out.difference && !is_of_releases(*out.difference)) out.difference.reset();
+  }
   if (out.difference && failing.empty()) {
-    out.blame = Blame::kOpen;
-    if (out.kind == Kind::kEnded) out.kind = Kind::kLost;
+    out.blame = is_of_releases(*out.difference) ? Blame::kNotNetwork : Blame::kOpen;
+    out.kind = Kind::kLost;
   }
   if (out.kind == Kind::kFailed && out.first.roots.front().reach == Reach::kEcho)
     out.rails = rails_apart(out.picture, out.first.roots.front());

@@ -122,6 +122,42 @@ TEST_CASE("a healthy job that is killed is nobody's fault, and worth no warning"
   CHECK_FALSE(report.warned);
 }
 
+TEST_CASE("where a rank's log is not here, that nothing was wrong is not known", "[ends]") {
+  Made made;
+  for (const int rank : {0, 1}) made.load(rank, 0, 3);
+  made.connect(0, 1);
+  for (const int rank : {0, 1}) made.box(rank, false, 9);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kEnded);
+  CHECK(report.missing.ranks == std::set{2});
+  CHECK(report.blame == Blame::kOpen);
+}
+
+TEST_CASE("two releases of NCCL make no communicator", "[difference]") {
+  const auto with = [](const std::string& other, bool connected) {
+    Made made;
+    for (const int rank : {0, 1}) {
+      auto load = made.event(rank, t::EventId::kPluginLoad, 0);
+      load.launch.rank = rank;
+      load.launch.world_size = 2;
+      load.nccl_version = rank == 0 ? "2.28.9" : other;
+      made.add(load);
+    }
+    if (connected) made.connect(0, 1);
+    for (const int rank : {0, 1}) leave(made, rank, 2, 0);
+    return analyse(made.input);
+  };
+  const auto two = with("2.27.7", false);
+  CHECK(two.kind == Kind::kLost);
+  CHECK(two.blame == Blame::kNotNetwork);
+  REQUIRE(two.difference);
+  CHECK(two.difference->cause == "INC-VERSION");
+  for (const auto& fine : {with("2.28.9", false), with("2.27.7", true)}) {
+    CHECK(fine.kind == Kind::kHealthy);
+    CHECK(!fine.difference);
+  }
+}
+
 TEST_CASE("without boxes, others who lived on tell that a process ended too early", "[ends]") {
   Made made;
   made.ring(4);

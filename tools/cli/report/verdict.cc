@@ -157,9 +157,10 @@ std::string verdict_lost(const Report& report) {
   const auto& losses = report.first.losses;
   if (report.difference)
     return fmt::format(
-        "{}: {} ended by {} with no word of why, and no path between these was used.",
-        difference_text(report, *report.difference), job_text(report.picture),
-        time_text(report.picture.last));
+        "{}: {}{} ended by {} with no word of why, and no path between these was used.",
+        difference_text(report, *report.difference),
+        report.difference->cause.empty() ? "" : cause_text(report.difference->cause) + "; ",
+        job_text(report.picture), time_text(report.picture.last));
   const auto lost = members_of(losses);
   std::vector<std::string> hosts;
   const bool nodes = whole_hosts(report.picture, losses, hosts);
@@ -310,6 +311,21 @@ std::string verdict_hang(const Report& report) {
   return fmt::format("{}{}; {}.", prefix, sink_text(report, sink), waiters);
 }
 
+std::string verdict_ended(const Report& report) {
+  const auto when = fmt::format("{} ended together at {}, from outside", job_text(report.picture),
+                                time_text(report.picture.last));
+  std::string warned = warned_text(report.picture);
+  if (!warned.empty()) warned = " Warned of: " + warned + ".";
+  if (!report.making.empty())
+    return fmt::format("{}, while {} still being initialised; nothing shows why.{}", when,
+                       count_of(report.making.size(), "process was", "processes were"), warned);
+  if (report.missing.any())
+    return fmt::format(
+        "{}, with nothing wrong before in what is here; {} of {} left no log here.{}", when,
+        missing_text(report.missing), *report.missing.expected, warned);
+  return fmt::format("not the network: {}, with nothing wrong before.{}", when, warned);
+}
+
 std::string verdict_slow(const Report& report) {
   const auto& slow = report.slow.front();
   const std::string more =
@@ -332,6 +348,8 @@ std::string verdict_degraded(const Report& report) {
                      cause_text(first.told->cause), time_text(first.at),
                      first.warned ? came_back(report, first) : "");
 }
+
+std::string and_then(const std::string& text) { return text.empty() ? text : text + "; "; }
 
 // What an idle process has not come to.
 std::string is_behind(const Report& report, const Sink& sink) {
@@ -445,26 +463,19 @@ std::string sink_text(const Report& report, const Sink& sink) {
 std::string verdict(const Report& report) {
   switch (report.kind) {
     case Kind::kHealthy:
-      return fmt::format("{}healthy: {} ended, {}, nothing failed.", warned_text(report.picture),
-                         job_text(report.picture), traffic_text(report.picture));
+      return fmt::format("{}healthy: {} ended, {}, nothing failed.",
+                         and_then(warned_text(report.picture)), job_text(report.picture),
+                         traffic_text(report.picture));
     case Kind::kRunning:
       return fmt::format("{}healthy so far: {}, nothing failed and nothing waits.",
-                         warned_text(report.picture), job_text(report.picture));
+                         and_then(warned_text(report.picture)), job_text(report.picture));
     case Kind::kStarting:
       return fmt::format("no word yet: {}; {} still being initialised, since {}.",
                          job_text(report.picture),
                          count_of(report.making.size(), "process is", "processes are"),
                          time_text(report.picture.first));
     case Kind::kEnded:
-      if (!report.making.empty())
-        return fmt::format(
-            "{}{} ended together at {}, from outside, while {} still being initialised; nothing "
-            "shows why.",
-            warned_text(report.picture), job_text(report.picture), time_text(report.picture.last),
-            count_of(report.making.size(), "process was", "processes were"));
-      return fmt::format(
-          "{}not the network: {} ended together at {}, from outside, with nothing wrong before.",
-          warned_text(report.picture), job_text(report.picture), time_text(report.picture.last));
+      return verdict_ended(report);
     case Kind::kFailed:
       return verdict_failed(report);
     case Kind::kLost:

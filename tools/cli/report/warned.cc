@@ -52,7 +52,7 @@ std::string warned_text(const Picture& picture) {
   }
   const std::string more =
       order.size() > kMost ? fmt::format("; and {} more", order.size() - kMost) : "";
-  return fmt::format("{}{}; ", fmt::join(out, "; "), more);
+  return fmt::format("{}{}", fmt::join(out, "; "), more);
 }
 
 }  // namespace nnd::cli

@@ -7,7 +7,7 @@
 
 namespace nnd::cli {
 
-// "mlx5_3 of node0, node1: GID-LINKLOCAL, ...; ", the worst first; empty: of nothing.
+// "mlx5_3 of node0, node1: GID-LINKLOCAL, ...", the worst first; empty: of nothing.
 std::string warned_text(const report::Picture& picture);
 
 }  // namespace nnd::cli
