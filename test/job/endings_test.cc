@@ -111,7 +111,7 @@ TEST_CASE("a node that is lost", "[ends-itself]") {
   REQUIRE(gone);
   check(report_of(job.logs()),
         {Kind::kLost, Blame::kNotNetwork,
-         fmt::format("not the network: node{} with all its processes died", lost)});
+         fmt::format("not the network: node{} with all its processes (", lost)});
 }
 
 TEST_CASE("the same job, in which nobody ends by himself", "[ends-itself]") {

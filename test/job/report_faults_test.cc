@@ -74,7 +74,7 @@ void dead_node(int gpus) {
   job.spec().actions.push_back({.kind = What::kDestroy});
   job.job().run();
   check(job.read(),
-        {Kind::kLost, Blame::kNotNetwork, {"not the network: node1 with all its processes died"}});
+        {Kind::kLost, Blame::kNotNetwork, {"not the network: node1 with all its processes ("}});
 }
 
 void cut_cable(int gpus) {

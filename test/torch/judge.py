@@ -149,6 +149,15 @@ def headline(report):
     return re.split(r"(?<=[.;])\s", report["verdict"])[0]
 
 
+def names_guilty(text, args):
+    """The guilty rank, alone or with others of its node that were ended in the same moment, is named first."""
+    named = re.search(r"[Rr]anks? (\d+)(?:-(\d+))?", text)
+    if named is None:
+        return False
+    ranks = range(int(named[1]), int(named[2] or named[1]) + 1)
+    return args.guilty in ranks and len({rank // args.ranks for rank in ranks}) == 1
+
+
 def data_right(run):
     """The process groups' names, by rank, of the ranks that came to their end with the right data."""
     return {int(rank): set(names.split()) for rank, names in re.findall(r"rank (\d+): all data right, groups (.*)", run.stderr)}
@@ -164,9 +173,8 @@ def judge_report(verdict, args, job, report):
     blames = {job.blame, "open"} if job.may_be_open else {job.blame}
     verdict.check(report["blame"] in blames, f"report blames {report['blame']!r}, not {job.blame!r}", "blame")
     text = headline(report)
-    named = re.search(r"[Rr]anks? (\d+)", text)
     if job.guilty:
-        verdict.check(named is not None and int(named[1]) == args.guilty, f"rank {args.guilty} is not the first in \"{text}\"", "guilty")
+        verdict.check(names_guilty(text, args), f"rank {args.guilty} is not the first in \"{text}\"", "guilty")
     if job.words:
         verdict.check(any(word in report["verdict"] for word in job.words), f"none of {job.words} in \"{report['verdict']}\"", "words")
     for word in job.both:
@@ -189,11 +197,10 @@ def judge_parts(verdict, args, job, logs):
         report = json.loads(told.stdout)
         text = headline(report)
         print(f"{part}: exit code {told.returncode}, blame {report['blame']!r}: {text}")
-        named = re.search(r"[Rr]anks? (\d+)", text)
         if job.good:
             right = told.returncode == 0 and report["blame"] == "nothing"
         elif job.guilty and report["blame"] == "not the network":
-            right = job.blame == report["blame"] and named is not None and int(named[1]) == args.guilty
+            right = job.blame == report["blame"] and names_guilty(text, args)
         else:
             right = report["blame"] in {job.blame, "open", "nothing"}
         if not right:

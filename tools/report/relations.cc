@@ -460,19 +460,42 @@ class Relations {
             when.to + slack(member, *model_.observations[*failed].member) &&
         explain(i, failed, How::kEndedBy))
       return;
+    if (explain_by_exit(i, member)) return;
     if (const auto first = first_end(); first && *first != i && may_follow(*first, i))
       explain(i, first, How::kEndedBy);
   }
 
-  // It gave up waiting, or was ended for that: who waits for somebody who is known to be late did
-  // not bring the job down.
+  // Launchers end the others within milliseconds of a process that exits with a failure, and a box
+  // knows of life no better than that.
+  bool explain_by_exit(std::size_t i, std::size_t member) {
+    if (model_.ends[member].kind != End::Kind::kDied) return false;
+    const auto exit = first_failed_exit();
+    return exit &&
+           model_.observations[*exit].when.from <=
+               model_.observations[i].when.to + slack(member, *model_.observations[*exit].member) &&
+           explain(i, exit, How::kEndedBy);
+  }
+  std::optional<std::size_t> first_failed_exit() {
+    if (!failed_exit_known_) {
+      failed_exit_known_ = true;
+      for_each(Kind::kEnd, [&](std::size_t i) {
+        const auto member = *model_.observations[i].member;
+        if (model_.ends[member].kind != End::Kind::kLeft) return;
+        const int status = picture_.members[member].log->summary->exit_status.value_or(0);
+        const bool asked = status >= 128;  // by a signal that its program heeds
+        if (status != 0 && !asked && (!failed_exit_ || before(i, *failed_exit_))) failed_exit_ = i;
+      });
+    }
+    return failed_exit_;
+  }
+
+  // It gave up waiting, or was ended for that: who waits for another did not bring the job down.
   bool explain_by_own_wait(std::size_t i, std::size_t member) {
     for (const std::optional<std::size_t>& waited : {wait_of_[member], making_of_[member]}) {
       if (!waited) continue;
       const auto root = model_.root_of(*waited);
-      if (root == *waited) continue;
-      const bool known = model_.observations[root].kind != Kind::kSink || is_known(sink(root).kind);
-      if (known && explain(i, waited, How::kEndedBy)) return true;
+      if (waited == making_of_[member] && root == *waited) continue;
+      if (explain(i, waited, How::kEndedBy)) return true;
     }
     for (const auto stuck : stuck_of_[member])
       if (explain(i, stuck, How::kEndedBy)) return true;
@@ -555,8 +578,8 @@ class Relations {
   std::map<PlaceKey, std::size_t> signs_;  // the first of each HCA
   std::unordered_map<std::string, std::size_t> hosts_;
   std::set<std::size_t> inside_;  // who is, or was, inside what others are behind in
-  std::optional<std::size_t> missing_, root_failure_, first_end_, first_sink_;
-  bool root_failure_known_ = false, first_end_known_ = false;
+  std::optional<std::size_t> missing_, root_failure_, first_end_, failed_exit_, first_sink_;
+  bool root_failure_known_ = false, first_end_known_ = false, failed_exit_known_ = false;
 };
 
 }  // namespace

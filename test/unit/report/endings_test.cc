@@ -67,6 +67,18 @@ TEST_CASE("who ended with a status that tells of a failure began it, whatever th
   CHECK(lost(report) == std::vector{1});
 }
 
+TEST_CASE("who is killed in the very moment of a failed exit followed it", "[ends]") {
+  const auto job = [](int status) {
+    Made made;
+    made.ring(4);
+    leave(made, 3, 5.003, 0, status);
+    for (const int other : {0, 1, 2}) box(made, other, other == 2 ? 5 : 9, 4.9, 1);
+    return analyse(made.input);
+  };
+  CHECK(lost(job(3)) == std::vector{3});
+  CHECK(lost(job(128 + 15)) == std::vector{2});
+}
+
 TEST_CASE("who gave up its communicator and ended is missed by those in the next collective",
           "[ends]") {
   Made made;

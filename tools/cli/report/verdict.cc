@@ -153,6 +153,15 @@ std::string status_text(const Report& report) {
   return fmt::format(" with exit status {}", *all.begin());
 }
 
+// "ranks 2-3", of processes whose host is named beside it; their number where a rank isn't known.
+std::string ranks_text(const Picture& picture, const std::vector<std::size_t>& members) {
+  std::set<int> ranks;
+  for (const auto member : members)
+    if (picture.members[member].rank) ranks.insert(*picture.members[member].rank);
+  return ranks.size() == members.size() ? rank_list(ranks)
+                                        : count_of(members.size(), "process", "processes");
+}
+
 std::string verdict_lost(const Report& report) {
   const auto& losses = report.first.losses;
   if (report.difference)
@@ -182,8 +191,13 @@ std::string verdict_lost(const Report& report) {
         "not the network: {} died at {}, and which of them first can't be told; {}; nothing had "
         "failed before.",
         count_of(lost.size(), "process", "processes"), time_text(report.first.at), names);
-  return fmt::format("not the network: {} died at {}{}, with nothing failed before.",
-                     nodes && hosts.size() == 1 ? names + " with all its processes" : names,
+  if (nodes && hosts.size() == 1)
+    return fmt::format(
+        "not the network: {} with all its processes ({}) died at {}, with nothing failed before: "
+        "the "
+        "node did, or one of them and a launcher ended the rest.",
+        names, ranks_text(report.picture, lost), time_text(report.first.at));
+  return fmt::format("not the network: {} died at {}{}, with nothing failed before.", names,
                      time_text(report.first.at),
                      ending == report::Ending::kCutOff ? " or later (its log just ends)" : "");
 }
