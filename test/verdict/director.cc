@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "softverbs/control.h"
+#include "softverbs/fault_moments.h"
 
 namespace nnd::verdict {
 
@@ -61,6 +62,7 @@ bool Director::struck() const {
     const auto told = told_.find(rank);
     return ended_.contains(rank) || (told != told_.end() && told->second >= events);
   };
+  if (!met_) return false;
   if (case_.culprit) return come(*case_.culprit, case_.culprit_events);
   for (int rank = 0; rank < case_.ranks(); ++rank)
     if (!come(rank, case_.truth.healthy || case_.node_lost ? case_.culprit_events : 1))
@@ -143,7 +145,16 @@ void Director::decide() {
   }
 }
 
+// A fault of the fabric may come long after the ranks' last word.
+void Director::look_for_fault() {
+  if (met_) return;
+  met_ = case_.truth.healthy || case_.fabric.faults.empty() ||
+         !softverbs::fault_moments(fabric_).empty();
+  if (met_) last_ = Clock::now();
+}
+
 bool Director::step() {
+  look_for_fault();
   if (case_.node_lost && !lost_ && struck()) lose_node();
   if (case_.ending == Ending::kLive && struck() && quiet(patience_)) {
     look_();

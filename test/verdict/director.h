@@ -30,6 +30,7 @@ class Director {
     int rank, signal;
   };
 
+  void look_for_fault();
   bool struck() const;
   bool quiet(double seconds) const;
   std::set<int> alive() const;
@@ -51,7 +52,7 @@ class Director {
   std::optional<Clock::time_point> failed_;  // the first rank has
   Clock::time_point last_ = Clock::now();
   std::vector<Deed> deeds_;
-  bool planned_ = false, lost_ = false;
+  bool planned_ = false, lost_ = false, met_ = false;
   double patience_;
 };
 

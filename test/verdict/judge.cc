@@ -157,7 +157,8 @@ Judgement judge(const Case& one, const Played& played) {
   const Named named = named_in(accusing_part(played.line), one);
   const Naming naming =
       truth.ranks.empty() ? naming_of_node(named, one) : naming_of_rank(named, one);
-  if (truth.may_be_harmless && played.ran) return judge_harmless(played, naming);
+  const bool met = one.fabric.faults.empty() || played.fault_met;
+  if ((truth.may_be_harmless && played.ran) || !met) return judge_harmless(played, naming);
 
   const bool reduced = !played.collection.complete() || played.collection.ranks.empty();
   const Class unknown = reduced ? Class::kHonest : Class::kVague;
@@ -175,7 +176,8 @@ Judgement judge(const Case& one, const Played& played) {
     // Who never had a log is missed by whoever has one and knows how many there are.
     const bool could_tell =
         truth.no_log ? played.collection.whole : guilty_log_is_there(one, played);
-    return {reduced && !could_tell ? Class::kHonest : Class::kMissed, ""};
+    const bool says_fine = played.line.starts_with("fine") || played.line.starts_with("works");
+    return {reduced && !(could_tell && says_fine) ? Class::kHonest : Class::kMissed, ""};
   }
   if (played.exit_code != 1) return {unknown, fmt::format("exit code {}", played.exit_code)};
   if (naming == Naming::kOther) return {Class::kWrong, "somebody else is named"};

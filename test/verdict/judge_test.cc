@@ -62,6 +62,20 @@ TEST_CASE("what was not collected need not be known", "[judge]") {
   CHECK(judged(kExit, some) == Class::kHonest);
   some.line = "not fine: not the network: rank 0 (node1) ended by itself.";
   CHECK(judged(kExit, some) == Class::kWrong);
+  Played quiet = said("fine: healthy so far.", "nothing", 0);
+  quiet.collection.boxes = false;
+  CHECK(judged(kExit, quiet) == Class::kMissed);  // nothing tells that it still runs
+  quiet.line = "2 logs just end: whether these processes run or were killed isn't known.";
+  CHECK(judged(kExit, quiet) == Class::kHonest);
+}
+
+TEST_CASE("a fault of the fabric that no message met is none", "[judge]") {
+  Case one = kPort;
+  one.fabric.faults = "[[fault]]\n";
+  CHECK(judged(one, said("fine: healthy.", "nothing", 0)) == Class::kRight);
+  Played met = said("fine: healthy.", "nothing", 0);
+  met.fault_met = true;
+  CHECK(judged(one, met) == Class::kMissed);
 }
 
 TEST_CASE("a port of one node", "[judge]") {
