@@ -315,6 +315,10 @@ bool ends_making(EventId id) {
   return id == EventId::kInitReady || id == EventId::kInitFail || id == EventId::kCommInit ||
          id == EventId::kConnListen || id == EventId::kConnOpen || id == EventId::kConnReady;
 }
+bool ends_making(const Event& event) {
+  const bool ended_well = event.id == EventId::kSummary && event.exit_status == 0;
+  return ended_well || (event.id && ends_making(*event.id));
+}
 
 void Job::add(const Event& event) {
   Process& process = processes_[event.proc];
@@ -323,7 +327,7 @@ void Job::add(const Event& event) {
   update(process.pid, event.pid);
   add_time(process, event);
   if (event.conn) add_to(process.connections[*event.conn], event);
-  if (event.id && ends_making(*event.id)) process.making.reset();
+  if (ends_making(event)) process.making.reset();
   switch (event.id.value_or(EventId::kCount)) {
     case EventId::kPluginLoad:
       add_load(process, event);

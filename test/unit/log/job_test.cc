@@ -200,3 +200,13 @@ TEST_CASE("devices by NCCL's index, HCAs, and the end", "[job]") {
   CHECK(process.summary->exit_status == 1);
   CHECK_FALSE(process.loaded);
 }
+
+TEST_CASE("a process that ended well makes no communicator any more", "[job]") {
+  const int status = GENERATE(0, 1);
+  auto stall = event(EventId::kInitStall, "0x1");
+  stall.step = "receive";
+  auto summary = event(EventId::kSummary, "0x1");
+  summary.exit_status = status;
+  const Job job = job_of({loaded("0x1", 0), stall, summary});
+  CHECK(job.processes().front()->making.has_value() == (status != 0));
+}

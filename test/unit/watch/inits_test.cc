@@ -31,12 +31,14 @@ std::uint64_t wait_for_answer() {
   return own.boot.since_ns;
 }
 
-std::vector<json> stalls(const std::vector<json>& log) {
+std::vector<json> of(const std::vector<json>& log, const char* name) {
   std::vector<json> out;
   for (const json& event : log)
-    if (event.at("ev") == "init.stall") out.push_back(event);
+    if (event.at("ev") == name) out.push_back(event);
   return out;
 }
+
+std::vector<json> stalls(const std::vector<json>& log) { return of(log, "init.stall"); }
 
 }  // namespace
 
@@ -110,4 +112,24 @@ TEST_CASE("What goes on begins anew") {
             inits.look(since + sec * kSec);
           }
         })).empty());
+}
+
+TEST_CASE("A told wait of a communicator that was made is told to be over, once") {
+  const bool made = GENERATE(false, true);
+  const auto log = test::recorded([made] {
+    watch::Inits inits;
+    const std::uint64_t since = wait_for_answer();
+    state::OwnBoot& own = *state::own_boot();
+    if (made) own.boot.began_ns = 0;
+    for (std::uint64_t sec = 1; sec < 20; ++sec) {
+      own.entry->last_ns.store(since + sec * kSec);
+      if (sec == 15) own.boot.call = state::BootCall::kNone;
+      own.publish();
+      inits.look(since + sec * kSec);
+    }
+  });
+  CHECK(stalls(log).size() == 1);
+  const auto over = of(log, "init.ready");
+  REQUIRE(over.size() == (made ? 1u : 0u));  // else the communicator says it
+  if (made) CHECK(over[0].at("comm") == "0x1f");
 }
