@@ -95,6 +95,7 @@ TEST_CASE("what NCCL says, whole lines and parts of them", "[explain]") {
   CHECK(best("NET/IB : Got completion from peer 10.0.0.1<42> with status=12 opcode=0 len=0 vendor "
              "err 129 (Recv)") == Ids{"WC-12"});
   CHECK(best("socketFinalizeAccept").front() == "DEV-OOB");
+  CHECK(best("socketFinalizeAccept from 127.0.0.1<34602>: wrong type 4 != 3") == Ids{"INC-IBTCP"});
   CHECK(best("message truncated").front() == "INC-ENV");
   CHECK(best("Message truncated : received 1024 bytes instead of 256").front() == "INC-ENV");
   CHECK(best("NET/IB : No device found.").front() == "DEV-FALLBACK");

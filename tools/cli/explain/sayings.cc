@@ -64,7 +64,10 @@ const std::vector<Saying>& sayings() {
       {"socketstartconnect", {Cause::kDevOob, Cause::kHangConnect}},
       {"socketpollconnect", {Cause::kDevOob, Cause::kHangConnect}},
       {"socketfinalizeconnect", {Cause::kDevOob, Cause::kHangConnect, Cause::kRc6}},
-      {"socketfinalizeaccept", {Cause::kDevOob, Cause::kIncVersion, Cause::kHangConnect}},
+      {"socketfinalizeaccept",
+       {Cause::kDevOob, Cause::kIncVersion, Cause::kHangConnect, Cause::kIncIbTcp}},
+      {"wrong type 4 != 3", {Cause::kIncIbTcp}},  // enum ncclSocketType, v2.28.9-1 socket.h
+      {"wrong type 3 != 4", {Cause::kIncIbTcp}},
       {"connect to", {Cause::kDevOob, Cause::kHangConnect}},
       {"socketprogress", {Cause::kRc6, Cause::kHangConnect}},
       {"exceeded error retry count", {Cause::kDevOob, Cause::kHangConnect}},
