@@ -1,0 +1,75 @@
+// The words of a report: times with their date, sizes, proper names, what to type, and a port that
+// came back.
+#include "cli/report/look.h"
+#include "cli/report/names.h"
+#include "cli/report/verdict.h"
+#include "support/catch.h"
+#include "unit/report/made.h"
+
+using namespace nnd::cli;
+using nnd::report::analyse;
+using nnd::report::test::Made;
+namespace t = nnd::report::test;
+
+namespace {
+
+using Lines = std::vector<std::string>;
+
+Made hang() {
+  Made made;
+  made.ring(2);
+  made.stall(0, "nothing-came", 30, 20, 1);
+  made.box(0, true, 40);
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("times have their date, sizes their unit, and proper names their capitals", "[words]") {
+  CHECK(time_text(0) == "1970-01-01 00:00:00.000 UTC");
+  CHECK(bytes_text(930e6) == "930 MB");
+  CHECK(bytes_text(9.3e8 * 10) == "9.30 GB");
+  CHECK(bytes_text(12) == "12 B");
+  CHECK(cause_text("IB-FLID").starts_with("IB-FLID, InfiniBand"));
+  CHECK(cause_text("QP-110") == "QP-110, the peer's address did not resolve (ETIMEDOUT)");
+  CHECK(cause_text("NOT-OURS") == "NOT-OURS");
+}
+
+TEST_CASE("what to type for the rank to look at, with its host and process", "[words]") {
+  auto made = hang();
+  made.box(1, true, 10);  // it shows no sign of life
+  CHECK(commands_to_look(analyse(made.input)) ==
+        Lines{"ssh host0 ps -o pid,stat,wchan:32,cmd -p 101   # rank 1"});
+  made.box(1, true, 39);
+  CHECK(commands_to_look(analyse(made.input)) ==
+        Lines{"ssh host0 py-spy dump --pid 101   # rank 1"});
+  made.box(1, false, 20);  // it has died: there is none to look at, only what its node says of it
+  CHECK(commands_to_look(analyse(made.input)) ==
+        Lines{"ssh host0 dmesg -T | grep -iE 'oom|killed process|xid|segfault'"});
+}
+
+TEST_CASE("a port's event is told once, and that it came back", "[words]") {
+  const bool back = GENERATE(false, true);
+  Made made;
+  made.ring(4);
+  const auto port = [&](const char* what, double sec) {
+    auto out = made.event(1, t::EventId::kPortEvent, sec);
+    out.dev = Made::dev(1);
+    out.event = what;
+    return out;
+  };
+  auto down = port("PORT_ERR", 5);
+  down.severity = t::Severity::kWarn;
+  down.cause = "ASYNC-PORT";
+  down.failure = 1;
+  made.add(down);
+  if (back) made.add(port("PORT_ACTIVE", 5.5));
+  made.fail(1, 2, "ASYNC-PORT", 9);
+  for (int i = 0; i < 4; ++i) made.end(i, 12);
+  const std::string said = verdict(analyse(made.input));
+  INFO(said);
+  const auto first = said.find("a port went down");
+  CHECK(first != std::string::npos);
+  CHECK(said.find("a port went down", first + 1) == std::string::npos);
+  CHECK((said.find("; the port came back 0.5 s later") != std::string::npos) == back);
+}
