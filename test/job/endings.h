@@ -41,6 +41,7 @@ class EndingJob {
     spec.environment.erase("NCCL_NET_DIAG_BLACKBOX");
     spec.environment["NCCL_DEBUG"] = "WARN";  // else what stderr is told is in NCCL's lines
     spec.environment["NCCL_NET_DIAG_STALL_SEC"] = "1";
+    if (nccl_version() < 22100) spec.environment["NCCL_IB_GID_INDEX"] = "3";  // picks none itself
     for (int rank = 0; rank < spec.ranks(); ++rank) launch(rank, launcher);
   }
 
