@@ -106,8 +106,11 @@ struct LastGiven {
 
 // Collectives of one kind that a communicator was given or ran.
 struct CallCount {
-  std::string kind;
+  std::string kind, datatype;
   std::uint64_t calls = 0, finished = 0;  // finished: of those that ran
+  std::uint64_t bytes = 0;                // of all; 0: not told
+  // By size: as many have at least so many bytes, and less than twice that.
+  std::map<std::uint64_t, std::uint64_t> sizes = {};
 };
 
 // An entry of a port's GID table.
@@ -139,7 +142,7 @@ struct Event {
   std::optional<Direction> dir;
   std::optional<double> dur_us;
   std::string cause, msg, fix;
-  std::string comm;
+  std::string comm, comm_name;  // comm_name: that the program gave it
   Dev dev;
   Peer peer;
   Link link;

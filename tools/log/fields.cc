@@ -155,11 +155,23 @@ bool store_finished(Event& event, const Scalar& value) {
   return true;
 }
 
-// {"1024": 3}: three requests that took 1024 to 2047 ns.
+// {"1024": 3}: three of 1024 to 2047.
+bool read_bucket(std::string_view bucket, const Scalar& value, std::uint64_t& least,
+                 std::uint64_t& count) {
+  const auto parsed = std::from_chars(bucket.data(), bucket.data() + bucket.size(), least);
+  return parsed.ec == std::errc() && assign(count, value);
+}
+
+bool store_size(std::vector<CallCount>& counts, std::string_view bucket, const Scalar& value) {
+  std::uint64_t least = 0, count = 0;
+  if (!read_bucket(bucket, value, least, count)) return false;
+  if (!counts.empty()) counts.back().sizes[least] += count;
+  return true;
+}
+
 bool store_latency(Latency& latency, std::string_view bucket, const Scalar& value) {
   std::uint64_t least = 0, count = 0;
-  const auto parsed = std::from_chars(bucket.data(), bucket.data() + bucket.size(), least);
-  if (parsed.ec != std::errc() || !assign(count, value)) return false;
+  if (!read_bucket(bucket, value, least, count)) return false;
   latency.requests += count;
   latency.sum_ns += 1.5 * static_cast<double>(least) * static_cast<double>(count);
   return true;
@@ -224,6 +236,7 @@ std::array<Setters, kPlaces> all_setters() {
                               {"msg", set<&Event::msg>},
                               {"fix", set<&Event::fix>},
                               {"comm", set<&Event::comm>},
+                              {"name", set<&Event::comm_name>},
                               {"version", set<&Event::version>},
                               {"nccl_version", set_nccl_version},
                               {"log", set<&Event::log>},
@@ -316,9 +329,13 @@ std::array<Setters, kPlaces> all_setters() {
   setters[at(Place::kGids)] = {{"index", set_last<&Event::gids, &GidEntry::index>},
                                {"type", set_last<&Event::gids, &GidEntry::type>}};
   setters[at(Place::kCalled)] = {{"kind", set_last<&Event::called, &CallCount::kind>},
-                                 {"calls", set_last<&Event::called, &CallCount::calls>}};
+                                 {"datatype", set_last<&Event::called, &CallCount::datatype>},
+                                 {"calls", set_last<&Event::called, &CallCount::calls>},
+                                 {"bytes", set_last<&Event::called, &CallCount::bytes>}};
   setters[at(Place::kRan)] = {{"kind", set_last<&Event::ran, &CallCount::kind>},
-                              {"calls", set_last<&Event::ran, &CallCount::calls>}};
+                              {"datatype", set_last<&Event::ran, &CallCount::datatype>},
+                              {"calls", set_last<&Event::ran, &CallCount::calls>},
+                              {"bytes", set_last<&Event::ran, &CallCount::bytes>}};
   setters[at(Place::kTask)] = {
       {"kind", set<&Event::task, &Task::kind>}, {"ordinal", set<&Event::task, &Task::ordinal>},
       {"seq", set<&Event::task, &Task::seq>},   {"bytes", set<&Event::task, &Task::bytes>},
@@ -366,6 +383,8 @@ Place place_of(Place outer, std::string_view key) {
   if (outer == Place::kCounters && key == "grown") return Place::kGrown;
   if (outer == Place::kCommunicators && key == "task") return Place::kLastGiven;
   if (outer == Place::kRan && key == "took_ns") return Place::kTook;
+  if (key == "sizes" && outer == Place::kCalled) return Place::kCalledSizes;
+  if (key == "sizes" && outer == Place::kRan) return Place::kRanSizes;
   if (outer == Place::kTraffic && key == "send") return Place::kSent;
   if (outer == Place::kTraffic && key == "recv") return Place::kReceived;
   if (outer != Place::kTop) return Place::kElsewhere;
@@ -387,6 +406,8 @@ bool store(Event& event, Place place, std::string_view key, const Scalar& value)
   if (place == Place::kCauses) return assign(event.causes[std::string(key)], value);
   if (place == Place::kLatency) return store_latency(event.latency, key, value);
   if (place == Place::kTook) return store_finished(event, value);
+  if (place == Place::kCalledSizes) return store_size(event.called, key, value);
+  if (place == Place::kRanSizes) return store_size(event.ran, key, value);
   if (place == Place::kEnvironment) return store_fact(event, "env.", key, value);
   if (place == Place::kPcie) return store_fact(event, "pcie.", key, value);
   if (place == Place::kLimits) return store_fact(event, "limits.", key, value);

@@ -40,6 +40,8 @@ enum class Place : std::uint8_t {
   kCalled,
   kRan,
   kTook,  // in one of those
+  kCalledSizes,
+  kRanSizes,
   kTraffic,
   kSent,  // in that
   kReceived,

@@ -185,9 +185,20 @@ void add_communicator(Process& process, const Event& event) {
   auto& communicator = process.communicators[event.comm];
   update(communicator.rank, event.rank);
   update(communicator.nranks, event.nranks);
+  update(communicator.name, event.comm_name);
   if (event.id != EventId::kCommInit || event.net_api) return;  // the net's tells it once more
   communicator.several |= communicator.init_seq != 0 && communicator.init_seq != event.seq;
   communicator.init_seq = event.seq;
+}
+
+void add_calls(Communicator& communicator, const CallCount& count) {
+  std::uint64_t least = 0;
+  for (const auto& [bytes, calls] : count.sizes) {
+    communicator.calls[{count.kind, count.datatype, bytes}] += calls;
+    least += bytes * calls;
+  }
+  if (count.sizes.empty()) communicator.calls[{count.kind, count.datatype, 0}] += count.calls;
+  communicator.exact_sizes = communicator.exact_sizes && least == count.bytes;
 }
 
 // Of the last line, which comes when it is destroyed or aborted.
@@ -196,10 +207,12 @@ void add_counts(Process& process, const Event& event) {
   auto& communicator = process.communicators[event.comm];
   communicator.given = communicator.finished = 0;
   communicator.calls.clear();
-  for (const auto& count : event.called)
+  communicator.exact_sizes = true;
+  // NCCL up to 2.27 doesn't tell what was called.
+  for (const auto& count : event.called.empty() ? event.ran : event.called)
     if (is_collective(count.kind)) {
       communicator.given += count.calls;
-      communicator.calls[count.kind] += count.calls;
+      add_calls(communicator, count);
     }
   for (const auto& count : event.ran)
     if (is_collective(count.kind)) communicator.finished += count.finished;
@@ -400,7 +413,10 @@ void Job::set_communicator(const std::string& proc, const std::string& comm,
   auto& known = processes_[proc].communicators[comm];
   if (!communicator.nranks) communicator.nranks = known.nranks;
   if (!communicator.rank) communicator.rank = known.rank;
+  communicator.name = known.name;
   communicator.init_seq = known.init_seq;
+  communicator.calls = known.calls;
+  communicator.exact_sizes = known.exact_sizes;
   communicator.finished = known.finished;
   communicator.closed_ns = known.closed_ns;
   communicator.given = std::max(communicator.given, known.given);

@@ -55,8 +55,18 @@ Diagnosis diagnosis_of(const Event& event);
 // completion, 2 the registration, 1 the end of the connection, 0 nothing.
 int evidence(const Diagnosis& diagnosis);
 
+// A collective as it is the same for all ranks.
+struct Call {
+  std::string kind, datatype;
+  std::uint64_t bytes = 0;  // at least, and less than twice that; 0: not told
+
+  auto operator<=>(const Call&) const = default;
+};
+using Calls = std::map<Call, std::uint64_t>;  // how many
+
 // One of NCCL's communicators, as a process tells of it.
 struct Communicator {
+  std::string name;  // that the program gave it, as PyTorch does; empty: none
   std::optional<int> rank, nranks;
   std::vector<Task> tasks;       // the last collectives that it was given, the newest first
   std::optional<Task> waits_in;  // of those: one that has begun over the network and not ended
@@ -64,8 +74,9 @@ struct Communicator {
   std::uint64_t init_seq = 0;    // of the line that tells of it; 0: none does
   std::uint64_t given = 0;       // collectives in all; 0: none, or not known
   std::uint64_t finished = 0;    // of those, when it was closed
-  std::map<std::string, std::uint64_t> calls;  // the collectives of `given` by kind, likewise
-  std::uint64_t closed_ns = 0;  // CLOCK_MONOTONIC: destroyed or aborted; 0: it was not
+  Calls calls;                   // the collectives of `given`, likewise
+  bool exact_sizes = false;      // each of them has as many bytes as its Call says
+  std::uint64_t closed_ns = 0;   // CLOCK_MONOTONIC: destroyed or aborted; 0: it was not
   // Two of the process's communicators had this hash, and nothing tells what is whose. NCCL from
   // 2.27 on (v2.27.7-1 src/init.cc) gives all that are shrunk from one communicator the same.
   bool several = false;

@@ -104,22 +104,26 @@ bool gave_up(const log::Communicator& of) {
   return of.closed_ns != 0 && of.finished != 0 && of.finished < of.given;
 }
 
-using Calls = std::map<std::string, std::uint64_t>;
+using log::Calls;
 
-// Of one that was closed: the collectives that it was given, by kind.
+// Of one that was closed: the collectives that it was given.
 const Calls* calls_of(const Part& part) {
   return part.of->closed_ns != 0 && !part.of->calls.empty() ? &part.of->calls : nullptr;
 }
 
-// One of some kind more here, and of another kind there: neither is how the other began.
+// What one was given more than the other.
+Calls without(const Calls& one, const Calls& other) {
+  Calls out;
+  for (const auto& [call, count] : one) {
+    const auto found = other.find(call);
+    const std::uint64_t there = found == other.end() ? 0 : found->second;
+    if (count > there) out[call] = count - there;
+  }
+  return out;
+}
+// Neither is how the other began.
 bool contradict(const Calls& one, const Calls& other) {
-  const auto has_more = [](const Calls& a, const Calls& b) {
-    return std::any_of(a.begin(), a.end(), [&](const auto& kind) {
-      const auto found = b.find(kind.first);
-      return found == b.end() || found->second < kind.second;
-    });
-  };
-  return has_more(one, other) && has_more(other, one);
+  return !without(one, other).empty() && !without(other, one).empty();
 }
 
 // Its program came to its end, and this communicator's collectives were done.
@@ -152,10 +156,15 @@ std::optional<Apart> mismatch_of_calls(const Picture& picture, const std::vector
                                                     was_done(picture, *most->second.front()));
     if (!other && calls != most->first) continue;
     Stand& stand = other ? out.others : out.most;
-    stand.calls = calls;
+    if (other) {
+      stand.calls = without(calls, most->first);
+      out.most.calls = without(most->first, calls);
+    }
+    stand.exact = same.front()->of->exact_sizes;
     for (const auto* part : same) stand.members.push_back(part->member);
   }
   if (out.others.members.empty()) return std::nullopt;
+  out.by_calls = true;
   return out;
 }
 

@@ -18,7 +18,8 @@ namespace nnd::report {
 struct Stand {
   log::Task task;
   std::vector<std::size_t> members;
-  std::map<std::string, std::uint64_t> calls;  // in all, by kind; empty: `task` is what counts
+  log::Calls calls;  // that they were given and others weren't; `exact`: of just that size
+  bool exact = false;
 };
 
 struct Apart {
@@ -30,6 +31,8 @@ struct Apart {
   std::string comm;
   Stand most,
       others;  // others: the guilty of kBehind; fewer than the first, where it is kMismatched
+  bool by_calls =
+      false;  // of kMismatched: the stands' `calls` are what counts, and not their `task`
   std::size_t inside = 0;  // processes that wait in `most`
   Ns since = 0;            // as far as is known: by then they did
 };

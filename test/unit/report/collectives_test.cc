@@ -237,8 +237,14 @@ using Calls = std::vector<std::pair<const char*, std::uint64_t>>;
 void close(Made& made, int process, double sec, const Calls& called, std::uint64_t finished) {
   auto counts = made.event(process, t::EventId::kCollCount, sec);
   counts.comm = kComm;
-  for (const auto& [kind, calls] : called) counts.called.push_back({kind, calls, 0});
-  counts.ran.push_back({called.front().first, finished, finished});
+  for (const auto& [kind, calls] : called) {
+    auto& count = counts.called.emplace_back();
+    count.kind = kind;
+    count.calls = calls;
+  }
+  auto& ran = counts.ran.emplace_back();
+  ran.kind = called.front().first;
+  ran.calls = ran.finished = finished;
   made.add(counts);
   auto closed = made.event(process, t::EventId::kCommFinalize, sec);
   closed.comm = kComm;
@@ -262,8 +268,9 @@ TEST_CASE("counts by kind show that ranks were not given the same collectives", 
   CHECK(apart[0].kind == Apart::Kind::kMismatched);
   CHECK(apart[0].most.members.size() == 3);
   CHECK(apart[0].others.members.size() == 1);
-  CHECK(apart[0].others.calls.at("AllGather") == 1);
-  CHECK(apart[0].most.calls.at("AllReduce") == 6);
+  CHECK(apart[0].by_calls);
+  CHECK(apart[0].others.calls == nnd::log::Calls{{{"AllGather", "", 0}, 1}});
+  CHECK(apart[0].most.calls == nnd::log::Calls{{{"AllReduce", "", 0}, 1}});
 }
 
 TEST_CASE("counts of communicators that were given up outweigh what a stall told",
@@ -275,7 +282,47 @@ TEST_CASE("counts of communicators that were given up outweigh what a stall told
   const auto apart = apart_in_collectives(picture_of(job.input));
   REQUIRE(apart.size() == 1);
   CHECK(apart[0].kind == Apart::Kind::kMismatched);
-  CHECK(apart[0].others.calls.size() + apart[0].most.calls.size() == 3);
+  CHECK(apart[0].others.calls.size() + apart[0].most.calls.size() == 2);
+}
+
+TEST_CASE("other sizes and types of one kind are a mismatch, and told", "[collectives]") {
+  const auto apart_of = [](const char* datatype, std::uint64_t bytes, std::uint64_t size) {
+    Job job(2);
+    for (const int i : {0, 1}) {
+      auto counts = job.event(i, t::EventId::kCollCount, 20);
+      counts.comm = kComm;
+      nnd::log::CallCount usual;
+      usual.kind = "AllReduce";
+      usual.datatype = "ncclFloat32";
+      usual.calls = 5;
+      usual.bytes = 5 * 262144;
+      usual.sizes = {{262144, 5}};
+      nnd::log::CallCount last = usual;
+      last.calls = 1;
+      last.bytes = i == 0 ? 262144 : bytes;
+      last.sizes = {{i == 0 ? 262144 : size, 1}};
+      if (i == 1) last.datatype = datatype;
+      counts.called = {usual, last};
+      counts.ran = {usual};
+      counts.ran.front().finished = 5;
+      job.add(counts);
+      auto closed = job.event(i, t::EventId::kCommFinalize, 20);
+      closed.comm = kComm;
+      job.add(closed);
+    }
+    const auto apart = apart_in_collectives(picture_of(job.input));
+    if (apart.empty()) return Stand();
+    const auto picture = picture_of(job.input);
+    return ranks(picture, apart[0].others.members) == std::vector{1} ? apart[0].others
+                                                                     : apart[0].most;
+  };
+  const auto size = apart_of("ncclFloat32", 16777216, 16777216);
+  CHECK(size.calls == nnd::log::Calls{{{"AllReduce", "ncclFloat32", 16777216}, 1}});
+  CHECK(size.exact);
+  CHECK_FALSE(apart_of("ncclFloat32", 16777220, 16777216).exact);
+  const auto type = apart_of("ncclFloat16", 262144, 262144);
+  CHECK(type.calls == nnd::log::Calls{{{"AllReduce", "ncclFloat16", 262144}, 1}});
+  CHECK(apart_of("ncclFloat32", 262144, 262144).members.empty());  // all alike
 }
 
 TEST_CASE("who was done with fewer is not late, the programs differ", "[collectives]") {

@@ -114,6 +114,20 @@ std::string who(const Picture& picture, const std::vector<std::size_t>& members)
                      fmt::join(hosts, ", "));
 }
 
+std::string communicator_text(const Picture& picture, const std::string& comm) {
+  std::string name;
+  bool torch = false;
+  for (const auto& member : picture.members) {
+    torch = torch || member.log->launch.launcher == "torchrun";
+    const auto found = member.log->communicators.find(comm);
+    if (name.empty() && found != member.log->communicators.end()) name = found->second.name;
+  }
+  if (name.empty()) return fmt::format("communicator {}", comm);
+  // PyTorch's process groups give their names to NCCL.
+  return torch ? fmt::format("process group \"{}\" (communicator {})", name, comm)
+               : fmt::format("communicator \"{}\" ({})", name, comm);
+}
+
 std::string place_text(const report::Place& place) {
   if (place.dev.empty()) return place.host.empty() ? place.subnet : place.host;
   const auto dev = place.port == 0 ? place.dev : fmt::format("{}:{}", place.dev, place.port);

@@ -369,8 +369,8 @@ std::string and_then(const std::string& text) { return text.empty() ? text : tex
 std::string is_behind(const Report& report, const Sink& sink) {
   if (!sink.apart) return {};
   const auto& apart = report.waits.apart[*sink.apart];
-  return fmt::format(" and not come to {} of communicator {}", task_text(apart.most.task),
-                     apart.comm);
+  return fmt::format(" and not come to {} of {}", task_text(apart.most.task),
+                     communicator_text(report.picture, apart.comm));
 }
 
 // How a process that was late ended, where that was not with all the others.
@@ -408,11 +408,21 @@ std::string task_text(const log::Task& task) {
 
 namespace {
 
-// "6 AllReduce, 1 AllGather"
-std::string calls_text(const std::map<std::string, std::uint64_t>& calls) {
+// "AllReduce (262144 bytes, ncclFloat32)", "3 Broadcast (1024 to 2047 bytes, ncclInt8)"
+std::string call_text(const log::Call& call, std::uint64_t count, bool exact) {
+  std::vector<std::string> what;
+  if (call.bytes != 0 && exact) what.push_back(fmt::format("{} bytes", call.bytes));
+  if (call.bytes != 0 && !exact)
+    what.push_back(fmt::format("{} to {} bytes", call.bytes, 2 * call.bytes - 1));
+  if (!call.datatype.empty() && call.datatype != "Unknown") what.push_back(call.datatype);
+  return fmt::format("{}{}{}", count == 1 ? "" : fmt::format("{} ", count), call.kind,
+                     what.empty() ? "" : fmt::format(" ({})", fmt::join(what, ", ")));
+}
+
+std::string calls_text(const report::Stand& stand) {
   std::vector<std::string> out;
-  for (const auto& [kind, count] : calls) out.push_back(fmt::format("{} {}", count, kind));
-  return list(out);
+  for (const auto& [call, count] : stand.calls) out.push_back(call_text(call, count, stand.exact));
+  return out.empty() ? "nothing more" : list(out);
 }
 
 }  // namespace
@@ -420,17 +430,19 @@ std::string calls_text(const std::map<std::string, std::uint64_t>& calls) {
 std::string apart_text(const Report& report, const report::Apart& apart) {
   const auto most = who(report.picture, apart.most.members);
   const auto others = who(report.picture, apart.others.members);
-  if (!apart.most.calls.empty())
-    return fmt::format("mismatched collectives: {} {} given {}, and {} {} of communicator {}",
-                       others, apart.others.members.size() == 1 ? "was" : "were",
-                       calls_text(apart.others.calls), most, calls_text(apart.most.calls),
-                       apart.comm);
+  const auto communicator = communicator_text(report.picture, apart.comm);
+  if (apart.by_calls)
+    return fmt::format("mismatched collectives: {} {} given {} where {} {} given {}, in {}", others,
+                       apart.others.members.size() == 1 ? "was" : "were", calls_text(apart.others),
+                       most, apart.most.members.size() == 1 ? "was" : "were",
+                       calls_text(apart.most), communicator);
   if (apart.kind == report::Apart::Kind::kMismatched)
-    return fmt::format("mismatched collectives: {} {} in {}, and {} in {} of communicator {}",
-                       others, apart.others.members.size() == 1 ? "is" : "are",
-                       task_text(apart.others.task), most, task_text(apart.most.task), apart.comm);
-  return fmt::format("{} came no further than {} in communicator {}, while {} {} in {}", others,
-                     task_text(apart.others.task), apart.comm, most,
+    return fmt::format("mismatched collectives: {} {} in {}, and {} in {} of {}", others,
+                       apart.others.members.size() == 1 ? "is" : "are",
+                       task_text(apart.others.task), most, task_text(apart.most.task),
+                       communicator);
+  return fmt::format("{} came no further than {} in {}, while {} {} in {}", others,
+                     task_text(apart.others.task), communicator, most,
                      apart.most.members.size() == 1 ? "is" : "are", task_text(apart.most.task));
 }
 

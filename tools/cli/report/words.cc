@@ -248,8 +248,9 @@ std::vector<std::string> read_lines(const Report& report, const report::Input& i
     lines.push_back(fmt::format("No log here of {} of {}.", missing_text(report.missing),
                                 *report.missing.expected));
   for (const auto& one : report.missing.incomplete)
-    lines.push_back(fmt::format("Of the {} ranks of communicator {} no log here of {} ({}{}).",
-                                one.nranks, one.comm, one.missing, rank_list(one.ranks),
+    lines.push_back(fmt::format("Of the {} ranks of {} no log here of {} ({}{}).", one.nranks,
+                                communicator_text(report.picture, one.comm), one.missing,
+                                rank_list(one.ranks),
                                 one.ranks.size() < one.missing ? ", ..." : ""));
   return lines;
 }
