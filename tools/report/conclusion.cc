@@ -218,6 +218,15 @@ class Conclude {
     for (const auto i : model_.roots(Seen::kSign)) out_.first.signs.push_back(failure(i));
   }
 
+  // With a part of the logs only, who went first may be one of the others: what shows that it was
+  // not is that others failed of it.
+  Blame blame_of_losses() const {
+    const bool proven =
+        std::any_of(out_.first.losses.begin(), out_.first.losses.end(),
+                    [&](const Loss& loss) { return model_.ends[loss.member].failed_towards; });
+    return proven || !model_.missing.any() ? Blame::kNotNetwork : Blame::kOpen;
+  }
+
   Blame blame_of_hang() const {
     if (!model_.waits.network.empty()) return Blame::kNetwork;
     if (is_blocked())
@@ -240,7 +249,7 @@ class Conclude {
       case Kind::kEnded:
         return model_.making.empty() && !model_.missing.any() ? Blame::kNotNetwork : Blame::kOpen;
       case Kind::kLost:
-        return Blame::kNotNetwork;
+        return blame_of_losses();
       case Kind::kMissing:
         return Blame::kOpen;
       case Kind::kFailed:

@@ -171,6 +171,12 @@ std::string verdict_lost(const Report& report) {
         report.difference->cause.empty() ? "" : cause_text(report.difference->cause) + "; ",
         job_text(report.picture), time_text(report.picture.last));
   const auto lost = members_of(losses);
+  if (report.blame == report::Blame::kOpen)
+    return fmt::format(
+        "{} ended at {} or soon after, and which of the job's first can't be told; {} of {} left "
+        "no log here; nothing had failed before in {}.",
+        count_of(lost.size(), "process", "processes"), time_text(report.first.at),
+        missing_text(report.missing), *report.missing.expected, who(report.picture, lost));
   std::vector<std::string> hosts;
   const bool nodes = whole_hosts(report.picture, losses, hosts);
   const std::string names = nodes ? list(hosts) : who(report.picture, lost);
