@@ -57,7 +57,7 @@ void add_gids(Event& event, const Port& port) {
   event.array("gids");
   for (std::size_t i = 0; i < std::min(port.gids.size(), kMaxGids); ++i) {
     const Gid& gid = port.gids[i];
-    event.push_object().add("index", gid.index).add("gid", gid.text);
+    event.push_object().add("index", gid.index).add("gid", gid.text());
     event.add("type", gid_type_text(gid.type));
     if (gid.type_error != 0) event.add("type_errno", gid.type_error);
     add_text(event, "netdev", gid.netdev);

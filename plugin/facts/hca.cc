@@ -106,6 +106,7 @@ class PortReader {
     out.speed_mbps =
         std::max(verbs_speed_mbps(verbs_.active_speed, verbs_.active_width), out.sysfs_speed_mbps);
     if (out.pkeys.empty() && out.infiniband() && hca_.sysfs_present) read_pkeys(out);
+    out.gids.reserve(verbs_.gids.size());
     for (const VerbsGid& gid : verbs_.gids)
       if (!context::gid_zero(gid.raw)) out.gids.push_back(read_gid(gid));
     if (out.query_errno == 0)
@@ -143,7 +144,6 @@ class PortReader {
     out.index = verbs.index;
     out.raw = verbs.raw;
     out.type = verbs.type;
-    out.text = context::gid_text(verbs.raw);
     out.ifindex = verbs.ifindex;
     if (verbs_.link_layer == 2) {
       read_type(out);
@@ -184,9 +184,8 @@ class PortReader {
 
   // Indices and names are those of the interface's own network namespace, which need not be ours:
   // one of them counts where the interface has the address, or is of this HCA.
-  bool ours(const NetDev* dev, const IpAddress& address) const {
+  bool ours(const NetDev* dev, const NetDev* owner) const {
     if (!dev) return false;
-    const NetDev* const owner = context_.network.owner(address, dev);
     if (owner && (owner == dev || owner->name == dev->master)) return true;
     return std::any_of(
         hca_.device_netdevs.begin(), hca_.device_netdevs.end(), [&](const std::string& name) {
@@ -198,8 +197,10 @@ class PortReader {
   // By verbs' ifindex; else by who has the address (no file to read); else by sysfs.
   void read_netdev(Gid& gid) {
     const IpAddress address = gid_address(gid.raw);
+    IpPrefix prefix;
     const NetDev* dev = context_.network.find(gid.ifindex);
-    if (!ours(dev, address)) dev = context_.network.owner(address, nullptr);
+    const NetDev* owner = context_.network.owner(address, dev, &prefix);
+    if (!ours(dev, owner)) dev = owner = context_.network.owner(address, nullptr, &prefix);
     if (dev) {
       gid.netdev = dev->name;
       gid.ifindex = dev->ifindex;
@@ -209,14 +210,15 @@ class PortReader {
       if (gid.netdev.empty() && hca_.device_netdevs.size() == 1)
         gid.netdev = hca_.device_netdevs.front();
       dev = context_.network.find(gid.netdev);
-      if (dev && !ours(dev, address)) {
+      owner = context_.network.owner(address, dev, &prefix);
+      if (dev && !ours(dev, owner)) {
         gid.netdev.clear();  // another one of this name
         dev = nullptr;
+        owner = context_.network.owner(address, nullptr, &prefix);
       }
       gid.ifindex = dev ? dev->ifindex : 0;
     }
-    IpPrefix prefix;
-    if (const NetDev* owner = context_.network.owner(address, dev, &prefix)) {
+    if (owner) {
       gid.address = prefix;
       gid.owner_ifindex = owner->ifindex;
     }

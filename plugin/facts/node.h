@@ -42,13 +42,14 @@ struct Gid {
   context::Gid raw{};
   GidType type = GidType::kUnknown;
   int type_error = 0;  // errno of reading gid_attrs/types, where it was read
-  std::string text;
   int ifindex = 0;     // the netdev that it belongs to; 0: not known
   std::string netdev;  // its name; known without an ifindex where only sysfs tells
   // The interface address that this GID stands for, with its prefix length; none: not known.
   std::optional<IpPrefix> address;
   int owner_ifindex = 0;  // the interface that has the address (a bond's slave: the bond)
 
+  // Made when it is asked for: a node may have thousands of GIDs, and few are told.
+  std::string text() const { return context::gid_text(raw); }
   std::string subnet() const { return address ? address->network_text() : std::string(); }
 };
 

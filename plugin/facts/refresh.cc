@@ -27,7 +27,6 @@ void put(const SourceGid& source, Port& port) {
   *slot = Gid();
   slot->index = index;
   slot->raw = source.raw;
-  slot->text = context::gid_text(source.raw);
 }
 
 bool same_gids(const Port& a, const Port& b) {

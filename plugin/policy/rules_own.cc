@@ -27,7 +27,7 @@ diagnosis::GoodGid good_gid(const Port& port) {
   for (const Gid& gid : port.gids) {
     const facts::IpAddress address = facts::gid_address(gid.raw);
     if (gid.type == GidType::kRoceV2 && !address.link_local())
-      return {gid.text, gid.index, address.family == facts::Family::kIpv6};
+      return {gid.text(), gid.index, address.family == facts::Family::kIpv6};
   }
   return {};
 }
@@ -127,7 +127,7 @@ void judge_gid(const facts::Node&, const Candidates& all, const Candidate& one,
   const bool forced = port.pick.basis == PickBasis::kForced;
   const Gid* gid = port.picked();
   const auto picked = [&](Fault fault) {
-    return diagnose(diagnosis::PickedGid{fault, one.name(), port.pick.index, gid ? gid->text : "",
+    return diagnose(diagnosis::PickedGid{fault, one.name(), port.pick.index, gid ? gid->text() : "",
                                          port.pick.why, forced, good_gid(port)});
   };
   if (!gid)

@@ -43,12 +43,20 @@ std::string address_text(const context::Gid& gid) { return facts::gid_address(gi
 
 void remember_gid(const ibv_context* context, unsigned port, unsigned index,
                   const context::Gid& gid) {
-  if (index >= kMaxIndex) return;
+  const facts::VerbsGid told{.index = index, .raw = gid};
+  remember_gids(context, port, {&told, 1});
+}
+
+void remember_gids(const ibv_context* context, unsigned port,
+                   std::span<const facts::VerbsGid> told) {
   const std::lock_guard lock(g_mutex);
   std::vector<context::Gid>* gids = table_of(context, port);
   if (gids == nullptr) gids = &seen().emplace_back(PortGids{context, port, {}}).gids;
-  if (gids->size() <= index) gids->resize(index + 1);
-  (*gids)[index] = gid;
+  for (const facts::VerbsGid& one : told) {
+    if (one.index >= kMaxIndex) continue;
+    if (gids->size() <= one.index) gids->resize(one.index + 1);
+    (*gids)[one.index] = one.raw;
+  }
 }
 
 bool recall_gid(const ibv_context* context, unsigned port, unsigned index, context::Gid& gid) {

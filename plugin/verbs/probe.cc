@@ -149,7 +149,7 @@ void read_device(const Real& real, ibv_context* context, const Answers& known,
   const bool table = read_gid_table(real, context, fact);
   for (auto& port : fact.ports) {
     if (!table) read_gids_singly(real, context, port);
-    for (const auto& gid : port.gids) remember_gid(context, port.number, gid.index, gid.raw);
+    remember_gids(context, port.number, port.gids);
   }
 }
 

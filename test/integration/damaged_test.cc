@@ -61,6 +61,18 @@ TEST_CASE("a stripped libnccl is wrapped, also without section headers") {
   check_lives(events, 4);
 }
 
+// RCCL (ROCm/rccl src/net.cc, 2.21.5) opens the plugin by its name as it is, or as
+// librccl-net-NAME.so, and asks for net v8: with its own transport it can't be played here.
+TEST_CASE("a library of RCCL's name that loads the plugin by its file's name") {
+  const ScratchDir dir;
+  const std::string file = dir / "librccl.so.1";
+  const NcclCopy copy(nccl(), file, true);
+  EmulatedJob job(two_hosts());
+  job.run_all({file, "libnccl-net-diag.so", "", false, nccl()}, 2);
+  job.check_logs();
+  check_lives(job.log(0), 4);
+}
+
 TEST_CASE("a slot that is no function") {
   const bool with_symbols = GENERATE(true, false);
   CAPTURE(with_symbols);

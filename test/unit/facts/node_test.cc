@@ -98,7 +98,7 @@ TEST_CASE("a RoCE node with eight rails and a bond") {
   CHECK(port.active_mtu == 4096);
   CHECK(port.pick.index == 3);
   REQUIRE(port.picked());
-  CHECK(port.picked()->text == "::ffff:10.0.3.2");
+  CHECK(port.picked()->text() == "::ffff:10.0.3.2");
   CHECK(port.picked()->netdev == "ens3");
   CHECK(port.picked()->subnet() == "10.0.3.0/24");
   CHECK(port.gid(0)->subnet().empty());

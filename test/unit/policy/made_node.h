@@ -29,7 +29,6 @@ inline facts::Gid make_gid(unsigned index, const std::string& prefix, int ifinde
   gid.index = index;
   gid.address = facts::parse_prefix(prefix).value();
   gid.raw = raw_gid(gid.address->address.text());
-  gid.text = context::gid_text(gid.raw);
   gid.type = type;
   gid.ifindex = gid.owner_ifindex = ifindex;
   return gid;

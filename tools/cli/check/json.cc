@@ -69,7 +69,7 @@ json gid_json(const Port& port) {
               {"certain", port.pick.certain},
               {"gid", json()}};
   if (const facts::Gid* gid = port.picked()) {
-    out["gid"] = gid->text;
+    out["gid"] = gid->text();
     out["type"] = facts::gid_type_text(gid->type);
     out["netdev"] = text_or_null(gid->netdev);
     out["subnet"] = text_or_null(gid->subnet());

@@ -121,7 +121,7 @@ Answer rehearse_program(RehearseOptions& options, const Calling& calling) {
   if (!report.body.is_null()) out.body["report"] = report.body;
   const bool keep = !kept.empty() || out.exit_code != kFine;
   if (keep) {
-    scratch.keep();
+    if (kept.empty()) scratch.keep();
     out.body["logs"] = logs;
   }
   out.page = [=](const Screen& screen) {
