@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,10 @@ struct IpAddress {
   bool link_local() const;  // 169.254.0.0/16 or fe80::/10
   std::string text() const;
   auto operator<=>(const IpAddress&) const = default;
+  // Two words, and no call: each GID is looked for among all addresses of a node.
+  bool operator==(const IpAddress& other) const {
+    return family == other.family && std::memcmp(bytes.data(), other.bytes.data(), 16) == 0;
+  }
 };
 
 struct IpPrefix {
