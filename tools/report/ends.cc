@@ -114,7 +114,8 @@ class Ends {
     for (std::size_t i = 0; i < out_.size(); ++i) {
       if (out_[i].kind != End::Kind::kLeft) continue;
       if (out_[i].when.from <= earliest + kUncompared) first.push_back(i);
-      if (is_abrupt(*picture_.members[i].log) && others_died &&
+      const auto& log = *picture_.members[i].log;
+      if ((is_abrupt(log) || is_failed_exit(log)) && others_died &&
           out_[i].when.from <= last_death + kTick)
         out_[i].missed = true;
     }
@@ -217,6 +218,15 @@ class Ends {
 };
 
 }  // namespace
+
+bool is_failed_exit(const log::Process& process) {
+  if (!process.summary) return false;
+  const int status = process.summary->exit_status.value_or(0);
+  constexpr int kBySignal = 128;  // and its number: asked to end, which the program heeds
+  return status > 0 && status < kBySignal && process.summary->pending == 0 &&
+         std::none_of(process.connections.begin(), process.connections.end(),
+                      [](const auto& one) { return one.second.in_flight.value_or(0) != 0; });
+}
 
 Ns apart(const Picture& picture, std::size_t one, std::size_t other) {
   if (picture.members[one].host == picture.members[other].host) return kTogether;

@@ -28,6 +28,10 @@ struct End {
 std::vector<End> ends_of(const Picture& picture, const std::vector<Failure>& failures,
                          const std::vector<Wait>& open);
 
+// It ended by itself with a status of its program's own that tells of a failure, and not after a
+// wait: it had nothing under way.
+bool is_failed_exit(const log::Process& process);
+
 // By how much what two processes tell of one moment may be apart: their hosts' clocks, and the
 // pace of the logs.
 Ns apart(const Picture& picture, std::size_t one, std::size_t other);

@@ -480,10 +480,10 @@ class Relations {
       failed_exit_known_ = true;
       for_each(Kind::kEnd, [&](std::size_t i) {
         const auto member = *model_.observations[i].member;
-        if (model_.ends[member].kind != End::Kind::kLeft) return;
-        const int status = picture_.members[member].log->summary->exit_status.value_or(0);
-        const bool asked = status >= 128;  // by a signal that its program heeds
-        if (status != 0 && !asked && (!failed_exit_ || before(i, *failed_exit_))) failed_exit_ = i;
+        if (model_.ends[member].kind == End::Kind::kLeft &&
+            is_failed_exit(*picture_.members[member].log) && !first_failure_.contains(member) &&
+            (!failed_exit_ || before(i, *failed_exit_)))
+          failed_exit_ = i;
       });
     }
     return failed_exit_;

@@ -68,15 +68,16 @@ TEST_CASE("who ended with a status that tells of a failure began it, whatever th
 }
 
 TEST_CASE("who is killed in the very moment of a failed exit followed it", "[ends]") {
-  const auto job = [](int status) {
+  const auto job = [](int status, std::uint64_t pending = 0) {
     Made made;
     made.ring(4);
-    leave(made, 3, 5.003, 0, status);
+    leave(made, 3, 5.003, pending, status);
     for (const int other : {0, 1, 2}) box(made, other, other == 2 ? 5 : 9, 4.9, 1);
     return analyse(made.input);
   };
   CHECK(lost(job(3)) == std::vector{3});
   CHECK(lost(job(128 + 15)) == std::vector{2});
+  CHECK(lost(job(3, 1)) == std::vector{2});  // which had requests under way itself
 }
 
 TEST_CASE("who gave up its communicator and ended is missed by those in the next collective",
