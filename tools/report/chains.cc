@@ -55,7 +55,6 @@ class Graph {
       sink.rank = stranger.rank;
       add(std::move(sink), stranger.waiting, endless);
     }
-    add_gone_among(endless);
     // What processes of one node wait for in each other is not seen here: only where nothing else
     // explains them do they wait for each other.
     if (const auto cycle = cycle_of(endless); cycle.size() > 1 && found_.empty()) {
@@ -99,24 +98,6 @@ class Graph {
     for (const auto member : waiting) endless.erase(member);
     same->waiting.merge(waiting);
     same->sink.waiting = same->waiting.size();
-  }
-
-  // Who waited itself and went before those that waited for it.
-  void add_gone_among(std::set<std::size_t>& endless) {
-    const std::size_t* first = nullptr;
-    for (const auto& member : endless)
-      if (ends_[member].ended() && waiters_.contains(member) &&
-          (first == nullptr || ends_[member].when.from < ends_[*first].when.from))
-        first = &member;
-    if (first == nullptr) return;
-    const auto member = *first;
-    for (const auto other : endless)
-      if (other != member && ends_[other].ended() &&
-          !ends_[member].when.surely_before(ends_[other].when))
-        return;
-    Sink sink = named(member);
-    sink.kind = gone_kind(member);
-    add(std::move(sink), waiting_for(member), endless);
   }
 
   Chains in_order() {
@@ -180,10 +161,10 @@ class Graph {
            stopped(member);
   }
   // Not with all the others, when somebody ended the job, and not after those that waited for it
-  // had gone, or had told that they wait: these had no reason in its end.
+  // had gone, or had told that they wait: these had no reason in its end. Nor who waited himself.
   bool gone(std::size_t member) const {
     const End& end = ends_[member];
-    if (!end.ended() || end.when.from + kTogether >= picture_.last) return false;
+    if (!end.ended() || end.waited || end.when.from + kTogether >= picture_.last) return false;
     if (first_to_go_ && *first_to_go_ < end.when.from) return false;
     const auto told = first_told_.find(member);
     return told == first_told_.end() || end.when.from <= told->second + kTogether;

@@ -66,7 +66,7 @@ class Conclude {
         continue;
       else if (one.kind == Seen::kFailure)
         (failure(i).reach == Reach::kEcho ? echoes_ : failures_).push_back(i);
-      else if (one.kind == Seen::kEnd)
+      else if (one.kind == Seen::kEnd && !(anybody_waits() && model_.ends[*one.member].waited))
         ends_.push_back(i);
     }
     for (auto* all : {&failures_, &echoes_, &ends_})
@@ -74,6 +74,11 @@ class Conclude {
         return model_.observations[a].when.from < model_.observations[b].when.from;
       });
     drop_common_end();
+  }
+  bool anybody_waits() const { return !model_.waits.waits.empty() || !model_.waits.sinks.empty(); }
+  bool any_waited() const {
+    return std::any_of(model_.ends.begin(), model_.ends.end(),
+                       [](const End& end) { return end.waited; });
   }
   bool explains(std::size_t i) const { return explains_[i]; }
   // What fails on a port that told of trouble is what the job fails of; the port says why.
@@ -218,13 +223,17 @@ class Conclude {
     for (const auto i : model_.roots(Seen::kSign)) out_.first.signs.push_back(failure(i));
   }
 
-  // With a part of the logs only, who went first may be one of the others: what shows that it was
-  // not is that others failed of it.
+  // With a part of the logs only, who went first may be one of the others, and who had waited went
+  // for what he waited for: what shows that it was not so is that others failed of him.
   Blame blame_of_losses() const {
-    const bool proven =
-        std::any_of(out_.first.losses.begin(), out_.first.losses.end(),
-                    [&](const Loss& loss) { return model_.ends[loss.member].failed_towards; });
-    return proven || !model_.missing.any() ? Blame::kNotNetwork : Blame::kOpen;
+    const auto any = [&](const auto& is) {
+      return std::any_of(out_.first.losses.begin(), out_.first.losses.end(),
+                         [&](const Loss& loss) { return is(model_.ends[loss.member]); });
+    };
+    if (any([](const End& end) { return end.failed_towards && !end.waited; }))
+      return Blame::kNotNetwork;
+    const bool waited = any([](const End& end) { return end.waited; });
+    return waited || model_.missing.any() ? Blame::kOpen : Blame::kNotNetwork;
   }
 
   Blame blame_of_hang() const {
@@ -235,7 +244,9 @@ class Conclude {
                  : Blame::kOpen;
     if (first_sink() == nullptr) return Blame::kOpen;
     if (first_sink()->kind == Sink::Kind::kNetwork) return Blame::kNetwork;
-    if (first_sink()->kind == Sink::Kind::kCycle) return Blame::kNotNetwork;
+    if (first_sink()->kind == Sink::Kind::kCycle)
+      return model_.missing.any() || any_is(picture_, Ending::kCutOff) ? Blame::kOpen
+                                                                       : Blame::kNotNetwork;
     return is_known(first_sink()->kind) ? Blame::kNotNetwork : Blame::kOpen;
   }
 
@@ -247,7 +258,8 @@ class Conclude {
       case Kind::kCount:
         return Blame::kNone;
       case Kind::kEnded:
-        return model_.making.empty() && !model_.missing.any() ? Blame::kNotNetwork : Blame::kOpen;
+        return model_.making.empty() && !model_.missing.any() && !any_waited() ? Blame::kNotNetwork
+                                                                               : Blame::kOpen;
       case Kind::kLost:
         return blame_of_losses();
       case Kind::kMissing:

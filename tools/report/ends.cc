@@ -11,6 +11,16 @@ namespace {
 constexpr Ns kTick = 250'000'000;
 constexpr Ns kTogether = 100'000'000;
 constexpr Ns kUncompared = 1'000'000'000;  // clocks that nothing compares
+constexpr Ns kWaited = 3'000'000'000;
+
+// Who was ended after that, by a watchdog mostly, waited for somebody, or for the network.
+bool waited(const Picture& picture, std::size_t index) {
+  const Member& member = picture.members[index];
+  if (member.ending != Ending::kDied || member.box->asked_ns == 0) return false;
+  return picture.at(index, member.box->asked_ns) + kWaited <= member.last &&
+         std::any_of(member.box->conns.begin(), member.box->conns.end(),
+                     [](const auto& slot) { return slot.started > slot.completed + slot.failed; });
+}
 
 End end_of(const Member& member) {
   End out;
@@ -48,7 +58,10 @@ class Ends {
  public:
   Ends(const Picture& picture, const std::vector<Failure>& failures, const std::vector<Wait>& open)
       : picture_(picture), failures_(failures), open_(open) {
-    for (const auto& member : picture.members) out_.push_back(end_of(member));
+    for (std::size_t i = 0; i < picture.members.size(); ++i) {
+      out_.push_back(end_of(picture.members[i]));
+      out_.back().waited = waited(picture, i);
+    }
   }
 
   std::vector<End> all() {

@@ -20,6 +20,7 @@ struct End {
   bool sure = true;     // false: only its log ends, and others miss it
   bool missed = false;  // somebody failed towards it, or had requests that only it could answer
   bool failed_towards = false;  // the first of these
+  bool waited = false;  // it died after seconds in which nothing that it had asked for moved
 
   bool ended() const { return kind != Kind::kNone; }
 };

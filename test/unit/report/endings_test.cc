@@ -498,3 +498,41 @@ TEST_CASE("a watchdog that is faster than the stall is told is no cause either",
     CHECK(report.kind == Kind::kLost);
   }
 }
+
+TEST_CASE("who was ended after it had waited for seconds did not bring the job down", "[ends]") {
+  Made made;
+  made.ring(4);
+  SECTION("nobody tells of a wait") {
+    for (int i = 0; i < 4; ++i) box(made, i, i == 1 ? 20 : 25, i == 1 ? 10 : 24.9, 1);
+    const auto report = analyse(made.input);
+    CHECK(report.kind == Kind::kLost);
+    CHECK(report.blame == Blame::kOpen);
+  }
+  SECTION("others wait for it") {
+    for (int i = 0; i < 4; ++i) box(made, i, i == 1 ? 20 : 25, 10, 1);
+    made.stall(2, "nothing-came", 19, 9, 1);
+    made.stall(0, "no-receive", 19, 9, 1, t::Direction::kSend);
+    const auto report = analyse(made.input);
+    CHECK(report.kind == Kind::kHang);
+    REQUIRE_FALSE(report.waits.sinks.empty());
+    CHECK(report.waits.sinks[0].kind == Sink::Kind::kSilent);
+  }
+  SECTION("all end together") {
+    for (int i = 0; i < 4; ++i) box(made, i, 20 + 0.01 * i, 10, i == 1 ? 0u : 1u);
+    const auto report = analyse(made.input);
+    CHECK(report.kind == Kind::kEnded);
+    CHECK(report.blame == Blame::kOpen);
+  }
+}
+
+TEST_CASE("with a part of the logs a death that nobody failed of acquits nobody", "[ends]") {
+  Made made;
+  for (int i = 0; i < 4; ++i) made.load(i, 0, 6);
+  for (int i = 0; i < 4; ++i) made.connect(i, (i + 1) % 4);
+  for (int i = 0; i < 4; ++i) box(made, i, i == 1 ? 5 : 8, i == 1 ? 4.9 : 7.9, 1);
+  const auto lost_one = analyse(made.input);
+  CHECK(lost_one.kind == Kind::kLost);
+  CHECK(lost_one.blame == Blame::kOpen);
+  made.fail(0, 1, "WC-12", 5.5);
+  CHECK(analyse(made.input).blame == Blame::kNotNetwork);
+}

@@ -114,6 +114,11 @@ std::string who(const Picture& picture, const std::vector<std::size_t>& members)
                      fmt::join(hosts, ", "));
 }
 
+std::string job_text(const Picture& picture) {
+  return fmt::format("{} on {}", count_of(picture.members.size(), "process", "processes"),
+                     count_of(picture.hosts.size(), "host", "hosts"));
+}
+
 std::string communicator_text(const Picture& picture, const std::string& comm) {
   std::string name;
   bool torch = false;

@@ -8,6 +8,7 @@
 
 #include "cli/common/number_list.h"
 #include "cli/report/difference_text.h"
+#include "cli/report/lost_text.h"
 #include "cli/report/names.h"
 #include "cli/report/warned.h"
 #include "nccl_net_diag/causes.h"
@@ -22,18 +23,6 @@ using report::Report;
 using report::Sink;
 
 namespace {
-
-std::vector<std::size_t> members_of(const std::vector<report::Loss>& losses) {
-  std::vector<std::size_t> out;
-  for (const auto& loss : losses) out.push_back(loss.member);
-  return out;
-}
-
-// "16 ranks on 2 hosts": what the job was.
-std::string job_text(const Picture& picture) {
-  return fmt::format("{} on {}", count_of(picture.members.size(), "process", "processes"),
-                     count_of(picture.hosts.size(), "host", "hosts"));
-}
 
 std::string traffic_text(const Picture& picture) {
   std::size_t connections = 0;
@@ -121,93 +110,6 @@ std::string verdict_failed(const Report& report) {
                      who(report.picture, {root.member}), unknown);
 }
 
-bool whole_hosts(const Picture& picture, const std::vector<report::Loss>& losses,
-                 std::vector<std::string>& names) {
-  std::set<std::size_t> lost;
-  for (const auto& loss : losses) lost.insert(loss.member);
-  std::size_t covered = 0;
-  for (const auto& host : picture.hosts)
-    if (std::all_of(host.members.begin(), host.members.end(),
-                    [&](std::size_t member) { return lost.contains(member); })) {
-      names.push_back(host.name);
-      covered += host.members.size();
-    }
-  return covered == lost.size() && covered > names.size();
-}
-
-bool others_waited_on(const Report& report, const report::Loss& loss) {
-  constexpr Ns kLong = 5'000'000'000;
-  return !report.ends[loss.member].failed_towards &&
-         std::any_of(report.waits.waits.begin(), report.waits.waits.end(), [&](const auto& wait) {
-           return wait.member != loss.member &&
-                  report.picture.members[wait.member].last > loss.at + kLong;
-         });
-}
-
-// " with exit status 1", of all that ended by themselves.
-std::string status_text(const Report& report) {
-  std::set<int> all;
-  for (const auto& loss : report.first.losses)
-    all.insert(report.picture.members[loss.member].log->summary->exit_status.value_or(-1));
-  if (all.size() != 1 || all.contains(-1)) return {};
-  return fmt::format(" with exit status {}", *all.begin());
-}
-
-// "ranks 2-3", of processes whose host is named beside it; their number where a rank isn't known.
-std::string ranks_text(const Picture& picture, const std::vector<std::size_t>& members) {
-  std::set<int> ranks;
-  for (const auto member : members)
-    if (picture.members[member].rank) ranks.insert(*picture.members[member].rank);
-  return ranks.size() == members.size() ? rank_list(ranks)
-                                        : count_of(members.size(), "process", "processes");
-}
-
-std::string verdict_lost(const Report& report) {
-  const auto& losses = report.first.losses;
-  if (report.difference)
-    return fmt::format(
-        "{}: {}{} ended by {} with no word of why, and no path between these was used.",
-        difference_text(report, *report.difference),
-        report.difference->cause.empty() ? "" : cause_text(report.difference->cause) + "; ",
-        job_text(report.picture), time_text(report.picture.last));
-  const auto lost = members_of(losses);
-  if (report.blame == report::Blame::kOpen)
-    return fmt::format(
-        "{} ended at {} or soon after, and which of the job's first can't be told; {} of {} left "
-        "no log here; nothing had failed before in {}.",
-        count_of(lost.size(), "process", "processes"), time_text(report.first.at),
-        missing_text(report.missing), *report.missing.expected, who(report.picture, lost));
-  std::vector<std::string> hosts;
-  const bool nodes = whole_hosts(report.picture, losses, hosts);
-  const std::string names = nodes ? list(hosts) : who(report.picture, lost);
-  if (losses[0].clean)
-    return fmt::format(
-        "not the network: {} ended by itself at {}{}, while others still waited for it.", names,
-        time_text(report.first.at), status_text(report));
-  const auto ending = report.picture.members[lost[0]].ending;
-  // A process that is stopped leaves the same, until it is ended; but a dead one's peers fail.
-  if (ending == report::Ending::kDied && others_waited_on(report, losses[0]))
-    return fmt::format(
-        "not the network: {} shows no sign of life since {}: it was stopped or its node hung, or "
-        "it "
-        "died then; nothing had failed before.",
-        names, time_text(report.first.at));
-  if (lost.size() > 1 && !nodes)
-    return fmt::format(
-        "not the network: {} died at {}, and which of them first can't be told; {}; nothing had "
-        "failed before.",
-        count_of(lost.size(), "process", "processes"), time_text(report.first.at), names);
-  if (nodes && hosts.size() == 1)
-    return fmt::format(
-        "not the network: {} with all its processes ({}) died at {}, with nothing failed before: "
-        "the "
-        "node did, or one of them and a launcher ended the rest.",
-        names, ranks_text(report.picture, lost), time_text(report.first.at));
-  return fmt::format("not the network: {} died at {}{}, with nothing failed before.", names,
-                     time_text(report.first.at),
-                     ending == report::Ending::kCutOff ? " or later (its log just ends)" : "");
-}
-
 std::string verdict_missing(const Report& report) {
   const auto& missing = report.missing;
   if (missing.came && !report.waits.sinks.empty() &&
@@ -223,9 +125,9 @@ std::string verdict_missing(const Report& report) {
           "{} of {} left none: without the plugin, or not collected.",
           name, sink.address, missing_text(missing), *missing.expected);
     return fmt::format(
-        "{} at {} took part and left no log here, and others wait for it: without the plugin, or "
-        "not collected; {} of {} left none.",
-        name, sink.address, missing_text(missing), *missing.expected);
+        "others wait for a process that took part and left no log here, without the plugin, or not "
+        "collected; it is {} at {}.",
+        name, sink.address);
   }
   std::string others;
   if (!report.making.empty())
@@ -320,12 +222,19 @@ std::string verdict_hang(const Report& report) {
   if (sink.kind == Sink::Kind::kSilent && waiting != 0 &&
       report.picture.members[sink.members.front()].ending == report::Ending::kCutOff)
     return fmt::format(
-        "{} since {}, and the logs don't show for whom: that of {} ends before, at {}{}.", waiters,
+        "{} since {}, and the logs don't show for whom; that of {} ends before, at {}{}.", waiters,
         time_text(waits.waits.front().since), who(report.picture, sink.members),
         clock_text(sink.since), or_the_network(report, sink));
   if (sink.kind == Sink::Kind::kMismatched)
     return fmt::format("not the network: {}; {}.", sink_text(report, sink), waiters);
   const char* prefix = report.blame == report::Blame::kNotNetwork ? "not the network: " : "";
+  if (sink.kind == Sink::Kind::kCycle && report.blame == report::Blame::kOpen)
+    return fmt::format("{} since {}, and what is here of the logs doesn't show for whom.", waiters,
+                       time_text(waits.waits.front().since));
+  if (sink.kind == Sink::Kind::kNoLog && waiting != 0)
+    return fmt::format("{} since {} for a process whose log is not here; it is {} at {}.", waiters,
+                       time_text(waits.waits.front().since),
+                       sink.rank ? fmt::format("rank {}", *sink.rank) : "one", sink.address);
   if (waiting == 0)
     return fmt::format("{}{}; nobody tells of a wait.", prefix, sink_text(report, sink));
   return fmt::format("{}{}; {}.", prefix, sink_text(report, sink), waiters);
@@ -339,6 +248,11 @@ std::string verdict_ended(const Report& report) {
   if (!report.making.empty())
     return fmt::format("{}, while {} still being initialised; nothing shows why.{}", when,
                        count_of(report.making.size(), "process was", "processes were"), warned);
+  if (report.blame == report::Blame::kOpen && !report.missing.any())
+    return fmt::format(
+        "{}, while some had waited with requests under way; nothing shows for whom, or whether for "
+        "the network.{}",
+        when, warned);
   if (report.missing.any())
     return fmt::format(
         "{}, with nothing wrong before in what is here; {} of {} left no log here.{}", when,
@@ -420,6 +334,8 @@ std::string call_text(const log::Call& call, std::uint64_t count, bool exact) {
   if (call.bytes != 0 && exact) what.push_back(fmt::format("{} bytes", call.bytes));
   if (call.bytes != 0 && !exact)
     what.push_back(fmt::format("{} to {} bytes", call.bytes, 2 * call.bytes - 1));
+  // NCCL's word for it.
+  if (call.datatype == "Unknown") what.emplace_back("a type that NCCL doesn't name, as ncclUint8");
   if (!call.datatype.empty() && call.datatype != "Unknown") what.push_back(call.datatype);
   return fmt::format("{}{}{}", count == 1 ? "" : fmt::format("{} ", count), call.kind,
                      what.empty() ? "" : fmt::format(" ({})", fmt::join(what, ", ")));
@@ -511,7 +427,7 @@ std::string verdict(const Report& report) {
     case Kind::kFailed:
       return verdict_failed(report);
     case Kind::kLost:
-      return verdict_lost(report);
+      return lost_text(report);
     case Kind::kMissing:
       return verdict_missing(report);
     case Kind::kHang:

@@ -1,0 +1,134 @@
+#include "cli/report/lost_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "cli/common/number_list.h"
+#include "cli/report/difference_text.h"
+#include "cli/report/names.h"
+#include "cli/report/verdict.h"
+
+namespace nnd::cli {
+
+using report::Picture;
+using report::Report;
+
+namespace {
+
+std::vector<std::size_t> members_of(const std::vector<report::Loss>& losses) {
+  std::vector<std::size_t> out;
+  for (const auto& loss : losses) out.push_back(loss.member);
+  return out;
+}
+
+bool whole_hosts(const Picture& picture, const std::vector<report::Loss>& losses,
+                 std::vector<std::string>& names) {
+  std::set<std::size_t> lost;
+  for (const auto& loss : losses) lost.insert(loss.member);
+  std::size_t covered = 0;
+  for (const auto& host : picture.hosts)
+    if (std::all_of(host.members.begin(), host.members.end(),
+                    [&](std::size_t member) { return lost.contains(member); })) {
+      names.push_back(host.name);
+      covered += host.members.size();
+    }
+  return covered == lost.size() && covered > names.size();
+}
+
+bool others_waited_on(const Report& report, const report::Loss& loss) {
+  constexpr Ns kLong = 5'000'000'000;
+  return !report.ends[loss.member].failed_towards &&
+         std::any_of(report.waits.waits.begin(), report.waits.waits.end(), [&](const auto& wait) {
+           return wait.member != loss.member &&
+                  report.picture.members[wait.member].last > loss.at + kLong;
+         });
+}
+
+// " with exit status 1", of all that ended by themselves.
+std::string status_text(const Report& report) {
+  std::set<int> all;
+  for (const auto& loss : report.first.losses)
+    all.insert(report.picture.members[loss.member].log->summary->exit_status.value_or(-1));
+  if (all.size() != 1 || all.contains(-1)) return {};
+  return fmt::format(" with exit status {}", *all.begin());
+}
+
+// "ranks 2-3", of processes whose host is named beside it; their number where a rank isn't known.
+std::string ranks_text(const Picture& picture, const std::vector<std::size_t>& members) {
+  std::set<int> ranks;
+  for (const auto member : members)
+    if (picture.members[member].rank) ranks.insert(*picture.members[member].rank);
+  return ranks.size() == members.size() ? rank_list(ranks)
+                                        : count_of(members.size(), "process", "processes");
+}
+
+// Nobody is named: whoever was first may be another one.
+std::string verdict_of_unproven(const Report& report, const std::vector<std::size_t>& lost) {
+  const auto ended =
+      fmt::format("{} ended at {} or soon after", count_of(lost.size(), "process", "processes"),
+                  time_text(report.first.at));
+  const auto missing = report.missing.any()
+                           ? fmt::format("; {} of {} left no log here",
+                                         missing_text(report.missing), *report.missing.expected)
+                           : "";
+  const auto waited = static_cast<std::size_t>(std::count_if(
+      lost.begin(), lost.end(), [&](std::size_t member) { return report.ends[member].waited; }));
+  if (waited != 0)
+    return fmt::format(
+        "{}, of which {} had waited with requests under way, and nothing shows for whom, or "
+        "whether "
+        "for the network{}; {}.",
+        ended, waited, missing, who(report.picture, lost));
+  return fmt::format(
+      "{}, and which of the job's first can't be told{}; nothing had failed before in "
+      "{}.",
+      ended, missing, who(report.picture, lost));
+}
+
+}  // namespace
+
+std::string lost_text(const Report& report) {
+  const auto& losses = report.first.losses;
+  if (report.difference)
+    return fmt::format(
+        "{}: {}{} ended by {} with no word of why, and no path between these was used.",
+        difference_text(report, *report.difference),
+        report.difference->cause.empty() ? "" : cause_text(report.difference->cause) + "; ",
+        job_text(report.picture), time_text(report.picture.last));
+  const auto lost = members_of(losses);
+  if (report.blame == report::Blame::kOpen) return verdict_of_unproven(report, lost);
+  std::vector<std::string> hosts;
+  const bool nodes = whole_hosts(report.picture, losses, hosts);
+  const std::string names = nodes ? list(hosts) : who(report.picture, lost);
+  if (losses[0].clean)
+    return fmt::format(
+        "not the network: {} ended by itself at {}{}, while others still waited for it.", names,
+        time_text(report.first.at), status_text(report));
+  const auto ending = report.picture.members[lost[0]].ending;
+  // A process that is stopped leaves the same, until it is ended; but a dead one's peers fail.
+  if (ending == report::Ending::kDied && others_waited_on(report, losses[0]))
+    return fmt::format(
+        "not the network: {} shows no sign of life since {}: it was stopped or its node hung, or "
+        "it "
+        "died then; nothing had failed before.",
+        names, time_text(report.first.at));
+  if (lost.size() > 1 && !nodes)
+    return fmt::format(
+        "not the network: {} died at {}, and which of them first can't be told; {}; nothing had "
+        "failed before.",
+        count_of(lost.size(), "process", "processes"), time_text(report.first.at), names);
+  if (nodes && hosts.size() == 1)
+    return fmt::format(
+        "not the network: {} with all its processes ({}) died at {}, with nothing failed before: "
+        "the "
+        "node did, or one of them and a launcher ended the rest.",
+        names, ranks_text(report.picture, lost), time_text(report.first.at));
+  return fmt::format("not the network: {} died at {}{}, with nothing failed before.", names,
+                     time_text(report.first.at),
+                     ending == report::Ending::kCutOff ? " or later (its log just ends)" : "");
+}
+
+}  // namespace nnd::cli
