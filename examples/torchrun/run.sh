@@ -8,6 +8,7 @@ export NCCL_NET_PLUGIN=diag             # loads libnccl-net-diag.so from the lib
 export NCCL_NET_PLUGIN_REF_COUNT=1      # 2.28.3-2.29.7 would otherwise lose the plugin after the last communicator
 export LD_LIBRARY_PATH=/opt/nccl-net-diag/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export NCCL_NET_DIAG_FILE="$LOGS/%j/%h.%p.jsonl"
+trap : TERM                             # where a launcher ends all nodes, the verdict comes after torchrun's end
 status=0
 torchrun --nnodes="$NNODES" --nproc-per-node="${NPROC_PER_NODE:-8}" --rdzv-backend=c10d --rdzv-endpoint="$HEAD:29500" "$@" || status=$?
 # One verdict of all ranks, where the job failed: on the node that the others meet at.

@@ -202,14 +202,11 @@ std::vector<Apart> apart_in_collectives(const Picture& picture) {
   std::vector<Apart> out;
   for (const auto& [comm, parts] : communicators_of(picture)) {
     std::optional<Apart> one;
-    if (const auto ordinal = earliest_inside(parts)) {
-      one = mismatch_at(parts, *ordinal);
-      if (!one) one = mismatch_of_calls(picture, parts);
-      if (!one) one = behind(picture, parts, *ordinal);
-    } else {
-      one = mismatch_of_calls(picture, parts);
-      if (!one) one = given_up(picture, parts);
-    }
+    const auto ordinal = earliest_inside(parts);
+    if (ordinal) one = mismatch_at(parts, *ordinal);
+    if (!one) one = mismatch_of_calls(picture, parts);
+    if (!one && ordinal) one = behind(picture, parts, *ordinal);
+    if (!one) one = given_up(picture, parts);
     if (!one) continue;
     one->comm = comm;
     out.push_back(std::move(*one));

@@ -325,6 +325,19 @@ TEST_CASE("other sizes and types of one kind are a mismatch, and told", "[collec
   CHECK(apart_of("ncclFloat32", 262144, 262144).members.empty());  // all alike
 }
 
+TEST_CASE("who was given fewer is known where one told of its wait and all gave up",
+          "[collectives]") {
+  Job job(4);
+  job.wait(1, task("AllReduce", 156));
+  for (const int i : {0, 1, 2}) close(job, i, 40, {{"AllReduce", 205}}, 155);
+  close(job, 3, 41, {{"AllReduce", 155}}, 155);
+  const auto report = analyse(job.input);
+  REQUIRE(report.waits.apart.size() == 1);
+  CHECK(report.waits.apart[0].kind == Apart::Kind::kBehind);
+  CHECK(ranks(report.picture, report.waits.apart[0].others.members) == std::vector{3});
+  CHECK(report.blame == Blame::kNotNetwork);
+}
+
 TEST_CASE("who was done with fewer is not late, the programs differ", "[collectives]") {
   const auto kind_of = [](std::optional<int> status) {
     Job job(2);
