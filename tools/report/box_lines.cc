@@ -55,15 +55,21 @@ BoxFile read_box_file(const std::filesystem::path& path) {
   BoxFile out;
   out.path = path;
   out.began_ns = wall_ns();
+  const auto too_large = [&] {
+    return log::ReadError(path.string() + ": it is larger than any black box");
+  };
   const auto source = log::open_source(path);
+  std::error_code unknown;  // then it is seen while it is read, as of what is compressed
+  if (const auto size = std::filesystem::file_size(path, unknown);
+      !unknown && size > log::kLargestBox)
+    throw too_large();
   std::string bytes;
   for (std::size_t used = 0;;) {
     bytes.resize(used + (std::size_t{1} << 20));
     const std::size_t some = source->read(bytes.data() + used, bytes.size() - used);
     used += some;
     bytes.resize(used);
-    if (used > log::kLargestBox)
-      throw log::ReadError(path.string() + ": it is larger than any black box");
+    if (used > log::kLargestBox) throw too_large();
     if (some == 0) break;
   }
   out.done_ns = wall_ns();
