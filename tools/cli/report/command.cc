@@ -206,7 +206,7 @@ Answer report_job(const ReportOptions& options, const Calling& calling) {
   const bool trace_kept = trace.write([&](std::ostream& to) { write_perfetto(to, job); });
   if (!page_kept || !trace_kept) out.exit_code = kNotExamined;
   out.warned = job.warned;
-  out.judges = out.exit_code != kFine || job.kind != report::Kind::kEnded;  // it did not work
+  out.judges = out.exit_code != kFine || judges(job);
   out.verdict = printable(shown->words.verdict);
   if (shown->input.interrupted) {
     out.exit_code = kNotExamined;

@@ -255,8 +255,10 @@ std::string verdict_ended(const Report& report) {
         when, warned);
   if (report.missing.any())
     return fmt::format(
-        "{}, with nothing wrong before in what is here; {} of {} left no log here.{}", when,
-        missing_text(report.missing), *report.missing.expected, warned);
+        "{} ended by {}, with the others or before them; nothing was wrong before in what is here, "
+        "and {} of {} left no log here.{}",
+        job_text(report.picture), time_text(report.picture.last), missing_text(report.missing),
+        *report.missing.expected, warned);
   return fmt::format("not the network: {}, with nothing wrong before.{}", when, warned);
 }
 
@@ -408,6 +410,25 @@ std::string sink_text(const Report& report, const Sink& sink) {
   return {};
 }
 
+namespace {
+
+// How many may run or have been killed, where none is known to run.
+std::size_t count_unknown(const Picture& picture) {
+  std::size_t out = 0;
+  for (const auto& member : picture.members) {
+    if (member.ending == report::Ending::kRunning) return 0;
+    out += member.ending == report::Ending::kCutOff;
+  }
+  return out;
+}
+
+}  // namespace
+
+bool judges(const Report& report) {
+  return report.kind != Kind::kEnded &&
+         (report.kind != Kind::kRunning || count_unknown(report.picture) == 0);
+}
+
 std::string verdict(const Report& report) {
   switch (report.kind) {
     case Kind::kHealthy:
@@ -415,6 +436,11 @@ std::string verdict(const Report& report) {
                          and_then(warned_text(report.picture)), job_text(report.picture),
                          traffic_text(report.picture));
     case Kind::kRunning:
+      if (const auto lost = count_unknown(report.picture); lost != 0)
+        return fmt::format(
+            "no word of an end: of {} the logs of {} just end, and no black box of theirs is here: "
+            "they run, or were killed; nothing failed and nothing waits in what is here.",
+            job_text(report.picture), lost);
       return fmt::format("{}healthy so far: {}, nothing failed and nothing waits.",
                          and_then(warned_text(report.picture)), job_text(report.picture));
     case Kind::kStarting:

@@ -7,6 +7,9 @@
 
 namespace nnd::cli {
 
+// Whether that says that the job works, or does not: not of one that was ended from outside, nor
+// where nobody knows whether it still runs.
+bool judges(const report::Report& report);
 std::string verdict(const report::Report& report);
 std::string remedy(const report::Report& report);
 // The event that says most of what the verdict says; null: none does.
