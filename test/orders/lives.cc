@@ -1,12 +1,13 @@
 // A program that uses NCCL in the order its arguments say: lives LIBNCCL STEP... What is loaded
 // when, by which thread, and who forks, execs and ends how, differs from framework to framework.
-// Each reduction is checked. NCCL_COMM_ID, RANK and WORLD_SIZE are set.
+// Each reduction is checked. NCCL_COMM_ID, RANK, WORLD_SIZE and MEET, a directory, are set.
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -60,6 +61,21 @@ void cuda(const char* name, A... arguments) {
 
 int number(const char* name) { return std::atoi(std::getenv(name)); }
 
+// Until all ranks have come here: who has its sum may still have to send what others need for
+// theirs, and may not end before. A step is known by how many follow, also in a program that
+// executed itself.
+void meet() {
+  int rest = 0;
+  while (g_arguments[g_step + rest] != nullptr) ++rest;
+  const auto mark = [&](int rank) {
+    return std::string(std::getenv("MEET")) + "/" + std::to_string(rest) + "." +
+           std::to_string(rank);
+  };
+  expect(std::ofstream(mark(number("RANK"))).good(), "no mark");
+  for (int rank = 0; rank < number("WORLD_SIZE"); ++rank)
+    while (access(mark(rank).c_str(), F_OK) != 0) usleep(1000);
+}
+
 void open_nccl(int how) {
   g_nccl = dlopen(g_arguments[0], RTLD_NOW | how);
   if (g_nccl == nullptr) fail(dlerror());
@@ -93,6 +109,7 @@ void reduce() {
     expect(sum == static_cast<float>(ranks * (ranks + 1)) / 2, "the sum is wrong");
   cuda("cudaFree", gpu);
   std::fprintf(stderr, "rank %s: the sum is right\n", std::getenv("RANK"));
+  meet();
 }
 
 void end(const char* call) {

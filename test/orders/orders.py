@@ -5,6 +5,7 @@ the process ends as it wants to, the logs are valid and tell of no fault, and ea
 """
 import collections
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -62,7 +63,7 @@ def lives_in(logs):
 def play(tool, lives, nccl, name, folder):
     steps, summaries, boxes = ORDERS[name]
     run = subprocess.run([tool, "rehearse", "--json", "--scenario", "two-nodes-8-hca-bond", "--logs", folder, "--deadline", "120", "--",
-                          "sh", "-c", START, lives, nccl, *steps], capture_output=True, text=True)
+                          "sh", "-c", START, lives, nccl, *steps], capture_output=True, text=True, env=dict(os.environ, MEET=folder))
     assert run.returncode == 0, (run.returncode, run.stderr, run.stdout)
     answer = json.loads(run.stdout)
     for rank in range(2):
