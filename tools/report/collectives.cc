@@ -169,7 +169,8 @@ std::optional<Apart> mismatch_of_calls(const Picture& picture, const std::vector
 }
 
 // Who gave up in the middle of one that others were never given waited for these.
-std::optional<Apart> given_up(const Picture& picture, const std::vector<Part>& parts) {
+std::optional<Apart> given_up(const Picture& picture, const std::vector<Part>& parts,
+                              const std::set<std::size_t>& waiting) {
   std::uint64_t most = 0;
   Apart out;
   for (const auto& part : parts)
@@ -185,7 +186,7 @@ std::optional<Apart> given_up(const Picture& picture, const std::vector<Part>& p
   for (const auto& part : parts) {
     const auto& of = *part.of;
     const bool fewer = of.given != 0 && of.given < most && !gave_up(of);
-    if (fewer && !is_inside_any(picture.members[part.member])) {
+    if (fewer && !is_inside_any(picture.members[part.member]) && !waiting.contains(part.member)) {
       out.others.members.push_back(part.member);
       out.others.task.ordinal = std::max(out.others.task.ordinal, of.given);
     }
@@ -198,7 +199,8 @@ std::optional<Apart> given_up(const Picture& picture, const std::vector<Part>& p
 
 }  // namespace
 
-std::vector<Apart> apart_in_collectives(const Picture& picture) {
+std::vector<Apart> apart_in_collectives(const Picture& picture,
+                                        const std::set<std::size_t>& waiting) {
   std::vector<Apart> out;
   for (const auto& [comm, parts] : communicators_of(picture)) {
     std::optional<Apart> one;
@@ -206,7 +208,7 @@ std::vector<Apart> apart_in_collectives(const Picture& picture) {
     if (ordinal) one = mismatch_at(parts, *ordinal);
     if (!one) one = mismatch_of_calls(picture, parts);
     if (!one && ordinal) one = behind(picture, parts, *ordinal);
-    if (!one) one = given_up(picture, parts);
+    if (!one) one = given_up(picture, parts, waiting);
     if (!one) continue;
     one->comm = comm;
     out.push_back(std::move(*one));

@@ -45,7 +45,9 @@ struct Incomplete {
   std::set<int> ranks;  // in it: the first of those that are missing
 };
 
-std::vector<Apart> apart_in_collectives(const Picture& picture);
+// `waiting`: processes that tell of a wait which was not over; these are not late.
+std::vector<Apart> apart_in_collectives(const Picture& picture,
+                                        const std::set<std::size_t>& waiting = {});
 std::vector<Incomplete> incomplete_communicators(const Picture& picture);
 
 }  // namespace nnd::report

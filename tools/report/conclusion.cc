@@ -233,7 +233,11 @@ class Conclude {
     if (any([](const End& end) { return end.failed_towards && !end.waited; }))
       return Blame::kNotNetwork;
     const bool waited = any([](const End& end) { return end.waited; });
-    return waited || model_.missing.any() ? Blame::kOpen : Blame::kNotNetwork;
+    // Several nodes' processes don't die in one moment of themselves.
+    std::set<std::size_t> hosts;
+    for (const auto& loss : out_.first.losses)
+      if (!loss.clean) hosts.insert(picture_.members[loss.member].host);
+    return waited || hosts.size() > 1 || model_.missing.any() ? Blame::kOpen : Blame::kNotNetwork;
   }
 
   Blame blame_of_hang() const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
 
 #include "nccl_net_diag/causes.h"
@@ -85,7 +86,10 @@ Waits waits_of(const Picture& picture) {
   by_time(out.waits);
   by_time(out.network);
   by_time(out.passed);
-  out.apart = apart_in_collectives(picture);
+  std::set<std::size_t> waiting;
+  for (const auto& wait : out.waits)
+    if (wait.stall->kind != "idle") waiting.insert(wait.member);
+  out.apart = apart_in_collectives(picture, waiting);
   // What a box shows of a moment is a wait only where somebody tells of one.
   if (out.waits.empty()) std::erase_if(out.apart, [](const Apart& one) { return one.since == 0; });
   return out;

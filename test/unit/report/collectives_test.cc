@@ -338,6 +338,14 @@ TEST_CASE("who was given fewer is known where one told of its wait and all gave 
   CHECK(report.blame == Blame::kNotNetwork);
 }
 
+TEST_CASE("who waits for one that gave up is not behind it", "[collectives]") {
+  Job job(4);
+  close(job, 0, 40, {{"AllReduce", 12}}, 11);
+  for (const int i : {1, 2, 3}) close(job, i, 41, {{"AllReduce", 11}}, 11);
+  CHECK(apart_in_collectives(picture_of(job.input)).size() == 1);
+  CHECK(apart_in_collectives(picture_of(job.input), {1, 2, 3}).empty());
+}
+
 TEST_CASE("who was done with fewer is not late, the programs differ", "[collectives]") {
   const auto kind_of = [](std::optional<int> status) {
     Job job(2);

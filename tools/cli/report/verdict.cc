@@ -425,8 +425,8 @@ std::size_t count_unknown(const Picture& picture) {
 }  // namespace
 
 bool judges(const Report& report) {
-  return report.kind != Kind::kEnded &&
-         (report.kind != Kind::kRunning || count_unknown(report.picture) == 0);
+  const bool goes_on = report.kind == Kind::kRunning || report.kind == Kind::kStarting;
+  return report.kind != Kind::kEnded && !(goes_on && count_unknown(report.picture) != 0);
 }
 
 std::string verdict(const Report& report) {
