@@ -89,8 +89,14 @@ bool explains(const log::Diagnosis& before, const log::Diagnosis& failed) {
     return told.cause == nccl_net_diag::cause_id(cause);
   };
   if (is_cause(failed, Cause::kRc2)) return is_out_of_files(before);
-  return is_cause(failed, Cause::kQp22) && is_cause(before, Cause::kGidWrong) &&
-         before.dev.name == failed.dev.name;
+  return (is_cause(failed, Cause::kQp22) || is_cause(failed, Cause::kQp61)) &&
+         is_cause(before, Cause::kGidWrong) && before.dev.name == failed.dev.name;
+}
+
+// Over RoCE, towards no GID: the other end has none, and that is what fails.
+bool is_towards_nobody(const log::Diagnosis& told, const log::Dev& dev, const log::Peer& peer) {
+  return told.cause == nccl_net_diag::cause_id(Cause::kQp22) && told.event == "qp.transition" &&
+         dev.gid.starts_with("::ffff:") && peer.gid.empty();
 }
 
 Failure failure_of(const Picture& picture, std::size_t index,
@@ -112,7 +118,9 @@ Failure failure_of(const Picture& picture, std::size_t index,
   log::Dev dev = out.told->dev.name.empty() ? where.dev : out.told->dev;
   out.here = picture.place_of(index, dev);
   const auto& peer = out.told->peer.gid.empty() ? where.peer : out.told->peer;
-  out.reach = reach_of(*out.told, where.conn.has_value() || !peer.gid.empty());
+  out.reach = is_towards_nobody(*out.told, dev, peer)
+                  ? Reach::kEcho
+                  : reach_of(*out.told, where.conn.has_value() || !peer.gid.empty());
   if (is_own(out.reach)) return out;
   out.peer = picture.peer_of(index, peer, where.conn);
   out.there = picture.peer_place(index, peer, where.conn);

@@ -343,6 +343,36 @@ TEST_CASE("a GID that was known to be bad is why a QP did not fit the port", "[f
   CHECK(report.first.roots[0].told->cause == "GID-WRONG");
 }
 
+TEST_CASE("a QP that was to reach no GID fails of the other end", "[failures]") {
+  const auto job = [](bool with_log) {
+    Made made;
+    for (const int rank : {0, 1}) made.load(rank, 0, 2);
+    auto refused = made.of(0, 1, t::Direction::kRecv, t::EventId::kQpTransition, 1);
+    refused.severity = t::Severity::kWarn;
+    refused.cause = "QP-22";
+    refused.failure = 1;
+    refused.dev.gid = "::ffff:10.0.0.1";
+    refused.peer.gid.clear();
+    made.add(refused);
+    if (with_log) {
+      auto warned = made.event(0, t::EventId::kPolicyWarn, 0.5);
+      warned.severity = t::Severity::kWarn;
+      warned.cause = "GID-WRONG";
+      warned.dev = Made::dev(0);
+      made.add(warned);
+      made.fail(0, 1, "QP-61", 1.2);
+    }
+    return analyse(made.input);
+  };
+  const auto both = job(true);
+  REQUIRE(!both.first.roots.empty());
+  CHECK(both.first.roots[0].told->cause == "GID-WRONG");
+  CHECK(ranks(both.picture, {both.first.roots[0].member}) == std::vector{0});
+  const auto one = job(false);
+  CHECK(one.kind == Kind::kFailed);
+  CHECK(one.blame == Blame::kOpen);
+}
+
 TEST_CASE("incarnations of a job are told apart by the launcher's counts", "[runs]") {
   Made made;
   for (int i = 0; i < 4; ++i) {
