@@ -31,8 +31,7 @@ struct Apart {
   std::string comm;
   Stand most,
       others;  // others: the guilty of kBehind; fewer than the first, where it is kMismatched
-  bool by_calls =
-      false;  // of kMismatched: the stands' `calls` are what counts, and not their `task`
+  bool by_calls = false;   // kMismatched: the stands' `calls` count, and not their `task`
   std::size_t inside = 0;  // processes that wait in `most`
   Ns since = 0;            // as far as is known: by then they did
 };

@@ -13,13 +13,17 @@ constexpr Ns kTogether = 100'000'000;
 constexpr Ns kUncompared = 1'000'000'000;  // clocks that nothing compares
 constexpr Ns kWaited = 3'000'000'000;
 
+// It has requests under way that were not answered.
+bool asks(const Box& box) {
+  return std::any_of(box.conns.begin(), box.conns.end(),
+                     [](const auto& slot) { return slot.started > slot.completed + slot.failed; });
+}
+
 // Who was ended after that, by a watchdog mostly, waited for somebody, or for the network.
 bool waited(const Picture& picture, std::size_t index) {
   const Member& member = picture.members[index];
   if (member.ending != Ending::kDied || member.box->asked_ns == 0) return false;
-  return picture.at(index, member.box->asked_ns) + kWaited <= member.last &&
-         std::any_of(member.box->conns.begin(), member.box->conns.end(),
-                     [](const auto& slot) { return slot.started > slot.completed + slot.failed; });
+  return picture.at(index, member.box->asked_ns) + kWaited <= member.last && asks(*member.box);
 }
 
 End end_of(const Member& member) {
@@ -175,10 +179,7 @@ class Ends {
   bool is_busy(std::size_t member) const {
     const Member& one = picture_.members[member];
     if (one.log->summary) return one.log->summary->pending != 0 && is_abrupt(*one.log);
-    return one.box != nullptr &&
-           std::any_of(one.box->conns.begin(), one.box->conns.end(), [](const auto& slot) {
-             return slot.started > slot.completed + slot.failed;
-           });
+    return one.box != nullptr && asks(*one.box);
   }
 
   // A quiet process writes nothing for minutes: that its log just ends says something only where

@@ -101,12 +101,10 @@ Report analyse(const Input& input, std::optional<int> expected_ranks,
   out.blame = conclusion.blame;
   out.first = std::move(conclusion.first);
   const auto failing = compared(out);
-  if (!failing.empty() || is_unexplained(out))
+  const bool nothing_made = made_nothing(out);
+  if (!failing.empty() || is_unexplained(out) || nothing_made)
     out.difference = difference_of(out.picture, out.odd, failing);
-  if (made_nothing(out)) {
-    out.difference = difference_of(out.picture, out.odd, failing);
-    if (out.difference && !is_of_releases(*out.difference)) out.difference.reset();
-  }
+  if (nothing_made && out.difference && !is_of_releases(*out.difference)) out.difference.reset();
   if (out.difference && failing.empty()) {
     out.blame = is_of_releases(*out.difference) ? Blame::kNotNetwork : Blame::kOpen;
     out.kind = Kind::kLost;

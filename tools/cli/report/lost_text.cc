@@ -24,10 +24,9 @@ std::vector<std::size_t> members_of(const std::vector<report::Loss>& losses) {
   return out;
 }
 
-bool whole_hosts(const Picture& picture, const std::vector<report::Loss>& losses,
+bool whole_hosts(const Picture& picture, const std::vector<std::size_t>& members,
                  std::vector<std::string>& names) {
-  std::set<std::size_t> lost;
-  for (const auto& loss : losses) lost.insert(loss.member);
+  const std::set<std::size_t> lost(members.begin(), members.end());
   std::size_t covered = 0;
   for (const auto& host : picture.hosts)
     if (std::all_of(host.members.begin(), host.members.end(),
@@ -79,13 +78,11 @@ std::string verdict_of_unproven(const Report& report, const std::vector<std::siz
   if (waited != 0)
     return fmt::format(
         "{}, of which {} had waited with requests under way, and nothing shows for whom, or "
-        "whether "
-        "for the network{}; {}.",
+        "whether for the network{}; {}.",
         ended, waited, missing, who(report.picture, lost));
   return fmt::format(
-      "{}, and which of the job's first can't be told{}; nothing had failed before in "
-      "{}.",
-      ended, missing, who(report.picture, lost));
+      "{}, and which of the job's first can't be told{}; nothing had failed before in {}.", ended,
+      missing, who(report.picture, lost));
 }
 
 }  // namespace
@@ -101,7 +98,7 @@ std::string lost_text(const Report& report) {
   const auto lost = members_of(losses);
   if (report.blame == report::Blame::kOpen) return verdict_of_unproven(report, lost);
   std::vector<std::string> hosts;
-  const bool nodes = whole_hosts(report.picture, losses, hosts);
+  const bool nodes = whole_hosts(report.picture, lost, hosts);
   const std::string names = nodes ? list(hosts) : who(report.picture, lost);
   if (losses[0].clean)
     return fmt::format(
@@ -112,8 +109,7 @@ std::string lost_text(const Report& report) {
   if (ending == report::Ending::kDied && others_waited_on(report, losses[0]))
     return fmt::format(
         "not the network: {} shows no sign of life since {}: it was stopped or its node hung, or "
-        "it "
-        "died then; nothing had failed before.",
+        "it died then; nothing had failed before.",
         names, time_text(report.first.at));
   if (lost.size() > 1 && !nodes)
     return fmt::format(
@@ -123,8 +119,7 @@ std::string lost_text(const Report& report) {
   if (nodes && hosts.size() == 1)
     return fmt::format(
         "not the network: {} with all its processes ({}) died at {}, with nothing failed before: "
-        "the "
-        "node did, or one of them and a launcher ended the rest.",
+        "the node did, or one of them and a launcher ended the rest.",
         names, ranks_text(report.picture, lost), time_text(report.first.at));
   return fmt::format("not the network: {} died at {}{}, with nothing failed before.", names,
                      time_text(report.first.at),
