@@ -44,7 +44,7 @@ class Package(unittest.TestCase):
     def test_has_the_plugin_the_pages_and_the_completions(self):
         usr = self.root / "usr"
         for pattern in ("lib/**/libnccl-net-diag.so", "share/man/man1/nccl-net-diag-top.1*", "include/nccl_net_diag/events.h",
-                        "share/bash-completion/completions/nccl-net-diag", "share/nccl-net-diag/scenarios/all-bond.toml"):
+                        "share/bash-completion/completions/nccl-net-diag", "share/nccl-net-diag/examples/scenarios/all-bond.toml"):
             self.assertEqual(len(list(usr.glob(pattern))), 1, pattern)
         for file in self.root.rglob("*"):
             self.assertEqual(file.stat().st_mode & 0o022, 0, f"{file}: others may write it")

@@ -1,6 +1,7 @@
 // A program that uses NCCL in the order its arguments say: lives LIBNCCL STEP... What is loaded
 // when, by which thread, and who forks, execs and ends how, differs from framework to framework.
-// Each reduction is checked. NCCL_COMM_ID, RANK, WORLD_SIZE and MEET, a directory, are set.
+// Each reduction is checked. RANK, WORLD_SIZE and MEET, a directory, are set; NCCL_COMM_ID too,
+// unless there is one communicator only.
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -81,11 +82,27 @@ void open_nccl(int how) {
   if (g_nccl == nullptr) fail(dlerror());
 }
 
-void init() {
+// Known to all where NCCL_COMM_ID is set (2.23 and newer); else rank 0 tells the others.
+UniqueId common_id() {
   UniqueId id{};
+  const auto file = std::string(std::getenv("MEET")) + "/id";
+  const bool first = number("RANK") == 0;
+  if (first || std::getenv("NCCL_COMM_ID") != nullptr) nccl("ncclGetUniqueId", &id);
+  if (std::getenv("NCCL_COMM_ID") != nullptr) return id;
+  if (first) {
+    std::ofstream(file + ".new").write(id.bytes, sizeof id.bytes);
+    expect(std::rename((file + ".new").c_str(), file.c_str()) == 0, "no id");
+  } else {
+    while (access(file.c_str(), F_OK) != 0) usleep(1000);
+    std::ifstream(file).read(id.bytes, sizeof id.bytes);
+  }
+  return id;
+}
+
+void init() {
   Comm comm = nullptr;
   cuda("cudaSetDevice", 0);
-  nccl("ncclGetUniqueId", &id);
+  const UniqueId id = common_id();
   nccl("ncclCommInitRank", &comm, number("WORLD_SIZE"), id, number("RANK"));
   g_comms.push_back(comm);
 }

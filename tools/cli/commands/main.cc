@@ -92,6 +92,7 @@ int run(int argc, char** argv) {
   cli::add_top(app, exit_code);
   cli::add_decode(app, exit_code);
 #endif
+  cli::add_launch(app, exit_code);
   cli::add_explain(app, exit_code);
   cli::add_manual(app);
   if (argc == 2 && std::string_view(argv[1]) == "help") {

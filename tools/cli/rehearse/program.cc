@@ -101,13 +101,13 @@ Answer rehearse_program(RehearseOptions& options, const Calling& calling) {
   const auto logs = kept.empty() ? (scratch.path() / "logs").string() : kept;
   fs::create_directories(logs);
   flush_output();
-  const auto ends = run_programs({.command = options.program,
-                                  .nodes = program_nodes(spec, logs, free_port()),
-                                  .output_to_stderr = calling.json,
-                                  .deadline_sec = options.deadline_given
-                                                      ? std::optional(options.plan.deadline_sec)
-                                                      : std::nullopt,
-                                  .stop = [] { return InterruptGuard::interrupted(); }});
+  const auto ends = run_programs(
+      {.command = options.program,
+       .nodes = program_nodes(spec, gpu_runtime(hosts.path() / "softcuda"), logs, free_port()),
+       .output_to_stderr = calling.json,
+       .deadline_sec =
+           options.deadline_given ? std::optional(options.plan.deadline_sec) : std::nullopt,
+       .stop = [] { return InterruptGuard::interrupted(); }});
   remove_segments(segments);
   const auto report = report_of(logs);
   Answer out;

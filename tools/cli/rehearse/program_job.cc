@@ -13,9 +13,12 @@
 #include "cli/common/call_error.h"
 #include "cli/common/environment.h"
 #include "cli/common/exit_code.h"
+#include "softcuda/runtime_names.h"
 #include "softverbs/belonging.h"
 
 namespace nnd::cli {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -42,21 +45,25 @@ bool is_free(int port) {
 
 }  // namespace
 
-std::string gpu_runtime() {
+std::string gpu_runtime(const fs::path& folder) {
   const auto file = softverbs::belonging(NND_SOFTCUDA_INSTALLED, NND_SOFTCUDA_BUILT);
   std::error_code ignored;
-  if (!std::filesystem::exists(file, ignored))
+  if (!fs::exists(file, ignored))
     throw CallError(kNotExamined, "parts",
                     file.string() +
                         " is not there: the program needs the files that are "
                         "installed with it");
-  return file.string();
+  fs::create_directories(folder);
+  for (const char* name : softcuda::kRuntimeNames) fs::create_symlink(file, folder / name);
+  const auto runtime = folder / softcuda::kRuntimeFile;
+  fs::create_symlink(file, runtime);
+  return runtime.string();
 }
 
 std::vector<softcuda::Variables> program_nodes(const softcuda::JobSpec& spec,
-                                               const std::string& logs, int port) {
+                                               const std::string& runtime, const std::string& logs,
+                                               int port) {
   std::vector<softcuda::Variables> nodes;
-  const auto runtime = gpu_runtime();
   for (int node = 0; node < spec.nodes; ++node) {
     auto& own = nodes.emplace_back(softcuda::program_variables(spec, node, runtime));
     own["NCCL_NET_DIAG_FILE"] = pattern_of(logs) + "/%h.%p.jsonl";

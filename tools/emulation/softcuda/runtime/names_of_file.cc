@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "softcuda/runtime_names.h"
 #include "softcuda/stubs.h"
 #include "softcuda/stubs/stub_abi.h"
 #include "visible_gpus.h"
@@ -14,9 +15,6 @@ extern "C" void softcuda_set_gpus(const softcuda::StubGpus* gpus);
 
 namespace softcuda {
 namespace {
-
-constexpr const char* kNames[] = {"libcudart.so.12", "libcudart.so.13", "libcuda.so",
-                                  "libcuda.so.1", "libnvidia-ml.so.1"};
 
 // NVML sees all GPUs of the node, whatever CUDA_VISIBLE_DEVICES says.
 void show_nvml_gpus() {
@@ -29,7 +27,7 @@ void show_nvml_gpus() {
 
 __attribute__((constructor)) void take_names() {
   show_nvml_gpus();
-  for (const char* name : kNames) dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  for (const char* name : kRuntimeNames) dlopen(name, RTLD_NOW | RTLD_LOCAL);
 }
 
 }  // namespace
