@@ -23,7 +23,7 @@ class Job:
     example: bool = False  # started by examples/torchrun/run.sh
     environment: dict = dataclasses.field(default_factory=dict)
     flight_recorder: bool = False  # the watchdog leaves its dump
-    deadline: int = 0  # seconds after which the user gives up; 0: the job ends by itself
+    deadline: int = 0  # seconds, and 8 for each rank's start, after which the user gives up; 0: the job ends by itself
 
 
 # Of several nodes: those whose worker hasn't failed count their tries from 0, and would find the last try's keys in a shared store.
@@ -45,7 +45,7 @@ JOBS = {
     "blocking_wait": Job("the same with TORCH_NCCL_BLOCKING_WAIT: the others get an exception",
                          environment={"TORCH_NCCL_BLOCKING_WAIT": "1"}),
     "raise_before_init": Job("a Python exception in the last rank before it uses NCCL", words=("missing", "never", "not come", "has not", "no log"), may_be_open=True),
-    "missing_rank": Job("the last rank never makes its communicator", deadline=45,
+    "missing_rank": Job("the last rank never makes its communicator", deadline=30,
                         words=("missing", "never", "not come", "has not", "no log"), may_be_open=True),
     "raise_between_steps": Job("a Python exception in the last rank between two steps",
                                words=("ended", "exited", "left")),

@@ -80,7 +80,7 @@ def play(args, job, scratch, plugin=True):
         environment |= dict(TORCH_FR_BUFFER_SIZE="2000", TORCH_FR_DUMP_ON_TIMEOUT="1", TORCH_FR_DUMP_TEMP_FILE=f"{dumps}/rank_")
     scenario = str(HERE.parents[1] / job.scenario) if "/" in job.scenario else job.scenario
     command = [args.tool, "rehearse", "--json", "--scenario", scenario, "--nodes", str(args.nodes), "--ranks", str(args.ranks),
-               "--logs", str(scratch / "logs"), "--deadline", str(job.deadline or 240), "--"]
+               "--logs", str(scratch / "logs"), "--deadline", str(job.deadline + 8 * args.nodes * args.ranks if job.deadline else 240), "--"]
     if not plugin:
         command += ["env", "-u", "NCCL_NET_PLUGIN", "-u", "NCCL_PROFILER_PLUGIN"]
     port = free_port()
@@ -143,15 +143,19 @@ def nccl_lines(folder):
 
 
 def headline(report):
-    return re.split(r"(?<=[.;])\s", report["verdict"])[0]
+    parts = re.split(r"(?<=[.;])\s", report["verdict"])
+    return " ".join(parts[:2] if parts[0].endswith("can't be told;") else parts[:1])  # then who they are
 
 
 def names_guilty(text, args):
     """The guilty rank, alone or with others of its node that were ended in the same moment, is named first."""
-    named = re.search(r"[Rr]anks? (\d+)(?:-(\d+))?", text)
+    named = re.search(r"[Rr]anks? (\d[\d,-]*)", text)
     if named is None:
         return False
-    ranks = range(int(named[1]), int(named[2] or named[1]) + 1)
+    ranks = set()
+    for part in named[1].strip(",-").split(","):
+        first, _, last = part.partition("-")
+        ranks |= set(range(int(first), int(last or first) + 1))
     return args.guilty in ranks and len({rank // args.ranks for rank in ranks}) == 1
 
 

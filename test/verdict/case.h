@@ -49,11 +49,14 @@ struct Truth {
   std::set<std::string> hcas = {};  // of which one is to be named; empty: none need be
   // What it was, in the words of a user: one of them has to be in the line. Regular expressions.
   std::vector<std::string> says = {};
+  // ... and more of them, where a guilty rank came to its program's end after all, or never did.
+  std::vector<std::string> says_if_done = {}, says_if_not = {};
   // From how many nodes on the odd one can be told from the others: with fewer each may be named.
   int tells_from_nodes = 2;
   bool may_be_harmless = false;  // the job may run in spite of it
   bool both_named = false;       // the sentence says who did what of both sides
   bool no_log = false;           // the guilty rank ends before it has one
+  bool silent = false;           // it ends without a word
 };
 
 struct Case {

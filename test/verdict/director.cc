@@ -23,10 +23,12 @@ double patience_of(const Case& one) {
 
 }  // namespace
 
-Director::Director(const Case& one, std::filesystem::path fabric, std::function<void()> look)
+Director::Director(const Case& one, std::filesystem::path fabric, const std::filesystem::path& logs,
+                   std::function<void()> look)
     : case_(one),
       fabric_(std::move(fabric)),
       look_(std::move(look)),
+      progress_(logs),
       dice_(one.seed ^ 0x6a7564),
       patience_(patience_of(one) + dice_.between(0, 20) / 10.0) {}
 
@@ -110,7 +112,8 @@ void Director::decide() {
     case Ending::kLive:
       return;
     case Ending::kByItself:
-      if (quiet(patience_ + 3)) end_all(0, 1);  // after all, it doesn't
+      // After all, it doesn't. A healthy one does, however slow the machine is.
+      if (!case_.truth.healthy && quiet(patience_ + 3)) end_all(0, 1);
       return;
     case Ending::kWatchdog: {
       if (!hangs) return;
@@ -153,8 +156,16 @@ void Director::look_for_fault() {
   if (met_) last_ = Clock::now();
 }
 
+// Ranks say little of themselves while they connect, which takes long where the machine is busy.
+void Director::look_for_progress() {
+  if (Clock::now() - read_logs_ < std::chrono::milliseconds(300)) return;
+  read_logs_ = Clock::now();
+  if (progress_.made()) last_ = read_logs_;
+}
+
 bool Director::step() {
   look_for_fault();
+  look_for_progress();
   if (case_.node_lost && !lost_ && struck()) lose_node();
   if (case_.ending == Ending::kLive && struck() && quiet(patience_)) {
     look_();

@@ -12,13 +12,16 @@
 
 #include "verdict/case.h"
 #include "verdict/dice.h"
+#include "verdict/progress.h"
 
 namespace nnd::verdict {
 
 class Director {
  public:
-  // look: called once where the job is looked at live, which then is over. fabric: its directory.
-  Director(const Case& one, std::filesystem::path fabric, std::function<void()> look);
+  // look: called once where the job is looked at live, which then is over. fabric, logs: its
+  // directories.
+  Director(const Case& one, std::filesystem::path fabric, const std::filesystem::path& logs,
+           std::function<void()> look);
 
   void hear(const nlohmann::json& event);  // softcuda::JobProgress
   bool step();                             // softcuda::JobStop
@@ -31,6 +34,7 @@ class Director {
   };
 
   void look_for_fault();
+  void look_for_progress();
   bool struck() const;
   bool quiet(double seconds) const;
   std::set<int> alive() const;
@@ -45,12 +49,13 @@ class Director {
   const Case& case_;
   const std::filesystem::path fabric_;
   const std::function<void()> look_;
+  Progress progress_;
   Dice dice_;
   std::map<int, pid_t> pids_;
   std::map<int, int> told_;
   std::set<int> ended_, done_;
   std::optional<Clock::time_point> failed_;  // the first rank has
-  Clock::time_point last_ = Clock::now();
+  Clock::time_point last_ = Clock::now(), read_logs_ = last_;
   std::vector<Deed> deeds_;
   bool planned_ = false, lost_ = false, met_ = false;
   double patience_;

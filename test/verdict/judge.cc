@@ -103,6 +103,15 @@ bool tells(const std::string& line, const std::vector<std::string>& words) {
          });
 }
 
+// What it was, as it then went.
+bool tells_story(const Truth& truth, const Played& played) {
+  if (tells(played.line, truth.says)) return true;
+  const bool done = std::any_of(truth.ranks.begin(), truth.ranks.end(),
+                                [&](int rank) { return played.done.contains(rank); });
+  const auto& more = done ? truth.says_if_done : truth.says_if_not;
+  return !more.empty() && tells(played.line, more);
+}
+
 bool guilty_log_is_there(const Case& one, const Played& played) {
   for (const int rank : played.collection.ranks)
     if (one.truth.ranks.empty() ? one.truth.nodes.contains(one.node_of(rank))
@@ -181,9 +190,12 @@ Judgement judge(const Case& one, const Played& played) {
   }
   if (played.exit_code != 1) return {unknown, fmt::format("exit code {}", played.exit_code)};
   if (naming == Naming::kOther) return {Class::kWrong, "somebody else is named"};
+  // mpirun ends the others within 0.15 s of a death that left no word: none is the first then.
+  if (naming == Naming::kNone && truth.silent && one.ending == Ending::kMpirun)
+    return {Class::kHonest, "all ended at once"};
   if (naming == Naming::kNone) return {unknown, "nobody is named"};
   if (naming == Naming::kPair) return {unknown, "not told from others"};
-  if (!tells(played.line, truth.says)) return {unknown, "another story"};
+  if (!tells_story(truth, played)) return {unknown, "another story"};
   return {Class::kRight, ""};
 }
 

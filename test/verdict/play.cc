@@ -141,7 +141,7 @@ Played play(const Case& one, const fs::path& dir) {
     // A living process is known by the file that it holds: no copy has that.
     read(one.ending == Ending::kLive && one.collected == Collected::kAll ? all : logs, played);
   };
-  Director director(one, dir / "run" / "fabric", judge);
+  Director director(one, dir / "run" / "fabric", all, judge);
   const auto result = softcuda::run_job(
       spec,
       [&](const nlohmann::json& event) {
@@ -151,6 +151,8 @@ Played play(const Case& one, const fs::path& dir) {
       [&] { return director.step(); });
   played.trouble = trouble_of(result, one);
   played.ran = result.ok();
+  for (const auto& rank : result.ranks)
+    if (rank.done) played.done.insert(rank.rank);
   played.fault_met = !softverbs::fault_moments(dir / "run" / "fabric").empty();
   if (one.restarted) {
     const Case second = again(one);

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
 #include "verdict/case.h"
@@ -14,6 +15,7 @@ struct Played {
   std::string trouble;     // why the job was no job; empty where it was one
   bool ran = false;        // to its end, in spite of all
   bool fault_met = false;  // an emulated fault
+  std::set<int> done;      // ranks that came to the end of their program
   Collection collection;
   std::string line;  // the headline: the first paragraph
   int exit_code = -1;

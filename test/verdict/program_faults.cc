@@ -18,12 +18,26 @@ constexpr int kForEverMs = 600'000;
 const std::vector<std::string> kEnded{"ended by itself", "exit", "left", "closed", "ended", "gone"};
 const std::vector<std::string> kDied{"died",  "killed", "signal",     "SIG",
                                      "ended", "gone",   "disappeared"};
+const std::vector<std::string> kIdle{"asked the network for nothing",
+                                     "idle",
+                                     "behind",
+                                     "no further",
+                                     "not in",
+                                     "never entered",
+                                     "not come",
+                                     "has not"};
 const std::vector<std::string> kAbsent{"no log",  "missing", "never",   "not come", "did not",
                                        "has not", "absent",  "no sign", "started"};
 
 std::string who(const Case& one, int rank) {
   return fmt::format("rank {} ({})", rank,
                      one.fabric.hosts[static_cast<std::size_t>(one.node_of(rank))]);
+}
+
+// Whether this release tells what is called, by the profiler layer (docs/profiler.md).
+bool tells_calls(const Case& one) {
+  const int minor = std::stoi(one.nccl.substr(2));
+  return minor >= 28 || (minor >= 23 && one.environment.contains("NCCL_PROFILER_PLUGIN"));
 }
 
 // Before NCCL is used there is nothing of the rank in the logs.
@@ -41,6 +55,7 @@ void ends(Case& one, Dice& dice, const Action& how, const std::string& what,
   one.truth.nodes = {one.node_of(guilty)};
   one.truth.words = fmt::format("{} {} {}", who(one, guilty), what, name_of(one.moment));
   one.truth.says = says;
+  one.truth.silent = how.kind == Kind::kDie;
   compose(one, draw_program(dice), guilty, {how});
   no_trace(one);
 }
@@ -60,6 +75,7 @@ void exception(Case& one, Dice& dice) {
   one.truth.words = fmt::format("{} has an exception, aborts its communicator and exits {}",
                                 who(one, guilty), name_of(one.moment));
   one.truth.says = kEnded;
+  one.truth.says_if_not = kIdle;  // NCCL's abort waits for its own threads, and may hang
   if (one.moment == Moment::kMidCollective) one.moment = Moment::kLate;
   compose(one, draw_program(dice), guilty,
           {{.kind = Kind::kAbort}, {.kind = Kind::kExit, .status = 1}});
@@ -94,14 +110,7 @@ void idle(Case& one, Dice& dice) {
   one.truth.nodes = {one.node_of(guilty)};
   one.truth.words =
       fmt::format("{} sleeps {} (its data loader is stuck)", who(one, guilty), name_of(one.moment));
-  one.truth.says = {"asked the network for nothing",
-                    "idle",
-                    "behind",
-                    "no further",
-                    "not in",
-                    "never entered",
-                    "not come",
-                    "has not"};
+  one.truth.says = kIdle;
   compose(one, draw_program(dice), guilty, {{.kind = Kind::kCompute, .ms = kForEverMs}});
   no_trace(one);
 }
@@ -114,14 +123,9 @@ void missing(Case& one, Dice& dice) {
   one.truth.nodes = {one.node_of(guilty)};
   one.truth.words =
       fmt::format("{} leaves a collective out and waits at the end", who(one, guilty));
-  one.truth.says = {"asked the network for nothing",
-                    "idle",
-                    "behind",
-                    "no further",
-                    "not in",
-                    "never entered",
-                    "not come",
-                    "has not"};
+  one.truth.says = kIdle;
+  // NCCL buffers what is small: then all meet, and only the end waits for what is not taken.
+  one.truth.says_if_done = kEnded;
   compose(one, draw_program(dice), guilty, {{.kind = Kind::kMeet}});
 }
 
@@ -134,6 +138,8 @@ void mismatched(Case& one, Dice& dice) {
   one.truth.words = fmt::format("{} is in another collective", who(one, guilty));
   one.truth.both_named = true;
   one.truth.says = {"mismatch", "another collective", "different collective"};
+  // Without calls, whoever waits beside the network looks like one that doesn't wait at all.
+  if (!tells_calls(one)) one.truth.says.insert(one.truth.says.end(), kIdle.begin(), kIdle.end());
   Program program = draw_program(dice);
   program.first.collective = program.body.collective = program.last.collective =
       Collective::kAllReduce;
@@ -153,6 +159,7 @@ void node_lost(Case& one, Dice& dice) {
   one.truth.words = fmt::format("{} is lost with all its processes",
                                 one.fabric.hosts[static_cast<std::size_t>(one.lost)]);
   one.truth.says = kDied;
+  one.truth.silent = true;
   compose(one, draw_program(dice), -1, {});
 }
 

@@ -171,6 +171,7 @@ struct Event {
   std::string kind, listener;
   std::optional<double> age_us, mean_us, usual_us;
   std::optional<std::uint64_t> conns, peers;
+  std::map<std::string, std::uint64_t> census;  // what the process's connections do, or wait for
   Task task;
   std::vector<LastGiven> communicators;
   // coll.count

@@ -379,6 +379,7 @@ Place place_of(Place outer, std::string_view key) {
                                      {"pcie", Place::kPcie},
                                      {"called", Place::kCalled},
                                      {"traffic", Place::kTraffic},
+                                     {"process", Place::kCensus},
                                      {"ran", Place::kRan}};
   if (outer == Place::kCounters && key == "grown") return Place::kGrown;
   if (outer == Place::kCommunicators && key == "task") return Place::kLastGiven;
@@ -404,6 +405,7 @@ void begin_element(Event& event, Place place) {
 bool store(Event& event, Place place, std::string_view key, const Scalar& value) {
   if (std::holds_alternative<std::monostate>(value)) return true;  // null: not known
   if (place == Place::kCauses) return assign(event.causes[std::string(key)], value);
+  if (place == Place::kCensus) return assign(event.census[std::string(key)], value);
   if (place == Place::kLatency) return store_latency(event.latency, key, value);
   if (place == Place::kTook) return store_finished(event, value);
   if (place == Place::kCalledSizes) return store_size(event.called, key, value);

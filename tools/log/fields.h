@@ -43,6 +43,7 @@ enum class Place : std::uint8_t {
   kCalledSizes,
   kRanSizes,
   kTraffic,
+  kCensus,
   kSent,  // in that
   kReceived,
   kElsewhere  // nothing of it is kept

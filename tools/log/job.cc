@@ -127,9 +127,20 @@ void add_to(Connection& connection, const Event& event) {
   }
 }
 
+// Whatever the process was told to wait for and counts no more: that connection waits for something
+// else since, or NCCL asks for it no more.
+void end_uncounted(Process& process, const Event& event) {
+  if (event.census.empty()) return;
+  for (Stall& stall : process.stalls)
+    if (!stall.ended_ns && stall.kind != "slow" && stall.kind != event.kind &&
+        !event.census.contains(stall.kind))
+      stall.ended_ns = event.mono_ns;
+}
+
 // One stall has a line now and then: the last one counts. A process has few kinds of them at a
 // time.
 void add_stall(Process& process, const Event& event) {
+  end_uncounted(process, event);
   const auto found =
       std::find_if(process.stalls.rbegin(), process.stalls.rend(), [&](const Stall& stall) {
         return !stall.ended_ns && stall.kind == event.kind && stall.told.conn == event.conn;

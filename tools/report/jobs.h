@@ -1,6 +1,7 @@
 // The jobs that the input tells of, and which of them is the one to be judged.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,8 +22,14 @@ struct JobRun {
 // By when each was alive last, as picture_of() counts them.
 std::vector<JobRun> jobs_of(const Input& input);
 
-// `failed`: of each, whether a cause was found. The last one counts; where nothing is wrong with
-// it, the failed incarnation that it was started after.
-std::size_t job_to_judge(const std::vector<JobRun>& jobs, const std::vector<bool>& failed);
+enum class Outcome : std::uint8_t {
+  kFine,
+  kUnknown,  // its logs just end
+  kFailed,   // a cause was found
+};
+
+// `outcomes`: of each. The last one counts; where nothing is wrong with it, the failed incarnation
+// that it was started after, or one without a word of an end, if none failed.
+std::size_t job_to_judge(const std::vector<JobRun>& jobs, const std::vector<Outcome>& outcomes);
 
 }  // namespace nnd::report

@@ -32,7 +32,8 @@ struct Report : Model {
   std::optional<RailsApart> rails;       // of an echo: why the other end failed, by its address
   Kind kind = Kind::kHealthy;
   Blame blame = Blame::kNone;
-  bool warned = false;  // rules or settings were warned of
+  bool warned = false;   // rules or settings were warned of
+  Ns started_again = 0;  // where whoever asks knows of a later incarnation: when it began
 
   bool found_cause() const { return kind >= Kind::kFailed; }
 };

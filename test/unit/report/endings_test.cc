@@ -1,5 +1,6 @@
 // How jobs end, and whom that is laid to: who began it, and nobody who was ended for it.
 #include "report/ends.h"
+#include "report/jobs.h"
 #include "report/rails.h"
 #include "report/runs.h"
 #include "support/catch.h"
@@ -382,6 +383,46 @@ TEST_CASE("incarnations of a job are told apart by the launcher's counts", "[run
     made.add(load);
   }
   CHECK(runs_of(made.input.job).size() == 2);
+}
+
+TEST_CASE("a wait that its process counts no more is over", "[waits]") {
+  Made made;
+  made.ring(2);
+  made.stall(0, "not-accepted", 5, 5, 1, t::Direction::kSend);
+  auto later = made.of(0, 1, t::Direction::kSend, t::EventId::kConnStall, 15);
+  later.kind = "not-polled";
+  later.conn = 99;  // that has waited longest of those
+  later.age_us = 15e6;
+  later.census = {{"moving", 0}, {"not-polled", 2}};
+  SECTION("NCCL asks for it no more") {
+    made.add(later);
+    for (const int i : {0, 1}) made.end(i, 20);
+    CHECK_FALSE(analyse(made.input).found_cause());
+  }
+  SECTION("it still waits") {
+    later.census["not-accepted"] = 1;
+    made.add(later);
+    CHECK(analyse(made.input).kind == Kind::kHang);
+  }
+}
+
+TEST_CASE("the run to be judged is the one that failed last", "[runs]") {
+  constexpr auto kFine = Outcome::kFine, kUnknown = Outcome::kUnknown, kFailed = Outcome::kFailed;
+  constexpr Ns kMinute = 60'000'000'000;
+  const auto run = [](const std::string& job, std::size_t incarnation, Ns first) {
+    return JobRun{job, incarnation, 2, first, first + kMinute};
+  };
+  const std::vector<JobRun> jobs{run("7", 1, 0), run("7", 2, 2 * kMinute),
+                                 run("7", 3, 4 * kMinute)};
+  CHECK(job_to_judge(jobs, {kFine, kFine, kFine}) == 2);
+  CHECK(job_to_judge(jobs, {kFailed, kFine, kFine}) == 0);
+  CHECK(job_to_judge(jobs, {kFailed, kFailed, kFine}) == 1);
+  CHECK(job_to_judge(jobs, {kFailed, kFine, kFailed}) == 2);
+  CHECK(job_to_judge(jobs, {kFine, kUnknown, kFine}) == 1);  // killed, as it was started again
+  CHECK(job_to_judge(jobs, {kFailed, kUnknown, kFine}) == 0);
+  CHECK(job_to_judge(jobs, {kFine, kFine, kUnknown}) == 2);
+  CHECK(job_to_judge({run("6", 1, 0), run("7", 1, 2 * kMinute)}, {kFailed, kFine}) == 1);
+  CHECK(job_to_judge({run("7", 1, 0), run("7", 2, 99 * kMinute)}, {kFailed, kFine}) == 1);
 }
 
 TEST_CASE("deaths that nothing explains are not laid to nobody where nodes are set apart",

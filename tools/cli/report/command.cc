@@ -78,26 +78,33 @@ std::vector<std::string> brief(const Shown& shown) {
   return out;
 }
 
+report::Outcome outcome_of(const report::Report& report) {
+  if (report.found_cause()) return report::Outcome::kFailed;
+  return has_no_word(report) ? report::Outcome::kUnknown : report::Outcome::kFine;
+}
+
 // All of them, and the report of the one that counts.
 void judge_jobs(Shown& shown, const ReportOptions& options) {
   constexpr std::size_t kMostJudged = 16;  // the last ones
   const auto runs = report::jobs_of(shown.input);
   std::vector<report::JobRun> wanted;
   std::vector<report::Report> reports;
-  std::vector<bool> failed;
+  std::vector<report::Outcome> outcomes;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (!options.job.empty() && runs[i].job != options.job) continue;
     if (options.incarnation && runs[i].incarnation != *options.incarnation) continue;
     const bool asked = !options.job.empty() || options.incarnation.has_value();
     if (!asked && i + kMostJudged < runs.size()) continue;
     reports.push_back(report::analyse(shown.input, options.expected_ranks, i));
+    if (i + 1 < runs.size() && runs[i + 1].job == runs[i].job)
+      reports.back().started_again = runs[i + 1].first;
     wanted.push_back(runs[i]);
-    failed.push_back(reports.back().found_cause());
+    outcomes.push_back(outcome_of(reports.back()));
   }
   if (wanted.empty() && !runs.empty())
     throw CallError(kWrongCall, "job", "no such job, or no such incarnation of it, is here");
   if (wanted.empty()) return;
-  const auto chosen = report::job_to_judge(wanted, failed);
+  const auto chosen = report::job_to_judge(wanted, outcomes);
   for (std::size_t i = 0; i < wanted.size(); ++i)
     shown.jobs.push_back({wanted[i], report::name_of(reports[i].kind),
                           report::name_of(reports[i].blame), verdict(reports[i]), i == chosen});

@@ -108,9 +108,11 @@ std::string lost_text(const Report& report) {
   // A process that is stopped leaves the same, until it is ended; but a dead one's peers fail.
   if (ending == report::Ending::kDied && others_waited_on(report, losses[0]))
     return fmt::format(
-        "not the network: {} shows no sign of life since {}: it was stopped or its node hung, or "
-        "it died then; nothing had failed before.",
-        names, time_text(report.first.at));
+        "not the network: {} {} no sign of life since {}: {}, or died then; nothing had failed "
+        "before.",
+        names, lost.size() == 1 ? "shows" : "show", time_text(report.first.at),
+        lost.size() == 1 ? "it was stopped or its node hung"
+                         : "they were stopped or their nodes hung");
   if (lost.size() > 1 && !nodes)
     return fmt::format(
         "not the network: {} died at {}, and which of them first can't be told; {}; nothing had "

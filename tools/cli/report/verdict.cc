@@ -424,10 +424,12 @@ std::size_t count_unknown(const Picture& picture) {
 
 }  // namespace
 
-bool judges(const Report& report) {
+bool has_no_word(const Report& report) {
   const bool goes_on = report.kind == Kind::kRunning || report.kind == Kind::kStarting;
-  return report.kind != Kind::kEnded && !(goes_on && count_unknown(report.picture) != 0);
+  return goes_on && count_unknown(report.picture) != 0;
 }
+
+bool judges(const Report& report) { return report.kind != Kind::kEnded && !has_no_word(report); }
 
 std::string verdict(const Report& report) {
   switch (report.kind) {
@@ -439,8 +441,12 @@ std::string verdict(const Report& report) {
       if (const auto lost = count_unknown(report.picture); lost != 0)
         return fmt::format(
             "no word of an end: of {} the logs of {} just end, and no black box of theirs is here: "
-            "they run, or were killed; nothing failed and nothing waits in what is here.",
-            job_text(report.picture), lost);
+            "they {}; nothing failed and nothing waits in what is here.",
+            job_text(report.picture), lost,
+            report.started_again == 0
+                ? "run, or were killed"
+                : fmt::format("were killed before the job was started again at {}",
+                              time_text(report.started_again)));
       return fmt::format("{}healthy so far: {}, nothing failed and nothing waits.",
                          and_then(warned_text(report.picture)), job_text(report.picture));
     case Kind::kStarting:

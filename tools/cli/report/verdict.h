@@ -7,8 +7,10 @@
 
 namespace nnd::cli {
 
+// Its logs just end: nobody knows whether it still runs.
+bool has_no_word(const report::Report& report);
 // Whether that says that the job works, or does not: not of one that was ended from outside, nor
-// where nobody knows whether it still runs.
+// of one without a word of its end.
 bool judges(const report::Report& report);
 std::string verdict(const report::Report& report);
 std::string remedy(const report::Report& report);
