@@ -62,14 +62,22 @@ inline constexpr Explanation kGidCont{
 
 inline constexpr Explanation kSubRail{
     "The two ends of a connection are in different subnets, and the kernel has no way from this "
-    "HCA's interface to the peer. NCCL pairs HCAs without a look at subnets: it crosses rails, or "
-    "an "
-    "odd HCA took part. NCCL alone retries for a minute and then reports errno 110.",
+    "HCA's interface to the peer. NCCL pairs HCAs without a look at subnets: one node is a rail "
+    "short (a port that is down, a slow link or slot) and uses others than its peers, an address "
+    "or "
+    "a mask is wrong, the nodes number their HCAs differently, an odd HCA took part, or NCCL "
+    "crosses "
+    "rails. NCCL alone retries for a minute and then reports errno 110.",
     "The two GIDs at the move to RTR, the prefix of the local address and all routes by its "
     "interface. Also where two known rails differ and the policy forbids it.",
-    "NCCL is crossing rails: set NCCL_CROSS_NIC=0, use the same HCAs and the same number of GPUs "
-    "on "
-    "every node, exclude the odd HCA with NCCL_IB_HCA, or route between these subnets.",
+    "Compare the two nodes, by `nccl-net-diag check` on each and `nccl-net-diag ping` between "
+    "them: "
+    "leave an HCA that one of them lacks, or has at less speed, out on every node with "
+    "NCCL_IB_HCA; "
+    "correct the address or the mask that is not like the other rails'; cable and number alike. "
+    "Only "
+    "where they are alike: the same number of GPUs on each, and NCCL_CROSS_NIC=0. Or route between "
+    "these subnets.",
     EventId::kPolicyWarn,
     "local mlx5_1:1 10.0.1.2/24, remote 10.0.4.9: another subnet, and no route leaves by ens2."};
 
@@ -111,8 +119,8 @@ inline constexpr Explanation kSubIntra{
     "Both GIDs of a QP that goes to RTR are this node's own, and they are in different subnets "
     "with "
     "no route by the local one's interface; or such a QP fails; or pair.local forbids such a pair.",
-    "Keep NCCL to HCAs that reach each other (NCCL_IB_HCA), route between their subnets, or let "
-    "GPUs talk directly (P2P, shared memory).",
+    "NCCL_NET_DISABLE_INTRA=1, where the GPUs reach each other by P2P or shared memory. Else keep "
+    "NCCL to HCAs that reach each other (NCCL_IB_HCA), or route between their subnets.",
     EventId::kPolicyWarn,
     "local mlx5_0:1 10.0.1.1/24, remote this node's own mlx5_bond_0:1 (bond0 over eno1, eno2) "
     "10.9.9.1 in 10.9.9.0/24: another subnet, and no route leaves by ens1."};

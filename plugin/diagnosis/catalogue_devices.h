@@ -45,13 +45,13 @@ inline constexpr Explanation kDevDown{
     "used.",
     "The port is ACTIVE and its physical state is not LinkUp; or it is not ACTIVE and was meant to "
     "be: "
-    "its interface has an address as all its siblings of the same make do, one subnet a port, or "
-    "it "
-    "is "
-    "InfiniBand whose link is up. Other ports that NCCL skips have the state "
+    "it is beside a GPU that has fewer rails than most, as the same port of its siblings is beside "
+    "theirs; its interface has an address as all its siblings of the same make do, one subnet a "
+    "port; or it is InfiniBand whose link is up. Other ports that NCCL skips have the state "
     "among the reasons of their hca.port event.",
-    "Look at the cable and the switch port, or exclude it.", EventId::kPolicyWarn,
-    "mlx5_4:1 is ACTIVE, and its physical state is Polling: NCCL takes it."};
+    "Look at the cable, the module and the switch port. Until then run jobs without the node, or "
+    "leave the rail out on every node (NCCL_IB_HCA): else NCCL pairs the node's rails with others.",
+    EventId::kPolicyWarn, "mlx5_4:1 is ACTIVE, and its physical state is Polling: NCCL takes it."};
 
 inline constexpr Explanation kDevFallback{
     "NCCL found no HCA that it can use, or its transport failed to start, and goes on over TCP: "
@@ -102,8 +102,9 @@ inline constexpr Explanation kDevPrefix{
 inline constexpr Explanation kDevMerge{
     "NCCL fuses the ports of one card into one device, and takes a physical and a virtual function "
     "of the same card for such ports. Peers that fuse otherwise are paired wrongly.",
-    "A virtual function is used beside its physical one. Or NCCL_IB_MERGE_NICS is 0 for NCCL 2.24 "
-    "or 2.25, which then fail where a card has two ports.",
+    "A virtual function is used beside its physical one; one that has no address in this network "
+    "namespace, where the other has, is not meant. Or NCCL_IB_MERGE_NICS is 0 for NCCL 2.24 or "
+    "2.25, which then fail where a card has two ports.",
     "Exclude one of the two with NCCL_IB_HCA, or set NCCL_IB_MERGE_NICS=0 (NCCL 2.24 and 2.25: "
     "NCCL_NET_MERGE_LEVEL=LOC, too).",
     EventId::kPolicyWarn,
@@ -138,11 +139,15 @@ inline constexpr Explanation kDevUnusable{
 inline constexpr Explanation kDevSlow{
     "A link that trained at a lower rate, or a card in a narrow or slow PCIe slot. Collectives run "
     "at the speed of the slowest rail.",
-    "Less than half (hca.slow_percent) of the siblings' median rate; less than the policy asks "
-    "for; a "
-    "PCIe link below its maximum and below the siblings'.",
-    "Look at the cable and the switch port, or exclude it.", EventId::kPolicyWarn,
-    "mlx5_2:1 runs at 100 Gbit/s, its siblings at 400 Gbit/s."};
+    "Less than three quarters (hca.slow_percent) of the siblings' median rate; less than the "
+    "policy asks for; a PCIe link below its maximum and below the siblings'. One that is beside "
+    "its own GPU, as the others are beside theirs, is a rail whatever else is odd about it.",
+    "Look at the cable, the module, the switch port or the slot. Until then run jobs without the "
+    "node, or leave the rail out on every node (NCCL_IB_HCA): else NCCL pairs the node's rails "
+    "with others.",
+    EventId::kPolicyWarn,
+    "mlx5_2:1 runs at 200 Gbit/s, its siblings at 400 Gbit/s: the node is a rail short, and NCCL "
+    "may pair its rails with other rails of whole nodes."};
 
 inline constexpr Explanation kDevOob{
     "Ranks first meet over TCP by an interface that NCCL picks by name and order: a container "

@@ -8,6 +8,12 @@ namespace nnd::diagnosis {
 
 namespace {
 
+// NCCL's search weighs HCAs node by node: one that is missing or slow changes which of them a node
+// uses, and so with which of the peer's each is paired.
+constexpr const char* kRailShort =
+    "the node is a rail short, and NCCL may pair its rails with other rails of whole nodes";
+constexpr const char* kMendLink = "Look at the cable, the module and the switch port.";
+
 // "2.22"
 std::string release(int nccl_version) {
   return fmt::format("{}.{}", nccl_version / 10000, nccl_version / 100 % 100);
@@ -101,20 +107,25 @@ Diagnosis diagnose(const NoLid& seen) {
 }
 
 Diagnosis diagnose(const LinkNotUp& seen) {
-  return by_default(Cause::kDevDown,
-                    fmt::format("{} is ACTIVE, and its physical state is {}: NCCL takes it.",
-                                seen.place, seen.phys_state));
+  return {Cause::kDevDown,
+          fmt::format("{} is ACTIVE, and its physical state is {}: NCCL takes it.", seen.place,
+                      seen.phys_state),
+          kMendLink};
 }
 
 Diagnosis diagnose(const MissingPort& seen) {
-  return by_default(
-      Cause::kDevDown,
-      fmt::format("{} is {} (physical state {}) although {}, and NCCL skips it: {} port{} alike {} "
-                  "left.",
-                  seen.place, seen.state, seen.phys_state,
-                  seen.address.empty() ? "its link is up (no subnet manager?)"
-                                       : "its interface has the address " + seen.address,
-                  seen.others, seen.others == 1 ? "" : "s", seen.others == 1 ? "is" : "are"));
+  std::string what =
+      fmt::format("{} is {} (physical state {})", seen.place, seen.state, seen.phys_state);
+  if (!seen.gpu.empty())
+    what += fmt::format(", and it is {} of GPU {}, where other GPUs have {}",
+                        seen.usual == 1 ? "the rail" : "a rail", seen.gpu,
+                        seen.usual == 1 ? "theirs" : std::to_string(seen.usual));
+  else
+    what += fmt::format(" although {}, and NCCL skips it: {} port{} alike {} left",
+                        seen.address.empty() ? "its link is up (no subnet manager?)"
+                                             : "its interface has the address " + seen.address,
+                        seen.others, seen.others == 1 ? "" : "s", seen.others == 1 ? "is" : "are");
+  return {Cause::kDevDown, what + (seen.gpu.empty() ? ", " : ": ") + kRailShort + '.', kMendLink};
 }
 
 Diagnosis diagnose(const BelowMinimumSpeed& seen) {
@@ -238,16 +249,18 @@ Diagnosis diagnose(const OddLinkLayer& seen) {
 }
 
 Diagnosis diagnose(const SlowerThanSiblings& seen) {
-  return by_default(Cause::kDevSlow, fmt::format("{} runs at {}, its siblings at {}.", seen.place,
-                                                 gbits(seen.mbps), gbits(seen.median_mbps)));
+  return {Cause::kDevSlow,
+          fmt::format("{} runs at {}, its siblings at {}{}{}.", seen.place, gbits(seen.mbps),
+                      gbits(seen.median_mbps), seen.rail ? ": " : "", seen.rail ? kRailShort : ""),
+          kMendLink};
 }
 
 Diagnosis diagnose(const SlowPcie& seen) {
   return {
       Cause::kDevSlow,
       fmt::format("{}: its PCIe link is {:g} GT/s x{} (at best {:g} GT/s x{}), its siblings' is "
-                  "faster.",
-                  seen.device, seen.gts, seen.width, seen.max_gts, seen.max_width),
+                  "faster: {}.",
+                  seen.device, seen.gts, seen.width, seen.max_gts, seen.max_width, kRailShort),
       "Reseat the card, or look at the slot and the BIOS."};
 }
 
@@ -261,10 +274,33 @@ Diagnosis diagnose(const SmallMtu& seen) {
 }
 
 Diagnosis diagnose(const VirtualBesidePhysical& seen) {
-  return {Cause::kDevMerge,
-          fmt::format("{} is a virtual function of {}, and both are used: NCCL may fuse them.",
-                      seen.device, seen.physical),
+  using Meant = VirtualBesidePhysical::Meant;
+  const bool one = seen.virtual_ones.size() == 1;
+  const std::string virtual_ones = fmt::format("{}", fmt::join(seen.virtual_ones, ", "));
+  const std::string physical = fmt::format("{}", fmt::join(seen.physical, ", "));
+  const std::string what =
+      one ? fmt::format("{} is a virtual function of {}", virtual_ones, physical)
+          : fmt::format("{} are virtual functions of {}", virtual_ones, physical);
+  switch (seen.meant) {
+    case Meant::kPhysical:
+      return {Cause::kDevMerge,
+              fmt::format("{} without an address here, and NCCL would use {} beside {}.", what,
+                          one ? "it" : "them", one ? "that" : "those"),
+              ""};
+    case Meant::kVirtual:
+      return {
+          Cause::kDevMerge,
+          fmt::format("{} {} no address in this network namespace, and NCCL would use {} beside "
+                      "{}, {}, which {}.",
+                      physical, seen.physical.size() == 1 ? "has" : "have",
+                      seen.physical.size() == 1 ? "it" : "them",
+                      one ? "its virtual function" : "their virtual functions", virtual_ones,
+                      one ? "has" : "have"),
           ""};
+    case Meant::kNotKnown:
+      break;
+  }
+  return {Cause::kDevMerge, what + ", and both are used: NCCL may fuse them.", ""};
 }
 
 }  // namespace nnd::diagnosis

@@ -68,7 +68,11 @@ struct MissingPort {
   std::string place;
   std::string state;       // "DOWN"
   std::string phys_state;  // "Polling"
-  std::string address;     // of its interface: "10.0.3.1/24"; empty: InfiniBand
+  // By the first of these that is there: a GPU that has fewer rails than the others; the address of
+  // its interface ("10.0.3.1/24"), as its siblings have one; or InfiniBand's link, which is up.
+  std::string gpu = {};
+  std::size_t usual = 0;  // rails beside each of the other GPUs
+  std::string address = {};
   std::size_t others = 0;  // ports alike that NCCL takes
 };
 Diagnosis diagnose(const MissingPort& seen);
@@ -190,6 +194,7 @@ struct SlowerThanSiblings {
   std::string place;
   long mbps = 0;
   long median_mbps = 0;
+  bool rail = true;  // else it may be none
 };
 Diagnosis diagnose(const SlowerThanSiblings& seen);
 
@@ -211,9 +216,12 @@ struct SmallMtu {
 };
 Diagnosis diagnose(const SmallMtu& seen);
 
+// NCCL would take functions of a card beside each other.
 struct VirtualBesidePhysical {
-  std::string device;
-  std::string physical;
+  enum class Meant : std::uint8_t { kNotKnown, kPhysical, kVirtual };
+  Meant meant = Meant::kNotKnown;  // those with an address of this network namespace
+  std::vector<std::string> virtual_ones = {};
+  std::vector<std::string> physical = {};
 };
 Diagnosis diagnose(const VirtualBesidePhysical& seen);
 

@@ -10,48 +10,71 @@ Diagnosis of_ends(Cause cause, const std::string& subject, std::string what) {
   return {cause, subject + what + '.', remedy_of(cause), std::move(what)};
 }
 
-// No choice among rails helps an HCA that no rail has.
-Diagnosis without_odd(Diagnosis out, const Ends& seen) {
+// What explains it, the surest first: each is a fault of this node that is known from here. Without
+// one, two things are open, and which of them it is only both nodes together tell.
+std::string apart_remedy(const Ends& seen) {
+  if (seen.reach == Reach::kRouted || seen.reach == Reach::kOtherPrefix)
+    return remedy_of(Cause::kSubRail);
+  if (!seen.meant_local.empty())
+    return "Correct the mask: " + seen.netdev + " should have " + seen.meant_local +
+           ", as long as this node's other HCAs have it.";
+  // No choice among rails helps an HCA that no rail has.
   if (seen.odd != nullptr)
-    out.remedy = "Leave " + seen.here.device() +
-                 " out on every node, it is not like its siblings (" +
-                 std::string(nccl_net_diag::cause_id(seen.odd->cause)) + "): " + seen.odd->remedy;
-  return out;
+    return "Leave " + seen.here.device() + " out on every node, it is not like its siblings (" +
+           std::string(nccl_net_diag::cause_id(seen.odd->cause)) + "): " + seen.odd->remedy;
+  if (seen.rail_short != nullptr)
+    return "This node is a rail short, and NCCL pairs its rails with others: " +
+           seen.rail_short->sentence + ' ' + seen.rail_short->remedy;
+  const std::string local = seen.netdev + " (" + seen.local + ")";
+  if (seen.beside.empty())
+    return "Compare " + local + " with the interface of the HCA of the same name on the peer (" +
+           seen.remote +
+           "), by `nccl-net-diag ping` or `ip address`: where the two should be one subnet, "
+           "correct "
+           "the address or the mask that is not like the other rails'; where they are meant to "
+           "differ, add a route. NCCL_CROSS_NIC=0 helps only where each rail of this node has its "
+           "like on the peer.";
+  return "The peer used another rail than this node. `nccl-net-diag check` on both says whether "
+         "one "
+         "is a rail short (a port that is down, a slow link or slot): leave that HCA out on every "
+         "node with NCCL_IB_HCA. Else they number their HCAs differently, and NCCL pairs by "
+         "number, "
+         "in whatever order NCCL_IB_HCA has them: cable both alike, or name with NCCL_IB_HCA on "
+         "each "
+         "the HCA of one rail alone. Where they are alike, use the same number of GPUs on each, "
+         "and "
+         "NCCL_CROSS_NIC=0.";
 }
 
 // Both are HCAs of this node: where one is a bond, the other is what a rail looks like.
 Diagnosis within_node(Diagnosis out, const Ends& seen) {
-  out.cause = Cause::kSubIntra;
-  if (seen.here.bond.empty() == seen.peer.bond.empty()) {
-    out.remedy = remedy_of(Cause::kSubIntra);
-    return out;
-  }
-  const Ends::End& bond = seen.here.bond.empty() ? seen.peer : seen.here;
-  out.remedy = "Leave the bond out on every node (NCCL_IB_HCA=^=" + bond.device() +
-               "), or route between the two subnets.";
-  return out;
-}
-
-// Where the peer's rail is known, NCCL crosses rails, or the two nodes number their HCAs
-// differently.
-Diagnosis crossed(const Ends& seen, Diagnosis out) {
-  if (seen.cables) {
-    out.cause = Cause::kSubDirect;
-    out.remedy = remedy_of(Cause::kSubDirect);
-  } else if (!seen.beside.empty()) {
-    out.remedy +=
-        " Where both nodes should have used the same rail, they number their HCAs "
-        "differently, and NCCL pairs by number, in whatever order NCCL_IB_HCA has them: cable both "
-        "alike, or name with NCCL_IB_HCA on each the HCA of one rail alone.";
+  static const std::string kElse =
+      "NCCL_NET_DISABLE_INTRA=1 keeps NCCL from going through the network within a node, as long "
+      "as "
+      "its GPUs reach each other by P2P or shared memory (/dev/shm)";
+  if (seen.odd != nullptr) {
+    out.remedy = apart_remedy(seen) + " Or: " + kElse + '.';
+  } else if (seen.here.bond.empty() != seen.peer.bond.empty()) {
+    const Ends::End& bond = seen.here.bond.empty() ? seen.peer : seen.here;
+    out.remedy = "Leave the bond out on every node (NCCL_IB_HCA=^=" + bond.device() +
+                 "), or route between the two subnets. Or: " + kElse + '.';
+  } else {
+    out.remedy = kElse +
+                 ". Else keep NCCL to HCAs that reach each other (NCCL_IB_HCA), or route "
+                 "between their subnets.";
   }
   return out;
 }
 
 Diagnosis unreachable(const Ends& seen, const std::string& subject, std::string what) {
   if (!seen.beside.empty()) what += ", and the peer is in the subnet of " + seen.beside;
-  Diagnosis out = crossed(seen, of_ends(Cause::kSubRail, subject, what));
-  return without_odd(seen.peer.place.empty() ? std::move(out) : within_node(std::move(out), seen),
-                     seen);
+  if (!seen.meant_local.empty()) what += "; as long as the others' it would be " + seen.meant_local;
+  if (!seen.peer.place.empty())
+    return within_node(of_ends(Cause::kSubIntra, subject, std::move(what)), seen);
+  const bool cables = seen.cables && seen.odd == nullptr && seen.rail_short == nullptr;
+  Diagnosis out = of_ends(cables ? Cause::kSubDirect : Cause::kSubRail, subject, std::move(what));
+  if (!cables) out.remedy = apart_remedy(seen);
+  return out;
 }
 
 }  // namespace

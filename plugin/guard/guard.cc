@@ -79,8 +79,7 @@ std::string refusal_of(const policy::Judgement& judgement, std::string_view devi
                        bool with_fact) {
   if (!judgement.refuses(device, port)) return {};
   for (const policy::Verdict& verdict : judgement.verdicts)
-    if (verdict.device == device && verdict.port == port &&
-        verdict.decision == policy::Decision::kRefuse)
+    if (verdict.about(device, port) && verdict.decision == policy::Decision::kRefuse)
       return with_fact ? verdict.rule + ": " + verdict.diagnosis.sentence : verdict.rule;
   return "denied by its name";  // NCCL would not take it as it is now
 }
@@ -256,6 +255,14 @@ const diagnosis::Diagnosis* oddity_of(std::string_view device, unsigned port) no
         (cause == Cause::kDevBond || cause == Cause::kDevMgmt))
       return &verdict.diagnosis;
   }
+  return nullptr;
+}
+
+const diagnosis::Diagnosis* rail_short() noexcept {
+  const policy::Judgement* judgement = g_judgement.load(std::memory_order_acquire);
+  if (judgement == nullptr) return nullptr;
+  for (const policy::Verdict& verdict : judgement->verdicts)
+    if (verdict.rail_short) return &verdict.diagnosis;
   return nullptr;
 }
 

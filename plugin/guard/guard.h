@@ -73,6 +73,10 @@ bool may_see_port(std::string_view device, unsigned port) noexcept;
 // yet. Lives as long as the process.
 const diagnosis::Diagnosis* oddity_of(std::string_view device, unsigned port) noexcept;
 
+// A rail of this node that is down or slow, as the rules found: NCCL may then pair this node's
+// rails with others. Null: none. Lives as long as the process.
+const diagnosis::Diagnosis* rail_short() noexcept;
+
 // "taken: mlx5_0:1/RoCE 400G; refused: mlx5_bond_0:1 (hca.bond)", for one line of NCCL's log.
 std::string hca_summary();
 

@@ -161,6 +161,7 @@ policy::Pair pair_of(const facts::Node& node, const facts::Port& port, const sta
   pair.remote = qp.remote_gid;
   pair.traffic_class = qp.traffic_class;
   pair.odd = oddity_of(qp.device, qp.port);
+  pair.rail_short = rail_short();
   if (as_announced(qp) && qp.conn.peer_roce != 0)
     pair.remote_type = qp.conn.peer_roce == 1 ? facts::GidType::kRoceV1 : facts::GidType::kRoceV2;
   if (const facts::Port* beside = port_beside(node, pair.remote)) {

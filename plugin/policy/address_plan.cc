@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
 namespace nnd::policy {
@@ -32,6 +33,13 @@ std::optional<IpPrefix> common_network(const std::vector<IpPrefix>& networks) {
   if (!one_subnet) out.length -= out.length % step;
   if (out.length < step) return std::nullopt;
   return out;
+}
+
+// Which of the subnets of its length an IPv4 subnet is.
+std::uint32_t number_of(const IpPrefix& network) {
+  std::uint32_t out = 0;
+  for (std::size_t i = 0; i < 4; ++i) out = out << 8U | network.address.bytes[i];
+  return network.length == 0 ? 0 : out >> (32 - network.length);
 }
 
 // Those that share their first bits with most, at least two of three; all of them where none do.
@@ -73,6 +81,26 @@ std::optional<IpPrefix> plan_of(const std::vector<Candidate*>& members) {
        bits += step_of(networks.front()))
     networks = majority(networks, bits);
   return common_network(networks);
+}
+
+bool numbered_on(const std::vector<Candidate*>& members, const IpPrefix& plan,
+                 const IpPrefix& own) {
+  if (own.address.family != Family::kIpv4) return false;
+  std::set<std::uint32_t> all, planned;
+  for (const Candidate* one : members) {
+    const auto network = network_of(*one);
+    if (!network || network->address.family != Family::kIpv4 || network->length != own.length)
+      continue;
+    all.insert(number_of(*network));
+    if (plan.contains(network->address)) planned.insert(number_of(*network));
+  }
+  if (planned.size() < 2) return false;  // one subnet for all is not numbered
+  const auto reaches = [&](std::uint32_t step) {
+    for (std::uint32_t at = number_of(own) + step; all.contains(at); at += step)
+      if (planned.contains(at)) return true;
+    return false;
+  };
+  return reaches(1) || reaches(~0U);
 }
 
 }  // namespace nnd::policy

@@ -17,4 +17,9 @@ std::optional<facts::IpPrefix> network_of(const Candidate& one);
 // one address. InfiniBand's prefixes are alike or not: they have no plan above them.
 std::optional<facts::IpPrefix> plan_of(const std::vector<Candidate*>& members);
 
+// IPv4 subnets are numbered on from those of the plan, one by one, over the end of an octet:
+// 172.17.0 after 172.16.255.
+bool numbered_on(const std::vector<Candidate*>& members, const facts::IpPrefix& plan,
+                 const facts::IpPrefix& own);
+
 }  // namespace nnd::policy

@@ -22,6 +22,7 @@ struct Candidate {
   Policy rules;         // with the overrides for this device
   bool out = false;     // denied: no longer anybody's peer
   bool seated = false;  // NCCL has a place for it, once what is denied is gone
+  bool either = false;  // a function of a card of which another is used, too; one is not meant
   Membership membership = Membership::kCompute;
   diagnosis::Unlike unlike = {};  // the fabric, where it is
 
@@ -59,6 +60,5 @@ void judge_default_route(const facts::Node&, const Candidates&, const Candidate&
                          std::vector<Verdict>&);
 void judge_speed(const facts::Node&, const Candidates&, const Candidate&, std::vector<Verdict>&);
 void judge_mtu(const facts::Node&, const Candidates&, const Candidate&, std::vector<Verdict>&);
-void judge_function(const facts::Node&, const Candidates&, const Candidate&, std::vector<Verdict>&);
 
 }  // namespace nnd::policy

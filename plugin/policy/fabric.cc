@@ -1,9 +1,11 @@
 #include "policy/fabric.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "policy/address_plan.h"
+#include "policy/seats.h"
 
 namespace nnd::policy {
 
@@ -57,8 +59,6 @@ bool has_address(const Candidate& one) {
   return gid && !context::gid_link_local(gid->raw);
 }
 
-bool beside_gpu(const Candidate& one) { return one.hca->gpu_distance <= PciDistance::kPxb; }
-
 // The bridges above it: what is behind a switch has more than what is at the CPU.
 long depth(const Candidate& one) {
   const std::string& path = one.hca->device_path;
@@ -77,7 +77,7 @@ std::set<std::string> cards(const std::vector<Candidate*>& members) {
 std::set<std::string> gpus_beside(const std::vector<Candidate*>& members) {
   std::set<std::string> out;
   for (const Candidate* one : members)
-    if (beside_gpu(*one)) out.insert(one->hca->near_gpus.begin(), one->hca->near_gpus.end());
+    if (beside_gpu(*one->hca)) out.insert(one->hca->near_gpus.begin(), one->hca->near_gpus.end());
   return out;
 }
 
@@ -99,6 +99,7 @@ class Finder {
     plan_ = plan_of(fabric_->members);
     for (Group& group : groups_)
       for (Candidate* one : group.members) compare(*one);
+    find_rails();
     for (Group& group : groups_)
       for (Candidate* one : group.members) decide(group, *one);
     const auto inside = count_inside();
@@ -152,7 +153,7 @@ class Finder {
     const double covered = static_cast<double>(gpus_beside(group.members).size()) /
                            static_cast<double>(node_.pci.gpus.size());
     const auto near = std::count_if(group.members.begin(), group.members.end(),
-                                    [](const Candidate* one) { return beside_gpu(*one); });
+                                    [](const Candidate* one) { return beside_gpu(*one->hca); });
     return kNearness * covered * (near > 1 ? 1 : 0.5);
   }
 
@@ -177,6 +178,39 @@ class Finder {
     if (out.kinds() == 1 && !out.default_route.empty() && fabric_->bonds) out = {};
   }
 
+  // A rail that came up slow stays one: its GPU has fewer rails than the others have, and nobody
+  // else is there for it. Whatever its routes and addresses are, it is no other network's.
+  void find_rails() {
+    Seats seats(node_.pci.gpus);
+    for (const Candidate* one : fabric_->members) seats.take(*one->hca);
+    std::map<std::string, std::vector<Candidate*>> wanting;
+    std::vector<Candidate*> slower;
+    for (Group& group : groups_)
+      for (Candidate* one : group.members) {
+        if (&group == fabric_ || one->unlike.other_layer || group.bonds != fabric_->bonds) continue;
+        for (const std::string& gpu : seats.free_beside(*one->hca)) wanting[gpu].push_back(one);
+        if (is_slower_sibling(*one)) slower.push_back(one);
+      }
+    for (const auto& [gpu, those] : wanting)
+      if (those.size() <= seats.free_at(gpu))
+        for (Candidate* one : those) one->unlike = {};
+    if (seats.usual() == 0 && slower.size() * 4 <= fabric_->members.size())
+      for (Candidate* one : slower) one->unlike = {};
+  }
+
+  // Where the PCI bus says nothing: in nothing but its speed another than HCAs of its make, and
+  // with an address of their plan.
+  bool is_slower_sibling(const Candidate& one) const {
+    const auto own = network_of(one);
+    return one.port->ethernet() && one.port->speed_mbps < fabric_->mbps &&
+           one.unlike.kinds() == 1 && one.unlike.mbps != 0 && plan_ && own &&
+           plan_->contains(own->address) &&
+           std::all_of(fabric_->members.begin(), fabric_->members.end(),
+                       [&one](const Candidate* other) {
+                         return other->hca->vendor_part_id == one.hca->vendor_part_id;
+                       });
+  }
+
   bool fabric_has_no_default_route(const Candidate& one) const {
     long others = 0, carriers = 0;
     for (const Candidate* other : fabric_->members) {
@@ -191,7 +225,8 @@ class Finder {
     if (!one.rules.roce.subnets.empty()) return;  // the policy has the plan, and a rule for it
     const auto own = network_of(one);
     if (!plan_ || !own || own->address.family != plan_->address.family ||
-        plan_->contains(own->address) || joined(one, *own))
+        plan_->contains(own->address) || numbered_on(fabric_->members, *plan_, *own) ||
+        joined(one, *own))
       return;
     one.unlike.subnet = own->network_text();
     one.unlike.usual_subnet = plan_->network_text();
@@ -214,18 +249,18 @@ class Finder {
   }
 
   bool is_far(const Candidate& one) const {
-    if (beside_gpu(one) || one.hca->gpu_distance == PciDistance::kUnknown) return false;
+    if (beside_gpu(*one.hca) || one.hca->gpu_distance == PciDistance::kUnknown) return false;
     // The HCA of a GPU that is lost hangs as its siblings do.
     return std::none_of(fabric_->members.begin(), fabric_->members.end(),
                         [&one](const Candidate* other) {
-                          return beside_gpu(*other) && depth(*other) == depth(one);
+                          return beside_gpu(*other->hca) && depth(*other) == depth(one);
                         });
   }
 
   PciDistance usual_distance() const {
     PciDistance out = PciDistance::kPix;
     for (const Candidate* one : fabric_->members)
-      if (beside_gpu(*one)) out = std::max(out, one->hca->gpu_distance);
+      if (beside_gpu(*one->hca)) out = std::max(out, one->hca->gpu_distance);
     return out;
   }
 
@@ -253,7 +288,7 @@ class Finder {
   // At most half as many are far from the GPUs as beside them.
   bool is_surplus() const {
     const auto near = std::count_if(fabric_->members.begin(), fabric_->members.end(),
-                                    [](const Candidate* one) { return beside_gpu(*one); });
+                                    [](const Candidate* one) { return beside_gpu(*one->hca); });
     const auto far =
         std::count_if(fabric_->members.begin(), fabric_->members.end(),
                       [](const Candidate* one) { return !one->unlike.distance.empty(); });
@@ -263,7 +298,7 @@ class Finder {
   // As a DGX has it: each of many GPUs has an HCA of its own beside it.
   bool has_one_each() const {
     const auto near = std::count_if(fabric_->members.begin(), fabric_->members.end(),
-                                    [](const Candidate* one) { return beside_gpu(*one); });
+                                    [](const Candidate* one) { return beside_gpu(*one->hca); });
     return node_.pci.gpus.size() >= 4 && near >= static_cast<long>(node_.pci.gpus.size());
   }
 

@@ -10,6 +10,8 @@
 #include "diagnosis/node.h"
 #include "policy/candidates.h"
 #include "policy/fabric.h"
+#include "policy/functions.h"
+#include "policy/missing.h"
 
 namespace nnd::policy {
 
@@ -34,20 +36,27 @@ class NodeJudge {
   Judgement judge() {
     std::vector<std::vector<Verdict>> broken(candidates_.size());
     judge_pass({judge_lists}, broken);
+    judge_functions();
     find_fabric(node_, candidates_);
     for (const auto& pass : rule_passes()) judge_pass(pass, broken);
     seat();
     for (std::size_t i = 0; i < candidates_.size(); ++i)
       if (is_told(candidates_[i]))
         for (Verdict& rule : broken[i]) add(&candidates_[i], std::move(rule));
+    for (Verdict& verdict : functions_) add(nullptr, std::move(verdict));
     judge_unusable();
     judge_missing();
+    list_meant();
     judge_whole();
     judge_limits();
     for (Verdict& verdict : out_.verdicts) {
       verdict.remaining = out_.remaining;
       std::string& remedy = verdict.diagnosis.remedy;
-      if (remedy.empty()) remedy = leave_out(verdict);
+      if (remedy.empty())
+        remedy = leave_out(verdict);
+      else if (verdict.rail_short)
+        remedy += " Until then run jobs without this node, or without the rail on every node: " +
+                  without(verdict);
     }
     if (out_.mode == Mode::kEnforce) enforce();
     return std::move(out_);
@@ -70,6 +79,29 @@ class NodeJudge {
       if (denied[i]) candidates_[i].out = true;
   }
 
+  // What is true of many functions is one fault, and told of the first of them.
+  void judge_functions() {
+    for (FunctionSet& set : sets_of_functions(candidates_)) {
+      const bool sure = set.seen.meant != diagnosis::VirtualBesidePhysical::Meant::kNotKnown;
+      Verdict verdict{"hca.vf_with_pf", diagnose(set.seen), Action::kAllow};
+      for (Candidate* one : set.odd) {
+        const Action action =
+            std::min(one->rules.hca.vf_with_pf, sure ? Action::kDeny : Action::kWarn);
+        if (action == Action::kAllow) continue;
+        one->out = action == Action::kDeny;
+        one->either = !one->out;
+        verdict.action = std::max(verdict.action, action);
+        if (verdict.device.empty()) {
+          verdict.device = one->hca->name;
+          verdict.port = one->port->number;
+        } else {
+          verdict.also.push_back(one->name());
+        }
+      }
+      if (!verdict.device.empty()) functions_.push_back(std::move(verdict));
+    }
+  }
+
   // NCCL takes so many HCAs of those that it sees, in their order: the place of one that is refused
   // goes to a later one. It looks at the number before each device.
   void seat() {
@@ -82,7 +114,8 @@ class NodeJudge {
       candidate.seated = !full;
       if (candidate.out) continue;
       if (candidate.seated) out_.remaining.push_back(candidate.name());
-      out_.doubt = out_.doubt || !candidate.seated || candidate.unlike.kinds() != 0;
+      if (!candidate.seated || candidate.either || candidate.unlike.kinds() != 0)
+        out_.doubtful.push_back(candidate.name());
     }
   }
 
@@ -92,18 +125,39 @@ class NodeJudge {
            (candidate.seated && out_.mode == Mode::kEnforce);
   }
 
-  // How to keep the verdict's HCA from NCCL. A list of all others is only given where they are
-  // known to be meant.
+  // In verbs' order.
+  void list_meant() {
+    for (const Hca& hca : node_.hcas)
+      for (const Port& port : hca.ports) {
+        const std::string name = fmt::format("{}:{}", hca.name, port.number);
+        const auto names = [&name](const std::vector<std::string>& list) {
+          return std::find(list.begin(), list.end(), name) != list.end();
+        };
+        if (names(out_.remaining) || names(down_)) out_.meant.push_back(name);
+      }
+  }
+
+  // Keeps the verdict's HCAs from NCCL, and no other one that is meant: the same list on a node
+  // whose rails are all there. A list of all others is only given where they are known to be meant.
+  std::string without(const Verdict& verdict) const {
+    std::vector<std::string> others = out_.meant;
+    std::string odd;
+    for (const Hca& hca : node_.hcas)
+      for (const Port& port : hca.ports) {
+        if (!verdict.about(hca.name, port.number)) continue;
+        const std::string name = fmt::format("{}:{}", hca.name, port.number);
+        std::erase(others, name);
+        odd += ',' + (hca.ports.size() > 1 ? name : hca.name);
+      }
+    return out_.doubtful.empty() || odd.empty() || node_.filter.given
+               ? hca_setting(node_, others)
+               : "NCCL_IB_HCA=^=" + odd.substr(1);
+  }
+
   std::string leave_out(const Verdict& verdict) const {
-    std::vector<std::string> others = out_.remaining;
-    std::erase(others, fmt::format("{}:{}", verdict.device, verdict.port));
-    if (!out_.doubt || verdict.device.empty()) return hca_setting(node_, others);
-    const Hca* hca = node_.find(verdict.device);
-    const std::string one = hca && hca->ports.size() > 1
-                                ? fmt::format("{}:{}", verdict.device, verdict.port)
-                                : verdict.device;
-    return (verdict.action == Action::kDeny ? "" : "If it is not meant: ") +
-           (node_.filter.given ? hca_setting(node_, others) : "NCCL_IB_HCA=^=" + one);
+    const bool sure =
+        out_.doubtful.empty() || verdict.device.empty() || verdict.action == Action::kDeny;
+    return (sure ? "" : "If it is not meant: ") + without(verdict);
   }
 
   void add(const Candidate* candidate, Verdict verdict) {
@@ -132,50 +186,16 @@ class NodeJudge {
     }
   }
 
-  // Ports that are down are many on a healthy node. This one was given an address as its siblings
-  // of the same make have it, one subnet a port; or InfiniBand's link is up and nobody set it up.
   void judge_missing() {
-    for (const Hca& hca : node_.hcas)
-      for (const Port& port : hca.ports)
-        if (port.skip == Skip::kNotActive &&
-            rules_.for_device(host_, hca.name).hca.phys_state != Action::kAllow)
-          judge_missing(hca, port);
-  }
-
-  void judge_missing(const Hca& hca, const Port& port) {
-    constexpr int kLinkUp = 5;
-    constexpr std::size_t kSiblings = 2;
-    const facts::Gid* const own = addressed(port);
-    std::size_t alike = 0;
-    for (const Candidate& one : candidates_) {
-      const facts::Gid* const gid = addressed(*one.port);
-      if (one.out || one.hca->vendor_part_id != hca.vendor_part_id ||
-          one.port->infiniband() != port.infiniband())
-        return;
-      if (port.ethernet() &&
-          (own == nullptr || gid == nullptr || gid->address->length != own->address->length ||
-           gid->address->contains(own->address->address)))
-        return;
-      ++alike;
+    for (MissingPort& missing : missing_ports(node_, candidates_)) {
+      if (rules_.for_device(host_, missing.hca->name).hca.phys_state == Action::kAllow) continue;
+      add(nullptr, {"hca.phys_state", diagnose(missing.seen), Action::kWarn});
+      Verdict& told = out_.verdicts.back();
+      told.device = missing.hca->name;
+      told.port = missing.port->number;
+      told.rail_short = true;
+      down_.push_back(missing.seen.place);
     }
-    if (alike < kSiblings || (port.infiniband() && port.phys_state != kLinkUp)) return;
-    add(nullptr, {"hca.phys_state",
-                  diagnose(diagnosis::MissingPort{
-                      fmt::format("{}:{}", hca.name, port.number),
-                      facts::port_state_text(port.state), facts::phys_state_text(port.phys_state),
-                      own == nullptr ? "" : own->address->text(), alike}),
-                  Action::kWarn});
-    out_.verdicts.back().device = hca.name;
-    out_.verdicts.back().port = port.number;
-  }
-
-  // The first GID that stands for an IPv4 address of the interface, and not a link-local one.
-  static const facts::Gid* addressed(const Port& port) {
-    for (const facts::Gid& gid : port.gids)
-      if (gid.address && gid.address->address.family == facts::Family::kIpv4 &&
-          !gid.address->address.link_local())
-        return &gid;
-    return nullptr;
   }
 
   void judge_whole() {
@@ -263,10 +283,17 @@ class NodeJudge {
   std::string_view host_;
   Policy rules_;
   Candidates candidates_;
+  std::vector<Verdict> functions_;
+  std::vector<std::string> down_;  // rails
   Judgement out_;
 };
 
 }  // namespace
+
+bool Verdict::about(std::string_view of, unsigned its_port) const {
+  return (of == device && (port == 0 || port == its_port)) ||
+         std::find(also.begin(), also.end(), fmt::format("{}:{}", of, its_port)) != also.end();
+}
 
 bool Judgement::refuses(std::string_view device, unsigned port) const {
   return std::any_of(refused.begin(), refused.end(), [&](const Refusal& refusal) {
@@ -309,11 +336,14 @@ std::string hca_setting(const Node& node, const std::vector<std::string>& ports)
       ++kept;
     }
     if (kept == 0) continue;
-    const auto taken = static_cast<std::size_t>(
-        std::count_if(hca.ports.begin(), hca.ports.end(), [](const Port& port) {
-          return port.skip == Skip::kTaken || port.skip == Skip::kOverLimit;
+    // A port that is neither taken nor listed is down or left out as it is.
+    const auto there = static_cast<std::size_t>(
+        std::count_if(hca.ports.begin(), hca.ports.end(), [&](const Port& port) {
+          return port.skip == Skip::kTaken || port.skip == Skip::kOverLimit ||
+                 std::find(ports.begin(), ports.end(),
+                           fmt::format("{}:{}", hca.name, port.number)) != ports.end();
         }));
-    out += kept == taken ? ',' + hca.name : own;
+    out += kept == there ? ',' + hca.name : own;
   }
   return "NCCL_IB_HCA==" + out.substr(1);
 }
@@ -348,7 +378,7 @@ long median_speed(const std::vector<const Candidate*>& peers) {
 std::vector<std::vector<Rule>> rule_passes() {
   return {{judge_link_layer, judge_bond, judge_outside},
           {judge_own_state, judge_gid, judge_gdr},
-          {judge_default_route, judge_speed, judge_mtu, judge_function}};
+          {judge_default_route, judge_speed, judge_mtu}};
 }
 
 }  // namespace nnd::policy

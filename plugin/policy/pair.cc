@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "diagnosis/pair.h"
 
 namespace nnd::policy {
@@ -56,8 +58,8 @@ class PairJudge {
 
   diagnosis::Ends ends() const {
     const facts::SubnetVerdict& subnet = out_.subnet;
-    diagnosis::Ends out{{name_},       subnet.local, subnet.remote,
-                        subnet.netdev, subnet.reach, pair_.odd};
+    diagnosis::Ends out{{name_},      subnet.local, subnet.remote,   subnet.netdev,
+                        subnet.reach, pair_.odd,    pair_.rail_short};
     if (const facts::Hca* hca = node_.find(pair_.device)) add_bond(*hca, out.here);
     if (!subnet.own_hca) {
       add_siblings(out);
@@ -107,11 +109,13 @@ class PairJudge {
   // v2.28.9-1 src/transport/net_ib.cc).
   static bool has_flid(const context::Gid& gid) { return gid[4] != 0 || gid[5] != 0; }
 
-  // Ports of this node: who else is in the peer's subnet, and whether each is a cable of its own.
+  // Ports of this node: who else is in the peer's subnet, whether each is a cable of its own, and
+  // whether the local address has another length than all of theirs.
   void add_siblings(diagnosis::Ends& ends) const {
     constexpr unsigned kTwoAddresses = 30;
     const facts::IpAddress there = facts::gid_address(pair_.remote);
     unsigned cables = 0, others = 0;
+    std::set<unsigned> lengths;
     for (const facts::Hca& hca : node_.hcas)
       for (const facts::Port& port : hca.ports) {
         const facts::Gid* gid = port.picked();
@@ -119,10 +123,17 @@ class PairJudge {
         const bool cable = gid->address->address.family == facts::Family::kIpv4 &&
                            gid->address->length >= kTwoAddresses;
         ++(cable ? cables : others);
-        if (&port != port_ && gid->address->contains(there))
+        if (&port == port_) continue;
+        lengths.insert(gid->address->length);
+        if (gid->address->contains(there))
           ends.beside = fmt::format("{}:{}", hca.name, port.number);
       }
     ends.cables = cables > 1 && others == 0;
+    const facts::Gid* own = port_ ? port_->gid(pair_.gid_index) : nullptr;
+    if (own == nullptr || !own->address || lengths.size() != 1) return;
+    const facts::IpPrefix as_they_have{own->address->address, *lengths.begin()};
+    if (as_they_have.length < own->address->length && as_they_have.contains(there))
+      ends.meant_local = as_they_have.text();
   }
 
   void judge_traffic_class() {

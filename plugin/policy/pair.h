@@ -24,6 +24,7 @@ struct Pair {
   int local_rail = -1;
   int remote_rail = -1;
   const diagnosis::Diagnosis* odd = nullptr;  // why the local HCA is not like its siblings, if so
+  const diagnosis::Diagnosis* rail_short = nullptr;  // a rail of this node that is down or slow
 };
 
 struct PairJudgement {

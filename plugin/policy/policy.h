@@ -31,13 +31,13 @@ struct HcaRules {
   LinkLayerRule link_layer = LinkLayerRule::kMajority;
   Action outside = Action::kDeny;  // not of the compute fabric, by more than one kind of evidence
   long min_speed_mbps = 0;
-  long slow_percent = 50;  // below this share of the siblings' median an HCA is slow
+  long slow_percent = 75;  // below this share of the siblings' median an HCA is slow
   Action slow = Action::kWarn;
   Action pcie = Action::kWarn;
   Action default_route = Action::kWarn;
-  Action vf_with_pf = Action::kWarn;
-  Action mtu = Action::kWarn;  // below min_mtu, or below what most siblings have
-  long min_mtu = 0;            // bytes
+  Action vf_with_pf = Action::kDeny;  // where it is clear which of them is meant, else a warning
+  Action mtu = Action::kWarn;         // below min_mtu, or below what most siblings have
+  long min_mtu = 0;                   // bytes
   Action pkey = Action::kDeny;
   Action lid = Action::kDeny;
   Action phys_state = Action::kWarn;  // active, and the link is not up

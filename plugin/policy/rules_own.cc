@@ -100,7 +100,7 @@ void judge_own_state(const facts::Node& node, const Candidates&, const Candidate
     broken.push_back(
         {"hca.phys_state",
          diagnose(diagnosis::LinkNotUp{one.name(), facts::phys_state_text(port.phys_state)}),
-         rules.phys_state});
+         rules.phys_state, "", 0, true});
   if (rules.min_speed_mbps > 0 && port.speed_mbps > 0 && port.speed_mbps < rules.min_speed_mbps)
     broken.push_back(
         {"hca.min_speed_mbps",

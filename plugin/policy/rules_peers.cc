@@ -1,6 +1,7 @@
 // Rules that compare an HCA with its siblings.
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "diagnosis/device.h"
 #include "policy/candidates.h"
@@ -106,13 +107,20 @@ void judge_speed(const facts::Node&, const Candidates& all, const Candidate& one
                  std::vector<Verdict>& broken) {
   const HcaRules& rules = one.rules.hca;
   const auto peers = peers_of(all, one);
-  if (peers.size() < 2 || told_outside(one)) return;
+  // What the policy allows though it is of another network has that network's speed.
+  if (peers.size() < 2 || (one.membership != Membership::kCompute && !odd_bond(one)) ||
+      told_outside(one))
+    return;
   const long median = median_speed(peers);
   const long speed = one.port->speed_mbps;
+  const auto add = [&broken](const char* rule, diagnosis::Diagnosis diagnosis, Action action) {
+    broken.push_back({rule, std::move(diagnosis), action});
+    broken.back().rail_short = true;
+  };
+  const bool rail = one.unlike.kinds() == 0;
   if (rules.slow != Action::kAllow && speed > 0 && speed * 100 < rules.slow_percent * median)
-    broken.push_back({"hca.slow",
-                      diagnose(diagnosis::SlowerThanSiblings{one.name(), speed, median}),
-                      rules.slow});
+    add("hca.slow", diagnose(diagnosis::SlowerThanSiblings{one.name(), speed, median, rail}),
+        rules.slow);
   const facts::PcieLink& link = one.hca->pcie;
   const auto throughput = [](const facts::PcieLink& of) {
     return of.current_gts * of.current_width;
@@ -123,11 +131,10 @@ void judge_speed(const facts::Node&, const Candidates& all, const Candidate& one
   if (rules.pcie != Action::kAllow && link.below_max() && throughput(link) > 0 &&
       std::count_if(peers.begin(), peers.end(), worse_than_one) * 2 >
           static_cast<long>(peers.size()))
-    broken.push_back(
-        {"hca.pcie",
-         diagnose(diagnosis::SlowPcie{one.hca->name, link.current_gts, link.current_width,
-                                      link.max_gts, link.max_width}),
-         rules.pcie});
+    add("hca.pcie",
+        diagnose(diagnosis::SlowPcie{one.hca->name, link.current_gts, link.current_width,
+                                     link.max_gts, link.max_width}),
+        rules.pcie);
 }
 
 void judge_mtu(const facts::Node&, const Candidates& all, const Candidate& one,
@@ -145,17 +152,6 @@ void judge_mtu(const facts::Node&, const Candidates& all, const Candidate& one,
   broken.push_back({"hca.mtu",
                     diagnose(diagnosis::SmallMtu{one.name(), one.hca->netdev, mtu, minimum, usual}),
                     rules.mtu});
-}
-
-void judge_function(const facts::Node&, const Candidates& all, const Candidate& one,
-                    std::vector<Verdict>& broken) {
-  const Action action = one.rules.hca.vf_with_pf;
-  if (action == Action::kAllow || !one.hca->is_virtual()) return;
-  for (const Candidate& other : all)
-    if (!other.out && other.hca->pci == one.hca->physfn)
-      return broken.push_back(
-          {"hca.vf_with_pf",
-           diagnose(diagnosis::VirtualBesidePhysical{one.hca->name, other.hca->name}), action});
 }
 
 }  // namespace nnd::policy

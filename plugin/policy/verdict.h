@@ -19,10 +19,16 @@ struct Verdict {
   Action action = Action::kWarn;
   std::string device = {};  // empty: the node as a whole
   unsigned port = 0;        // 0: every port of the device
+  // A rail that is there and does less than its siblings: jobs with whole nodes go on without it
+  // on every node, or without this node.
+  bool rail_short = false;
+  std::vector<std::string> also = {};  // "mlx5_9:1": further ports that it is told of
   Decision decision = Decision::kWarn;
   std::uint32_t failure = 0;  // number of the failure that it led to; 0: none
   std::vector<std::string> remaining =
       {};  // "mlx5_0:1": what is left when every denial is enforced
+
+  bool about(std::string_view of, unsigned its_port) const;
 };
 
 struct Refusal {
@@ -36,8 +42,10 @@ struct Judgement {
   // Ports to be kept from NCCL: empty unless the mode is enforce.
   std::vector<Refusal> refused;
   std::vector<std::string> remaining;
-  // Not all that remain are known to be meant: no list of them should be proposed.
-  bool doubt = false;
+  // Those and the rails that are down: what is to be listed, on every node alike.
+  std::vector<std::string> meant;
+  // Ports that remain and may not be meant: no list should be proposed then.
+  std::vector<std::string> doubtful;
   // Enforce only: whoever uses the network fails with this, for that verdict's reason.
   struct NetworkRefused {
     diagnosis::Diagnosis diagnosis;

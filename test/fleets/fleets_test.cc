@@ -21,8 +21,8 @@ using Lines = std::set<std::string>;
 namespace {
 
 struct Expected {
-  std::vector<std::string> compute;                                  // globs
-  std::map<std::string, std::string, std::less<>> refused, flagged;  // place, cause
+  std::vector<std::string> compute;                                        // globs
+  std::map<std::string, std::string, std::less<>> refused, flagged, down;  // place, cause
   std::vector<std::string> node;
   std::string list;
   int exit_code = 0;
@@ -66,6 +66,7 @@ std::map<std::string, Expected> read_verdicts() {
     for (const std::string& glob : words(table, "compute")) one.compute.push_back(place(glob));
     one.refused = places(table, "refused");
     one.flagged = places(table, "flagged");
+    one.down = places(table, "down");
     one.node = words(table, "node");
     one.list = table["list"].value_or(std::string());
     one.exit_code = table["exit"].value_or(0);
@@ -96,6 +97,7 @@ Lines said(const json& result) {
     out.insert(verdict["device"].is_null() ? told
                                            : verdict["device"].get<std::string>() + ":" +
                                                  verdict["port"].dump() + " " + told);
+    for (const json& other : verdict["also"]) out.insert(other.get<std::string>() + " " + told);
   }
   for (const json& line : result["proposal"])
     if (const std::string text = line; text.starts_with("export NCCL_IB_HCA=="))
@@ -114,13 +116,14 @@ Lines expected(const Expected& one, const json& result, const std::string& mode)
     const bool known = std::any_of(one.compute.begin(), one.compute.end(), [&](const auto& glob) {
       return fnmatch(glob.c_str(), at.c_str(), 0) == 0;
     });
-    if (known || one.flagged.contains(at)) out.insert(at + " taken");
+    if ((known || one.flagged.contains(at)) && !one.down.contains(at)) out.insert(at + " taken");
   }
   for (const auto& [at, cause] : one.refused) {
     out.insert(at + (enforced ? " refused" : " taken"));
     out.insert(at + (enforced ? " told: refuse " : told) + cause);
   }
-  for (const auto& [at, cause] : one.flagged) out.insert(at + told + cause);
+  for (const auto* all : {&one.flagged, &one.down})
+    for (const auto& [at, cause] : *all) out.insert(at + told + cause);
   for (const std::string& cause : one.node) out.insert(told.substr(1) + cause);
   if (!one.list.empty()) out.insert("list " + one.list);
   out.insert("exit " + std::to_string(one.exit_code));

@@ -239,7 +239,7 @@ TEST_CASE("fabric: who is of it, who is not, and where that can't be told") {
     }
     CHECK(judgement.refuses("mlx5_x", 1) == row.refused);
     CHECK(judgement.refused.size() == (row.refused ? 1U : 0U));
-    if (*row.verdict) CHECK(judgement.doubt != row.refused);
+    if (*row.verdict) CHECK(judgement.doubtful.empty() == row.refused);
     CHECK_FALSE(judgement.network_refused.has_value());
   }
 }
@@ -288,7 +288,7 @@ TEST_CASE("fabric: NCCL's places go to it") {
   CHECK(warned.verdicts.size() == 2);
   CHECK(warned.remaining.size() == 32);
   CHECK(warned.remaining.back() == "mlx5_31:1");
-  CHECK_FALSE(warned.doubt);
+  CHECK(warned.doubtful.empty());
   const Judgement enforced = made.judge(Mode::kEnforce);
   fill_places(made.node, enforced);
   CHECK(made.port("mlx5_31").skip == facts::Skip::kTaken);
@@ -298,7 +298,7 @@ TEST_CASE("fabric: NCCL's places go to it") {
   last.add_rail("mlx5_x", "172.16.0.2/16", 25000).ports[0].skip = facts::Skip::kOverLimit;
   CHECK(last.judge(Mode::kEnforce).verdicts.empty());
   last.add_rail("mlx5_33", "10.200.99.2/24").ports[0].skip = facts::Skip::kOverLimit;
-  CHECK(last.judge(Mode::kWarn).doubt);  // which of 33 are meant is not known
+  CHECK_FALSE(last.judge(Mode::kWarn).doubtful.empty());  // which of 33 are meant is not known
   Policy policy;
   policy.hca.deny = {"mlx5_0"};
   CHECK(rules_of(last.judge(Mode::kWarn, policy).verdicts) == Strings{"hca.deny DEV-DENIED"});

@@ -140,8 +140,7 @@ json hcas_json(const Checked& checked) {
       one["reasons"] = port.reasons;
       one["rules"] = json::array();
       for (const policy::Verdict& verdict : checked.judgement.verdicts)
-        if (verdict.device == hca.name && (verdict.port == 0 || verdict.port == port.number))
-          one["rules"].push_back(verdict.rule);
+        if (verdict.about(hca.name, port.number)) one["rules"].push_back(verdict.rule);
       out.push_back(std::move(one));
     }
   }
@@ -206,6 +205,7 @@ json verdicts_json(const std::vector<policy::Verdict>& verdicts) {
                    {"cause", nccl_net_diag::cause_id(verdict.diagnosis.cause)},
                    {"device", text_or_null(verdict.device)},
                    {"port", verdict.port == 0 ? json() : json(verdict.port)},
+                   {"also", verdict.also},
                    {"fact", verdict.diagnosis.sentence},
                    {"remedy", verdict.diagnosis.remedy},
                    {"action", policy::action_text(verdict.action)},
@@ -241,12 +241,18 @@ json proposal_json(const Checked& checked) {
   if (version == 0 || nccl_abi::kForgetsPlugin.has(version))
     out.push_back("export NCCL_NET_PLUGIN_REF_COUNT=1");
   // Not where the user's own list is in doubt: who knows what was meant.
-  const bool doubtful =
+  const bool own_in_doubt =
       std::any_of(checked.lint.begin(), checked.lint.end(), [](const policy::Lint& lint) {
         return lint.diagnosis.cause == nccl_net_diag::Cause::kDevPrefix;
       });
-  if (!checked.judgement.remaining.empty() && !doubtful && !checked.judgement.doubt)
-    out.push_back("export " + policy::hca_setting(checked.node, checked.judgement.remaining));
+  const policy::Judgement& judgement = checked.judgement;
+  if (judgement.remaining.empty() || own_in_doubt) return out;
+  if (judgement.doubtful.empty())
+    out.push_back("export " + policy::hca_setting(checked.node, judgement.meant));
+  else
+    out.push_back(fmt::format("# no NCCL_IB_HCA: whether {} {} meant can't be told from here",
+                              fmt::join(judgement.doubtful, ", "),
+                              judgement.doubtful.size() == 1 ? "is" : "are"));
   return out;
 }
 

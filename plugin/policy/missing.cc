@@ -1,0 +1,122 @@
+#include "policy/missing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "policy/seats.h"
+
+namespace nnd::policy {
+
+namespace {
+
+using facts::Gid;
+using facts::Hca;
+using facts::Port;
+
+// "0" of "0000:c1:00.0": of a card with a function a port, which port it is.
+std::string_view function_of(const Hca& hca) {
+  const std::string_view pci = hca.pci;
+  const auto dot = pci.rfind('.');
+  return dot == pci.npos ? std::string_view() : pci.substr(dot + 1);
+}
+
+// The first GID that stands for an IPv4 address of the interface, and not a link-local one.
+const Gid* addressed(const Port& port) {
+  for (const Gid& gid : port.gids)
+    if (gid.address && gid.address->address.family == facts::Family::kIpv4 &&
+        !gid.address->address.link_local())
+      return &gid;
+  return nullptr;
+}
+
+class Finder {
+ public:
+  Finder(const facts::Node& node, const Candidates& all)
+      : node_(node), all_(all), seats_(node.pci.gpus) {
+    for (const Candidate& one : all)
+      if (!one.out && one.membership == Membership::kCompute) seats_.take(*one.hca);
+    for (const Hca& hca : node.hcas)
+      for (const Port& port : hca.ports)
+        if (could_sit(hca, port))
+          for (const std::string& gpu : seats_.free_beside(hca)) ++wanting_[gpu];
+  }
+
+  std::vector<MissingPort> find() const {
+    std::vector<MissingPort> out;
+    for (const Hca& hca : node_.hcas)
+      for (const Port& port : hca.ports) {
+        if (port.skip != facts::Skip::kNotActive || !node_.filter.takes(hca.name, port.number))
+          continue;
+        diagnosis::MissingPort seen{fmt::format("{}:{}", hca.name, port.number),
+                                    facts::port_state_text(port.state),
+                                    facts::phys_state_text(port.phys_state)};
+        if (beside_its_gpu(hca, port, seen) || set_up_as_siblings(hca, port, seen))
+          out.push_back({&hca, &port, std::move(seen)});
+      }
+    return out;
+  }
+
+ private:
+  // The same port of the same make as a rail that is beside a GPU, and not up.
+  bool could_sit(const Hca& hca, const Port& port) const {
+    return port.skip == facts::Skip::kNotActive && node_.filter.takes(hca.name, port.number) &&
+           std::any_of(all_.begin(), all_.end(), [&](const Candidate& one) {
+             return !one.out && one.membership == Membership::kCompute && beside_gpu(*one.hca) &&
+                    one.port->link_layer == port.link_layer && one.port->number == port.number &&
+                    one.hca->vendor_part_id == hca.vendor_part_id &&
+                    function_of(*one.hca) == function_of(hca);
+           });
+  }
+
+  // Its GPU has fewer rails than the others, and no more ports that are down than are missing.
+  bool beside_its_gpu(const Hca& hca, const Port& port, diagnosis::MissingPort& seen) const {
+    if (!could_sit(hca, port)) return false;
+    for (const std::string& gpu : seats_.free_beside(hca))
+      if (wanting_.at(gpu) <= seats_.free_at(gpu)) {
+        seen.gpu = gpu;
+        seen.usual = seats_.usual();
+        return true;
+      }
+    return false;
+  }
+
+  // It was given an address as its siblings of the same make have it, one subnet a port; or
+  // InfiniBand's link is up and nobody set it up.
+  bool set_up_as_siblings(const Hca& hca, const Port& port, diagnosis::MissingPort& seen) const {
+    constexpr int kLinkUp = 5;
+    constexpr std::size_t kSiblings = 2;
+    const Gid* const own = addressed(port);
+    std::size_t alike = 0;
+    for (const Candidate& one : all_) {
+      const Gid* const gid = addressed(*one.port);
+      if (one.out || one.hca->vendor_part_id != hca.vendor_part_id ||
+          one.port->infiniband() != port.infiniband())
+        return false;
+      if (port.ethernet() &&
+          (own == nullptr || gid == nullptr || gid->address->length != own->address->length ||
+           gid->address->contains(own->address->address)))
+        return false;
+      ++alike;
+    }
+    if (alike < kSiblings || (port.infiniband() && port.phys_state != kLinkUp)) return false;
+    seen.address = own == nullptr ? "" : own->address->text();
+    seen.others = alike;
+    return true;
+  }
+
+  const facts::Node& node_;
+  const Candidates& all_;
+  Seats seats_;
+  std::map<std::string, std::size_t> wanting_;  // ports that are down and could be the rail, by GPU
+};
+
+}  // namespace
+
+std::vector<MissingPort> missing_ports(const facts::Node& node, const Candidates& all) {
+  return Finder(node, all).find();
+}
+
+}  // namespace nnd::policy
