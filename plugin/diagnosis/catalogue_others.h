@@ -200,11 +200,12 @@ inline constexpr Explanation kEnvWrong{
     "Correct it or take it out of the environment.", EventId::kEnvLint,
     "NCCL_NET_DIAG_FIEL: is not a variable of nccl-net-diag and has no effect"};
 inline constexpr Explanation kEnvTypo{
-    "A variable has nearly the name of one of NCCL's. NCCL reads the names that it knows and says "
-    "nothing of others: what was meant is not set.",
+    "A variable has nearly the name of one of NCCL's, or a value that NCCL can't read. NCCL says "
+    "nothing of either: what was meant is not set, or something else is.",
     "Names in the environment that are a letter or two off one of NCCL's network variables, and "
-    "none that an official release has.",
-    "Correct the name.", EventId::kEnvLint,
+    "none that an official release has. Values of such variables that are no number, none of the "
+    "words that NCCL compares with, or more than the field of the QP holds.",
+    "Correct the name or the value, or unset it.", EventId::kEnvLint,
     "NCCL knows no variable NCCL_IB_GID_INDX, and does not read it."};
 inline constexpr Explanation kEnvOverride{
     "NCCL's configuration file says one thing and the environment another: the environment wins.",

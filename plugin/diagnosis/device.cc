@@ -37,14 +37,25 @@ const char* node_clause(CannotOpen::Node node) {
 std::string gid_remedy(const PickedGid& seen) {
   const GoodGid& good = seen.good;
   if (good.text.empty()) return "Give the interface an IP address.";
-  if (seen.forced)
-    return fmt::format("Unset NCCL_IB_GID_INDEX: the RoCE v2 GID {} is at index {} here.",
-                       good.text, good.index);
+  const std::string there =
+      fmt::format("the RoCE v2 GID {} is at index {} here", good.text, good.index);
+  if (seen.forced) return fmt::format("Unset NCCL_IB_GID_INDEX: {}.", there);
+  if (!seen.by.empty() && !(good.ipv6 && seen.by == "NCCL_IB_ADDR_RANGE"))
+    return fmt::format("Unset {}: {}.", seen.by, there);
+  if (seen.by_index)
+    return fmt::format(
+        "NCCL_IB_GID_INDEX={} on every node ({}), or NCCL 2.21 or newer, which finds it "
+        "by itself.",
+        good.index, there);
   if (good.ipv6)
     return fmt::format("NCCL_IB_ADDR_FAMILY=AF_INET6 (there is {} at index {}).", good.text,
                        good.index);
   return fmt::format("Look at NCCL_IB_ADDR_RANGE and NCCL_IB_ROCE_VERSION_NUM: {} is at index {}.",
                      good.text, good.index);
+}
+
+const char* give_node(const CannotOpen& seen) {
+  return seen.bare_host ? "Give the job's user access to" : "Give the container";
 }
 
 // By what a person calls the interface, else by where it leads.
@@ -64,16 +75,16 @@ Diagnosis diagnose(const CannotOpen& seen) {
   return {Cause::kDevUnusable,
           fmt::format("{} is listed but can't be opened ({}){}.", seen.device,
                       std::generic_category().message(seen.error), node_clause(seen.node)),
-          fmt::format("Give the container /dev/infiniband/{}, or exclude the device with "
-                      "NCCL_IB_HCA=^={}.",
-                      seen.uverbs.empty() ? "uverbs*" : seen.uverbs, seen.device)};
+          fmt::format("{} /dev/infiniband/{}{}, or exclude the device with NCCL_IB_HCA=^={}.",
+                      give_node(seen), seen.uverbs.empty() ? "uverbs*" : seen.uverbs,
+                      seen.bare_host ? " (its group, or a rule of udev)" : "", seen.device)};
 }
 
 Diagnosis diagnose(const NoneOpens& seen) {
   return {Cause::kDevUnusable,
           fmt::format("None of the {} HCAs can be opened: {} It is the same with the others.",
                       seen.count, diagnose(seen.first).sentence),
-          "Give the container /dev/infiniband."};
+          std::string(give_node(seen.first)) + " /dev/infiniband."};
 }
 
 Diagnosis diagnose(const NoDevicePath& seen) {
@@ -145,13 +156,18 @@ Diagnosis diagnose(const BadPkey& seen) {
 }
 
 Diagnosis diagnose(const NoGpuDirect& seen) {
-  if (seen.wanted.empty())
-    return by_default(Cause::kGdrNoMod,
-                      fmt::format("{}: no GPUDirect RDMA, GPU memory goes through the host: {}.",
-                                  seen.place, seen.why));
-  return by_default(Cause::kGdrNoMod,
-                    fmt::format("{}: the policy asks for GPUDirect by {}, and there is {}: {}.",
-                                seen.place, seen.wanted, seen.way, seen.why));
+  std::string sentence =
+      seen.wanted.empty()
+          ? fmt::format("{}: no GPUDirect RDMA, GPU memory goes through the host: {}.", seen.place,
+                        seen.why)
+          : fmt::format("{}: the policy asks for GPUDirect by {}, and there is {}: {}.", seen.place,
+                        seen.wanted, seen.way, seen.why);
+  Diagnosis out = by_default(Cause::kGdrNoMod, std::move(sentence));
+  if (seen.unseen_module)
+    out.remedy =
+        "Use NCCL 2.23 or newer, which sees the module, or the open GPU driver on kernel 5.12 or "
+        "newer.";
+  return out;
 }
 
 Diagnosis diagnose(const NoGid& seen) {
@@ -160,7 +176,22 @@ Diagnosis diagnose(const NoGid& seen) {
 }
 
 Diagnosis diagnose(const UnreadableGid& seen) {
-  return by_default(Cause::kGidCont, fmt::format("{}: {}.", seen.place, seen.why));
+  const std::string what = fmt::format("{}: {}.", seen.place, seen.why);
+  if (seen.by.empty()) return by_default(Cause::kGidCont, what);
+  return {Cause::kGidWrong, what, "Unset " + seen.by + '.'};
+}
+
+Diagnosis diagnose(const ForeignGid& seen) {
+  const std::string what = fmt::format(
+      "{}: NCCL uses {}, the first address of {}, which is outside of {}, where the other "
+      "HCAs are; {} is inside.",
+      seen.place, seen.gid, seen.netdev, seen.plan, seen.good.text);
+  return {Cause::kGidWrong, what,
+          seen.by_index
+              ? fmt::format("NCCL_IB_GID_INDEX={}, where every HCA has its own at that index; "
+                            "or take the address off {}.",
+                            seen.good.index, seen.netdev)
+              : fmt::format("NCCL_IB_ADDR_RANGE={} on every node.", seen.plan)};
 }
 
 Diagnosis diagnose(const PickedGid& seen) {
@@ -259,8 +290,9 @@ Diagnosis diagnose(const SlowPcie& seen) {
   return {
       Cause::kDevSlow,
       fmt::format("{}: its PCIe link is {:g} GT/s x{} (at best {:g} GT/s x{}), its siblings' is "
-                  "faster: {}.",
-                  seen.device, seen.gts, seen.width, seen.max_gts, seen.max_width, kRailShort),
+                  "faster{}{}.",
+                  seen.device, seen.gts, seen.width, seen.max_gts, seen.max_width,
+                  seen.rail ? ": " : "", seen.rail ? kRailShort : ""),
       "Reseat the card, or look at the slot and the BIOS."};
 }
 

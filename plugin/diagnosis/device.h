@@ -19,6 +19,7 @@ struct CannotOpen {
   int error = 0;
   Node node = Node::kNotKnown;  // what keeps /dev/infiniband/<uverbs> from this process
   std::string uverbs = {};      // "uverbs3"; empty: not known
+  bool bare_host = false;       // else a container, or not known
 };
 Diagnosis diagnose(const CannotOpen& seen);
 
@@ -96,8 +97,9 @@ Diagnosis diagnose(const BadPkey& seen);
 struct NoGpuDirect {
   std::string place;
   std::string why;
-  std::string wanted = {};  // what the policy asks for: "DMA-BUF"; empty: nothing in particular
-  std::string way = {};     // what there is then: "peermem", "none"
+  std::string wanted = {};     // what the policy asks for: "DMA-BUF"; empty: nothing in particular
+  std::string way = {};        // what there is then: "peermem", "none"
+  bool unseen_module = false;  // nvidia_peermem is loaded, and this NCCL doesn't look there
 };
 Diagnosis diagnose(const NoGpuDirect& seen);
 
@@ -119,6 +121,7 @@ Diagnosis diagnose(const NoGid& seen);
 struct UnreadableGid {
   std::string place;
   std::string why;
+  std::string by = {};  // the variable that is to blame; empty: none
 };
 Diagnosis diagnose(const UnreadableGid& seen);
 
@@ -132,8 +135,21 @@ struct PickedGid {
   std::string why;
   bool forced = false;  // by NCCL_IB_GID_INDEX
   GoodGid good = {};
+  std::string by = {};    // the variable that keeps NCCL from a better one; empty: none
+  bool by_index = false;  // this NCCL takes an index and looks for none by itself
 };
 Diagnosis diagnose(const PickedGid& seen);
+
+// The first of several addresses is of another network than the siblings'.
+struct ForeignGid {
+  std::string place;
+  std::string netdev;
+  std::string gid;   // that NCCL uses
+  std::string plan;  // "10.200.0.0/16", in which the siblings are
+  GoodGid good = {};
+  bool by_index = false;  // as in PickedGid
+};
+Diagnosis diagnose(const ForeignGid& seen);
 
 // --- against its siblings
 
@@ -194,7 +210,7 @@ struct SlowerThanSiblings {
   std::string place;
   long mbps = 0;
   long median_mbps = 0;
-  bool rail = true;  // else it may be none
+  bool rail = false;  // of the compute fabric; else it may be none
 };
 Diagnosis diagnose(const SlowerThanSiblings& seen);
 
@@ -204,6 +220,7 @@ struct SlowPcie {
   int width = 0;
   double max_gts = 0;
   int max_width = 0;
+  bool rail = false;
 };
 Diagnosis diagnose(const SlowPcie& seen);
 

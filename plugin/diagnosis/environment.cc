@@ -32,6 +32,11 @@ Diagnosis diagnose(const HcaEntryFault& seen) {
                           fmt::join(seen.more, ", ")),
               seen.meant.empty() ? "Start the list with = (^= to leave out), and write whole names."
                                  : fmt::format("Write {} to match whole names.", seen.meant[0])};
+    case Kind::kNoSuchPort:
+      return {Cause::kDevPrefix,
+              fmt::format("\"{}\" matches no HCA port of this node: there {} {}.", seen.entry,
+                          seen.more.size() == 1 ? "is" : "are", fmt::join(seen.more, ", ")),
+              "Write the HCA's name alone, or with one of its ports."};
     case Kind::kMatchesNothing:
       break;
   }
@@ -42,6 +47,56 @@ Diagnosis diagnose(const HcaEntryFault& seen) {
 Diagnosis diagnose(const MisspeltVariable& seen) {
   return {Cause::kEnvTypo, "NCCL knows no variable " + seen.name + ", and does not read it.",
           "Did you mean " + seen.nearest + "?"};
+}
+
+Diagnosis diagnose(const UnreadValue& seen) {
+  using Kind = UnreadValue::Kind;
+  switch (seen.kind) {
+    case Kind::kCut:
+      return {Cause::kEnvTypo,
+              fmt::format("The field has {}: {} becomes {}.", seen.words, seen.value, seen.read_as),
+              "Unset it, or use a value of that range."};
+    case Kind::kNoWord:
+      return {Cause::kEnvTypo,
+              fmt::format("\"{}\" is none of {}: NCCL ignores it.", seen.value, seen.words),
+              "Unset it, or use one of these."};
+    case Kind::kNothingLeft:
+      return {Cause::kEnvTypo, "No connection gets a QP with 0 of them.", "Unset it."};
+    case Kind::kNoNumber:
+      break;
+  }
+  return {Cause::kEnvTypo,
+          fmt::format("\"{}\" is no number: NCCL {}.", seen.value,
+                      seen.read_as.empty() ? "ignores it" : "reads " + seen.read_as),
+          "Unset it, or give it a number."};
+}
+
+Diagnosis diagnose(const TrafficClassAsked& seen) {
+  return {Cause::kRoceTc,
+          fmt::format(
+              "By {} of this environment, QPs ask for traffic class {}, and the policy asks for "
+              "{}: it refuses each of them in enforce mode.",
+              seen.variable, seen.asked, seen.wanted),
+          fmt::format("Set {}={} on every node.", seen.variable, seen.wanted)};
+}
+
+Diagnosis diagnose(const OtherTransport& seen) {
+  const std::string hcas =
+      fmt::format("this node's {} HCA{}", seen.hcas, seen.hcas == 1 ? "" : "s");
+  if (seen.kind == OtherTransport::Kind::kNet)
+    return {
+        Cause::kDevPlugin,
+        fmt::format("NCCL takes a transport of the name \"{}\" alone: a plugin has to bring it, "
+                    "else NCCL's init fails; its own IB leaves {} unused.",
+                    seen.name, hcas),
+        "Unset it to use the HCAs."};
+  return {
+      Cause::kDevPlugin,
+      fmt::format("NCCL loads the net plugin \"{}\" before its own transport: what it does with {} "
+                  "is that plugin's, and nccl-net-diag sees it only where it wraps it.",
+                  seen.name, hcas),
+      "NCCL_NET_PLUGIN=diag wraps NCCL's own transport, or that plugin where NCCL_NET_DIAG_INNER "
+      "names it."};
 }
 
 Diagnosis diagnose(const BadGidIndex& seen) {

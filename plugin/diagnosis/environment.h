@@ -12,10 +12,11 @@ namespace nnd::diagnosis {
 // --- NCCL_IB_HCA: one entry of the list
 
 struct HcaEntryFault {
-  enum class Kind : std::uint8_t { kSigns, kSpace, kMatchesNothing, kMatchesMore };
+  enum class Kind : std::uint8_t { kSigns, kSpace, kMatchesNothing, kNoSuchPort, kMatchesMore };
   Kind kind = Kind::kMatchesNothing;
   std::string entry;
-  std::vector<std::string> more = {};  // kMatchesMore: HCAs that it matches besides its own name
+  // kMatchesMore: HCAs that it matches besides its own name. kNoSuchPort: the ports that there are.
+  std::vector<std::string> more = {};
   // kSigns, kMatchesMore: the settings that say what was meant, one to use some HCAs or one to
   // leave some out, or both.
   std::vector<std::string> meant = {};
@@ -58,6 +59,41 @@ struct SocketInterface {
   std::string address = {};
 };
 Diagnosis diagnose(const SocketInterface& seen);
+
+// --- a value that NCCL reads otherwise than it is written, or not at all
+
+struct UnreadValue {
+  enum class Kind : std::uint8_t {
+    kNoNumber,    // of a variable that has to be one
+    kCut,         // too large for the field that it goes to
+    kNoWord,      // none of those that there are
+    kNothingLeft  // 0, where one is needed
+  };
+  Kind kind = Kind::kNoNumber;
+  std::string name, value;
+  std::string read_as = {};  // kNoNumber: "0"; empty: as if it were unset. kCut: what is left
+  std::string words = {};    // kNoWord: "AF_INET, AF_INET6"; kCut: "0 to 255"
+};
+Diagnosis diagnose(const UnreadValue& seen);
+
+// --- NCCL_IB_TC against the policy
+
+struct TrafficClassAsked {
+  std::string variable;  // that decides: NCCL_IB_TC, NCCL_IB_FIFO_TC
+  int asked = 0;
+  int wanted = 0;
+};
+Diagnosis diagnose(const TrafficClassAsked& seen);
+
+// --- another transport than NCCL's own, by name
+
+struct OtherTransport {
+  enum class Kind : std::uint8_t { kNet, kPlugin };  // NCCL_NET, NCCL_NET_PLUGIN
+  Kind kind = Kind::kNet;
+  std::string name;
+  std::size_t hcas = 0;
+};
+Diagnosis diagnose(const OtherTransport& seen);
 
 // --- what was set once and stayed
 

@@ -62,6 +62,19 @@ Diagnosis diagnose(const TooFewFiles& seen) {
           fmt::format("ulimit -n {}", seen.wanted)};
 }
 
+Diagnosis diagnose(const FarGpu& seen) {
+  return {
+      Cause::kGdrDist,
+      fmt::format("GPU {} is {} away from every HCA ({} is the nearest), where {} other GPU{} one "
+                  "within NCCL's limit for GPUDirect RDMA, PXB: unless NVLink joins it to one of "
+                  "these, its data goes through host memory.",
+                  seen.gpu, seen.distance, seen.device, seen.near,
+                  seen.near == 1 ? " has" : "s have"),
+      fmt::format("Place an HCA below that GPU's PCIe switch, or try NCCL_NET_GDR_LEVEL={}, and "
+                  "measure.",
+                  seen.distance)};
+}
+
 Diagnosis diagnose(const FarGpus& seen) {
   return by_default(Cause::kGdrDist, "The GPU nearest to " + seen.device + " (" + seen.nearest +
                                          ") is " + seen.distance +

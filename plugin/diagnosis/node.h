@@ -51,6 +51,16 @@ struct TooFewFiles {
 Diagnosis diagnose(const TooFewFiles& seen);
 
 // GPUDirect is possible, and every GPU is beyond NCCL's limit.
+// One of a node whose other GPUs have an HCA near enough.
+struct FarGpu {
+  std::string device;  // the nearest HCA: "mlx5_3"
+  unsigned port = 1;
+  std::string gpu;       // "0000:81:00.0"
+  std::string distance;  // "SYS"
+  std::size_t near = 0;  // GPUs that have one
+};
+Diagnosis diagnose(const FarGpu& seen);
+
 struct FarGpus {
   std::string device;
   std::string nearest;   // "0000:81:00.0"

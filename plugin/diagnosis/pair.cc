@@ -22,9 +22,7 @@ std::string apart_remedy(const Ends& seen) {
   if (seen.odd != nullptr)
     return "Leave " + seen.here.device() + " out on every node, it is not like its siblings (" +
            std::string(nccl_net_diag::cause_id(seen.odd->cause)) + "): " + seen.odd->remedy;
-  if (seen.rail_short != nullptr)
-    return "This node is a rail short, and NCCL pairs its rails with others: " +
-           seen.rail_short->sentence + ' ' + seen.rail_short->remedy;
+  if (seen.rail_short != nullptr) return seen.rail_short->sentence + ' ' + seen.rail_short->remedy;
   const std::string local = seen.netdev + " (" + seen.local + ")";
   if (seen.beside.empty())
     return "Compare " + local + " with the interface of the HCA of the same name on the peer (" +
@@ -48,21 +46,14 @@ std::string apart_remedy(const Ends& seen) {
 
 // Both are HCAs of this node: where one is a bond, the other is what a rail looks like.
 Diagnosis within_node(Diagnosis out, const Ends& seen) {
-  static const std::string kElse =
-      "NCCL_NET_DISABLE_INTRA=1 keeps NCCL from going through the network within a node, as long "
-      "as "
-      "its GPUs reach each other by P2P or shared memory (/dev/shm)";
-  if (seen.odd != nullptr) {
-    out.remedy = apart_remedy(seen) + " Or: " + kElse + '.';
-  } else if (seen.here.bond.empty() != seen.peer.bond.empty()) {
-    const Ends::End& bond = seen.here.bond.empty() ? seen.peer : seen.here;
+  const Ends::End& bond = seen.here.bond.empty() ? seen.peer : seen.here;
+  if (seen.odd != nullptr)
+    out.remedy = apart_remedy(seen);
+  else if (seen.here.bond.empty() != seen.peer.bond.empty())
     out.remedy = "Leave the bond out on every node (NCCL_IB_HCA=^=" + bond.device() +
-                 "), or route between the two subnets. Or: " + kElse + '.';
-  } else {
-    out.remedy = kElse +
-                 ". Else keep NCCL to HCAs that reach each other (NCCL_IB_HCA), or route "
-                 "between their subnets.";
-  }
+                 "), or route between the two subnets.";
+  else
+    out.remedy = remedy_of(Cause::kSubIntra);
   return out;
 }
 

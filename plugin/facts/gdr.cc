@@ -47,6 +47,7 @@ PeerMemory read_peer_memory(const FileTree& sysfs, int nccl_version) {
 GdrState judge_gdr(const PeerMemory& peer_memory, const GdrInput& input) {
   GdrState out;
   out.peermem = peer_memory.nccl_sees();
+  out.unseen_module = peer_memory.nvidia_peermem && !out.peermem;
   std::string no_dmabuf;
   if (input.dmabuf_errno) {
     out.dmabuf_errno = *input.dmabuf_errno;

@@ -42,6 +42,8 @@ struct GdrState {
   int dmabuf_errno = 0;
   std::string why;
   bool gpu_lacks = false;  // no GPU of this process can do it: nothing that could be loaded or set
+  // nvidia_peermem is loaded, where this NCCL doesn't look: another NCCL would see it.
+  bool unseen_module = false;
 };
 
 struct GdrInput {

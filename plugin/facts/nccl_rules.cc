@@ -129,6 +129,13 @@ GidPick pick_infiniband(const std::vector<GidSlot>& table, const Environment& en
   return {0, PickBasis::kInfiniband, "InfiniBand: index 0"};
 }
 
+// What the environment asks of a GID beyond what NCCL does by itself, the widest first.
+std::string narrowed_by(const Wanted& wanted) {
+  if (wanted.family == Family::kIpv6) return "NCCL_IB_ADDR_FAMILY";
+  if (wanted.range.length != 0 || wanted.range_matches_nothing) return "NCCL_IB_ADDR_RANGE";
+  return wanted.roce_version == 2 ? "" : "NCCL_IB_ROCE_VERSION_NUM";
+}
+
 std::string describe_fallback(const std::vector<GidSlot>& table, const Wanted& wanted) {
   const context::Gid& gid = table[0].raw;
   return fmt::format(
@@ -148,16 +155,18 @@ GidPick pick_roce(std::vector<GidSlot>& table, const Environment& environment, i
   if (forced >= static_cast<long>(table.size()) || (forced < 0 && !automatic))
     return {-1, PickBasis::kNone,
             fmt::format("NCCL_IB_GID_INDEX={} is no index of the table of {}, and NCCL fails",
-                        forced, table.size())};
+                        forced, table.size()),
+            true, "NCCL_IB_GID_INDEX"};
   if (forced >= 0)
     return {static_cast<int>(forced), PickBasis::kForced,
-            fmt::format("forced by NCCL_IB_GID_INDEX={}", forced)};
+            fmt::format("forced by NCCL_IB_GID_INDEX={}", forced), true, "NCCL_IB_GID_INDEX"};
 
   const std::string* range = environment.get("NCCL_IB_ADDR_RANGE");
   if (range && !range->empty() && range->find('/') == std::string::npos &&
       nccl_abi::kNeedsSlashInRange.has(version))
     return {-1, PickBasis::kNone,
-            fmt::format("NCCL_IB_ADDR_RANGE={} has no '/', on which this NCCL crashes", *range)};
+            fmt::format("NCCL_IB_ADDR_RANGE={} has no '/', on which this NCCL crashes", *range),
+            true, "NCCL_IB_ADDR_RANGE"};
   const Wanted wanted = read_wanted(environment);
   std::vector<bool> read(table.size(), !type_error);
   std::size_t chosen = 0;
@@ -195,7 +204,8 @@ GidPick pick_roce(std::vector<GidSlot>& table, const Environment& environment, i
   const bool fits = gid_address(slot.raw).family == wanted.family && in_range(wanted, slot.raw) &&
                     valid(slot.raw);
   if (!fits && chosen == 0)
-    return {0, PickBasis::kFallback, describe_fallback(table, wanted), certain};
+    return {0, PickBasis::kFallback, describe_fallback(table, wanted), certain,
+            narrowed_by(wanted)};
   const bool version_fits = version_of(slot) == static_cast<int>(wanted.roce_version);
   return {index, fits && version_fits ? PickBasis::kQualified : PickBasis::kOtherVersion,
           fmt::format("{} {} GID{}", version_text(slot),
@@ -203,7 +213,7 @@ GidPick pick_roce(std::vector<GidSlot>& table, const Environment& environment, i
                       !fits          ? " that is empty or link-local"
                       : version_fits ? ""
                                      : fmt::format("; no RoCE v{} GID fits", wanted.roce_version)),
-          certain};
+          certain, narrowed_by(wanted)};
 }
 
 }  // namespace

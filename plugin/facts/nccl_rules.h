@@ -87,6 +87,7 @@ struct GidPick {
   // False: NCCL compares with a RoCE version that it could not read and takes what the memory
   // happens to hold, so that another run may pick another index.
   bool certain = true;
+  std::string by = {};  // the variable that stands in the way of a better one; empty: none does
 };
 
 struct GidSlot {

@@ -100,7 +100,8 @@ void find_closed(Node& node) {
   for (Hca& hca : node.hcas) {
     if (hca.open_errno == 0 || !node.filter.takes(hca.name, -1)) continue;
     if (kept_from_us(hca) && some_usable) continue;
-    hca.closed = {hca.name, hca.open_errno, kept_by(hca), hca.uverbs_name};
+    hca.closed = {hca.name, hca.open_errno, kept_by(hca), hca.uverbs_name,
+                  hca.uverbs != UverbsState::kNotExamined && node.system.container.empty()};
   }
 }
 

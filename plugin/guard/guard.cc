@@ -92,8 +92,10 @@ bool denied_by_name(std::string_view device) noexcept {
   return denied;
 }
 
-// plugin.load tells this one itself.
-bool told_at_load(const policy::Lint& lint) { return lint.variable == "NCCL_NET_PLUGIN_REF_COUNT"; }
+// plugin.load tells the one itself; the other, whatever it is, has brought this plugin.
+bool told_at_load(const policy::Lint& lint) {
+  return lint.variable == "NCCL_NET_PLUGIN_REF_COUNT" || lint.variable == "NCCL_NET_PLUGIN";
+}
 
 }  // namespace
 

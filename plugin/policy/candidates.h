@@ -2,6 +2,7 @@
 // room.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,11 @@ struct Candidate {
   bool either = false;  // a function of a card of which another is used, too; one is not meant
   Membership membership = Membership::kCompute;
   diagnosis::Unlike unlike = {};  // the fabric, where it is
+  // The GID that NCCL picks is outside of the fabric's plan, and another of the port's is inside.
+  struct ForeignGid {
+    facts::IpPrefix plan;
+  };
+  std::optional<ForeignGid> foreign_gid = {};
 
   std::string name() const;                                          // "mlx5_0:1"
   const facts::NetDev* netdev(const facts::Network& network) const;  // that carries the address

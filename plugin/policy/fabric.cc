@@ -228,6 +228,14 @@ class Finder {
         plan_->contains(own->address) || numbered_on(fabric_->members, *plan_, *own) ||
         joined(one, *own))
       return;
+    // A second address of the same port shows what it is for.
+    if (std::any_of(one.port->gids.begin(), one.port->gids.end(), [this](const facts::Gid& gid) {
+          return gid.type == facts::GidType::kRoceV2 && gid.address &&
+                 plan_->contains(gid.address->address);
+        })) {
+      one.foreign_gid = {*plan_};
+      return;
+    }
     one.unlike.subnet = own->network_text();
     one.unlike.usual_subnet = plan_->network_text();
   }

@@ -10,6 +10,7 @@
 #include "diagnosis/node.h"
 #include "policy/candidates.h"
 #include "policy/fabric.h"
+#include "policy/far_gpus.h"
 #include "policy/functions.h"
 #include "policy/missing.h"
 
@@ -46,6 +47,7 @@ class NodeJudge {
     for (Verdict& verdict : functions_) add(nullptr, std::move(verdict));
     judge_unusable();
     judge_missing();
+    judge_far_gpus();
     list_meant();
     judge_whole();
     judge_limits();
@@ -123,6 +125,16 @@ class NodeJudge {
   bool is_told(const Candidate& candidate) const {
     return candidate.port->skip == Skip::kTaken ||
            (candidate.seated && out_.mode == Mode::kEnforce);
+  }
+
+  // No fault: some machines are made so, and relaying over NVLink makes up for it.
+  void judge_far_gpus() {
+    for (const diagnosis::FarGpu& far : far_gpus(node_, candidates_)) {
+      if (rules_.gdr_none == Action::kAllow) continue;
+      add(nullptr, {"gdr.missing", diagnose(far), Action::kAllow});
+      out_.verdicts.back().device = far.device;
+      out_.verdicts.back().port = far.port;
+    }
   }
 
   // In verbs' order.

@@ -14,6 +14,7 @@
 #include "facts/nccl_devices.h"
 #include "nccl_abi/releases.h"
 #include "policy/hca_list.h"
+#include "policy/lint_values.h"
 
 namespace nnd::policy {
 
@@ -38,6 +39,8 @@ class Linter {
     lint_socket_interfaces();
     lint_picked_interface();
     lint_leftovers();
+    lint_transport();
+    for (Lint& one : lint_values(node_, environment_)) out_.push_back(std::move(one));
     lint_fusion();
     lint_first_process();
     lint_conf_files();
@@ -75,7 +78,7 @@ class Linter {
   }
 
   void lint_entry(const HcaEntry& entry, const facts::HcaFilter& filter) {
-    std::vector<std::string> more;
+    std::vector<std::string> more, ports;
     bool same = false;
     bool any = false;
     for (const Hca& hca : node_.hcas) {
@@ -84,6 +87,8 @@ class Linter {
       const bool port = entry.port < 0 ||
                         std::any_of(hca.ports.begin(), hca.ports.end(),
                                     [&entry](const Port& of) { return of.number == entry.port; });
+      if (named && !port)
+        for (const Port& of : hca.ports) ports.push_back(fmt::format("{}:{}", hca.name, of.number));
       if (!matches || !port) continue;
       any = true;
       if (named)
@@ -93,7 +98,9 @@ class Linter {
     }
     using Kind = diagnosis::HcaEntryFault::Kind;
     // A list of what to leave out may serve several kinds of nodes.
-    if (!any && !filter.exclude)
+    if (!any && !filter.exclude && !ports.empty())
+      add_entry(Kind::kNoSuchPort, fmt::format("{}:{}", entry.name, entry.port), std::move(ports));
+    else if (!any && !filter.exclude)
       add_entry(Kind::kMatchesNothing, entry.name);
     else if (same && !more.empty())
       add_entry(Kind::kMatchesMore, entry.name, std::move(more));
@@ -221,6 +228,19 @@ class Linter {
     if (nccl_abi::kForgetsPlugin.has(node_.nccl_version) &&
         environment_.number("NCCL_NET_PLUGIN_REF_COUNT", 0) < 1)
       add("NCCL_NET_PLUGIN_REF_COUNT", diagnose(diagnosis::NoRefCount{}));
+  }
+
+  void lint_transport() {
+    using Other = diagnosis::OtherTransport;
+    const std::size_t hcas = std::max(node_.hcas.size(), node_.sysfs_hcas.size());
+    const std::string* net = environment_.get("NCCL_NET");
+    if (hcas != 0 && net && !net->empty() && strcasecmp(net->c_str(), "Socket") != 0 &&
+        strcasecmp(net->c_str(), "IB") != 0)
+      add("NCCL_NET", diagnose(Other{Other::Kind::kNet, *net, hcas}));
+    const std::string* plugin = environment_.get("NCCL_NET_PLUGIN");
+    if (hcas != 0 && plugin && !plugin->empty() && strcasecmp(plugin->c_str(), "none") != 0 &&
+        plugin->find("diag") == plugin->npos)
+      add("NCCL_NET_PLUGIN", diagnose(Other{Other::Kind::kPlugin, *plugin, hcas}));
   }
 
   // Both were set to get round a fault once, and cost most of the bandwidth.

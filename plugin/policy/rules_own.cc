@@ -1,5 +1,6 @@
 // Rules about an HCA by itself.
 #include <algorithm>
+#include <optional>
 
 #include "diagnosis/device.h"
 #include "policy/candidates.h"
@@ -22,11 +23,13 @@ bool listed(const std::vector<std::string>& globs, const std::string& name) {
                      [&name](const std::string& glob) { return glob_match(glob, name); });
 }
 
-// The first GID that is global and RoCE v2, as a hint where to look.
-diagnosis::GoodGid good_gid(const Port& port) {
+// The first GID that is global and RoCE v2, as a hint where to look; of that network, where one is
+// given.
+diagnosis::GoodGid good_gid(const Port& port, const std::optional<facts::IpPrefix>& within = {}) {
   for (const Gid& gid : port.gids) {
     const facts::IpAddress address = facts::gid_address(gid.raw);
-    if (gid.type == GidType::kRoceV2 && !address.link_local())
+    if (gid.type == GidType::kRoceV2 && !address.link_local() &&
+        (!within || within->contains(address)))
       return {gid.text(), gid.index, address.family == facts::Family::kIpv6};
   }
   return {};
@@ -66,7 +69,8 @@ void require(const Candidate& one, bool way_fits, std::string_view wanted,
   const facts::GdrState& gdr = one.hca->gdr;
   broken.push_back({"gdr.require",
                     diagnose(diagnosis::NoGpuDirect{one.name(), gdr.why, std::string(wanted),
-                                                    facts::gdr_way_text(gdr.way)}),
+                                                    facts::gdr_way_text(gdr.way),
+                                                    gdr.unseen_module && wanted != "DMA-BUF"}),
                     Action::kDeny});
 }
 
@@ -109,7 +113,7 @@ void judge_own_state(const facts::Node& node, const Candidates&, const Candidate
   judge_pkey(one, broken);
 }
 
-void judge_gid(const facts::Node&, const Candidates& all, const Candidate& one,
+void judge_gid(const facts::Node& node, const Candidates& all, const Candidate& one,
                std::vector<Verdict>& broken) {
   const Port& port = *one.port;
   const RoceRules& rules = one.rules.roce;
@@ -121,14 +125,16 @@ void judge_gid(const facts::Node&, const Candidates& all, const Candidate& one,
     return add("roce.empty_gid", diagnose(diagnosis::NoGid{one.name(), port.gid_table_length}),
                rules.empty_gid);
   if (port.pick.index < 0)
-    return add("roce.empty_gid", diagnose(diagnosis::UnreadableGid{one.name(), port.pick.why}),
-               rules.empty_gid);
+    return add(port.pick.by.empty() ? "roce.empty_gid" : "roce.forced_gid",
+               diagnose(diagnosis::UnreadableGid{one.name(), port.pick.why, port.pick.by}),
+               port.pick.by.empty() ? rules.empty_gid : rules.forced_gid);
   using Fault = diagnosis::PickedGid::Fault;
   const bool forced = port.pick.basis == PickBasis::kForced;
   const Gid* gid = port.picked();
   const auto picked = [&](Fault fault) {
     return diagnose(diagnosis::PickedGid{fault, one.name(), port.pick.index, gid ? gid->text() : "",
-                                         port.pick.why, forced, good_gid(port)});
+                                         port.pick.why, forced, good_gid(port), port.pick.by,
+                                         port.pick.basis == PickBasis::kFixedDefault});
   };
   if (!gid)
     return add(forced ? "roce.forced_gid" : "roce.empty_gid", picked(Fault::kEmpty),
@@ -138,6 +144,12 @@ void judge_gid(const facts::Node&, const Candidates& all, const Candidate& one,
     add("roce.link_local", picked(Fault::kLinkLocal), rules.link_local);
   else if (gid->type == GidType::kRoceV1)
     add("roce.v1", picked(Fault::kRoceV1), rules.v1);
+  if (one.foreign_gid)
+    add("hca.outside",
+        diagnose(diagnosis::ForeignGid{
+            one.name(), gid->netdev, address.text(), one.foreign_gid->plan.network_text(),
+            good_gid(port, one.foreign_gid->plan), !nccl_abi::kPicksGid.has(node.nccl_version)}),
+        std::min(one.rules.hca.outside, Action::kWarn));
   const auto inside = [&address](const facts::IpPrefix& net) { return net.contains(address); };
   if (!rules.subnets.empty() && std::none_of(rules.subnets.begin(), rules.subnets.end(), inside))
     add("roce.subnets", diagnose(diagnosis::OutsideSubnets{one.name(), address.text()}),
@@ -161,7 +173,9 @@ void judge_gdr(const facts::Node& node, const Candidates&, const Candidate& one,
   }
   if (way == GdrWay::kNone && !one.hca->gdr.gpu_lacks && node.system.gpu_driver_loaded &&
       one.rules.gdr_none != Action::kAllow)
-    broken.push_back({"gdr.missing", diagnose(diagnosis::NoGpuDirect{one.name(), one.hca->gdr.why}),
+    broken.push_back({"gdr.missing",
+                      diagnose(diagnosis::NoGpuDirect{
+                          one.name(), one.hca->gdr.why, {}, {}, one.hca->gdr.unseen_module}),
                       one.rules.gdr_none});
 }
 

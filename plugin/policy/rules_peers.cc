@@ -133,7 +133,7 @@ void judge_speed(const facts::Node&, const Candidates& all, const Candidate& one
           static_cast<long>(peers.size()))
     add("hca.pcie",
         diagnose(diagnosis::SlowPcie{one.hca->name, link.current_gts, link.current_width,
-                                     link.max_gts, link.max_width}),
+                                     link.max_gts, link.max_width, rail}),
         rules.pcie);
 }
 

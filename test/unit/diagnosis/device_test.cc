@@ -97,6 +97,32 @@ TEST_CASE("an IPv6 fabric is told which family to ask for") {
   CHECK(diagnose(UnreadableGid{"mlx5_0:1", "open failed"}).cause == Cause::kGidCont);
 }
 
+TEST_CASE("a remedy for a GID names what stands in its way, and what the release has") {
+  const GoodGid good{"::ffff:10.0.0.1", 3, false};
+  const auto remedy = [&good](const char* by, bool by_index) {
+    return diagnose(PickedGid{PickedGid::Fault::kLinkLocal, "mlx5_0:1", 0, "fe80::1", "why", false,
+                              good, by, by_index})
+        .remedy;
+  };
+  CHECK(remedy("NCCL_IB_ADDR_FAMILY", false) ==
+        "Unset NCCL_IB_ADDR_FAMILY: the RoCE v2 GID ::ffff:10.0.0.1 is at index 3 here.");
+  CHECK(remedy("", true).starts_with("NCCL_IB_GID_INDEX=3 on every node"));
+  const Diagnosis beyond = diagnose(UnreadableGid{
+      "mlx5_0:1", "NCCL_IB_GID_INDEX=300 is no index of the table of 255, and NCCL fails",
+      "NCCL_IB_GID_INDEX"});
+  CHECK(beyond.cause == Cause::kGidWrong);
+  CHECK(beyond.remedy == "Unset NCCL_IB_GID_INDEX.");
+  const ForeignGid foreign{"mlx5_0:1", "ens1", "192.168.0.2", "10.200.0.0/16", good};
+  CHECK(diagnose(foreign).remedy == "NCCL_IB_ADDR_RANGE=10.200.0.0/16 on every node.");
+}
+
+TEST_CASE("a device node that is kept from a bare host's user is no container's fault") {
+  CHECK(diagnose(CannotOpen{"mlx5_5", 13, CannotOpen::Node::kPermissions, "uverbs5", true})
+            .remedy.starts_with("Give the job's user access to /dev/infiniband/uverbs5"));
+  CHECK(diagnose(NoneOpens{8, {"mlx5_0", 13, {}, "", true}}).remedy ==
+        "Give the job's user access to /dev/infiniband.");
+}
+
 TEST_CASE("an HCA against its siblings") {
   Unlike unlike;
   unlike.fabric = 8;
@@ -144,7 +170,51 @@ TEST_CASE("an HCA against its siblings") {
         "Raise the MTU of ens3 and of the switch.");
   CHECK(diagnose(SmallMtu{"mlx5_3:1", "", 1024, 2048, 4096}).sentence ==
         "mlx5_3:1 has an MTU of 1024, the policy asks for 2048.");
-  CHECK(diagnose(VirtualBesidePhysical{"mlx5_8", "mlx5_0"}).cause == Cause::kDevMerge);
+  // A rail is missed by the whole job, and what to do until it is mended is the caller's.
+  CHECK(diagnose(SlowerThanSiblings{"mlx5_3:1", 200000, 400000, true})
+            .sentence.starts_with("mlx5_3:1 runs at 200 Gbit/s, its siblings at 400 Gbit/s: the "
+                                  "node is a rail short"));
+  CHECK(diagnose(SlowPcie{"mlx5_3", 32, 8, 32, 16, true}).sentence.find("a rail short") !=
+        std::string::npos);
+}
+
+TEST_CASE("a rail that is down: by what it is known") {
+  const std::string by_gpu =
+      diagnose(MissingPort{"mlx5_4:1", "DOWN", "Polling", "0000:12:00.0", 1}).sentence;
+  CHECK(
+      by_gpu.starts_with("mlx5_4:1 is DOWN (physical state Polling), and it is the rail of GPU "
+                         "0000:12:00.0, where other GPUs have theirs: the node is a rail short"));
+  CHECK(
+      diagnose(MissingPort{"mlx5_4:1", "DOWN", "Polling", "", 0, "10.0.4.1/24", 7})
+          .sentence.starts_with("mlx5_4:1 is DOWN (physical state Polling) although its interface "
+                                "has the address 10.0.4.1/24, and NCCL skips it: 7 ports alike are "
+                                "left, the node is a rail short"));
+}
+
+TEST_CASE("functions of a card: one sentence for all, and whose address is here") {
+  using Meant = VirtualBesidePhysical::Meant;
+  const auto of = [](Meant meant, std::vector<std::string> functions,
+                     std::vector<std::string> physical) {
+    const Diagnosis out =
+        diagnose(VirtualBesidePhysical{meant, std::move(functions), std::move(physical)});
+    CHECK(out.cause == Cause::kDevMerge);
+    CHECK(out.remedy.empty());  // a list, which the caller makes
+    return out.sentence;
+  };
+  CHECK(of(Meant::kNotKnown, {"mlx5_8"}, {"mlx5_0"}) ==
+        "mlx5_8 is a virtual function of mlx5_0, and both are used: NCCL may fuse them.");
+  CHECK(of(Meant::kPhysical, {"mlx5_8", "mlx5_9"}, {"mlx5_0", "mlx5_1"}) ==
+        "mlx5_8, mlx5_9 are virtual functions of mlx5_0, mlx5_1 without an address here, and NCCL "
+        "would use them beside those.");
+  CHECK(of(Meant::kVirtual, {"mlx5_8"}, {"mlx5_0"}) ==
+        "mlx5_0 has no address in this network namespace, and NCCL would use it beside its virtual "
+        "function, mlx5_8, which has.");
+}
+
+TEST_CASE("GPUDirect and a module that this NCCL does not see") {
+  CHECK(diagnose(NoGpuDirect{"mlx5_0:1", "no"}).remedy.find("Load nvidia_peermem") == 0);
+  CHECK(diagnose(NoGpuDirect{"mlx5_0:1", "no", "", "", true}).remedy.find("NCCL 2.23 or newer") !=
+        std::string::npos);
 }
 
 TEST_CASE("a node as a whole") {

@@ -162,6 +162,8 @@ TEST_CASE("each with the one of its name, or of its place; or each with each") {
   CHECK(names(plan_pairs(0, here, 1, here, false)) == "mlx5_0:1-mlx5_0:1 mlx5_1:1-mlx5_1:1 ");
   CHECK(names(plan_pairs(0, here, 1, {"ib0:1", "ib1:1"}, false)) ==
         "mlx5_0:1-ib0:1 mlx5_1:1-ib1:1 ");
+  // One that the other host lacks has no partner in another's.
+  CHECK(names(plan_pairs(0, here, 1, there, false)) == "mlx5_1:1-mlx5_1:1 ");
   CHECK(plan_pairs(0, here, 1, there, true).size() == 4);
   CHECK(plan_pairs(0, here, 1, {}, true).empty());
 }

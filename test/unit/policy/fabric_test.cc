@@ -244,6 +244,107 @@ TEST_CASE("fabric: who is of it, who is not, and where that can't be told") {
   }
 }
 
+TEST_CASE("fabric: a rail is known by its GPU, however slow it is and wherever it leads") {
+  MadeNode made = gpu_rails(8);
+  facts::Hca& slow = made.hca("mlx5_3");
+  made.port("mlx5_3").speed_mbps = 200000;
+  made.netdev_of(slow).default_route = true;
+  for (const Mode mode : {Mode::kWarn, Mode::kEnforce}) {
+    const Judgement judgement = made.judge(mode);
+    CHECK(rules_of(judgement.verdicts) == Strings{"hca.slow DEV-SLOW"});
+    CHECK(judgement.refused.empty());
+    CHECK(judgement.doubtful.empty());
+    CHECK(judgement.meant.size() == 8);  // listed as on whole nodes
+    CHECK(judgement.verdicts[0].diagnosis.remedy.ends_with(
+        "without the rail on every node: NCCL_IB_HCA==mlx5_0,mlx5_1,mlx5_2,mlx5_4,mlx5_5,mlx5_6,"
+        "mlx5_7"));
+  }
+  // Another HCA at a GPU that has its rail is none.
+  made.port("mlx5_3").speed_mbps = 400000;
+  made.netdev_of(made.hca("mlx5_3")).default_route = false;
+  facts::Hca& front = made.add_rail("mlx5_x", "192.168.0.2/24", 100000);
+  front.gpu_distance = made.hca("mlx5_3").gpu_distance;
+  front.near_gpus = made.hca("mlx5_3").near_gpus;
+  made.netdev_of(front).default_route = true;
+  CHECK(made.judge(Mode::kEnforce).refuses("mlx5_x", 1));
+}
+
+TEST_CASE("fabric: a rail that is down beside its GPU is told, and listed") {
+  MadeNode made = gpu_rails(8);
+  facts::Port& port = made.port("mlx5_3");
+  port.skip = facts::Skip::kNotActive;
+  port.state = 1;
+  port.phys_state = 2;
+  port.gids.clear();
+  const Judgement judgement = made.judge(Mode::kEnforce);
+  CHECK(rules_of(judgement.verdicts) == Strings{"hca.phys_state DEV-DOWN"});
+  CHECK(judgement.verdicts[0].device == "mlx5_3");
+  CHECK(judgement.remaining.size() == 7);
+  CHECK(judgement.meant.size() == 8);
+  // A second port that is down at a GPU which has its rail is nobody's business, nor one of another
+  // make.
+  port.skip = facts::Skip::kTaken;
+  port = made.port("mlx5_4");
+  facts::Hca second = made.hca("mlx5_3");
+  second.name = "mlx5_x";
+  second.ports[0].skip = facts::Skip::kNotActive;
+  made.node.hcas.push_back(second);
+  CHECK(rules_of(made.judge(Mode::kWarn).verdicts).empty());
+  made.port("mlx5_3").skip = facts::Skip::kUserFilter;
+  made.node.hcas.back().vendor_part_id = 1;
+  CHECK(rules_of(made.judge(Mode::kWarn).verdicts).empty());
+}
+
+TEST_CASE("fabric: addresses that are numbered on over an octet's end are one plan") {
+  MadeNode made;
+  for (int i = 0; i < 6; ++i)
+    made.add_rail(fmt::format("mlx5_{}", i), fmt::format("172.16.{}.2/24", 250 + i));
+  made.add_rail("mlx5_6", "172.17.0.2/24");
+  made.add_rail("mlx5_7", "172.17.1.2/24");
+  CHECK(made.judge(Mode::kWarn).verdicts.empty());
+  made.add_rail("mlx5_8", "172.17.9.2/24");  // not the next one
+  CHECK(rules_of(made.judge(Mode::kWarn).verdicts) == Strings{"hca.outside DEV-MGMT"});
+}
+
+TEST_CASE("fabric: a foreign address before the right one is no reason to lose the rail") {
+  MadeNode made = rails();
+  facts::Port& port = made.port("mlx5_3");
+  port.gids.push_back(port.gids[0]);
+  port.gids[1].index = 5;
+  port.gids[0] = make_gid(3, "192.168.7.2/24", port.gids[1].ifindex);
+  const Judgement judgement = made.judge(Mode::kEnforce);
+  CHECK(rules_of(judgement.verdicts) == Strings{"hca.outside GID-WRONG"});
+  CHECK(judgement.verdicts[0].diagnosis.remedy ==
+        "NCCL_IB_ADDR_RANGE=10.200.0.0/16 on every node.");
+  CHECK(judgement.refused.empty());
+  CHECK(judgement.doubtful.empty());
+}
+
+TEST_CASE("functions of a card: the one with an address here is meant") {
+  MadeNode made = gpu_rails(4);
+  for (int i = 0; i < 4; ++i) {
+    facts::Hca idle = made.hca(fmt::format("mlx5_{}", i));
+    idle.physfn = idle.pci;
+    idle.pci += "1";
+    idle.name = fmt::format("mlx5_{}", i + 4);
+    idle.ports[0].gids[0] = make_gid(3, "fe80::2/64", 0);
+    idle.ports[0].gids[0].address.reset();
+    made.node.hcas.push_back(idle);
+  }
+  Judgement judgement = made.judge(Mode::kEnforce);
+  CHECK(rules_of(judgement.verdicts) == Strings{"hca.vf_with_pf DEV-MERGE"});
+  CHECK(judgement.verdicts[0].also == Strings{"mlx5_5:1", "mlx5_6:1", "mlx5_7:1"});
+  CHECK(judgement.refused.size() == 4);
+  CHECK(judgement.verdicts[0].diagnosis.remedy == "NCCL_IB_HCA==mlx5_0,mlx5_1,mlx5_2,mlx5_3");
+  // The other way round: a pod's own are the virtual ones.
+  for (int i = 0; i < 4; ++i)
+    std::swap(made.port(fmt::format("mlx5_{}", i)).gids,
+              made.port(fmt::format("mlx5_{}", i + 4)).gids);
+  judgement = made.judge(Mode::kEnforce);
+  CHECK(judgement.verdicts.at(0).device == "mlx5_0");
+  CHECK(judgement.verdicts[0].diagnosis.remedy == "NCCL_IB_HCA==mlx5_4,mlx5_5,mlx5_6,mlx5_7");
+}
+
 TEST_CASE("fabric: it is never refused for what stands beside it") {
   // Ten front-end ports of every kind beside two rails.
   for (const long mbps : {10000L, 25000L, 100000L})

@@ -86,7 +86,19 @@ TEST_CASE("each variable, wrong and nearly wrong") {
       Row{"NCCL_SOCKET_IFNAME", "=ens", "DEV-OOB", "None"},
       Row{"NCCL_SOCKET_IFNAME", "wg0", "DEV-OOB", "VPN"}, Row{"NCCL_NET", "IB", "", ""},
       Row{"NCCL_NET", "socket", "DEV-FALLBACK", "3 HCAs"},
-      Row{"NCCL_IB_DISABLE", "1", "DEV-FALLBACK", "3 HCAs"}, Row{"NCCL_IB_DISABLE", "0", "", ""});
+      Row{"NCCL_IB_DISABLE", "1", "DEV-FALLBACK", "3 HCAs"}, Row{"NCCL_IB_DISABLE", "0", "", ""},
+      Row{"NCCL_NET", "FastSocket", "DEV-PLUGIN", "FastSocket"},
+      Row{"NCCL_NET_PLUGIN", "fastsocket", "DEV-PLUGIN", "fastsocket"},
+      Row{"NCCL_NET_PLUGIN", "none", "", ""}, Row{"NCCL_NET_PLUGIN", "diag", "", ""},
+      Row{"NCCL_IB_ADDR_FAMILY", "ipv6", "ENV-TYPO", "AF_INET6"},
+      Row{"NCCL_IB_ADDR_FAMILY", "AF_INET6", "", ""},
+      Row{"NCCL_NET_GDR_LEVEL", "PBH", "ENV-TYPO", "PHB"}, Row{"NCCL_NET_GDR_LEVEL", "PHB", "", ""},
+      Row{"NCCL_NET_GDR_LEVEL", "3", "", ""},
+      Row{"NCCL_IB_TC", "300", "ENV-TYPO", "300 becomes 44"}, Row{"NCCL_IB_TC", "255", "", ""},
+      Row{"NCCL_IB_SL", "16", "ENV-TYPO", "16 becomes 0"}, Row{"NCCL_IB_SL", "15", "", ""},
+      Row{"NCCL_IB_QPS_PER_CONNECTION", "0", "ENV-TYPO", "No connection gets a QP"},
+      Row{"NCCL_IB_QPS_PER_CONNECTION", "1", "", ""},
+      Row{"NCCL_IB_PKEY", "abc", "ENV-TYPO", "no number"}, Row{"NCCL_IB_PKEY", "0x1", "", ""});
   INFO(row.variable << "=" << row.value);
   const auto found = lint({{row.variable, row.value}});
   if (!*row.cause) {

@@ -129,6 +129,33 @@ TEST_CASE("what a file can ask of pairs") {
   CHECK(rules(rails_differ).empty());
 }
 
+TEST_CASE("the remedy of ends in two subnets follows from what is known of this node") {
+  facts::Node node = make_node();
+  const auto remedy = [&node](const Pair& pair) {
+    return judge_pair(node, {}, Mode::kWarn, pair).verdicts.at(0).diagnosis.remedy;
+  };
+  // The peer's address is in the subnet of another HCA here: two things are open.
+  Pair crossed = make_pair("mlx5_0", 3, "10.200.1.9");
+  CHECK(remedy(crossed).find("`nccl-net-diag check` on both") != std::string::npos);
+  // One is known: a rail of this node is missing, and the list leaves it out everywhere.
+  const nnd::diagnosis::Diagnosis slow{nnd::diagnosis::Cause::kDevSlow, "mlx5_1:1 is slow.",
+                                       "Mend it. NCCL_IB_HCA==mlx5_0"};
+  crossed.rail_short = &slow;
+  CHECK(remedy(crossed) == "mlx5_1:1 is slow. Mend it. NCCL_IB_HCA==mlx5_0");
+  // No HCA here is in the peer's subnet: an address or a mask.
+  CHECK(remedy(make_pair("mlx5_0", 3, "10.201.0.9")).starts_with("Compare ens2 (10.200.0.2/24)"));
+  // With the length of the others the peer would be near.
+  facts::Port& port = node.hcas[0].ports[0];
+  port.gids[0].address = facts::parse_prefix("10.200.0.2/28").value();
+  const auto narrow = judge_pair(node, {}, Mode::kWarn, make_pair("mlx5_0", 3, "10.200.0.99"));
+  CHECK(narrow.verdicts.at(0).diagnosis.remedy ==
+        "Correct the mask: ens2 should have 10.200.0.2/24, as long as this node's other HCAs have "
+        "it.");
+  // Within a node NCCL can do without the network.
+  CHECK(remedy(make_pair("mlx5_0", 3, "10.200.1.2")).find("NCCL_NET_DISABLE_INTRA=1") !=
+        std::string::npos);
+}
+
 TEST_CASE("the sentence of a refused pair") {
   const PairJudgement judgement =
       judge_pair(make_node(), {}, Mode::kEnforce, make_pair("mlx5_0", 3, "10.200.4.9"));
@@ -137,6 +164,8 @@ TEST_CASE("the sentence of a refused pair") {
   CHECK(broken.sentence ==
         "local mlx5_0:1 10.200.0.2/24, remote 10.200.4.9: another subnet, and no route leaves by "
         "ens2.");
-  CHECK(broken.remedy.starts_with("NCCL is crossing rails: set NCCL_CROSS_NIC=0"));
+  CHECK(broken.remedy.starts_with(
+      "Compare ens2 (10.200.0.2/24) with the interface of the HCA of the same name on the peer "
+      "(10.200.4.9)"));
   CHECK(judgement.subnet.reach == facts::Reach::kNoRoute);
 }

@@ -14,6 +14,7 @@
 #include "cli/common/exit_code.h"
 #include "nccl_abi/releases.h"
 #include "policy/judge.h"
+#include "policy/traffic_class.h"
 
 namespace nnd::cli {
 
@@ -102,6 +103,8 @@ Checked examine(const CheckInput& input) {
   const policy::Mode mode =
       input.mode.value_or(policy::effective_mode(out.policy.policy, out.settings));
   out.judgement = policy::judge_node(out.node, out.policy.policy, mode, out.host);
+  policy::judge_traffic_class(out.node, out.policy.policy.for_host(out.host), sources.environment,
+                              out.judgement);
   policy::fill_places(out.node, out.judgement);
   out.lint = policy::lint_environment(out.node, sources.environment);
   out.took_ms =

@@ -54,11 +54,14 @@ void add_ping(CLI::App& app, int& exit_code) {
   command
       ->add_option("--hca", options->run.hcas,
                    "HCAs of this host: mlx5_0, mlx5_*, mlx5_0:1 (default: all that NCCL takes)")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);  // what follows may be HOST
   command->add_option("--peer-hca", options->run.peer_hcas, "the same for the other host")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command->add_option("--sizes", options->sizes, "messages for bandwidth: 64K,1M,8M")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->capture_default_str();
   command
       ->add_option("--duration", options->duration,

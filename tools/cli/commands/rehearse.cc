@@ -44,7 +44,7 @@ void add_rehearse(CLI::App& app, int& exit_code) {
       ->type_name("FILE");
   auto* const nodes =
       command->add_option("--nodes", plan.nodes, "nodes that this host plays, without a launcher")
-          ->check(CLI::Range(2, 64))
+          ->check(CLI::Range(1, 64))
           ->capture_default_str();
   command->add_option("--ranks", plan.ranks, "ranks, and GPUs, per node (launcher: per task)")
       ->check(CLI::Range(1, 16))

@@ -49,6 +49,7 @@ PortDescription port_from(const Fields& fields) {
   out.hca = fields.text("name");
   out.port = fields.number_if<int>("port").value_or(0);
   out.netdev = text_or_empty(fields, "netdev");
+  out.link_layer = text_or_empty(fields, "link_layer");
   out.verdict = fields.text("verdict");
   out.mtu = fields.number_if<int>("mtu");
   out.speed_mbps = fields.number_if<std::int64_t>("speed_mbps").value_or(0);

@@ -59,7 +59,7 @@ PingRequest parse_ping_request(const nlohmann::json& message);
 struct PortDescription {
   std::string hca;
   int port = 0;  // 0: the HCA cannot be opened
-  std::string netdev, gid, subnet, verdict;
+  std::string netdev, gid, subnet, verdict, link_layer;
   std::optional<int> mtu, gid_index;
   std::int64_t speed_mbps = 0;
   std::vector<std::string> reasons, rules;

@@ -12,6 +12,7 @@
 #include "cli/common/call_error.h"
 #include "cli/common/event_json.h"
 #include "cli/common/exit_code.h"
+#include "cli/ping/compare.h"
 #include "config/nearest.h"
 
 namespace nnd::cli {
@@ -195,6 +196,8 @@ std::vector<std::string> broken(const PingResult& result) {
                                 pair.error ? fmt::format("{} ({})", pair.error_name(), *pair.error)
                                 : !pair.why.empty() ? pair.why
                                                     : text_of(pair.state)));
+  if (result.scope.all_hcas)
+    for (auto& sentence : rails_short(result.hosts)) out.push_back(std::move(sentence));
   if (result.scope.ended.empty())
     for (const auto& name : lonely_ports(result.pairs, result.scope))
       out.push_back(name + " cannot reach any port on the other host");
@@ -272,13 +275,17 @@ std::vector<std::string> select_ports(const HostDescription& host,
 std::vector<PingPair> plan_pairs(std::size_t from_host, const std::vector<std::string>& from,
                                  std::size_t to_host, const std::vector<std::string>& to,
                                  bool matrix) {
+  const auto named_there = [&to](const std::string& port) {
+    return std::find(to.begin(), to.end(), port) != to.end();
+  };
+  const bool by_name = std::any_of(from.begin(), from.end(), named_there);
   std::vector<PingPair> out;
   for (std::size_t i = 0; i < from.size(); ++i) {
     if (matrix) {
       for (const auto& other : to) out.push_back({from_host, to_host, from[i], other});
-    } else if (std::find(to.begin(), to.end(), from[i]) != to.end()) {
+    } else if (named_there(from[i])) {
       out.push_back({from_host, to_host, from[i], from[i]});
-    } else if (i < to.size()) {
+    } else if (!by_name && i < to.size()) {
       out.push_back({from_host, to_host, from[i], to[i]});
     }
   }
@@ -333,6 +340,7 @@ PairResult pair_result(const PingPair& pair, const std::vector<HostDescription>&
     add_failure(from, to, out);
     if (out.state == PairState::kSilent && out.stage == "connect" && !out.told)
       out.told = silence(hosts[pair.from_host], hosts[pair.to_host]);
+    name_mixed_links(hosts, out);
   }
   out.apart = in_other_subnet(out) &&
               (out.state == PairState::kUnreachable || out.state == PairState::kRefused);
@@ -345,6 +353,7 @@ PairResult pair_result(const PingPair& pair, const std::vector<HostDescription>&
 PingResult ping_result(std::vector<HostDescription> hosts, std::vector<PairResult> pairs,
                        PingScope scope) {
   PingResult out{std::move(hosts), std::move(pairs), std::move(scope), {}, kFine, "", {}};
+  find_misaddressed(out.pairs);
   for (const auto state : {PairState::kReachable, PairState::kRefused, PairState::kUnreachable,
                            PairState::kSilent, PairState::kFailed})
     out.counts[state] = 0;

@@ -25,8 +25,8 @@ struct PingPair {
 std::vector<std::string> select_ports(const HostDescription& host,
                                       const std::vector<std::string>& patterns);
 
-// matrix: each with each; else each with the one of the same name, or of the same place where there
-// is no such name.
+// matrix: each with each; else each with the one of the same name, or of the same place where the
+// hosts have no name in common.
 std::vector<PingPair> plan_pairs(std::size_t from_host, const std::vector<std::string>& from,
                                  std::size_t to_host, const std::vector<std::string>& to,
                                  bool matrix);
@@ -96,6 +96,7 @@ struct PingScope {
   // Whether a port of that end that reaches no other is a fault: not where only some of those that
   // it could reach were asked for.
   bool judge_from = true, judge_to = true;
+  bool all_hcas = true;  // nobody chose some of them: what one host lacks is a fault
 };
 
 // All of it.

@@ -105,6 +105,7 @@ PingResult conduct(const PingRun& run, std::vector<wire::JsonSocket> sockets) {
   scope.matrix = run.matrix;
   scope.judge_from = !run.hcas.empty() || run.peer_hcas.empty();
   scope.judge_to = !run.peer_hcas.empty() || run.hcas.empty();
+  scope.all_hcas = run.hcas.empty() && run.peer_hcas.empty();
   try {
     hosts = conductor.describe();
     const auto pairs = all_pairs(run, hosts);

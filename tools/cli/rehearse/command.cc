@@ -119,6 +119,8 @@ Answer rehearse(RehearseOptions& options, const Calling& calling) {
     throw CallError(
         kWrongCall, "nodes",
         "--nodes is for a call by hand: " + task->launcher + " says how many tasks there are");
+  if (!task && plan.nodes * plan.ranks < 2)
+    throw CallError(kWrongCall, "ranks", "one node with one rank has nobody to talk to: --ranks 2");
   const auto root = !options.root.empty() || !task ? options.root : task->root;
   if (task && root.empty())
     throw CallError(kWrongCall, "root",

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/common/call_error.h"
+#include "cli/common/environment.h"
 #include "cli/common/exit_code.h"
 #include "cli/common/size.h"
 #include "config/nearest.h"
@@ -72,6 +73,8 @@ softcuda::JobSpec make_rehearsal(const RehearsePlan& plan) {
   spec.nccl = plan.nccl;
   spec.deadline_sec = plan.deadline_sec;
   spec.grace_sec = 3;
+  // NCCL repeats a QP's failed move for a minute: a rehearsal knows soon that a pair can't talk.
+  if (variable("NCCL_IB_MQP_RETRY_CNT").empty()) spec.environment["NCCL_IB_MQP_RETRY_CNT"] = "4";
   // Where the channels go is read from what NCCL prints; a file of the user's would hide it.
   spec.environment.insert({{"NCCL_DEBUG", "INFO"},
                            {"NCCL_DEBUG_SUBSYS", "INIT,NET,GRAPH,ENV"},
