@@ -231,6 +231,7 @@ class Linter {
   }
 
   void lint_transport() {
+    if (!facts::expects_rdma(node_)) return;  // EFA is for another plugin
     using Other = diagnosis::OtherTransport;
     const std::size_t hcas = std::max(node_.hcas.size(), node_.sysfs_hcas.size());
     const std::string* net = environment_.get("NCCL_NET");

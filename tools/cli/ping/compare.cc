@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <set>
 
+#include "nccl_net_diag/causes.h"
+
 namespace nnd::cli {
 
 namespace {
@@ -151,7 +153,7 @@ void name_mixed_links(const std::vector<HostDescription>& hosts, PairResult& pai
   const std::string from = layer(pair.from), to = layer(pair.to);
   if (pair.reachable() || from.empty() || to.empty() || from == to) return;
   log::Diagnosis told;
-  told.cause = "DEV-MIXLL";
+  told.cause = nccl_net_diag::cause_id(nccl_net_diag::Cause::kDevMixLl);
   told.msg =
       fmt::format("{} of {} is {}, {} of {} is {}: they can never talk.", pair.from.port_name(),
                   pair.from.host, from, pair.to.port_name(), pair.to.host, to);
