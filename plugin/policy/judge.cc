@@ -206,7 +206,7 @@ class NodeJudge {
       told.device = missing.hca->name;
       told.port = missing.port->number;
       told.rail_short = true;
-      down_.push_back(missing.seen.place);
+      if (missing.sure()) down_.push_back(missing.seen.place);
     }
   }
 

@@ -13,6 +13,12 @@ struct MissingPort {
   const facts::Hca* hca = nullptr;
   const facts::Port* port = nullptr;
   diagnosis::MissingPort seen;
+
+  // A rail, as far as that can be told of a port that is down: to be listed with the others.
+  bool sure() const {
+    constexpr std::size_t kManyAlike = 4;
+    return !seen.gpu.empty() || seen.others >= kManyAlike;
+  }
 };
 
 // In verbs' order. Ports that are down are many on a healthy node: only those are told that stand
