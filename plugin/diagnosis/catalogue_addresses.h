@@ -119,8 +119,11 @@ inline constexpr Explanation kSubIntra{
     "Both GIDs of a QP that goes to RTR are this node's own, and they are in different subnets "
     "with "
     "no route by the local one's interface; or such a QP fails; or pair.local forbids such a pair.",
-    "NCCL_NET_DISABLE_INTRA=1, where the GPUs reach each other by P2P or shared memory. Else keep "
-    "NCCL to HCAs that reach each other (NCCL_IB_HCA), or route between their subnets.",
+    "Where the GPUs reach each other by P2P or shared memory, NCCL_NET_DISABLE_INTRA=1; where "
+    "these "
+    "are turned off (NCCL_P2P_DISABLE, NCCL_SHM_DISABLE), turn them on. Else keep NCCL to HCAs "
+    "that "
+    "reach each other (NCCL_IB_HCA), or route between their subnets.",
     EventId::kPolicyWarn,
     "local mlx5_0:1 10.0.1.1/24, remote this node's own mlx5_bond_0:1 (bond0 over eno1, eno2) "
     "10.9.9.1 in 10.9.9.0/24: another subnet, and no route leaves by ens1."};

@@ -52,6 +52,12 @@ Diagnosis within_node(Diagnosis out, const Ends& seen) {
   else if (seen.here.bond.empty() != seen.peer.bond.empty())
     out.remedy = "Leave the bond out on every node (NCCL_IB_HCA=^=" + bond.device() +
                  "), or route between the two subnets.";
+  else if (!seen.turned_off.empty())
+    out.remedy =
+        "Unset " + seen.turned_off.front() +
+        (seen.turned_off.size() > 1 ? " and " + seen.turned_off.back() : "") +
+        ": GPUs of one node then talk by shared memory or P2P. Else keep NCCL to HCAs that "
+        "reach each other (NCCL_IB_HCA), or route between their subnets.";
   else
     out.remedy = remedy_of(Cause::kSubIntra);
   return out;

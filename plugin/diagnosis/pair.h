@@ -37,9 +37,11 @@ struct Ends {
   const Diagnosis* rail_short = nullptr;  // a rail of this node that is down or slow
   End peer = {};                          // where both ends are of this node
   std::string peer_subnet = {};           // "10.9.9.0/24"
-  bool local_forbidden = false;           // that is what the policy forbids
-  std::string beside = {};                // another port of this node, in whose subnet the peer is
-  bool cables = false;                    // each port of this node is in a subnet of two addresses
+  // What keeps GPUs of one node from talking without the network: "NCCL_SHM_DISABLE".
+  std::vector<std::string> turned_off = {};
+  bool local_forbidden = false;  // that is what the policy forbids
+  std::string beside = {};       // another port of this node, in whose subnet the peer is
+  bool cables = false;           // each port of this node is in a subnet of two addresses
   // The local address with the length that all other HCAs' addresses have, where the peer is in its
   // subnet then: "10.0.1.2/24".
   std::string meant_local = {};

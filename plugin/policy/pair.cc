@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "diagnosis/pair.h"
@@ -69,7 +70,16 @@ class PairJudge {
     add_bond(*subnet.own_hca, out.peer);
     for (const facts::Gid& gid : subnet.own_port->gids)
       if (gid.raw == pair_.remote) out.peer_subnet = gid.subnet();
+    for (const char* variable : {"NCCL_SHM_DISABLE", "NCCL_P2P_DISABLE"})
+      if (is_on(variable)) out.turned_off.emplace_back(variable);
     return out;
+  }
+
+  bool is_on(std::string_view variable) const {
+    const auto& set = node_.system.environment;
+    return std::any_of(set.begin(), set.end(), [variable](const auto& one) {
+      return one.first == variable && !one.second.empty() && one.second != "0";
+    });
   }
 
   static void add_bond(const facts::Hca& hca, diagnosis::Ends::End& end) {

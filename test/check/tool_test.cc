@@ -193,6 +193,35 @@ TEST_CASE("what NCCL skips is said with its reason") {
   CHECK(proposes(result, "export NCCL_IB_HCA==mlx5_0,mlx5_1"));
 }
 
+TEST_CASE("what an enforced job would be refused for is no fine node") {
+  const Scratch scratch;
+  const std::string scenario = scratch.file("rails.toml", two_rails());
+  const std::string policy =
+      scratch.file("policy.toml", "mode = \"enforce\"\n[roce]\ntraffic_class = 106\n");
+  const json refused = look({"--scenario", scenario, "--policy", policy});
+  CHECK(exit_code(refused) == 1);
+  REQUIRE(refused["verdicts"].size() == 1);
+  CHECK(refused["verdicts"][0]["cause"] == "ROCE-TC");
+  CHECK(refused["verdicts"][0]["remedy"] == "Set NCCL_IB_TC=106 on every node.");
+  CHECK(exit_code(look({"--scenario", scenario, "--policy", policy}, {{"NCCL_IB_TC", "106"}})) ==
+        0);
+}
+
+TEST_CASE("a remedy for the environment is right for the release and for what was set") {
+  const Scratch scratch;
+  const std::string scenario = scratch.file("rails.toml", two_rails());
+  const auto fix = [&](const std::string& nccl, const Environment& environment) {
+    const json result = look({"--scenario", scenario, "--nccl", nccl}, environment);
+    return result["verdicts"].empty() ? std::string()
+                                      : result["verdicts"][0]["remedy"].get<std::string>();
+  };
+  CHECK(fix("2.30.7", {{"NCCL_IB_GID_INDEX", "300"}}) == "Unset NCCL_IB_GID_INDEX.");
+  CHECK(fix("2.30.7", {{"NCCL_IB_ADDR_FAMILY", "AF_INET6"}})
+            .starts_with("Unset NCCL_IB_ADDR_FAMILY: the RoCE v2 GID ::ffff:10.0.0.1 is at index"));
+  CHECK(fix("2.20.5", {}).starts_with("NCCL_IB_GID_INDEX=3 on every node"));
+  CHECK(fix("2.20.5", {{"NCCL_IB_GID_INDEX", "3"}}).empty());
+}
+
 TEST_CASE("the rules are those of the NCCL that is named") {
   const json old = look({"--scenario", kBond, "--nccl", "2.20.5"});
   CHECK(old["nccl"] == "2.20.5");

@@ -108,9 +108,9 @@ TEST_CASE("an option that there is not is told with the nearest one", "[manners]
 TEST_CASE("what is wrong before -- is told, whatever options the program behind it has",
           "[manners]") {
   const Outcome outcome =
-      run_tool({"rehearse", "--nodes", "1", "--", "torchrun", "--nproc-per-node", "8"});
+      run_tool({"rehearse", "--nodes", "0", "--", "torchrun", "--nproc-per-node", "8"});
   CHECK(outcome.exit_code == 2);
-  CHECK(outcome.err.find("nccl-net-diag rehearse: --nodes: Value 1 not in range") == 0);
+  CHECK(outcome.err.find("nccl-net-diag rehearse: --nodes: Value 0 not in range") == 0);
 }
 
 TEST_CASE("a line for each port, for those who look at many nodes", "[manners]") {

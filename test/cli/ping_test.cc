@@ -396,6 +396,51 @@ TEST_CASE("when the other side is killed the partial result is shown", "[ping]")
   CHECK(caller->left_nothing());
 }
 
+TEST_CASE("two hosts that differ in one rail: which, where, and what fits both", "[ping]") {
+  const auto hosts = [](const std::string& second) {
+    return "resolve_timeout_ms = 20\n[[host]]\nname = \"a\"\n[[host.hca]]\ncount = 3\n"
+           "address = \"10.200.{i}.1/24\"\n[[host]]\nname = \"b\"\n[[host.hca]]\ncount = 2\n"
+           "address = \"10.200.{i}.2/24\"\n[[host.hca]]\nname = \"mlx5_2\"\n" +
+           second + "\n";
+  };
+  struct Case {
+    std::string second;
+    std::size_t pairs;
+    std::string told;  // in what is broken, or in the remedy of the last pair
+  };
+  for (const Case& one :
+       {Case{"address = \"10.200.2.2/24\"\nstate = \"down\"", 2,
+             "b's mlx5_2:1 is DOWN, Disabled, and a's is used"},
+        Case{"address = \"10.200.2.2/24\"\nspeed_mbps = 200000", 3,
+             "b's mlx5_2:1 runs at 200 Gbit/s, a's at 400 Gbit/s"},
+        Case{"address = \"10.201.2.2/24\"", 3, "b's ens2np1 has 10.201.2.2/24"}}) {
+    const Hosts two(hosts(one.second));
+    const auto listener = two.listen();
+    // Quick, and what follows a list is HOST or the next option.
+    const auto caller = two.call({"--sizes", "64K"}, {{"NCCL_IB_MQP_RETRY_CNT", "1"}});
+    const Outcome outcome = caller->wait();
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.exit_code == 1);
+    const json result = outcome.json();
+    CHECK(result["pairs"].size() == one.pairs);
+    std::string told = result["pairs"].back().value("fix", "");
+    for (const auto& fault : result["broken"]) told += "\n" + fault.get<std::string>();
+    CHECK(told.find(one.told) != std::string::npos);
+    if (one.told.find("mlx5_2:1") != std::string::npos)
+      CHECK(told.find("NCCL_IB_HCA==mlx5_0,mlx5_1") != std::string::npos);
+    listener->wait();
+  }
+}
+
+TEST_CASE("a list may stand before the host", "[ping]") {
+  const Outcome outcome =
+      run_tool({"ping", "--hca", "mlx5_0,mlx5_1", "--sizes", "64K", "127.0.0.1:1", "--token",
+                kToken, "--deadline", "1", "--json", "--nccl", NND_CLI_NCCL});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.exit_code == 3);  // nobody listens there
+  CHECK(outcome.json()["error"]["kind"] == "address");
+}
+
 TEST_CASE("what is wrong with a call is named, with what is nearest", "[ping]") {
   struct Case {
     std::vector<std::string> arguments;

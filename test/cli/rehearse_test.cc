@@ -152,6 +152,29 @@ TEST_CASE("a pair that cannot connect is named, and the job fails", "[rehearse]"
   CHECK(causes.count("SUB-RAIL") == 1);
 }
 
+TEST_CASE("one node whose GPUs go through the network", "[rehearse]") {
+  const TemporaryDir dir;
+  const Variables through_the_network{{"NCCL_P2P_DISABLE", "1"}, {"NCCL_SHM_DISABLE", "1"}};
+  const auto rehearse_one = [&](const std::string& name, const std::string& address) {
+    const auto scenario =
+        dir.file(name, "resolve_timeout_ms = 20\n[[host]]\n[[host.hca]]\ncount = 2\naddress = \"" +
+                           address + "\"\n");
+    return run_tool(call({"--scenario", scenario, "--nodes", "1", "--ranks", "2", "--size", "64K",
+                          "--iterations", "1"}),
+                    through_the_network);
+  };
+  const Outcome flat = rehearse_one("flat.toml", "10.0.{i}.1/16");
+  INFO(flat.out << flat.err);
+  CHECK(flat.exit_code == 0);
+  const Outcome rails = rehearse_one("rails.toml", "10.0.{i}.1/24");
+  INFO(rails.out << rails.err);
+  CHECK(rails.exit_code == 1);
+  std::set<std::string> causes;
+  const json result = rails.json();
+  for (const auto& trouble : result["troubles"]) causes.insert(trouble["cause"]);
+  CHECK(causes.count("SUB-INTRA") == 1);
+}
+
 TEST_CASE("logs of an earlier run don't count, and what hides events is not obeyed", "[rehearse]") {
   const TemporaryDir dir;
   const auto logs = dir.path() / "logs";

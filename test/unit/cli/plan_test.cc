@@ -33,6 +33,9 @@ TEST_CASE("each collective and size is warmed up", "[plan]") {
   CHECK(spec.actions[3].bytes == 2048);
   CHECK(spec.actions[5].collective == softcuda::Collective::kBroadcast);
   CHECK(spec.gpus.size() >= 3);
+  // A pair that can't talk ends a rehearsal in seconds; a user's program runs as it would.
+  CHECK(spec.environment.at("NCCL_IB_MQP_RETRY_CNT") == "4");
+  CHECK_FALSE(make_program_job(plan).environment.contains("NCCL_IB_MQP_RETRY_CNT"));
 }
 
 TEST_CASE("where a libnccl is found", "[plan]") {

@@ -154,6 +154,8 @@ TEST_CASE("the remedy of ends in two subnets follows from what is known of this 
   // Within a node NCCL can do without the network.
   CHECK(remedy(make_pair("mlx5_0", 3, "10.200.1.2")).find("NCCL_NET_DISABLE_INTRA=1") !=
         std::string::npos);
+  node.system.environment = {{"NCCL_P2P_DISABLE", "0"}, {"NCCL_SHM_DISABLE", "1"}};
+  CHECK(remedy(make_pair("mlx5_0", 3, "10.200.1.2")).starts_with("Unset NCCL_SHM_DISABLE: "));
 }
 
 TEST_CASE("the sentence of a refused pair") {

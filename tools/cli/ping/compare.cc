@@ -78,7 +78,16 @@ std::string in_subnet(const std::vector<PairResult>& pairs, const std::string& h
   return {};
 }
 
+bool broke(const PairEnd& end, std::string_view rule) {
+  return std::find(end.rules.begin(), end.rules.end(), rule) != end.rules.end();
+}
+
+// A pair of rails, as far as the two hosts' own rules say: what is a bond among rails, or of
+// another network on both hosts, has no address to be corrected.
 bool of_one_name(const PairResult& pair) {
+  for (const PairEnd* end : {&pair.from, &pair.to})
+    if (broke(*end, "hca.bond") || broke(*end, "hca.link_layer")) return false;
+  if (broke(pair.from, "hca.outside") && broke(pair.to, "hca.outside")) return false;
   return pair.from.port_name() == pair.to.port_name() && !pair.from.subnet.empty() &&
          !pair.to.subnet.empty() && !pair.from.subnet.starts_with("fe80:");
 }
