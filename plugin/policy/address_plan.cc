@@ -96,7 +96,9 @@ bool numbered_on(const std::vector<Candidate*>& members, const IpPrefix& plan,
   }
   if (planned.size() < 2) return false;  // one subnet for all is not numbered
   const auto reaches = [&](std::uint32_t step) {
-    for (std::uint32_t at = number_of(own) + step; all.contains(at); at += step)
+    // Over one that is missing, as a rail may be that is down.
+    for (std::uint32_t at = number_of(own) + step; all.contains(at) || all.contains(at + step);
+         at += step)
       if (planned.contains(at)) return true;
     return false;
   };

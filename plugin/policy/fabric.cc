@@ -94,8 +94,7 @@ class Finder {
     fabric_ =
         &*std::max_element(groups_.begin(), groups_.end(),
                            [](const Group& a, const Group& b) { return a.weight < b.weight; });
-    covered_ =
-        gpus_beside(fabric_->members).size() == node_.pci.gpus.size() && !node_.pci.gpus.empty();
+    find_covered();
     plan_ = plan_of(fabric_->members);
     for (Group& group : groups_)
       for (Candidate* one : group.members) compare(*one);
@@ -178,6 +177,42 @@ class Finder {
     if (out.kinds() == 1 && !out.default_route.empty() && fabric_->bonds) out = {};
   }
 
+  // A GPU whose rail is slow or down has one all the same.
+  void find_covered() {
+    std::set<std::string> covered = gpus_beside(fabric_->members);
+    const std::size_t by_fabric = covered.size();
+    for (const facts::Hca& hca : node_.hcas)
+      if (beside_gpu(hca) && is_missing_rail(hca))
+        covered.insert(hca.near_gpus.begin(), hca.near_gpus.end());
+    for (const Group& group : groups_)
+      for (const Candidate* one : group.members)
+        if (group.infiniband == fabric_->infiniband && beside_gpu(*one->hca) &&
+            of_their_make(*one->hca))
+          covered.insert(one->hca->near_gpus.begin(), one->hca->near_gpus.end());
+    not_whole_ = covered.size() - by_fabric;
+    covered_ = covered.size() == node_.pci.gpus.size() && !covered.empty();
+  }
+
+  bool of_their_make(const facts::Hca& hca) const {
+    return std::any_of(
+        fabric_->members.begin(), fabric_->members.end(),
+        [&hca](const Candidate* one) { return one->hca->vendor_part_id == hca.vendor_part_id; });
+  }
+
+  // Of the fabric's make, and down on a port that the others use.
+  bool is_missing_rail(const facts::Hca& hca) const {
+    return of_their_make(hca) &&
+           std::any_of(hca.ports.begin(), hca.ports.end(), [&](const facts::Port& port) {
+             return port.skip == facts::Skip::kNotActive &&
+                    node_.filter.takes(hca.name, port.number) &&
+                    std::any_of(fabric_->members.begin(), fabric_->members.end(),
+                                [&port](const Candidate* one) {
+                                  return one->port->number == port.number &&
+                                         one->port->link_layer == port.link_layer;
+                                });
+           });
+  }
+
   // A rail that came up slow stays one: its GPU has fewer rails than the others have, and nobody
   // else is there for it. Whatever its routes and addresses are, it is no other network's.
   void find_rails() {
@@ -191,8 +226,12 @@ class Finder {
         for (const std::string& gpu : seats.free_beside(*one->hca)) wanting[gpu].push_back(one);
         if (is_slower_sibling(*one)) slower.push_back(one);
       }
+    std::map<std::string, std::size_t> down;  // whose seat it is
+    for (const facts::Hca& hca : node_.hcas)
+      if (is_missing_rail(hca))
+        for (const std::string& gpu : seats.free_beside(hca)) ++down[gpu];
     for (const auto& [gpu, those] : wanting)
-      if (those.size() <= seats.free_at(gpu))
+      if (those.size() + down[gpu] <= seats.free_at(gpu))
         for (Candidate* one : those) one->unlike = {};
     if (seats.usual() == 0 && slower.size() * 4 <= fabric_->members.size())
       for (Candidate* one : slower) one->unlike = {};
@@ -307,7 +346,8 @@ class Finder {
   bool has_one_each() const {
     const auto near = std::count_if(fabric_->members.begin(), fabric_->members.end(),
                                     [](const Candidate* one) { return beside_gpu(*one->hca); });
-    return node_.pci.gpus.size() >= 4 && near >= static_cast<long>(node_.pci.gpus.size());
+    return node_.pci.gpus.size() >= 4 &&
+           near + static_cast<long>(not_whole_) >= static_cast<long>(node_.pci.gpus.size());
   }
 
   std::size_t count_inside() const {
@@ -321,7 +361,8 @@ class Finder {
   const facts::Node& node_;
   std::vector<Group> groups_;
   Group* fabric_ = nullptr;
-  bool covered_ = false;  // each GPU has an HCA of the fabric beside it
+  bool covered_ = false;       // each GPU has an HCA of the fabric beside it
+  std::size_t not_whole_ = 0;  // GPUs whose rail is slow or down
   std::optional<IpPrefix> plan_;
 };
 

@@ -295,6 +295,24 @@ TEST_CASE("fabric: a rail that is down beside its GPU is told, and listed") {
   CHECK(rules_of(made.judge(Mode::kWarn).verdicts).empty());
 }
 
+TEST_CASE("fabric: storage stays outside while a rail is slow or down") {
+  MadeNode made = gpu_rails(8);
+  at_the_cpu(made.add_rail("mlx5_x", "10.200.9.2/24"));
+  const auto check = [&made] {
+    const Judgement judgement = made.judge(Mode::kEnforce);
+    CHECK(judgement.refused.size() == 1);
+    CHECK(judgement.refuses("mlx5_x", 1));
+    CHECK(judgement.meant.size() == 8);
+    CHECK(judgement.doubtful.empty());
+  };
+  check();
+  made.port("mlx5_3").speed_mbps = 200000;
+  check();
+  made.port("mlx5_3").skip = facts::Skip::kNotActive;
+  made.port("mlx5_3").state = 1;
+  check();
+}
+
 TEST_CASE("fabric: addresses that are numbered on over an octet's end are one plan") {
   MadeNode made;
   for (int i = 0; i < 6; ++i)
