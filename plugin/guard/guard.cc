@@ -1,6 +1,7 @@
 #include "guard/guard.h"
 
 #include <fmt/format.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -62,6 +63,12 @@ std::optional<policy::InForce>& found() {
   return *instance;
 }
 
+// Under lock().
+std::string& wrapped() {
+  static context::Immortal<std::string> instance;
+  return *instance;
+}
+
 // The first reason stays: the others may follow from it. The number of the failure that this is; 0:
 // there was one.
 std::uint32_t refuse_network(diagnosis::Diagnosis why) {
@@ -95,6 +102,11 @@ bool denied_by_name(std::string_view device) noexcept {
 // plugin.load tells the one itself; the other, whatever it is, has brought this plugin.
 bool told_at_load(const policy::Lint& lint) {
   return lint.variable == "NCCL_NET_PLUGIN_REF_COUNT" || lint.variable == "NCCL_NET_PLUGIN";
+}
+
+// The transport that NCCL_NET asks for is there: it is the one that is wrapped.
+bool is_wrapped(const policy::Lint& lint) {
+  return lint.variable == "NCCL_NET" && strcasecmp(lint.value.c_str(), wrapped().c_str()) == 0;
 }
 
 }  // namespace
@@ -135,7 +147,7 @@ void judge(facts::Node node, const facts::Environment& environment) {
   if (auto& refused = judgement->network_refused)
     judgement->verdicts[refused->verdict].failure = refuse_network(refused->diagnosis);
   std::vector<policy::Lint> lint = policy::lint_environment(node, environment);
-  std::erase_if(lint, told_at_load);
+  std::erase_if(lint, [](const policy::Lint& one) { return told_at_load(one) || is_wrapped(one); });
   facts::emit_facts(node, [judgement](std::string_view device, unsigned port) {
     return refusal_of(*judgement, device, port, true);
   });
@@ -203,6 +215,11 @@ void cannot_enforce(const diagnosis::CannotEnforce& seen) {
       .add("fact", seen.why)
       .diagnose(found, failure)
       .emit();
+}
+
+void wraps(const std::string& transport) {
+  const std::lock_guard guard(lock());
+  wrapped() = transport;
 }
 
 void tcp_is_wrapped() {

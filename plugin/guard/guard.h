@@ -32,6 +32,9 @@ policy::Mode mode();
 // Whether network_changed() would know.
 bool changes_are_told() noexcept;
 
+// The name of the transport that is wrapped. To be called before judge().
+void wraps(const std::string& transport);
+
 // Judges this node, tells facts, verdicts and lint, and keeps the node as the current one. Later
 // calls do nothing.
 void judge(facts::Node node, const facts::Environment& environment);

@@ -186,8 +186,8 @@ class Finder {
         covered.insert(hca.near_gpus.begin(), hca.near_gpus.end());
     for (const Group& group : groups_)
       for (const Candidate* one : group.members)
-        if (group.infiniband == fabric_->infiniband && beside_gpu(*one->hca) &&
-            of_their_make(*one->hca))
+        if (group.infiniband == fabric_->infiniband && group.bonds == fabric_->bonds &&
+            beside_gpu(*one->hca) && of_their_make(*one->hca))
           covered.insert(one->hca->near_gpus.begin(), one->hca->near_gpus.end());
     not_whole_ = covered.size() - by_fabric;
     covered_ = covered.size() == node_.pci.gpus.size() && !covered.empty();

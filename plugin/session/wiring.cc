@@ -152,6 +152,7 @@ std::string install_verbs(const inner::Found& found, const void* caller) {
   if (found.trouble != inner::Trouble::kSecondNccl) {
     nccl_version = found.nccl_version;
     other_transport = socket || (plugin && !seen);
+    if (!socket) guard::wraps(found.name);
     if (socket) guard::tcp_is_wrapped();
   }
   if (seen) return {};

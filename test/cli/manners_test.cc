@@ -65,6 +65,7 @@ TEST_CASE("the verdict comes first, and the page fits the screen", "[manners]") 
   CHECK(wide.exit_code == 0);
   CHECK(wide.out.starts_with("works, with warnings: node0: NCCL will use 4 HCA ports"));
   CHECK(longest_line(wide.out) > 100);
+  CHECK(wide.out.find("export NCCL_IB_HCA==mlx5_0,mlx5_1,mlx5_2\n") != std::string::npos);
   for (const char* columns : {"60", "80", "100"}) {
     INFO(columns);
     const Outcome narrow =
