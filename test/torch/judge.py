@@ -105,6 +105,8 @@ def judge_plugin_lines(verdict, job, logs, args, groups):
             seen.add(launch["rank"])
             of_process[event["host"], event["pid"]] = launch["rank"]
             verdict.check(launch["world_size"] == ranks, f"world_size {launch['world_size']}")
+        if event["ev"] == "node.facts":
+            verdict.check(event["hcas"] > 0, f"{event['host']} has no HCA: the job ran over TCP")
         rank = of_process.get((event["host"], event["pid"]))
         if event["ev"] in ("comm.init", "coll.count") and "nranks" in event:  # NCCL's profiler interface tells them
             name, nranks = event.get("name", ""), event["nranks"]

@@ -19,6 +19,22 @@ fs::path library_dir() {
       .parent_path();
 }
 
+namespace {
+
+// NCCL asks for the names without a version first, which a package for the machine's own verbs may
+// have brought. Packages of the stand-ins can't hold links.
+fs::path under_all_names(const fs::path& folder) {
+  fs::create_directories(folder);
+  for (const std::string name : {"libibverbs.so", "libmlx5.so"})
+    for (const auto& link : {name, name + ".1"}) {
+      std::error_code is_there;
+      fs::create_symlink(fs::absolute(library_dir()) / (name + ".1"), folder / link, is_there);
+    }
+  return folder;
+}
+
+}  // namespace
+
 Environment materialize(const Scenario& scenario, const std::string& host_name, const fs::path& dir,
                         const fs::path& fabric_dir) {
   const Host* host = scenario.find_host(host_name);
@@ -48,8 +64,8 @@ Environment materialize(const Scenario& scenario, const std::string& host_name, 
                              {"NCCL_NET_DIAG_SYSFS", fs::absolute(dir).string()},
                              {"NCCL_SOCKET_IFNAME", "lo"}};
   const char* before = std::getenv("LD_LIBRARY_PATH");
-  environment["LD_LIBRARY_PATH"] =
-      library_dir().string() + (before && *before ? std::string(":") + before : "");
+  environment["LD_LIBRARY_PATH"] = under_all_names(fs::absolute(fabric_dir) / "lib").string() +
+                                   (before && *before ? std::string(":") + before : "");
   return environment;
 }
 
