@@ -219,7 +219,7 @@ def killed(number):
 
 def run_ahead():
     steps()
-    data = filled(1)
+    data = filled(1, 1 << 10)
     for i in range(200):
         if GUILTY and i == 150:
             torch.cuda.synchronize()

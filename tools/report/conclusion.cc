@@ -126,9 +126,7 @@ class Conclude {
   }
   const log::Making& making() const { return *picture_.members[*model_.stuck_making].log->making; }
   Ns first_told_making() const { return picture_.at(*model_.stuck_making, making().first_ns); }
-  bool is_blocked() const {
-    return model_.stuck_making && making().told.severity != log::Severity::kInfo;
-  }
+  bool is_blocked() const { return model_.stuck_making && report::is_blocked(making()); }
 
   // Somebody who is known to be late outweighs a rank that has no log.
   bool is_missing() const {

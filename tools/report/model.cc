@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "nccl_net_diag/causes.h"
 #include "report/relations.h"
 
 namespace nnd::report {
@@ -64,7 +65,7 @@ std::optional<std::size_t> stuck_making(const Picture& picture,
   std::optional<std::size_t> out;
   const auto rank = [&](std::size_t member) {
     const auto& one = *picture.members[member].log->making;
-    return std::pair(one.told.severity != log::Severity::kInfo, one.step == "gather");
+    return std::pair(is_blocked(one), one.step == "gather");
   };
   for (const auto member : making)
     if (picture.members[member].log->making && (!out || rank(member) > rank(*out))) out = member;
@@ -105,6 +106,11 @@ bool is_being_made(const Member& member) {
                                [](const auto& one) { return one.second.init_seq != 0; });
   return !met && process.loaded && !process.summary && process.net_devices.size() <= 1 &&
          process.connections.empty() && process.listens.empty();
+}
+
+bool is_blocked(const log::Making& making) {
+  return making.told.severity != log::Severity::kInfo &&
+         making.told.cause != nccl_net_diag::cause_id(nccl_net_diag::Cause::kInitStuck);
 }
 
 Model model_of(const Picture& picture, std::optional<int> expected_ranks) {

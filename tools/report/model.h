@@ -68,4 +68,7 @@ Model model_of(const Picture& picture, std::optional<int> expected_ranks);
 // Its first communicator waits for others to come, or did so to the last.
 bool is_being_made(const Member& member);
 
+// Something was seen that keeps its ranks apart: more than that they wait.
+bool is_blocked(const log::Making& making);
+
 }  // namespace nnd::report

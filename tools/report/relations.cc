@@ -342,10 +342,7 @@ class Relations {
     return picture_.at(member, picture_.members[member].log->making->told.mono_ns);
   }
   // By what keeps hosts apart.
-  bool blocked() const {
-    return picture_.members[*model_.stuck_making].log->making->told.severity !=
-           log::Severity::kInfo;
-  }
+  bool blocked() const { return is_blocked(*picture_.members[*model_.stuck_making].log->making); }
 
   // Inside a node processes wait for each other without the network, where no chain shows it: who
   // is behind in the collectives goes before who is at the end of a chain. Gives where each sink of
@@ -427,7 +424,7 @@ class Relations {
       if (!model_.observations[one].by && (!failed || before(one, *failed))) failed = one;
     for_each(Kind::kMaking, [&](std::size_t i) {
       const auto& told = picture_.members[*model_.observations[i].member].log->making;
-      if (told && told->told.severity != log::Severity::kInfo) return;
+      if (told && is_blocked(*told)) return;
       if (explain(i, failed, How::kWaitsFor)) return;
       const auto came_late = [&](std::size_t one) {
         return told && model_.observations[one].when.from >

@@ -185,7 +185,7 @@ const log::Making& making_of(const Report& report) {
 }
 
 bool is_blocked(const Report& report) {
-  return report.stuck_making && making_of(report).told.severity != log::Severity::kInfo;
+  return report.stuck_making && report::is_blocked(making_of(report));
 }
 
 std::string verdict_of_making(const Report& report) {
@@ -493,6 +493,8 @@ const log::Diagnosis* first_told(const Report& report) {
         if (failure.warned || failure.recovered) return failure.told;
       return nullptr;
     }
+    case Kind::kMissing:
+      return report.stuck_making ? &making_of(report).told : nullptr;
     default:
       return nullptr;
   }
@@ -506,7 +508,8 @@ std::string remedy(const Report& report) {
         "name have to be in one network, and here {} is in {}. Collect that node's log too.",
         report.rails->address, report.first.roots.front().here.dev,
         report.first.roots.front().here.subnet);
-  if (const auto* told = first_told(report)) return told->fix;
+  const auto* told = first_told(report);
+  if (told != nullptr && report.kind != Kind::kMissing) return told->fix;
   switch (report.kind) {
     case Kind::kLost:
       if (report.first.losses[0].clean)
