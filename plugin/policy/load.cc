@@ -3,12 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
 
 #include "config/nearest.h"
+#include "config/text_file.h"
 #include "config/toml.h"
 #include "config/toml_text.h"
 #include "policy/keys.h"
@@ -209,28 +206,13 @@ Loaded load_policy_text(std::string_view text, const std::string& file) {
 }
 
 Loaded load_policy_file(const std::string& file) {
-  std::error_code error;
-  std::ifstream in;
-  const auto there = std::filesystem::status(file, error);
-  const bool regular = std::filesystem::is_regular_file(there);  // a pipe would hold up the job
-  if (regular) in.open(file);
-  if (!in.is_open()) {
-    if (regular) error = {errno, std::generic_category()};
-    Loaded out;
-    out.errors.push_back(
-        {file, 0, "", "can't be read: " + (error ? error.message() : "it is no regular file"), ""});
-    return out;
-  }
   constexpr std::size_t kLargest = std::size_t{1} << 20;
-  std::string text(kLargest + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > kLargest) {
-    Loaded out;
-    out.errors.push_back({file, 0, "", "is larger than 1 MiB, which no policy is", ""});
-    return out;
-  }
-  return load_policy_text(text, file);
+  using config::Behind;
+  const auto read = config::read_text_file(file, "policy", kLargest, Behind::kFileAlone);
+  if (read.problem.empty()) return load_policy_text(read.text, file);
+  Loaded out;
+  out.errors.push_back({file, 0, "", read.problem, ""});
+  return out;
 }
 
 std::vector<KeyDoc> key_docs() {

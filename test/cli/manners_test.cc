@@ -1,5 +1,10 @@
 // What all subcommands have in common.
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -112,6 +117,41 @@ TEST_CASE("what is wrong before -- is told, whatever options the program behind 
       run_tool({"rehearse", "--nodes", "0", "--", "torchrun", "--nproc-per-node", "8"});
   CHECK(outcome.exit_code == 2);
   CHECK(outcome.err.find("nccl-net-diag rehearse: --nodes: Value 0 not in range") == 0);
+}
+
+TEST_CASE("a file without an end, or of nobody's, is told in one line and costs nothing",
+          "[manners]") {
+  const TemporaryDir dir;
+  const std::string fifo = dir / "fifo", large = dir.file("large", "mode = \"warn\"");
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  std::filesystem::resize_file(large, std::uintmax_t{1} << 40);  // of which the disk has nothing
+  const Variables task{{"RANK", "0"},
+                       {"WORLD_SIZE", "2"},
+                       {"LOCAL_RANK", "0"},
+                       {"LOCAL_WORLD_SIZE", "1"},
+                       {"MASTER_ADDR", "127.0.0.1"}};
+  for (const std::vector<std::string>& call :
+       std::vector<std::vector<std::string>>{{"rehearse", "--topo"},
+                                             {"check", "--policy"},
+                                             {"check", "--scenario"},
+                                             {"ping", "--hosts"},
+                                             {"ping", "127.0.0.1", "--token-file"},
+                                             {"report"},
+                                             {"decode"}})
+    for (const std::string& file : {std::string("/dev/zero"), fifo, large}) {
+      auto whole = call;
+      whole.insert(whole.end(), {file});
+      INFO(call.front() << " " << call.back() << " " << file);
+      const Outcome outcome = run_tool(whole, call.back() == "--hosts" ? task : Variables());
+      INFO(outcome.err);
+      CHECK((outcome.exit_code == 2 || outcome.exit_code == 3));
+      CHECK((call.front() == "report" || outcome.err.find(file) != std::string::npos));
+      CHECK(outcome.err.find("bad_alloc") == std::string::npos);
+      CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+    }
+  rusage used{};
+  REQUIRE(::getrusage(RUSAGE_CHILDREN, &used) == 0);
+  CHECK(used.ru_maxrss < 256 << 10);  // KiB, of the largest
 }
 
 TEST_CASE("a line for each port, for those who look at many nodes", "[manners]") {

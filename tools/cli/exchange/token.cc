@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -20,6 +19,7 @@
 #include "cli/common/call_error.h"
 #include "cli/common/exit_code.h"
 #include "cli/exchange/seal.h"
+#include "config/text_file.h"
 
 namespace nnd::cli {
 
@@ -42,11 +42,13 @@ std::string first_line(const std::string& file) {
   if (stat(file.c_str(), &about) == 0 && (about.st_mode & (S_IWGRP | S_IWOTH)) != 0)
     throw CallError(kWrongCall, "token",
                     fmt::format("others can change {}: chmod 600 {}", file, file), file);
-  std::ifstream in(file);
-  std::string line;
-  if (!in || !std::getline(in, line))
-    throw CallError(kWrongCall, "token", fmt::format("no token can be read from {}", file), file);
-  return without_end(line);
+  constexpr std::size_t kLargest = 64 << 10;
+  using config::Behind;
+  const auto read = config::read_text_file(file, "token", kLargest, Behind::kFileOrPipe);
+  if (!read.problem.empty()) throw CallError(kWrongCall, "token", file + " " + read.problem, file);
+  if (read.text.empty())
+    throw CallError(kWrongCall, "token", fmt::format("there is no token in {}", file), file);
+  return without_end(read.text.substr(0, read.text.find('\n')));
 }
 
 // "a1b2...-c3d4...", 128 random bits: Open MPI's key of the job.

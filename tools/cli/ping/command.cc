@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <ctime>
-#include <fstream>
+#include <sstream>
 
 #include "cli/common/call_error.h"
 #include "cli/common/environment.h"
@@ -21,6 +21,7 @@
 #include "cli/ping/emulated.h"
 #include "cli/ping/html.h"
 #include "cli/ping/text.h"
+#include "config/text_file.h"
 #include "fabric/fabric.h"
 
 namespace nnd::cli {
@@ -30,9 +31,12 @@ using nlohmann::json;
 namespace {
 
 std::vector<TcpAddress> read_hosts(const std::string& file, int tasks) {
-  std::ifstream in(file);
-  if (!in) throw CallError(kWrongCall, "hosts", fmt::format("{} can't be read", file), file);
+  constexpr std::size_t kLargest = std::size_t{4} << 20;
+  using config::Behind;
+  const auto read = config::read_text_file(file, "list of hosts", kLargest, Behind::kFileOrPipe);
+  if (!read.problem.empty()) throw CallError(kWrongCall, "hosts", file + " " + read.problem, file);
   std::vector<TcpAddress> out;
+  std::istringstream in(read.text);
   for (std::string line; std::getline(in, line);) {
     line = line.substr(0, line.find_first_of("# \t\r"));
     if (!line.empty()) out.push_back(parse_ping_address(line));

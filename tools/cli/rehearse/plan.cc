@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "cli/common/call_error.h"
 #include "cli/common/environment.h"
 #include "cli/common/exit_code.h"
 #include "cli/common/size.h"
 #include "config/nearest.h"
+#include "config/text_file.h"
 #include "softcuda/gpu_places.h"
 
 namespace nnd::cli {
@@ -32,16 +35,23 @@ softcuda::PciAddress place_of_no_gpu(std::size_t number) {
   return {.domain = 0xfff0, .bus = static_cast<unsigned>(number + 1)};
 }
 
+std::string topology_text(const std::string& file) {
+  constexpr std::size_t kLargest = std::size_t{4} << 20;
+  using config::Behind;  // NCCL opens the file again: no pipe
+  auto read = config::read_text_file(file, "topology", kLargest, Behind::kFileAlone);
+  if (!read.problem.empty())
+    throw CallError(kWrongCall, "topology", file + " " + read.problem, file);
+  return std::move(read.text);
+}
+
 std::vector<softcuda::PciAddress> gpu_places(const RehearsePlan& plan) {
   std::vector<softcuda::PciAddress> places;
   if (plan.topology.empty()) {
     places = softcuda::gpus_of_sysfs();
   } else {
-    try {
-      places = softcuda::gpus_of_topology(plan.topology);
-    } catch (const std::exception& error) {
-      throw CallError(kWrongCall, "topology", error.what(), plan.topology);
-    }
+    places = softcuda::gpus_of_topology(topology_text(plan.topology));
+    if (places.empty())
+      throw CallError(kWrongCall, "topology", plan.topology + " names no GPU", plan.topology);
   }
   while (static_cast<int>(places.size()) < plan.gpus)
     places.push_back(place_of_no_gpu(places.size()));

@@ -1,10 +1,8 @@
 #include "gpu_places.h"
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
-#include <iterator>
-#include <regex>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -21,6 +19,19 @@ std::string first_word(const std::filesystem::path& file) {
 // PCI class 0x0300 (VGA) or 0x0302 (3D).
 bool is_display(std::string_view pci_class) {
   return pci_class.starts_with("0x0300") || pci_class.starts_with("0x0302");
+}
+
+// The value of ` name="value"` among an element's attributes; empty: there is none.
+std::string_view attribute(std::string_view tag, const std::string& name) {
+  const auto is_space = [](char sign) { return std::isspace(static_cast<unsigned char>(sign)); };
+  const std::string begin = name + "=\"";
+  auto at = tag.find(begin);
+  while (at != std::string_view::npos && (at == 0 || is_space(tag[at - 1]) == 0))
+    at = tag.find(begin, at + 1);
+  if (at == std::string_view::npos) return {};
+  at += begin.size();
+  const auto end = tag.find('"', at);
+  return end == std::string_view::npos ? std::string_view() : tag.substr(at, end - at);
 }
 
 }  // namespace
@@ -40,22 +51,18 @@ std::vector<PciAddress> gpus_of_sysfs(const std::filesystem::path& sysfs) {
   return gpus;
 }
 
-std::vector<PciAddress> gpus_of_topology(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  if (!stream) throw std::runtime_error(file.string() + " can't be read");
-  const std::string text(std::istreambuf_iterator<char>(stream), {});
-  static const std::regex element(R"(<pci\s[^>]*>)"), place(R"re(\bbusid="([^"]*)")re"),
-      device_class(R"re(\bclass="([^"]*)")re");
+std::vector<PciAddress> gpus_of_topology(std::string_view text) {
+  constexpr std::string_view kElement = "<pci";
   std::vector<PciAddress> gpus;
-  for (std::sregex_iterator it(text.begin(), text.end(), element), end; it != end; ++it) {
-    const std::string tag = it->str();
-    std::smatch where, what;
-    if (!std::regex_search(tag, where, place) || !std::regex_search(tag, what, device_class))
-      continue;
-    if (const auto pci = parse_pci(where.str(1)); pci && is_display(what.str(1)))
-      gpus.push_back(*pci);
+  for (auto at = text.find(kElement); at != std::string_view::npos; at = text.find(kElement, at)) {
+    at += kElement.size();
+    const auto end = text.find('>', at);
+    if (end == std::string_view::npos) break;
+    const std::string_view tag = text.substr(at, end - at);
+    at = end;
+    const auto pci = parse_pci(std::string(attribute(tag, "busid")));
+    if (pci && is_display(attribute(tag, "class"))) gpus.push_back(*pci);
   }
-  if (gpus.empty()) throw std::runtime_error(file.string() + " names no GPU");
   return gpus;
 }
 

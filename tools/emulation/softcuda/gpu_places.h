@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string_view>
 #include <vector>
 
 #include "gpu.h"
@@ -12,8 +13,7 @@ namespace softcuda {
 // there are none.
 std::vector<PciAddress> gpus_of_sysfs(const std::filesystem::path& sysfs = "/sys");
 
-// Those of an NCCL topology file (NCCL_TOPO_FILE, NCCL_TOPO_DUMP_FILE), in its order. Throws
-// std::runtime_error when the file can't be read or names none.
-std::vector<PciAddress> gpus_of_topology(const std::filesystem::path& file);
+// Those of an NCCL topology file's text (NCCL_TOPO_FILE, NCCL_TOPO_DUMP_FILE), in its order.
+std::vector<PciAddress> gpus_of_topology(std::string_view text);
 
 }  // namespace softcuda

@@ -1,10 +1,10 @@
 #include "softverbs/scenario_parse.h"
 
 #include <algorithm>
-#include <fstream>
 #include <set>
 #include <sstream>
 
+#include "config/text_file.h"
 #include "config/toml_text.h"
 #include "softverbs/file_tree.h"
 #include "softverbs/pci.h"
@@ -129,10 +129,11 @@ Scenario build(const toml::table& root, const std::string& file) {
 }  // namespace
 
 Scenario load_scenario(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  std::ostringstream text;
-  if (!in || !(text << in.rdbuf())) throw ScenarioError(file.string() + ": can't be read");
-  return parse_scenario(text.str(), file.string());
+  constexpr std::size_t kLargest = std::size_t{4} << 20;
+  using nnd::config::Behind;
+  const auto read = nnd::config::read_text_file(file, "scenario", kLargest, Behind::kFileAlone);
+  if (!read.problem.empty()) throw ScenarioError(file.string() + ": " + read.problem);
+  return parse_scenario(read.text, file.string());
 }
 
 Scenario parse_scenario(const std::string& text, const std::string& file_name) {
