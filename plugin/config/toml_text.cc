@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "config/plain_text.h"
+
 namespace nnd::config {
 
 namespace {
@@ -79,11 +81,7 @@ unsigned line_of_deep_key(std::string_view text) {
 
 std::string one_line(std::string_view text) {
   constexpr std::size_t kLongest = 200;
-  std::string out(text.substr(0, kLongest));
-  if (text.size() > kLongest) out += "...";
-  for (char& c : out)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return out;
+  return plain(text.substr(0, kLongest)) + (text.size() > kLongest ? "..." : "");
 }
 
 }  // namespace nnd::config

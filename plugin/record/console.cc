@@ -11,6 +11,7 @@
 #include <cstring>
 #include <new>
 
+#include "config/plain_text.h"
 #include "context/clock.h"
 #include "context/immortal.h"
 
@@ -65,9 +66,11 @@ bool take_one(Recent& recent) noexcept {
 }
 
 void write_line(const Console& from, const Slot& slot) {
-  const std::string line = fmt::format("libnccl-net-diag: {}: {} {} ({})\n", from.who,
-                                       nccl_net_diag::severity_name(slot.severity),
-                                       std::string_view(slot.text.data(), slot.size), from.log);
+  const std::string line =
+      config::plain(fmt::format("libnccl-net-diag: {}: {} {} ({})", from.who,
+                                nccl_net_diag::severity_name(slot.severity),
+                                std::string_view(slot.text.data(), slot.size), from.log)) +
+      "\n";
   // In one piece, or not at all: whoever can't take it loses nothing that the log hasn't.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }

@@ -1,5 +1,7 @@
 #include <atomic>
+#include <string>
 
+#include "config/plain_text.h"
 #include "context/keep_loaded.h"
 #include "record/recorder.h"
 
@@ -16,10 +18,13 @@ constexpr unsigned long kInitAndNet = 0x1 | 0x10;
 constinit std::atomic<NcclLogger> g_logger{nullptr};
 
 void say(int level, std::string_view line) {
+  const NcclLogger logger = g_logger.load(std::memory_order_acquire);
+  if (logger == nullptr) return;
+  std::string made_plain;  // names and values of variables may hold anything
+  if (!config::is_plain(line)) line = made_plain = config::plain(line);
   // A logger of printf's kind: __func__ and a line are its prefix at WARN.
-  if (const NcclLogger logger = g_logger.load(std::memory_order_acquire))
-    logger(level, kInitAndNet, "nccl-net-diag", 0, "NET/DIAG %.*s", static_cast<int>(line.size()),
-           line.data());
+  logger(level, kInitAndNet, "nccl-net-diag", 0, "NET/DIAG %.*s", static_cast<int>(line.size()),
+         line.data());
 }
 
 }  // namespace

@@ -383,6 +383,20 @@ TEST_CASE("the page for people says the same, and has no colour in a pipe") {
   CHECK(page.out.find("  export NCCL_IB_HCA==" + kRails + "\n") != std::string::npos);
 }
 
+TEST_CASE("no variable's value forges a line of the page, or steers the terminal") {
+  const std::string forged = "mlx5_9\nfine: all is well\x1b[2J\xc2\x9b";
+  for (const char* name : {"NCCL_IB_HCA", "NCCL_SOCKET_IFNAME", "NCCL_DEBUGG", "NCCL_IB_TC"})
+    for (const char* how : {"--verbose", "--brief"}) {
+      INFO(name << " " << how);
+      const Outcome page = run_tool({"--scenario", kBond, how}, {{name, forged}});
+      INFO(page.out);
+      CHECK(page.out.find("\nfine: all") == std::string::npos);
+      CHECK(page.out.find('\x1b') == std::string::npos);
+      CHECK(page.out.find("\xc2\x9b") == std::string::npos);
+      CHECK(page.err.empty());
+    }
+}
+
 TEST_CASE("a node without RDMA is examined and said to be one") {
   const Scratch scratch;
   const std::string scenario = scratch.file("none.toml", "[[host]]\nname = \"alpha\"\n");

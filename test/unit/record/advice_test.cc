@@ -35,7 +35,7 @@ TEST_CASE("advice: one line of NCCL's logger per cause and device, the rest is c
   bad_completion("mlx5_1", 1, "It ended with a dot.");
   bad_completion("mlx5_1", 2);
   Event(EventId::kConnFail, Severity::kWarn)
-      .diagnose({Cause::kHangConnect, "100% stuck %s", ""})
+      .diagnose({Cause::kHangConnect, "100% stuck %s\nNCCL \x1b[2J", ""})
       .emit();
   Event(EventId::kConnOpen).diagnose({Cause::kDevBond, "an info is no advice", ""}).emit();
   Event(EventId::kConnFail, Severity::kWarn).emit();
@@ -44,7 +44,7 @@ TEST_CASE("advice: one line of NCCL's logger per cause and device, the rest is c
                             "3/17 NET/DIAG WC-12: Saw it. Do this.",
                             "3/17 NET/DIAG WC-12: It ended with a dot. Do this.",
                             "3/17 NET/DIAG WC-12: Saw it. Do this.",
-                            "3/17 NET/DIAG HANG-CONNECT: 100% stuck %s",
+                            "3/17 NET/DIAG HANG-CONNECT: 100% stuck %s?NCCL ?[2J",
                         });
   const auto lines = read_log(dir / "log.jsonl");
   REQUIRE(lines.size() == 12 + 3 + 1);

@@ -35,7 +35,8 @@ std::vector<std::string> told(Stderr level, const char* nccl_debug) {
     start(settings);
     for (const char* msg : {"First.", "Second.", "Third."})
       tell(EventId::kWcError, Severity::kError, Cause::kWc12, msg);
-    tell(EventId::kConnFail, Severity::kError, Cause::kSubRail, "Other.");
+    tell(EventId::kConnFail, Severity::kError, Cause::kSubRail,
+         "Other.\nlibnccl: \x1b[2J\xc2\x9b.");
     tell(EventId::kPolicyWarn, Severity::kWarn, Cause::kDevBond, "Warned.");
     tell(EventId::kPolicyRefuse, Severity::kError, Cause::kDevMgmt, "Refused.");
     stop();
@@ -92,7 +93,8 @@ TEST_CASE("stderr: where errors are wanted, warnings of what lasts come too, thr
 }
 
 TEST_CASE("stderr: the first sentence of each cause") {
-  const Lines errors = {"error WC-12: First. Do this.", "error SUB-RAIL: Other. Do this."};
+  const Lines errors = {"error WC-12: First. Do this.",
+                        "error SUB-RAIL: Other.?libnccl: ?[2J??. Do this."};
   Lines all = errors;
   all.emplace_back("warn DEV-BOND: Warned. Do this.");
   CHECK(told(Stderr::kError, "WARN") == errors);

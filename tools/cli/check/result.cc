@@ -8,6 +8,7 @@
 
 #include "cli/check/json.h"
 #include "cli/common/exit_code.h"
+#include "cli/common/printable.h"
 #include "diagnosis/node.h"
 #include "diagnosis/own.h"
 #include "inner/nccl.h"
@@ -138,6 +139,13 @@ json policy_json(const Checked& checked) {
           {"mode", policy::mode_text(checked.judgement.mode)}};
 }
 
+// Variables, policies and drivers may hold anything.
+void make_printable(json& value) {
+  if (value.is_string()) value = printable(value.get<std::string>());
+  if (value.is_structured())
+    for (json& member : value) make_printable(member);
+}
+
 }  // namespace
 
 nlohmann::json check_result(const Checked& checked, const CheckDemands& demands) {
@@ -168,8 +176,11 @@ Answer check_answer(const Checked& checked, const CheckDemands& demands) {
       (demands.fail_on == FailOn::kWarn && warned))
     out.exit_code = kBroken;
   out.warned = warned || refused;
-  out.page = [body = out.body](const Screen& screen) { return check_page(body, screen); };
-  out.brief = [body = out.body] { return check_lines(body); };
+  json shown = out.body;
+  make_printable(shown);
+  out.verdict = printable(out.verdict);
+  out.page = [shown](const Screen& screen) { return check_page(shown, screen); };
+  out.brief = [shown] { return check_lines(shown); };
   return out;
 }
 
