@@ -7,7 +7,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -30,11 +33,11 @@ auto later() { return Clock::now() + std::chrono::seconds(60); }
 // A connection on which anything can be said.
 class Raw {
  public:
-  explicit Raw(const Listener& listener, const char* from = "127.0.0.1")
+  explicit Raw(const Listener& listener, const std::string& from = "127.0.0.1")
       : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in own{};
     own.sin_family = AF_INET;
-    inet_pton(AF_INET, from, &own.sin_addr);
+    inet_pton(AF_INET, from.c_str(), &own.sin_addr);
     REQUIRE(bind(fd_, reinterpret_cast<sockaddr*>(&own), sizeof own) == 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -145,10 +148,31 @@ TEST_CASE("what strangers say ends their connection and nothing else", "[listene
   std::vector<std::string> refused;
   Calling calling(listener);
   check_talks(listener, calling, refused);
-  while (refused.size() < words.size())
+  const auto all_closed = [&] {
+    return std::all_of(strangers.begin(), strangers.end(),
+                       [](const Raw& stranger) { return stranger.closed(); });
+  };
+  while (!all_closed())
     static_cast<void>(listener.attend([&](const std::string& why) { refused.push_back(why); }));
-  for (const auto& stranger : strangers) CHECK(stranger.closed());
   CHECK(listener.pending() == 0);
+  CHECK(std::set(refused.begin(), refused.end()).size() == refused.size());
+}
+
+TEST_CASE("whoever is refused again and again is told once, and a crowd not one by one",
+          "[listener]") {
+  Listener listener({"127.0.0.1", "0"}, meeting());
+  std::vector<std::string> refused;
+  const auto visit = [&](const std::string& from, const std::string& word) {
+    Raw stranger(listener, from);
+    stranger.say(word);
+    while (!stranger.closed())
+      static_cast<void>(listener.attend([&](const std::string& why) { refused.push_back(why); }));
+  };
+  for (int i = 0; i < 20; ++i) visit("127.0.0.1", "GET / HTTP/1.1\r\n\r\n");
+  CHECK(refused.size() == 1);
+  for (int i = 2; i < 60; ++i) visit("127.0.0." + std::to_string(i), "GET /\r\n");
+  REQUIRE(refused.size() == 31);
+  CHECK(refused.back() == "Other connections that are refused are not told.");
 }
 
 TEST_CASE("idle connections keep nobody out", "[listener]") {

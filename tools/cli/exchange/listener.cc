@@ -151,9 +151,8 @@ bool Listener::make_room(const std::string* address, const Refused& refused) {
   auto out = find(true);
   if (out == pending_.end()) out = find(false);
   if (out == pending_.end()) return false;
-  if (!std::exchange(told_flood_, true))
-    refused(fmt::format("Many connections from {} say nothing; the oldest ones are closed.",
-                        out->address));
+  tell(refused, fmt::format("Many connections from {} say nothing; the oldest ones are closed.",
+                            out->address));
   pending_.erase(out);
   return true;
 }
@@ -185,6 +184,14 @@ bool Listener::hear(PendingPeer& peer) {
   return Clock::now() < peer.since + patience;
 }
 
+// Whoever comes again and again fills no terminal and no file.
+void Listener::tell(const Refused& refused, const std::string& sentence) {
+  constexpr std::size_t kMostTold = 30;
+  if (told_.size() > kMostTold || !told_.insert(sentence).second) return;
+  refused(told_.size() <= kMostTold ? sentence
+                                    : "Other connections that are refused are not told.");
+}
+
 std::optional<Listener::Caller> Listener::attend(const Refused& refused) {
   constexpr int kMostAtOnce = 256;
   for (int i = 0; i < kMostAtOnce; ++i) {
@@ -200,10 +207,10 @@ std::optional<Listener::Caller> Listener::attend(const Refused& refused) {
       if (peer.handshake.done())
         return Caller{sealed(std::move(peer.socket), peer.handshake), peer.handshake.about(),
                       peer.address};
-      refused(fmt::format("A connection from {} was refused: {}.", peer.address,
-                          peer.handshake.failed() ? peer.handshake.why()
-                          : peer.socket.closed()  ? peer.socket.why()
-                                                  : "it said too little for too long"));
+      tell(refused, fmt::format("A connection from {} was refused: {}.", peer.address,
+                                peer.handshake.failed() ? peer.handshake.why()
+                                : peer.socket.closed()  ? peer.socket.why()
+                                                        : "it said too little for too long"));
     }
     if (!let_one_in(refused)) break;
   }

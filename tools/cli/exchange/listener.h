@@ -6,6 +6,7 @@
 #include <list>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "cli/exchange/seal.h"
@@ -50,7 +51,7 @@ class Listener {
     std::string address;
   };
   // Lets callers in, those that know the token. To be called several times a second. `refused` is
-  // told of each other, in one sentence.
+  // told of others, in one sentence each: of what is the same once, and of no more than thirty.
   std::optional<Caller> attend(const std::function<void(const std::string&)>& refused);
 
   // Connections that have not proven anything yet.
@@ -69,11 +70,12 @@ class Listener {
   bool let_one_in(const Refused& refused);
   bool make_room(const std::string* address, const Refused& refused);
   bool hear(PendingPeer& peer);
+  void tell(const Refused& refused, const std::string& sentence);
 
   int fd_ = -1;
   Meeting meeting_;
   std::list<PendingPeer> pending_;  // in the order in which they came
-  bool told_flood_ = false;
+  std::set<std::string> told_;
 };
 
 }  // namespace nnd::cli
