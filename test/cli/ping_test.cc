@@ -239,6 +239,9 @@ TEST_CASE("the matrix shows exactly the pairs that can talk, and why the others 
   for (const char* const outside : {"http:", "https:", "src=", "@import", "url("})
     CHECK(text.find(outside) == std::string::npos);  // it needs no other file
   CHECK(text.find("script-src 'none'") != std::string::npos);
+  CHECK(text.find("unsafe-inline") == std::string::npos);
+  CHECK(text.find("<pre>export NCCL_NET_PLUGIN=diag\nexport ") !=
+        std::string::npos);  // to be pasted
   std::size_t green = 0;
   for (auto at = text.find("<td class=\"step"); at != text.npos;
        at = text.find("<td class=\"step", at + 1))

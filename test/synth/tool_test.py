@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -287,6 +288,8 @@ class Tool(unittest.TestCase):
         self.assertEqual(html.count("<script>"), 1)  # the page's own
         self.assertEqual(html.count("</script>"), 1 + html.count('<script type="application/json">'))
         self.assertFalse("\x1b" in html)
+        allowed = re.search(r'Content-Security-Policy" content="([^"]*)"', html)[1]
+        self.assertRegex(allowed, r"^default-src 'none'; style-src 'sha256-\S+'; script-src 'sha256-\S+'; base-uri 'none'; form-action 'none'$")
 
 
 if __name__ == "__main__":

@@ -127,8 +127,8 @@ std::string host_part(const HostDescription& host) {
                        html_text(verdict.fact), html_text(verdict.rule), html_text(verdict.cause),
                        html_text(verdict.remedy));
   std::string proposal;
-  for (const auto& line : host.proposal) proposal += line + "\n";
-  return proposal.empty() ? out : out + "<pre>" + html_text(proposal) + "</pre>\n";
+  for (const auto& line : host.proposal) proposal += html_text(line) + "\n";
+  return proposal.empty() ? out : out + "<pre>" + proposal + "</pre>\n";
 }
 
 }  // namespace
