@@ -80,6 +80,7 @@ class Ends {
       if (wait.peer && wait.stall->kind != "idle")
         miss(*wait.peer, wait.member, picture_.members[wait.member].last);
     add_abrupt();
+    add_failed_exits();
     return std::move(out_);
   }
 
@@ -139,6 +140,14 @@ class Ends {
     constexpr std::size_t kFew = 64;
     if (first.size() > kFew) return;
     for (const auto i : first) out_[i].missed = out_[i].missed || is_outlived(i);
+  }
+  // Where nobody was missed, whoever says by its exit status that it failed.
+  void add_failed_exits() {
+    if (std::any_of(out_.begin(), out_.end(),
+                    [](const End& end) { return end.kind == End::Kind::kDied || end.missed; }))
+      return;
+    for (std::size_t i = 0; i < out_.size(); ++i)
+      out_[i].failed = is_failed_exit(*picture_.members[i].log);
   }
   Ns first_end() const {
     Ns out = picture_.last;

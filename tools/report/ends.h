@@ -19,6 +19,7 @@ struct End {
   Span when;            // from its last sign of life to when it was first missed
   bool sure = true;     // false: only its log ends, and others miss it
   bool missed = false;  // somebody failed towards it, or had requests that only it could answer
+  bool failed = false;  // nobody was, and its exit status says that it failed
   bool failed_towards = false;  // the first of these
   bool waited = false;  // it died after seconds in which nothing that it had asked for moved
 

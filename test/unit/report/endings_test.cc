@@ -68,6 +68,33 @@ TEST_CASE("who ended with a status that tells of a failure began it, whatever th
   CHECK(lost(report) == std::vector{1});
 }
 
+TEST_CASE("a status that tells of a failure is told though nobody was missed", "[ends]") {
+  Made made;
+  for (const int process : {0, 2}) made.load(process, 0, 2);
+  const auto end = [&made](int process, int status) {
+    auto out = made.event(process, t::EventId::kSummary, 20);
+    out.exit_status = status;
+    made.add(out);
+  };
+  SECTION("of one process") {
+    end(0, 0);
+    end(2, 1);
+    CHECK(lost(analyse(made.input)) == std::vector{2});
+  }
+  SECTION("of all") {
+    for (const int process : {0, 2}) end(process, 1);
+    CHECK(lost(analyse(made.input)) == std::vector{0, 2});
+  }
+  SECTION("of none") {
+    for (const int process : {0, 2}) end(process, 0);
+    CHECK(analyse(made.input).kind == Kind::kHealthy);
+    return;
+  }
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kLost);
+  CHECK(report.blame == Blame::kNotNetwork);
+}
+
 TEST_CASE("who is killed in the very moment of a failed exit followed it", "[ends]") {
   const auto job = [](int status, std::uint64_t pending = 0) {
     Made made;

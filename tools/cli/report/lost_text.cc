@@ -100,10 +100,13 @@ std::string lost_text(const Report& report) {
   std::vector<std::string> hosts;
   const bool nodes = whole_hosts(report.picture, lost, hosts);
   const std::string names = nodes ? list(hosts) : who(report.picture, lost);
+  if (losses[0].clean && report.ends[lost[0]].failed)
+    return fmt::format("not the network: {} ended at {}{}, with nothing failed before.", names,
+                       time_text(report.first.at), status_text(report));
   if (losses[0].clean)
-    return fmt::format(
-        "not the network: {} ended by itself at {}{}, while others still waited for it.", names,
-        time_text(report.first.at), status_text(report));
+    return fmt::format("not the network: {} ended by {} at {}{}, while others still waited for it.",
+                       names, lost.size() == 1 ? "itself" : "themselves",
+                       time_text(report.first.at), status_text(report));
   const auto ending = report.picture.members[lost[0]].ending;
   // A process that is stopped leaves the same, until it is ended; but a dead one's peers fail.
   if (ending == report::Ending::kDied && others_waited_on(report, losses[0]))
