@@ -160,6 +160,7 @@ void node_lost(Case& one, Dice& dice) {
                                 one.fabric.hosts[static_cast<std::size_t>(one.lost)]);
   one.truth.says = kDied;
   one.truth.silent = true;
+  one.truth.may_be_harmless = true;  // it may be done by then
   compose(one, draw_program(dice), -1, {});
 }
 

@@ -152,6 +152,7 @@ void add_stall(Process& process, const Event& event) {
   stall.age_us = event.age_us.value_or(0);
   stall.conns = event.conns.value_or(1);
   stall.peers = event.peers.value_or(1);
+  stall.in_flight = event.in_flight.value_or(0);
   stall.listener = event.listener;
   stall.link = event.link;
   stall.comm = event.comm;

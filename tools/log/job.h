@@ -89,6 +89,7 @@ struct Stall {
   std::string kind;
   double age_us = 0;                   // then
   std::uint64_t conns = 1, peers = 1;  // that wait alike
+  std::uint64_t in_flight = 0;         // requests of the connection
   std::string listener, comm;
   Link link;
   std::optional<double> mean_us, usual_us;

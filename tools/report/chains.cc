@@ -26,7 +26,7 @@ class Graph {
         idle_.emplace(wait.member, wait.since);
         continue;
       }
-      if (!is_for_peer(wait.stall->kind) && !blames_network(*wait.stall)) continue;
+      if (!is_for_peer(wait.stall->kind) && !wait.blames_network()) continue;
       waiting_.insert(wait.member);
       if (wait.peer) {
         next_[wait.member].insert(*wait.peer);

@@ -116,6 +116,9 @@ class Conclude {
     }
     for (const auto i : model_.roots(Seen::kStuck))
       if (model_.observations[i].when.from <= end.to) return false;
+    // So did a port of which others waited by then.
+    for (const auto i : model_.roots(Seen::kSign))
+      if (explains(i) && model_.observations[i].when.from <= end.from) return false;
     // Who was late before kept the others waiting; that somebody went then is the hang's end.
     for (const auto i : model_.roots(Seen::kSink)) {
       const Sink& sink = model_.waits.sinks[model_.observations[i].index];
@@ -228,14 +231,16 @@ class Conclude {
       return std::any_of(out_.first.losses.begin(), out_.first.losses.end(),
                          [&](const Loss& loss) { return is(model_.ends[loss.member]); });
     };
-    if (any([](const End& end) { return end.failed_towards && !end.waited; }))
+    if (any([](const End& end) { return end.failed_towards && !end.waited && end.sure; }))
       return Blame::kNotNetwork;
     const bool waited = any([](const End& end) { return end.waited; });
     // Several nodes' processes don't die in one moment of themselves.
     std::set<std::size_t> hosts;
     for (const auto& loss : out_.first.losses)
       if (!loss.clean) hosts.insert(picture_.members[loss.member].host);
-    return waited || hosts.size() > 1 || model_.missing.any() ? Blame::kOpen : Blame::kNotNetwork;
+    const bool unsure = any([](const End& end) { return !end.sure; });
+    return waited || unsure || hosts.size() > 1 || model_.missing.any() ? Blame::kOpen
+                                                                        : Blame::kNotNetwork;
   }
 
   Blame blame_of_hang() const {

@@ -32,7 +32,7 @@ void observe(Model& model, const Picture& picture) {
   for (std::size_t i = 0; i < model.waits.waits.size(); ++i) {
     const Wait& wait = model.waits.waits[i];
     const Span when{wait.since, picture.members[wait.member].last};
-    if (blames_network(*wait.stall)) {
+    if (wait.blames_network()) {
       model.observations.push_back(made(Kind::kStuck, i, wait.member, when));
     } else if (wait.stall->kind != "idle" && !waits[wait.member]) {
       waits[wait.member] = true;

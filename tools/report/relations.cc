@@ -238,7 +238,7 @@ class Relations {
     return end;
   }
   bool is_network(const Wait& one) const {
-    if (!blames_network(*one.stall)) return false;
+    if (!one.blames_network()) return false;
     const bool unanswered = one.stall->kind == "stuck-send" || one.stall->kind == "tcp";
     if (!unanswered || !one.peer) return true;
     return !is_stopped(picture_.members[*one.peer]) && !gone_peer(one) && !may_be_gone(one);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "nccl_net_diag/causes.h"
+#include "report/two_ends.h"
 
 namespace nnd::report {
 
@@ -55,11 +56,11 @@ void by_time(std::vector<Wait>& waits) {
 
 }  // namespace
 
-bool blames_network(const log::Stall& stall) {
-  if (is_one_of(stall.kind, kNetworkKinds)) return true;
+bool Wait::blames_network() const {
+  if (lost || is_one_of(stall->kind, kNetworkKinds)) return true;
   // What is known of the port or the pair by then.
-  const auto& cause = stall.told.cause;
-  return stall.told.severity != log::Severity::kInfo && !cause.empty() &&
+  const auto& cause = stall->told.cause;
+  return stall->told.severity != log::Severity::kInfo && !cause.empty() &&
          cause != nccl_net_diag::cause_id(nccl_net_diag::Cause::kHangConnect) &&
          cause != nccl_net_diag::cause_id(nccl_net_diag::Cause::kHangData);
 }
@@ -72,13 +73,15 @@ Waits waits_of(const Picture& picture) {
       // What NCCL asks for no more it doesn't wait for: it has given it up, or shares another
       // connection's comm.
       if (stall.kind == "slow" || stall.kind == "not-polled") continue;
-      const bool network = blames_network(stall);
-      const bool ended = over(*picture.members[i].log, stall);
-      if (ended && !(network && stall.told.severity != log::Severity::kInfo)) continue;
       const Wait wait = wait_of(picture, i, stall);
+      const bool ended = over(*picture.members[i].log, stall);
+      if (ended && !(wait.blames_network() && stall.told.severity != log::Severity::kInfo))
+        continue;
       (ended ? out.passed : out.waits).push_back(wait);
-      if (!ended && network) out.network.push_back(wait);
     }
+  find_lost(picture, out.waits);
+  for (const auto& wait : out.waits)
+    if (wait.blames_network()) out.network.push_back(wait);
   // A process that is done and asks for nothing any more is no wait.
   const bool anybody = std::any_of(out.waits.begin(), out.waits.end(),
                                    [](const Wait& wait) { return wait.stall->kind != "idle"; });

@@ -18,6 +18,10 @@ struct Wait {
   Ns since = 0, told_at = 0;        // for the first time
   std::optional<std::size_t> peer;  // the process it waits for
   Place here, there;
+  bool lost = false;  // what one end has sent the other has not: see report/two_ends.h
+
+  // Only the network (or a driver) explains it; the others may be the program's own doing.
+  bool blames_network() const;
 };
 
 // Where chains of waiting processes end.
@@ -55,9 +59,6 @@ struct Waits {
 // All but the sinks (report/chains.h).
 Waits waits_of(const Picture& picture);
 
-// A stall that shows that the network (or a driver) does not do its work; the others may be the
-// program's own doing.
-bool blames_network(const log::Stall& stall);
 // One that is over when another process does something.
 bool is_for_peer(const std::string& kind);
 

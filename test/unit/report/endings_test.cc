@@ -287,6 +287,44 @@ TEST_CASE("what had been told to be stuck before a peer ended is the network's",
   }
 }
 
+TEST_CASE("a log that just ends tells of no death that could acquit the network", "[ends]") {
+  Made made;
+  made.ring(4);
+  for (const int other : {1, 3}) made.fail(other, 2, "WC-12", 6);
+  for (const int other : {0, 1, 3}) made.box(other, false, 9 + other);
+  auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kLost);
+  CHECK(lost(report) == std::vector{2});
+  CHECK(report.blame == Blame::kOpen);
+  made.box(2, false, 5);
+  report = analyse(made.input);
+  CHECK(report.kind == Kind::kLost);
+  CHECK(report.blame == Blame::kNotNetwork);
+}
+
+TEST_CASE("a port that went down, and for which others wait, goes before who is killed then",
+          "[ends]") {
+  Made made;
+  made.ring(4);
+  auto down = made.event(0, t::EventId::kPortEvent, 3);
+  down.dev = Made::dev(0);
+  down.severity = t::Severity::kWarn;
+  down.cause = "ASYNC-PORT";
+  made.add(down);
+  made.stall(1, "nothing-came", 7, 3, 0);
+  auto stuck = made.of(0, 1, t::Direction::kSend, t::EventId::kConnStall, 7);
+  stuck.kind = "stuck-send";
+  stuck.severity = t::Severity::kWarn;
+  stuck.cause = "HANG-DATA";
+  stuck.age_us = 3e6;
+  made.add(stuck);
+  for (const int process : {0, 1, 2}) made.box(process, false, 12);
+  made.box(3, false, 10);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kHang);
+  CHECK(report.blame == Blame::kNetwork);
+}
+
 TEST_CASE("ranks whose logs were not collected are not missing where all have met", "[missing]") {
   Made made;
   for (const int process : {0, 2}) made.load(process, 0, 4);

@@ -80,7 +80,9 @@ std::vector<std::string> brief(const Shown& shown) {
 
 report::Outcome outcome_of(const report::Report& report) {
   if (report.found_cause()) return report::Outcome::kFailed;
-  return has_no_word(report) ? report::Outcome::kUnknown : report::Outcome::kFine;
+  // Who ended all of them knows why they were started again.
+  const bool ended = report.kind == report::Kind::kEnded && report.started_again != 0;
+  return ended || has_no_word(report) ? report::Outcome::kUnknown : report::Outcome::kFine;
 }
 
 // All of them, and the report of the one that counts.

@@ -102,8 +102,7 @@ std::string evidence(const Report& report) {
   for (const auto& wait : report.waits.network)
     add("network wait", wait.member, wait.stall->told, wait.since);
   for (const auto& wait : report.waits.waits)
-    if (!report::blames_network(*wait.stall))
-      add("wait", wait.member, wait.stall->told, wait.since);
+    if (!wait.blames_network()) add("wait", wait.member, wait.stall->told, wait.since);
   for (const auto& other : report.first.other) add("other", other.member, *other.told, other.at);
   for (const auto& failure : report.first.followed)
     add("followed", failure.member, *failure.told, failure.at);

@@ -73,6 +73,16 @@ std::string verdict_of_unproven(const Report& report, const std::vector<std::siz
                            ? fmt::format("; {} of {} left no log here",
                                          missing_text(report.missing), *report.missing.expected)
                            : "";
+  // What isn't answered is the process that died, or the network to it.
+  if (std::all_of(lost.begin(), lost.end(),
+                  [&](std::size_t member) { return !report.ends[member].sure; }))
+    return fmt::format(
+        "the {} of {} just {} at {}, and others failed towards it: {} died, or the network to {} "
+        "does not deliver{}.",
+        lost.size() == 1 ? "log" : "logs", who(report.picture, lost),
+        lost.size() == 1 ? "ends" : "end", time_text(report.first.at),
+        lost.size() == 1 ? "its process" : "their processes", lost.size() == 1 ? "it" : "them",
+        missing);
   const auto waited = static_cast<std::size_t>(std::count_if(
       lost.begin(), lost.end(), [&](std::size_t member) { return report.ends[member].waited; }));
   if (waited != 0)
@@ -107,9 +117,8 @@ std::string lost_text(const Report& report) {
     return fmt::format("not the network: {} ended by {} at {}{}, while others still waited for it.",
                        names, lost.size() == 1 ? "itself" : "themselves",
                        time_text(report.first.at), status_text(report));
-  const auto ending = report.picture.members[lost[0]].ending;
   // A process that is stopped leaves the same, until it is ended; but a dead one's peers fail.
-  if (ending == report::Ending::kDied && others_waited_on(report, losses[0]))
+  if (others_waited_on(report, losses[0]))
     return fmt::format(
         "not the network: {} {} no sign of life since {}: {}, or died then; nothing had failed "
         "before.",
@@ -126,9 +135,8 @@ std::string lost_text(const Report& report) {
         "not the network: {} with all its processes ({}) died at {}, with nothing failed before: "
         "the node did, or one of them and a launcher ended the rest.",
         names, ranks_text(report.picture, lost), time_text(report.first.at));
-  return fmt::format("not the network: {} died at {}{}, with nothing failed before.", names,
-                     time_text(report.first.at),
-                     ending == report::Ending::kCutOff ? " or later (its log just ends)" : "");
+  return fmt::format("not the network: {} died at {}, with nothing failed before.", names,
+                     time_text(report.first.at));
 }
 
 }  // namespace nnd::cli

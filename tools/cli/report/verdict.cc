@@ -41,6 +41,18 @@ std::string traffic_text(const Picture& picture) {
                      bytes_text(bytes));
 }
 
+// The other end of all that failed, where only its address is known: it may be the guilty one.
+std::string only_address(const Report& report) {
+  std::set<std::string> all;
+  for (const auto& root : report.first.roots) {
+    const bool known = root.reach != report::Reach::kPair || !root.there.dev.empty();
+    all.insert(known ? "" : root.told->peer.gid);
+  }
+  if (all.size() != 1) return {};
+  constexpr std::string_view kMapped = "::ffff:";
+  return all.begin()->starts_with(kMapped) ? all.begin()->substr(kMapped.size()) : *all.begin();
+}
+
 std::string where_text(const Report& report) {
   if (report.culprits.empty()) return {};
   // A node, where it is the node's: its memory limit, not one of its HCAs'.
@@ -51,6 +63,8 @@ std::string where_text(const Report& report) {
   }
   std::vector<std::string> names;
   for (const auto& culprit : report.culprits) names.push_back(culprit_text(culprit));
+  if (const auto address = only_address(report); !address.empty() && names.size() == 1)
+    return fmt::format("between {} and {}", names[0], address);
   return fmt::format("{}", fmt::join(names, "; "));
 }
 
@@ -149,7 +163,9 @@ std::size_t count_waiting(const Report& report) {
   return waiting.empty() ? report.making.size() : waiting.size();
 }
 
-const char* what_is_stuck(const std::string& kind) {
+const char* what_is_stuck(const report::Wait& wait) {
+  const std::string& kind = wait.stall->kind;
+  if (wait.lost) return "one end has posted receives, and the other waits to be told of them";
   if (kind == "tcp") return "the TCP connection to the listener gets no answer";
   if (kind == "modify-qp") return "a QP is not moved, ibv_modify_qp waits";
   if (kind == "in-call") return "a call into NCCL's transport does not return";
@@ -166,17 +182,16 @@ std::string verdict_of_stuck(const Report& report) {
                        count_of(count_waiting(report), "process waits", "processes wait"),
                        came_back(report, *sign));
   return fmt::format("{}: {}: {} ({}) since {}; first told by {}.", where_text(report),
-                     cause_text(first.stall->told.cause), what_is_stuck(first.stall->kind),
-                     first.stall->kind, time_text(first.since),
-                     who(report.picture, {first.member}));
+                     cause_text(first.stall->told.cause), what_is_stuck(first), first.stall->kind,
+                     time_text(first.since), who(report.picture, {first.member}));
 }
 
 // Where its process may have died: what else it may be.
 std::string or_the_network(const Report& report, const Sink& sink) {
   for (const auto& wait : report.waits.waits)
-    if (wait.peer == sink.members.front() && report::blames_network(*wait.stall))
+    if (wait.peer == sink.members.front() && wait.blames_network())
       return fmt::format("; its process died, or between {} and {} {} ({})", place_text(wait.here),
-                         place_text(wait.there), what_is_stuck(wait.stall->kind), wait.stall->kind);
+                         place_text(wait.there), what_is_stuck(wait), wait.stall->kind);
   return {};
 }
 
