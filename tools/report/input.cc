@@ -83,12 +83,13 @@ struct Part {
   std::unordered_map<std::string, Written> written;
   std::unordered_map<std::string, std::uint64_t> places;
   std::uint64_t foreign_files = 0;
-  std::vector<std::string> problems;
+  std::vector<std::string> others, problems;
 
   void take(Part&& other) {
     job.merge(std::move(other.job));
     counts += other.counts;
     foreign_files += other.foreign_files;
+    others.insert(others.end(), other.others.begin(), other.others.end());
     problems.insert(problems.end(), other.problems.begin(), other.problems.end());
     written.merge(other.written);
     places.merge(other.places);
@@ -152,6 +153,8 @@ class Worker {
       one.counts = file.counts();
     else if (one.problems.empty())  // not one of ours
       one.foreign_files = 1;
+    const bool holds_more = one.foreign_files != 0 || file.counts().foreign != 0;
+    if (holds_more && name != log::kStandardInput) one.others.push_back(name);
   }
 
   const std::vector<std::string>& files_;
@@ -346,6 +349,8 @@ Input read_input(const std::vector<std::string>& files, const Reading& reading) 
   input.job = std::move(all.job);
   input.counts = all.counts;
   input.foreign_files = all.foreign_files;
+  input.others = std::move(all.others);
+  std::sort(input.others.begin(), input.others.end(), log::natural_less);
   input.problems.insert(input.problems.end(), all.problems.begin(), all.problems.end());
   input.written = std::move(all.written);
   input.places = std::move(all.places);

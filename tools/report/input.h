@@ -41,6 +41,7 @@ struct Input {
   log::Counts counts;
   std::uint64_t duplicates = 0;       // events that were there twice
   std::uint64_t foreign_files = 0;    // in directories: neither logs nor boxes
+  std::vector<std::string> others;    // files with lines that are no events: other programs'
   std::vector<std::string> problems;  // files that could not be read, a sentence each
   bool interrupted = false;           // not all was read
 };

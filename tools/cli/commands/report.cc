@@ -6,14 +6,15 @@ namespace nnd::cli {
 namespace {
 
 constexpr const char* kReport =
-    "One verdict for a whole job, from its event logs and black boxes.\n\n"
+    "One verdict for a whole job, from its event logs and black boxes, or from NCCL's own log.\n\n"
     "Says what happened first, where, since when, and what to do; or that it was not the network.\n"
-    "PATH: logs, black boxes, directories (with those below), patterns in quotes, - for standard\n"
-    "input; logs may be compressed (gzip, zstd). Of several jobs in them the last one counts,\n"
+    "PATH: logs, black boxes, a job's output with NCCL's lines (NCCL_DEBUG=WARN or INFO),\n"
+    "directories (with those below), patterns in quotes, - for standard input (event logs only);\n"
+    "logs may be compressed (gzip, zstd). Of several jobs in them the last one counts,\n"
     "or the incarnation of it that failed last.\n\n"
-    "Exit code 0: nothing was wrong; 1: a cause was found; 2: the call is wrong; 3: nothing of "
-    "ours\n"
-    "could be read.";
+    "Exit code 0: nothing was wrong; 1: a cause was found; 2: the call is wrong; 3: nothing "
+    "that\n"
+    "it knows could be read.";
 
 }  // namespace
 

@@ -18,10 +18,12 @@
 #include "cli/report/html.h"
 #include "cli/report/json.h"
 #include "cli/report/names.h"
+#include "cli/report/others.h"
 #include "cli/report/perfetto.h"
 #include "cli/report/text.h"
 #include "cli/report/verdict.h"
 #include "cli/report/why.h"
+#include "foreign/evidence.h"
 #include "log/source.h"
 #include "report/jobs.h"
 #include "report/live_input.h"
@@ -62,9 +64,17 @@ report::Reading reading_for(const Calling& calling) {
   return out;
 }
 
+struct Read {
+  report::Input input;
+  foreign::Evidence evidence;  // of other programs' files
+  std::size_t files = 0;
+};
+
 // What the answer shows lives as long as it does.
 struct Shown {
   report::Input input;
+  foreign::Evidence evidence;
+  report::Others others;
   report::Report report;
   Words words;
   std::vector<JobLine> jobs;
@@ -113,18 +123,30 @@ void judge_jobs(Shown& shown, const ReportOptions& options) {
   shown.report = std::move(reports[chosen]);
 }
 
-Shown judged(report::Input input, const ReportOptions& options, std::size_t files) {
+bool is_others_alone(const Shown& shown) {
+  return shown.report.picture.members.empty() && !shown.evidence.files.empty();
+}
+
+Shown judged(Read read, const ReportOptions& options) {
   Shown shown;
-  shown.input = std::move(input);
+  shown.input = std::move(read.input);
+  shown.evidence = std::move(read.evidence);
+  shown.others = report::others_of(shown.evidence);
   judge_jobs(shown, options);
+  if (is_others_alone(shown)) {
+    shown.words = words_of_others(shown.others, shown.evidence);
+    return shown;
+  }
   if (shown.report.picture.members.empty())
     throw CallError(
         kNotExamined, "nothing-readable",
         fmt::format(
-            "there is no event log and no black box of ours in {} {}{}", files,
-            files == 1 ? "file" : "files",
+            "there is no event log, no black box and no log of NCCL's in {} {}{}", read.files,
+            read.files == 1 ? "file" : "files",
             shown.input.problems.empty() ? "" : ": " + printable(shown.input.problems.front())));
   shown.words = words_of(shown.report, shown.input);
+  if (auto lines = lines_beside(shown.report, shown.others); !lines.empty())
+    shown.words.parts.push_back({"Other logs", std::move(lines)});
   if (auto lines = job_lines(shown.jobs); !lines.empty())
     shown.words.parts.push_back({"Jobs", std::move(lines)});
   if (options.why) shown.words.parts.push_back({"Why", why_lines(shown.report)});
@@ -160,13 +182,15 @@ class Follower {
 };
 
 // Ctrl-C ends the reading, and what was read is told; what comes after it ends as any program.
-report::Input read_all(const ReportOptions& options, const Calling& calling, std::size_t& count) {
+Read read_all(const ReportOptions& options, const Calling& calling) {
   const InterruptGuard guard;
   const auto files = files_of(options);
-  count = files.size();
-  auto input = report::read_input(files, reading_for(calling));
-  input.interrupted = input.interrupted || InterruptGuard::interrupted();
-  return input;
+  Read out;
+  out.files = files.size();
+  out.input = report::read_input(files, reading_for(calling));
+  out.evidence = foreign::read_files(out.input.others, InterruptGuard::interrupted);
+  out.input.interrupted = out.input.interrupted || InterruptGuard::interrupted();
+  return out;
 }
 
 Answer follow(const ReportOptions& options, const Calling& calling) {
@@ -197,15 +221,38 @@ void check(const ReportOptions& options, const Calling& calling) {
     throw CallError(kWrongCall, "follow", "--follow looks at files again: standard input has none");
 }
 
+// Of a job of which only other programs tell.
+Answer answer_of_others(const std::shared_ptr<Shown>& shown, const ReportOptions& options) {
+  if (!options.html.empty() || !options.perfetto.empty())
+    throw CallError(kNotExamined, "nothing-to-draw",
+                    "--html and --perfetto show event logs, and there are none of this job");
+  const bool failed = shown->others.kind == report::Kind::kFailed;
+  Answer out;
+  out.exit_code = failed ? kBroken : kFine;
+  out.judges = failed;
+  out.verdict = printable(shown->words.verdict);
+  if (shown->input.interrupted) {
+    out.exit_code = kNotExamined;
+    out.verdict = fmt::format("interrupted, and not all was read; so far: {}", out.verdict);
+  }
+  out.body = {{"kind", report::name_of(shown->others.kind)},
+              {"blame", report::name_of(shown->others.blame)},
+              {"others", others_json(shown->others, shown->evidence)}};
+  if (const auto* told = shown->others.headline(); told != nullptr && told->cause)
+    out.body["cause"] = nccl_net_diag::cause_id(*told->cause);
+  out.page = [shown](const Screen& screen) { return report_page(shown->words, screen); };
+  out.brief = [shown] { return brief(*shown); };
+  return out;
+}
+
 }  // namespace
 
 Answer report_job(const ReportOptions& options, const Calling& calling) {
   check(options, calling);
   if (options.follow) return follow(options, calling);
   const OutputFile page(options.html, kPageStart), trace(options.perfetto, kTraceStart);
-  std::size_t files = 0;
-  auto input = read_all(options, calling, files);
-  const auto shown = std::make_shared<Shown>(judged(std::move(input), options, files));
+  const auto shown = std::make_shared<Shown>(judged(read_all(options, calling), options));
+  if (is_others_alone(*shown)) return answer_of_others(shown, options);
   const auto& job = shown->report;
   Answer out;
   out.exit_code = job.found_cause() ? kBroken : kFine;
@@ -221,7 +268,11 @@ Answer report_job(const ReportOptions& options, const Calling& calling) {
     out.exit_code = kNotExamined;
     out.verdict = fmt::format("interrupted, and not all was read; so far: {}", out.verdict);
   }
-  if (calling.json) out.body = report_json(job, shown->input, shown->words, shown->jobs);
+  if (calling.json) {
+    out.body = report_json(job, shown->input, shown->words, shown->jobs);
+    if (!shown->evidence.files.empty())
+      out.body["others"] = others_json(shown->others, shown->evidence);
+  }
   out.page = [shown](const Screen& screen) { return report_page(shown->words, screen); };
   out.brief = [shown] { return brief(*shown); };
   return out;

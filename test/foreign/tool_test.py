@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""`nccl-net-diag report` over files of other programs, alone and beside event logs. tool_test.py TOOL WRITE_JOB SCHEMA"""
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import jsonschema
+except ImportError:
+    print("SKIPPED: no python3-jsonschema")
+    sys.exit(77)
+
+TOOL, WRITE_JOB, SCHEMA = sys.argv[1:4]
+QP = ("[2026-11-24 08:30:00] node1:10:11 [0] misc/ibvwrap.cc:1 NCCL WARN Call to ibv_modify_qp failed with 110 Connection timed out, "
+      "on dev mlx5_2:1, curr state INIT, next state RTR, local GID index 3, local GID ::ffff:10.0.2.1, remote GID ::ffff:10.0.3.2\n")
+WC = "[1,{0}]<stdout>:node{0}:10:11 [0] NCCL WARN NET/IB: Got completion from peer 10.0.0.9<41> with status=12 opcode=0 len=0 vendor err 129 (Send) hca mlx5_4\n"
+PORT = "node0:10:12 [0] NCCL WARN NET/IB : mlx5_4:1 Got async error event: port error\n"
+CLOSED = "node0:10:11 [0] NCCL INFO socketProgress: Connection closed by remote peer node1<5>\n"
+NETWORK = "NCCL version 2.27.7+cuda12.9\nnode0:10:11 [0] NCCL INFO Using network IB\n"
+
+
+class Others(unittest.TestCase):
+    def setUp(self):
+        stack = contextlib.ExitStack()
+        self.addCleanup(stack.close)
+        self.dir = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        self.schema = json.loads(pathlib.Path(SCHEMA).read_text())
+
+    def report(self, *args):
+        environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
+        return subprocess.run([TOOL, "report", *map(str, args)], capture_output=True, env=environment, check=False, text=True)
+
+    def judged(self, text, code):
+        (self.dir / "stdout.txt").write_text(text)
+        done = self.report(self.dir, "--json")
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        answer = json.loads(done.stdout)
+        jsonschema.validate(answer, self.schema)
+        return answer
+
+    def test_a_qp_that_was_not_moved(self):
+        answer = self.judged("Epoch 1\n" + QP + CLOSED, 1)
+        self.assertEqual((answer["kind"], answer["blame"], answer["cause"]), ("failed", "network", "QP-110"))
+        first = answer["others"]["first"]
+        self.assertEqual((first["device"], first["host"], first["line"]), ("mlx5_2:1", "node1", 2))
+        text = self.report(self.dir).stdout
+        self.assertIn("mlx5_2:1 of node1: QP-110", text)
+        self.assertIn("What to do:", text)
+
+    def test_no_answer_of_the_peer_is_open(self):
+        answer = self.judged(NETWORK + WC.format(0) + WC.format(1), 1)
+        self.assertEqual((answer["blame"], answer["cause"]), ("open", "WC-12"))
+        self.assertEqual((answer["others"]["releases"], answer["others"]["transports"]), (["2.27.7"], ["IB"]))
+
+    def test_a_port_that_went_down_explains_it(self):
+        answer = self.judged(PORT + WC.format(0), 1)
+        self.assertEqual((answer["blame"], answer["cause"]), ("network", "ASYNC-PORT"))
+        self.assertEqual(answer["others"]["sign"]["device"], "mlx5_4:1")
+
+    def test_an_echo_accuses_nobody(self):
+        answer = self.judged(CLOSED, 1)
+        self.assertEqual(answer["blame"], "open")
+        self.assertNotIn("cause", answer)
+
+    def test_the_log_names_no_device(self):
+        self.judged("node1:10:11 [0] NCCL WARN Call to ibv_create_cq failed with error Cannot allocate memory\n", 1)
+        self.assertIn("names no device", " ".join(self.report(self.dir).stdout.split()))
+
+    def test_a_healthy_log_is_no_verdict(self):
+        answer = self.judged(NETWORK, 0)
+        self.assertEqual((answer["kind"], answer["blame"]), ("running", "nothing"))
+        self.assertTrue(self.report(self.dir).stdout.startswith("nothing failed"))
+
+    def test_nothing_of_anybody(self):
+        (self.dir / "stdout.txt").write_text("Epoch 1\n")
+        self.assertEqual(self.report(self.dir).returncode, 3)
+
+    def test_no_page_without_event_logs(self):
+        (self.dir / "stdout.txt").write_text(QP)
+        done = self.report(self.dir, "--html", self.dir / "page.html")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("--html", done.stderr + done.stdout)
+
+    def beside(self, fault, text):
+        logs = self.dir / fault
+        subprocess.run([WRITE_JOB, logs, "16", fault, "3"], check=True, capture_output=True)
+        alone = json.loads(self.report(logs, "--json").stdout)
+        (logs / "stdout.txt").write_text(text)
+        both = json.loads(self.report(logs, "--json").stdout)
+        jsonschema.validate(both, self.schema)
+        for key in ("verdict", "kind", "blame", "cause", "exit_code"):
+            self.assertEqual(alone.get(key), both.get(key), key)
+        return " ".join(line for part in both["words"] if part["title"] == "Other logs" for line in part["lines"])
+
+    def test_event_logs_come_first(self):
+        self.assertIn("come first", self.beside("memlock", QP))
+
+    def test_a_contradiction_is_said(self):
+        self.assertIn("contradicts", self.beside("none", QP))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

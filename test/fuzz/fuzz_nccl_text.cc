@@ -1,0 +1,18 @@
+// A job's output, which may be anything.
+#include <string_view>
+
+#include "foreign/nccl_text.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  std::string_view text(reinterpret_cast<const char*>(data), size);
+  nnd::foreign::NcclText reader([&](nnd::foreign::Fact&& fact) {
+    const bool judged = fact.what == nnd::foreign::What::kFailure;
+    if (judged && !fact.cause) __builtin_trap();
+  });
+  for (std::uint64_t line = 1; !text.empty(); ++line) {
+    const auto end = text.find('\n');
+    reader.take(text.substr(0, end), line);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return 0;
+}

@@ -1,0 +1,142 @@
+#include "foreign/nccl_text.h"
+
+#include "support/catch.h"
+
+using namespace nnd::foreign;
+using nccl_net_diag::Cause;
+
+namespace {
+
+std::vector<Fact> facts_of(const std::string& line) {
+  std::vector<Fact> out;
+  NcclText text([&](Fact&& fact) { out.push_back(std::move(fact)); });
+  text.take(line, 7);
+  return out;
+}
+
+Fact only(const std::string& text, const std::string& level = "WARN") {
+  const auto all = facts_of("node1:10:11 [0] x.cc:1 NCCL " + level + " " + text);
+  REQUIRE(all.size() == 1);
+  return all.front();
+}
+
+}  // namespace
+
+TEST_CASE("HCAs, transport, release and rank", "[nccl-text]") {
+  const auto hcas = facts_of(
+      "node1:10:11 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:2/IB/SHARP [RO]; OOB "
+      "eth0:10.0.0.1<0>");
+  REQUIRE(hcas.size() == 2);
+  CHECK(hcas[0].dev == "mlx5_0:1");
+  CHECK(hcas[0].text == "RoCE");
+  CHECK(hcas[1].dev == "mlx5_1:2");
+  CHECK(hcas[1].text == "IB");
+  CHECK(only("Using network IB", "INFO").text == "IB");
+  const auto release = facts_of("NCCL version 2.28.9+cuda12.9");
+  REQUIRE(release.size() == 1);
+  CHECK(release[0].text == "2.28.9");
+  for (const std::string start : {"", "ncclCommInitRank ", "[Rank 3] ncclCommInitRank "}) {
+    const auto rank = only(
+        start + "comm 0x1 rank 3 nranks 16 cudaDev 3 nvmlDev 3 busId 1000 commId 0x2 - Init START",
+        "INFO");
+    CHECK(rank.what == What::kRank);
+    CHECK(rank.rank == 3);
+    CHECK(rank.nranks == 16);
+  }
+}
+
+TEST_CASE("a QP that was not moved, as each release tells it", "[nccl-text]") {
+  auto fact = only("Call to ibv_modify_qp failed with error Connection timed out");
+  CHECK(fact.cause == Cause::kQp110);
+  CHECK(fact.dev.empty());
+  CHECK(only("Call to ibv_modify_qp failed with error No data available errno 61").cause ==
+        Cause::kQp61);
+  const std::string newest =
+      "Call to ibv_modify_qp failed with 110 Connection timed out, on dev "
+      "mlx5_2:1, curr state INIT, next state RTR, local GID index 3, local "
+      "GID ";
+  fact = only(newest + "::ffff:10.0.2.1, remote GID ::ffff:10.0.3.2");
+  CHECK(fact.cause == Cause::kQp110);
+  CHECK(fact.sure == Sure::kSaid);
+  CHECK(fact.dev == "mlx5_2:1");
+  CHECK(fact.error == 110);
+  CHECK(fact.local == "::ffff:10.0.2.1");
+  CHECK(fact.remote == "::ffff:10.0.3.2");
+  CHECK(only(newest + "fe80::1, remote GID ::ffff:10.0.3.2").cause == Cause::kGidDiff);
+  CHECK(only(newest + "fe80::1, remote GID fe80::2").cause == Cause::kGidLinkLocal);
+  CHECK(only(newest + "::, remote GID ::ffff:10.0.3.2").cause == Cause::kGidWrong);
+  CHECK(only(newest + "::, remote GID ::ffff:10.0.3.2").sure == Sure::kFollows);
+  // The peer's slot is empty: the errno is all that is sure here.
+  CHECK(only(newest + "::ffff:10.0.2.1, remote GID ::").cause == Cause::kQp110);
+}
+
+TEST_CASE("a QP's line that breaks off", "[nccl-text]") {
+  CHECK(only("Call to ibv_modify_qp failed with 110 Connection ti").cause == Cause::kQp110);
+  CHECK(only("Call to ibv_modify_qp failed with 11").cause == Cause::kQpErrno);
+}
+
+TEST_CASE("a completion that failed, as each release tells it", "[nccl-text]") {
+  auto fact = only(
+      "NET/IB : Got completion from peer 10.0.0.2<41> with error 12, opcode 1, len 0, "
+      "vendor err 129 (Send) localGid fe80::1 remoteGids fe80::2");
+  CHECK(fact.cause == Cause::kWc12);
+  CHECK(fact.peer == "10.0.0.2<41>");
+  CHECK(fact.dev.empty());
+  fact = only(
+      "NET/IB: Got completion from peer 10.0.0.2<41> with status=12 opcode=0 len=0 vendor "
+      "err 129 (Recv) localGid fe80::1 remoteGidsfe80::2 hca mlx5_4");
+  CHECK(fact.cause == Cause::kWc12);
+  CHECK(fact.dev == "mlx5_4");
+  CHECK(fact.local == "fe80::1");
+  CHECK(fact.remote == "fe80::2");
+  fact = only(
+      "NET/IB: Got completion from peer 10.0.0.2<41> with status=IBV_WC_REM_ACCESS_ERR(10) "
+      "opcode=IBV_WC_SEND(0) vendor_err=136  localGid a remoteGidsb hca mlx5_4");
+  CHECK(fact.cause == Cause::kWc10);
+  CHECK(fact.status == 10);
+  fact = only(
+      "NET/IB: Got completion from peer 10.0.0.2<41> with status=5 opcode=0 len=0 vendor err "
+      "249 (Recv) hca mlx5_4");
+  CHECK(fact.what == What::kEcho);
+}
+
+TEST_CASE("memory that was not there", "[nccl-text]") {
+  auto fact = only("Call to ibv_create_cq failed with error Cannot allocate memory");
+  CHECK(fact.cause == Cause::kLimMemlock);
+  CHECK(fact.sure == Sure::kFollows);
+  fact = only("Call to ibv_reg_mr_iova2 failed with error Unknown error -12");
+  CHECK(fact.cause == Cause::kLimMemlock);
+  CHECK(only("Call to ibv_reg_mr failed with error Bad address").cause == Cause::kMr14);
+  CHECK(only("Call to ibv_reg_dmabuf_mr failed with error Invalid argument").cause ==
+        Cause::kGdrRegFail);
+}
+
+TEST_CASE("what ports and HCAs tell of by themselves", "[nccl-text]") {
+  auto fact = only("NET/IB : mlx5_1:1 Got async error event: port error");
+  CHECK(fact.what == What::kSign);
+  CHECK(fact.cause == Cause::kAsyncPort);
+  CHECK(fact.dev == "mlx5_1:1");
+  CHECK(only("NET/IB : mlx5_1:1 Got non-fatal async event: port error(10)").cause ==
+        Cause::kAsyncPort);
+  CHECK(only("NET/IB : mlx5_1:1 async fatal event: local catastrophic error").cause ==
+        Cause::kAsyncFatal);
+  CHECK(facts_of("n:1:1 [0] NCCL INFO NET/IB : mlx5_1:1 Got non-fatal async event: port active(9)")
+            .empty());
+}
+
+TEST_CASE("sockets", "[nccl-text]") {
+  auto fact = only("socketStartConnect: Connect to 127.0.0.1<5> failed : Connection refused");
+  CHECK(fact.cause == Cause::kDevOob);
+  CHECK(fact.error == 111);
+  CHECK(fact.peer == "127.0.0.1<5>");
+  CHECK(only("socketPollConnect: connect to 10.0.0.1<5> failed : No route to host").error == 113);
+  fact = only("socketProgress: Connection closed by remote peer node2<5>", "INFO");
+  CHECK(fact.what == What::kEcho);
+  CHECK(fact.peer == "node2<5>");
+}
+
+TEST_CASE("what NCCL prints besides, and what others print, is nothing of this", "[nccl-text]") {
+  CHECK(facts_of("n:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC").empty());
+  CHECK(facts_of("Call to ibv_modify_qp failed with error Connection timed out").empty());
+  CHECK(facts_of("").empty());
+}

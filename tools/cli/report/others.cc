@@ -1,0 +1,195 @@
+#include "cli/report/others.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/report/names.h"
+#include "cli/report/verdict.h"
+#include "diagnosis/catalogue.h"
+#include "nccl_net_diag/causes.h"
+
+namespace nnd::cli {
+
+using foreign::Fact;
+using nlohmann::json;
+using report::Blame;
+using report::Others;
+
+namespace {
+
+std::string id_of(const Fact& fact) {
+  return fact.cause ? std::string(nccl_net_diag::cause_id(*fact.cause)) : std::string();
+}
+
+std::string writer_text(const foreign::Writer& writer) {
+  std::string out;
+  if (!writer.host.empty()) out = fmt::format("{} pid {}", writer.host, writer.pid);
+  if (writer.rank)
+    out = fmt::format("rank {}{}", *writer.rank, out.empty() ? "" : " (" + out + ")");
+  return out.empty() ? "a process that its line doesn't name" : out;
+}
+
+std::string device_text(const Fact& fact) {
+  if (fact.dev.empty()) return {};
+  return fact.writer.host.empty() ? fact.dev : fmt::format("{} of {}", fact.dev, fact.writer.host);
+}
+
+// "to 10.0.0.2", "fe80::1 to ::ffff:10.0.0.2"
+std::string ends_text(const Fact& fact) {
+  const auto& there = fact.remote.empty() ? fact.peer : fact.remote;
+  if (there.empty()) return {};
+  return fact.local.empty() ? fmt::format(", towards {}", there)
+                            : fmt::format(", from {} to {}", fact.local, there);
+}
+
+std::string what_text(const Fact& fact) {
+  const auto id = id_of(fact);
+  return id.empty() ? "something failed that this line doesn't tell" : cause_text(id);
+}
+
+std::string verdict_of(const Others& others) {
+  if (others.first == nullptr)
+    return fmt::format(
+        "nothing failed in what NCCL printed{}; how the job ended these lines don't tell.",
+        others.no_hca ? ", which found no HCA and used TCP: is that meant?" : "");
+  const Fact& told = *others.headline();
+  const auto device = device_text(told);
+  if (others.first->what == foreign::What::kEcho && others.sign == nullptr)
+    return fmt::format(
+        "open: {}: this only echoes what happened in a process whose output is not here; first "
+        "told "
+        "by {}.",
+        others.first->cause ? what_text(told) : "a connection was closed by its peer",
+        writer_text(told.writer));
+  const char* prefix = others.blame == Blame::kNotNetwork ? "not the network: "
+                       : others.blame == Blame::kOpen     ? "open: "
+                                                          : "";
+  return fmt::format("{}{}{}{}; first told by {}{}.", prefix, device.empty() ? "" : device + ": ",
+                     what_text(told), ends_text(told), writer_text(told.writer),
+                     device.empty() ? ", and the log names no device" : "");
+}
+
+std::string to_do(const Others& others) {
+  if (others.first == nullptr) return {};
+  const Fact& told = *others.headline();
+  if (!told.cause) return "Collect the output of all ranks: the one that ended first says why.";
+  return std::string(diagnosis::explain(*told.cause).remedy);
+}
+
+std::string where_text(const Fact& fact) { return fmt::format("{}:{}", fact.file, fact.line); }
+
+std::vector<std::string> first_lines(const Others& others) {
+  std::vector<std::string> out;
+  if (others.first == nullptr) return out;
+  const auto add = [&](const Fact& fact) {
+    out.push_back(fmt::format("{}: {}: {}", foreign::name_of(fact.source), where_text(fact),
+                              shortened(fact.text)));
+    if (fact.sure == foreign::Sure::kFollows)
+      out.push_back("The cause follows from this line, which does not name it.");
+  };
+  add(*others.headline());
+  if (others.sign != nullptr) add(*others.first);
+  return out;
+}
+
+std::vector<std::string> open_lines(const Others& others) {
+  std::vector<std::string> out;
+  if (others.blame != Blame::kOpen) return out;
+  if (const auto* first = others.first; first->status)
+    out.push_back(
+        "This status alone tells no cable from a process that died: look at how the peer ended, "
+        "and "
+        "when.");
+  return out;
+}
+
+std::vector<std::string> read_lines(const Others& others, const foreign::Evidence& evidence) {
+  std::vector<std::string> what;
+  if (others.processes != 0)
+    what.push_back(fmt::format("lines of {} on {}",
+                               count_of(others.processes, "process", "processes"),
+                               count_of(others.hosts.size(), "host", "hosts")));
+  if (!others.releases.empty())
+    what.push_back(fmt::format("NCCL {}", fmt::join(others.releases, " and ")));
+  if (!others.transports.empty())
+    what.push_back(fmt::format("over {}", fmt::join(others.transports, " and ")));
+  std::vector<std::string> out{fmt::format("NCCL's log in {}{}{}.",
+                                           count_of(evidence.files.size(), "file", "files"),
+                                           what.empty() ? "" : ": ", fmt::join(what, ", "))};
+  for (const auto& problem : evidence.problems) out.push_back(problem + ".");
+  if (evidence.left_out != 0) out.push_back(fmt::format("{} facts more.", evidence.left_out));
+  return out;
+}
+
+void add(Words& words, const char* title, std::vector<std::string> lines) {
+  std::erase(lines, std::string());
+  if (!lines.empty()) words.parts.push_back({title, std::move(lines)});
+}
+
+json fact_json(const Fact& fact) {
+  json out{{"source", foreign::name_of(fact.source)},
+           {"sure", fact.sure == foreign::Sure::kSaid ? "said" : "follows"},
+           {"file", fact.file},
+           {"line", fact.line},
+           {"count", fact.count},
+           {"text", fact.text}};
+  const auto note = [&](const char* key, const std::string& value) {
+    if (!value.empty()) out[key] = value;
+  };
+  note("cause", id_of(fact));
+  note("host", fact.writer.host);
+  note("device", fact.dev);
+  note("peer", fact.peer);
+  note("local_gid", fact.local);
+  note("remote_gid", fact.remote);
+  if (fact.writer.pid != 0) out["pid"] = fact.writer.pid;
+  if (fact.writer.rank) out["rank"] = *fact.writer.rank;
+  if (fact.error) out["errno"] = *fact.error;
+  if (fact.status) out["status"] = *fact.status;
+  return out;
+}
+
+}  // namespace
+
+Words words_of_others(const Others& others, const foreign::Evidence& evidence) {
+  Words out;
+  out.verdict = verdict_of(others);
+  add(out, "First", first_lines(others));
+  add(out, "What to do", {shortened(to_do(others))});
+  add(out, "Open", open_lines(others));
+  if (!others.alike.empty())
+    add(out, "Also",
+        {fmt::format("{} told the same: {}, ...",
+                     count_of(others.alike.size(), "line more", "lines more"),
+                     writer_text(others.alike.front()->writer))});
+  add(out, "Read", read_lines(others, evidence));
+  add(out, "With the plugin",
+      {"Its log has each connection's two ends, errno, port events, and who waited for whom."});
+  return out;
+}
+
+std::vector<std::string> lines_beside(const report::Report& report, const Others& others) {
+  if (others.first == nullptr) return {};
+  const Fact& told = *others.headline();
+  const auto said = fmt::format("{}: {}{} ({})", foreign::name_of(told.source), what_text(told),
+                                ends_text(told), where_text(told));
+  const auto named = named_cause(report);
+  if (others.first->what == foreign::What::kEcho && others.sign == nullptr) return {said + "."};
+  if (!report.found_cause())
+    return {said + ". This contradicts the event logs, in which nothing failed."};
+  if (!named.empty() && named == id_of(told)) return {said + ": it says the same."};
+  return {said + ". The event logs tell more, and come first."};
+}
+
+json others_json(const Others& others, const foreign::Evidence& evidence) {
+  json out{{"files", evidence.files.size()},        {"problems", evidence.problems},
+           {"processes", others.processes},         {"hosts", others.hosts},
+           {"releases", others.releases},           {"transports", others.transports},
+           {"blame", report::name_of(others.blame)}};
+  if (others.first != nullptr) out["first"] = fact_json(*others.first);
+  if (others.sign != nullptr) out["sign"] = fact_json(*others.sign);
+  return out;
+}
+
+}  // namespace nnd::cli

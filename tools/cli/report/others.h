@@ -1,0 +1,22 @@
+// What other programs' files show, in words and for programs.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/report/words.h"
+#include "foreign/evidence.h"
+#include "report/others.h"
+
+namespace nnd::cli {
+
+// Of a job that left nothing else.
+Words words_of_others(const report::Others& others, const foreign::Evidence& evidence);
+
+// Beside event logs, whose verdict they don't change: what they add, and where they contradict it.
+std::vector<std::string> lines_beside(const report::Report& report, const report::Others& others);
+
+nlohmann::json others_json(const report::Others& others, const foreign::Evidence& evidence);
+
+}  // namespace nnd::cli

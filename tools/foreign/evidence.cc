@@ -1,0 +1,110 @@
+#include "foreign/evidence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <thread>
+#include <utility>
+
+#include "foreign/nccl_text.h"
+#include "log/source.h"
+
+namespace nnd::foreign {
+
+namespace {
+
+std::string key_of(const Fact& fact) {
+  return fmt::format("{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}",
+                     fact.writer.host, fact.writer.pid, fact.writer.rank.value_or(-1),
+                     static_cast<int>(fact.what), fact.cause ? static_cast<int>(*fact.cause) : -1,
+                     fact.dev, fact.peer, fact.local, fact.remote,
+                     fact.what == What::kRank ? fact.rank.value_or(-1) : fact.error.value_or(-1),
+                     fact.cause ? "" : fact.text);
+}
+
+// Hands over the lines of a file, without their ends. One that is longer than any of NCCL's is cut.
+template <class Take>
+void for_each_line(log::Source& source, const std::function<bool()>& stop, const Take& take) {
+  constexpr std::size_t kAtOnce = 1 << 18, kLongest = 1 << 16;
+  std::string buffer;
+  std::uint64_t number = 0;
+  bool skipping = false;
+  for (bool more = true; more && !stop();) {
+    const auto had = buffer.size();
+    buffer.resize(had + kAtOnce);
+    const auto got = source.read(buffer.data() + had, kAtOnce);
+    buffer.resize(had + got);
+    more = got != 0;
+    std::string_view rest = buffer;
+    for (auto end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+      if (!std::exchange(skipping, false)) take(rest.substr(0, end), ++number);
+      rest.remove_prefix(end + 1);
+    }
+    if (!more && !rest.empty() && !skipping) take(rest, ++number);
+    if (rest.size() > kLongest) {
+      if (!std::exchange(skipping, true)) take(rest.substr(0, kLongest), ++number);
+      rest = {};
+    }
+    buffer.erase(0, buffer.size() - rest.size());
+  }
+}
+
+void read_file(const std::string& name, const std::function<bool()>& stop, Evidence& out) {
+  const auto before = out.facts().size();
+  std::uint64_t told = 0;
+  NcclText nccl([&](Fact&& fact) {
+    ++told;
+    fact.file = name;
+    out.add(std::move(fact));
+  });
+  for_each_line(*log::open_source(name), stop,
+                [&](std::string_view line, std::uint64_t number) { nccl.take(line, number); });
+  if (nccl.lines() != 0 || told != 0 || out.facts().size() != before) out.files.push_back(name);
+}
+
+}  // namespace
+
+void Evidence::add(Fact&& fact) {
+  constexpr std::size_t kMost = 1 << 20;
+  const auto [known, is_new] = known_.try_emplace(key_of(fact), facts_.size());
+  if (!is_new) {
+    facts_[known->second].count += fact.count;
+  } else if (facts_.size() >= kMost) {
+    known_.erase(known);
+    left_out += fact.count;
+  } else {
+    facts_.push_back(std::move(fact));
+  }
+}
+
+void Evidence::merge(Evidence&& other) {
+  for (auto& fact : other.facts_) add(std::move(fact));
+  left_out += other.left_out;
+  std::move(other.files.begin(), other.files.end(), std::back_inserter(files));
+  std::move(other.problems.begin(), other.problems.end(), std::back_inserter(problems));
+}
+
+Evidence read_files(const std::vector<std::string>& files, const std::function<bool()>& stop) {
+  std::vector<Evidence> parts(files.size());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t at = next++; at < files.size() && !stop(); at = next++) try {
+        read_file(files[at], stop, parts[at]);
+      } catch (const std::exception& error) {  // what it told until then counts
+        parts[at].problems.emplace_back(error.what());
+      }
+  };
+  {
+    std::vector<std::jthread> others;
+    const auto threads = std::min<std::size_t>(std::thread::hardware_concurrency(), files.size());
+    for (std::size_t i = 1; i < threads; ++i) others.emplace_back(work);
+    work();
+  }
+  Evidence out;
+  for (auto& part : parts) out.merge(std::move(part));
+  return out;
+}
+
+}  // namespace nnd::foreign

@@ -1,0 +1,12 @@
+#include "foreign/fact.h"
+
+#include <array>
+
+namespace nnd::foreign {
+
+const char* name_of(Source source) {
+  constexpr std::array kNames{"NCCL's log", "Flight Recorder"};
+  return kNames.at(static_cast<std::size_t>(source));
+}
+
+}  // namespace nnd::foreign

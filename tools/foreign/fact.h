@@ -1,0 +1,59 @@
+// What a file of another program says of a job: one fact, where it stands, and how sure it is.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "nccl_net_diag/causes.h"
+
+namespace nnd::foreign {
+
+enum class Source : std::uint8_t { kNcclLog, kFlightRecorder };
+const char* name_of(Source source);  // "NCCL's log"
+
+enum class What : std::uint8_t {
+  kRelease,    // text: "2.28.9"
+  kRank,       // of a communicator: rank, nranks
+  kHca,        // dev, text: its link layer, "RoCE" or "IB"
+  kTransport,  // text: "IB", "Socket"
+  kNoHca,      // NCCL found none
+  kFailure,    // a call or a request failed
+  kSign,       // a port or an HCA told of trouble
+  kEcho,       // it says that something else has failed
+  kAborted     // the program gave the communicator up
+};
+
+enum class Sure : std::uint8_t {
+  kSaid,    // in so many words
+  kFollows  // from what is said
+};
+
+// Where a line was written. An empty or unset field was not told.
+struct Writer {
+  std::string host;
+  std::int64_t pid = 0;
+  std::optional<int> rank;
+
+  auto operator<=>(const Writer&) const = default;
+};
+
+struct Fact {
+  What what = What::kEcho;
+  Source source = Source::kNcclLog;
+  Sure sure = Sure::kSaid;
+  Writer writer;
+  std::optional<int> rank, nranks;  // of kRank
+  std::int64_t at_sec = 0;          // by the writer's clock and zone; 0: not told
+  std::optional<nccl_net_diag::Cause> cause;
+  std::string dev;            // "mlx5_0:1"; empty: the line names no device
+  std::string peer;           // the other end's address; "10.0.0.2<4791>"
+  std::string local, remote;  // GIDs
+  std::optional<int> error, status;
+  std::string text;  // what was said
+  std::string file;
+  std::uint64_t line = 0;   // in it, from 1
+  std::uint64_t count = 1;  // as often the writer said so
+};
+
+}  // namespace nnd::foreign

@@ -1,0 +1,34 @@
+// NCCL's own log (NCCL_DEBUG), or a job's output with that in it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "foreign/fact.h"
+#include "foreign/nccl_line.h"
+
+namespace nnd::foreign {
+
+using FactSink = std::function<void(Fact&&)>;
+
+// Takes a file line by line. One thread at a time.
+class NcclText {
+ public:
+  explicit NcclText(FactSink sink) : sink_(std::move(sink)) {}
+
+  void take(std::string_view line, std::uint64_t number);
+  // Lines of NCCL's that it saw.
+  std::uint64_t lines() const { return lines_; }
+
+ private:
+  void take(const NcclLine& line, std::uint64_t number);
+  void tell(Fact&& fact, const NcclLine& line, std::uint64_t number);
+
+  FactSink sink_;
+  std::uint64_t lines_ = 0;
+};
+
+}  // namespace nnd::foreign

@@ -1,0 +1,32 @@
+// What a job failed of, as far as the files of other programs show it.
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "foreign/evidence.h"
+#include "report/conclusion.h"
+
+namespace nnd::report {
+
+struct Others {
+  Kind kind = Kind::kRunning;  // kFailed, or nothing is known to be wrong
+  Blame blame = Blame::kNone;
+  const foreign::Fact* first = nullptr;     // that it failed of
+  const foreign::Fact* sign = nullptr;      // what an HCA told of before, which explains it
+  std::vector<const foreign::Fact*> alike;  // other processes say the same
+  std::size_t echoes = 0;                   // processes that only tell that something else failed
+  std::size_t processes = 0;
+  std::set<std::string> hosts, releases, transports;
+  bool no_hca = false;
+
+  // Of the sign, where there is one.
+  const foreign::Fact* headline() const { return sign != nullptr ? sign : first; }
+};
+
+// Points into the evidence.
+Others others_of(const foreign::Evidence& evidence);
+
+}  // namespace nnd::report
