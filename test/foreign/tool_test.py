@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -79,6 +80,51 @@ class Others(unittest.TestCase):
     def test_nothing_of_anybody(self):
         (self.dir / "stdout.txt").write_text("Epoch 1\n")
         self.assertEqual(self.report(self.dir).returncode, 3)
+
+    def dump(self, rank, done, last, kind="all_reduce"):
+        """What rank `rank` leaves that was given `last` collectives, of which `done` have ended."""
+        frames = [{"name": "all_reduce", "filename": "/x/torch/distributed/distributed_c10d.py", "line": 1},
+                  {"name": "step", "filename": "/home/me/train.py", "line": 212}]
+        entries = [{"frames": frames, "pg_id": 0, "process_group": ("0", "default_pg"), "collective_seq_id": seq, "is_p2p": False,
+                    "profiling_name": f"nccl:{kind if seq == last else 'all_reduce'}", "time_created_ns": 10**18 + seq, "input_sizes": [[8, 4]],
+                    "input_dtypes": ["Float"], "state": "completed" if seq <= done else "scheduled"} for seq in range(1, last + 1)]
+        ranks = {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1, 2, 3]"}}
+        (self.dir / f"trace_rank_{rank}").write_bytes(pickle.dumps({"version": "2.10", "pg_config": ranks, "entries": entries}, protocol=2 + rank % 3))
+
+    def test_a_rank_that_is_behind_by_flight_recorder(self):
+        for rank in range(4):
+            self.dump(rank, 4, 4 if rank == 2 else 5)
+        answer = self.judged("Epoch 1\n" + CLOSED, 1)
+        self.assertEqual((answer["kind"], answer["blame"]), ("hang", "not the network"))
+        flight = answer["others"]["flight_recorder"]
+        self.assertEqual((flight["kind"], flight["ranks"], flight["waiting"]), ("behind", [2], [0, 1, 3]))
+        self.assertEqual(flight["call"]["called_at"], "train.py:212 in step")
+        self.assertEqual(flight["call"]["sizes"], "[8, 4] Float")
+        self.assertIn("rank 2 has not called all_reduce #5", " ".join(self.report(self.dir).stdout.split()))
+
+    def test_another_collective_by_flight_recorder(self):
+        for rank in range(4):
+            self.dump(rank, 4, 5, "all_gather" if rank == 1 else "all_reduce")
+        answer = self.judged(NETWORK, 1)
+        self.assertEqual(answer["blame"], "not the network")
+        self.assertIn("mismatched collectives in default_pg: rank 1 called all_gather #5", answer["verdict"])
+
+    def test_a_missing_dump_is_open(self):
+        for rank in (0, 1, 3):
+            self.dump(rank, 4, 5)
+        answer = self.judged(NETWORK, 1)
+        self.assertEqual((answer["blame"], answer["others"]["flight_recorder"]["kind"]), ("open", "no-dump"))
+
+    def test_a_failure_of_its_own_goes_before_flight_recorder(self):
+        for rank in range(4):
+            self.dump(rank, 4, 4 if rank == 2 else 5)
+        answer = self.judged(QP, 1)
+        self.assertEqual((answer["blame"], answer["cause"]), ("network", "QP-110"))
+
+    def test_a_pickle_that_asks_for_more_is_refused(self):
+        (self.dir / "rank_0").write_bytes(pickle.dumps({"version": subprocess.run, "entries": []}, protocol=2))
+        answer = self.judged(NETWORK, 0)
+        self.assertIn("rank_0", answer["others"]["problems"][0])
 
     def test_no_page_without_event_logs(self):
         (self.dir / "stdout.txt").write_text(QP)

@@ -214,6 +214,18 @@ def judge_parts(verdict, args, job, logs):
     verdict.check(not wrong, f"with a part of the logs: {'; '.join(wrong)}")
 
 
+def judge_dumps(verdict, args, job, dumps):
+    """By Flight Recorder's dumps alone."""
+    told = subprocess.run([args.tool, "report", "--json", str(dumps)], stdout=subprocess.PIPE, text=True)
+    report = json.loads(told.stdout)
+    print(f"dumps alone: exit code {told.returncode}, blame {report.get('blame')!r}: {report['verdict']}")
+    verdict.check(report.get("blame") in {job.blame, "open"}, f"dumps alone: {report['verdict']}")
+    if report.get("blame") == job.blame and job.guilty:
+        verdict.check(report["others"]["flight_recorder"]["ranks"] == [args.guilty], f"dumps alone: not rank {args.guilty}: {report['verdict']}")
+    if job.behind:
+        verdict.check(report.get("blame") == job.blame, f"dumps alone don't show who is behind: {report['verdict']}")
+
+
 def judge(verdict, args, job, scratch):
     run, answer, dumps = play(args, job, scratch)
     ranks = args.nodes * args.ranks
@@ -243,6 +255,7 @@ def judge(verdict, args, job, scratch):
         judge_parts(verdict, args, job, logs)
     if job.flight_recorder:
         verdict.check(any(dumps.iterdir()), "no dump of the Flight Recorder's")
+        judge_dumps(verdict, args, job, dumps)
     return run
 
 

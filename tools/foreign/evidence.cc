@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "foreign/nccl_text.h"
+#include "foreign/pickle.h"
 #include "log/source.h"
 
 namespace nnd::foreign {
@@ -24,11 +25,14 @@ std::string key_of(const Fact& fact) {
                      fact.cause ? "" : fact.text);
 }
 
+constexpr std::size_t kAtOnce = 1 << 18;
+
 // Hands over the lines of a file, without their ends. One that is longer than any of NCCL's is cut.
+// `buffer`: what was read of it before.
 template <class Take>
-void for_each_line(log::Source& source, const std::function<bool()>& stop, const Take& take) {
-  constexpr std::size_t kAtOnce = 1 << 18, kLongest = 1 << 16;
-  std::string buffer;
+void for_each_line(log::Source& source, std::string buffer, const std::function<bool()>& stop,
+                   const Take& take) {
+  constexpr std::size_t kLongest = 1 << 16;
   std::uint64_t number = 0;
   bool skipping = false;
   for (bool more = true; more && !stop();) {
@@ -51,7 +55,26 @@ void for_each_line(log::Source& source, const std::function<bool()>& stop, const
   }
 }
 
+void read_dump(const std::string& name, log::Source& source, std::string bytes, Evidence& out) {
+  constexpr std::size_t kMost = std::size_t{1} << 28;
+  for (std::size_t got = bytes.size(); got != 0;) {
+    const auto had = bytes.size();
+    if (had > kMost) throw PickleError("it is larger than any dump of Flight Recorder's");
+    bytes.resize(had + kAtOnce);
+    got = source.read(bytes.data() + had, kAtOnce);
+    bytes.resize(had + got);
+  }
+  if (auto dump = read_flight_dump(name, bytes)) {
+    out.dumps.push_back(std::move(*dump));
+    out.files.push_back(name);
+  }
+}
+
 void read_file(const std::string& name, const std::function<bool()>& stop, Evidence& out) {
+  const auto source = log::open_source(name);
+  std::string begin(kAtOnce, '\0');
+  begin.resize(source->read(begin.data(), begin.size()));
+  if (starts_pickle(begin)) return read_dump(name, *source, std::move(begin), out);
   const auto before = out.facts().size();
   std::uint64_t told = 0;
   NcclText nccl([&](Fact&& fact) {
@@ -59,9 +82,15 @@ void read_file(const std::string& name, const std::function<bool()>& stop, Evide
     fact.file = name;
     out.add(std::move(fact));
   });
-  for_each_line(*log::open_source(name), stop,
+  for_each_line(*source, std::move(begin), stop,
                 [&](std::string_view line, std::uint64_t number) { nccl.take(line, number); });
   if (nccl.lines() != 0 || told != 0 || out.facts().size() != before) out.files.push_back(name);
+}
+
+// Those of a source begin with the file's name.
+std::string problem_of(const std::string& file, const std::exception& error) {
+  const std::string said = error.what();
+  return said.starts_with(file) ? said : file + ": " + said;
 }
 
 }  // namespace
@@ -82,6 +111,7 @@ void Evidence::add(Fact&& fact) {
 void Evidence::merge(Evidence&& other) {
   for (auto& fact : other.facts_) add(std::move(fact));
   left_out += other.left_out;
+  std::move(other.dumps.begin(), other.dumps.end(), std::back_inserter(dumps));
   std::move(other.files.begin(), other.files.end(), std::back_inserter(files));
   std::move(other.problems.begin(), other.problems.end(), std::back_inserter(problems));
 }
@@ -93,7 +123,7 @@ Evidence read_files(const std::vector<std::string>& files, const std::function<b
     for (std::size_t at = next++; at < files.size() && !stop(); at = next++) try {
         read_file(files[at], stop, parts[at]);
       } catch (const std::exception& error) {  // what it told until then counts
-        parts[at].problems.emplace_back(error.what());
+        parts[at].problems.push_back(problem_of(files[at], error));
       }
   };
   {

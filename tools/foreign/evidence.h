@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "foreign/fact.h"
+#include "foreign/flight_dump.h"
 
 namespace nnd::foreign {
 
@@ -19,6 +20,7 @@ class Evidence {
   void merge(Evidence&& other);
 
   const std::vector<Fact>& facts() const { return facts_; }
+  std::vector<FlightDump> dumps;
   std::vector<std::string> files;     // that told anything
   std::vector<std::string> problems;  // files that could not be read, a sentence each
   std::uint64_t left_out = 0;         // facts beyond the bound

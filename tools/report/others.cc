@@ -30,6 +30,9 @@ int rank_of(const Fact& fact) {
   }
 }
 
+// It has a cause of its own, whatever its peers did.
+bool stands_alone(const Fact& fact) { return rank_of(fact) < 2; }
+
 // The first that failed: within two seconds of the earliest time that is told, where clocks and
 // buffers say nothing, by what it is.
 const Fact* first_of(const std::vector<const Fact*>& failures) {
@@ -116,6 +119,14 @@ Others others_of(const foreign::Evidence& evidence) {
   for (const auto& fact : evidence.facts())
     if (fact.what == What::kFailure || fact.what == What::kEcho) failures.push_back(&fact);
   out.first = first_of(failures);
+  out.flight = flight_of(evidence.dumps);
+  out.flight_first = out.flight && (out.first == nullptr ||
+                                    (out.flight->network_cleared() && !stands_alone(*out.first)));
+  if (out.flight_first) {
+    out.kind = Kind::kHang;
+    out.blame = out.flight->network_cleared() ? Blame::kNotNetwork : Blame::kOpen;
+    return out;
+  }
   if (out.first == nullptr) return out;
   out.kind = Kind::kFailed;
   for (const auto& fact : evidence.facts())

@@ -2,17 +2,19 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "foreign/evidence.h"
 #include "report/conclusion.h"
+#include "report/flights.h"
 
 namespace nnd::report {
 
 struct Others {
-  Kind kind = Kind::kRunning;  // kFailed, or nothing is known to be wrong
+  Kind kind = Kind::kRunning;  // kFailed, kHang, or nothing is known to be wrong
   Blame blame = Blame::kNone;
   const foreign::Fact* first = nullptr;     // that it failed of
   const foreign::Fact* sign = nullptr;      // what an HCA told of before, which explains it
@@ -21,7 +23,10 @@ struct Others {
   std::size_t processes = 0;
   std::set<std::string> hosts, releases, transports;
   bool no_hca = false;
+  std::optional<Flight> flight;  // of PyTorch's Flight Recorder
+  bool flight_first = false;     // it says more than what failed
 
+  bool found() const { return first != nullptr || flight.has_value(); }
   // Of the sign, where there is one.
   const foreign::Fact* headline() const { return sign != nullptr ? sign : first; }
 };

@@ -226,7 +226,7 @@ Answer answer_of_others(const std::shared_ptr<Shown>& shown, const ReportOptions
   if (!options.html.empty() || !options.perfetto.empty())
     throw CallError(kNotExamined, "nothing-to-draw",
                     "--html and --perfetto show event logs, and there are none of this job");
-  const bool failed = shown->others.kind == report::Kind::kFailed;
+  const bool failed = shown->others.found();
   Answer out;
   out.exit_code = failed ? kBroken : kFine;
   out.judges = failed;
@@ -238,7 +238,8 @@ Answer answer_of_others(const std::shared_ptr<Shown>& shown, const ReportOptions
   out.body = {{"kind", report::name_of(shown->others.kind)},
               {"blame", report::name_of(shown->others.blame)},
               {"others", others_json(shown->others, shown->evidence)}};
-  if (const auto* told = shown->others.headline(); told != nullptr && told->cause)
+  if (const auto* told = shown->others.headline();
+      !shown->others.flight_first && told != nullptr && told->cause)
     out.body["cause"] = nccl_net_diag::cause_id(*told->cause);
   out.page = [shown](const Screen& screen) { return report_page(shown->words, screen); };
   out.brief = [shown] { return brief(*shown); };

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
+#include "cli/common/number_list.h"
 #include "cli/report/names.h"
 #include "cli/report/verdict.h"
 #include "diagnosis/catalogue.h"
@@ -48,7 +50,58 @@ std::string what_text(const Fact& fact) {
   return id.empty() ? "something failed that this line doesn't tell" : cause_text(id);
 }
 
+std::string ranks_text(const std::vector<int>& ranks) {
+  return rank_list({ranks.begin(), ranks.end()});
+}
+
+std::string call_text(const foreign::FlightCall& call) {
+  return fmt::format("{} #{}{}", call.what, call.seq,
+                     call.sizes.empty() ? "" : " (" + call.sizes + ")");
+}
+
+std::string at_place(const foreign::FlightCall& call) {
+  return call.place.empty() ? "" : " at " + call.place;
+}
+
+const char* have(const std::vector<int>& ranks) { return ranks.size() == 1 ? "has" : "have"; }
+
+// What a job of PyTorch's waits for.
+std::string flight_text(const report::Flight& flight) {
+  using Kind = report::Flight::Kind;
+  const auto guilty = ranks_text(flight.guilty), waiting = ranks_text(flight.waiting);
+  const char* const waits = flight.waiting.size() == 1 ? "waits" : "wait";
+  switch (flight.kind) {
+    case Kind::kBehind:
+      return fmt::format(
+          "{} {} not called {} of {}, in which {} {}{}; {}", guilty, have(flight.guilty),
+          call_text(flight.call), flight.group, waiting, waits, at_place(flight.call),
+          flight.other ? fmt::format("the last call there was {}{}", call_text(*flight.other),
+                                     at_place(*flight.other))
+                       : "it has called nothing there");
+    case Kind::kMismatched:
+      return fmt::format("mismatched collectives in {}: {} called {}{}, and {} {}{}", flight.group,
+                         guilty, call_text(*flight.other), at_place(*flight.other), waiting,
+                         call_text(flight.call), at_place(flight.call));
+    case Kind::kNoDump:
+      return fmt::format("{} {} in {} of {}{}; {} left no dump: died, or its dump is not here",
+                         waiting, waits, call_text(flight.call), flight.group,
+                         at_place(flight.call), guilty);
+    case Kind::kAllIn:
+      break;
+  }
+  const auto fewest =
+      flight.other
+          ? fmt::format("; {} {} called no more than {}{}, and the others went on", guilty,
+                        have(flight.guilty), call_text(*flight.other), at_place(*flight.other))
+          : std::string();
+  return fmt::format("all ranks of {} have called {}{} alike, and it does not end{}", flight.group,
+                     call_text(flight.call), at_place(flight.call), fewest);
+}
+
 std::string verdict_of(const Others& others) {
+  if (others.flight_first)
+    return fmt::format("{}: {}.", others.flight->network_cleared() ? "not the network" : "open",
+                       flight_text(*others.flight));
   if (others.first == nullptr)
     return fmt::format(
         "nothing failed in what NCCL printed{}; how the job ended these lines don't tell.",
@@ -71,6 +124,13 @@ std::string verdict_of(const Others& others) {
 }
 
 std::string to_do(const Others& others) {
+  if (others.flight_first && others.flight->kind == report::Flight::Kind::kAllIn)
+    return "Look at NCCL's log (NCCL_DEBUG=INFO) and the kernel's on those nodes: a GPU, NCCL or "
+           "the network holds it up.";
+  if (others.flight_first)
+    return fmt::format(
+        "Look at what {} did then: its output, and py-spy dump where it still lives.",
+        ranks_text(others.flight->guilty));
   if (others.first == nullptr) return {};
   const Fact& told = *others.headline();
   if (!told.cause) return "Collect the output of all ranks: the one that ended first says why.";
@@ -81,6 +141,8 @@ std::string where_text(const Fact& fact) { return fmt::format("{}:{}", fact.file
 
 std::vector<std::string> first_lines(const Others& others) {
   std::vector<std::string> out;
+  if (others.flight && !others.flight_first)
+    out.push_back("Flight Recorder: " + flight_text(*others.flight) + ".");
   if (others.first == nullptr) return out;
   const auto add = [&](const Fact& fact) {
     out.push_back(fmt::format("{}: {}: {}", foreign::name_of(fact.source), where_text(fact),
@@ -95,7 +157,7 @@ std::vector<std::string> first_lines(const Others& others) {
 
 std::vector<std::string> open_lines(const Others& others) {
   std::vector<std::string> out;
-  if (others.blame != Blame::kOpen) return out;
+  if (others.blame != Blame::kOpen || others.flight_first) return out;
   if (const auto* first = others.first; first->status)
     out.push_back(
         "This status alone tells no cable from a process that died: look at how the peer ended, "
@@ -114,7 +176,10 @@ std::vector<std::string> read_lines(const Others& others, const foreign::Evidenc
     what.push_back(fmt::format("NCCL {}", fmt::join(others.releases, " and ")));
   if (!others.transports.empty())
     what.push_back(fmt::format("over {}", fmt::join(others.transports, " and ")));
-  std::vector<std::string> out{fmt::format("NCCL's log in {}{}{}.",
+  if (!evidence.dumps.empty())
+    what.push_back(
+        count_of(evidence.dumps.size(), "dump of Flight Recorder's", "dumps of Flight Recorder's"));
+  std::vector<std::string> out{fmt::format("{} of other programs{}{}.",
                                            count_of(evidence.files.size(), "file", "files"),
                                            what.empty() ? "" : ": ", fmt::join(what, ", "))};
   for (const auto& problem : evidence.problems) out.push_back(problem + ".");
@@ -150,6 +215,24 @@ json fact_json(const Fact& fact) {
   return out;
 }
 
+json call_json(const foreign::FlightCall& call) {
+  json out{{"collective", call.what}, {"seq", call.seq}, {"sizes", call.sizes}};
+  if (!call.place.empty()) out["called_at"] = call.place;
+  return out;
+}
+
+json flight_json(const report::Flight& flight) {
+  constexpr std::array kNames{"behind", "mismatched", "no-dump", "all-in"};
+  json out{{"kind", kNames.at(static_cast<std::size_t>(flight.kind))},
+           {"group", flight.group},
+           {"call", call_json(flight.call)},
+           {"waiting", flight.waiting},
+           {"ranks", flight.guilty},
+           {"text", flight_text(flight)}};
+  if (flight.other) out["other_call"] = call_json(*flight.other);
+  return out;
+}
+
 }  // namespace
 
 Words words_of_others(const Others& others, const foreign::Evidence& evidence) {
@@ -170,16 +253,28 @@ Words words_of_others(const Others& others, const foreign::Evidence& evidence) {
 }
 
 std::vector<std::string> lines_beside(const report::Report& report, const Others& others) {
-  if (others.first == nullptr) return {};
+  std::vector<std::string> out;
+  if (others.flight) {
+    const bool against = others.flight->network_cleared() && report.blame == Blame::kNetwork;
+    out.push_back(
+        fmt::format("Flight Recorder: {}.{}", flight_text(*others.flight),
+                    against ? " This contradicts the event logs, which blame the network." : ""));
+  }
+  if (others.first == nullptr) return out;
   const Fact& told = *others.headline();
+  const auto add_said = [&](const std::string& text) {
+    out.push_back(text);
+    return out;
+  };
   const auto said = fmt::format("{}: {}{} ({})", foreign::name_of(told.source), what_text(told),
                                 ends_text(told), where_text(told));
   const auto named = named_cause(report);
-  if (others.first->what == foreign::What::kEcho && others.sign == nullptr) return {said + "."};
+  if (others.first->what == foreign::What::kEcho && others.sign == nullptr)
+    return add_said(said + ".");
   if (!report.found_cause())
-    return {said + ". This contradicts the event logs, in which nothing failed."};
-  if (!named.empty() && named == id_of(told)) return {said + ": it says the same."};
-  return {said + ". The event logs tell more, and come first."};
+    return add_said(said + ". This contradicts the event logs, in which nothing failed.");
+  if (!named.empty() && named == id_of(told)) return add_said(said + ": it says the same.");
+  return add_said(said + ". The event logs tell more, and come first.");
 }
 
 json others_json(const Others& others, const foreign::Evidence& evidence) {
@@ -189,6 +284,7 @@ json others_json(const Others& others, const foreign::Evidence& evidence) {
            {"blame", report::name_of(others.blame)}};
   if (others.first != nullptr) out["first"] = fact_json(*others.first);
   if (others.sign != nullptr) out["sign"] = fact_json(*others.sign);
+  if (others.flight) out["flight_recorder"] = flight_json(*others.flight);
   return out;
 }
 

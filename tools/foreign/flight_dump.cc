@@ -1,0 +1,159 @@
+#include "foreign/flight_dump.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "foreign/pickle.h"
+
+namespace nnd::foreign {
+
+using Kind = PickleValue::Kind;
+
+namespace {
+
+constexpr std::size_t kMostUnfinished = 64;  // the first ones are looked at
+
+// The keys are those of torch/csrc/distributed/c10d/FlightRecorder.hpp,
+// versions 2.3 to 2.10.
+std::string text_of(const Pickle& pickle, const PickleValue& dict, std::string_view key) {
+  const auto* const value = pickle.find(dict, key);
+  return value != nullptr && value->kind == Kind::kText ? std::string(value->text) : std::string();
+}
+
+std::int64_t number_of(const Pickle& pickle, const PickleValue& dict, std::string_view key) {
+  const auto* const value = pickle.find(dict, key);
+  return value != nullptr && value->kind == Kind::kInt ? value->number : 0;
+}
+
+bool truth_of(const Pickle& pickle, const PickleValue& dict, std::string_view key) {
+  const auto* const value = pickle.find(dict, key);
+  return value != nullptr && value->kind == Kind::kBool && value->number != 0;
+}
+
+// "[0, 1, 2]"
+std::vector<int> ranks_in(std::string_view text) {
+  std::vector<int> out;
+  while (!text.empty()) {
+    const auto begin = text.find_first_of("0123456789");
+    if (begin == std::string_view::npos) break;
+    text.remove_prefix(begin);
+    int rank = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), rank);
+    if (read.ec != std::errc()) break;
+    out.push_back(rank);
+    text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
+  }
+  return out;
+}
+
+std::optional<int> rank_in(const std::string& file) {
+  const auto digits = file.find_last_not_of("0123456789") + 1;
+  int out = 0;
+  const auto read = std::from_chars(file.data() + digits, file.data() + file.size(), out);
+  return read.ec == std::errc() ? std::optional(out) : std::nullopt;
+}
+
+bool is_of_torch(const std::string& file) {
+  constexpr std::array<std::string_view, 6> kParts{"/torch/distributed/", "/torch/nn/",
+                                                   "/torch/optim/",       "/torch/utils/",
+                                                   "/torch/autograd/",    "/torch/_"};
+  return std::any_of(kParts.begin(), kParts.end(),
+                     [&](std::string_view part) { return file.find(part) != std::string::npos; });
+}
+
+// The innermost frame of the program itself.
+std::string place_of(const Pickle& pickle, const PickleValue& entry) {
+  const auto* const frames = pickle.find(entry, "frames");
+  if (frames == nullptr || frames->kind != Kind::kList) return {};
+  for (const auto index : frames->items) {
+    const auto& frame = pickle.at(index);
+    const auto file = text_of(pickle, frame, "filename");
+    if (file.empty() || is_of_torch(file)) continue;
+    return fmt::format("{}:{} in {}", file.substr(file.rfind('/') + 1),
+                       number_of(pickle, frame, "line"), text_of(pickle, frame, "name"));
+  }
+  return {};
+}
+
+// "[65536] Float"
+std::string sizes_of(const Pickle& pickle, const PickleValue& entry) {
+  std::string out;
+  if (const auto* const all = pickle.find(entry, "input_sizes");
+      all != nullptr && all->kind == Kind::kList)
+    for (const auto one : all->items) {
+      std::vector<std::int64_t> dimensions;
+      for (const auto item : pickle.at(one).items) dimensions.push_back(pickle.at(item).number);
+      out += fmt::format("{}[{}]", out.empty() ? "" : " ", fmt::join(dimensions, ", "));
+    }
+  if (const auto* const types = pickle.find(entry, "input_dtypes");
+      types != nullptr && types->kind == Kind::kList && !types->items.empty())
+    out += fmt::format(" {}", pickle.at(types->items.front()).text);
+  return out;
+}
+
+// "nccl:all_reduce"
+std::string without_backend(std::string name) { return name.substr(name.find(':') + 1); }
+
+FlightGroup& group_of(FlightDump& dump, const std::string& name, const std::string& description) {
+  const auto known = std::find_if(dump.groups.begin(), dump.groups.end(),
+                                  [&](const FlightGroup& group) { return group.name == name; });
+  if (known != dump.groups.end()) return *known;
+  auto& out = dump.groups.emplace_back();
+  out.name = name;
+  out.description = description;
+  return out;
+}
+
+void take_groups(const Pickle& pickle, FlightDump& dump) {
+  const auto* const config = pickle.find(pickle.root(), "pg_config");
+  if (config == nullptr || config->kind != Kind::kDict) return;
+  for (std::size_t i = 1; i < config->items.size(); i += 2) {
+    const auto& one = pickle.at(config->items[i]);
+    auto& group = group_of(dump, text_of(pickle, one, "name"), text_of(pickle, one, "desc"));
+    group.ranks = ranks_in(text_of(pickle, one, "ranks"));
+  }
+}
+
+void take_call(const Pickle& pickle, const PickleValue& entry, FlightDump& dump) {
+  const auto* const names = pickle.find(entry, "process_group");
+  if (names == nullptr || names->kind != Kind::kList || names->items.size() != 2 ||
+      truth_of(pickle, entry, "is_p2p"))
+    return;
+  auto& group = group_of(dump, std::string(pickle.at(names->items[0]).text),
+                         std::string(pickle.at(names->items[1]).text));
+  FlightCall call;
+  call.seq = number_of(pickle, entry, "collective_seq_id");
+  call.what = without_backend(text_of(pickle, entry, "profiling_name"));
+  call.state = text_of(pickle, entry, "state");
+  call.sizes = sizes_of(pickle, entry);
+  call.place = place_of(pickle, entry);
+  const auto made_ns = number_of(pickle, entry, "time_created_ns");
+  dump.first_ns = dump.first_ns == 0 ? made_ns : std::min(dump.first_ns, made_ns);
+  dump.last_ns = std::max(dump.last_ns, made_ns);
+  if (call.state != "completed" && group.unfinished.size() < kMostUnfinished)
+    group.unfinished.push_back(call);
+  if (call.seq >= group.last.seq) group.last = std::move(call);
+}
+
+}  // namespace
+
+std::optional<FlightDump> read_flight_dump(const std::string& file, std::string_view bytes) {
+  const Pickle pickle(bytes);
+  const auto* const entries = pickle.find(pickle.root(), "entries");
+  if (entries == nullptr || entries->kind != Kind::kList ||
+      pickle.find(pickle.root(), "version") == nullptr)
+    return {};
+  FlightDump out;
+  out.file = file;
+  out.rank = rank_in(file);
+  out.version = text_of(pickle, pickle.root(), "version");
+  take_groups(pickle, out);
+  for (const auto index : entries->items) take_call(pickle, pickle.at(index), out);
+  return out;
+}
+
+}  // namespace nnd::foreign
