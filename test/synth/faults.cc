@@ -68,7 +68,10 @@ class Faults {
         return rank;
       case Fault::kMismatched:
         starve();
-        for (Link& link : c_.links) link.recv = Fate::kNothingCame;
+        for (Link& link : c_.links) {
+          link.recv = Fate::kNothingCame;
+          link.send = Fate::kFine;  // what was posted was filled, with what belongs elsewhere
+        }
         c_.mismatched = guilty_;
         return rank;
       case Fault::kStuckHca:

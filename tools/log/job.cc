@@ -436,6 +436,11 @@ void Job::set_communicator(const std::string& proc, const std::string& comm,
   known = std::move(communicator);
 }
 
+void Job::cut_off(const std::string& proc) {
+  if (const auto found = processes_.find(proc); found != processes_.end())
+    found->second.cut_off = true;
+}
+
 void Job::merge(Job&& other) { processes_.merge(other.processes_); }
 
 void Job::replace(const std::string& proc, Job&& other) {

@@ -166,6 +166,7 @@ struct Process {
   std::map<std::string, Communicator> communicators;  // by their hash
   std::map<std::uint64_t, std::uint64_t> listens;     // by listen id: CLOCK_MONOTONIC
   std::optional<Summary> summary;
+  bool cut_off = false;  // in the middle of a line
 };
 
 // The other end of a connection.
@@ -181,6 +182,8 @@ class Job {
   void add(const Event& event);
   // The processes of another job, but for those that are here already.
   void merge(Job&& other);
+  // The last line of its log has no end: it was not collected whole, or nothing could be written.
+  void cut_off(const std::string& proc);
   void replace(const std::string& proc, Job&& other);  // by what the other has of that process
   const Process* find(const std::string& proc) const;
   // As it was at the last that is known of it, which a black box knows better than the log.

@@ -224,7 +224,7 @@ class Ends {
     for (std::size_t i = 0; i < out_.size(); ++i)
       if (may_be_gone(i) && hosts.contains(picture_.members[i].host)) {
         out_[i].kind = End::Kind::kDied;
-        out_[i].sure = false;
+        out_[i].sure = !picture_.members[i].log->cut_off;
         out_[i].when.to = picture_.last;
       }
   }

@@ -17,7 +17,7 @@ struct End {
   };
   Kind kind = Kind::kNone;
   Span when;            // from its last sign of life to when it was first missed
-  bool sure = true;     // false: only its log ends, and others miss it
+  bool sure = true;     // false: only its log ends, in the middle of a line, and others miss it
   bool missed = false;  // somebody failed towards it, or had requests that only it could answer
   bool failed = false;  // nobody was, and its exit status says that it failed
   bool failed_towards = false;  // the first of these

@@ -149,6 +149,7 @@ class Worker {
       one.problems.emplace_back(error.what());
     }
     if (!file.compressed()) one.places[name] = file.place();
+    if (file.counts().truncated != 0 && mine) one.job.cut_off(proc);
     if (file.counts().events != 0)
       one.counts = file.counts();
     else if (one.problems.empty())  // not one of ours

@@ -287,9 +287,10 @@ TEST_CASE("what had been told to be stuck before a peer ended is the network's",
   }
 }
 
-TEST_CASE("a log that just ends tells of no death that could acquit the network", "[ends]") {
+TEST_CASE("a log that is cut off tells of no death that could acquit the network", "[ends]") {
   Made made;
   made.ring(4);
+  made.input.job.cut_off(Made::proc(2));
   for (const int other : {1, 3}) made.fail(other, 2, "WC-12", 6);
   for (const int other : {0, 1, 3}) made.box(other, false, 9 + other);
   auto report = analyse(made.input);

@@ -118,7 +118,8 @@ std::string lost_text(const Report& report) {
                        names, lost.size() == 1 ? "itself" : "themselves",
                        time_text(report.first.at), status_text(report));
   // A process that is stopped leaves the same, until it is ended; but a dead one's peers fail.
-  if (others_waited_on(report, losses[0]))
+  const bool died = report.picture.members[lost[0]].ending == report::Ending::kDied;
+  if (died && others_waited_on(report, losses[0]))
     return fmt::format(
         "not the network: {} {} no sign of life since {}: {}, or died then; nothing had failed "
         "before.",
@@ -135,8 +136,8 @@ std::string lost_text(const Report& report) {
         "not the network: {} with all its processes ({}) died at {}, with nothing failed before: "
         "the node did, or one of them and a launcher ended the rest.",
         names, ranks_text(report.picture, lost), time_text(report.first.at));
-  return fmt::format("not the network: {} died at {}, with nothing failed before.", names,
-                     time_text(report.first.at));
+  return fmt::format("not the network: {} died at {}{}, with nothing failed before.", names,
+                     time_text(report.first.at), died ? "" : " or later (its log just ends)");
 }
 
 }  // namespace nnd::cli
