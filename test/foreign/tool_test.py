@@ -102,6 +102,13 @@ class Others(unittest.TestCase):
         self.assertEqual(flight["call"]["sizes"], "[8, 4] Float")
         self.assertIn("rank 2 has not called all_reduce #5", " ".join(self.report(self.dir).stdout.split()))
 
+    def test_a_rank_that_is_behind_by_its_watchdog(self):
+        told = "[rank{0}]:[E1 ProcessGroupNCCL.cpp:1] [PG ID 0 PG GUID 0(default_pg) Rank {0}] PG status: last enqueued work: {1}, last completed work: 4\n"
+        answer = self.judged("".join(told.format(rank, 4 if rank == 3 else 5) for rank in range(4)), 1)
+        flight = answer["others"]["flight_recorder"]
+        self.assertEqual((answer["blame"], flight["kind"], flight["ranks"]), ("not the network", "behind", [3]))
+        self.assertEqual(flight["source"], "PyTorch's watchdog")
+
     def test_another_collective_by_flight_recorder(self):
         for rank in range(4):
             self.dump(rank, 4, 5, "all_gather" if rank == 1 else "all_reduce")

@@ -10,6 +10,7 @@
 
 #include "foreign/nccl_text.h"
 #include "foreign/pickle.h"
+#include "foreign/watchdog.h"
 #include "log/source.h"
 
 namespace nnd::foreign {
@@ -75,16 +76,20 @@ void read_file(const std::string& name, const std::function<bool()>& stop, Evide
   std::string begin(kAtOnce, '\0');
   begin.resize(source->read(begin.data(), begin.size()));
   if (starts_pickle(begin)) return read_dump(name, *source, std::move(begin), out);
-  const auto before = out.facts().size();
   std::uint64_t told = 0;
   NcclText nccl([&](Fact&& fact) {
     ++told;
     fact.file = name;
     out.add(std::move(fact));
   });
-  for_each_line(*source, std::move(begin), stop,
-                [&](std::string_view line, std::uint64_t number) { nccl.take(line, number); });
-  if (nccl.lines() != 0 || told != 0 || out.facts().size() != before) out.files.push_back(name);
+  Watchdog watchdog;
+  for_each_line(*source, std::move(begin), stop, [&](std::string_view line, std::uint64_t number) {
+    nccl.take(line, number);
+    watchdog.take(line);
+  });
+  auto dumps = watchdog.dumps(name);
+  if (nccl.lines() != 0 || told != 0 || !dumps.empty()) out.files.push_back(name);
+  std::move(dumps.begin(), dumps.end(), std::back_inserter(out.dumps));
 }
 
 // Those of a source begin with the file's name.

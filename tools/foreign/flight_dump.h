@@ -31,6 +31,7 @@ struct FlightGroup {
 struct FlightDump {
   std::optional<int> rank;  // by the file's name: no dump tells it
   std::string file, version;
+  bool by_watchdog = false;  // no dump, but what the watchdog printed (watchdog.h)
   std::int64_t first_ns = 0,
                last_ns = 0;  // wall time: when the calls in it were made
   std::vector<FlightGroup> groups;

@@ -12,6 +12,12 @@ std::size_t conversion(std::string_view format) {
   return end == std::string_view::npos ? format.size() : end + 1;
 }
 
+// The first words behind the conversions that the format begins with.
+std::string_view literal_behind(std::string_view format) {
+  while (format.starts_with('%')) format.remove_prefix(conversion(format));
+  return format.substr(0, format.find('%'));
+}
+
 // How much of a literal the text ends with.
 std::size_t broken_off(std::string_view text, std::string_view literal) {
   for (std::size_t length = std::min(literal.size(), text.size()); length > 0; --length)
@@ -25,6 +31,7 @@ Printed read_printed(std::string_view format, std::string_view text, bool cut) {
   Printed out;
   const auto first = std::min(format.find('%'), format.size());
   if (!text.starts_with(format.substr(0, first))) return out;
+  if (first == 0 && text.find(literal_behind(format)) == std::string_view::npos) return out;
   out.begins = first != 0;
   format.remove_prefix(first);
   text.remove_prefix(first);

@@ -60,7 +60,8 @@ std::string kind_of(const FlightCall& call) {
 // Those of the calls at one place that are not what most are.
 void find_mismatch(Flight& out, const std::map<int, const FlightCall*>& calls) {
   std::map<std::string, std::vector<int>> kinds;
-  for (const auto& [rank, call] : calls) kinds[kind_of(*call)].push_back(rank);
+  for (const auto& [rank, call] : calls)
+    if (!call->what.empty()) kinds[kind_of(*call)].push_back(rank);
   if (kinds.size() < 2) return;
   const auto most = std::max_element(kinds.begin(), kinds.end(), [](const auto& a, const auto& b) {
     return a.second.size() < b.second.size();
@@ -100,7 +101,9 @@ std::optional<Flight> flight_in(const Group& group) {
     }
   }
   if (calls.empty()) return {};
-  out.call = *calls.begin()->second;
+  const auto told = std::find_if(calls.begin(), calls.end(),
+                                 [](const auto& one) { return !one.second->what.empty(); });
+  out.call = *(told == calls.end() ? calls.begin() : told)->second;
   out.group = name_of(*group.dumps.begin()->second);
   if (!out.guilty.empty()) {
     out.kind = Flight::Kind::kBehind;
@@ -137,6 +140,8 @@ std::optional<Flight> flight_of(const std::vector<FlightDump>& dumps) {
       std::min_element(all.begin(), all.end(),
                        [&](const Flight& a, const Flight& b) { return order(a) < order(b); });
   if (first == all.end()) return {};
+  first->by_watchdog = std::all_of(dumps.begin(), dumps.end(),
+                                   [](const FlightDump& dump) { return dump.by_watchdog; });
   return *first;
 }
 

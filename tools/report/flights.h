@@ -15,10 +15,11 @@ struct Flight {
     kBehind,      // `guilty` have not called what the others wait in
     kMismatched,  // `guilty`, fewer than the others, called something else there
     kNoDump,      // all that left a dump wait; `guilty` left none
-    kAllIn  // all ranks of the group called the same, and it doesn't end; `guilty`: who called
+    kAllIn  // all that tell of the group called the same, and it doesn't end; `guilty`: who called
             // fewer after it, which may be why
   };
   Kind kind = Kind::kAllIn;
+  bool by_watchdog = false;  // there are no dumps, but what watchdogs printed
   std::string group;
   foreign::FlightCall call;          // that most wait in
   std::vector<int> waiting, guilty;  // ranks

@@ -66,6 +66,22 @@ TEST_CASE("a rank without a dump is not accused", "[flights]") {
   CHECK_FALSE(flight->network_cleared());
 }
 
+TEST_CASE("what only watchdogs print accuses nobody who printed nothing", "[flights]") {
+  std::vector<FlightDump> dumps{dump(0, 5, 6), dump(1, 5, 6), dump(2, 5, 6)};
+  for (auto& one : dumps) {
+    one.by_watchdog = true;
+    one.groups[0].ranks.clear();
+    for (auto& call : one.groups[0].unfinished)
+      if (one.rank != 1) call.what.clear();  // only the first to time out says what it was
+  }
+  const auto flight = flight_of(dumps);
+  REQUIRE(flight);
+  CHECK(flight->by_watchdog);
+  CHECK(flight->kind == Flight::Kind::kAllIn);
+  CHECK(flight->call.what == "all_reduce");
+  CHECK(flight->guilty.empty());
+}
+
 TEST_CASE("a dump of an earlier run counts as none", "[flights]") {
   auto old = dump(2, 2, 3);
   old.first_ns = 10;

@@ -55,7 +55,7 @@ std::string ranks_text(const std::vector<int>& ranks) {
 }
 
 std::string call_text(const foreign::FlightCall& call) {
-  return fmt::format("{} #{}{}", call.what, call.seq,
+  return fmt::format("{} #{}{}", call.what.empty() ? "collective" : call.what, call.seq,
                      call.sizes.empty() ? "" : " (" + call.sizes + ")");
 }
 
@@ -64,6 +64,10 @@ std::string at_place(const foreign::FlightCall& call) {
 }
 
 const char* have(const std::vector<int>& ranks) { return ranks.size() == 1 ? "has" : "have"; }
+
+const char* source_of(const report::Flight& flight) {
+  return flight.by_watchdog ? "PyTorch's watchdog" : "Flight Recorder";
+}
 
 // What a job of PyTorch's waits for.
 std::string flight_text(const report::Flight& flight) {
@@ -94,8 +98,8 @@ std::string flight_text(const report::Flight& flight) {
           ? fmt::format("; {} {} called no more than {}{}, and the others went on", guilty,
                         have(flight.guilty), call_text(*flight.other), at_place(*flight.other))
           : std::string();
-  return fmt::format("all ranks of {} have called {}{} alike, and it does not end{}", flight.group,
-                     call_text(flight.call), at_place(flight.call), fewest);
+  return fmt::format("{} have called {} of {}{} alike, and it does not end{}", waiting,
+                     call_text(flight.call), flight.group, at_place(flight.call), fewest);
 }
 
 std::string verdict_of(const Others& others) {
@@ -142,7 +146,7 @@ std::string where_text(const Fact& fact) { return fmt::format("{}:{}", fact.file
 std::vector<std::string> first_lines(const Others& others) {
   std::vector<std::string> out;
   if (others.flight && !others.flight_first)
-    out.push_back("Flight Recorder: " + flight_text(*others.flight) + ".");
+    out.push_back(fmt::format("{}: {}.", source_of(*others.flight), flight_text(*others.flight)));
   if (others.first == nullptr) return out;
   const auto add = [&](const Fact& fact) {
     out.push_back(fmt::format("{}: {}: {}", foreign::name_of(fact.source), where_text(fact),
@@ -176,9 +180,11 @@ std::vector<std::string> read_lines(const Others& others, const foreign::Evidenc
     what.push_back(fmt::format("NCCL {}", fmt::join(others.releases, " and ")));
   if (!others.transports.empty())
     what.push_back(fmt::format("over {}", fmt::join(others.transports, " and ")));
-  if (!evidence.dumps.empty())
-    what.push_back(
-        count_of(evidence.dumps.size(), "dump of Flight Recorder's", "dumps of Flight Recorder's"));
+  const auto dumps = static_cast<std::size_t>(
+      std::count_if(evidence.dumps.begin(), evidence.dumps.end(),
+                    [](const foreign::FlightDump& dump) { return !dump.by_watchdog; }));
+  if (dumps != 0)
+    what.push_back(count_of(dumps, "dump of Flight Recorder's", "dumps of Flight Recorder's"));
   std::vector<std::string> out{fmt::format("{} of other programs{}{}.",
                                            count_of(evidence.files.size(), "file", "files"),
                                            what.empty() ? "" : ": ", fmt::join(what, ", "))};
@@ -228,6 +234,7 @@ json flight_json(const report::Flight& flight) {
            {"call", call_json(flight.call)},
            {"waiting", flight.waiting},
            {"ranks", flight.guilty},
+           {"source", source_of(flight)},
            {"text", flight_text(flight)}};
   if (flight.other) out["other_call"] = call_json(*flight.other);
   return out;
@@ -257,7 +264,7 @@ std::vector<std::string> lines_beside(const report::Report& report, const Others
   if (others.flight) {
     const bool against = others.flight->network_cleared() && report.blame == Blame::kNetwork;
     out.push_back(
-        fmt::format("Flight Recorder: {}.{}", flight_text(*others.flight),
+        fmt::format("{}: {}.{}", source_of(*others.flight), flight_text(*others.flight),
                     against ? " This contradicts the event logs, which blame the network." : ""));
   }
   if (others.first == nullptr) return out;

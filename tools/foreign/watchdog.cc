@@ -1,0 +1,106 @@
+#include "foreign/watchdog.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace nnd::foreign {
+
+namespace {
+
+std::optional<std::int64_t> number_behind(std::string_view line, std::string_view word) {
+  const auto at = line.find(word);
+  if (at == std::string_view::npos) return {};
+  std::int64_t out = 0;
+  const char* const begin = line.data() + at + word.size();
+  return std::from_chars(begin, line.data() + line.size(), out).ec == std::errc()
+             ? std::optional(out)
+             : std::nullopt;
+}
+
+std::string text_behind(std::string_view line, std::string_view word) {
+  const auto at = line.find(word);
+  if (at == std::string_view::npos) return {};
+  const auto begin = at + word.size();
+  return std::string(line.substr(begin, line.find_first_of(",)", begin) - begin));
+}
+
+// "[PG ID 0 PG GUID 0(default_pg) Rank 7] ", "[Rank 7] "
+std::optional<int> rank_in(std::string_view line) {
+  const auto at = line.find("Rank ");
+  if (at == std::string_view::npos) return {};
+  int out = 0;
+  const char* const begin = line.data() + at + 5;
+  const char* const all = line.data() + line.size();
+  const auto [end, error] = std::from_chars(begin, all, out);
+  return error == std::errc() && end != all && *end == ']' ? std::optional(out) : std::nullopt;
+}
+
+// The group's description, as its dump has it too.
+std::string group_in(std::string_view line) {
+  const auto rank = line.find(" Rank ");
+  const auto open = line.find("[PG");
+  if (rank == std::string_view::npos || open == std::string_view::npos || open > rank) return {};
+  const auto words = line.substr(open + 1, rank - open - 1);
+  const auto paren = words.find('(');
+  if (paren == std::string_view::npos || !words.ends_with(')')) return std::string(words);
+  return std::string(words.substr(paren + 1, words.size() - paren - 2));
+}
+
+}  // namespace
+
+// torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp of PyTorch 2.7 and 2.15; the words are in both
+// libraries.
+void Watchdog::take(std::string_view line) {
+  if (line.find("ProcessGroupNCCL") == std::string_view::npos) return;
+  const auto rank = rank_in(line);
+  if (!rank) return;
+  if (line.find("Watchdog caught collective operation timeout") != std::string_view::npos) {
+    FlightCall call;
+    call.seq = number_behind(line, "SeqNum=").value_or(0);
+    call.what = text_behind(line, "OpType=");
+    if (const auto count = number_behind(line, "NumelIn="))
+      call.sizes = fmt::format("[{}]", *count);
+    if (call.seq != 0 && !call.what.empty()) timed_out_.emplace(*rank, std::move(call));
+    return;
+  }
+  auto enqueued = number_behind(line, "last enqueued work: ");
+  auto completed = number_behind(line, "last completed work: ");
+  if (!enqueued) enqueued = number_behind(line, "ast enqueued NCCL work: ");
+  if (!completed) completed = number_behind(line, "last completed NCCL work: ");
+  const auto group = group_in(line);
+  if (!enqueued || !completed || group.empty()) return;
+  auto& told = told_[{*rank, group}];
+  told.enqueued = std::max(told.enqueued, *enqueued);
+  told.completed = std::max(told.completed, *completed);
+}
+
+std::vector<FlightDump> Watchdog::dumps(const std::string& file) const {
+  constexpr std::int64_t kMost = 64;  // that may be compared
+  std::vector<FlightDump> out;
+  for (const auto& [key, told] : told_) {
+    if (out.empty() || out.back().rank != key.first) {
+      out.emplace_back().rank = key.first;
+      out.back().file = file;
+      out.back().by_watchdog = true;
+    }
+    auto& group = out.back().groups.emplace_back();
+    group.name = group.description = key.second;
+    const auto timed_out = timed_out_.find(key.first);
+    const auto call = [&](std::int64_t seq) {
+      FlightCall one;
+      one.seq = seq;
+      if (timed_out != timed_out_.end() && timed_out->second.seq == seq) one = timed_out->second;
+      return one;
+    };
+    const auto first = std::max<std::int64_t>(told.completed, 0);
+    for (auto seq = first + 1; seq <= told.enqueued && seq - first <= kMost; ++seq)
+      group.unfinished.push_back(call(seq));
+    group.last = call(std::max<std::int64_t>(told.enqueued, 0));
+  }
+  return out;
+}
+
+}  // namespace nnd::foreign

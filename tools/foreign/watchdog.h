@@ -1,0 +1,30 @@
+// What PyTorch's watchdog (ProcessGroupNCCL) prints when a collective times out: how far its rank
+// is.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "foreign/flight_dump.h"
+
+namespace nnd::foreign {
+
+// Takes a job's output line by line. One thread at a time.
+class Watchdog {
+ public:
+  void take(std::string_view line);
+  // Of each rank that told of itself, as its dump would show it: the group's members are not known.
+  std::vector<FlightDump> dumps(const std::string& file) const;
+
+ private:
+  struct Progress {
+    std::int64_t enqueued = -1, completed = -1;
+  };
+  std::map<std::pair<int, std::string>, Progress> told_;  // by rank and group
+  std::map<int, FlightCall> timed_out_;                   // by rank: the first
+};
+
+}  // namespace nnd::foreign
