@@ -23,7 +23,6 @@ class Job:
     example: bool = False  # started by examples/torchrun/run.sh
     environment: dict = dataclasses.field(default_factory=dict)
     flight_recorder: bool = False  # the watchdog leaves its dump
-    behind: bool = False  # its dumps alone show that the guilty rank has not called what the others wait in
     deadline: int = 0  # seconds, and 8 for each rank's start, after which the user gives up; 0: the job ends by itself
 
 
@@ -39,7 +38,7 @@ JOBS = {
     "groups": Job("a process group is split in two, and a mesh of 2 x 2", good=True, least_ranks=4),
     "abort_and_init_again": Job("all ranks abort their process group and make a new one", good=True),
     "data_loader": Job("the last rank hangs in its data loader; the watchdog of the others ends them",
-                       words=("did not", "never", "has not", "late", "waits", "not called", "not come", "asked the network for nothing"), behind=True, **WATCHDOG),
+                       words=("did not", "never", "has not", "late", "waits", "not called", "not come", "asked the network for nothing"), **WATCHDOG),
     "short_watchdog": Job("the same, and the watchdog comes before the plugin tells of a wait",
                           words=("did not", "never", "has not", "late", "waits", "not called", "not come", "no further",
                                  "asked the network for nothing"), by_calls=True, **WATCHDOG),

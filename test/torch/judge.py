@@ -215,15 +215,13 @@ def judge_parts(verdict, args, job, logs):
 
 
 def judge_dumps(verdict, args, job, dumps):
-    """By Flight Recorder's dumps alone."""
+    """By Flight Recorder's dumps alone: "open" is an answer, since the guilty rank may leave none."""
     told = subprocess.run([args.tool, "report", "--json", str(dumps)], stdout=subprocess.PIPE, text=True)
     report = json.loads(told.stdout)
     print(f"dumps alone: exit code {told.returncode}, blame {report.get('blame')!r}: {report['verdict']}")
     verdict.check(report.get("blame") in {job.blame, "open"}, f"dumps alone: {report['verdict']}")
     if report.get("blame") == job.blame and job.guilty:
         verdict.check(report["others"]["flight_recorder"]["ranks"] == [args.guilty], f"dumps alone: not rank {args.guilty}: {report['verdict']}")
-    if job.behind:
-        verdict.check(report.get("blame") == job.blame, f"dumps alone don't show who is behind: {report['verdict']}")
 
 
 def judge(verdict, args, job, scratch):
