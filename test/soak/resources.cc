@@ -1,5 +1,7 @@
 #include "resources.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -7,6 +9,7 @@
 #include <iterator>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace nnd::soak {
 
@@ -39,6 +42,15 @@ bool Resources::holds_no_more_than(const Resources& before) const {
   return descriptors <= before.descriptors && threads <= before.threads &&
          mappings <= before.mappings + kArenas &&
          memory_kib <= before.memory_kib + before.memory_kib / 10 + kArenaKib;
+}
+
+std::string table(std::size_t rank, const Resources& before, const Resources& after) {
+  std::string out;
+  for (const auto& [when, held] : {std::pair{"at first", before}, std::pair{"at last", after}})
+    out +=
+        fmt::format("rank {}, {:<8} {:>7} KiB, {:>3} descriptors, {:>2} threads, {:>3} mappings\n",
+                    rank, when, held.memory_kib, held.descriptors, held.threads, held.mappings);
+  return out;
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <string>
 
 namespace nnd::soak {
 
@@ -16,6 +17,9 @@ struct Resources {
   // But for malloc's arenas.
   bool holds_no_more_than(const Resources& before) const;
 };
+
+// A row of each, for people.
+std::string table(std::size_t rank, const Resources& before, const Resources& after);
 
 // Both throw where the process is gone. The emulated fabric closes its sockets on threads of its
 // own, some time after NCCL has closed the connection: what counts is what is left in the end.

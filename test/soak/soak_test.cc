@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
@@ -68,11 +69,9 @@ TEST_CASE("a job that makes connections for weeks holds no more than at its begi
   soak::carry(job, connections - connections / 10);
   const auto after = held(job, before);
   for (std::size_t rank = 0; rank < 2; ++rank) {
-    INFO("rank " << rank << ": " << before[rank].memory_kib << " KiB, then "
-                 << after[rank].memory_kib << "; descriptors " << before[rank].descriptors
-                 << ", then " << after[rank].descriptors << "; threads " << before[rank].threads
-                 << ", then " << after[rank].threads << "; mappings " << before[rank].mappings
-                 << ", then " << after[rank].mappings);
+    const std::string table = soak::table(rank, before[rank], after[rank]);
+    std::fputs(table.c_str(), stderr);
+    INFO(table);
     CHECK(after[rank].holds_no_more_than(before[rank]));
   }
 

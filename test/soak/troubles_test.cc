@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -156,9 +157,7 @@ class Weeks {
   void hold_no_more(const std::array<soak::Resources, 2>& before) {
     for (std::size_t rank = 0; rank < 2; ++rank) {
       const auto after = soak::settled(job_->rank(static_cast<int>(rank)).pid(), before[rank]);
-      std::fprintf(stderr, "rank %zu: %zu KiB, %zu descriptors; then %zu KiB, %zu descriptors\n",
-                   rank, before[rank].memory_kib, before[rank].descriptors, after.memory_kib,
-                   after.descriptors);
+      std::fputs(soak::table(rank, before[rank], after).c_str(), stderr);
       require(after.holds_no_more_than(before[rank]), "a rank holds more than before");
     }
   }

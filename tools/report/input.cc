@@ -41,18 +41,26 @@ std::vector<std::string> matches_of(const std::string& pattern) {
   return out;
 }
 
+// A directory below that can't be read, or that is gone by now, hides none beside it. No job's logs
+// lie that deep; whoever nests directories without end gets no memory for it.
 void add_directory(std::vector<std::string>& out, const fs::path& directory,
-                   const std::function<bool()>& stop) {
-  std::error_code error;
-  fs::recursive_directory_iterator entry(directory, fs::directory_options::skip_permission_denied,
-                                         error);
-  if (error) throw log::ReadError(directory.string() + ": " + error.message());
-  for (const fs::recursive_directory_iterator end; entry != end && !stop();
+                   const std::function<bool()>& stop, std::error_code& error, int levels = 32) {
+  fs::directory_iterator entry(directory, fs::directory_options::skip_permission_denied, error);
+  for (const fs::directory_iterator end; !error && entry != end && !stop();
        entry.increment(error)) {
     std::error_code ignored;
-    if (!error && entry->is_regular_file(ignored)) out.push_back(entry->path().string());
-    if (error) break;
+    if (entry->is_regular_file(ignored))
+      out.push_back(entry->path().string());
+    else if (levels > 0 && entry->is_directory(ignored) && !entry->is_symlink(ignored))
+      add_directory(out, entry->path(), stop, ignored, levels - 1);
   }
+}
+
+void add_named_directory(std::vector<std::string>& out, const fs::path& directory,
+                         const std::function<bool()>& stop) {
+  std::error_code error;
+  add_directory(out, directory, stop, error);
+  if (error) throw log::ReadError(directory.string() + ": " + error.message());
 }
 
 // Which file tells of a process. A second one that does (a copy, or the same log compressed) is
@@ -240,7 +248,7 @@ std::vector<std::string> files_of(const std::vector<std::string>& paths,
   for (const auto& path : paths) {
     std::error_code ignored;
     if (is_directory(path)) {
-      add_directory(out, path, stop);
+      add_named_directory(out, path, stop);
     } else if (path == log::kStandardInput || fs::exists(path, ignored)) {
       out.push_back(path);
     } else {
@@ -248,7 +256,7 @@ std::vector<std::string> files_of(const std::vector<std::string>& paths,
       if (found.empty()) throw log::ReadError(path + ": there is no such file or directory");
       for (const auto& one : found)
         if (is_directory(one))
-          add_directory(out, one, stop);
+          add_named_directory(out, one, stop);
         else
           out.push_back(one);
     }

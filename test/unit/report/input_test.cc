@@ -234,6 +234,17 @@ TEST_CASE("a path that isn't there is an error, a pattern finds what there is", 
   CHECK_THROWS_AS(files_of({(dir.path() / "c*").string()}), nnd::log::ReadError);
 }
 
+TEST_CASE("directories without end cost no memory, and hide no log beside them", "[input]") {
+  const nnd::test::TempDir dir;
+  write(dir.path() / "z.jsonl", line(0));
+  std::filesystem::path deep = dir.path();
+  for (int i = 0; i < 200; ++i) deep /= "deep";
+  std::filesystem::create_directories(deep);
+  write(deep / "lost.jsonl", line(0));
+  const auto found = files_of({dir.path().string()});
+  CHECK(found == std::vector<std::string>{dir.path() / "z.jsonl"});
+}
+
 namespace {
 
 // What a process has told so far, as a live input and as a new one know it.
