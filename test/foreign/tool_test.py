@@ -109,6 +109,14 @@ class Others(unittest.TestCase):
         self.assertEqual((answer["blame"], flight["kind"], flight["ranks"]), ("not the network", "behind", [3]))
         self.assertEqual(flight["source"], "PyTorch's watchdog")
 
+    def test_a_timeout_without_more_is_open(self):
+        answer = self.judged("[rank0]:[E1 ProcessGroupNCCL.cpp:6] [TC][rank=0][name=0] timeout watchdog detected operation timeout\n", 1)
+        self.assertEqual(answer["blame"], "open")
+        self.assertIn("a collective timed out", answer["verdict"])
+        for rank in (0, 1, 3):
+            self.dump(rank, 4, 5)
+        self.assertEqual(json.loads(self.report(self.dir, "--json").stdout)["others"]["flight_recorder"]["kind"], "no-dump")
+
     def test_another_collective_by_flight_recorder(self):
         for rank in range(4):
             self.dump(rank, 4, 5, "all_gather" if rank == 1 else "all_reduce")

@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "foreign/nccl_text.h"
+#include "foreign/watchdog.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   std::string_view text(reinterpret_cast<const char*>(data), size);
@@ -9,10 +10,14 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     const bool judged = fact.what == nnd::foreign::What::kFailure;
     if (judged && !fact.cause) __builtin_trap();
   });
+  nnd::foreign::Watchdog watchdog;
   for (std::uint64_t line = 1; !text.empty(); ++line) {
     const auto end = text.find('\n');
     reader.take(text.substr(0, end), line);
+    watchdog.take(text.substr(0, end), line);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
+  for (const auto& dump : watchdog.dumps("out"))
+    if (!dump.rank || dump.groups.empty()) __builtin_trap();
   return 0;
 }

@@ -85,8 +85,13 @@ void read_file(const std::string& name, const std::function<bool()>& stop, Evide
   Watchdog watchdog;
   for_each_line(*source, std::move(begin), stop, [&](std::string_view line, std::uint64_t number) {
     nccl.take(line, number);
-    watchdog.take(line);
+    watchdog.take(line, number);
   });
+  for (auto fact : watchdog.timeouts()) {
+    ++told;
+    fact.file = name;
+    out.add(std::move(fact));
+  }
   auto dumps = watchdog.dumps(name);
   if (nccl.lines() != 0 || told != 0 || !dumps.empty()) out.files.push_back(name);
   std::move(dumps.begin(), dumps.end(), std::back_inserter(out.dumps));

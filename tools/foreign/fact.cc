@@ -5,7 +5,7 @@
 namespace nnd::foreign {
 
 const char* name_of(Source source) {
-  constexpr std::array kNames{"NCCL's log", "Flight Recorder"};
+  constexpr std::array kNames{"NCCL's log", "PyTorch's watchdog"};
   return kNames.at(static_cast<std::size_t>(source));
 }
 

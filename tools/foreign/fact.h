@@ -9,7 +9,7 @@
 
 namespace nnd::foreign {
 
-enum class Source : std::uint8_t { kNcclLog, kFlightRecorder };
+enum class Source : std::uint8_t { kNcclLog, kWatchdog };
 const char* name_of(Source source);  // "NCCL's log"
 
 enum class What : std::uint8_t {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 namespace nnd::foreign {
 
@@ -27,9 +28,10 @@ std::string text_behind(std::string_view line, std::string_view word) {
   return std::string(line.substr(begin, line.find_first_of(",)", begin) - begin));
 }
 
-// "[PG ID 0 PG GUID 0(default_pg) Rank 7] ", "[Rank 7] "
+// "[PG ID 0 PG GUID 0(default_pg) Rank 7] ", "[Rank 7] ", "[TC][rank=7][name=0] "
 std::optional<int> rank_in(std::string_view line) {
-  const auto at = line.find("Rank ");
+  auto at = line.find("Rank ");
+  if (at == std::string_view::npos) at = line.find("rank=");
   if (at == std::string_view::npos) return {};
   int out = 0;
   const char* const begin = line.data() + at + 5;
@@ -51,9 +53,21 @@ std::string group_in(std::string_view line) {
 
 }  // namespace
 
-// torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp of PyTorch 2.7 and 2.15; the words are in both
-// libraries.
-void Watchdog::take(std::string_view line) {
+void Watchdog::note_timeout(std::string_view line, std::uint64_t number, int rank) {
+  const auto known = std::any_of(timeouts_.begin(), timeouts_.end(),
+                                 [&](const Fact& fact) { return fact.writer.rank == rank; });
+  if (known) return;
+  Fact fact;
+  fact.source = Source::kWatchdog;
+  fact.writer.rank = rank;
+  fact.text = line;
+  fact.line = number;
+  timeouts_.push_back(std::move(fact));
+}
+
+// torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp of PyTorch 2.7.1 and 2.15.0, where torch.comms
+// ("[TC]") says less.
+void Watchdog::take(std::string_view line, std::uint64_t number) {
   if (line.find("ProcessGroupNCCL") == std::string_view::npos) return;
   const auto rank = rank_in(line);
   if (!rank) return;
@@ -63,9 +77,12 @@ void Watchdog::take(std::string_view line) {
     call.what = text_behind(line, "OpType=");
     if (const auto count = number_behind(line, "NumelIn="))
       call.sizes = fmt::format("[{}]", *count);
+    note_timeout(line, number, *rank);
     if (call.seq != 0 && !call.what.empty()) timed_out_.emplace(*rank, std::move(call));
     return;
   }
+  if (line.find("watchdog detected operation timeout") != std::string_view::npos)
+    note_timeout(line, number, *rank);
   auto enqueued = number_behind(line, "last enqueued work: ");
   auto completed = number_behind(line, "last completed work: ");
   if (!enqueued) enqueued = number_behind(line, "ast enqueued NCCL work: ");

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "foreign/fact.h"
 #include "foreign/flight_dump.h"
 
 namespace nnd::foreign {
@@ -15,16 +16,21 @@ namespace nnd::foreign {
 // Takes a job's output line by line. One thread at a time.
 class Watchdog {
  public:
-  void take(std::string_view line);
+  void take(std::string_view line, std::uint64_t number);
   // Of each rank that told of itself, as its dump would show it: the group's members are not known.
   std::vector<FlightDump> dumps(const std::string& file) const;
+  // That a collective of theirs timed out: the first line of each rank that says so.
+  const std::vector<Fact>& timeouts() const { return timeouts_; }
 
  private:
   struct Progress {
     std::int64_t enqueued = -1, completed = -1;
   };
   std::map<std::pair<int, std::string>, Progress> told_;  // by rank and group
-  std::map<int, FlightCall> timed_out_;                   // by rank: the first
+  void note_timeout(std::string_view line, std::uint64_t number, int rank);
+
+  std::vector<Fact> timeouts_;
+  std::map<int, FlightCall> timed_out_;  // by rank: the first
 };
 
 }  // namespace nnd::foreign

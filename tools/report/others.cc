@@ -57,11 +57,13 @@ bool is_same_hca(const std::string& a, const std::string& b) {
 }
 
 bool is_sign_of(const Fact& sign, const Fact& failure) {
+  constexpr std::int64_t kSoon = 120;  // seconds: longer than NCCL's HCAs are mostly told to try
   if (sign.cause != Cause::kAsyncPort && sign.cause != Cause::kAsyncFatal) return false;
   const bool explains = failure.cause == Cause::kWc12 || failure.cause == Cause::kWc13 ||
-                        failure.cause == Cause::kWc2 || failure.what == What::kEcho;
-  const bool before = sign.at_sec == 0 || failure.at_sec == 0 || sign.at_sec <= failure.at_sec;
-  return explains && before &&
+                        failure.cause == Cause::kWc2;
+  const auto before = failure.at_sec - sign.at_sec;
+  const bool known = sign.at_sec != 0 && failure.at_sec != 0;
+  return explains && (!known || (before >= 0 && before <= kSoon)) &&
          (is_same_hca(sign.dev, failure.dev) || sign.dev.empty() || failure.dev.empty());
 }
 
@@ -120,7 +122,7 @@ Others others_of(const foreign::Evidence& evidence) {
     if (fact.what == What::kFailure || fact.what == What::kEcho) failures.push_back(&fact);
   out.first = first_of(failures);
   out.flight = flight_of(evidence.dumps);
-  out.flight_first = out.flight && (out.first == nullptr ||
+  out.flight_first = out.flight && (out.first == nullptr || out.first->what == What::kEcho ||
                                     (out.flight->network_cleared() && !stands_alone(*out.first)));
   if (out.flight_first) {
     out.kind = Kind::kHang;

@@ -8,7 +8,7 @@ namespace {
 
 std::vector<FlightDump> dumps_of(const std::vector<std::string>& lines) {
   Watchdog watchdog;
-  for (const auto& line : lines) watchdog.take(line);
+  for (const auto& line : lines) watchdog.take(line, 1);
   return watchdog.dumps("out");
 }
 
@@ -52,6 +52,19 @@ TEST_CASE("a rank that was given nothing, and lines that tell nothing", "[watchd
   REQUIRE(dumps.size() == 1);
   CHECK(dumps[0].groups[0].last.seq == 0);
   CHECK(dumps[0].groups[0].unfinished.empty());
+}
+
+TEST_CASE("a timeout is told once for each rank, with numbers or without", "[watchdog]") {
+  Watchdog watchdog;
+  const std::string bare =
+      "[rank1]:[E1 ProcessGroupNCCL.cpp:6] [TC][rank=1][name=0] Aborting process on rank 1 due to "
+      "timeout - timeout watchdog detected operation timeout";
+  watchdog.take(bare, 7);
+  watchdog.take(bare, 8);
+  REQUIRE(watchdog.timeouts().size() == 1);
+  CHECK(watchdog.timeouts()[0].writer.rank == 1);
+  CHECK(watchdog.timeouts()[0].line == 7);
+  CHECK(watchdog.dumps("out").empty());
 }
 
 TEST_CASE("no more is made of a watchdog's numbers than is looked at", "[watchdog]") {

@@ -64,9 +64,19 @@ TEST_CASE("a peer that doesn't answer may have died, unless a port went down", "
   REQUIRE(others.sign != nullptr);
   CHECK(others.headline()->dev == "mlx5_3:1");
   CHECK(others.blame == Blame::kNetwork);
+  Evidence long_ago;
+  port.at_sec = 100;
+  CHECK(judged({fact(What::kFailure, Cause::kWc12, "node0", 900), port}, long_ago).blame ==
+        Blame::kOpen);
   Evidence later;
   port.at_sec = 990;
   CHECK(judged({fact(What::kFailure, Cause::kWc12, "node0", 900), port}, later).sign == nullptr);
+}
+
+TEST_CASE("an echo is not a port's, which may have come back long ago", "[others]") {
+  Evidence evidence;
+  CHECK(judged({fact(What::kEcho, {}), fact(What::kSign, Cause::kAsyncPort)}, evidence).blame ==
+        Blame::kOpen);
 }
 
 TEST_CASE("an echo alone is open; two releases are not the network's", "[others]") {

@@ -47,7 +47,9 @@ std::string ends_text(const Fact& fact) {
 
 std::string what_text(const Fact& fact) {
   const auto id = id_of(fact);
-  return id.empty() ? "something failed that this line doesn't tell" : cause_text(id);
+  if (!id.empty()) return cause_text(id);
+  return fact.source == foreign::Source::kWatchdog ? "a collective timed out"
+                                                   : "a connection was closed by its peer";
 }
 
 std::string ranks_text(const std::vector<int>& ranks) {
@@ -108,17 +110,17 @@ std::string verdict_of(const Others& others) {
                        flight_text(*others.flight));
   if (others.first == nullptr)
     return fmt::format(
-        "nothing failed in what NCCL printed{}; how the job ended these lines don't tell.",
-        others.no_hca ? ", which found no HCA and used TCP: is that meant?" : "");
+        "nothing failed in what NCCL and PyTorch left here{}; how the job ended that does not "
+        "tell.",
+        others.no_hca ? " (no HCA was found, and NCCL used TCP: is that meant?)" : "");
   const Fact& told = *others.headline();
   const auto device = device_text(told);
   if (others.first->what == foreign::What::kEcho && others.sign == nullptr)
     return fmt::format(
-        "open: {}: this only echoes what happened in a process whose output is not here; first "
+        "open: {}: this only echoes what happened before, and nothing here shows that; first "
         "told "
         "by {}.",
-        others.first->cause ? what_text(told) : "a connection was closed by its peer",
-        writer_text(told.writer));
+        what_text(told), writer_text(told.writer));
   const char* prefix = others.blame == Blame::kNotNetwork ? "not the network: "
                        : others.blame == Blame::kOpen     ? "open: "
                                                           : "";
