@@ -65,7 +65,11 @@ bool is_of_releases(const Difference& difference) {
 // All ended by themselves, and none made a communicator: NCCL may have refused to make one.
 bool made_nothing(const Report& report) {
   const auto& members = report.picture.members;
-  return report.kind == Kind::kHealthy && members.size() > 1 &&
+  const auto& losses = report.first.losses;
+  const bool failed = report.kind == Kind::kLost &&
+                      std::all_of(losses.begin(), losses.end(),
+                                  [&](const Loss& one) { return report.ends[one.member].failed; });
+  return (report.kind == Kind::kHealthy || failed) && members.size() > 1 &&
          std::all_of(members.begin(), members.end(), [](const Member& member) {
            const auto& made = member.log->communicators;
            return member.log->connections.empty() &&

@@ -175,7 +175,7 @@ TEST_CASE("where a rank's log is not here, that nothing was wrong is not known",
 }
 
 TEST_CASE("two releases of NCCL make no communicator", "[difference]") {
-  const auto with = [](const std::string& other, bool connected) {
+  const auto with = [](const std::string& other, bool connected, std::optional<int> status = {}) {
     Made made;
     for (const int rank : {0, 1}) {
       auto load = made.event(rank, t::EventId::kPluginLoad, 0);
@@ -185,14 +185,15 @@ TEST_CASE("two releases of NCCL make no communicator", "[difference]") {
       made.add(load);
     }
     if (connected) made.connect(0, 1);
-    for (const int rank : {0, 1}) leave(made, rank, 2, 0);
+    for (const int rank : {0, 1}) leave(made, rank, 2, 0, status);
     return analyse(made.input);
   };
-  const auto two = with("2.27.7", false);
-  CHECK(two.kind == Kind::kLost);
-  CHECK(two.blame == Blame::kNotNetwork);
-  REQUIRE(two.difference);
-  CHECK(two.difference->cause == "INC-VERSION");
+  for (const auto& two : {with("2.27.7", false), with("2.27.7", false, 1)}) {
+    CHECK(two.kind == Kind::kLost);
+    CHECK(two.blame == Blame::kNotNetwork);
+    REQUIRE(two.difference);
+    CHECK(two.difference->cause == "INC-VERSION");
+  }
   for (const auto& fine : {with("2.28.9", false), with("2.27.7", true)}) {
     CHECK(fine.kind == Kind::kHealthy);
     CHECK(!fine.difference);
