@@ -332,7 +332,7 @@ int evidence(const Diagnosis& diagnosis) {
 
 void add_making(Process& process, const Event& event) {
   const std::uint64_t first = process.making ? process.making->first_ns : event.mono_ns;
-  process.making = {diagnosis_of(event), event.step, first, event.age_us.value_or(0)};
+  process.making = {diagnosis_of(event), event.step, event.comm, first, event.age_us.value_or(0)};
 }
 
 // What shows that no communicator is being made any more, or another one.

@@ -99,7 +99,7 @@ struct Stall {
 // A communicator that was still being made.
 struct Making {
   Diagnosis told;  // the last line of it
-  std::string step;
+  std::string step, comm;
   std::uint64_t first_ns = 0;  // CLOCK_MONOTONIC of the first
   double age_us = 0;           // at the last
 };

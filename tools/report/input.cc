@@ -106,7 +106,9 @@ struct Part {
 
 class Worker {
  public:
-  Worker(const std::vector<std::string>& files, Owners& owners) : files_(files), owners_(owners) {}
+  Worker(const std::vector<std::string>& files, Owners& owners) : files_(files), owners_(owners) {
+    again_.reserve(files.size());  // there is no memory for it when it is needed
+  }
 
   void read(std::size_t index, const std::function<bool()>& stop) {
     read_alone(files_[index], part_.problems, [&] {

@@ -303,11 +303,18 @@ class Relations {
     sink.waiting = model_.making.size();
     for (std::size_t i = 0; i < picture_.members.size(); ++i) {
       const Member& one = picture_.members[i];
-      if (making_of_[i] || !one.log->loaded || one.ending == Ending::kCutOff || one.last < told)
+      if (making_of_[i] || !one.log->loaded || one.ending == Ending::kCutOff || one.last < told ||
+          has_met(i))
         continue;
       sink.members.push_back(i);
     }
     if (!sink.members.empty()) model_.waits.sinks.push_back(std::move(sink));
+  }
+  // NCCL told it of that communicator when its ranks had met: what is left waits for connections.
+  bool has_met(std::size_t member) const {
+    const auto& made = picture_.members[member].log->communicators;
+    const auto found = made.find(picture_.members[*model_.stuck_making].log->making->comm);
+    return found != made.end() && found->second.init_seq != 0;
   }
   // Watchdogs may be faster than stalls are told: who gave up its connections with requests under
   // way waited for a process that lived on, and had asked for nothing for long.

@@ -532,9 +532,11 @@ TEST_CASE("deaths that nothing explains are not laid to nobody where nodes are s
 
 namespace {
 
-void makes(Made& made, int process, double sec, const char* step, bool blocked = false) {
+void makes(Made& made, int process, double sec, const char* step, bool blocked = false,
+           const char* comm = "") {
   auto out = made.event(process, t::EventId::kInitStall, sec);
   out.step = step;
+  out.comm = comm;
   out.age_us = 10e6;
   out.cause = blocked ? "OOB-BLOCKED" : "INIT-STUCK";
   out.severity = blocked || sec > 30 ? t::Severity::kWarn : t::Severity::kInfo;
@@ -569,6 +571,21 @@ TEST_CASE("a rank that makes no communicator has not come to that of the others"
   REQUIRE(report.waits.sinks.size() == 1);
   CHECK(report.waits.sinks[0].kind == Sink::Kind::kNotCome);
   CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{1});
+}
+
+TEST_CASE("who has met the others in a communicator has come to it", "[making]") {
+  Made made;
+  for (const int process : {0, 2}) {
+    made.load(process, 0, 2);
+    auto met = made.event(process, t::EventId::kCommInit, 0.5);
+    met.comm = "0x1";
+    met.nranks = 2;
+    met.seq = 1;
+    made.add(met);
+    made.box(process, true, 39);
+  }
+  makes(made, 0, 11, "accept", false, "0x1");
+  CHECK(analyse(made.input).waits.sinks.empty());
 }
 
 TEST_CASE("what keeps the hosts apart outweighs ranks without a log", "[making]") {
