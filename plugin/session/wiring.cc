@@ -152,8 +152,10 @@ std::string install_verbs(const inner::Found& found, const void* caller) {
   if (found.trouble != inner::Trouble::kSecondNccl) {
     nccl_version = found.nccl_version;
     other_transport = socket || (plugin && !seen);
-    if (!socket) guard::wraps(found.name);
-    if (socket) guard::tcp_is_wrapped();
+    if (socket)
+      guard::tcp_is_wrapped();
+    else
+      guard::wraps(found.name);
   }
   if (seen) return {};
   std::string problem = plugin

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
-#include <thread>
 #include <utility>
 
 #include "foreign/nccl_text.h"
 #include "foreign/pickle.h"
 #include "foreign/watchdog.h"
+#include "log/on_threads.h"
 #include "log/source.h"
 
 namespace nnd::foreign {
@@ -129,19 +129,13 @@ void Evidence::merge(Evidence&& other) {
 Evidence read_files(const std::vector<std::string>& files, const std::function<bool()>& stop) {
   std::vector<Evidence> parts(files.size());
   std::atomic<std::size_t> next{0};
-  const auto work = [&] {
+  log::on_threads(log::cpus_for(files.size()), [&](std::size_t) {
     for (std::size_t at = next++; at < files.size() && !stop(); at = next++) try {
         read_file(files[at], stop, parts[at]);
       } catch (const std::exception& error) {  // what it told until then counts
         parts[at].problems.push_back(problem_of(files[at], error));
       }
-  };
-  {
-    std::vector<std::jthread> others;
-    const auto threads = std::min<std::size_t>(std::thread::hardware_concurrency(), files.size());
-    for (std::size_t i = 1; i < threads; ++i) others.emplace_back(work);
-    work();
-  }
+  });
   Evidence out;
   for (auto& part : parts) out.merge(std::move(part));
   return out;

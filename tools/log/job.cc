@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "log/natural_order.h"
+#include "nccl_net_diag/causes.h"
 
 namespace nnd::log {
 
@@ -294,6 +295,11 @@ const End* find_by_qps(const Connection& connection, const std::vector<End>& can
 
 }  // namespace
 
+bool Making::blocked() const {
+  return told.severity != Severity::kInfo &&
+         told.cause != nccl_net_diag::cause_id(nccl_net_diag::Cause::kInitStuck);
+}
+
 Diagnosis diagnosis_of(const Event& event) {
   Diagnosis out;
   out.event = event.name;
@@ -330,9 +336,17 @@ int evidence(const Diagnosis& diagnosis) {
   return is(EventId::kConnFail) ? 1 : 0;
 }
 
+// A root tells of its own wait and, as a rank of the same process, of the one that comes of it: of
+// waits that overlap the one that something was seen to block says more.
 void add_making(Process& process, const Event& event) {
-  const std::uint64_t first = process.making ? process.making->first_ns : event.mono_ns;
-  process.making = {diagnosis_of(event), event.step, event.comm, first, event.age_us.value_or(0)};
+  Making made{diagnosis_of(event), event.step, event.comm, event.mono_ns, event.age_us.value_or(0)};
+  if (const auto& before = process.making) {
+    made.first_ns = before->first_ns;
+    const auto began_ns = static_cast<double>(event.mono_ns) - made.age_us * 1000;
+    const bool overlap = began_ns < static_cast<double>(before->told.mono_ns);
+    if (overlap && before->blocked() && !made.blocked()) return;
+  }
+  process.making = std::move(made);
 }
 
 // What shows that no communicator is being made any more, or another one.

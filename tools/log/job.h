@@ -98,6 +98,9 @@ struct Stall {
 
 // A communicator that was still being made.
 struct Making {
+  // Something was seen that keeps its ranks apart, rather than that somebody waits.
+  bool blocked() const;
+
   Diagnosis told;  // the last line of it
   std::string step, comm;
   std::uint64_t first_ns = 0;  // CLOCK_MONOTONIC of the first

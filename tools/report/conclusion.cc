@@ -129,7 +129,6 @@ class Conclude {
   }
   const log::Making& making() const { return *picture_.members[*model_.stuck_making].log->making; }
   Ns first_told_making() const { return picture_.at(*model_.stuck_making, making().first_ns); }
-  bool is_blocked() const { return model_.stuck_making && report::is_blocked(making()); }
 
   // Somebody who is known to be late outweighs a rank that has no log.
   bool is_missing() const {
@@ -148,7 +147,7 @@ class Conclude {
     if (!echoes_.empty() && !is_missing() && !(first_sink() && is_known(first_sink()->kind)))
       return Kind::kFailed;
     const bool known = first_sink() != nullptr && is_known(first_sink()->kind);
-    if (is_blocked()) return Kind::kHang;
+    if (model_.blocked) return Kind::kHang;
     if (is_missing() && !known) return Kind::kMissing;
     if (!model_.waits.waits.empty() || first_sink() != nullptr || model_.stuck_making)
       return Kind::kHang;
@@ -245,7 +244,7 @@ class Conclude {
 
   Blame blame_of_hang() const {
     if (!model_.waits.network.empty()) return Blame::kNetwork;
-    if (is_blocked())
+    if (model_.blocked)
       return making().told.cause == nccl_net_diag::cause_id(nccl_net_diag::Cause::kOobBlocked)
                  ? Blame::kNetwork
                  : Blame::kOpen;

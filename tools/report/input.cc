@@ -14,10 +14,10 @@
 #include <new>
 #include <set>
 #include <stdexcept>
-#include <thread>
 #include <unordered_map>
 
 #include "log/natural_order.h"
+#include "log/on_threads.h"
 #include "log/parts.h"
 #include "report/own_trouble.h"
 
@@ -333,25 +333,15 @@ Input read_input(const std::vector<std::string>& files, const Reading& reading) 
   std::atomic<std::size_t> next{0};
   std::atomic<bool> stopped{input.interrupted};
   std::deque<Worker> workers;
-  const std::size_t threads = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1,
-                                                      logs.empty() ? 1 : logs.size());
+  const std::size_t threads = log::cpus_for(logs.size());
   for (std::size_t i = 0; i < threads; ++i) workers.emplace_back(logs, owners);
-  const auto run = [&](Worker& worker, bool first) {
+  log::on_threads(threads, [&](std::size_t i) {
     for (std::size_t at = next++; at < logs.size() && !stopped; at = next++) {
-      worker.read(at, reading.stop);
-      if (first) reading.progress(at + 1, logs.size());
+      workers[i].read(at, reading.stop);
+      if (i == 0) reading.progress(at + 1, logs.size());
       if (reading.stop()) stopped = true;
     }
-  };
-  {
-    std::vector<std::jthread> running;
-    try {
-      for (std::size_t i = 1; i < threads; ++i)
-        running.emplace_back([&, i] { run(workers[i], false); });
-    } catch (const std::exception&) {  // no room for more threads
-    }
-    run(workers[0], true);
-  }
+  });
   for (auto& worker : workers) worker.read_again(reading.stop);
   input.interrupted = stopped;
 

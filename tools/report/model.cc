@@ -66,7 +66,7 @@ std::optional<std::size_t> stuck_making(const Picture& picture,
   std::optional<std::size_t> out;
   const auto rank = [&](std::size_t member) {
     const auto& one = *picture.members[member].log->making;
-    return std::pair(is_blocked(one), one.step == "gather");
+    return std::pair(one.blocked(), one.step == "gather");
   };
   for (const auto member : making)
     if (picture.members[member].log->making && (!out || rank(member) > rank(*out))) out = member;
@@ -109,11 +109,6 @@ bool is_being_made(const Member& member) {
          process.connections.empty() && process.listens.empty();
 }
 
-bool is_blocked(const log::Making& making) {
-  return making.told.severity != log::Severity::kInfo &&
-         making.told.cause != nccl_net_diag::cause_id(nccl_net_diag::Cause::kInitStuck);
-}
-
 Model model_of(const Picture& picture, std::optional<int> expected_ranks) {
   Model out;
   out.failures = failures_of(picture);
@@ -122,6 +117,7 @@ Model model_of(const Picture& picture, std::optional<int> expected_ranks) {
   out.missing = missing_of(picture, expected_ranks);
   out.making = being_made(picture);
   out.stuck_making = stuck_making(picture, out.making);
+  out.blocked = out.stuck_making && picture.members[*out.stuck_making].log->making->blocked();
   observe(out, picture);
   relate(out, picture);
   return out;

@@ -55,6 +55,7 @@ struct Model {
   std::vector<std::size_t> making;  // processes whose communicators were being made to the last
   // Of those, whose word says most of why; unset: none has told of it.
   std::optional<std::size_t> stuck_making;
+  bool blocked = false;  // its ranks: something was seen that keeps them apart
 
   std::vector<Observation> observations;
 
@@ -67,8 +68,5 @@ Model model_of(const Picture& picture, std::optional<int> expected_ranks);
 
 // Its first communicator waits for others to come, or did so to the last.
 bool is_being_made(const Member& member);
-
-// Something was seen that keeps its ranks apart: more than that they wait.
-bool is_blocked(const log::Making& making);
 
 }  // namespace nnd::report

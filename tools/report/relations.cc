@@ -294,7 +294,7 @@ class Relations {
   // Nobody waits over the network yet: who lived on by then, and made no communicator, has not
   // come.
   void add_not_come() {
-    if (!model_.stuck_making || !model_.waits.sinks.empty() || blocked()) return;
+    if (!model_.stuck_making || !model_.waits.sinks.empty() || model_.blocked) return;
     const Ns told = told_making(*model_.stuck_making);
     Sink sink;
     sink.kind = Sink::Kind::kNotCome;
@@ -348,8 +348,6 @@ class Relations {
   Ns told_making(std::size_t member) const {
     return picture_.at(member, picture_.members[member].log->making->told.mono_ns);
   }
-  // By what keeps hosts apart.
-  bool blocked() const { return is_blocked(*picture_.members[*model_.stuck_making].log->making); }
 
   // Inside a node processes wait for each other without the network, where no chain shows it: who
   // is behind in the collectives goes before who is at the end of a chain. Gives where each sink of
@@ -431,7 +429,7 @@ class Relations {
       if (!model_.observations[one].by && (!failed || before(one, *failed))) failed = one;
     for_each(Kind::kMaking, [&](std::size_t i) {
       const auto& told = picture_.members[*model_.observations[i].member].log->making;
-      if (told && is_blocked(*told)) return;
+      if (told && told->blocked()) return;
       if (explain(i, failed, How::kWaitsFor)) return;
       const auto came_late = [&](std::size_t one) {
         return told && model_.observations[one].when.from >

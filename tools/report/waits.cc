@@ -49,6 +49,16 @@ Wait wait_of(const Picture& picture, std::size_t member, const log::Stall& stall
   return out;
 }
 
+// By itself.
+bool shows_network(const log::Stall& stall) {
+  if (is_one_of(stall.kind, kNetworkKinds)) return true;
+  // What is known of the port or the pair by then.
+  const auto& cause = stall.told.cause;
+  return stall.told.severity != log::Severity::kInfo && !cause.empty() &&
+         cause != nccl_net_diag::cause_id(nccl_net_diag::Cause::kHangConnect) &&
+         cause != nccl_net_diag::cause_id(nccl_net_diag::Cause::kHangData);
+}
+
 void by_time(std::vector<Wait>& waits) {
   std::stable_sort(waits.begin(), waits.end(),
                    [](const Wait& a, const Wait& b) { return a.since < b.since; });
@@ -56,14 +66,7 @@ void by_time(std::vector<Wait>& waits) {
 
 }  // namespace
 
-bool Wait::blames_network() const {
-  if (lost || is_one_of(stall->kind, kNetworkKinds)) return true;
-  // What is known of the port or the pair by then.
-  const auto& cause = stall->told.cause;
-  return stall->told.severity != log::Severity::kInfo && !cause.empty() &&
-         cause != nccl_net_diag::cause_id(nccl_net_diag::Cause::kHangConnect) &&
-         cause != nccl_net_diag::cause_id(nccl_net_diag::Cause::kHangData);
-}
+bool Wait::blames_network() const { return lost || shows_network(*stall); }
 bool is_for_peer(const std::string& kind) { return is_one_of(kind, kPeerKinds); }
 
 Waits waits_of(const Picture& picture) {
@@ -73,11 +76,9 @@ Waits waits_of(const Picture& picture) {
       // What NCCL asks for no more it doesn't wait for: it has given it up, or shares another
       // connection's comm.
       if (stall.kind == "slow" || stall.kind == "not-polled") continue;
-      const Wait wait = wait_of(picture, i, stall);
       const bool ended = over(*picture.members[i].log, stall);
-      if (ended && !(wait.blames_network() && stall.told.severity != log::Severity::kInfo))
-        continue;
-      (ended ? out.passed : out.waits).push_back(wait);
+      if (ended && !(shows_network(stall) && stall.told.severity != log::Severity::kInfo)) continue;
+      (ended ? out.passed : out.waits).push_back(wait_of(picture, i, stall));
     }
   find_lost(picture, out.waits);
   for (const auto& wait : out.waits)

@@ -210,3 +210,28 @@ TEST_CASE("a process that ended well makes no communicator any more", "[job]") {
   const Job job = job_of({loaded("0x1", 0), stall, summary});
   CHECK(job.processes().front()->making.has_value() == (status != 0));
 }
+
+namespace {
+
+Event waits(double sec, double age_sec, bool blocked) {
+  auto out = event(EventId::kInitStall, "0x1");
+  out.mono_ns = static_cast<std::uint64_t>(sec * 1e9);
+  out.age_us = age_sec * 1e6;
+  out.severity = blocked || age_sec > 20 ? Severity::kWarn : Severity::kInfo;
+  out.cause = blocked ? "OOB-BLOCKED" : "INIT-STUCK";
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("what blocks a communicator outlasts a wait beside it, not one after it", "[job]") {
+  const auto told = [](const std::vector<Event>& events) {
+    return job_of(events).processes().front()->making->told.cause;
+  };
+  // A root, which can't reach a rank, and a rank of its process, which waits for the root.
+  CHECK(told({waits(11, 10.9, true), waits(11, 11, false)}) == "OOB-BLOCKED");
+  CHECK(told({waits(11, 11, false), waits(11, 10.9, true)}) == "OOB-BLOCKED");
+  CHECK(told({waits(11, 10.9, true), waits(31, 31, false)}) == "OOB-BLOCKED");
+  // It was reached, and the next one has not come.
+  CHECK(told({waits(11, 10.9, true), waits(25, 10, false)}) == "INIT-STUCK");
+}

@@ -97,6 +97,15 @@ class Made {
     out.age_us = age_sec * 1e6;
     add(out);
   }
+  // The network does not move what it was given; told at warn.
+  void stuck_send(int from, int to, double sec, double age_sec) {
+    auto out = of(from, to, Direction::kSend, EventId::kConnStall, sec);
+    out.kind = "stuck-send";
+    out.severity = Severity::kWarn;
+    out.cause = "HANG-DATA";
+    out.age_us = age_sec * 1e6;
+    add(out);
+  }
   void end(int process, double sec) { add(event(process, EventId::kSummary, sec)); }
   void box(int process, bool living, double alive_sec, double read_sec = 40) {
     Box out;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cli/common/gid_text.h"
 #include "nccl_net_diag/causes.h"
 
 namespace nnd::cli {
@@ -51,10 +52,8 @@ std::string common_list(const std::vector<HostDescription>& hosts) {
 
 // "10.200.2.1/24" of "::ffff:10.200.2.1" and "10.200.2.0/24".
 std::string address_of(const PairEnd& end) {
-  constexpr std::string_view kMapped = "::ffff:";
-  const std::string gid = end.gid.starts_with(kMapped) ? end.gid.substr(kMapped.size()) : end.gid;
   const auto slash = end.subnet.find('/');
-  return gid + (slash == std::string::npos ? "" : end.subnet.substr(slash));
+  return without_mapping(end.gid) + (slash == std::string::npos ? "" : end.subnet.substr(slash));
 }
 
 std::string text_of_end(const PairEnd& end) {

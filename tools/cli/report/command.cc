@@ -221,6 +221,17 @@ void check(const ReportOptions& options, const Calling& calling) {
     throw CallError(kWrongCall, "follow", "--follow looks at files again: standard input has none");
 }
 
+// What all answers of a report have in common, at the end of making one.
+void finish(Answer& out, const std::shared_ptr<Shown>& shown) {
+  out.verdict = printable(shown->words.verdict);
+  if (shown->input.interrupted) {
+    out.exit_code = kNotExamined;
+    out.verdict = fmt::format("interrupted, and not all was read; so far: {}", out.verdict);
+  }
+  out.page = [shown](const Screen& screen) { return report_page(shown->words, screen); };
+  out.brief = [shown] { return brief(*shown); };
+}
+
 // Of a job of which only other programs tell.
 Answer answer_of_others(const std::shared_ptr<Shown>& shown, const ReportOptions& options) {
   if (!options.html.empty() || !options.perfetto.empty())
@@ -230,19 +241,13 @@ Answer answer_of_others(const std::shared_ptr<Shown>& shown, const ReportOptions
   Answer out;
   out.exit_code = failed ? kBroken : kFine;
   out.judges = failed;
-  out.verdict = printable(shown->words.verdict);
-  if (shown->input.interrupted) {
-    out.exit_code = kNotExamined;
-    out.verdict = fmt::format("interrupted, and not all was read; so far: {}", out.verdict);
-  }
   out.body = {{"kind", report::name_of(shown->others.kind)},
               {"blame", report::name_of(shown->others.blame)},
               {"others", others_json(shown->others, shown->evidence)}};
   if (const auto* told = shown->others.headline();
       !shown->others.flight_first && told != nullptr && told->cause)
     out.body["cause"] = nccl_net_diag::cause_id(*told->cause);
-  out.page = [shown](const Screen& screen) { return report_page(shown->words, screen); };
-  out.brief = [shown] { return brief(*shown); };
+  finish(out, shown);
   return out;
 }
 
@@ -264,18 +269,12 @@ Answer report_job(const ReportOptions& options, const Calling& calling) {
   if (!page_kept || !trace_kept) out.exit_code = kNotExamined;
   out.warned = job.warned;
   out.judges = out.exit_code != kFine || judges(job);
-  out.verdict = printable(shown->words.verdict);
-  if (shown->input.interrupted) {
-    out.exit_code = kNotExamined;
-    out.verdict = fmt::format("interrupted, and not all was read; so far: {}", out.verdict);
-  }
   if (calling.json) {
     out.body = report_json(job, shown->input, shown->words, shown->jobs);
     if (!shown->evidence.files.empty())
       out.body["others"] = others_json(shown->others, shown->evidence);
   }
-  out.page = [shown](const Screen& screen) { return report_page(shown->words, screen); };
-  out.brief = [shown] { return brief(*shown); };
+  finish(out, shown);
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/common/gid_text.h"
 #include "cli/report/names.h"
 
 namespace nnd::cli {
@@ -13,7 +14,6 @@ using report::Report;
 namespace {
 
 constexpr std::string_view kSubnet = "subnet of ";
-constexpr std::string_view kIpv4 = "::ffff:";
 
 std::string device_of(const std::string& what) {
   const auto of = what.find(" of ");
@@ -23,8 +23,7 @@ std::string device_of(const std::string& what) {
 // "10.200.1.3", of a process's HCA; empty: not known.
 std::string address_of(const Report& report, std::size_t member, const std::string& device) {
   for (const auto& hca : report.picture.members[member].log->hcas)
-    if (hca.dev.name == device && !hca.dev.gid.empty())
-      return hca.dev.gid.starts_with(kIpv4) ? hca.dev.gid.substr(kIpv4.size()) : hca.dev.gid;
+    if (hca.dev.name == device && !hca.dev.gid.empty()) return without_mapping(hca.dev.gid);
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "cli/common/gid_text.h"
 #include "cli/common/number_list.h"
 #include "cli/report/difference_text.h"
 #include "cli/report/lost_text.h"
@@ -48,9 +49,7 @@ std::string only_address(const Report& report) {
     const bool known = root.reach != report::Reach::kPair || !root.there.dev.empty();
     all.insert(known ? "" : root.told->peer.gid);
   }
-  if (all.size() != 1) return {};
-  constexpr std::string_view kMapped = "::ffff:";
-  return all.begin()->starts_with(kMapped) ? all.begin()->substr(kMapped.size()) : *all.begin();
+  return all.size() == 1 ? without_mapping(*all.begin()) : std::string();
 }
 
 std::string where_text(const Report& report) {
@@ -199,10 +198,6 @@ const log::Making& making_of(const Report& report) {
   return *report.picture.members[*report.stuck_making].log->making;
 }
 
-bool is_blocked(const Report& report) {
-  return report.stuck_making && report::is_blocked(making_of(report));
-}
-
 std::string verdict_of_making(const Report& report) {
   const auto& making = making_of(report);
   const Ns since = report.picture.at(*report.stuck_making, making.told.mono_ns) -
@@ -212,7 +207,7 @@ std::string verdict_of_making(const Report& report) {
                                   count_of(report.making.size(), "process is", "processes are"),
                                   report.making.size() == 1 ? "its" : "their");
   // Who tells of it is no more to blame than who doesn't.
-  if (!is_blocked(report))
+  if (!report.blocked)
     return fmt::format("{}, since {}; {}; {} tells: {}", cause_text(making.told.cause),
                        time_text(since), others, teller, shortened(making.told.msg));
   return fmt::format("{}: {}, since {}: {} {}.", teller, cause_text(making.told.cause),
@@ -226,7 +221,7 @@ std::string verdict_hang(const Report& report) {
                        count_of(count_waiting(report), "process waits", "processes wait"),
                        time_text(waits.waits.front().since));
   if (!waits.network.empty()) return verdict_of_stuck(report);
-  if (report.stuck_making && (waits.sinks.empty() || is_blocked(report)))
+  if (report.stuck_making && (waits.sinks.empty() || report.blocked))
     return verdict_of_making(report);
   const auto waiting = count_waiting(report);
   const auto waiters = count_of(waiting, "process waits", "processes wait");
@@ -495,7 +490,7 @@ const log::Diagnosis* first_told(const Report& report) {
       if (const auto* sign = sign_of_culprit(report)) return sign->told;
       return report.first.roots.front().told;
     case Kind::kHang:
-      if (is_blocked(report) || (report.stuck_making && report.waits.sinks.empty()))
+      if (report.blocked || (report.stuck_making && report.waits.sinks.empty()))
         return &making_of(report).told;
       if (report.waits.network.empty()) return nullptr;
       if (const auto* sign = sign_of_culprit(report)) return sign->told;
