@@ -91,7 +91,8 @@ void add_listener(const Network& network, const SocketAddress& at, Bootstrap& ou
   const NetDev* const dev = owner_of(network, at, nullptr);
   if (dev == nullptr) return;
   out.netdev = dev->name;
-  out.confined = confined(network, *dev, facts::gid_address(at.ip));
+  // Past the bootstrap the ranks have met there.
+  if (!out.past) out.confined = confined(network, *dev, facts::gid_address(at.ip));
   const facts::OobPick& pick = facts::current_node().oob;
   if (pick.netdev == dev->name) out.why = pick.why;
 }

@@ -66,6 +66,16 @@ void add_stalls(record::Pack& fields, const Totals& totals) {
   fields.end();
 }
 
+// The last collective that a communicator was given.
+void add_task(record::Pack& fields, const state::TaskSeen& task) {
+  fields.open("task", false);
+  fields.add("kind", std::string_view(task.func));
+  fields.add_unsigned("ordinal", task.ordinal);
+  if (task.has_seq) fields.add_unsigned("seq", task.seq);
+  if (task.bytes != 0) fields.add_unsigned("bytes", task.bytes);
+  fields.end();
+}
+
 // What those that still live were asked for.
 void add_communicators(record::Pack& fields) {
   constexpr auto kRelaxed = std::memory_order_relaxed;
@@ -79,6 +89,7 @@ void add_communicators(record::Pack& fields) {
     if (who.nranks >= 0) fields.add_signed("nranks", who.nranks);
     fields.add_unsigned("collectives", communicator.collectives.made.load(kRelaxed));
     fields.add_unsigned("transfers", communicator.transfers.made.load(kRelaxed));
+    if (state::TaskSeen task; communicator.collectives.newest(task)) add_task(fields, task);
     fields.end();
   });
   fields.end();

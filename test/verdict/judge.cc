@@ -181,6 +181,11 @@ Judgement judge(const Case& one, const Played& played) {
     return {Class::kAccused, reduced ? "evidence is missing" : ""};
   if (truth.network == Network::kGuilty && acquits)
     return {guilty_log_is_there(one, played) ? Class::kAcquitted : Class::kWrong, ""};
+  // mpirun ends the others within 0.15 s of a death that left no word: none is the first then.
+  const bool at_once = truth.silent && one.ending == Ending::kMpirun;
+  if (played.exit_code == 0 && at_once &&
+      played.line.find("one of them died and its launcher ended the others") != std::string::npos)
+    return {Class::kHonest, "all ended at once"};
   if (played.exit_code == 0) {
     // Who never had a log is missed by whoever has one and knows how many there are.
     const bool could_tell =
@@ -190,9 +195,7 @@ Judgement judge(const Case& one, const Played& played) {
   }
   if (played.exit_code != 1) return {unknown, fmt::format("exit code {}", played.exit_code)};
   if (naming == Naming::kOther) return {Class::kWrong, "somebody else is named"};
-  // mpirun ends the others within 0.15 s of a death that left no word: none is the first then.
-  if (naming == Naming::kNone && truth.silent && one.ending == Ending::kMpirun)
-    return {Class::kHonest, "all ended at once"};
+  if (naming == Naming::kNone && at_once) return {Class::kHonest, "all ended at once"};
   if (naming == Naming::kNone) return {unknown, "nobody is named"};
   if (naming == Naming::kPair) return {unknown, "not told from others"};
   if (!tells_story(truth, played)) return {unknown, "another story"};

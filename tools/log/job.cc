@@ -245,9 +245,12 @@ void add_end(Process& process, const Event& event) {
                      event.exit_status};
   const std::uint64_t ended = event.completed.value_or(0) + event.failed.value_or(0);
   if (event.started.value_or(0) > ended) process.summary->pending = *event.started - ended;
-  for (const auto& one : event.communicators)
-    if (!one.comm.empty() && one.collectives)
-      process.communicators[one.comm].given = *one.collectives;
+  for (const auto& one : event.communicators) {
+    if (one.comm.empty() || !one.collectives) continue;
+    auto& communicator = process.communicators[one.comm];
+    communicator.given = *one.collectives;
+    if (is_collective(one.task.kind)) communicator.tasks = {one.task};
+  }
 }
 
 void add_hca(Process& process, const Event& event) {

@@ -262,6 +262,21 @@ void add_stopped(const Picture& picture, std::vector<Sink>& sinks) {
   if (!sink.members.empty()) sinks.push_back(std::move(sink));
 }
 
+// Where all others have last words, and the log of one just ends before they began to wait.
+std::optional<std::size_t> only_without_last_words(const Picture& picture,
+                                                   const std::vector<Wait>& open) {
+  std::optional<std::size_t> out;
+  for (std::size_t i = 0; i < picture.members.size(); ++i) {
+    const Member& one = picture.members[i];
+    if (one.ending == Ending::kClean) continue;
+    if (out || one.ending != Ending::kCutOff || !one.log->loaded) return std::nullopt;
+    out = i;
+  }
+  const bool before = out && picture.members.size() > 2 && !open.empty() &&
+                      picture.members[*out].last < open.front().told_at;
+  return before ? out : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Ns> idle_by_box(const Picture& picture, std::size_t member) {
@@ -301,6 +316,17 @@ Chains chains_of(const Picture& picture, const std::vector<Wait>& open,
                  const std::vector<const Wait*>& stuck, const std::vector<End>& ends) {
   auto out = Graph(picture, open, stuck, ends).chains();
   if (open.empty()) add_stopped(picture, out.sinks);
+  if (!out.sinks.empty() && is_known(out.sinks.front().kind)) return out;
+  if (const auto last = only_without_last_words(picture, open)) {
+    Sink sink;
+    sink.members = {*last};
+    sink.since = picture.members[*last].last;
+    std::set<std::size_t> waiting;
+    for (const auto& wait : open) waiting.insert(wait.member);
+    for (const auto member : waiting) out.by[member] = 0;
+    sink.waiting = waiting.size();
+    out.sinks = {std::move(sink)};
+  }
   return out;
 }
 

@@ -11,7 +11,8 @@ namespace {
 using Seen = Observation::Kind;
 
 constexpr Ns kTogether = 2'000'000'000;
-constexpr Ns kTick = 250'000'000;  // a box tells of life ten times a second
+constexpr Ns kLong = 10'000'000'000;  // then waits are told
+constexpr Ns kTick = 250'000'000;     // a box tells of life ten times a second
 
 bool all_are(const Picture& picture, std::initializer_list<Ending> endings) {
   return std::all_of(picture.members.begin(), picture.members.end(), [&](const Member& member) {
@@ -123,9 +124,17 @@ class Conclude {
     for (const auto i : model_.roots(Seen::kSink)) {
       const Sink& sink = model_.waits.sinks[model_.observations[i].index];
       if (is_known(sink.kind) && sink.since < end.from) return false;
+      if (sink.kind == Sink::Kind::kMismatched) return false;  // who left had called it before
+      if (sink.kind == Sink::Kind::kCycle && sink.since + kLong < end.from && gave_up(own))
+        return false;
     }
     // So did a communicator that nobody could make.
     return !model_.stuck_making || first_told_making() > end.to;
+  }
+  // It closed its connections before it died: a watchdog, or the program, ended its communicators.
+  bool gave_up(std::size_t member) const {
+    const auto& all = picture_.members[member].log->connections;
+    return std::any_of(all.begin(), all.end(), [](const auto& one) { return one.second.closed; });
   }
   const log::Making& making() const { return *picture_.members[*model_.stuck_making].log->making; }
   Ns first_told_making() const { return picture_.at(*model_.stuck_making, making().first_ns); }
@@ -237,9 +246,20 @@ class Conclude {
     std::set<std::size_t> hosts;
     for (const auto& loss : out_.first.losses)
       if (!loss.clean) hosts.insert(picture_.members[loss.member].host);
-    const bool unsure = any([](const End& end) { return !end.sure; });
+    const bool unsure = any([](const End& end) { return !end.sure; }) || may_be_another();
     return waited || unsure || hosts.size() > 1 || model_.missing.any() ? Blame::kOpen
                                                                         : Blame::kNotNetwork;
+  }
+
+  // The log of another one is cut off before a death, so that its own end isn't known.
+  bool may_be_another() const {
+    const auto& losses = out_.first.losses;
+    return std::any_of(losses.begin(), losses.end(),
+                       [](const Loss& loss) { return !loss.clean; }) &&
+           std::any_of(picture_.members.begin(), picture_.members.end(), [&](const Member& one) {
+             return one.ending == Ending::kCutOff && one.log->cut_off &&
+                    one.last < out_.first.at + kTogether;
+           });
   }
 
   Blame blame_of_hang() const {

@@ -13,7 +13,7 @@ enum class Kind : std::uint8_t {
   kHealthy,   // it ended, and nothing was wrong
   kRunning,   // it runs, and nothing is wrong
   kStarting,  // communicators are being made, and nothing is known to be wrong
-  kEnded,     // all its processes ended together, from outside, and nothing was wrong before
+  kEnded,     // all its processes ended together, and nothing was wrong before
   kFailed,    // something failed
   kLost,      // processes went away first
   kMissing,   // ranks that never came

@@ -19,11 +19,19 @@ bool asks(const Box& box) {
                      [](const auto& slot) { return slot.started > slot.completed + slot.failed; });
 }
 
-// Who was ended after that, by a watchdog mostly, waited for somebody, or for the network.
+// Who was ended after that, or ended its communicators for that, by a watchdog mostly, waited for
+// somebody, or for the network.
 bool waited(const Picture& picture, std::size_t index) {
   const Member& member = picture.members[index];
   if (member.ending != Ending::kDied || member.box->asked_ns == 0) return false;
-  return picture.at(index, member.box->asked_ns) + kWaited <= member.last && asks(*member.box);
+  const Ns in_vain = picture.at(index, member.box->asked_ns) + kWaited;
+  if (in_vain <= member.last && asks(*member.box)) return true;
+  const auto& all = member.log->connections;
+  return std::any_of(all.begin(), all.end(), [&](const auto& one) {
+    const log::Connection& closed = one.second;
+    return closed.in_flight.value_or(0) != 0 && closed.closed_ns != 0 &&
+           in_vain <= picture.at(index, closed.closed_ns);
+  });
 }
 
 End end_of(const Member& member) {
@@ -251,11 +259,15 @@ bool is_failed_exit(const log::Process& process) {
                       [](const auto& one) { return one.second.in_flight.value_or(0) != 0; });
 }
 
-Ns apart(const Picture& picture, std::size_t one, std::size_t other) {
-  if (picture.members[one].host == picture.members[other].host) return kTogether;
+Ns clocks_apart(const Picture& picture, std::size_t one, std::size_t other) {
+  if (picture.members[one].host == picture.members[other].host) return 0;
   const Host &here = picture.host_of(one), &there = picture.host_of(other);
   if (!here.compared || !there.compared) return kUncompared;
-  return std::min(kTogether + here.uncertain + there.uncertain, kUncompared);
+  return std::min(here.uncertain + there.uncertain, kUncompared);
+}
+
+Ns apart(const Picture& picture, std::size_t one, std::size_t other) {
+  return std::min(kTogether + clocks_apart(picture, one, other), kUncompared);
 }
 
 std::vector<End> ends_of(const Picture& picture, const std::vector<Failure>& failures,

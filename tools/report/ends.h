@@ -34,6 +34,9 @@ std::vector<End> ends_of(const Picture& picture, const std::vector<Failure>& fai
 // wait: it had nothing under way.
 bool is_failed_exit(const log::Process& process);
 
+// By how much the clocks of two processes' hosts may be apart.
+Ns clocks_apart(const Picture& picture, std::size_t one, std::size_t other);
+
 // By how much what two processes tell of one moment may be apart: their hosts' clocks, and the
 // pace of the logs.
 Ns apart(const Picture& picture, std::size_t one, std::size_t other);

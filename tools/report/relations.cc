@@ -14,6 +14,8 @@ using Kind = Observation::Kind;
 using How = Observation::How;
 
 constexpr Ns kTogether = 1'000'000'000;
+// Waits for ranks are told of from 10 s on, and ranks of one communicator begin them apart.
+constexpr Ns kAllTell = 5'000'000'000;
 constexpr Ns kWaited = 2'000'000'000;
 
 bool same_place(const Place& a, const Place& b) {
@@ -175,8 +177,8 @@ class Relations {
         return;
       if (!can_follow_a_death(seen)) return;
       const auto end = plain_end_of(*seen.peer);
-      if (end && (proves_a_death(seen) ||
-                  model_.observations[*end].when.from <= seen.at + slack(self, *seen.peer)))
+      if (end && (proves_a_death(seen) || model_.observations[*end].when.from <=
+                                              seen.at + clocks_apart(picture_, self, *seen.peer)))
         explain(i, end, How::kFollowsFrom);
       return;
     }
@@ -256,6 +258,9 @@ class Relations {
     const auto chains = chains_of(picture_, model_.waits.waits, stuck, model_.ends);
     model_.waits.sinks = chains.sinks;
     std::erase_if(model_.waits.network, [&](const Wait& one) { return !is_network(one); });
+    // What an HCA can't send says more than what somebody misses.
+    std::stable_partition(model_.waits.network.begin(), model_.waits.network.end(),
+                          [](const Wait& one) { return !one.lost; });
     const auto apart = add_apart();
     add_not_come();
     add_given_up();
@@ -295,26 +300,22 @@ class Relations {
   // come.
   void add_not_come() {
     if (!model_.stuck_making || !model_.waits.sinks.empty() || model_.blocked) return;
-    const Ns told = told_making(*model_.stuck_making);
+    const std::size_t teller = *model_.stuck_making;
+    const log::Making& making = *picture_.members[teller].log->making;
+    const Ns told = told_making(teller);
+    const Ns all_have_told = std::max(told, picture_.at(teller, making.first_ns) + kAllTell);
     Sink sink;
     sink.kind = Sink::Kind::kNotCome;
-    sink.since =
-        told - static_cast<Ns>(picture_.members[*model_.stuck_making].log->making->age_us * 1000);
+    sink.since = told - static_cast<Ns>(making.age_us * 1000);
     sink.waiting = model_.making.size();
     for (std::size_t i = 0; i < picture_.members.size(); ++i) {
       const Member& one = picture_.members[i];
-      if (making_of_[i] || !one.log->loaded || one.ending == Ending::kCutOff || one.last < told ||
-          has_met(i))
+      if (making_of_[i] || !one.log->loaded || one.ending == Ending::kCutOff ||
+          one.last < all_have_told)
         continue;
       sink.members.push_back(i);
     }
     if (!sink.members.empty()) model_.waits.sinks.push_back(std::move(sink));
-  }
-  // NCCL told it of that communicator when its ranks had met: what is left waits for connections.
-  bool has_met(std::size_t member) const {
-    const auto& made = picture_.members[member].log->communicators;
-    const auto found = made.find(picture_.members[*model_.stuck_making].log->making->comm);
-    return found != made.end() && found->second.init_seq != 0;
   }
   // Watchdogs may be faster than stalls are told: who gave up its connections with requests under
   // way waited for a process that lived on, and had asked for nothing for long.
@@ -556,7 +557,7 @@ class Relations {
       const auto own = first_failure_.find(member);
       if (own != first_failure_.end() && explain(i, own->second, How::kFollowsFrom)) return;
       if (const auto end = plain_end_of(member);
-          end && !model_.observations[*end].by &&
+          end && one.kind != Sink::Kind::kMismatched && !model_.observations[*end].by &&
           model_.observations[*end].when.from <= one.since + kTogether &&
           explain(i, end, How::kFollowsFrom))
         return;

@@ -50,7 +50,8 @@ struct Sink {
 
 struct Waits {
   std::vector<Wait> waits;    // by the time since when
-  std::vector<Wait> network;  // those of them that a healthy network never shows
+  std::vector<Wait> network;  // those of them that a healthy network never shows: what
+                              // an HCA can't send goes before what somebody misses
   std::vector<Wait> passed;   // network waits that were over in the end
   std::vector<Sink> sinks;    // what is known best first, then what most wait for
   std::vector<Apart> apart;   // communicators whose ranks are not in one collective

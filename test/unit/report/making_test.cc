@@ -51,7 +51,8 @@ TEST_CASE("a rank that makes no communicator has not come to that of the others"
   CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{1});
 }
 
-TEST_CASE("who has met the others in a communicator has come to it", "[making]") {
+TEST_CASE("who lives on and waits for nobody has not come, also where its ranks had met",
+          "[making]") {
   Made made;
   for (const int process : {0, 2}) {
     made.load(process, 0, 2);
@@ -60,10 +61,21 @@ TEST_CASE("who has met the others in a communicator has come to it", "[making]")
     met.nranks = 2;
     met.seq = 1;
     made.add(met);
-    made.box(process, true, 39);
   }
   makes(made, 0, 11, "accept", false, "0x1");
-  CHECK(analyse(made.input).waits.sinks.empty());
+  SECTION("for long") {
+    made.box(0, true, 39);
+    made.box(2, true, 39);
+    const auto sinks = analyse(made.input).waits.sinks;
+    REQUIRE(sinks.size() == 1);
+    CHECK(sinks[0].kind == Sink::Kind::kNotCome);
+    CHECK(sinks[0].members.size() == 1);
+  }
+  SECTION("it may be about to tell that it waits, too") {
+    made.box(0, true, 14);
+    made.box(2, true, 14);
+    CHECK(analyse(made.input).waits.sinks.empty());
+  }
 }
 
 TEST_CASE("what keeps the hosts apart outweighs ranks without a log", "[making]") {

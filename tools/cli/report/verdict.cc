@@ -164,7 +164,9 @@ std::size_t count_waiting(const Report& report) {
 
 const char* what_is_stuck(const report::Wait& wait) {
   const std::string& kind = wait.stall->kind;
-  if (wait.lost) return "one end has posted receives, and the other waits to be told of them";
+  if (wait.lost)
+    return "the network does not move what one end sent: it has posted receives, and the other "
+           "waits to be told of them";
   if (kind == "tcp") return "the TCP connection to the listener gets no answer";
   if (kind == "modify-qp") return "a QP is not moved, ibv_modify_qp waits";
   if (kind == "in-call") return "a call into NCCL's transport does not return";
@@ -214,6 +216,14 @@ std::string verdict_of_making(const Report& report) {
                      time_text(since), shortened(making.told.msg), others);
 }
 
+bool only_one_without_last_words(const Report& report, const Sink& sink) {
+  const auto& all = report.picture.members;
+  return all[sink.members.front()].ending == report::Ending::kCutOff &&
+         std::count_if(all.begin(), all.end(), [](const report::Member& one) {
+           return one.ending != report::Ending::kClean;
+         }) == 1;
+}
+
 std::string verdict_hang(const Report& report) {
   const auto& waits = report.waits;
   if (report.difference)
@@ -229,6 +239,10 @@ std::string verdict_hang(const Report& report) {
     return fmt::format("{} since {}, and the logs don't show for whom.", waiters,
                        time_text(waits.waits.front().since));
   const auto& sink = waits.sinks.front();
+  if (sink.kind == Sink::Kind::kSilent && waiting != 0 && only_one_without_last_words(report, sink))
+    return fmt::format("{} ended without last words after {}, or its log is not whole{}; {}.",
+                       who(report.picture, sink.members), time_text(sink.since),
+                       or_the_network(report, sink), waiters);
   if (sink.kind == Sink::Kind::kSilent && waiting != 0 &&
       report.picture.members[sink.members.front()].ending == report::Ending::kCutOff)
     return fmt::format(
@@ -251,7 +265,7 @@ std::string verdict_hang(const Report& report) {
 }
 
 std::string verdict_ended(const Report& report) {
-  const auto when = fmt::format("{} ended together at {}, from outside", job_text(report.picture),
+  const auto when = fmt::format("{} ended together at {}", job_text(report.picture),
                                 time_text(report.picture.last));
   std::string warned = warned_text(report.picture);
   if (!warned.empty()) warned = " Warned of: " + warned + ".";
@@ -269,7 +283,11 @@ std::string verdict_ended(const Report& report) {
         "and {} of {} left no log here.{}",
         job_text(report.picture), time_text(report.picture.last), missing_text(report.missing),
         *report.missing.expected, warned);
-  return fmt::format("not the network: {}, with nothing wrong before.{}", when, warned);
+  return fmt::format("not the network: {}, with nothing wrong before: from outside, or {}.{}", when,
+                     report.picture.members.size() == 1
+                         ? "it died"
+                         : "one of them died and its launcher ended the others",
+                     warned);
 }
 
 std::string verdict_slow(const Report& report) {
@@ -402,9 +420,16 @@ std::string sink_text(const Report& report, const Sink& sink) {
       return fmt::format("{} died at {}", names, time_text(sink.since));
     case Sink::Kind::kLeft:
       return fmt::format("{} had ended by itself at {}", names, time_text(sink.since));
-    case Sink::Kind::kSilent:
+    case Sink::Kind::kSilent: {
+      const auto& summary = report.picture.members[sink.members.front()].log->summary;
+      if (sink.members.size() == 1 && summary && summary->pending == 0)
+        return fmt::format(
+            "{} had nothing under way, and asked the network for nothing more until it ended by "
+            "itself at {}",
+            names, time_text(sink.since));
       return fmt::format("{} says nothing of a wait; its last sign of life is of {}", names,
                          time_text(sink.since));
+    }
     case Sink::Kind::kNoLog:
       return fmt::format("{} at {} has no log here",
                          sink.rank ? fmt::format("rank {}", *sink.rank) : "the process",
@@ -518,6 +543,11 @@ std::string remedy(const Report& report) {
         "name have to be in one network, and here {} is in {}. Collect that node's log too.",
         report.rails->address, report.first.roots.front().here.dev,
         report.first.roots.front().here.subnet);
+  // Who waits for what is lost sees nothing of the network that loses it.
+  if (report.kind == Kind::kHang && !report.waits.network.empty() &&
+      report.waits.network.front().lost && sign_of_culprit(report) == nullptr)
+    return "What one end sends does not reach the other: look at the counters of both ports and of "
+           "the switch's, and try the path with nccl-net-diag ping.";
   const auto* told = first_told(report);
   if (told != nullptr && report.kind != Kind::kMissing) return told->fix;
   switch (report.kind) {
@@ -530,7 +560,8 @@ std::string remedy(const Report& report) {
       return "Look at what the launcher says of them, and whether NCCL_NET_PLUGIN=diag and "
              "LD_LIBRARY_PATH reach them.";
     case Kind::kEnded:
-      return "Look at who ended it: a time limit, the launcher, a user.";
+      return "Look at who ended it: a time limit, a user, or the launcher, which tells whether a "
+             "process died first.";
     case Kind::kHang:
       return "Look at what those processes do, and at which collective each is in.";
     case Kind::kSlow:
