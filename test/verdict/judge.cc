@@ -120,6 +120,24 @@ bool guilty_log_is_there(const Case& one, const Played& played) {
   return false;
 }
 
+// One pair alone failed, and both of its ends are named: nothing tells them apart.
+bool is_tie(const Played& played) {
+  const auto culprits =
+      played.report.is_object() ? played.report.find("culprits") : played.report.end();
+  if (culprits == played.report.end() || culprits->size() != 1) return false;
+  const auto& one = culprits->front();
+  return one.value("kind", "") == "pair" && one.value("failing", 0) == 1 &&
+         one.value("working", 0) == 0;
+}
+
+// Who left no log may have left one that was not collected.
+bool are_guilty_or_not_collected(const Named& named, const Case& one, const Played& played) {
+  return within(one.truth.ranks, named.ranks) &&
+         std::none_of(named.ranks.begin(), named.ranks.end(), [&](int rank) {
+           return !one.truth.ranks.contains(rank) && played.collection.ranks.contains(rank);
+         });
+}
+
 Judgement judge_healthy(const Played& played) {
   if (played.exit_code != 0) return {Class::kAlarm, fmt::format("exit code {}", played.exit_code)};
   if (!played.alarms.empty()) return {Class::kAlarm, played.alarms.front()};
@@ -194,9 +212,13 @@ Judgement judge(const Case& one, const Played& played) {
     return {reduced && !(could_tell && says_fine) ? Class::kHonest : Class::kMissed, ""};
   }
   if (played.exit_code != 1) return {unknown, fmt::format("exit code {}", played.exit_code)};
+  if (naming == Naming::kOther && truth.no_log && are_guilty_or_not_collected(named, one, played))
+    return {Class::kHonest, "with those whose logs were not collected"};
   if (naming == Naming::kOther) return {Class::kWrong, "somebody else is named"};
   if (naming == Naming::kNone && at_once) return {Class::kHonest, "all ended at once"};
   if (naming == Naming::kNone) return {unknown, "nobody is named"};
+  if (naming == Naming::kPair && truth.ranks.empty() && is_tie(played))
+    return {Class::kHonest, "a tie, said as one"};
   if (naming == Naming::kPair) return {unknown, "not told from others"};
   if (!tells_story(truth, played)) return {unknown, "another story"};
   return {Class::kRight, ""};

@@ -10,7 +10,7 @@ namespace nnd::verdict {
 
 enum class Class {
   kRight,      // the guilty is named, and what it was
-  kHonest,     // not known, where the evidence was not collected
+  kHonest,     // not known, where the evidence was not collected, or told nobody apart
   kVague,      // nothing false, and the guilty is not named, or not with its story
   kWrong,      // somebody else is named
   kAccused,    // the network, which is innocent

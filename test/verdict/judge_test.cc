@@ -89,6 +89,38 @@ TEST_CASE("a port of one node", "[judge]") {
                            "not the network")) == Class::kAcquitted);
 }
 
+TEST_CASE("a tie is said as a tie", "[judge]") {
+  Played tie = said("not fine: between mlx5_1 of node1 and mlx5_1 of node10: down.", "network");
+  tie.report["culprits"] = {{{"kind", "pair"}, {"failing", 1}, {"working", 0}}};
+  CHECK(judged(kPort, tie) == Class::kHonest);
+  tie.report["culprits"][0]["failing"] = 2;
+  CHECK(judged(kPort, tie) == Class::kVague);
+  tie.report["culprits"][0]["failing"] = 1;
+  tie.line = "not fine: between mlx5_1 of node1 and mlx5_1 of node11: down.";
+  CHECK(judged(kPort, tie) == Class::kWrong);
+}
+
+TEST_CASE("who left no log is named with those whose logs were not collected", "[judge]") {
+  const Case absent = three_nodes({.ranks = {3}, .nodes = {1}, .says = {"no log"}, .no_log = true});
+  Played half = said("not fine: ranks 3,5 of 6 left no log.", "open");
+  half.collection = {.ranks = {0, 1, 2, 4}, .whole = false};
+  CHECK(judged(absent, half) == Class::kHonest);
+  half.collection.ranks.insert(5);
+  CHECK(judged(absent, half) == Class::kWrong);
+}
+
+TEST_CASE("a launcher ends all at once", "[judge]") {
+  Case killed = three_nodes({.ranks = {3}, .nodes = {1}, .says = {"died"}, .silent = true});
+  const Played ended = said(
+      "not the network: 6 processes on 3 hosts ended together, with nothing "
+      "wrong before: from outside, or one of them died and its launcher "
+      "ended the others.",
+      "not the network", 0);
+  CHECK(judged(killed, ended) == Class::kMissed);
+  killed.ending = Ending::kMpirun;
+  CHECK(judged(killed, ended) == Class::kHonest);
+}
+
 TEST_CASE("nothing is wrong", "[judge]") {
   const Case healthy = three_nodes({.healthy = true});
   CHECK(judged(healthy, said("fine: healthy.", "nothing", 0)) == Class::kRight);
