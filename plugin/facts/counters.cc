@@ -246,6 +246,16 @@ Counts counted(std::string_view device, unsigned port) {
   return found == nullptr ? Counts{} : grown(found->first, found->recent.back().values);
 }
 
+Counts last_values(std::string_view device, unsigned port) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  Counts out;
+  if (const Counted* const found = find(all, device, port))
+    for (const auto& [name, value] : found->recent.back().values)
+      if (value >= 0) out.emplace_back(name, static_cast<std::uint64_t>(value));
+  return out;
+}
+
 std::optional<Growth> grown_since(std::string_view device, unsigned port, std::uint64_t since_ns) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);

@@ -52,6 +52,8 @@ void sample_counters();
 
 // Since the port's first sample.
 Counts counted(std::string_view device, unsigned port);
+// As the port itself counts, at the last sample; those that stand at zero too.
+Counts last_values(std::string_view device, unsigned port);
 
 // Between the last sample and the last one that is older than since_ns (CLOCK_MONOTONIC), or else
 // the oldest that is kept.

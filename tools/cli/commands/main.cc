@@ -90,6 +90,7 @@ int run(int argc, char** argv) {
   cli::add_rehearse(app, exit_code);
   cli::add_report(app, exit_code);
   cli::add_top(app, exit_code);
+  cli::add_exporter(app, exit_code);
   cli::add_decode(app, exit_code);
 #endif
   cli::add_launch(app, exit_code);

@@ -15,6 +15,7 @@ void add_check(CLI::App& app, int& exit_code);
 void add_decode(CLI::App& app, int& exit_code);
 void add_demo(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
+void add_exporter(CLI::App& app, int& exit_code);
 void add_launch(CLI::App& app, int& exit_code);  // run and env
 void add_ping(CLI::App& app, int& exit_code);
 // The man pages and the completions of what was added before.

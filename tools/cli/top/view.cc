@@ -288,6 +288,7 @@ View Tracker::see(const Look& look) {
     for (const auto& slot : seen.comms) one.communicators.push_back(cli::show(slot, header));
     const auto launch = seen.launch.value_or(log::Launch());
     one.job = job_of(launch);
+    one.job_id = launch.job;
     set_rank(one, launch);
     find_stuck(one);
     fold(one);

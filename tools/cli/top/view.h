@@ -67,6 +67,7 @@ struct ShownProcess {
   std::string user;  // whose it is; empty: of who looks
   std::string host, proc;
   std::string job;        // as its launcher calls it; empty: not known
+  std::string job_id;     // "4711", likewise
   std::size_t group = 0;  // processes of one job have the same
   nccl_net_diag::box::FileHeader header{};
   std::optional<int> rank, nranks;   // in the job, as `report` counts

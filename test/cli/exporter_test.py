@@ -1,0 +1,182 @@
+"""The metrics of a real NCCL job, as node_exporter's collector and Prometheus read them: exporter_test.py TOOL PART
+
+`job`: a job that runs, of which a rank is stopped and goes on, and that ends. `format`: promtool's word on what is printed of it;
+`alerts`: on the rules that come with it.
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+TOOL, PART = sys.argv[1:3]
+SCENARIO = "two-nodes-8-hca-bond"
+EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "prometheus"
+BOUND_SEC = 120  # of a busy machine
+SAMPLE = re.compile(r"^([a-z_]+)(?:\{(.*)\})? (\S+)$")
+LABEL = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"')
+
+
+def samples_of(text):
+    """[(name, labels, value)]"""
+    found = []
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            name, labels, value = SAMPLE.match(line).groups()
+            found.append((name, dict(LABEL.findall(labels or "")), float(value)))
+    return found
+
+
+class Exported(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="nnd-exporter-")
+        self.addCleanup(directory.cleanup)
+        self.dir = pathlib.Path(directory.name)
+        self.file = self.dir / "nccl.prom"
+
+    def call(self, *words, **more):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("NCCL")}
+        process = subprocess.Popen([TOOL, *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env=environment | {"TMPDIR": str(self.dir)} | more, start_new_session=True, text=True)
+        self.addCleanup(lambda: process.poll() is None and os.killpg(process.pid, signal.SIGKILL))
+        return process
+
+    def start_job(self):
+        """A rehearsal that goes on until it is ended. Other jobs may run on this machine: ours has a number of its own."""
+        self.job = str(os.getpid())
+        return self.call("rehearse", "--scenario", SCENARIO, "--json", "--quiet", "--iterations", "1000000", "--logs", self.dir / "logs",
+                         SLURM_JOB_ID=self.job)
+
+    def ranks(self):
+        """Its processes."""
+        out, _ = self.call("top", "--json").communicate(timeout=BOUND_SEC)
+        return [one["pid"] for one in json.loads(out)["processes"] if self.is_below(one["pid"])]
+
+    def is_below(self, pid):
+        while pid > 1:
+            if pid == self.process.pid:
+                return True
+            stat = pathlib.Path("/proc", str(pid), "stat").read_text()
+            pid = int(stat.rpartition(")")[2].split()[1])
+        return False
+
+    def until(self, holds):
+        end = time.monotonic() + BOUND_SEC
+        while time.monotonic() < end:
+            if found := holds():
+                return found
+            time.sleep(0.1)
+        self.fail("it did not come to that")
+
+    def read(self):
+        """Of our job."""
+        return [one for one in samples_of(self.file.read_text()) if one[1].get("hpc_job") == self.job] if self.file.exists() else []
+
+    def values(self, name, **labels):
+        return [value for which, has, value in self.read() if which == name and labels.items() <= has.items()]
+
+
+class Job(Exported):
+    def test_what_a_job_does(self):
+        exporter = self.call("exporter", "--textfile", self.file, "--every", "1")
+        self.process = self.start_job()
+        moved = "nccl_net_diag_bytes_total"
+        first = self.until(lambda: sum(self.values(moved)))
+        self.until(lambda: sum(self.values(moved)) > first)
+        self.until(lambda: self.values("nccl_net_diag_processes") == [2])
+        self.assertGreater(sum(self.values("nccl_net_diag_connections", stage="ready")), 0)
+        self.assertEqual(sum(self.values("nccl_net_diag_connections", stage="failed")), 0)
+        self.assertEqual(max(self.values("nccl_net_diag_stall_seconds")), 0)
+        self.assertEqual(sum(self.values("nccl_net_diag_failed_requests_total")), 0)
+        for direction in ("transmit", "receive"):
+            self.assertGreater(sum(self.values(moved, direction=direction)), 0)
+
+        stopped = min(self.ranks())
+        os.kill(stopped, signal.SIGSTOP)
+        self.until(lambda: max(self.values("nccl_net_diag_stall_seconds", kind="data"), default=0) >= 10)
+        self.assertLess(min(self.values("nccl_net_diag_last_sign_of_life_timestamp_seconds")), time.time() - 8)
+        os.kill(stopped, signal.SIGCONT)
+        self.until(lambda: max(self.values("nccl_net_diag_stall_seconds"), default=1) == 0)
+
+        os.killpg(self.process.pid, signal.SIGINT)
+        self.process.communicate(timeout=BOUND_SEC)
+        self.until(lambda: self.read() == [])
+        exporter.send_signal(signal.SIGTERM)
+        _, err = exporter.communicate(timeout=BOUND_SEC)
+        self.assertEqual(exporter.returncode, 0, err)
+        self.assertEqual([one.name for one in self.dir.glob("nccl.prom*")], [])
+
+    def on_a_node(self):
+        """What is printed on the scenario's nodes."""
+        node = self.call("rehearse", "--scenario", SCENARIO, "--quiet", "--logs", self.dir / "node", "--", TOOL, "exporter")
+        out, err = node.communicate(timeout=BOUND_SEC)
+        return samples_of("\n".join(line for line in out.splitlines() if line.startswith("nccl_net_diag_")))
+
+    def test_a_nodes_ports(self):
+        seen = self.on_a_node()
+        verdicts = {(has["device"], has["port"], has["verdict"]) for name, has, _ in seen if name == "nccl_net_diag_hca_info"}
+        self.assertEqual(verdicts, {(f"mlx5_{i}", "1", "taken") for i in range(8)} | {("mlx5_bond_0", "1", "taken")})
+        speeds = {value for name, has, value in seen if name == "nccl_net_diag_hca_speed_bytes_per_second" and has["device"] == "mlx5_0"}
+        self.assertEqual(speeds, {50e9})
+        job = self.start_job()
+        self.until(lambda: {has["device"] for name, has, _ in self.on_a_node() if name == "nccl_net_diag_port_counter_total"})
+        os.killpg(job.pid, signal.SIGINT)
+        job.communicate(timeout=BOUND_SEC)
+
+    def test_a_file_that_is_wrong(self):
+        for file, code in ((self.dir / "metrics.txt", 2), (self.dir / "none" / "nccl.prom", 3)):
+            exporter = self.call("exporter", "--textfile", file)
+            _, err = exporter.communicate(timeout=BOUND_SEC)
+            self.assertEqual(exporter.returncode, code, err)
+            self.assertIn(str(file), err)
+
+    def test_another_users_link_is_not_followed(self):
+        victim = self.dir / "victim"
+        victim.write_text("kept")
+        self.file.symlink_to(victim)
+        exporter = self.call("exporter", "--textfile", self.file, "--every", "1")
+        self.until(lambda: not self.file.is_symlink())
+        exporter.send_signal(signal.SIGTERM)
+        exporter.communicate(timeout=BOUND_SEC)
+        self.assertEqual(victim.read_text(), "kept")
+
+
+class Format(Exported):
+    def check(self):
+        exporter = self.call("exporter")
+        out, err = exporter.communicate(timeout=BOUND_SEC)
+        self.assertEqual(exporter.returncode, 0, err)
+        done = subprocess.run(["promtool", "check", "metrics"], input=out, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        return samples_of(out)
+
+    def test_format(self):
+        self.check()
+        job = self.start_job()
+        self.until(lambda: any(has.get("hpc_job") == self.job for name, has, value in self.check() if name == "nccl_net_diag_bytes_total"))
+        os.killpg(job.pid, signal.SIGINT)
+        job.communicate(timeout=BOUND_SEC)
+
+
+class Alerts(Exported):
+    def test_rules(self):
+        rules = EXAMPLES / "nccl-net-diag.rules.yml"
+        for words in (["check", "rules", rules], ["test", "rules", EXAMPLES / "nccl-net-diag.test.yml"]):
+            done = subprocess.run(["promtool", *words], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        out, _ = self.call("exporter").communicate(timeout=BOUND_SEC)
+        known = set(re.findall(r"^# TYPE (\S+)", out, re.MULTILINE))
+        self.assertLessEqual(set(re.findall(r"nccl_net_diag_\w+", rules.read_text())), known)
+
+
+if __name__ == "__main__":
+    if PART in ("format", "alerts") and shutil.which("promtool") is None:
+        print("SKIPPED: no promtool")
+        sys.exit(77)
+    unittest.main(argv=[sys.argv[0], {"job": "Job", "format": "Format", "alerts": "Alerts"}[PART]])
