@@ -15,6 +15,8 @@ import tempfile
 import time
 import unittest
 
+from processes import is_below
+
 TOOL, PART = sys.argv[1:3]
 SCENARIO = "two-nodes-8-hca-bond"
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "prometheus"
@@ -56,18 +58,7 @@ class Exported(unittest.TestCase):
     def ranks(self):
         """Its processes."""
         out, _ = self.call("top", "--json").communicate(timeout=BOUND_SEC)
-        return [one["pid"] for one in json.loads(out)["processes"] if self.is_below(one["pid"])]
-
-    def is_below(self, pid):
-        while pid > 1:
-            if pid == self.process.pid:
-                return True
-            try:
-                stat = pathlib.Path("/proc", str(pid), "stat").read_text()
-            except FileNotFoundError:  # it has ended
-                return False
-            pid = int(stat.rpartition(")")[2].split()[1])
-        return False
+        return [one["pid"] for one in json.loads(out)["processes"] if is_below(one["pid"], self.process.pid)]
 
     def until(self, holds):
         end = time.monotonic() + BOUND_SEC

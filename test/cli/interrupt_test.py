@@ -15,6 +15,8 @@ import time
 import unittest
 import unittest.mock
 
+from processes import is_below, status
+
 TOOL = sys.argv[1]
 SCENARIO = "two-nodes-8-hca-bond"
 BOUND_SEC = 60  # of a busy machine; nothing here has anything to wait for
@@ -25,22 +27,6 @@ def free_port():
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]
-
-
-def status(pid, key):
-    for line in pathlib.Path("/proc", str(pid), "status").read_text().splitlines():
-        if line.startswith(key + ":"):
-            return line.split(":", 1)[1].strip()
-    raise AssertionError(key)
-
-
-def is_below(pid, ancestor):
-    while pid > 1 and pid != ancestor:
-        try:
-            pid = int(status(pid, "PPid"))
-        except FileNotFoundError:  # it has ended
-            return False
-    return pid == ancestor
 
 
 def handles_it(pid):

@@ -2,8 +2,10 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
+#include <thread>
 
 namespace nnd::cli {
 
@@ -39,5 +41,11 @@ InterruptGuard::~InterruptGuard() {
 }
 
 bool InterruptGuard::interrupted() { return g_seen != 0; }
+
+void InterruptGuard::sleep_until(std::chrono::steady_clock::time_point then) {
+  using Clock = std::chrono::steady_clock;
+  while (Clock::now() < then && !interrupted())
+    std::this_thread::sleep_for(std::min<Clock::duration>(kInterruptPause, then - Clock::now()));
+}
 
 }  // namespace nnd::cli

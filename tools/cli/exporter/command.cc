@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
-#include <thread>
 #include <utility>
 
 #include "cli/common/call_error.h"
@@ -56,12 +54,6 @@ std::string not_written(const std::string& path, int error) {
   return fmt::format("{} can't be written: errno {}", path, context::errno_text(error));
 }
 
-void sleep_until(Clock::time_point then) {
-  constexpr Clock::duration kPause = std::chrono::milliseconds(50);  // until Ctrl-C is seen
-  while (Clock::now() < then && !InterruptGuard::interrupted())
-    std::this_thread::sleep_for(std::min<Clock::duration>(kPause, then - Clock::now()));
-}
-
 // A file that can't be written for a while, on a full disk, ends nothing.
 void keep_file(const ExporterOptions& options, Metrics& metrics) {
   const auto every =
@@ -75,7 +67,7 @@ void keep_file(const ExporterOptions& options, Metrics& metrics) {
     if (std::exchange(told, error) != error)
       print_err(error != 0 ? not_written(options.textfile, error) + "\n"
                            : options.textfile + " is written again\n");
-    sleep_until(due);
+    InterruptGuard::sleep_until(due);
   }
   ::unlink(options.textfile.c_str());  // what is there would look like now
 }

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <thread>
 #include <utility>
 
 #include "cli/common/call_error.h"
@@ -26,14 +25,6 @@ namespace nnd::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr auto kPause = std::chrono::milliseconds(50);  // until Ctrl-C is seen
-
-// Until then, or until the user ends it.
-void sleep_until(Clock::time_point then) {
-  while (Clock::now() < then && !InterruptGuard::interrupted())
-    std::this_thread::sleep_for(std::min<Clock::duration>(kPause, then - Clock::now()));
-}
 
 // Why there is nothing to see.
 CallError nothing_there(const TopOptions& options, const View& view) {
@@ -124,7 +115,8 @@ class LastingPage {
           std::chrono::duration_cast<std::chrono::milliseconds>(looks_.due() - Clock::now());
       if (!held_ && left.count() <= 0) return true;
       const auto key = terminal_.key(
-          held_ ? kPause : std::clamp(left, decltype(left)(1), decltype(left)(kPause)));
+          held_ ? kInterruptPause
+                : std::clamp(left, decltype(left)(1), decltype(left)(kInterruptPause)));
       if (!key) continue;
       if (*key == 'q' || *key == 'Q') return false;
       if (*key == 'h' || *key == '?') help_ = !help_;
@@ -155,7 +147,7 @@ class LastingPage {
 std::shared_ptr<const View> print_pages(const Calling& calling, Looks& looks,
                                         std::shared_ptr<const View> view, int pages) {
   for (int page = 1; !InterruptGuard::interrupted(); ++page) {
-    sleep_until(looks.due());
+    InterruptGuard::sleep_until(looks.due());
     auto next = looks.next();
     if (next->processes.empty() && next->ended.empty()) break;
     view = std::move(next);
