@@ -26,6 +26,9 @@ constexpr std::string_view kLatePeer =
 constexpr std::string_view kPeerStopped =
     "The peer's process had begun with this connection: it has ended, is stopped, or is inside a "
     "call that does not return. Its log (same link) says which.";
+constexpr std::string_view kPeerWent =
+    "This process waits in vain: read the log of the peer's process (same link), and what it "
+    "printed last.";
 constexpr std::string_view kInDriver =
     "The call is the driver's and the kernel's: look in the kernel's log (dmesg) of this node, and "
     "at the HCA's firmware.";
@@ -246,6 +249,9 @@ Diagnosis diagnose(const Stall& seen, const Diagnosis* failure) {
     sentence +=
         "; another connection of this process had failed before, after which NCCL moves "
         "nothing";
+  if (seen.peer_tcp == PeerTcp::kClosed)
+    sentence +=
+        "; the peer has closed its TCP connection: its process has ended, or NCCL there gave up";
   std::optional<Diagnosis> own = of_own_end(seen);
   if (own && failure == nullptr)
     sentence += "; " + own->evidence;
@@ -258,8 +264,11 @@ Diagnosis diagnose(const Stall& seen, const Diagnosis* failure) {
     own->sentence = sentence;
     return *own;
   }
+  const std::string_view remedy = seen.peer_tcp == PeerTcp::kClosed
+                                      ? kPeerWent
+                                      : about(seen.on_hca ? seen.wait : Wait::kNoReceive).remedy;
   return {being_made(seen.wait) ? Cause::kHangConnect : Cause::kHangData, sentence,
-          std::string(about(seen.on_hca ? seen.wait : Wait::kNoReceive).remedy)};
+          std::string(remedy)};
 }
 
 }  // namespace nnd::diagnosis

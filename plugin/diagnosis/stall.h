@@ -57,6 +57,13 @@ struct TaskName {
   std::int32_t rank = -1;  // of this process in the communicator; -1: not known
 };
 
+// The TCP connection over which the two ends were set up, and which NCCL keeps while it has them.
+enum class PeerTcp : std::uint8_t {
+  kUnknown,
+  kOpen,   // the peer's process is there, or its whole node is not
+  kClosed  // the process has ended, or NCCL there has closed the connection
+};
+
 struct CounterGrowth {
   std::string name;
   std::uint64_t by = 0;
@@ -79,6 +86,7 @@ struct Stall {
   double retry_sec = 0;
   bool on_hca = true;          // kStuckSend: the QPs are seen; else only the transport has it
   bool after_failure = false;  // another connection of this process had failed before
+  PeerTcp peer_tcp = PeerTcp::kUnknown;
   // What the HCA has told of this end.
   bool gid_gone = false;  // the address that its QPs send from
   bool port_down = false;

@@ -55,7 +55,10 @@ std::string_view next_word(std::string_view& line) {
 
 }  // namespace
 
-bool TcpTable::Row::made() const { return state == kEstablished || state == kCloseWait; }
+std::optional<TcpState> TcpTable::Row::made() const {
+  if (state == kEstablished) return TcpState::kMade;
+  return state == kCloseWait ? std::optional(TcpState::kHungUp) : std::nullopt;
+}
 
 // "  0: 0100007F:1F90 00000000:0000 0A ..."; false: the heading, or nothing of this kind.
 bool TcpTable::parse(std::string_view line, Row& row) {
@@ -91,7 +94,7 @@ TcpState TcpTable::to(const TcpEnd& listener) const {
   TcpState seen = TcpState::kUnknown;
   for (const Row& row : rows_) {
     if (row.remote != listener) continue;
-    if (row.made()) return TcpState::kMade;
+    if (const auto made = row.made()) return *made;
     if (row.state == kSynSent) seen = TcpState::kTrying;
   }
   return seen;
@@ -101,7 +104,7 @@ TcpState TcpTable::from(const TcpEnd& listener) const {
   TcpState seen = TcpState::kUnknown;
   for (const Row& row : rows_) {
     if (row.local != listener) continue;
-    if (row.made()) return TcpState::kMade;
+    if (const auto made = row.made()) return *made;
     if (row.state == kListen) seen = TcpState::kNone;
   }
   return seen;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +24,8 @@ enum class TcpState : std::uint8_t {
   kUnknown,  // not to be seen here
   kNone,     // nobody has connected
   kTrying,   // SYN sent, no answer
-  kMade      // established, perhaps not accepted yet
+  kMade,     // established, perhaps not accepted yet
+  kHungUp    // it was, and the other end has closed it
 };
 
 // As the files were when it was made.
@@ -42,7 +44,7 @@ class TcpTable {
     TcpEnd local, remote;
     unsigned state = 0;
 
-    bool made() const;
+    std::optional<TcpState> made() const;
   };
   static bool parse(std::string_view line, Row& row);
   void read(const std::string& path);

@@ -172,6 +172,22 @@ double retry_sec(const state::Connection& c) {
   return std::ldexp(4.096e-6, qp.timeout) * qp.retry_cnt;
 }
 
+diagnosis::PeerTcp peer_tcp_of(const state::Connection& c, const state::Start& start,
+                               std::optional<facts::TcpTable>& tcp) {
+  if (start.listener_port == 0) return diagnosis::PeerTcp::kUnknown;
+  if (!tcp) tcp.emplace();
+  const facts::TcpEnd listener{start.listener, start.listener_port};
+  const bool sends = c.kind.load(kRelaxed) == state::Kind::kSend;
+  switch (sends ? tcp->to(listener) : tcp->from(listener)) {
+    case facts::TcpState::kMade:
+      return diagnosis::PeerTcp::kOpen;
+    case facts::TcpState::kHungUp:
+      return diagnosis::PeerTcp::kClosed;
+    default:
+      return diagnosis::PeerTcp::kUnknown;
+  }
+}
+
 Stall evidence(state::Connection& c, const Facts& known, const Line& line) {
   Stall seen;
   seen.wait = line.wait;
@@ -237,7 +253,9 @@ Wait look_closer(state::Connection& c, Wait wait, std::optional<facts::TcpTable>
     const facts::TcpEnd listener{start.listener, start.listener_port};
     if (wait == Wait::kNotAccepted)
       return tcp->to(listener) == facts::TcpState::kTrying ? Wait::kTcp : wait;
-    return tcp->from(listener) == facts::TcpState::kMade ? Wait::kMetadata : wait;
+    const facts::TcpState from = tcp->from(listener);
+    const bool made = from == facts::TcpState::kMade || from == facts::TcpState::kHungUp;
+    return made ? Wait::kMetadata : wait;
   }
   if (wait != Wait::kStuckSend && wait != Wait::kNothingCame) return wait;
   const state::QpTraffic traffic = state::traffic_of_qps(c);
@@ -270,9 +288,11 @@ bool tell_who(const state::Connection& c) {
   return true;
 }
 
-bool tell_stall(state::Connection& oldest, const Line& line, const Census& census) {
+bool tell_stall(state::Connection& oldest, const Line& line, const Census& census,
+                std::optional<facts::TcpTable>& tcp) {
   const Facts known(oldest);
   Stall seen = evidence(oldest, known, line);
+  if (!diagnosis::being_made(line.wait)) seen.peer_tcp = peer_tcp_of(oldest, known.start, tcp);
   const auto failure =
       line.failure != 0 ? known_of(oldest, line.wait) : std::optional<state::Failure>();
   const bool warning = failure || is_warning(seen, line.lasts);
@@ -282,6 +302,8 @@ bool tell_stall(state::Connection& oldest, const Line& line, const Census& censu
   e.add("kind", diagnosis::wait_name(line.wait)).add("age_us", us(line.age_ns));
   e.add("conns", line.connections).add("peers", line.peers);
   if (!seen.listener.empty()) e.add("listener", seen.listener);
+  if (seen.peer_tcp != diagnosis::PeerTcp::kUnknown)
+    e.add("peer_tcp", seen.peer_tcp == diagnosis::PeerTcp::kOpen ? "open" : "closed");
   if (diagnosis::being_made(line.wait)) {
     e.add("polls", oldest.polls.load(kRelaxed));
     if (line.wait == Wait::kModifyQp) {

@@ -42,8 +42,9 @@ struct Line {
   bool after_failure = false;  // another connection has failed before
   bool lasts = false;          // three times its age, and no other connection came about meanwhile
 };
-// Whether it was a warning.
-bool tell_stall(state::Connection& oldest, const Line& line, const Census& census);
+// Whether it was a warning. The table is read where it is needed and wasn't.
+bool tell_stall(state::Connection& oldest, const Line& line, const Census& census,
+                std::optional<facts::TcpTable>& tcp);
 // age_ns: for how long at least.
 void tell_slow(state::Connection& c, const Pace::Slow& slow, std::uint64_t age_ns,
                const Census& census);

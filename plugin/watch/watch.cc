@@ -153,7 +153,7 @@ void Watch::tell_old() {
         *one.oldest.connection,
         {key.wait, one.oldest.age_ns, one.members.size(), peers.size(), key.failure, any_failed_,
          one.oldest.age_ns >= times(1) * first_ns && now_ns_ - last_ready_ns_ >= first_ns},
-        census);
+        census, tcp_);
     total.warned = total.warned || warned;
   }
 }

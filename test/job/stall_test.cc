@@ -43,6 +43,7 @@ TEST_CASE("a rank that is missing from a collective", "[stall]") {
     CHECK(event["dev"]["name"].get<std::string>().starts_with("mlx5_"));
     CHECK(event["peer"]["gid"].is_string());
     CHECK(event["peer"]["gid"] != event["dev"]["gid"]);
+    CHECK(event["peer_tcp"] == "open");
   }
   const auto idle = job.events(1, "conn.stall");
   const auto line = std::find_if(idle.begin(), idle.end(),

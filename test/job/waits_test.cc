@@ -182,4 +182,8 @@ TEST_CASE("a rank that died is named by its neighbours", "[waits]") {
   job.spec.actions.push_back({.kind = Kind::kDie, .only_rank = kMissing});
   job.others_reduce();
   job.run_until_told(2);
+  for (const auto& [rank, e] : job.told()) {
+    INFO(e.dump());
+    if (e.at("ev") == "conn.stall") CHECK(e.at("peer_tcp") == "closed");
+  }
 }

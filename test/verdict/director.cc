@@ -16,7 +16,9 @@ namespace {
 // that is being made after ten, and a process counts as stopped after five without a sign of life.
 double patience_of(const Case& one) {
   if (one.truth.healthy) return 0.5;
-  if (one.moment == Moment::kBeforeInit) return 12.5;
+  const bool before = one.moment == Moment::kBeforeInit ||
+                      (one.moment == Moment::kBeforeConnection && one.fault == "idle rank");
+  if (before) return 12.5;
   if (one.fault == "SIGSTOP") return 8;
   return 4.5;
 }

@@ -168,7 +168,7 @@ struct Event {
   Latency latency;
   std::vector<ConnectionQp> qps;
   // conn.stall, conn.resume
-  std::string kind, listener;
+  std::string kind, listener, peer_tcp;
   std::optional<double> age_us, mean_us, usual_us;
   std::optional<std::uint64_t> conns, peers;
   std::map<std::string, std::uint64_t> census;  // what the process's connections do, or wait for

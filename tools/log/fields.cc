@@ -255,6 +255,7 @@ std::array<Setters, kPlaces> all_setters() {
                               {"completed", set<&Event::completed>},
                               {"failed", set<&Event::failed>},
                               {"in_flight", set<&Event::in_flight>},
+                              {"peer_tcp", set<&Event::peer_tcp>},
                               {"kind", set<&Event::kind>},
                               {"listener", set<&Event::listener>},
                               {"age_us", set<&Event::age_us>},

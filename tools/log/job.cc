@@ -155,6 +155,7 @@ void add_stall(Process& process, const Event& event) {
   stall.peers = event.peers.value_or(1);
   stall.in_flight = event.in_flight.value_or(0);
   stall.listener = event.listener;
+  stall.peer_tcp = event.peer_tcp;
   stall.link = event.link;
   stall.comm = event.comm;
   stall.mean_us = event.mean_us;

@@ -204,7 +204,8 @@ class Graph {
   Sink sink_of(std::size_t member) const {
     Sink sink = named(member);
     const auto idle = idle_.find(member);
-    if (gone(member) && (idle == idle_.end() || gone_long_before_others(member))) {
+    if (!stopped(member) && gone(member) &&
+        (idle == idle_.end() || gone_long_before_others(member))) {
       sink.kind = gone_kind(member);
     } else if (on_network_.contains(member)) {
       sink.kind = Sink::Kind::kNetwork;
@@ -282,6 +283,8 @@ std::optional<std::size_t> only_without_last_words(const Picture& picture,
 std::optional<Ns> idle_by_box(const Picture& picture, std::size_t member) {
   const Member& one = picture.members[member];
   if (one.box == nullptr || one.log->summary || one.box->conns.empty()) return std::nullopt;
+  // A wait for a receive of the peer's is in the log alone.
+  if (one.log->cut_off) return std::nullopt;
   for (const auto& slot : one.box->conns)
     if (slot.started > slot.completed + slot.failed) return std::nullopt;
   if (one.box->asked_ns == 0) return std::nullopt;

@@ -125,4 +125,11 @@ void compare_clocks(Picture& picture) {
   }
 }
 
+Ns clocks_apart(const Picture& picture, std::size_t one, std::size_t other) {
+  if (picture.members[one].host == picture.members[other].host) return 0;
+  const Host &here = picture.host_of(one), &there = picture.host_of(other);
+  if (!here.compared || !there.compared) return kUncompared;
+  return std::min(here.uncertain + there.uncertain, kUncompared);
+}
+
 }  // namespace nnd::report

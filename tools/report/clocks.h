@@ -10,4 +10,9 @@ namespace nnd::report {
 // right is left as it is.
 void compare_clocks(Picture& picture);
 
+constexpr Ns kUncompared = 1'000'000'000;  // clocks that nothing compares
+
+// By how much the clocks of two processes' hosts may be apart.
+Ns clocks_apart(const Picture& picture, std::size_t one, std::size_t other);
+
 }  // namespace nnd::report

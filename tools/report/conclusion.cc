@@ -246,16 +246,19 @@ class Conclude {
     std::set<std::size_t> hosts;
     for (const auto& loss : out_.first.losses)
       if (!loss.clean) hosts.insert(picture_.members[loss.member].host);
-    const bool unsure = any([](const End& end) { return !end.sure; }) || may_be_another();
+    const bool unsure =
+        any([](const End& end) { return !end.sure || end.failed_before; }) || may_be_another();
     return waited || unsure || hosts.size() > 1 || model_.missing.any() ? Blame::kOpen
                                                                         : Blame::kNotNetwork;
   }
 
-  // The log of another one is cut off before a death, so that its own end isn't known.
+  // The log of another one is cut off before a death or an exit that nobody missed, so that its own
+  // end isn't known.
   bool may_be_another() const {
     const auto& losses = out_.first.losses;
-    return std::any_of(losses.begin(), losses.end(),
-                       [](const Loss& loss) { return !loss.clean; }) &&
+    return std::any_of(
+               losses.begin(), losses.end(),
+               [&](const Loss& loss) { return !loss.clean || model_.ends[loss.member].failed; }) &&
            std::any_of(picture_.members.begin(), picture_.members.end(), [&](const Member& one) {
              return one.ending == Ending::kCutOff && one.log->cut_off &&
                     one.last < out_.first.at + kTogether;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "report/clocks.h"
+
 namespace nnd::report {
 
 namespace {
@@ -10,7 +12,6 @@ namespace {
 // A box tells of life ten times a second, and less often on a machine that is busy.
 constexpr Ns kTick = 250'000'000;
 constexpr Ns kTogether = 100'000'000;
-constexpr Ns kUncompared = 1'000'000'000;  // clocks that nothing compares
 constexpr Ns kWaited = 3'000'000'000;
 
 // It has requests under way that were not answered.
@@ -79,10 +80,8 @@ class Ends {
   std::vector<End> all() {
     add_cut_off();
     add_signs_of_life();
-    for (const auto& failure : failures_)
-      if (failure.peer && can_follow_a_death(failure) &&
-          miss(*failure.peer, failure.member, failure.at))
-        out_[*failure.peer].failed_towards = true;
+    add_closed_by_peers();
+    for (std::size_t i = 0; i < failures_.size(); ++i) add_failure(i);
     for_each_unanswered(picture_, [&](std::size_t peer, Ns at) { miss(peer, peer, at); });
     for (const auto& wait : open_)
       if (wait.peer && wait.stall->kind != "idle")
@@ -103,10 +102,41 @@ class Ends {
     return true;
   }
 
+  void add_failure(std::size_t i) {
+    const Failure& failure = failures_[i];
+    if (!can_follow_a_death(failure)) return;
+    if (!failure.peer) return add_failure_towards_host(i);
+    if (!miss(*failure.peer, failure.member, failure.at)) return;
+    End& end = out_[*failure.peer];
+    if (is_compared(failure.member, *failure.peer) || failure.at + kTogether >= end.when.from)
+      end.failed_towards = true;
+    else if (!end.failed_before)
+      end.failed_before = i;
+  }
+  void add_failure_towards_host(std::size_t i) {
+    const Failure& failure = failures_[i];
+    for (const auto& host : picture_.hosts) {
+      if (host.name != failure.there.host) continue;
+      for (const auto member : host.members) {
+        End& end = out_[member];
+        if (end.kind == End::Kind::kDied && !is_compared(failure.member, member) &&
+            failure.at + kTogether < end.when.from && !end.failed_before)
+          end.failed_before = i;
+      }
+    }
+  }
+  bool is_compared(std::size_t one, std::size_t other) const {
+    return clocks_apart(picture_, one, other) < kUncompared;
+  }
+
   // What came from a process is a sign of life: its box may be written late on a busy machine.
   void add_signs_of_life() {
     for (std::size_t i = 0; i < picture_.members.size(); ++i) {
       const Member& member = picture_.members[i];
+      if (out_[i].kind == End::Kind::kDied && member.silent > 0) {
+        out_[i].when.from = member.last + member.silent;
+        out_[i].when.to = std::max(out_[i].when.to, out_[i].when.from + kTick);
+      }
       if (member.box == nullptr) continue;
       for (const auto& [number, mono_ns] : member.box->came) {
         const auto connection = member.log->connections.find(number);
@@ -121,6 +151,17 @@ class Ends {
         when.to = std::max(when.to, at + kTick);
       }
     }
+  }
+
+  // The kernel of the peer's node closes what an ended process had.
+  void add_closed_by_peers() {
+    for (std::size_t i = 0; i < picture_.members.size(); ++i)
+      for (const log::Stall& stall : picture_.members[i].log->stalls) {
+        if (stall.peer_tcp != "closed") continue;
+        const auto peer = picture_.peer_of(i, stall.told.peer, stall.told.conn, stall.link);
+        if (peer && miss(*peer, i, picture_.at(i, stall.told.mono_ns)))
+          out_[*peer].failed_towards = true;
+      }
   }
 
   // A process that ends by itself in the middle, with its communicators as they are, is missed
@@ -257,13 +298,6 @@ bool is_failed_exit(const log::Process& process) {
   return status > 0 && status < kBySignal && process.summary->pending == 0 &&
          std::none_of(process.connections.begin(), process.connections.end(),
                       [](const auto& one) { return one.second.in_flight.value_or(0) != 0; });
-}
-
-Ns clocks_apart(const Picture& picture, std::size_t one, std::size_t other) {
-  if (picture.members[one].host == picture.members[other].host) return 0;
-  const Host &here = picture.host_of(one), &there = picture.host_of(other);
-  if (!here.compared || !there.compared) return kUncompared;
-  return std::min(here.uncertain + there.uncertain, kUncompared);
 }
 
 Ns apart(const Picture& picture, std::size_t one, std::size_t other) {

@@ -1,6 +1,7 @@
 // How each process ended, and when.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "report/failures.h"
@@ -21,6 +22,8 @@ struct End {
   bool missed = false;  // somebody failed towards it, or had requests that only it could answer
   bool failed = false;  // nobody was, and its exit status says that it failed
   bool failed_towards = false;  // the first of these
+  // What failed towards it before its last sign of life, by clocks that nothing compares.
+  std::optional<std::size_t> failed_before;  // of failures
   bool waited = false;  // it died after seconds in which nothing that it had asked for moved
 
   bool ended() const { return kind != Kind::kNone; }
@@ -33,9 +36,6 @@ std::vector<End> ends_of(const Picture& picture, const std::vector<Failure>& fai
 // It ended by itself with a status of its program's own that tells of a failure, and not after a
 // wait: it had nothing under way.
 bool is_failed_exit(const log::Process& process);
-
-// By how much the clocks of two processes' hosts may be apart.
-Ns clocks_apart(const Picture& picture, std::size_t one, std::size_t other);
 
 // By how much what two processes tell of one moment may be apart: their hosts' clocks, and the
 // pace of the logs.

@@ -109,6 +109,19 @@ void add_silences(Picture& picture) {
       member.silent = member.box->began_ns - member.last - *apart;
 }
 
+// Who was stopped, and then died, was there for others without a sign of life.
+void add_silences_of_dead(Picture& picture) {
+  for (std::size_t i = 0; i < picture.members.size(); ++i)
+    for (const log::Stall& stall : picture.members[i].log->stalls) {
+      if (stall.peer_tcp != "open") continue;
+      const auto peer = picture.peer_of(i, stall.told.peer, stall.told.conn, stall.link);
+      if (!peer || picture.members[*peer].ending != Ending::kDied) continue;
+      Member& other = picture.members[*peer];
+      const Ns seen = picture.at(i, stall.told.mono_ns) - clocks_apart(picture, i, *peer);
+      other.silent = std::max(other.silent, seen - other.last);
+    }
+}
+
 const log::Connection* connection_of(const Member& member, std::optional<std::uint64_t> number) {
   if (!number) return nullptr;
   const auto found = member.log->connections.find(*number);
@@ -180,6 +193,7 @@ Picture picture_of(const Input& input, std::optional<std::size_t> run) {
   compare_clocks(out);
   add_times(out);
   add_silences(out);
+  add_silences_of_dead(out);
   return out;
 }
 

@@ -28,9 +28,11 @@ struct Member {
   const Box* box = nullptr;  // null: none
   std::string file;          // its log; empty: only a box
   Ending ending = Ending::kCutOff;
-  std::size_t host = 0;     // of Picture::hosts
-  Ns first = 0, last = 0;   // signs of life
-  Ns silent = 0;            // of a living one: for how long at least when its box was read
+  std::size_t host = 0;    // of Picture::hosts
+  Ns first = 0, last = 0;  // signs of life
+  // For how long at least it lived on without a sign of life: when its box was read, or as far as
+  // others saw that its process was there.
+  Ns silent = 0;
   std::optional<int> rank;  // of the job
 };
 

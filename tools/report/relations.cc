@@ -6,6 +6,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "report/clocks.h"
+
 namespace nnd::report {
 
 namespace {

@@ -1,6 +1,8 @@
 #include "report/slow.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <map>
 
 #include "report/robust.h"
@@ -25,18 +27,39 @@ struct Port {
   double size() const { return static_cast<double>(bytes) / static_cast<double>(requests); }
 };
 
+// Each request counted as the middle of its bucket, as in the logs.
+log::Latency latency_of(const nccl_net_diag::box::ConnSlot& slot) {
+  log::Latency out;
+  for (std::size_t bucket = 0; bucket < std::size(slot.latency); ++bucket) {
+    out.requests += slot.latency[bucket];
+    out.sum_ns +=
+        static_cast<double>(slot.latency[bucket]) * std::ldexp(1.5, static_cast<int>(bucket));
+  }
+  return out;
+}
+
 std::vector<Port> ports_of(const Picture& picture) {
   std::map<Place, Port> all;
-  for (std::size_t i = 0; i < picture.members.size(); ++i)
-    for (const auto& [number, connection] : picture.members[i].log->connections) {
-      if (connection.dir != log::Direction::kSend || connection.latency.requests == 0) continue;
-      const Place place = picture.place_of(i, connection.dev);
-      Port& port = all[place];
-      port.place = place;
-      port.requests += connection.latency.requests;
-      port.sum_ns += connection.latency.sum_ns;
-      port.bytes += connection.bytes.value_or(0);
-    }
+  const auto add = [&](std::size_t member, const log::Connection& connection,
+                       const log::Latency& latency, std::uint64_t bytes) {
+    if (connection.dir != log::Direction::kSend || latency.requests == 0) return;
+    const Place place = picture.place_of(member, connection.dev);
+    Port& port = all[place];
+    port.place = place;
+    port.requests += latency.requests;
+    port.sum_ns += latency.sum_ns;
+    port.bytes += bytes;
+  };
+  for (std::size_t i = 0; i < picture.members.size(); ++i) {
+    const auto& connections = picture.members[i].log->connections;
+    for (const auto& [number, connection] : connections)
+      add(i, connection, connection.latency, connection.bytes.value_or(0));
+    if (picture.members[i].box == nullptr) continue;
+    for (const auto& slot : picture.members[i].box->conns)  // which have not come to conn.close
+      if (const auto open = connections.find(slot.conn);
+          open != connections.end() && open->second.latency.requests == 0)
+        add(i, open->second, latency_of(slot), slot.bytes);
+  }
   std::vector<Port> out;
   for (auto& [place, port] : all)
     if (port.requests >= kFewestRequests) out.push_back(std::move(port));

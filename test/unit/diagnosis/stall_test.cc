@@ -42,6 +42,19 @@ TEST_CASE("every wait has a name, a sentence with place and age, and a remedy of
   CHECK(sentences.size() == static_cast<std::size_t>(Wait::kCount));
 }
 
+TEST_CASE("a peer that has closed its TCP connection is said to be gone, or to have given up") {
+  Stall seen = stall(Wait::kNothingCame);
+  seen.peer_tcp = PeerTcp::kOpen;
+  const Diagnosis open = diagnose(seen);
+  CHECK(open.sentence.find("TCP") == std::string::npos);
+  seen.peer_tcp = PeerTcp::kClosed;
+  const Diagnosis closed = diagnose(seen);
+  CHECK(closed.sentence.find("; the peer has closed its TCP connection: its process has ended, or "
+                             "NCCL there gave up.") != std::string::npos);
+  CHECK(closed.remedy.find("waits in vain") != std::string::npos);
+  CHECK(closed.remedy != open.remedy);
+}
+
 TEST_CASE("what a program may do itself is nothing to warn of") {
   for (const Wait wait : {Wait::kNotAccepted, Wait::kNotDialled, Wait::kNotPolled, Wait::kIdle,
                           Wait::kNothingCame, Wait::kNoReceive, Wait::kHeldBack})

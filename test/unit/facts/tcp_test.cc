@@ -39,6 +39,14 @@ TEST_CASE("a TCP connection is told by its other end, as the kernel writes it") 
   CHECK(seen.to(end("10.0.0.2", 81)) == TcpState::kUnknown);
 }
 
+TEST_CASE("a TCP connection whose other end is closed is told from one that is open") {
+  const TcpTable seen = table(
+      "   0: 0400010A:A8CB 0900010A:C001 08 00000000:00000001 00:00000000 00000000 0 0 1 1 0\n"
+      "   1: 0400010A:8002 0200000A:0050 08 00000000:00000001 00:00000000 00000000 0 0 2 1 0\n");
+  CHECK(seen.from(end("10.1.0.4", 43211)) == TcpState::kHungUp);
+  CHECK(seen.to(end("10.0.0.2", 80)) == TcpState::kHungUp);
+}
+
 TEST_CASE("the same over IPv6, and where nothing can be read") {
   const TcpTable seen = table(
       "",

@@ -466,6 +466,27 @@ TEST_CASE("a port that is far slower than its siblings", "[slow]") {
   CHECK(slow[0].ports == 8);
 }
 
+TEST_CASE("and one of connections that were never closed, by the boxes", "[slow]") {
+  Made made;
+  made.ring(8);
+  for (int i = 0; i < 8; ++i) {
+    made.box(i, true, 9);
+    nccl_net_diag::box::ConnSlot slot{};
+    slot.conn = static_cast<std::uint32_t>(10 + (i + 1) % 8);
+    slot.kind = 2;
+    slot.latency[i == 3 ? 25 : 19] = 100;  // 33 to 67 ms, 0.5 to 1 ms
+    slot.bytes = 1 << 20;
+    made.input.boxes[Made::proc(i)].conns.push_back(slot);
+  }
+  const auto slow = slow_ports(picture_of(made.input));
+  REQUIRE(slow.size() == 1);
+  CHECK(slow[0].place.host == "host1");
+  CHECK(slow[0].place.dev == "mlx5_1");
+  CHECK(slow[0].us > 33'000);
+  CHECK(slow[0].us < 67'200);
+  CHECK(slow[0].requests == 100);
+}
+
 TEST_CASE("a port that is twice as slow is not worth a word", "[slow]") {
   Made made;
   made.ring(8);

@@ -95,6 +95,24 @@ TEST_CASE("inside a node no connection shows for whom one waits: the collectives
   CHECK(report.blame == Blame::kNotNetwork);
 }
 
+TEST_CASE("who waits is not late where another of those that are behind does not",
+          "[collectives]") {
+  Job job(4);
+  job.wait(0, task("ReduceScatter", 9));
+  for (const int i : {1, 3}) job.stall(i, "no-receive", 30, 20, (i + 1) % 4, t::Direction::kSend);
+  for (const int i : {1, 2, 3}) {
+    nnd::log::Communicator behind;
+    behind.rank = i;
+    behind.tasks = {task("Broadcast", i == 2 ? 3 : 8)};
+    job.input.job.set_communicator(Made::proc(i), kComm, behind);
+  }
+  const auto report = analyse(job.input);
+  REQUIRE(report.waits.apart.size() == 1);
+  CHECK(report.waits.apart[0].kind == Apart::Kind::kBehind);
+  CHECK(ranks(report.picture, report.waits.apart[0].others.members) == std::vector{2});
+  CHECK(report.waits.apart[0].others.task.ordinal == 3);
+}
+
 TEST_CASE("who was given it, or waits inside another communicator, is not behind",
           "[collectives]") {
   Job job(4);

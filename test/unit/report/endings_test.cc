@@ -235,6 +235,13 @@ TEST_CASE("a box shows that a process asked the network for nothing", "[ends]") 
     CHECK(report.waits.sinks[0].kind == Sink::Kind::kIdle);
     CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{2, 3});
   }
+  SECTION("which is nothing where its log is cut off, and may have told of a wait") {
+    box(made, 2, 9, 4.5, 0);
+    made.input.job.cut_off(Made::proc(2));
+    const auto report = analyse(made.input);
+    REQUIRE_FALSE(report.waits.sinks.empty());
+    CHECK(report.waits.sinks[0].kind == Sink::Kind::kSilent);
+  }
   SECTION("which is nothing where it had asked for something") {
     box(made, 2, 9, 4.5, 1);
     const auto report = analyse(made.input);
@@ -256,6 +263,32 @@ TEST_CASE("who was killed long after others had told of their wait did not cause
   REQUIRE_FALSE(report.waits.sinks.empty());
   CHECK(report.waits.sinks[0].kind == Sink::Kind::kIdle);
   CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{4});
+}
+
+TEST_CASE("who was there for others without a sign of life was stopped before it died", "[ends]") {
+  Made made;
+  for (const int process : {0, 2}) made.load(process, 0, 2);
+  made.connect(0, 2);
+  made.connect(2, 0);
+  box(made, 0, 14, 3, 4);
+  box(made, 2, 3, 2.5, 1);
+  SECTION("its TCP connection was open seconds later") {
+    made.stall(0, "nothing-came", 13, 10, 2, t::Direction::kRecv, "open");
+    const auto report = analyse(made.input);
+    CHECK(report.kind == Kind::kHang);
+    CHECK(report.blame == Blame::kNotNetwork);
+    REQUIRE_FALSE(report.waits.sinks.empty());
+    CHECK(report.waits.sinks[0].kind == Sink::Kind::kStopped);
+    CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{2});
+  }
+  SECTION("it was closed by then: it died") {
+    made.stall(0, "nothing-came", 13, 10, 2, t::Direction::kRecv, "closed");
+    const auto report = analyse(made.input);
+    CHECK(report.kind == Kind::kLost);
+    CHECK(report.blame == Blame::kNotNetwork);
+    CHECK(lost(report) == std::vector{2});
+    CHECK(report.ends[report.first.losses[0].member].failed_towards);
+  }
 }
 
 TEST_CASE("what had been told to be stuck before a peer ended is the network's", "[ends]") {
@@ -297,6 +330,45 @@ TEST_CASE("a log that is cut off tells of no death that could acquit the network
   report = analyse(made.input);
   CHECK(report.kind == Kind::kLost);
   CHECK(report.blame == Blame::kNotNetwork);
+}
+
+TEST_CASE("which came first is open where nothing compares the clocks", "[ends]") {
+  Made made;
+  for (const int process : {0, 2}) made.load(process, 0, 2);
+  made.fail(0, 2, "WC-12", 5);
+  made.box(0, false, 9);
+  SECTION("of a death a moment after the failure") {
+    made.box(2, false, 5.5);
+    const auto report = analyse(made.input);
+    CHECK(report.kind == Kind::kLost);
+    CHECK(report.blame == Blame::kOpen);
+  }
+  SECTION("but not of one before it") {
+    made.box(2, false, 4.9);
+    const auto report = analyse(made.input);
+    CHECK(report.kind == Kind::kLost);
+    CHECK(report.blame == Blame::kNotNetwork);
+  }
+}
+
+TEST_CASE("an exit that nobody missed began nothing for sure while another log is cut off",
+          "[ends]") {
+  Made made;
+  for (int i = 0; i < 4; ++i) made.load(i, 0, 4);
+  leave(made, 1, 5, 0, 1);
+  for (const int other : {0, 3}) leave(made, other, 6, 0, 0);
+  SECTION("it is the first by all logs") {
+    leave(made, 2, 6, 0, 0);
+    const auto report = analyse(made.input);
+    CHECK(report.kind == Kind::kLost);
+    CHECK(report.blame == Blame::kNotNetwork);
+  }
+  SECTION("what the other one did isn't known") {
+    made.input.job.cut_off(Made::proc(2));
+    const auto report = analyse(made.input);
+    CHECK(report.kind == Kind::kLost);
+    CHECK(report.blame == Blame::kOpen);
+  }
 }
 
 TEST_CASE("a port that went down, and for which others wait, goes before who is killed then",

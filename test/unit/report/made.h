@@ -89,12 +89,13 @@ class Made {
     add(out);
   }
   void stall(int process, const std::string& kind, double sec, double age_sec, int peer = -1,
-             Direction dir = Direction::kRecv) {
+             Direction dir = Direction::kRecv, const std::string& peer_tcp = "") {
     auto out = peer < 0                  ? event(process, EventId::kConnStall, sec)
                : dir == Direction::kSend ? of(process, peer, dir, EventId::kConnStall, sec)
                                          : of(peer, process, dir, EventId::kConnStall, sec);
     out.kind = kind;
     out.age_us = age_sec * 1e6;
+    out.peer_tcp = peer_tcp;
     add(out);
   }
   // The network does not move what it was given; told at warn.

@@ -66,10 +66,9 @@ class Commands {
     const Sink& sink = report_.waits.sinks.front();
     for (const auto member : sink.members) {
       const bool lives = report_.picture.members[member].ending == report::Ending::kRunning;
-      if (sink.kind == Sink::Kind::kStopped)
-        at_process(member, "ps -o pid,stat,wchan:32,cmd -p");
-      else if (lives)
-        at_process(member, "py-spy dump --pid");
+      if (lives)
+        at_process(member, sink.kind == Sink::Kind::kStopped ? "ps -o pid,stat,wchan:32,cmd -p"
+                                                             : "py-spy dump --pid");
     }
   }
 

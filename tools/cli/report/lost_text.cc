@@ -37,13 +37,13 @@ bool whole_hosts(const Picture& picture, const std::vector<std::size_t>& members
   return covered == lost.size() && covered > names.size();
 }
 
-bool others_waited_on(const Report& report, const report::Loss& loss) {
+// And nothing of theirs failed towards it.
+bool others_lived_on(const Report& report, const report::Loss& loss) {
   constexpr Ns kLong = 5'000'000'000;
+  const auto& all = report.picture.members;
   return !report.ends[loss.member].failed_towards &&
-         std::any_of(report.waits.waits.begin(), report.waits.waits.end(), [&](const auto& wait) {
-           return wait.member != loss.member &&
-                  report.picture.members[wait.member].last > loss.at + kLong;
-         });
+         std::any_of(all.begin(), all.end(),
+                     [&](const auto& one) { return one.last > loss.at + kLong; });
 }
 
 // " with exit status 1", of all that ended by themselves.
@@ -83,6 +83,16 @@ std::string verdict_of_unproven(const Report& report, const std::vector<std::siz
         lost.size() == 1 ? "ends" : "end", time_text(report.first.at),
         lost.size() == 1 ? "its process" : "their processes", lost.size() == 1 ? "it" : "them",
         missing);
+  for (const auto member : lost)
+    if (const auto before = report.ends[member].failed_before) {
+      const auto& failure = report.failures[*before];
+      return fmt::format(
+          "{} died at {} and {} told of {} at {}, by clocks that nothing compares: either may have "
+          "come first{}.",
+          who(report.picture, lost), time_text(report.first.at),
+          who(report.picture, {failure.member}), cause_text(failure.told->cause),
+          clock_text(failure.at), missing);
+    }
   const auto waited = static_cast<std::size_t>(std::count_if(
       lost.begin(), lost.end(), [&](std::size_t member) { return report.ends[member].waited; }));
   if (waited != 0)
@@ -119,7 +129,7 @@ std::string lost_text(const Report& report) {
                        time_text(report.first.at), status_text(report));
   // A process that is stopped leaves the same, until it is ended; but a dead one's peers fail.
   const bool died = report.picture.members[lost[0]].ending == report::Ending::kDied;
-  if (died && others_waited_on(report, losses[0]))
+  if (died && others_lived_on(report, losses[0]))
     return fmt::format(
         "not the network: {} {} no sign of life since {}: {}, or died then; nothing had failed "
         "before.",

@@ -224,6 +224,10 @@ bool only_one_without_last_words(const Report& report, const Sink& sink) {
          }) == 1;
 }
 
+bool log_just_ends(const report::Member& member) {
+  return member.ending == report::Ending::kCutOff || member.log->cut_off;
+}
+
 std::string verdict_hang(const Report& report) {
   const auto& waits = report.waits;
   if (report.difference)
@@ -244,11 +248,13 @@ std::string verdict_hang(const Report& report) {
                        who(report.picture, sink.members), time_text(sink.since),
                        or_the_network(report, sink), waiters);
   if (sink.kind == Sink::Kind::kSilent && waiting != 0 &&
-      report.picture.members[sink.members.front()].ending == report::Ending::kCutOff)
+      log_just_ends(report.picture.members[sink.members.front()]))
     return fmt::format(
         "{} since {}, and the logs don't show for whom; that of {} ends before, at {}{}.", waiters,
         time_text(waits.waits.front().since), who(report.picture, sink.members),
-        clock_text(sink.since), or_the_network(report, sink));
+        clock_text(report.picture.at(sink.members.front(),
+                                     report.picture.members[sink.members.front()].log->last_ns)),
+        or_the_network(report, sink));
   if (sink.kind == Sink::Kind::kMismatched)
     return fmt::format("not the network: {}; {}.", sink_text(report, sink), waiters);
   const char* prefix = report.blame == report::Blame::kNotNetwork ? "not the network: " : "";
@@ -414,6 +420,11 @@ std::string sink_text(const Report& report, const Sink& sink) {
                          sink.members.size() == 1 ? "has" : "have", time_text(sink.since),
                          is_behind(report, sink), went_then(report, sink));
     case Sink::Kind::kStopped:
+      if (report.picture.members[sink.members.front()].ending == report::Ending::kDied)
+        return fmt::format(
+            "{} did not run from {} on, while its process was still there: stopped, or its node "
+            "hung",
+            names, time_text(sink.since));
       return fmt::format("{} does not run since {}: stopped, or its node hangs", names,
                          time_text(sink.since));
     case Sink::Kind::kDied:
