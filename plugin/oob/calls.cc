@@ -65,6 +65,7 @@ void end_call(OwnBoot& own) noexcept {
   own.boot.call = BootCall::kNone;
   own.boot.fd = -1;
   own.publish();
+  if (own.boot.passing) state::end_own_boot();
 }
 
 // Around the real call: the watch sees that the thread is alive, or inside.
@@ -217,14 +218,30 @@ void count_guest(OwnBoot& own, const SocketAddress& from) noexcept {
   end_call(own);
 }
 
+// NCCL up to 2.27 makes connections at a first collective on threads of their own: one that waits
+// there for another rank.
+void begin_passing(int fd) noexcept {
+  OwnBoot* const own = state::begin_own_boot(BootRole::kRank);
+  if (own == nullptr) return;
+  own->boot.passing = true;
+  begin_call(*own, BootCall::kAccept, fd);
+  own->boot.own = name_of(fd, ::getsockname);
+  own->publish();
+}
+
+int accept_unowned(int fd, sockaddr* address, socklen_t* size) {
+  const int got = ::accept(fd, address, size);
+  if (got >= 0) return got;
+  if (limit_is_reached(errno))
+    context::quietly([error = errno] { no_socket("accept", error); });
+  else if ((errno == EAGAIN || errno == EWOULDBLOCK) && !within_net_api())
+    context::quietly([fd] { begin_passing(fd); });
+  return got;
+}
+
 int accept_seen(int fd, sockaddr* address, socklen_t* size) {
   OwnBoot* const own = within_net_api() ? nullptr : own_or_root(fd);
-  if (own == nullptr) {
-    const int got = ::accept(fd, address, size);
-    if (got < 0 && limit_is_reached(errno))
-      context::quietly([error = errno] { no_socket("accept", error); });
-    return got;
-  }
+  if (own == nullptr) return accept_unowned(fd, address, size);
   if (own->boot.call != BootCall::kAccept || own->boot.fd != fd) {
     begin_call(*own, BootCall::kAccept, fd);
     own->boot.own = name_of(fd, ::getsockname);

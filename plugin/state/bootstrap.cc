@@ -59,6 +59,14 @@ OwnBoot* begin_own_boot(BootRole role) noexcept {
   return own;
 }
 
+void end_own_boot() noexcept {
+  OwnBoot* const own = own_boot();
+  if (own == nullptr) return;
+  std::uint32_t number = own->number;
+  own->entry->owner.compare_exchange_strong(number, 0);
+  *own = {};
+}
+
 void begin_bootstrap(std::uint64_t comm) noexcept {
   OwnBoot* const own = begin_own_boot(BootRole::kRank);
   if (own == nullptr) return;

@@ -34,6 +34,7 @@ struct Boot {
   BootRole role = BootRole::kRank;
   BootCall call = BootCall::kNone;  // that has not ended
   bool first = false;               // no communicator of this process had been made before
+  bool passing = false;             // the thread has an entry for this one call only
   std::uint64_t comm = 0;           // NCCL's hash; 0: not known
   std::uint64_t began_ns = 0;       // CLOCK_MONOTONIC; 0: the communicator is past its bootstrap
   std::uint64_t since_ns = 0;       // the call
@@ -72,6 +73,8 @@ struct OwnBoot {
 OwnBoot* own_boot() noexcept;
 // The same, with an entry anew; null: there is no room.
 OwnBoot* begin_own_boot(BootRole role) noexcept;
+// It is free again.
+void end_own_boot() noexcept;
 
 // The calling thread begins to make a communicator.
 void begin_bootstrap(std::uint64_t comm) noexcept;

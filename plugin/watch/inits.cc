@@ -46,7 +46,7 @@ void Inits::look(std::uint64_t mono_ns) {
 // with its call.
 void Inits::tell_end(state::Boot boot, std::uint32_t owner, Memory& memory) {
   const bool lasts = boot.call != state::BootCall::kNone && boot.since_ns == memory.since_ns;
-  if (memory.told == 0 || memory.owner != owner || lasts) return;
+  if (memory.told == 0 || (owner != 0 && memory.owner != owner) || lasts) return;
   memory.told = 0;
   if (boot.role != state::BootRole::kRank || boot.began_ns != 0) return;
   boot.began_ns = memory.since_ns;
@@ -56,9 +56,9 @@ void Inits::tell_end(state::Boot boot, std::uint32_t owner, Memory& memory) {
 void Inits::look_at(const state::BootThread& thread, Memory& memory, std::uint64_t mono_ns) {
   const std::uint32_t owner = thread.owner.load();
   state::Boot boot;
-  if (owner == 0 || !thread.boot.get(boot)) return;
+  if (!thread.boot.get(boot)) return;
   tell_end(boot, owner, memory);
-  if (!waits(thread, boot, mono_ns)) return;
+  if (owner == 0 || !waits(thread, boot, mono_ns)) return;
   if (boot.role == state::BootRole::kRoot && !is_root(boot)) return;
   if (memory.owner != owner || memory.since_ns != boot.since_ns) memory = {owner, boot.since_ns, 0};
   if (memory.told == kAges.size() || mono_ns < boot.since_ns + kAges[memory.told]) return;

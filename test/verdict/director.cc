@@ -13,12 +13,13 @@ namespace nnd::verdict {
 namespace {
 
 // Until a hang is taken for one: the watch tells of a stall after two seconds, of a communicator
-// that is being made after ten, and a process counts as stopped after five without a sign of life.
+// that is being made after ten, and of who has not come once the others have had five more to tell;
+// a process counts as stopped after five without a sign of life.
 double patience_of(const Case& one) {
   if (one.truth.healthy) return 0.5;
   const bool before = one.moment == Moment::kBeforeInit ||
                       (one.moment == Moment::kBeforeConnection && one.fault == "idle rank");
-  if (before) return 12.5;
+  if (before) return 17;
   if (one.fault == "SIGSTOP") return 8;
   return 4.5;
 }

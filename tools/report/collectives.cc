@@ -78,11 +78,10 @@ std::optional<Apart> mismatch_at(const std::vector<Part>& parts, std::uint64_t o
   return out;
 }
 
-// Who waits is late only where all that are late wait.
+// Who waits is not late: somebody else keeps it.
 std::optional<Apart> behind(const Picture& picture, const std::vector<Part>& parts,
                             std::uint64_t ordinal, const std::set<std::size_t>& waiting) {
   Apart out;
-  Stand waiting_too;
   for (const auto& part : parts) {
     const auto& of = *part.of;
     if (of.waits_in && of.waits_in->ordinal == ordinal) {
@@ -92,12 +91,11 @@ std::optional<Apart> behind(const Picture& picture, const std::vector<Part>& par
     }
     const bool late =
         !of.tasks.empty() && of.tasks.front().ordinal != 0 && of.tasks.front().ordinal < ordinal;
-    if (!late || is_inside_any(picture.members[part.member])) continue;
-    Stand& stand = waiting.contains(part.member) ? waiting_too : out.others;
-    if (of.tasks.front().ordinal > stand.task.ordinal) stand.task = of.tasks.front();
-    stand.members.push_back(part.member);
+    if (!late || waiting.contains(part.member) || is_inside_any(picture.members[part.member]))
+      continue;
+    if (of.tasks.front().ordinal > out.others.task.ordinal) out.others.task = of.tasks.front();
+    out.others.members.push_back(part.member);
   }
-  if (out.others.members.empty()) out.others = std::move(waiting_too);
   out.inside = out.most.members.size();
   if (out.others.members.empty()) return std::nullopt;
   return out;

@@ -276,6 +276,10 @@ class Conclude {
     if (first_sink()->kind == Sink::Kind::kCycle)
       return model_.missing.any() || any_is(picture_, Ending::kCutOff) ? Blame::kOpen
                                                                        : Blame::kNotNetwork;
+    // What its neighbours wait for isn't known without their logs.
+    if (first_sink()->kind == Sink::Kind::kIdle && !first_sink()->apart &&
+        lacks_neighbours(picture_, model_.missing, first_sink()->members.front()))
+      return Blame::kOpen;
     return is_known(first_sink()->kind) ? Blame::kNotNetwork : Blame::kOpen;
   }
 

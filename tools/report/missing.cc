@@ -23,6 +23,19 @@ bool all_have_met(const Picture& picture, int expected) {
 
 }  // namespace
 
+bool lacks_neighbours(const Picture& picture, const Missing& missing, std::size_t member) {
+  const auto& of = picture.members[member].log->launch;
+  if (!missing.any()) return false;
+  if (!of.rank || !of.local_rank) return true;
+  int size = 1;
+  for (const auto& one : picture.members)
+    size = std::max(size, one.log->launch.local_rank.value_or(0) + 1);
+  const int first = *of.rank - *of.local_rank;
+  return missing.unnamed > 0 ||
+         std::any_of(missing.ranks.begin(), missing.ranks.end(),
+                     [&](int rank) { return rank >= first && rank < first + size; });
+}
+
 Missing missing_of(const Picture& picture, std::optional<int> expected_ranks) {
   Missing out;
   out.asked = expected_ranks.has_value();

@@ -232,6 +232,31 @@ TEST_CASE("A thread that makes no communicator is left alone") {
   });
 }
 
+TEST_CASE(
+    "A thread that makes no communicator and waits to be connected to is seen while it waits") {
+  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+  const sockaddr_in any = loopback(0);
+  REQUIRE(::bind(listener, reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0);
+  REQUIRE(::listen(listener, 1) == 0);
+  in_thread([&] {
+    CHECK(image().accept(listener) == -1);
+    CHECK(errno == EAGAIN);
+    const std::uint64_t since = boot().since_ns;
+    CHECK(boot().call == BootCall::kAccept);
+    CHECK(boot().own.port == port_of(listener));
+    CHECK(boot().began_ns == 0);
+    CHECK(image().accept(listener) == -1);
+    CHECK(boot().since_ns == since);
+    const state::BootThread* const entry = state::own_boot()->entry;
+    connect_to(port_of(listener));
+    while (image().accept(listener) < 0) {
+    }
+    CHECK(state::own_boot() == nullptr);
+    CHECK(entry->owner.load() == 0);
+  });
+  ::close(listener);
+}
+
 TEST_CASE("Inside the net API it is the connection's failure") {
   in_thread([] {
     const int taken = bound_socket();

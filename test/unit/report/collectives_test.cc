@@ -113,6 +113,17 @@ TEST_CASE("who waits is not late where another of those that are behind does not
   CHECK(report.waits.apart[0].others.task.ordinal == 3);
 }
 
+TEST_CASE("where all that are behind wait, none of them is late", "[collectives]") {
+  Job job(2);
+  job.wait(0, task("ReduceScatter", 9));
+  job.stall(1, "nothing-came", 30, 20, 0);
+  nnd::log::Communicator behind;
+  behind.rank = 1;
+  behind.tasks = {task("Broadcast", 8)};
+  job.input.job.set_communicator(Made::proc(1), kComm, behind);
+  CHECK(analyse(job.input).waits.apart.empty());
+}
+
 TEST_CASE("who was given it, or waits inside another communicator, is not behind",
           "[collectives]") {
   Job job(4);

@@ -250,6 +250,20 @@ TEST_CASE("a box shows that a process asked the network for nothing", "[ends]") 
   }
 }
 
+TEST_CASE("who is idle beside a rank whose log is not here may wait for that one", "[ends]") {
+  Made made;
+  for (const int process : {0, 2}) made.load(process, 0, 3);
+  made.connect(0, 2);
+  made.connect(2, 0);
+  made.stall(0, "nothing-came", 7, 2, 2);
+  box(made, 0, 9, 5, 4);
+  box(made, 2, 9, 4.5, 0);
+  const auto report = analyse(made.input);
+  REQUIRE_FALSE(report.waits.sinks.empty());
+  CHECK(report.waits.sinks[0].kind == Sink::Kind::kIdle);
+  CHECK(report.blame == Blame::kOpen);
+}
+
 TEST_CASE("who was killed long after others had told of their wait did not cause it", "[ends]") {
   Made made;
   for (const int process : {0, 2, 4}) made.load(process, 0, 3);

@@ -42,6 +42,30 @@ std::vector<json> stalls(const std::vector<json>& log) { return of(log, "init.st
 
 }  // namespace
 
+TEST_CASE("Of a thread that is known for one call only the wait is told, and that it is over") {
+  const auto log = test::recorded([] {
+    watch::Inits inits;
+    state::OwnBoot& own = *state::begin_own_boot(state::BootRole::kRank);
+    own.boot.passing = true;
+    own.boot.call = state::BootCall::kAccept;
+    own.boot.since_ns = context::mono_ns();
+    own.publish();
+    const std::uint64_t since = own.boot.since_ns;
+    state::BootThread& entry = *own.entry;
+    for (std::uint64_t sec = 1; sec < 12; ++sec) {
+      entry.last_ns.store(since + sec * kSec);
+      inits.look(since + sec * kSec);
+    }
+    own.boot.call = state::BootCall::kNone;
+    own.publish();
+    state::end_own_boot();
+    for (std::uint64_t sec = 12; sec < 40; ++sec) inits.look(since + sec * kSec);
+  });
+  REQUIRE(stalls(log).size() == 1);
+  CHECK(stalls(log)[0].at("age_us") == 10e6);
+  CHECK(of(log, "init.ready").size() == 1);
+}
+
 TEST_CASE("A wait is told at 10, 30 and 60 s, and then no more") {
   const auto told = stalls(test::recorded([] {
     watch::Inits inits;

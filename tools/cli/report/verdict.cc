@@ -136,11 +136,11 @@ std::string verdict_missing(const Report& report) {
       return fmt::format(
           "others wait for a process that took part and whose log is not here; it is {} at {}, and "
           "{} of {} left none: without the plugin, or not collected.",
-          name, sink.address, missing_text(missing), *missing.expected);
+          name, without_mapping(sink.address), missing_text(missing), *missing.expected);
     return fmt::format(
         "others wait for a process that took part and left no log here, without the plugin, or not "
         "collected; it is {} at {}.",
-        name, sink.address);
+        name, without_mapping(sink.address));
   }
   std::string others;
   if (!report.making.empty())
@@ -264,7 +264,8 @@ std::string verdict_hang(const Report& report) {
   if (sink.kind == Sink::Kind::kNoLog && waiting != 0)
     return fmt::format("{} since {} for a process whose log is not here; it is {} at {}.", waiters,
                        time_text(waits.waits.front().since),
-                       sink.rank ? fmt::format("rank {}", *sink.rank) : "one", sink.address);
+                       sink.rank ? fmt::format("rank {}", *sink.rank) : "one",
+                       without_mapping(sink.address));
   if (waiting == 0)
     return fmt::format("{}{}; nobody tells of a wait.", prefix, sink_text(report, sink));
   return fmt::format("{}{}; {}.", prefix, sink_text(report, sink), waiters);
@@ -416,6 +417,11 @@ std::string sink_text(const Report& report, const Sink& sink) {
             "a process of {} is late since {}; {} have asked the network for nothing, and what "
             "they wait for in each other is not seen here",
             report.picture.host_of(sink.members.front()).name, time_text(sink.since), names);
+      if (!sink.apart && lacks_neighbours(report.picture, report.missing, sink.members.front()))
+        return fmt::format(
+            "a process of {} is late since {}; {} has asked the network for nothing, and others of "
+            "that node have no log here",
+            report.picture.host_of(sink.members.front()).name, time_text(sink.since), names);
       return fmt::format("{} {} asked the network for nothing since {}{}{}", names,
                          sink.members.size() == 1 ? "has" : "have", time_text(sink.since),
                          is_behind(report, sink), went_then(report, sink));
@@ -444,7 +450,7 @@ std::string sink_text(const Report& report, const Sink& sink) {
     case Sink::Kind::kNoLog:
       return fmt::format("{} at {} has no log here",
                          sink.rank ? fmt::format("rank {}", *sink.rank) : "the process",
-                         sink.address);
+                         without_mapping(sink.address));
     case Sink::Kind::kNotCome:
       return fmt::format("{} {} not come to the communicator that others make since {}", names,
                          sink.members.size() == 1 ? "has" : "have", time_text(sink.since));
