@@ -146,7 +146,9 @@ void add_hcas(Attributes& all, Devices& devices, std::size_t index, const log::P
     if (const auto way = process.gdr.find(hca.dev.name); way != process.gdr.end())
       device.gdr->add(index, way->second, true);
   }
-  if (!process.hcas.empty())
+  // HCAs are told before NCCL makes a communicator: a log that is cut off before may lack some.
+  const bool all_told = !process.cut_off || !process.communicators.empty();
+  if (!process.hcas.empty() && all_told)
     add(all, "HCAs in use", index, or_none(fmt::format("{}", fmt::join(taken, ","))), true);
 }
 

@@ -117,8 +117,7 @@ Report analyse(const Input& input, std::optional<int> expected_ranks,
     out.rails = rails_apart(out.picture, out.first.roots.front());
   if (out.rails) out.blame = Blame::kNetwork;
   // What keeps ends apart that wait for each other is nobody's being late.
-  if (out.difference && out.kind == Kind::kHang && out.blame == Blame::kOpen)
-    out.blame = Blame::kNetwork;
+  if (out.difference && out.kind == Kind::kHang) out.blame = Blame::kNetwork;
   out.culprits = culprits_of(out.picture, failing_of(out), out.first.signs);
   out.warned = any_warned(out.picture) || (out.kind == Kind::kEnded && !out.making.empty());
   return out;

@@ -448,6 +448,26 @@ TEST_CASE("the majority is told, and who differs", "[odd]") {
   CHECK(odd[1].others[0].who == std::vector<std::string>{"host1"});
 }
 
+TEST_CASE("a log that is cut off before all HCAs were told lacks none for that", "[odd]") {
+  Made made;
+  for (int i = 0; i < 8; ++i) {
+    auto hca = made.event(i, t::EventId::kHcaPort, 1);
+    hca.verdict = "taken";
+    for (const int number : {0, 1}) {
+      hca.dev.name = "mlx5_" + std::to_string(number);
+      if (i != 5 || number == 0) made.add(hca);
+    }
+  }
+  const auto differ = [&] {
+    const auto odd = odd_ones(picture_of(made.input));
+    return std::any_of(odd.begin(), odd.end(),
+                       [](const Odd& one) { return one.what == "HCAs in use"; });
+  };
+  CHECK(differ());
+  made.input.job.cut_off(Made::proc(5));
+  CHECK_FALSE(differ());
+}
+
 TEST_CASE("a port that is far slower than its siblings", "[slow]") {
   Made made;
   made.ring(8);
