@@ -250,13 +250,17 @@ class Graph {
   std::vector<Found> found_;
 };
 
-// Before the first connection the others wait where the plugin sees nothing: who is silent for long
-// is told though nobody says that he waits.
+// Before the first connection the others wait where the plugin may see nothing: who is silent for
+// long is told though nobody says that he waits.
 void add_stopped(const Picture& picture, std::vector<Sink>& sinks) {
+  const bool waited_for =
+      std::any_of(picture.members.begin(), picture.members.end(),
+                  [](const Member& one) { return one.log->making.has_value(); });
   Sink sink;
   sink.kind = Sink::Kind::kStopped;
   for (std::size_t i = 0; i < picture.members.size(); ++i)
-    if (const Member& one = picture.members[i]; is_surely_stopped(one)) {
+    if (const Member& one = picture.members[i];
+        waited_for ? is_stopped(one) : is_surely_stopped(one)) {
       sink.since = sink.members.empty() ? one.last : std::min(sink.since, one.last);
       sink.members.push_back(i);
     }

@@ -71,6 +71,15 @@ TEST_CASE("who lives on and waits for nobody has not come, also where its ranks 
     CHECK(sinks[0].kind == Sink::Kind::kNotCome);
     CHECK(sinks[0].members.size() == 1);
   }
+  SECTION("it does not run") {
+    made.box(0, true, 39);
+    made.box(2, true, 30);
+    const auto report = analyse(made.input);
+    REQUIRE(report.waits.sinks.size() == 1);
+    CHECK(report.waits.sinks[0].kind == Sink::Kind::kStopped);
+    CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{2});
+    CHECK(report.blame == Blame::kNotNetwork);
+  }
   SECTION("it may be about to tell that it waits, too") {
     made.box(0, true, 14);
     made.box(2, true, 14);
