@@ -109,7 +109,7 @@ void add_silences(Picture& picture) {
       member.silent = member.box->began_ns - member.last - *apart;
 }
 
-// Who was stopped, and then died, was there for others without a sign of life.
+// Who was stopped, or lost with its node, left its TCP connections open and no sign of life.
 void add_silences_of_dead(Picture& picture) {
   for (std::size_t i = 0; i < picture.members.size(); ++i)
     for (const log::Stall& stall : picture.members[i].log->stalls) {

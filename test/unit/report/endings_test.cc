@@ -279,7 +279,7 @@ TEST_CASE("who was killed long after others had told of their wait did not cause
   CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{4});
 }
 
-TEST_CASE("who was there for others without a sign of life was stopped before it died", "[ends]") {
+TEST_CASE("who left its TCP connections open and no sign of life did not die then", "[ends]") {
   Made made;
   for (const int process : {0, 2}) made.load(process, 0, 2);
   made.connect(0, 2);

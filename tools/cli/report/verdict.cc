@@ -428,8 +428,9 @@ std::string sink_text(const Report& report, const Sink& sink) {
     case Sink::Kind::kStopped:
       if (report.picture.members[sink.members.front()].ending == report::Ending::kDied)
         return fmt::format(
-            "{} did not run from {} on, while its process was still there: stopped, or its node "
-            "hung",
+            "{} shows no sign of life since {}, and its TCP connections stayed open: it was "
+            "stopped, "
+            "or its node hung or went down",
             names, time_text(sink.since));
       return fmt::format("{} does not run since {}: stopped, or its node hangs", names,
                          time_text(sink.since));
