@@ -225,13 +225,18 @@ std::optional<Odd> odd_of(const Picture& picture, const std::string& name,
   const auto holders = attribute.holders();
   // Where each has its own, it is not meant to be the same.
   if (by_value.size() > 2 && by_value.size() * 2 > holders.size()) return std::nullopt;
-  const auto most = std::max_element(
-      by_value.begin(), by_value.end(),
-      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  // A port that is up is never the odd one, however many are not.
+  const auto sound = name.starts_with("state of ") ? by_value.find("ACTIVE") : by_value.end();
+  const auto most =
+      sound != by_value.end()
+          ? sound
+          : std::max_element(by_value.begin(), by_value.end(), [](const auto& a, const auto& b) {
+              return a.second.size() < b.second.size();
+            });
   Odd out;
   out.what = name;
   out.serious = attribute.serious();
-  const bool majority = most->second.size() * 3 >= holders.size() * 2;
+  const bool majority = sound != by_value.end() || most->second.size() * 3 >= holders.size() * 2;
   // With neither a majority nor two camps it is a mixture, and nobody's fault.
   if (!majority && by_value.size() > 2) return std::nullopt;
   if (majority) {

@@ -448,6 +448,24 @@ TEST_CASE("the majority is told, and who differs", "[odd]") {
   CHECK(odd[1].others[0].who == std::vector<std::string>{"host1"});
 }
 
+TEST_CASE("a port that is up is never the odd one", "[odd]") {
+  Made made;
+  for (int i = 0; i < 8; ++i) {
+    auto hca = made.event(i, t::EventId::kHcaPort, 1);
+    hca.verdict = "taken";
+    hca.dev.name = "mlx5_0";
+    hca.state = i < 2 ? "ACTIVE" : "DOWN";
+    made.add(hca);
+  }
+  const auto odd = odd_ones(picture_of(made.input));
+  const auto state = std::find_if(odd.begin(), odd.end(),
+                                  [](const Odd& one) { return one.what == "state of mlx5_0"; });
+  REQUIRE(state != odd.end());
+  CHECK(state->usual == "ACTIVE");
+  REQUIRE(state->others.size() == 1);
+  CHECK(state->others[0].value == "DOWN");
+}
+
 TEST_CASE("a log that is cut off before all HCAs were told lacks none for that", "[odd]") {
   Made made;
   for (int i = 0; i < 8; ++i) {
