@@ -25,6 +25,8 @@ const Environment kChosenGid = {{"NCCL_IB_GID_INDEX", "-1"}};  // by NCCL
 // Packets that are lost are told within milliseconds.
 const Environment kImpatient = {{"NCCL_IB_TIMEOUT", "8"}, {"NCCL_IB_RETRY_CNT", "1"}};
 constexpr int kShortMs = 3000;
+// For as long as NCCL's thread for events may need until it runs.
+constexpr int kUntilTold = 20000;
 
 struct Scenario {
   std::string name;
@@ -34,6 +36,7 @@ struct Scenario {
   int from_dev = 0;
   int to_dev = 0;
   Environment more = {};
+  int transfers = 16;
 };
 
 std::string fault(const std::string& keys) { return two_hosts("[[fault]]\n" + keys + "\n"); }
@@ -90,7 +93,12 @@ const std::vector<Scenario>& scenarios() {
       {"an HCA that dies",
        fault("kind = \"async-event\"\nhost = \"node0\"\nevent = \"DEVICE_FATAL\"\n"
              "after_messages = 3"),
-       {"ASYNC-FATAL"}},
+       {"ASYNC-FATAL"},
+       "",
+       0,
+       0,
+       {},
+       kUntilTold},
       {"a link that goes down under traffic", kLinkDown, {"ASYNC-PORT"}, "", 0, 0, kImpatient},
       {"a peer's machine that is gone",
        fault("kind = \"lose-peer\"\nhost = \"node1\"\nafter_messages = 3"),
@@ -152,7 +160,7 @@ std::vector<Told> run(const Scenario& scenario) {
   if (link.send_conn != 0 && link.recv_conn != 0) {
     driver::Traffic traffic;
     traffic.sizes = {65536};
-    traffic.repeat = 16;
+    traffic.repeat = scenario.transfers;
     job->try_move(link, traffic, kShortMs);
   }
   std::vector<Told> told(2);

@@ -255,10 +255,7 @@ void Engine::apply(const ControlCommand& command) {
       const Device& device = *context->device;
       const bool here = (command.host.empty() || device.host->name == command.host) &&
                         (command.hca.empty() || device.hca->name == command.hca);
-      if (!here) continue;
-      raise_port_event(*context, event, std::max(1, command.port));
-      if (event == IBV_EVENT_DEVICE_FATAL)  // mlx5's driver flushes what a dead HCA was given
-        for (Qp* qp : std::set<Qp*>(context->qps)) to_error(*this, *qp);
+      if (here) raise_port_event(*context, event, std::max(1, command.port));
     }
   }
   for (const auto& [number, qp] : qps_) {
