@@ -48,7 +48,7 @@ void Inits::tell_end(state::Boot boot, std::uint32_t owner, Memory& memory) {
   const bool lasts = boot.call != state::BootCall::kNone && boot.since_ns == memory.since_ns;
   if (memory.told == 0 || (owner != 0 && memory.owner != owner) || lasts) return;
   memory.told = 0;
-  if (boot.role != state::BootRole::kRank || boot.began_ns != 0) return;
+  if (boot.role != state::BootRole::kRank || memory.making) return;
   boot.began_ns = memory.since_ns;
   oob::tell_ready(boot);
 }
@@ -63,6 +63,7 @@ void Inits::look_at(const state::BootThread& thread, Memory& memory, std::uint64
   if (memory.owner != owner || memory.since_ns != boot.since_ns) memory = {owner, boot.since_ns, 0};
   if (memory.told == kAges.size() || mono_ns < boot.since_ns + kAges[memory.told]) return;
   while (memory.told < kAges.size() && mono_ns >= boot.since_ns + kAges[memory.told]) ++memory.told;
+  memory.making = boot.began_ns != 0;
   oob::tell_stall(boot, mono_ns - boot.since_ns);
 }
 

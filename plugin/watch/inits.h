@@ -20,6 +20,7 @@ class Inits {
     std::uint32_t owner = 0;
     std::uint64_t since_ns = 0;  // of the call that was told of
     unsigned told = 0;           // lines
+    bool making = false;         // a communicator, then
   };
   static void tell_end(state::Boot boot, std::uint32_t owner, Memory& memory);
   void look_at(const state::BootThread& thread, Memory& memory, std::uint64_t mono_ns);

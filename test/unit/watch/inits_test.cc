@@ -66,6 +66,25 @@ TEST_CASE("Of a thread that is known for one call only the wait is told, and tha
   CHECK(of(log, "init.ready").size() == 1);
 }
 
+TEST_CASE("A communicator that waited says once that it is made, whenever that is looked at") {
+  const auto log = test::recorded([] {
+    watch::Inits inits;
+    const std::uint64_t since = wait_for_answer();
+    state::OwnBoot& own = *state::own_boot();
+    for (std::uint64_t sec = 1; sec < 12; ++sec) {
+      own.entry->last_ns.store(since + sec * kSec);
+      inits.look(since + sec * kSec);
+    }
+    own.boot.call = state::BootCall::kNone;
+    own.boot.receives = 1;
+    state::Boot over;
+    REQUIRE(state::end_bootstrap(over));  // who is told of it tells it
+    inits.look(since + 12 * kSec);
+  });
+  CHECK(stalls(log).size() == 1);
+  CHECK(of(log, "init.ready").empty());
+}
+
 TEST_CASE("A wait is told at 10, 30 and 60 s, and then no more") {
   const auto told = stalls(test::recorded([] {
     watch::Inits inits;
