@@ -47,7 +47,8 @@ class Graph {
     std::set<std::size_t> endless = waiting_;  // whose chains end nowhere
     std::erase_if(endless, [&](std::size_t member) { return !next_.contains(member); });
     for (const auto& [member, by] : waiters_)
-      if (is_end(member)) add_end(with_neighbours(sink_of(member)), waiting_for(member), endless);
+      if (is_end(member) && !makes_communicator(member))
+        add_end(with_neighbours(sink_of(member)), waiting_for(member), endless);
     for (const auto& [address, stranger] : strangers_) {
       Sink sink;
       sink.kind = Sink::Kind::kNoLog;
@@ -156,6 +157,11 @@ class Graph {
     return left;
   }
 
+  // It waits for ranks to come, where no chain shows it.
+  bool makes_communicator(std::size_t member) const {
+    return picture_.members[member].log->making && !stopped(member) &&
+           !on_network_.contains(member);
+  }
   bool is_end(std::size_t member) const {
     return !next_.contains(member) || on_network_.contains(member) || idle_.contains(member) ||
            stopped(member);

@@ -312,7 +312,7 @@ class Relations {
     sink.waiting = model_.making.size();
     for (std::size_t i = 0; i < picture_.members.size(); ++i) {
       const Member& one = picture_.members[i];
-      if (making_of_[i] || !one.log->loaded || one.ending == Ending::kCutOff ||
+      if (making_of_[i] || wait_of_[i] || !one.log->loaded || one.ending == Ending::kCutOff ||
           one.last < all_have_told)
         continue;
       sink.members.push_back(i);

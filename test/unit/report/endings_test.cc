@@ -242,6 +242,16 @@ TEST_CASE("a box shows that a process asked the network for nothing", "[ends]") 
     REQUIRE_FALSE(report.waits.sinks.empty());
     CHECK(report.waits.sinks[0].kind == Sink::Kind::kSilent);
   }
+  SECTION("which is nothing where it tells that it waits for ranks to come") {
+    box(made, 2, 9, 4.5, 0);
+    auto making = made.event(2, t::EventId::kInitStall, 8.9);
+    making.step = "accept";
+    making.age_us = 4e6;
+    made.add(making);
+    const auto report = analyse(made.input);
+    CHECK(report.kind == Kind::kHang);
+    CHECK(report.waits.sinks.empty());
+  }
   SECTION("which is nothing where it had asked for something") {
     box(made, 2, 9, 4.5, 1);
     const auto report = analyse(made.input);
