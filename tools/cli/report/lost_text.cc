@@ -39,7 +39,7 @@ bool whole_hosts(const Picture& picture, const std::vector<std::size_t>& members
 
 // And nothing of theirs failed towards it.
 bool others_lived_on(const Report& report, const report::Loss& loss) {
-  constexpr Ns kLong = 5'000'000'000;
+  constexpr report::Ns kLong = 5'000'000'000;
   const auto& all = report.picture.members;
   return !report.ends[loss.member].failed_towards &&
          std::any_of(all.begin(), all.end(),
