@@ -218,15 +218,19 @@ void count_guest(OwnBoot& own, const SocketAddress& from) noexcept {
   end_call(own);
 }
 
+void begin_accept(OwnBoot& own, int fd) noexcept {
+  begin_call(own, BootCall::kAccept, fd);
+  own.boot.own = name_of(fd, ::getsockname);
+  own.publish();
+}
+
 // NCCL up to 2.27 makes connections at a first collective on threads of their own: one that waits
 // there for another rank.
 void begin_passing(int fd) noexcept {
   OwnBoot* const own = state::begin_own_boot(BootRole::kRank);
   if (own == nullptr) return;
   own->boot.passing = true;
-  begin_call(*own, BootCall::kAccept, fd);
-  own->boot.own = name_of(fd, ::getsockname);
-  own->publish();
+  begin_accept(*own, fd);
 }
 
 int accept_unowned(int fd, sockaddr* address, socklen_t* size) {
@@ -242,11 +246,7 @@ int accept_unowned(int fd, sockaddr* address, socklen_t* size) {
 int accept_seen(int fd, sockaddr* address, socklen_t* size) {
   OwnBoot* const own = within_net_api() ? nullptr : own_or_root(fd);
   if (own == nullptr) return accept_unowned(fd, address, size);
-  if (own->boot.call != BootCall::kAccept || own->boot.fd != fd) {
-    begin_call(*own, BootCall::kAccept, fd);
-    own->boot.own = name_of(fd, ::getsockname);
-    own->publish();
-  }
+  if (own->boot.call != BootCall::kAccept || own->boot.fd != fd) begin_accept(*own, fd);
   int got = -1;
   {
     const Inside inside(*own->entry);
