@@ -32,6 +32,8 @@ class Graph {
         next_[wait.member].insert(*wait.peer);
         auto& told = first_told_.try_emplace(*wait.peer, wait.told_at).first->second;
         told = std::min(told, wait.told_at);
+        auto& needed = needed_.try_emplace(*wait.peer, wait.since).first->second;
+        needed = std::min(needed, wait.since);
       }
       if (!wait.peer && !wait.stall->told.peer.gid.empty()) add_stranger(wait);
     }
@@ -99,6 +101,7 @@ class Graph {
     for (const auto member : waiting) endless.erase(member);
     same->waiting.merge(waiting);
     same->sink.waiting = same->waiting.size();
+    same->sink.needed = std::min(same->sink.needed, sink.needed);
   }
 
   Chains in_order() {
@@ -205,6 +208,7 @@ class Graph {
     Sink sink;
     sink.members = {member};
     sink.since = picture_.members[member].last;
+    sink.needed = needed_.at(member);
     return sink;
   }
   Sink sink_of(std::size_t member) const {
@@ -250,7 +254,8 @@ class Graph {
   std::map<std::size_t, Ns> idle_;  // since when
   std::map<std::size_t, std::set<std::size_t>> next_;
   std::map<std::size_t, std::vector<std::size_t>> waiters_;
-  std::map<std::size_t, Ns> first_told_;  // by who is waited for: when that was told first
+  // By who is waited for: when that was told first, and since when the first waits.
+  std::map<std::size_t, Ns> first_told_, needed_;
   std::map<std::string, Stranger> strangers_;
   std::optional<Ns> first_to_go_;  // of those that wait
   std::vector<Found> found_;

@@ -123,7 +123,7 @@ class Conclude {
     // Who was late before kept the others waiting; that somebody went then is the hang's end.
     for (const auto i : model_.roots(Seen::kSink)) {
       const Sink& sink = model_.waits.sinks[model_.observations[i].index];
-      if (is_known(sink.kind) && sink.since < end.from) return false;
+      if (is_known(sink.kind) && sink.late_since() < end.from) return false;
       if (sink.kind == Sink::Kind::kMismatched) return false;  // who left had called it before
       if (sink.kind == Sink::Kind::kCycle && sink.since + kLong < end.from && gave_up(own))
         return false;

@@ -363,7 +363,7 @@ Input read_input(const std::vector<std::string>& files, const Reading& reading) 
     if (log != same.end()) input.files[proc] = *log;
     if (std::find(same.begin(), same.end(), log::kStandardInput) != same.end()) continue;  // once
     if (input.interrupted = input.interrupted || reading.stop(); input.interrupted) break;
-    read_alone(input.files[proc], input.problems, [&] {
+    read_alone(input.files[proc], input.problems, [&, &proc = proc] {
       input.duplicates += join(input.job, proc, same, input.written[proc], reading.stop);
     });
   }

@@ -116,7 +116,8 @@ bool LiveInput::look(const std::vector<std::string>& files, const Reading& readi
       if ((known != known_.end() ? known->second.box : is_box(one.name)) != boxes) continue;
       // One that went between two looks is no problem: the next one finds that.
       std::vector<std::string> problems;
-      read_alone(one.name, problems, [&] { news = read_on(id, one) || news; });
+      read_alone(one.name, problems,
+                 [&, &id = id, &one = one] { news = read_on(id, one) || news; });
       if (!problems.empty() && access(one.name.c_str(), F_OK) == 0)
         input_.problems.push_back(problems.front());
     }

@@ -167,7 +167,7 @@ class Relations {
           return;
     // After its first failure a process fails everywhere; what fails alike has the same cause.
     const auto own = first_failure_.find(self)->second;
-    if (own != i && failure(own).told->cause != seen.told->cause &&
+    if (own != i && failure(own).told->cause != seen.told->cause && !only_drops_for(own, seen) &&
         explain(i, own, How::kFollowsFrom))
       return;
     if (is_own(seen.reach)) return;
@@ -186,6 +186,12 @@ class Relations {
     }
     if (const auto host = end_of_host(seen.there.host, seen.at))
       explain(i, host, How::kFollowsFrom);
+  }
+
+  // What an HCA drops as it fails may be told a moment before the event that says why.
+  bool only_drops_for(std::size_t earlier, const Failure& cause) const {
+    return failure(earlier).reach == Reach::kEcho && is_own(cause.reach) &&
+           cause.at <= failure(earlier).at + kTogether;
   }
 
   // The last of its processes to end, where all had by then.
@@ -566,7 +572,7 @@ class Relations {
     }
     // Somebody else went before it became late, and all are late for that.
     if (const auto first = first_end();
-        first && model_.observations[*first].when.to <= one.since + kTogether &&
+        first && model_.observations[*first].when.to <= one.late_since() + kTogether &&
         one.kind != Sink::Kind::kMismatched && explain(i, first, How::kFollowsFrom))
       return;
     if (!is_known(one.kind))

@@ -1,6 +1,7 @@
 // Who waits for whom, at the end of what the logs tell.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -45,7 +46,11 @@ struct Sink {
   std::optional<int> rank;           // kNoLog: in its communicator
   std::optional<std::size_t> apart;  // in Waits::apart: where it is, and where the others
   Ns since = 0;                      // when it was last seen to do anything
+  Ns needed = 0;                     // when the first began to wait for it, if that is known
   std::size_t waiting = 0;           // processes that wait for it, directly or not
+
+  // Since when others were kept waiting.
+  Ns late_since() const { return std::max(since, needed); }
 };
 
 struct Waits {

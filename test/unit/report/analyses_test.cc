@@ -98,6 +98,24 @@ TEST_CASE("the earliest failure is the first cause, echoes follow", "[failures]"
   CHECK(report.blame == Blame::kNetwork);
 }
 
+TEST_CASE("what an HCA drops as it fails may be told before the HCA's own event", "[failures]") {
+  Made made;
+  made.ring(4);
+  made.fail(1, 2, "WC-5", 5);
+  auto fatal = made.event(1, t::EventId::kPortEvent, 5.01);
+  fatal.severity = t::Severity::kError;
+  fatal.cause = "ASYNC-FATAL";
+  fatal.dev = Made::dev(1);
+  made.add(fatal);
+  for (int i = 0; i < 4; ++i) made.end(i, 9);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kFailed);
+  CHECK(report.blame == Blame::kNetwork);
+  REQUIRE(report.first.roots.size() == 1);
+  CHECK(report.first.roots[0].told->cause == "ASYNC-FATAL");
+  CHECK(report.first.roots[0].here.dev == "mlx5_1");
+}
+
 namespace {
 
 // Of process 1, at 3 s.

@@ -260,6 +260,23 @@ TEST_CASE("a box shows that a process asked the network for nothing", "[ends]") 
   }
 }
 
+TEST_CASE("who had nothing to do before anybody needed it was not late by then", "[ends]") {
+  const auto job = [](double exit_sec) {
+    Made made;
+    for (const int process : {0, 2, 4}) made.load(process, 0, 3);
+    for (const int process : {0, 2, 4}) made.connect(process, (process + 2) % 6);
+    made.stall(0, "nothing-came", 20, 10, 4);  // since 10
+    box(made, 4, 22, 5, 0);
+    box(made, 0, 22, 10, 1);
+    leave(made, 2, exit_sec, 0, 1);
+    return analyse(made.input);
+  };
+  const auto exit = job(8);
+  CHECK(exit.kind == Kind::kLost);
+  CHECK(lost(exit) == std::vector{2});
+  CHECK(job(14).kind == Kind::kHang);
+}
+
 TEST_CASE("who is idle beside a rank whose log is not here may wait for that one", "[ends]") {
   Made made;
   for (const int process : {0, 2}) made.load(process, 0, 3);

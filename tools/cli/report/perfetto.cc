@@ -198,7 +198,7 @@ void add_collectives(Trace& trace, const Picture& picture, std::size_t index) {
   for (const auto& [hash, communicator] : member.log->communicators) {
     Ns before = member.first;
     bool named = false;
-    const auto name_it = [&] {
+    const auto name_it = [&, &hash = hash, &communicator = communicator] {
       if (std::exchange(named, true)) return;
       trace.name(
           "thread_name", index, ++thread,
