@@ -10,6 +10,12 @@ std::string Fabric::address(int host, int hca) const {
   return fmt::format("10.{}.{}.{}/24", net, hca, host + 1);
 }
 
+std::string Fabric::address_in_effect(int host, int hca) const {
+  const auto change = changes.find({host, hca});
+  const bool moved = change != changes.end() && !change->second.address.empty();
+  return moved ? change->second.address : address(host, hca);
+}
+
 std::string Fabric::toml() const {
   std::string out = "resolve_timeout_ms = 20\n";
   for (int host = 0; host < static_cast<int>(hosts.size()); ++host) {
@@ -22,13 +28,11 @@ std::string Fabric::toml() const {
     for (int i = 0; i < hcas; ++i) {
       const auto change = changes.find({host, i});
       const bool changed = change != changes.end();
-      const bool moved = changed && !change->second.address.empty();
       out += fmt::format(
           "[[host.hca]]\nname = \"{0}\"\nnetdev = \"eth{1}\"\naddress = \"{2}\"\n"
           "speed_mbps = 200000\npci = \"0000:{3:x}3:00.0\"\n"
           "parent = \"0000:{3:x}0:01.0/0000:{3:x}1:00.0/0000:{3:x}2:00.0\"\n{4}",
-          hca_name(i), i, moved ? change->second.address : address(host, i), i + 1,
-          changed ? change->second.keys : "");
+          hca_name(i), i, address_in_effect(host, i), i + 1, changed ? change->second.keys : "");
     }
     for (int gpu = 0; gpu < gpus; ++gpu)
       out += fmt::format(

@@ -26,6 +26,7 @@ struct Fabric {
   int hca_of(int gpu) const { return (gpu + shift) % hcas; }
   std::string hca_name(int hca) const;
   std::string address(int host, int hca) const;  // of the plan, with its prefix
+  std::string address_in_effect(int host, int hca) const;
   std::string toml() const;
 };
 

@@ -58,6 +58,18 @@ Named named_in(const std::string& text, const Case& one) {
   return out;
 }
 
+// Where a node's log is not there, its address is all that names it.
+bool names_address_of_guilty(const Played& played, const Case& one) {
+  const std::string accused = accusing_part(played.line);
+  for (const int node : one.truth.nodes)
+    for (int hca = 0; hca < one.fabric.hcas; ++hca) {
+      const std::string address = one.fabric.address_in_effect(node, hca);
+      if (find_word(accused, address.substr(0, address.find('/'))) != std::string::npos)
+        return true;
+    }
+  return false;
+}
+
 bool within(const std::set<int>& some, const std::set<int>& all) {
   return std::includes(all.begin(), all.end(), some.begin(), some.end());
 }
@@ -214,6 +226,8 @@ Judgement judge(const Case& one, const Played& played) {
   if (played.exit_code != 1) return {unknown, fmt::format("exit code {}", played.exit_code)};
   if (naming == Naming::kOther && truth.no_log && are_guilty_or_not_collected(named, one, played))
     return {Class::kHonest, "with those whose logs were not collected"};
+  if (naming == Naming::kOther && truth.ranks.empty() && names_address_of_guilty(played, one))
+    return {unknown, "the guilty by its address alone, beside another"};
   if (naming == Naming::kOther) return {Class::kWrong, "somebody else is named"};
   if (naming == Naming::kNone && at_once) return {Class::kHonest, "all ended at once"};
   if (naming == Naming::kNone) return {unknown, "nobody is named"};

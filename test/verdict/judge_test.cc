@@ -89,6 +89,15 @@ TEST_CASE("a port of one node", "[judge]") {
                            "not the network")) == Class::kAcquitted);
 }
 
+TEST_CASE("a node whose log is not there is named by its address", "[judge]") {
+  Played some = said("not fine: between mlx5_1 of node11 and 10.200.1.2: SUB-RAIL.", "network");
+  some.collection.ranks = {4, 5};
+  some.collection.whole = false;
+  CHECK(judged(kPort, some) == Class::kHonest);
+  some.line = "not fine: between mlx5_1 of node11 and 10.200.1.1: SUB-RAIL.";
+  CHECK(judged(kPort, some) == Class::kWrong);
+}
+
 TEST_CASE("a tie is said as a tie", "[judge]") {
   Played tie = said("not fine: between mlx5_1 of node1 and mlx5_1 of node10: down.", "network");
   tie.report["culprits"] = {{{"kind", "pair"}, {"failing", 1}, {"working", 0}}};

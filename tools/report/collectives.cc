@@ -5,6 +5,8 @@
 #include <optional>
 #include <tuple>
 
+#include "log/nccl_version.h"
+
 namespace nnd::report {
 
 namespace {
@@ -199,6 +201,44 @@ std::optional<Apart> given_up(const Picture& picture, const std::vector<Part>& p
   return out;
 }
 
+// From 2.28 on NCCL tells of each call, and so a rank's count is all that its program has called.
+bool counts_calls(const Picture& picture, const Part& part) {
+  constexpr int kTellsOfCalls = 22800;
+  return part.of->given != 0 &&
+         log::version_code(picture.members[part.member].log->nccl_version) >= kTellsOfCalls;
+}
+
+// Some wait in a communicator, and its program has called one collective less in the others, which
+// do not.
+std::optional<Apart> called_fewer(const Picture& picture, const std::vector<Part>& parts,
+                                  const std::set<std::size_t>& waiting) {
+  std::uint64_t least = parts.front().of->given;
+  int nranks = 0;
+  for (const auto& part : parts) {
+    if (!counts_calls(picture, part)) return std::nullopt;
+    least = std::min(least, part.of->given);
+    nranks = std::max(nranks, part.of->nranks.value_or(0));
+  }
+  if (parts.size() != static_cast<std::size_t>(nranks)) return std::nullopt;
+  Apart out;
+  out.by_counts = true;
+  out.most.task.ordinal = least + 1;
+  out.others.task.ordinal = least;
+  for (const auto& part : parts) {
+    const bool waits = waiting.contains(part.member);
+    const bool fewer = part.of->given == least;
+    if (fewer && (waits || gave_up(*part.of) || is_inside_any(picture.members[part.member])))
+      return std::nullopt;
+    out.inside += waits;
+    Stand& stand = fewer ? out.others : out.most;
+    stand.members.push_back(part.member);
+    for (const auto& task : part.of->tasks)
+      if (task.ordinal == stand.task.ordinal) stand.task = task;
+  }
+  if (out.inside == 0 || out.most.members.size() <= out.others.members.size()) return std::nullopt;
+  return out;
+}
+
 }  // namespace
 
 std::vector<Apart> apart_in_collectives(const Picture& picture,
@@ -211,6 +251,7 @@ std::vector<Apart> apart_in_collectives(const Picture& picture,
     if (!one) one = mismatch_of_calls(picture, parts);
     if (!one && ordinal) one = behind(picture, parts, *ordinal, waiting);
     if (!one) one = given_up(picture, parts, waiting);
+    if (!one) one = called_fewer(picture, parts, waiting);
     if (!one) continue;
     one->comm = comm;
     out.push_back(std::move(*one));

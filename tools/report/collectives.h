@@ -32,6 +32,7 @@ struct Apart {
   Stand most,
       others;  // others: the guilty of kBehind; fewer than the first, where it is kMismatched
   bool by_calls = false;   // kMismatched: the stands' `calls` count, and not their `task`
+  bool by_counts = false;  // kBehind: what their programs have called tells, and no wait of theirs
   std::size_t inside = 0;  // processes that wait in `most`
   Ns since = 0;            // as far as is known: by then they did
 };

@@ -63,6 +63,8 @@ class Conclude {
         continue;
       if (one.kind == Seen::kFailure && by_sign(i))
         failures_.push_back(i);
+      else if (one.kind == Seen::kSign && explains_a_sink(i))
+        failures_.push_back(i);
       else if (one.by)
         continue;
       else if (one.kind == Seen::kFailure)
@@ -82,6 +84,11 @@ class Conclude {
                        [](const End& end) { return end.waited; });
   }
   bool explains(std::size_t i) const { return explains_[i]; }
+  bool explains_a_sink(std::size_t i) const {
+    return std::any_of(
+        model_.observations.begin(), model_.observations.end(),
+        [&](const Observation& one) { return one.kind == Seen::kSink && one.by == i; });
+  }
   // What fails on a port that told of trouble is what the job fails of; the port says why.
   bool by_sign(std::size_t i) const {
     const auto& by = model_.observations[i].by;

@@ -250,7 +250,8 @@ class Relations {
   bool is_network(const Wait& one) const {
     if (!one.blames_network()) return false;
     const bool unanswered = one.stall->kind == "stuck-send" || one.stall->kind == "tcp";
-    if (!unanswered || !one.peer) return true;
+    if (!unanswered) return true;
+    if (!one.peer) return one.stall->peer_tcp != "closed";
     return !is_stopped(picture_.members[*one.peer]) && !gone_peer(one) && !may_be_gone(one);
   }
   // The other end's log just ends before, and nothing tells how.
@@ -367,6 +368,8 @@ class Relations {
     for (std::size_t i = 0; i < at.size(); ++i) at[i] = i;
     if (model_.waits.apart.empty()) return at;
     const Apart& apart = model_.waits.apart.front();
+    // What the network does not move keeps others from calling the next.
+    if (apart.by_counts && !model_.waits.network.empty()) return at;
     const auto is_of = [](const Stand& stand, std::size_t member) {
       return std::find(stand.members.begin(), stand.members.end(), member) != stand.members.end();
     };
@@ -543,6 +546,23 @@ class Relations {
     return when.surely_before(model_.observations[later].when);
   }
 
+  static bool is_down(const Failure& sign) {
+    return sign.told->cause == nccl_net_diag::cause_id(nccl_net_diag::Cause::kAsyncPort);
+  }
+  // Of a port that went as others began to wait, for somebody of whom nothing is known for sure:
+  // who had used it left no log.
+  std::optional<std::size_t> sign_at_first_wait(const Sink& one) const {
+    const bool sure = one.apart || (one.kind != Sink::Kind::kIdle && is_known(one.kind));
+    if (sure || !missing_ || model_.waits.waits.empty()) return std::nullopt;
+    const Ns began = model_.waits.waits.front().since;
+    for (const auto& [place, sign] : signs_)
+      if (const Ns at = model_.observations[sign].when.from;
+          !model_.observations[sign].by && is_down(failure(sign)) && at <= began + kTogether &&
+          began <= at + kTogether)
+        return sign;
+    return std::nullopt;
+  }
+
   void relate_sink(std::size_t i) {
     const Sink& one = sink(i);
     const auto each = one.members;
@@ -551,6 +571,8 @@ class Relations {
       return;
     }
     if (one.kind == Sink::Kind::kStopped || one.kind == Sink::Kind::kNotCome) return;
+    if (const auto sign = sign_at_first_wait(one); sign && explain(i, sign, How::kFollowsFrom))
+      return;
     if (one.kind == Sink::Kind::kNoLog) {
       explain(i, missing_, How::kSameAs);
       return;

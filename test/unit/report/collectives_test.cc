@@ -137,6 +137,66 @@ TEST_CASE("who was given it, or waits inside another communicator, is not behind
   CHECK(apart_in_collectives(picture_of(job.input)).empty());
 }
 
+namespace {
+
+// As boxes tell it: what its program has called, none of it seen on the network.
+void called(Job& job, int process, std::uint64_t ordinal) {
+  nnd::log::Communicator one;
+  one.rank = process;
+  one.tasks = {task("AllReduce", ordinal)};
+  one.given = ordinal;
+  job.input.job.set_communicator(Made::proc(process), kComm, one);
+}
+
+}  // namespace
+
+TEST_CASE("whose program has called fewer collectives than all the others' is behind",
+          "[collectives]") {
+  Job job(4);
+  for (const int i : {0, 1, 3}) called(job, i, 14);
+  called(job, 2, 13);
+  SECTION("where somebody waits") {
+    job.stall(3, "nothing-came", 30, 20, 2);
+    const auto report = analyse(job.input);
+    CHECK(report.kind == Kind::kHang);
+    CHECK(report.blame == Blame::kNotNetwork);
+    REQUIRE(report.waits.apart.size() == 1);
+    CHECK(report.waits.apart[0].most.task.ordinal == 14);
+    CHECK(report.waits.apart[0].inside == 1);
+    REQUIRE_FALSE(report.waits.sinks.empty());
+    CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{2});
+  }
+  SECTION("where nobody waits it is what a moment shows") {
+    CHECK(analyse(job.input).waits.apart.empty());
+  }
+  SECTION("unless that one waits") {
+    job.stall(2, "nothing-came", 30, 20, 1);
+    CHECK(analyse(job.input).waits.apart.empty());
+  }
+  SECTION("unless it is the network that keeps others from calling the next") {
+    for (int i = 0; i < 4; ++i) job.box(i, false, 40);
+    job.stuck_send(0, 1, 30, 20);
+    CHECK(analyse(job.input).blame == Blame::kNetwork);
+  }
+}
+
+TEST_CASE("counts tell nothing where not all of them are known", "[collectives]") {
+  Job job(4);
+  for (const int i : {0, 3}) called(job, i, 14);
+  called(job, 2, 13);
+  job.stall(3, "nothing-came", 30, 20, 2);
+  SECTION("of one rank") { CHECK(analyse(job.input).waits.apart.empty()); }
+  SECTION("up to NCCL 2.27, which doesn't tell of each call") {
+    called(job, 1, 14);
+    for (int i = 0; i < 4; ++i) {
+      auto load = job.event(i, t::EventId::kPluginLoad, 0);
+      load.nccl_version = "2.27.7";
+      job.add(load);
+    }
+    CHECK(analyse(job.input).waits.apart.empty());
+  }
+}
+
 TEST_CASE("one step of a communicator that is another collective for some is a mismatch",
           "[collectives]") {
   Job job(4);

@@ -430,6 +430,54 @@ TEST_CASE("a port that went down, and for which others wait, goes before who is 
   CHECK(report.blame == Blame::kNetwork);
 }
 
+TEST_CASE("a port that goes as others begin to wait is why, where its user left no log", "[ends]") {
+  const auto job = [](int world, double down_sec) {
+    Made made;
+    for (const int process : {0, 2}) made.load(process, 0, world);
+    made.connect(0, 2);
+    made.connect(2, 0);
+    auto down = made.event(2, t::EventId::kPortEvent, down_sec);
+    down.dev = Made::dev(3);
+    down.severity = t::Severity::kWarn;
+    down.cause = "ASYNC-PORT";
+    made.add(down);
+    made.stall(0, "nothing-came", 20, 10, 2);  // since 10
+    box(made, 0, 22, 10, 1);
+    box(made, 2, 22, 9.8, 0);
+    return analyse(made.input);
+  };
+  const auto report = job(4, 9.9);
+  CHECK(report.kind == Kind::kFailed);
+  CHECK(report.blame == Blame::kNetwork);
+  REQUIRE(report.first.roots.size() == 1);
+  CHECK(report.first.roots[0].here.dev == "mlx5_1");
+  CHECK(job(4, 3).kind == Kind::kHang);    // long before
+  CHECK(job(2, 9.9).kind == Kind::kHang);  // all logs are here, and nobody used it
+}
+
+TEST_CASE("who closed its TCP connection and left no log is no evidence of the network",
+          "[waits]") {
+  const auto blame = [](const std::string& peer_tcp) {
+    Made made;
+    made.load(0, 0, 2);
+    auto stuck = made.event(0, t::EventId::kConnStall, 7);
+    stuck.conn = 12;
+    stuck.dir = t::Direction::kSend;
+    stuck.dev = Made::dev(0);
+    stuck.peer.gid = Made::gid(2);
+    stuck.kind = "stuck-send";
+    stuck.severity = t::Severity::kWarn;
+    stuck.cause = "HANG-DATA";
+    stuck.age_us = 2e6;
+    stuck.peer_tcp = peer_tcp;
+    made.add(stuck);
+    made.box(0, false, 12);
+    return analyse(made.input).blame;
+  };
+  CHECK(blame("closed") == Blame::kOpen);
+  CHECK(blame("open") == Blame::kNetwork);
+}
+
 TEST_CASE("ranks whose logs were not collected are not missing where all have met", "[missing]") {
   Made made;
   for (const int process : {0, 2}) made.load(process, 0, 4);

@@ -8,7 +8,7 @@
 #include "cli/check/result.h"
 #include "cli/common/environment.h"
 #include "cli/common/scenario.h"
-#include "cli/common/version.h"
+#include "log/nccl_version.h"
 
 namespace nnd::cli {
 
@@ -33,7 +33,7 @@ Answer check(const CheckOptions& options) {
   if (options.mode == "observe") input.mode = config::Mode::kObserve;
   if (options.mode == "warn") input.mode = config::Mode::kWarn;
   if (options.mode == "enforce") input.mode = config::Mode::kEnforce;
-  if (!options.nccl.empty()) input.nccl_version = version_code(options.nccl);
+  if (!options.nccl.empty()) input.nccl_version = log::version_code(options.nccl);
   std::optional<EmulatedHosts> emulated;
   if (!options.scenario.empty()) {
     go_to(emulated.emplace(load_scenario(options.scenario)), options.host);

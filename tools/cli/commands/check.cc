@@ -1,14 +1,15 @@
 #include "cli/check/command.h"
 #include "cli/commands/options.h"
 #include "cli/common/scenario.h"
-#include "cli/common/version.h"
+#include "log/nccl_version.h"
 
 namespace nnd::cli {
 
 namespace {
 
 std::string is_version(const std::string& text) {
-  return version_code(text) == 0 ? "\"" + text + "\" is no version like 2.28.9" : std::string();
+  return log::version_code(text) == 0 ? "\"" + text + "\" is no version like 2.28.9"
+                                      : std::string();
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 #include "cli/check/examine.h"
 #include "cli/check/result.h"
 #include "cli/common/environment.h"
-#include "cli/common/version.h"
 #include "driver/error.h"
+#include "log/nccl_version.h"
 
 namespace nnd::cli {
 
@@ -39,7 +39,7 @@ std::vector<std::string> port_names(const json& devices, const json& check) {
 
 json check_of(const std::string& nccl, const std::string& host) {
   CheckInput input;
-  input.nccl_version = version_code(nccl);
+  input.nccl_version = log::version_code(nccl);
   input.host = host;
   return check_result(examine(input), {});
 }
