@@ -236,6 +236,9 @@ std::optional<Apart> called_fewer(const Picture& picture, const std::vector<Part
       if (task.ordinal == stand.task.ordinal) stand.task = task;
   }
   if (out.inside == 0 || out.most.members.size() <= out.others.members.size()) return std::nullopt;
+  // NCCL's own number comes when a collective begins; the count is what both have.
+  out.most.task.seq.reset();
+  out.others.task.seq.reset();
   return out;
 }
 

@@ -163,6 +163,7 @@ TEST_CASE("whose program has called fewer collectives than all the others' is be
     REQUIRE(report.waits.apart.size() == 1);
     CHECK(report.waits.apart[0].most.task.ordinal == 14);
     CHECK(report.waits.apart[0].inside == 1);
+    CHECK_FALSE(report.waits.apart[0].most.task.seq);
     REQUIRE_FALSE(report.waits.sinks.empty());
     CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{2});
   }
