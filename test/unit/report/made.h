@@ -131,4 +131,35 @@ inline std::vector<int> ranks(const Picture& picture, const std::vector<std::siz
   return out;
 }
 
+// Its last words: what it had open, what it had asked for and not got.
+inline void leave(Made& made, int process, double sec, std::uint64_t pending,
+                  std::optional<int> status = {}) {
+  auto out = made.event(process, EventId::kSummary, sec);
+  out.open = 2;
+  out.started = 10 + pending;
+  out.completed = 10;
+  out.exit_status = status;
+  made.add(out);
+}
+
+inline std::vector<int> lost(const Report& report) {
+  std::vector<std::size_t> members;
+  for (const auto& loss : report.first.losses) members.push_back(loss.member);
+  return ranks(report.picture, members);
+}
+
+// A box of a process that had asked for nothing since, or still asks.
+inline void box(Made& made, int process, double alive_sec, double asked_sec,
+                std::uint64_t pending) {
+  made.box(process, false, alive_sec);
+  auto& out = made.input.boxes[Made::proc(process)];
+  nccl_net_diag::box::ConnSlot slot{};
+  slot.conn = 1;
+  slot.kind = 3;
+  slot.started = 10 + pending;
+  slot.completed = 10;
+  out.conns.push_back(slot);
+  out.asked_ns = static_cast<std::uint64_t>(asked_sec * 1e9);
+}
+
 }  // namespace nnd::report::test
