@@ -85,7 +85,8 @@ Naming naming_of_rank(const Named& named, const Case& one) {
   if (!named.ranks.empty())
     return within(named.ranks, truth.ranks) ? Naming::kRight : Naming::kOther;
   if (named.nodes.empty()) return Naming::kNone;
-  if (!within(named.nodes, truth.nodes)) return Naming::kOther;
+  if (!within(named.nodes, truth.nodes))  // or one of several, and which is said to be open
+    return within(truth.nodes, named.nodes) ? Naming::kPair : Naming::kOther;
   return one.gpus == 1 ? Naming::kRight : Naming::kPair;
 }
 

@@ -54,6 +54,18 @@ TEST_CASE("a rank that ended by itself", "[judge]") {
         Class::kWrong);  // the sentence doesn't acquit, the JSON does
 }
 
+TEST_CASE("one of several nodes is vague, and one that is innocent wrong", "[judge]") {
+  const auto late = [](const std::string& nodes) {
+    return judged(kExit, said("not fine: not the network: a process of " + nodes +
+                                  " is late since 01:00; ranks 0-1 (node1) wait.",
+                              "not the network"));
+  };
+  CHECK(late("node10") == Class::kVague);
+  CHECK(late("node1 or node10") == Class::kVague);
+  CHECK(late("node1 or node11") == Class::kWrong);
+  CHECK(late("node1") == Class::kWrong);
+}
+
 TEST_CASE("what was not collected need not be known", "[judge]") {
   Played some =
       said("not fine: not the network: who ended first can't be told.", "not the network");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace nnd::report {
 
@@ -67,6 +68,7 @@ class Graph {
       const auto all = endless;
       add(std::move(sink), all, endless);
     }
+    weigh_idle();
     return in_order();
   }
 
@@ -74,6 +76,7 @@ class Graph {
   struct Found {
     Sink sink;
     std::set<std::size_t> waiting;
+    bool may_wait = false;  // inside its node, for one that waits for another sink
   };
   // A process at an address that no log is of.
   struct Stranger {
@@ -104,11 +107,46 @@ class Graph {
     same->sink.needed = std::min(same->sink.needed, sink.needed);
   }
 
+  // Who asks the network for nothing may wait for a neighbour that waits for another node. Where
+  // that is so of all, which of their nodes is late isn't known.
+  void weigh_idle() {
+    std::vector<Found*> idle;
+    for (auto& one : found_)
+      if (one.sink.kind == Sink::Kind::kIdle) idle.push_back(&one);
+    for (auto* one : idle)
+      one->may_wait = std::any_of(idle.begin(), idle.end(), [&](const Found* other) {
+        return one != other && may_wait_for(one->sink, *other);
+      });
+    if (idle.size() < 2 ||
+        !std::all_of(idle.begin(), idle.end(), [](const Found* one) { return one->may_wait; }))
+      return;
+    Found all = std::move(*idle.front());
+    for (std::size_t i = 1; i < idle.size(); ++i) {
+      Found& one = *idle[i];
+      all.sink.members.insert(all.sink.members.end(), one.sink.members.begin(),
+                              one.sink.members.end());
+      all.sink.since = std::min(all.sink.since, one.sink.since);
+      all.sink.needed = std::min(all.sink.needed, one.sink.needed);
+      all.waiting.merge(one.waiting);
+    }
+    std::sort(all.sink.members.begin(), all.sink.members.end());
+    all.sink.waiting = all.waiting.size();
+    std::erase_if(found_, [](const Found& one) { return one.sink.kind == Sink::Kind::kIdle; });
+    found_.push_back(std::move(all));
+  }
+  bool may_wait_for(const Sink& one, const Found& other) const {
+    const auto& host = picture_.host_of(one.members.front());
+    return &host != &picture_.host_of(other.sink.members.front()) &&
+           std::any_of(host.members.begin(), host.members.end(),
+                       [&](std::size_t member) { return other.waiting.contains(member); });
+  }
+
   Chains in_order() {
-    std::stable_sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) {
-      return std::pair(certainty(a.sink.kind), a.sink.waiting) >
-             std::pair(certainty(b.sink.kind), b.sink.waiting);
-    });
+    const auto weight = [](const Found& one) {
+      return std::tuple(certainty(one.sink.kind), !one.may_wait, one.sink.waiting);
+    };
+    std::stable_sort(found_.begin(), found_.end(),
+                     [&](const Found& a, const Found& b) { return weight(a) > weight(b); });
     Chains out;
     out.by.resize(picture_.members.size());
     for (auto& found : found_) {

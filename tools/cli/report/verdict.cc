@@ -405,6 +405,15 @@ std::string apart_text(const Report& report, const report::Apart& apart) {
                      apart.most.members.size() == 1 ? "is" : "are", task_text(apart.most.task));
 }
 
+// "node1 or node2", "one of 12 hosts"
+std::string one_of_hosts(const Picture& picture, const std::vector<std::size_t>& members) {
+  constexpr std::size_t kMostNamed = 4;
+  std::set<std::string> names;
+  for (const auto member : members) names.insert(picture.host_of(member).name);
+  return names.size() > kMostNamed ? fmt::format("one of {} hosts", names.size())
+                                   : fmt::format("{}", fmt::join(names, " or "));
+}
+
 std::string sink_text(const Report& report, const Sink& sink) {
   const auto names = who(report.picture, sink.members);
   switch (sink.kind) {
@@ -416,7 +425,7 @@ std::string sink_text(const Report& report, const Sink& sink) {
         return fmt::format(
             "a process of {} is late since {}; {} have asked the network for nothing, and what "
             "they wait for in each other is not seen here",
-            report.picture.host_of(sink.members.front()).name, time_text(sink.since), names);
+            one_of_hosts(report.picture, sink.members), time_text(sink.since), names);
       if (!sink.apart && lacks_neighbours(report.picture, report.missing, sink.members.front()))
         return fmt::format(
             "a process of {} is late since {}; {} has asked the network for nothing, and others of "
