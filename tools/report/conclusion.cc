@@ -102,15 +102,24 @@ class Conclude {
       if (end.kind != End::Kind::kDied) return;
       times.push_back(end.when.from);
     }
+    if (times.empty()) return;
     std::sort(times.begin(), times.end());
     std::size_t first = times.size();
     for (std::size_t i = 1; i < times.size() && first == times.size(); ++i)
       if (times[i] - times[i - 1] >= kTick) first = i;
-    if (2 * first <= times.size()) return;
+    if (2 * first <= times.size() && !on_several_hosts(times[first - 1])) return;
     const bool proven = std::any_of(ends_.begin(), ends_.end(), [&](std::size_t i) {
       return model_.ends[*model_.observations[i].member].failed_towards;
     });
     if (!proven) ends_.clear();
+  }
+
+  // Those that had gone by then: of themselves processes of several nodes don't go in one moment.
+  bool on_several_hosts(Ns until) const {
+    std::set<std::size_t> hosts;
+    for (std::size_t i = 0; i < model_.ends.size(); ++i)
+      if (model_.ends[i].when.from <= until) hosts.insert(picture_.members[i].host);
+    return hosts.size() > 1;
   }
 
   Ns at_of_first_end() const { return model_.observations[ends_.front()].when.from; }

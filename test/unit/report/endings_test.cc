@@ -116,6 +116,20 @@ TEST_CASE("a healthy job that is killed is nobody's fault, and worth no warning"
   CHECK_FALSE(report.warned);
 }
 
+TEST_CASE("a machine that is busy shows the end of some early, on several nodes", "[ends]") {
+  const auto job = [](std::vector<int> early) {
+    Made made;
+    made.ring(6);
+    for (int i = 0; i < 6; ++i)
+      made.box(i, false, std::count(early.begin(), early.end(), i) != 0 ? 8.6 : 9);
+    return analyse(made.input);
+  };
+  CHECK_FALSE(job({0, 2}).found_cause());
+  const auto node = job({2, 3});
+  CHECK(node.kind == Kind::kLost);
+  CHECK(lost(node) == std::vector{2, 3});
+}
+
 TEST_CASE("where a rank's log is not here, that nothing was wrong is not known", "[ends]") {
   Made made;
   for (const int rank : {0, 1}) made.load(rank, 0, 3);
