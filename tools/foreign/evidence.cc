@@ -7,8 +7,10 @@
 #include <deque>
 #include <utility>
 
+#include "foreign/kernel_log.h"
 #include "foreign/nccl_text.h"
 #include "foreign/pickle.h"
+#include "foreign/torch_error.h"
 #include "foreign/watchdog.h"
 #include "log/on_threads.h"
 #include "log/source.h"
@@ -17,7 +19,12 @@ namespace nnd::foreign {
 
 namespace {
 
+// A kernel's lines of one device differ by their time.
 std::string key_of(const Fact& fact) {
+  if (fact.source == Source::kKernelLog)
+    return fmt::format("{}\x1f{}\x1f{}\x1f{}\x1f{}", fact.file, fact.writer.host, fact.at_sec,
+                       fact.up_sec, fact.text);
+  if (fact.source == Source::kErrorFile) return fact.file;
   return fmt::format("{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}",
                      fact.writer.host, fact.writer.pid, fact.writer.rank.value_or(-1),
                      static_cast<int>(fact.what), fact.cause ? static_cast<int>(*fact.cause) : -1,
@@ -56,45 +63,68 @@ void for_each_line(log::Source& source, std::string buffer, const std::function<
   }
 }
 
-void read_dump(const std::string& name, log::Source& source, std::string bytes, Evidence& out) {
-  constexpr std::size_t kMost = std::size_t{1} << 28;
-  for (std::size_t got = bytes.size(); got != 0;) {
-    const auto had = bytes.size();
-    if (had > kMost) throw PickleError("it is larger than any dump of Flight Recorder's");
-    bytes.resize(had + kAtOnce);
-    got = source.read(bytes.data() + had, kAtOnce);
-    bytes.resize(had + got);
+// All of it, `begin` included. Throws PickleError where it is larger than that.
+std::string read_whole(log::Source& source, std::string begin, std::size_t most) {
+  for (std::size_t got = begin.size(); got != 0;) {
+    const auto had = begin.size();
+    if (had > most) throw PickleError("it is larger than any such file");
+    begin.resize(had + kAtOnce);
+    got = source.read(begin.data() + had, kAtOnce);
+    begin.resize(had + got);
   }
-  if (auto dump = read_flight_dump(name, bytes)) {
-    out.dumps.push_back(std::move(*dump));
-    out.files.push_back(name);
-  }
+  return begin;
 }
+
+void add_dump(const std::string& name, std::optional<FlightDump> dump, Evidence& out) {
+  if (!dump) return;
+  out.dumps.push_back(std::move(*dump));
+  out.files.push_back(name);
+}
+
+void read_lines(const std::string& name, log::Source& source, std::string begin,
+                const std::function<bool()>& stop, Evidence& out) {
+  std::uint64_t told = 0;
+  const auto add = [&](Fact&& fact) {
+    ++told;
+    fact.file = name;
+    out.add(std::move(fact));
+  };
+  NcclText nccl(add);
+  KernelLog kernel(add);
+  Watchdog watchdog;
+  for_each_line(source, std::move(begin), stop, [&](std::string_view line, std::uint64_t number) {
+    nccl.take(line, number);
+    watchdog.take(line, number);
+    kernel.take(line, number);
+  });
+  for (auto fact : watchdog.timeouts()) add(std::move(fact));
+  auto dumps = watchdog.dumps(name);
+  if (nccl.lines() != 0 || kernel.lines() != 0 || told != 0 || !dumps.empty())
+    out.files.push_back(name);
+  std::move(dumps.begin(), dumps.end(), std::back_inserter(out.dumps));
+}
+
+constexpr std::size_t kMostOfDump = std::size_t{1} << 28, kMostOfError = std::size_t{1} << 24;
 
 void read_file(const std::string& name, const std::function<bool()>& stop, Evidence& out) {
   const auto source = log::open_source(name);
   std::string begin(kAtOnce, '\0');
   begin.resize(source->read(begin.data(), begin.size()));
-  if (starts_pickle(begin)) return read_dump(name, *source, std::move(begin), out);
-  std::uint64_t told = 0;
-  NcclText nccl([&](Fact&& fact) {
-    ++told;
-    fact.file = name;
-    out.add(std::move(fact));
-  });
-  Watchdog watchdog;
-  for_each_line(*source, std::move(begin), stop, [&](std::string_view line, std::uint64_t number) {
-    nccl.take(line, number);
-    watchdog.take(line, number);
-  });
-  for (auto fact : watchdog.timeouts()) {
-    ++told;
-    fact.file = name;
-    out.add(std::move(fact));
+  if (starts_pickle(begin))
+    return add_dump(
+        name, read_flight_dump(name, read_whole(*source, std::move(begin), kMostOfDump)), out);
+  if (begin.starts_with('{') && may_be_flight_json(begin))
+    return add_dump(
+        name, read_flight_json(name, read_whole(*source, std::move(begin), kMostOfDump)), out);
+  if (may_be_torch_error(begin)) {
+    begin = read_whole(*source, std::move(begin), kMostOfError);
+    if (auto fact = read_torch_error(name, begin)) {
+      out.add(std::move(*fact));
+      out.files.push_back(name);
+      return;
+    }
   }
-  auto dumps = watchdog.dumps(name);
-  if (nccl.lines() != 0 || told != 0 || !dumps.empty()) out.files.push_back(name);
-  std::move(dumps.begin(), dumps.end(), std::back_inserter(out.dumps));
+  read_lines(name, *source, std::move(begin), stop, out);
 }
 
 // Those of a source begin with the file's name.

@@ -5,7 +5,8 @@
 namespace nnd::foreign {
 
 const char* name_of(Source source) {
-  constexpr std::array kNames{"NCCL's log", "PyTorch's watchdog"};
+  constexpr std::array kNames{"NCCL's log", "PyTorch's watchdog", "the kernel's log",
+                              "PyTorch's error file"};
   return kNames.at(static_cast<std::size_t>(source));
 }
 

@@ -9,19 +9,25 @@
 
 namespace nnd::foreign {
 
-enum class Source : std::uint8_t { kNcclLog, kWatchdog };
+enum class Source : std::uint8_t { kNcclLog, kWatchdog, kKernelLog, kErrorFile };
 const char* name_of(Source source);  // "NCCL's log"
 
 enum class What : std::uint8_t {
   kRelease,    // text: "2.28.9"
   kRank,       // of a communicator: rank, nranks
   kHca,        // dev, text: its link layer, "RoCE" or "IB"
+  kHcaPath,    // dev, pci
   kTransport,  // text: "IB", "Socket"
   kNoHca,      // NCCL found none
   kFailure,    // a call or a request failed
   kSign,       // a port or an HCA told of trouble
   kEcho,       // it says that something else has failed
-  kAborted     // the program gave the communicator up
+  kAborted,    // the program gave the communicator up
+  kKilled,     // the kernel killed a process, for lack of memory
+  kCrashed,    // a process touched memory that it may not
+  kHung,       // a process waits in the kernel for minutes
+  kGpu,        // a GPU or an NVSwitch failed
+  kRaised      // a Python program ended with an exception
 };
 
 enum class Sure : std::uint8_t {
@@ -38,6 +44,7 @@ struct Writer {
   auto operator<=>(const Writer&) const = default;
 };
 
+// status: of a completion, or the number of an Xid.
 struct Fact {
   What what = What::kEcho;
   Source source = Source::kNcclLog;
@@ -45,12 +52,19 @@ struct Fact {
   Writer writer;
   std::optional<int> rank, nranks;  // of kRank
   std::int64_t at_sec = 0;          // by the writer's clock and zone; 0: not told
+  bool utc = false;                 // at_sec is
+  bool no_year = false;             // of at_sec, which counts from 2000
+  double up_sec = 0;                // since the host was started; 0: not told
   std::optional<nccl_net_diag::Cause> cause;
   std::string dev;            // "mlx5_0:1"; empty: the line names no device
   std::string peer;           // the other end's address; "10.0.0.2<4791>"
   std::string local, remote;  // GIDs
   std::optional<int> error, status;
-  std::string text;  // what was said
+  // Of the kernel's: the device, and the process that it tells of.
+  std::string pci, netdev, program;
+  std::int64_t pid = 0;
+  std::string place;  // of kRaised: "train.py:212 in step"
+  std::string text;   // what was said
   std::string file;
   std::uint64_t line = 0;   // in it, from 1
   std::uint64_t count = 1;  // as often the writer said so

@@ -7,7 +7,9 @@
 #include <charconv>
 #include <utility>
 
+#include "foreign/json_values.h"
 #include "foreign/pickle.h"
+#include "foreign/python_frame.h"
 
 namespace nnd::foreign {
 
@@ -57,14 +59,6 @@ std::optional<int> rank_in(const std::string& file) {
   return read.ec == std::errc() ? std::optional(out) : std::nullopt;
 }
 
-bool is_of_torch(const std::string& file) {
-  constexpr std::array<std::string_view, 6> kParts{"/torch/distributed/", "/torch/nn/",
-                                                   "/torch/optim/",       "/torch/utils/",
-                                                   "/torch/autograd/",    "/torch/_"};
-  return std::any_of(kParts.begin(), kParts.end(),
-                     [&](std::string_view part) { return file.find(part) != std::string::npos; });
-}
-
 // The innermost frame of the program itself.
 std::string place_of(const Pickle& pickle, const PickleValue& entry) {
   const auto* const frames = pickle.find(entry, "frames");
@@ -73,8 +67,7 @@ std::string place_of(const Pickle& pickle, const PickleValue& entry) {
     const auto& frame = pickle.at(index);
     const auto file = text_of(pickle, frame, "filename");
     if (file.empty() || is_of_torch(file)) continue;
-    return fmt::format("{}:{} in {}", file.substr(file.rfind('/') + 1),
-                       number_of(pickle, frame, "line"), text_of(pickle, frame, "name"));
+    return frame_text(file, number_of(pickle, frame, "line"), text_of(pickle, frame, "name"));
   }
   return {};
 }
@@ -139,20 +132,42 @@ void take_call(const Pickle& pickle, const PickleValue& entry, FlightDump& dump)
   if (call.seq >= group.last.seq) group.last = std::move(call);
 }
 
+// A dump as JSON leaves out entries that are none (FlightRecorderDetail.hpp, dump_json).
+std::optional<FlightDump> dump_of(const Pickle& pickle) {
+  const auto& root = pickle.root();
+  const auto* const entries = pickle.find(root, "entries");
+  const bool empty = entries == nullptr && pickle.find(root, "pg_config") != nullptr;
+  if ((!empty && (entries == nullptr || entries->kind != Kind::kList)) ||
+      pickle.find(root, "version") == nullptr)
+    return {};
+  FlightDump out;
+  out.version = text_of(pickle, root, "version");
+  take_groups(pickle, out);
+  if (!empty)
+    for (const auto index : entries->items) take_call(pickle, pickle.at(index), out);
+  return out;
+}
+
 }  // namespace
 
 std::optional<FlightDump> read_flight_dump(const std::string& file, std::string_view bytes) {
-  const Pickle pickle(bytes);
-  const auto* const entries = pickle.find(pickle.root(), "entries");
-  if (entries == nullptr || entries->kind != Kind::kList ||
-      pickle.find(pickle.root(), "version") == nullptr)
-    return {};
-  FlightDump out;
-  out.file = file;
-  out.rank = rank_in(file);
-  out.version = text_of(pickle, pickle.root(), "version");
-  take_groups(pickle, out);
-  for (const auto index : entries->items) take_call(pickle, pickle.at(index), out);
+  auto out = dump_of(Pickle(bytes));
+  if (!out) return {};
+  out->file = file;
+  out->rank = rank_in(file);
+  return out;
+}
+
+bool may_be_flight_json(std::string_view begin) {
+  return begin.find("\"pg_config\"") != std::string_view::npos ||
+         begin.find("\"collective_seq_id\"") != std::string_view::npos;
+}
+
+std::optional<FlightDump> read_flight_json(const std::string& file, std::string_view bytes) {
+  auto out = dump_of(JsonValues(bytes).get());
+  if (!out) return {};
+  out->file = file;
+  out->rank = rank_in(file.ends_with(".json") ? file.substr(0, file.size() - 5) : file);
   return out;
 }
 

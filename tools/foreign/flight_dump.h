@@ -40,4 +40,9 @@ struct FlightDump {
 // Unset: it is a pickle of something else. Throws PickleError.
 std::optional<FlightDump> read_flight_dump(const std::string& file, std::string_view bytes);
 
+// The same as JSON, which has no frames of the program. Unset: it is JSON of something else. Throws
+// PickleError.
+std::optional<FlightDump> read_flight_json(const std::string& file, std::string_view bytes);
+bool may_be_flight_json(std::string_view begin);
+
 }  // namespace nnd::foreign

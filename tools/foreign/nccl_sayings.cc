@@ -11,6 +11,8 @@ const std::vector<Saying>& nccl_sayings() {
       {Says::kRank, "%s comm %p rank %d nranks %d cudaDev %d nvmlDev %d busId %lx commId 0x%llx - Init START", "..rn....", 22304, 22809, "src/init.cc"},
       {Says::kRank, "[Rank %d] %s comm %p rank %d nranks %d cudaDev %d nvmlDev %d busId %lx commId 0x%llx - Init START", "...rn....", 22902, 0, "src/init.cc"},
       {Says::kHcas, "NET/IB : Using%s %s; OOB %s:%s", "xx..", 21803, 0, "src/transport/net_ib.cc"},
+      {Says::kHcaPath, "NET/IB: [%d] %s:%s:%d/%s provider=%s speed=%d context=%p pciPath=%s ar=%d oooRqSize=%d", ".d.p....x..", 23003, 0, "src/transport/net_ib/init.cc"},
+      {Says::kHcaPath, "NET/IB: [%d] %s:%s:%d/%s provider=%s speed=%d context=%p pciPath=%s ar=%d", ".d.p....x.", 22707, 22907, "src/transport/net_ib.cc"},
       {Says::kNetwork, "Using network %s", "x", 21803, 0, "src/net.cc"},
       {Says::kNoDevice, "NET/IB : No device found.", "", 21803, 0, "src/transport/net_ib.cc"},
       {Says::kNoInterface, "NET/IB : No IP interface found.", "", 21803, 0, "src/transport/net_ib.cc"},

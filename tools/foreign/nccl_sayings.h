@@ -10,6 +10,7 @@ namespace nnd::foreign {
 enum class Says : std::uint8_t {
   kRank,        // a communicator is being made
   kHcas,        // which ones NCCL took
+  kHcaPath,     // where one is on the PCI bus
   kNetwork,     // which transport
   kNoDevice,    // no HCA was found
   kMoveFailed,  // ibv_modify_qp

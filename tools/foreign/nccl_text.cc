@@ -154,6 +154,10 @@ void judge(Fact& fact, Says says, std::string_view text) {
     case Says::kRank:
       fact.what = What::kRank;
       break;
+    case Says::kHcaPath:
+      fact.what = What::kHcaPath;
+      fact.pci = fact.text.substr(fact.text.rfind('/') + 1);
+      break;
     case Says::kNetwork:
       fact.what = What::kTransport;
       break;

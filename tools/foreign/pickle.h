@@ -37,6 +37,8 @@ class Pickle {
 
  private:
   friend class PickleMachine;
+  friend class JsonValues;
+  Pickle() = default;
   std::vector<PickleValue> values_;
   std::uint32_t root_ = 0;
 };

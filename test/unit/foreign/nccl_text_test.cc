@@ -140,3 +140,16 @@ TEST_CASE("what NCCL prints besides, and what others print, is nothing of this",
   CHECK(facts_of("Call to ibv_modify_qp failed with error Connection timed out").empty());
   CHECK(facts_of("").empty());
 }
+
+TEST_CASE("where on the PCI bus an HCA is", "[nccl-text]") {
+  for (const std::string end : {"1", "1 oooRqSize=0"}) {
+    const auto fact = only(
+        "NET/IB: [2] mlx5_2:uverbs2:1/RoCE provider=Mlx5 speed=400000 context=0x1 "
+        "pciPath=/sys/devices/pci0000:40/0000:40:01.1/0000:41:00.0 ar=" +
+            end,
+        "INFO");
+    CHECK(fact.what == What::kHcaPath);
+    CHECK(fact.dev == "mlx5_2:1");
+    CHECK(fact.pci == "0000:41:00.0");
+  }
+}

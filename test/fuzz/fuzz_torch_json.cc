@@ -1,0 +1,18 @@
+// What PyTorch leaves as JSON: a rank's exception, or its Flight Recorder's dump.
+#include <string_view>
+
+#include "foreign/flight_dump.h"
+#include "foreign/pickle.h"
+#include "foreign/torch_error.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const auto fact = nnd::foreign::read_torch_error("/attempt_0/3/error.json", bytes);
+  if (fact && (fact->writer.rank != 3 || fact->text.empty())) __builtin_trap();
+  try {
+    const auto dump = nnd::foreign::read_flight_json("rank_3.json", bytes);
+    if (dump && dump->rank != 3) __builtin_trap();
+  } catch (const nnd::foreign::PickleError&) {
+  }
+  return 0;
+}
