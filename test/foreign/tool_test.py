@@ -22,6 +22,11 @@ QP = ("[2026-11-24 08:30:00] node1:10:11 [0] misc/ibvwrap.cc:1 NCCL WARN Call to
 WC = "[1,{0}]<stdout>:node{0}:10:11 [0] NCCL WARN NET/IB: Got completion from peer 10.0.0.9<41> with status=12 opcode=0 len=0 vendor err 129 (Send) hca mlx5_4\n"
 PORT = "node0:10:12 [0] NCCL WARN NET/IB : mlx5_4:1 Got async error event: port error\n"
 CLOSED = "node0:10:11 [0] NCCL INFO socketProgress: Connection closed by remote peer node1<5>\n"
+RANK = "node0:10:11 [0] NCCL INFO comm 0x1 rank 3 nranks 16 cudaDev 3 nvmlDev 3 busId 1000 commId 0x2 - Init START\n"
+OOM = ("Memory cgroup out of memory: Killed process {} (python) total-vm:9kB, anon-rss:412000000kB, file-rss:0kB, shmem-rss:0kB, UID:0 "
+       "pgtables:1kB oom_score_adj:0\n")
+BOOT = ("[    1.500000] mlx5_core 0000:41:00.0: firmware version: 28.39.1002\n[    9.250000] mlx5_core 0000:41:00.0 ens10np0: Link up\n"
+        "[    9.500000] mlx5_core 0000:41:00.0: mlx5_pcie_event:299:(pid 1): Detected insufficient power on the PCIe slot (27W).\n")
 NETWORK = "NCCL version 2.27.7+cuda12.9\nnode0:10:11 [0] NCCL INFO Using network IB\n"
 
 
@@ -141,6 +146,76 @@ class Others(unittest.TestCase):
         answer = self.judged(NETWORK, 0)
         self.assertIn("rank_0", answer["others"]["problems"][0])
 
+    def keep(self, name, text):
+        path = self.dir / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def error(self, rank, text, at, line=212):
+        stack = f'Traceback (most recent call last):\n  File "/home/me/train.py", line {line}, in step\n{text}\n'
+        message = {"message": {"message": text, "extraInfo": {"py_callstack": stack, "timestamp": str(at)}}}
+        self.keep(f"none_x/attempt_0/{rank}/error.json", json.dumps(message))
+
+    def test_a_rank_that_the_kernel_killed(self):
+        self.keep("dmesg-node0.txt", BOOT + "[  812.250000] " + OOM.format(10))
+        answer = self.judged(RANK + WC.format(1), 1)
+        self.assertEqual((answer["kind"], answer["blame"]), ("lost", "not the network"))
+        self.assertNotIn("cause", answer)
+        self.assertIn("rank 3 (node0) was killed by the kernel for lack of memory (python, pid 10, anon-rss 422 GB)", answer["verdict"])
+        self.assertEqual(answer["others"]["killed"]["of_pid"], 10)
+        self.assertIn("--mem", " ".join(self.report(self.dir).stdout.split()))
+
+    def test_a_process_of_another_job_that_the_kernel_killed(self):
+        self.keep("dmesg-node0.txt", "[  812.250000] " + OOM.format(99))
+        answer = self.judged(RANK + WC.format(1), 1)
+        self.assertEqual((answer["blame"], answer["cause"]), ("open", "WC-12"))
+        self.assertIn("Kernel's log: ", self.report(self.dir).stdout)
+
+    def test_a_kernel_alone_judges_no_job(self):
+        answer = self.judged("[  812.250000] " + OOM.format(99), 0)
+        self.assertEqual((answer["kind"], answer["blame"]), ("running", "nothing"))
+        self.assertIn("no word of a job", answer["verdict"])
+        self.assertIn("Killed process 99", answer["verdict"])
+
+    def test_ordinary_lines_of_a_kernel_change_nothing(self):
+        alone = self.judged(NETWORK + WC.format(1), 1)
+        self.keep("node0/dmesg", BOOT + "Nov 24 08:30:00 node0 kernel: eth0: link up\n")
+        both = self.judged(NETWORK + WC.format(1), 1)
+        self.assertEqual(alone["verdict"], both["verdict"])
+        self.assertNotIn("kernel", both["others"])
+
+    def test_an_exception_that_came_first(self):
+        self.error(2, "RuntimeError: shapes differ", 101)
+        self.error(0, "DistBackendError: NCCL error in: x.cpp:1", 101)
+        self.error(1, "DistBackendError: NCCL error in: x.cpp:1", 102)
+        answer = self.judged(NETWORK + WC.format(1), 1)
+        self.assertEqual((answer["kind"], answer["blame"]), ("lost", "not the network"))
+        self.assertIn("rank 2: RuntimeError: shapes differ, at train.py:212 in step", answer["verdict"])
+        self.assertEqual(answer["others"]["raised"]["local_ranks"], [2])
+
+    def test_exceptions_that_only_echo(self):
+        for rank in range(4):
+            self.error(rank, "DistBackendError: NCCL error in: x.cpp:1", 101)
+        answer = self.judged(NETWORK + WC.format(1), 1)
+        self.assertEqual((answer["blame"], answer["cause"]), ("open", "WC-12"))
+        self.assertIn("DistBackendError", self.report(self.dir).stdout)
+
+    def test_a_damaged_error_file_costs_no_other(self):
+        self.keep("none_x/attempt_0/1/error.json", '{"message": {"message": "RuntimeError')
+        self.keep("none_x/attempt_0/2/error.json", '{"message": ' + "[" * 100000)
+        self.assertEqual(self.judged(QP, 1)["cause"], "QP-110")
+
+    def test_flight_recorder_as_json(self):
+        for rank in range(4):
+            entries = [{"collective_seq_id": seq, "is_p2p": False, "process_group": ["0", "default_pg"], "profiling_name": "nccl:all_reduce",
+                        "time_created_ns": 10**18 + seq, "input_sizes": [[8, 4]], "input_dtypes": ["Float"],
+                        "state": "completed" if seq < 5 else "scheduled"} for seq in range(1, 5 if rank == 2 else 6)]
+            ranks = {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1, 2, 3]"}}
+            self.keep(f"trace_rank_{rank}.json", json.dumps({"version": "2.10", "pg_config": ranks, "entries": entries}, sort_keys=True))
+        answer = self.judged(NETWORK, 1)
+        flight = answer["others"]["flight_recorder"]
+        self.assertEqual((answer["blame"], flight["kind"], flight["ranks"]), ("not the network", "behind", [2]))
+
     def test_no_page_without_event_logs(self):
         (self.dir / "stdout.txt").write_text(QP)
         done = self.report(self.dir, "--html", self.dir / "page.html")
@@ -157,6 +232,32 @@ class Others(unittest.TestCase):
         for key in ("verdict", "kind", "blame", "cause", "exit_code"):
             self.assertEqual(alone.get(key), both.get(key), key)
         return " ".join(line for part in both["words"] if part["title"] == "Other logs" for line in part["lines"])
+
+    def with_kernel(self, fault, line_of, pid_off=0):
+        """The report of an event-logged job with rank 9 gone at 08:00:30 on node1, whose kernel's log is beside it."""
+        logs = self.dir / fault
+        subprocess.run([WRITE_JOB, logs, "16", fault, "3"], check=True, capture_output=True)
+        alone = json.loads(self.report(logs, "--json").stdout)
+        gone = [one for one in alone["processes"] if one["rank"] == 9][0]
+        (logs / "kernel.log").write_text(line_of(gone["host"]) + OOM.format(gone["pid"] + pid_off))
+        both = json.loads(self.report(logs, "--json").stdout)
+        jsonschema.validate(both, self.schema)
+        return alone, both
+
+    def test_the_kernel_says_why_a_rank_died(self):
+        for time in ("2027-01-15T08:00:31+00:00 {} kernel: ", "Jan 15 08:00:31 {} kernel: ", "Jan 15 13:30:31 {} kernel: "):
+            _, both = self.with_kernel("rank-died", time.format)
+            self.assertEqual((both["kind"], both["blame"]), ("lost", "not the network"))
+            self.assertIn("rank 9 (node1) was killed by the kernel for lack of memory", both["verdict"])
+            self.assertEqual(both["kernel"][0]["host"], "node1")
+
+    def test_a_kernel_that_tells_of_others_changes_no_verdict(self):
+        for time, off in (("2027-01-15T08:00:31+00:00 {} kernel: ", 5000), ("2027-01-11T08:00:31+00:00 {} kernel: ", 0),
+                          ("2027-01-15T08:00:31+00:00 x{} kernel: ", 0)):
+            for fault in ("rank-died", "none"):
+                alone, both = self.with_kernel(fault, time.format, off)
+                self.assertEqual(alone["verdict"], both["verdict"])
+                self.assertNotIn("kernel", both)
 
     def test_event_logs_come_first(self):
         self.assertIn("come first", self.beside("memlock", QP))

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
+#include <map>
 #include <tuple>
+#include <utility>
 
 #include "nccl_net_diag/causes.h"
+#include "report/kernel.h"
+#include "report/kernel_match.h"
 
 namespace nnd::report {
 
@@ -56,7 +60,7 @@ bool is_same_hca(const std::string& a, const std::string& b) {
   return a == b || a.starts_with(b + ":") || b.starts_with(a + ":");
 }
 
-bool is_sign_of(const Fact& sign, const Fact& failure) {
+bool explains(const Fact& sign, const Fact& failure) {
   constexpr std::int64_t kSoon = 120;  // seconds: longer than NCCL's HCAs are mostly told to try
   if (sign.cause != Cause::kAsyncPort && sign.cause != Cause::kAsyncFatal) return false;
   const bool explains = failure.cause == Cause::kWc12 || failure.cause == Cause::kWc13 ||
@@ -65,6 +69,86 @@ bool is_sign_of(const Fact& sign, const Fact& failure) {
   const bool known = sign.at_sec != 0 && failure.at_sec != 0;
   return explains && (!known || (before >= 0 && before <= kSoon)) &&
          (is_same_hca(sign.dev, failure.dev) || sign.dev.empty() || failure.dev.empty());
+}
+
+// What NCCL's log and the kernels' say of one job.
+class Kernels {
+ public:
+  explicit Kernels(const foreign::Evidence& evidence)
+      : evidence_(evidence), hosts_(names_in(evidence), evidence) {
+    for (const auto& fact : evidence.facts()) {
+      if (!is_nccls(fact)) continue;
+      auto& process = processes_[{fact.writer.host, fact.writer.pid}];
+      if (fact.writer.rank) process.said = fact.writer.rank;
+      if (fact.what == What::kRank && fact.nranks > process.nranks) {
+        process.rank = fact.rank;
+        process.nranks = fact.nranks;
+      }
+      if (fact.what == What::kHcaPath) hcas_[{fact.writer.host, fact.pci}].insert(fact.dev);
+    }
+  }
+
+  // A process that wrote NCCL's lines; of several the one that ended first.
+  void find_killed(Others& out) const {
+    for (const auto& fact : evidence_.facts()) {
+      if (fact.what != What::kKilled && fact.what != What::kCrashed) continue;
+      const auto process = processes_.find({hosts_.of(fact), fact.pid});
+      if (process == processes_.end()) continue;
+      if (out.killed != nullptr && fact.at_sec >= out.killed->at_sec) continue;
+      out.killed = &fact;
+      out.killed_host = process->first.first;
+      out.killed_rank = process->second.said ? process->second.said : process->second.rank;
+    }
+  }
+  // Of the HCA of a failure, by where it is on the PCI bus, and soon before that. NCCL writes its
+  // host's time.
+  const Fact* sign_of(const Fact& failure) const {
+    if (failure.dev.empty() || failure.at_sec == 0) return nullptr;
+    for (const auto& fact : evidence_.facts()) {
+      if (!is_kernels(fact) || fact.what != What::kSign || fact.at_sec == 0 || fact.utc) continue;
+      Fact sign = fact;
+      sign.dev = hca_at(failure.writer.host, fact);
+      sign.at_sec = nearest_sec(fact, failure.at_sec, false);
+      if (!sign.dev.empty() && explains(sign, failure)) return &fact;
+    }
+    return nullptr;
+  }
+
+  static bool is_kernels(const Fact& fact) { return fact.source == foreign::Source::kKernelLog; }
+
+ private:
+  struct Process {
+    std::optional<int> said, rank, nranks;  // rank: in its largest communicator
+  };
+
+  static bool is_nccls(const Fact& fact) {
+    return fact.source == foreign::Source::kNcclLog && !fact.writer.host.empty();
+  }
+  static std::set<std::string> names_in(const foreign::Evidence& evidence) {
+    std::set<std::string> out;
+    for (const auto& fact : evidence.facts())
+      if (is_nccls(fact)) out.insert(fact.writer.host);
+    return out;
+  }
+  // Empty: it is of another host, or NCCL's log doesn't tell, or names several there, as of a card
+  // with two ports.
+  std::string hca_at(const std::string& host, const Fact& sign) const {
+    if (hosts_.of(sign) != host) return {};
+    const auto found = hcas_.find({host, sign.pci});
+    return found != hcas_.end() && found->second.size() == 1 ? *found->second.begin()
+                                                             : std::string();
+  }
+
+  const foreign::Evidence& evidence_;
+  KernelHosts hosts_;
+  std::map<std::pair<std::string, std::int64_t>, Process> processes_;
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> hcas_;
+};
+
+// Whether a process was ended before this failed, or nothing tells which was first.
+bool is_before(const Fact& killed, const Fact& failure) {
+  if (killed.at_sec == 0 || failure.at_sec == 0) return true;
+  return nearest_sec(killed, failure.at_sec, false) <= failure.at_sec + 2;
 }
 
 // This host alone, or none at all.
@@ -99,6 +183,10 @@ Blame blame_of(const Others& others) {
 void count(Others& out, const foreign::Evidence& evidence) {
   std::set<std::pair<std::string, std::int64_t>> processes, echoing;
   for (const auto& fact : evidence.facts()) {
+    if (fact.source == foreign::Source::kKernelLog) {
+      out.kernel.push_back(&fact);
+      continue;
+    }
     if (!fact.writer.host.empty()) {
       processes.emplace(fact.writer.host, fact.writer.pid);
       out.hosts.insert(fact.writer.host);
@@ -117,11 +205,24 @@ void count(Others& out, const foreign::Evidence& evidence) {
 Others others_of(const foreign::Evidence& evidence) {
   Others out;
   count(out, evidence);
+  std::reverse(out.kernel.begin(), out.kernel.end());
+  const Kernels kernels(evidence);
+  kernels.find_killed(out);
+  out.raised = raised_of(evidence);
   std::vector<const Fact*> failures;
   for (const auto& fact : evidence.facts())
     if (fact.what == What::kFailure || fact.what == What::kEcho) failures.push_back(&fact);
   out.first = first_of(failures);
   out.flight = flight_of(evidence.dumps);
+  const bool alone = out.first != nullptr && stands_alone(*out.first);
+  out.killed_first = out.killed != nullptr &&
+                     (out.first == nullptr || (!alone && is_before(*out.killed, *out.first)));
+  out.raised_first = !out.killed_first && out.raised && out.raised->own && !alone;
+  if (out.killed_first || out.raised_first) {
+    out.kind = Kind::kLost;
+    out.blame = out.killed_first && is_crash_below(*out.killed) ? Blame::kOpen : Blame::kNotNetwork;
+    return out;
+  }
   out.flight_first = out.flight && (out.first == nullptr || out.first->what == What::kEcho ||
                                     (out.flight->network_cleared() && !stands_alone(*out.first)));
   if (out.flight_first) {
@@ -132,8 +233,10 @@ Others others_of(const foreign::Evidence& evidence) {
   if (out.first == nullptr) return out;
   out.kind = Kind::kFailed;
   for (const auto& fact : evidence.facts())
-    if (fact.what == What::kSign && is_sign_of(fact, *out.first) && out.sign == nullptr)
+    if (fact.what == What::kSign && !Kernels::is_kernels(fact) && explains(fact, *out.first) &&
+        out.sign == nullptr)
       out.sign = &fact;
+  if (out.sign == nullptr) out.sign = kernels.sign_of(*out.first);
   for (const auto* fact : failures)
     if (fact != out.first && fact->cause == out.first->cause && fact->what == out.first->what)
       out.alike.push_back(fact);

@@ -10,11 +10,12 @@
 #include "foreign/evidence.h"
 #include "report/conclusion.h"
 #include "report/flights.h"
+#include "report/raised.h"
 
 namespace nnd::report {
 
 struct Others {
-  Kind kind = Kind::kRunning;  // kFailed, kHang, or nothing is known to be wrong
+  Kind kind = Kind::kRunning;  // kFailed, kHang, kLost, or nothing is known to be wrong
   Blame blame = Blame::kNone;
   const foreign::Fact* first = nullptr;     // that it failed of
   const foreign::Fact* sign = nullptr;      // what an HCA told of before, which explains it
@@ -23,12 +24,25 @@ struct Others {
   std::size_t processes = 0;
   std::set<std::string> hosts, releases, transports;
   bool no_hca = false;
-  std::optional<Flight> flight;  // of PyTorch's Flight Recorder
-  bool flight_first = false;     // it says more than what failed
+  std::optional<Flight> flight;           // of PyTorch's Flight Recorder
+  bool flight_first = false;              // it says more than what failed
+  const foreign::Fact* killed = nullptr;  // a process of the job that its kernel ended
+  std::string killed_host;
+  std::optional<int> killed_rank;
+  std::optional<Raised> raised;  // by PyTorch's error files
+  // That process, or that exception, is what the job failed of.
+  bool killed_first = false, raised_first = false;
+  std::vector<const foreign::Fact*> kernel;  // what else kernels told, the last first
 
-  bool found() const { return first != nullptr || flight.has_value(); }
-  // Of the sign, where there is one.
-  const foreign::Fact* headline() const { return sign != nullptr ? sign : first; }
+  bool found() const {
+    return first != nullptr || flight.has_value() || killed_first || raised_first;
+  }
+  // What says most of what failed: of the sign, where there is one.
+  const foreign::Fact* headline() const {
+    if (killed_first) return killed;
+    if (raised_first) return raised->told;
+    return sign != nullptr ? sign : first;
+  }
 };
 
 // Points into the evidence.

@@ -9,6 +9,7 @@
 #include "report/counters.h"
 #include "report/culprits.h"
 #include "report/difference.h"
+#include "report/kernel.h"
 #include "report/late.h"
 #include "report/model.h"
 #include "report/odd.h"
@@ -30,6 +31,9 @@ struct Report : Model {
   std::vector<Odd> odd;
   std::optional<Difference> difference;  // of those: what explains the failure
   std::optional<RailsApart> rails;       // of an echo: why the other end failed, by its address
+  std::vector<KernelWord> kernel;        // what the nodes' kernels told, where their logs are here
+  std::optional<std::size_t> kernel_sign;      // of those: why what failed first did
+  std::optional<std::size_t> ended_by_kernel;  // of those: what the job failed of
   Kind kind = Kind::kHealthy;
   Blame blame = Blame::kNone;
   bool warned = false;   // rules or settings were warned of

@@ -94,3 +94,70 @@ TEST_CASE("a refused connection blames an address that leads nowhere, and no oth
   refused.peer = "127.0.0.1<5>";
   CHECK(judged({refused}, here).blame == Blame::kNetwork);
 }
+
+namespace {
+
+Fact kernels(What what, std::int64_t at_sec = 0) {
+  Fact out;
+  out.what = what;
+  out.source = nnd::foreign::Source::kKernelLog;
+  out.writer.host = "node0";
+  out.at_sec = at_sec;
+  out.text = "Out of memory: Killed process 1 (python)";
+  out.pid = what == What::kSign ? 0 : 1;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a process of NCCL's log that the kernel killed", "[others]") {
+  auto rank = fact(What::kRank, {});
+  rank.rank = 7;
+  rank.nranks = 16;
+  Evidence evidence;
+  const auto others =
+      judged({rank, fact(What::kFailure, Cause::kWc12, "node1"), kernels(What::kKilled)}, evidence);
+  CHECK(others.killed_first);
+  CHECK(others.killed_rank == 7);
+  CHECK(others.killed_host == "node0");
+  CHECK(others.kind == Kind::kLost);
+  CHECK(others.blame == Blame::kNotNetwork);
+  CHECK(others.processes == 2);
+}
+
+TEST_CASE("a process that was killed is no cause of what failed before, or of itself", "[others]") {
+  Evidence before, alone, stranger;
+  CHECK_FALSE(judged({fact(What::kTransport, {}), fact(What::kFailure, Cause::kWc12, "node1", 900),
+                      kernels(What::kKilled, 950)},
+                     before)
+                  .killed_first);
+  CHECK_FALSE(judged({fact(What::kTransport, {}), fact(What::kFailure, Cause::kQp110, "node1"),
+                      kernels(What::kKilled)},
+                     alone)
+                  .killed_first);
+  auto other = kernels(What::kKilled);
+  other.pid = 2;
+  const auto others = judged({fact(What::kTransport, {}), other}, stranger);
+  CHECK(others.killed == nullptr);
+  CHECK(others.kind == Kind::kRunning);
+  CHECK(others.kernel.size() == 1);
+}
+
+TEST_CASE("a kernel's sign is of the HCA that NCCL has there", "[others]") {
+  auto path = fact(What::kHcaPath, {});
+  path.dev = "mlx5_3:1";
+  path.pci = "0000:41:00.0";
+  auto failure = fact(What::kFailure, Cause::kWc12, "node0", 900);
+  failure.dev = "mlx5_3";
+  auto sign = kernels(What::kSign, 895);
+  sign.cause = Cause::kAsyncPort;
+  sign.pci = path.pci;
+  Evidence here, elsewhere, unknown;
+  const auto others = judged({path, failure, sign}, here);
+  REQUIRE(others.sign != nullptr);
+  CHECK(others.sign->pci == path.pci);
+  CHECK(others.blame == Blame::kNetwork);
+  CHECK(judged({failure, sign}, unknown).blame == Blame::kOpen);
+  sign.pci = "0000:42:00.0";
+  CHECK(judged({path, failure, sign}, elsewhere).blame == Blame::kOpen);
+}

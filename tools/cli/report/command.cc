@@ -108,6 +108,7 @@ void judge_jobs(Shown& shown, const ReportOptions& options) {
     const bool asked = !options.job.empty() || options.incarnation.has_value();
     if (!asked && i + kMostJudged < runs.size()) continue;
     reports.push_back(report::analyse(shown.input, options.expected_ranks, i));
+    report::hear_kernel(reports.back(), shown.evidence);
     if (i + 1 < runs.size() && runs[i + 1].job == runs[i].job)
       reports.back().started_again = runs[i + 1].first;
     wanted.push_back(runs[i]);
@@ -141,10 +142,12 @@ Shown judged(Read read, const ReportOptions& options) {
     throw CallError(
         kNotExamined, "nothing-readable",
         fmt::format(
-            "there is no event log, no black box and no log of NCCL's in {} {}{}", read.files,
-            read.files == 1 ? "file" : "files",
+            "there is no event log, no black box and no file of another program that report knows "
+            "in {} {}{}",
+            read.files, read.files == 1 ? "file" : "files",
             shown.input.problems.empty() ? "" : ": " + printable(shown.input.problems.front())));
   shown.words = words_of(shown.report, shown.input);
+  shown.words.verdict += raised_beside(shown.report, shown.others);
   if (auto lines = lines_beside(shown.report, shown.others); !lines.empty())
     shown.words.parts.push_back({"Other logs", std::move(lines)});
   if (auto lines = job_lines(shown.jobs); !lines.empty())

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "cli/common/event_json.h"
+#include "cli/report/kernel_text.h"
 #include "cli/report/names.h"
 #include "cli/report/verdict.h"
 #include "cli/report/why.h"
@@ -342,6 +343,7 @@ json report_json(const Report& report, const report::Input& input, const Words& 
            {"jobs", jobs_json(jobs)},
            {"read", read_json(report, input)},
            {"words", parts_json(words)}};
+  if (!report.kernel.empty()) out["kernel"] = kernel_json(report);
   if (report.first.any()) out["at_ns"] = report.first.at;
   if (auto cause = named_cause(report); !cause.empty()) out["cause"] = std::move(cause);
   return out;

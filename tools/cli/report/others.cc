@@ -6,6 +6,7 @@
 #include <array>
 
 #include "cli/common/number_list.h"
+#include "cli/report/kernel_text.h"
 #include "cli/report/names.h"
 #include "cli/report/verdict.h"
 #include "diagnosis/catalogue.h"
@@ -33,8 +34,10 @@ std::string writer_text(const foreign::Writer& writer) {
 }
 
 std::string device_text(const Fact& fact) {
-  if (fact.dev.empty()) return {};
-  return fact.writer.host.empty() ? fact.dev : fmt::format("{} of {}", fact.dev, fact.writer.host);
+  std::string dev = fact.dev.empty() ? fact.pci : fact.dev;
+  if (!fact.netdev.empty()) dev += dev.empty() ? fact.netdev : " (" + fact.netdev + ")";
+  if (dev.empty()) return {};
+  return fact.writer.host.empty() ? dev : fmt::format("{} of {}", dev, fact.writer.host);
 }
 
 // "to 10.0.0.2", "fe80::1 to ::ffff:10.0.0.2"
@@ -104,7 +107,40 @@ std::string flight_text(const report::Flight& flight) {
                      call_text(flight.call), flight.group, at_place(flight.call), fewest);
 }
 
+std::string killed_text(const Others& others) {
+  const auto rank = others.killed_rank
+                        ? fmt::format("rank {} ({})", *others.killed_rank, others.killed_host)
+                        : "a process of " + others.killed_host;
+  return fmt::format("{} {}", rank, kernel_end_text(*others.killed));
+}
+
+// The files tell the rank on its node, which is the job's where there is one node.
+std::string raised_text(const Others& others) {
+  const auto& raised = *others.raised;
+  const auto ranks = rank_list(raised.local_ranks);
+  const bool of_job = raised.one_node && others.hosts.size() <= 1;
+  return fmt::format(
+      "{}: {}{}", raised.local_ranks.empty() ? "a rank" : (of_job ? "" : "local ") + ranks,
+      shortened(raised.told->text), raised.told->place.empty() ? "" : ", at " + raised.told->place);
+}
+
+// Kernels told of trouble, and nobody of a job.
+bool is_kernels_alone(const Others& others) {
+  return !others.kernel.empty() && others.processes == 0 && !others.found() && !others.raised;
+}
+
 std::string verdict_of(const Others& others) {
+  if (others.killed_first)
+    return fmt::format("{}: {}.", others.blame == Blame::kOpen ? "open" : "not the network",
+                       killed_text(others));
+  if (others.raised_first) return fmt::format("not the network: {}.", raised_text(others));
+  if (is_kernels_alone(others))
+    return fmt::format(
+        "no word of a job: {} of what can end one, the last: {}; nothing here tells whether it "
+        "did.",
+        others.kernel.size() == 1 ? "the kernel told once"
+                                  : fmt::format("kernels told {} times", others.kernel.size()),
+        shortened(others.kernel.front()->text));
   if (others.flight_first)
     return fmt::format("{}: {}.", others.flight->network_cleared() ? "not the network" : "open",
                        flight_text(*others.flight));
@@ -124,12 +160,17 @@ std::string verdict_of(const Others& others) {
   const char* prefix = others.blame == Blame::kNotNetwork ? "not the network: "
                        : others.blame == Blame::kOpen     ? "open: "
                                                           : "";
+  const bool by_kernel = told.source == foreign::Source::kKernelLog;
   return fmt::format("{}{}{}{}; first told by {}{}.", prefix, device.empty() ? "" : device + ": ",
-                     what_text(told), ends_text(told), writer_text(told.writer),
+                     what_text(told), ends_text(told),
+                     by_kernel ? "the kernel" : writer_text(told.writer),
                      device.empty() ? ", and the log names no device" : "");
 }
 
 std::string to_do(const Others& others) {
+  if (others.killed_first) return kernel_end_remedy(*others.killed);
+  if (others.raised_first)
+    return "Look at that line of the program: what other ranks tell after it follows from it.";
   if (others.flight_first && others.flight->kind == report::Flight::Kind::kAllIn)
     return "Look at NCCL's log (NCCL_DEBUG=INFO) and the kernel's on those nodes: a GPU, NCCL or "
            "the network holds it up.";
@@ -147,23 +188,25 @@ std::string where_text(const Fact& fact) { return fmt::format("{}:{}", fact.file
 
 std::vector<std::string> first_lines(const Others& others) {
   std::vector<std::string> out;
-  if (others.flight && !others.flight_first)
+  const bool ended = others.killed_first || others.raised_first;
+  if (others.flight && (ended || !others.flight_first))
     out.push_back(fmt::format("{}: {}.", source_of(*others.flight), flight_text(*others.flight)));
-  if (others.first == nullptr) return out;
   const auto add = [&](const Fact& fact) {
     out.push_back(fmt::format("{}: {}: {}", foreign::name_of(fact.source), where_text(fact),
                               shortened(fact.text)));
     if (fact.sure == foreign::Sure::kFollows)
       out.push_back("The cause follows from this line, which does not name it.");
   };
-  add(*others.headline());
-  if (others.sign != nullptr) add(*others.first);
+  const auto* const told = others.headline();
+  if (told == nullptr) return out;
+  add(*told);
+  if (others.first != nullptr && told != others.first) add(*others.first);
   return out;
 }
 
 std::vector<std::string> open_lines(const Others& others) {
   std::vector<std::string> out;
-  if (others.blame != Blame::kOpen || others.flight_first) return out;
+  if (others.blame != Blame::kOpen || others.flight_first || others.killed_first) return out;
   if (const auto* first = others.first; first->status)
     out.push_back(
         "This status alone tells no cable from a process that died: look at how the peer ended, "
@@ -195,6 +238,22 @@ std::vector<std::string> read_lines(const Others& others, const foreign::Evidenc
   return out;
 }
 
+// What kernels told besides.
+std::vector<std::string> kernel_lines(const Others& others) {
+  std::vector<std::string> out;
+  for (const auto* fact : others.kernel)
+    if (fact != others.headline())
+      out.push_back(fmt::format("{}{} ({}).",
+                                fact->writer.host.empty() ? "" : fact->writer.host + ": ",
+                                shortened(fact->text), where_text(*fact)));
+  return out;
+}
+
+std::string raised_line(const Others& others) {
+  return fmt::format("{}: {} ({}).", foreign::name_of(others.raised->told->source),
+                     raised_text(others), others.raised->told->file);
+}
+
 void add(Words& words, const char* title, std::vector<std::string> lines) {
   std::erase(lines, std::string());
   if (!lines.empty()) words.parts.push_back({title, std::move(lines)});
@@ -220,6 +279,20 @@ json fact_json(const Fact& fact) {
   if (fact.writer.rank) out["rank"] = *fact.writer.rank;
   if (fact.error) out["errno"] = *fact.error;
   if (fact.status) out["status"] = *fact.status;
+  note("pci", fact.pci);
+  note("netdev", fact.netdev);
+  note("program", fact.program);
+  note("raised_at", fact.place);
+  if (fact.pid != 0) out["of_pid"] = fact.pid;
+  if (fact.up_sec > 0) out["up_sec"] = fact.up_sec;
+  return out;
+}
+
+json raised_json(const report::Raised& raised) {
+  auto out = fact_json(*raised.told);
+  out.erase("rank");
+  out["local_ranks"] = raised.local_ranks;
+  out["own"] = raised.own;
   return out;
 }
 
@@ -255,6 +328,8 @@ Words words_of_others(const Others& others, const foreign::Evidence& evidence) {
         {fmt::format("{} told the same: {}, ...",
                      count_of(others.alike.size(), "line more", "lines more"),
                      writer_text(others.alike.front()->writer))});
+  if (others.raised && !others.raised_first) add(out, "Exception", {raised_line(others)});
+  add(out, "Kernel's log", kernel_lines(others));
   add(out, "Read", read_lines(others, evidence));
   add(out, "With the plugin",
       {"Its log has each connection's two ends, errno, port events, and who waited for whom."});
@@ -269,8 +344,9 @@ std::vector<std::string> lines_beside(const report::Report& report, const Others
         fmt::format("{}: {}.{}", source_of(*others.flight), flight_text(*others.flight),
                     against ? " This contradicts the event logs, which blame the network." : ""));
   }
+  if (others.raised) out.push_back(raised_line(others));
   if (others.first == nullptr) return out;
-  const Fact& told = *others.headline();
+  const Fact& told = others.sign != nullptr ? *others.sign : *others.first;
   const auto add_said = [&](const std::string& text) {
     out.push_back(text);
     return out;
@@ -294,7 +370,26 @@ json others_json(const Others& others, const foreign::Evidence& evidence) {
   if (others.first != nullptr) out["first"] = fact_json(*others.first);
   if (others.sign != nullptr) out["sign"] = fact_json(*others.sign);
   if (others.flight) out["flight_recorder"] = flight_json(*others.flight);
+  if (others.killed != nullptr) out["killed"] = fact_json(*others.killed);
+  if (others.raised) out["raised"] = raised_json(*others.raised);
+  for (const auto* fact : others.kernel) out["kernel"].push_back(fact_json(*fact));
   return out;
+}
+
+std::string raised_beside(const report::Report& report, const Others& others) {
+  if (report.kind != report::Kind::kLost || report.ended_by_kernel || !others.raised ||
+      !others.raised->own || report.picture.hosts.size() != 1)
+    return {};
+  const auto& losses = report.first.losses;
+  const bool same = std::any_of(losses.begin(), losses.end(), [&](const report::Loss& loss) {
+    const auto& launch = report.picture.members[loss.member].log->launch;
+    return loss.clean && launch.local_rank &&
+           others.raised->local_ranks.contains(*launch.local_rank);
+  });
+  const auto& told = *others.raised->told;
+  if (!same) return {};
+  return fmt::format(" Its program ended with {}{}.", shortened(told.text),
+                     told.place.empty() ? "" : ", at " + told.place);
 }
 
 }  // namespace nnd::cli

@@ -17,6 +17,10 @@ Words words_of_others(const report::Others& others, const foreign::Evidence& evi
 // Beside event logs, whose verdict they don't change: what they add, and where they contradict it.
 std::vector<std::string> lines_beside(const report::Report& report, const report::Others& others);
 
+// " RuntimeError: ..., at train.py:212 in step.", of the process that the event logs name; else
+// empty.
+std::string raised_beside(const report::Report& report, const report::Others& others);
+
 nlohmann::json others_json(const report::Others& others, const foreign::Evidence& evidence);
 
 }  // namespace nnd::cli

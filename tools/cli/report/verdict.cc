@@ -9,6 +9,7 @@
 #include "cli/common/gid_text.h"
 #include "cli/common/number_list.h"
 #include "cli/report/difference_text.h"
+#include "cli/report/kernel_text.h"
 #include "cli/report/lost_text.h"
 #include "cli/report/names.h"
 #include "cli/report/warned.h"
@@ -114,13 +115,14 @@ std::string verdict_failed(const Report& report) {
         "by {}.",
         cause_text(root.told->cause), time_text(root.at), who(report.picture, {root.member}));
   if (const auto* sign = sign_of_culprit(report)) return verdict_of_sign(report, *sign);
-  const char* unknown = report::other_ends_unknown(report.picture, report.first.roots)
+  const char* unknown = report.kernel_sign ? ""
+                        : report::other_ends_unknown(report.picture, report.first.roots)
                             ? " The processes at the other ends have no log here, or one that ends "
                               "before: they may have died."
                             : "";
-  return fmt::format("{}{}, at {}; first told by {}.{}", where.empty() ? "" : where + ": ",
+  return fmt::format("{}{}, at {}; first told by {}.{}{}", where.empty() ? "" : where + ": ",
                      cause_text(named_cause(report)), time_text(root.at),
-                     who(report.picture, {root.member}), unknown);
+                     who(report.picture, {root.member}), kernel_sign_text(report), unknown);
 }
 
 std::string verdict_missing(const Report& report) {
@@ -521,7 +523,7 @@ std::string verdict(const Report& report) {
     case Kind::kFailed:
       return verdict_failed(report);
     case Kind::kLost:
-      return lost_text(report);
+      return report.ended_by_kernel ? verdict_of_kernel(report) : lost_text(report);
     case Kind::kMissing:
       return verdict_missing(report);
     case Kind::kHang:
@@ -579,6 +581,8 @@ std::string remedy(const Report& report) {
   if (told != nullptr && report.kind != Kind::kMissing) return told->fix;
   switch (report.kind) {
     case Kind::kLost:
+      if (report.ended_by_kernel)
+        return kernel_end_remedy(*report.kernel[*report.ended_by_kernel].told);
       if (report.first.losses[0].clean)
         return "Look at what that process printed last: its program ended.";
       return "Look at what that process printed last, at its node's kernel log (OOM, Xid) and at "

@@ -11,6 +11,7 @@
 #include "cli/common/event_json.h"
 #include "cli/common/number_list.h"
 #include "cli/common/text_table.h"
+#include "cli/report/kernel_text.h"
 #include "cli/report/look.h"
 #include "cli/report/names.h"
 #include "cli/report/verdict.h"
@@ -276,6 +277,7 @@ Words words_of(const Report& report, const report::Input& input) {
     add(out, "First", {shortened(told->msg)});
   add(out, "What to do", {shortened(remedy(report))});
   add(out, "Look", commands_to_look(report));
+  add(out, "Kernel's log", kernel_lines(report));
   std::vector<std::string> shares;
   const bool local =
       report.kind == Kind::kFailed && report::is_own(report.first.roots.front().reach);

@@ -1,0 +1,87 @@
+#include "report/raised.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <tuple>
+#include <vector>
+
+namespace nnd::report {
+
+using foreign::Fact;
+
+namespace {
+
+enum class Nature : std::uint8_t { kOwn, kOpen, kEcho };
+
+template <std::size_t N>
+bool holds_any(const std::string& text, const std::array<const char*, N>& words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](const char* word) { return text.find(word) != std::string::npos; });
+}
+
+// PyTorch's names: torch/csrc/Exceptions.h, torch/distributed/elastic/multiprocessing.
+Nature nature_of(const Fact& fact) {
+  constexpr std::array kEchoes{
+      "DistBackendError", "ChildFailedError", "SignalException",   "NCCL",
+      "ncclRemoteError",  "ncclSystemError",  "ncclInternalError", "ncclUnhandledCudaError",
+      "Watchdog caught",  "closed by peer",   "reset by peer",     "Broken pipe"};
+  constexpr std::array kSockets{
+      "DistNetworkError", "DistStoreError",         "Connection", "onnect", "imeout",   "imed out",
+      "No route to host", "Network is unreachable", "Gloo",       "gloo",   "TCPStore", "OSError"};
+  if (holds_any(fact.text, kEchoes)) return Nature::kEcho;
+  return holds_any(fact.text, kSockets) ? Nature::kOpen : Nature::kOwn;
+}
+
+// ".../attempt_1/2/error.json"
+struct Path {
+  std::string above;  // the attempt's, by which nodes are told apart
+  int attempt = 0;
+};
+
+Path path_of(const std::string& file) {
+  constexpr std::string_view kAttempt = "/attempt_";
+  Path out;
+  const auto at = file.rfind(kAttempt);
+  if (at == std::string::npos) return out;
+  out.above = file.substr(0, at);
+  const char* const begin = file.data() + at + kAttempt.size();
+  std::from_chars(begin, file.data() + file.size(), out.attempt);
+  return out;
+}
+
+}  // namespace
+
+std::optional<Raised> raised_of(const foreign::Evidence& evidence) {
+  constexpr std::int64_t kTogether = 2;  // seconds: times are whole ones, and clocks differ
+  std::vector<const Fact*> all;
+  int last = 0;
+  for (const auto& fact : evidence.facts())
+    if (fact.source == foreign::Source::kErrorFile) {
+      all.push_back(&fact);
+      last = std::max(last, path_of(fact.file).attempt);
+    }
+  std::erase_if(all, [&](const Fact* fact) { return path_of(fact->file).attempt != last; });
+  if (all.empty()) return {};
+  auto earliest = all.front()->at_sec;
+  for (const auto* fact : all) earliest = std::min(earliest, fact->at_sec);
+  const auto order = [&](const Fact* fact) {
+    return std::tuple(fact->at_sec > earliest + kTogether, nature_of(*fact), fact->at_sec,
+                      fact->writer.rank);
+  };
+  const auto* first = *std::min_element(
+      all.begin(), all.end(), [&](const Fact* a, const Fact* b) { return order(a) < order(b); });
+  Raised out;
+  out.told = first;
+  out.own = nature_of(*first) == Nature::kOwn;
+  std::set<std::string> nodes;
+  for (const auto* fact : all) {
+    nodes.insert(path_of(fact->file).above);
+    if (fact->text == first->text && fact->place == first->place && fact->writer.rank)
+      out.local_ranks.insert(*fact->writer.rank);
+  }
+  out.one_node = nodes.size() == 1;
+  return out;
+}
+
+}  // namespace nnd::report
