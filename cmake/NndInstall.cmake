@@ -31,7 +31,7 @@ if(NND_PORTABLE)
   # Of what is inside the programs, in the words of the distribution that it came from.
   set(licences "")
   foreach(package libfmt-dev nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libsimdjson-dev zlib1g-dev libzstd-dev libsodium-dev
-                  libdw-dev libelf-dev libstdc++6)
+                  libdw-dev libelf-dev libmicrohttpd-dev libstdc++6)
     file(READ /usr/share/doc/${package}/copyright text)
     string(APPEND licences "==== ${package}\n${text}\n")
   endforeach()

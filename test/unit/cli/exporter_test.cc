@@ -31,7 +31,8 @@ class Node {
     look.real_ns = at(1000 + now);
     const View view = tracker_.see(look);
     totals_.add(view.processes);
-    text = exposition(metrics_of(view, totals_));
+    families = metrics_of(view, totals_);
+    text = exposition(families, TextFormat::kPrometheus);
     std::map<std::string, double> out;
     std::istringstream in(text);
     for (std::string line; std::getline(in, line);)
@@ -43,6 +44,7 @@ class Node {
       }
     return out;
   }
+  Families families;
   std::string text;
 
  private:
@@ -134,6 +136,38 @@ TEST_CASE("latencies are cumulative", "[exporter]") {
   CHECK(seen.at(bucket + "\"+Inf\"}") == 7);
   CHECK(seen.at("nccl_net_diag_send_latency_seconds_count{hpc_job=\"4711\",device=\"mlx5_0\","
                 "port=\"1\"}") == 7);
+}
+
+TEST_CASE("as OpenMetrics it is the same samples, of families that it knows", "[exporter]") {
+  auto process = rank_of(0, 1, {{.conn = 1, .started = 7, .completed = 7}});
+  process.conns[0].latency[11] = 2;
+  Node node;
+  auto seen = node.look(1, {process});
+  const std::string text = exposition(node.families, TextFormat::kOpenMetrics);
+  CHECK(text.ends_with("\n# EOF\n"));
+  std::string family;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("# TYPE ")) {
+      family = line.substr(7, line.rfind(' ') - 7);
+      const std::string type = line.substr(line.rfind(' ') + 1);
+      if (type == "counter") CHECK_FALSE(family.ends_with("_total"));
+      if (type == "info") CHECK_FALSE(family.ends_with("_info"));
+    }
+    if (line[0] == '#') continue;
+    CHECK(line.starts_with(family));
+    const auto space = line.rfind(' ');
+    const auto found = seen.find(line.substr(0, space));
+    REQUIRE(found != seen.end());
+    CHECK(found->second == std::stod(line.substr(space)));
+    seen.erase(found);
+  }
+  // What is left is what it has beside a sum alone.
+  for (const auto& [name, value] : seen)
+    CHECK(name.starts_with("nccl_net_diag_send_latency_seconds_count"));
+  CHECK(seen.size() == 1);
+  CHECK(text.find("# TYPE nccl_net_diag info\n") != std::string::npos);
+  CHECK(text.find("# TYPE nccl_net_diag_bytes counter\n") != std::string::npos);
 }
 
 TEST_CASE("the number of series has a bound, and words of a job break no line", "[exporter]") {

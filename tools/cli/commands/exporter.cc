@@ -7,11 +7,14 @@ namespace {
 
 constexpr const char* kExporter =
     "What this node's NCCL processes do over the network, as Prometheus' metrics.\n\n"
-    "Without --textfile they are printed once. With it the file is replaced again and again until\n"
-    "SIGTERM or Ctrl-C, for node_exporter's --collector.textfile.directory, and removed in the "
-    "end.\n"
-    "One is needed for a node. Only root sees the processes of all users.\n\n"
-    "Exit code 0: metrics were given; 2: the call is wrong; 3: the file can't be written.";
+    "Without --listen and --textfile they are printed once. With one of them, or both, it lasts\n"
+    "until SIGTERM or Ctrl-C. --listen serves /metrics, as OpenMetrics or Prometheus' text, to "
+    "who\n"
+    "scrapes; whoever reaches the port can read them. --textfile replaces a file again and again,\n"
+    "for node_exporter's --collector.textfile.directory, and removes it in the end. One is needed\n"
+    "for a node. Only root sees the processes of all users.\n\n"
+    "Exit code 0: metrics were given; 2: the call is wrong; 3: the file can't be written, or the\n"
+    "port can't be had.";
 
 }  // namespace
 
@@ -21,13 +24,20 @@ void add_exporter(CLI::App& app, int& exit_code) {
   auto* const command =
       add_command(app, "exporter", kExporter, exit_code,
                   [options](const Calling& calling) { return exporter(*options, calling); });
-  auto* const file =
-      command->add_option("--textfile", options->textfile, "a file that is kept up to date")
-          ->type_name("FILE.prom");
-  command->add_option("--every", options->every_sec, "seconds between two looks; by default 15")
-      ->type_name("SEC")
-      ->check(CLI::Range(kShortest, kLongest))
-      ->needs(file);
+  command
+      ->add_option("--listen", options->listen,
+                   "where scrapes are answered; without an ADDRESS: 127.0.0.1; port 0: a free one")
+      ->type_name("[ADDRESS:]PORT");
+  command->add_option("--textfile", options->textfile, "a file that is kept up to date")
+      ->type_name("FILE.prom");
+  auto* const every =
+      command->add_option("--every", options->every_sec, "seconds between two looks; by default 15")
+          ->type_name("SEC")
+          ->check(CLI::Range(kShortest, kLongest));
+  command->parse_complete_callback([options, every] {
+    if (every->count() != 0 && !options->listen && options->textfile.empty())
+      throw CLI::RequiresError("--every", "--listen or --textfile");
+  });
 }
 
 }  // namespace nnd::cli

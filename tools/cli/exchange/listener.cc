@@ -129,15 +129,7 @@ Listener::Listener(const TcpAddress& address, Meeting meeting) : meeting_(std::m
 
 Listener::~Listener() { close(fd_); }
 
-std::string Listener::port() const {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  std::array<char, NI_MAXSERV> port{};
-  getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size);
-  getnameinfo(reinterpret_cast<sockaddr*>(&address), size, nullptr, 0, port.data(), port.size(),
-              NI_NUMERICSERV);
-  return port.data();
-}
+std::string Listener::port() const { return port_of(fd_); }
 
 // Puts out the oldest, of that address if one is given; before it those that have said nothing.
 bool Listener::make_room(const std::string* address, const Refused& refused) {

@@ -93,4 +93,14 @@ int listen_on_all(const std::string& port, std::string& why) {
   return -1;
 }
 
+std::string port_of(int fd) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  std::array<char, NI_MAXSERV> port{};
+  getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+  getnameinfo(reinterpret_cast<sockaddr*>(&address), size, nullptr, 0, port.data(), port.size(),
+              NI_NUMERICSERV);
+  return port.data();
+}
+
 }  // namespace nnd::cli

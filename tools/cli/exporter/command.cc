@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "cli/common/call_error.h"
@@ -12,10 +14,12 @@
 #include "cli/common/output.h"
 #include "cli/exporter/exposition.h"
 #include "cli/exporter/hcas.h"
+#include "cli/exporter/http_server.h"
+#include "cli/exporter/kept_file.h"
+#include "cli/exporter/listen.h"
 #include "cli/exporter/metrics.h"
-#include "cli/exporter/textfile.h"
+#include "cli/exporter/page.h"
 #include "cli/top/look.h"
-#include "context/errno_text.h"
 
 namespace nnd::cli {
 
@@ -25,13 +29,13 @@ using Clock = std::chrono::steady_clock;
 
 class Metrics {
  public:
-  std::string next() {
+  Families next() {
     const View view = tracker_.see(looker_.look());
     totals_.add(view.processes);
     hcas_.look(ports_in_use(view));
     Families out = metrics_of(view, totals_);
     for (Family& family : hcas_.families()) out.push_back(std::move(family));
-    return exposition(out);
+    return out;
   }
 
  private:
@@ -41,35 +45,46 @@ class Metrics {
   Hcas hcas_;
 };
 
-void check_name(const std::string& path) {
-  if (!path.ends_with(".prom"))
-    throw CallError(kWrongCall, "textfile",
-                    fmt::format("--textfile {}: node_exporter's textfile collector reads files "
-                                "whose names end with .prom",
-                                path),
-                    path);
-}
+// Callers get the last look: a scrape costs little, however many come. They are answered between
+// two looks, in one thread: a look that hangs answers nobody, and is not taken for what is now.
+class Served {
+ public:
+  Served(const Listening& at, bool quiet)
+      : server_(at.fd, [this](const HttpRequest& request) { return page_.answer(request); }) {
+    if (!quiet) print_err(at.page + "\n");
+  }
 
-std::string not_written(const std::string& path, int error) {
-  return fmt::format("{} can't be written: errno {}", path, context::errno_text(error));
-}
+  void show(const Families& families) { page_.show(families); }
+  void until(Clock::time_point then) {
+    while (Clock::now() < then && !InterruptGuard::interrupted())
+      server_.run(std::min(kInterruptPause,
+                           std::chrono::ceil<std::chrono::milliseconds>(then - Clock::now())));
+  }
 
-// A file that can't be written for a while, on a full disk, ends nothing.
-void keep_file(const ExporterOptions& options, Metrics& metrics) {
+ private:
+  MetricsPage page_;
+  HttpServer server_;
+};
+
+void look_again_and_again(const ExporterOptions& options, bool quiet) {
   const auto every =
       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.every_sec));
-  int told = 0;
-  for (bool first = true; !InterruptGuard::interrupted(); first = false) {
+  std::optional<KeptFile> file;
+  if (!options.textfile.empty()) file.emplace(options.textfile);
+  std::optional<Served> served;
+  if (options.listen) served.emplace(listen_for_scrapes(*options.listen), quiet);
+  Metrics metrics;
+  while (!InterruptGuard::interrupted()) {
     const auto due = Clock::now() + every;
-    const int error = replace_file(options.textfile, metrics.next());
-    if (error != 0 && first)
-      throw CallError(kNotExamined, "textfile", not_written(options.textfile, error));
-    if (std::exchange(told, error) != error)
-      print_err(error != 0 ? not_written(options.textfile, error) + "\n"
-                           : options.textfile + " is written again\n");
-    InterruptGuard::sleep_until(due);
+    const Families families = metrics.next();
+    if (file) file->write(families);
+    if (served) {
+      served->show(families);
+      served->until(due);
+    } else {
+      InterruptGuard::sleep_until(due);
+    }
   }
-  ::unlink(options.textfile.c_str());  // what is there would look like now
 }
 
 }  // namespace
@@ -78,13 +93,10 @@ Answer exporter(const ExporterOptions& options, const Calling& calling) {
   if (calling.json)
     throw CallError(kWrongCall, "json", "metrics have a format of their own: there is no --json");
   const InterruptGuard guard;
-  Metrics metrics;
-  if (options.textfile.empty()) {
-    print_out(metrics.next());
-    return already_told(kFine);
-  }
-  check_name(options.textfile);
-  keep_file(options, metrics);
+  if (options.textfile.empty() && !options.listen)
+    print_out(exposition(Metrics().next(), TextFormat::kPrometheus));
+  else
+    look_again_and_again(options, calling.quiet);
   return already_told(kFine);
 }
 

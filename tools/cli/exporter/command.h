@@ -1,6 +1,7 @@
 // `nccl-net-diag exporter`: what this node's NCCL processes do over the network, as metrics.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "cli/common/answer.h"
@@ -8,11 +9,12 @@
 namespace nnd::cli {
 
 struct ExporterOptions {
-  std::string textfile;  // empty: once, to standard output
+  std::string textfile;               // empty: none
+  std::optional<std::string> listen;  // "[ADDRESS:]PORT"; unset: nobody is answered
   double every_sec = 15;
 };
 
-// With a file it lasts until SIGTERM or Ctrl-C.
+// Without a file and callers it prints once; with them it lasts until SIGTERM or Ctrl-C.
 Answer exporter(const ExporterOptions& options, const Calling& calling);
 
 }  // namespace nnd::cli

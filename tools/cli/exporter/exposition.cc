@@ -35,7 +35,7 @@ TypeText text_of(MetricType type) {
     case MetricType::kCounter:
       return {"counter", "_total"};
     case MetricType::kInfo:
-      return {"gauge", "_info"};
+      return {"info", "_info"};
     case MetricType::kHistogram:
       return {"histogram", "_bucket"};
     case MetricType::kGauge:
@@ -66,20 +66,25 @@ void add_count(std::string& out, const Family& family, const Sample& sample) {
 
 std::string number_text(double value) { return fmt::format("{}", value); }
 
-std::string exposition(const Families& families) {
+// OpenMetrics names a family without its samples' suffix, knows infos, and counts a histogram's
+// samples only beside their sum. Prometheus' older text has none of the three.
+std::string exposition(const Families& families, TextFormat format) {
+  const bool open = format == TextFormat::kOpenMetrics;
   std::string out;
   for (const Family& family : families) {
     const auto [type, suffix] = text_of(family.type);
     const bool histogram = family.type == MetricType::kHistogram;
+    const bool info = family.type == MetricType::kInfo;
     const std::string sampled = family.name + suffix;
-    const std::string& named = histogram ? family.name : sampled;
+    const std::string& named = histogram || open ? family.name : sampled;
     fmt::format_to(std::back_inserter(out), "# HELP {} {}\n# TYPE {} {}\n", named, family.help,
-                   named, type);
+                   named, info && !open ? "gauge" : type);
     for (const Sample& sample : family.samples) {
       add_sample(out, sampled, sample.labels, sample.value);
-      if (histogram) add_count(out, family, sample);
+      if (histogram && !open) add_count(out, family, sample);
     }
   }
+  if (open) out += "# EOF\n";
   return out;
 }
 

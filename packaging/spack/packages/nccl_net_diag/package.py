@@ -18,6 +18,7 @@ class NcclNetDiag(CMakePackage):
     depends_on("tomlplusplus")
     depends_on("rdma-core")
     depends_on("elfutils")
+    depends_on("libmicrohttpd")
     depends_on("libsodium")
     depends_on("simdjson")
     depends_on("zlib-api")
