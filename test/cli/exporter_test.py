@@ -3,7 +3,6 @@
 `job`: a job that runs, of which a rank is stopped and goes on, and that ends. `format`: promtool's word on what is printed of it;
 `alerts`: on the rules that come with it.
 """
-import json
 import os
 import pathlib
 import re
@@ -11,16 +10,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-from processes import is_below
+from exported import BOUND_SEC, SCENARIO, TOOL, Exported
 
-TOOL, PART = sys.argv[1:3]
-SCENARIO = "two-nodes-8-hca-bond"
+PART = sys.argv[2]
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "prometheus"
-BOUND_SEC = 120  # of a busy machine
 SAMPLE = re.compile(r"^([a-z_]+)(?:\{(.*)\})? (\S+)$")
 LABEL = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"')
 
@@ -35,38 +31,10 @@ def samples_of(text):
     return found
 
 
-class Exported(unittest.TestCase):
+class Filed(Exported):
     def setUp(self):
-        directory = tempfile.TemporaryDirectory(prefix="nnd-exporter-")
-        self.addCleanup(directory.cleanup)
-        self.dir = pathlib.Path(directory.name)
+        super().setUp()
         self.file = self.dir / "nccl.prom"
-
-    def call(self, *words, **more):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("NCCL")}
-        process = subprocess.Popen([TOOL, *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   env=environment | {"TMPDIR": str(self.dir)} | more, start_new_session=True, text=True)
-        self.addCleanup(lambda: process.poll() is None and os.killpg(process.pid, signal.SIGKILL))
-        return process
-
-    def start_job(self):
-        """A rehearsal that goes on until it is ended. Other jobs may run on this machine: ours has a number of its own."""
-        self.job = str(os.getpid())
-        return self.call("rehearse", "--scenario", SCENARIO, "--json", "--quiet", "--iterations", "1000000", "--logs", self.dir / "logs",
-                         SLURM_JOB_ID=self.job)
-
-    def ranks(self):
-        """Its processes."""
-        out, _ = self.call("top", "--json").communicate(timeout=BOUND_SEC)
-        return [one["pid"] for one in json.loads(out)["processes"] if is_below(one["pid"], self.process.pid)]
-
-    def until(self, holds):
-        end = time.monotonic() + BOUND_SEC
-        while time.monotonic() < end:
-            if found := holds():
-                return found
-            time.sleep(0.1)
-        self.fail("it did not come to that")
 
     def read(self):
         """Of our job."""
@@ -76,7 +44,7 @@ class Exported(unittest.TestCase):
         return [value for which, has, value in self.read() if which == name and labels.items() <= has.items()]
 
 
-class Job(Exported):
+class Job(Filed):
     def test_what_a_job_does(self):
         exporter = self.call("exporter", "--textfile", self.file, "--every", "1")
         self.process = self.start_job()
@@ -91,7 +59,7 @@ class Job(Exported):
         for direction in ("transmit", "receive"):
             self.assertGreater(sum(self.values(moved, direction=direction)), 0)
 
-        stopped = min(self.ranks())
+        stopped = self.ranks()[0]
         os.kill(stopped, signal.SIGSTOP)
         self.until(lambda: max(self.values("nccl_net_diag_stall_seconds", kind="data"), default=0) >= 10)
         self.assertLess(min(self.values("nccl_net_diag_last_sign_of_life_timestamp_seconds")), time.time() - 8)

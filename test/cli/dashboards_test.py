@@ -1,0 +1,180 @@
+"""Grafana's dashboards and Prometheus' alerts, as a real Prometheus sees a real job: dashboards_test.py TOOL PART
+
+`files`: what Grafana must find in the dashboards. `panels`: Prometheus scrapes an exporter on an emulated node. While the job is healthy every
+panel has data and no alert fires; then a rank is stopped, and the alerts for that fire until it goes on.
+"""
+import json
+import math
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import unittest
+import urllib.parse
+import urllib.request
+
+from exported import BOUND_SEC, SCENARIO, TOOL, Exported
+
+PART = sys.argv[2]
+EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
+BOARDS = {file.stem: json.loads(file.read_text()) for file in (EXAMPLES / "grafana").glob("*.json")}
+SOURCE = {"type": "prometheus", "uid": "${datasource}"}
+STALL_SEC = 20  # of the alerts, in place of a minute
+HCAS = {f"mlx5_{i}" for i in range(8)} | {"mlx5_bond_0"}
+
+
+def targets():
+    """[(dashboard and panel, query, labels that its legend or its table names)]"""
+    for name, board in BOARDS.items():
+        for panel in board["panels"]:
+            for target in panel["targets"]:
+                legend = re.findall(r"\{\{(\w+)\}\}", target.get("legendFormat", ""))
+                yield f"{name}: {panel['title']} {target['refId']}", target["expr"], set(legend)
+
+
+class Files(unittest.TestCase):
+    def test_dashboards(self):
+        self.assertEqual(set(BOARDS), {"job", "node", "fleet"})
+        self.assertEqual(len({board["uid"] for board in BOARDS.values()}), len(BOARDS))
+        for name, board in BOARDS.items():
+            self.assertIn(board["schemaVersion"], range(36, 40), name)  # Grafana 10 and 11
+            variables = {one["name"]: one for one in board["templating"]["list"]}
+            self.assertEqual(set(variables), {"datasource", "hpc_job", "instance"}, name)
+            self.assertEqual(variables["datasource"]["type"], "datasource")
+            for one in (variables["hpc_job"], variables["instance"]):
+                self.assertEqual((one["type"], one["datasource"]), ("query", SOURCE))
+
+    def test_panels(self):
+        for name, board in BOARDS.items():
+            places, ids = set(), set()
+            for panel in board["panels"]:
+                self.assertTrue(panel["title"] and panel["description"], name)
+                self.assertTrue(panel["fieldConfig"]["defaults"]["unit"], panel["title"])
+                self.assertEqual(panel["datasource"], SOURCE)
+                ids.add(panel["id"])
+                at = panel["gridPos"]
+                self.assertLessEqual(at["x"] + at["w"], 24)
+                covered = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
+                self.assertFalse(covered & places, panel["title"])
+                places |= covered
+                for target in panel["targets"]:
+                    self.assertEqual(target["datasource"], SOURCE)
+                    self.assertLessEqual(set(re.findall(r"\$(\w+)", target["expr"])), {"hpc_job", "instance", "__rate_interval", "__range"})
+            self.assertEqual(len(ids), len(board["panels"]))
+
+
+class Panels(Exported):
+    def start_exporter(self):
+        """On the first of the scenario's nodes, which has HCAs."""
+        told = self.dir / "told"
+        self.call("rehearse", "--scenario", SCENARIO, "--quiet", "--logs", self.dir / "node", "--", "sh", "-c",
+                  f"[ $NODE_RANK = 0 ] || exec sleep 3600; exec {TOOL} exporter --listen 0 --every 1 2>{told}")
+        return self.until(lambda: told.exists() and re.search(r"http://(127\.0\.0\.1:\d+)/metrics", told.read_text())).group(1)
+
+    def start_prometheus(self, target):
+        rules = (EXAMPLES / "prometheus" / "nccl-net-diag.rules.yml").read_text()
+        for said, short in ((r"> 60\b", f"> {STALL_SEC}"), (r"for: 5m", "for: 10s"), (r"\[5m\]", "[30s]")):
+            rules, count = re.subn(said, short, rules)
+            self.assertGreater(count, 0, said)
+        (self.dir / "rules.yml").write_text(rules)
+        (self.dir / "prometheus.yml").write_text(f"""
+global: {{scrape_interval: 1s, evaluation_interval: 1s}}
+rule_files: [rules.yml]
+scrape_configs:
+  - job_name: nccl-net-diag
+    static_configs: [{{targets: ["{target}"]}}]
+""")
+        log = self.dir / "prometheus.log"
+        with log.open("w") as file:
+            prometheus = subprocess.Popen(["prometheus", f"--config.file={self.dir}/prometheus.yml", f"--storage.tsdb.path={self.dir}/data",
+                                           "--web.listen-address=127.0.0.1:0"], stdin=subprocess.DEVNULL, stdout=file, stderr=file)
+        self.addCleanup(lambda: (prometheus.kill(), prometheus.wait()))
+        self.address = self.until(lambda: re.search(r'msg="Listening on" address=(\S+)', log.read_text())).group(1)
+        self.until(lambda: "Server is ready" in log.read_text())
+
+    def get(self, path, **query):
+        with urllib.request.urlopen(f"http://{self.address}/api/v1/{path}?{urllib.parse.urlencode(query)}", timeout=BOUND_SEC) as answer:
+            return json.load(answer)["data"]
+
+    def ask(self, query):
+        """[(labels, value)], with what Grafana puts in place of its variables."""
+        for name, value in (("$hpc_job", self.job), ("$instance", self.target), ("$__rate_interval", "30s"), ("$__range", "5m")):
+            query = query.replace(name, value)
+        return [(one["metric"], float(one["value"][1])) for one in self.get("query", query=query)["result"]]
+
+    def alerts(self, state="firing"):
+        """{(name, rank)}: of our job, or of the node's ports. Other jobs of this machine may be in trouble."""
+        found = self.ask(f'ALERTS{{alertstate="{state}"}}')
+        return {(has["alertname"], has.get("rank")) for has, _ in found if has.get("hpc_job") == self.job or "hpc_job" not in has}
+
+    def lacks(self, query, labels):
+        """What is not as it should be in the query's answer; empty: nothing."""
+        found = [(has, value) for has, value in self.ask(query) if math.isfinite(value)]
+        if not found:
+            return "no data"
+        if any(not labels <= set(has) for has, _ in found):
+            return f"labels {labels} of {found}"
+        # Other jobs may run here, on HCAs of other names: a job's own panels show it alone.
+        if "rank" in labels and {has["rank"] for has, _ in found} != {"0", "1"}:
+            return f"ranks of {found}"
+        if "device" in labels and not {has["device"] for has, _ in found} & HCAS:
+            return f"HCAs of {found}"
+        return ""
+
+    def variables(self):
+        """Of each dashboard, what Grafana would offer."""
+        for board in BOARDS.values():
+            for one in board["templating"]["list"]:
+                if one["type"] == "query":
+                    series, label = re.fullmatch(r"label_values\((.*), (\w+)\)", one["query"]["query"]).groups()
+                    series = series.replace("$hpc_job", self.job).replace("$instance", self.target)
+                    yield one["name"], self.get(f"label/{label}/values", **{"match[]": series})
+
+    def test_a_job(self):
+        self.target = self.start_exporter()
+        self.process = self.start_job()
+        self.start_prometheus(self.target)
+        healthy = {name: (query, labels) for name, query, labels in targets() if "ALERTS" not in query}
+        last = {}
+
+        def all_have_data():
+            last.update((name, self.lacks(*one)) for name, one in healthy.items() if last.get(name, "?"))
+            return not any(last.values())
+
+        try:
+            self.until(all_have_data)
+        except AssertionError:
+            self.fail("\n".join(f"{name}: {what}" for name, what in last.items() if what))
+        for name, values in self.variables():
+            self.assertIn({"hpc_job": self.job, "instance": self.target}[name], values)
+        self.until(lambda: [value for _, value in self.ask("count_over_time(nccl_net_diag_processes{hpc_job=\"$hpc_job\"}[10m])")
+                            if value > 2 * STALL_SEC])
+        self.assertEqual(self.alerts(), set())
+        self.assertEqual([one for one in self.ask('count_over_time(ALERTS{alertstate="firing",hpc_job="$hpc_job"}[10m])')], [])
+
+        ranks = self.ranks()
+        os.kill(ranks[0], signal.SIGSTOP)
+        self.until(lambda: {("NcclStall", "1"), ("NcclProcessSilent", "0")} <= self.alerts())
+        self.assertLessEqual({name for name, _ in self.alerts()}, {"NcclStall", "NcclProcessSilent"})
+        for name, query, labels in targets():
+            if "ALERTS" in query:
+                self.assertEqual(self.lacks(query, labels), "", name)
+        shown = {name: self.ask(query) for name, query, _ in targets() if "Longest wait" in name or name.startswith("job: Silence")}
+        self.assertGreater(len(shown), 3)
+        for name, found in shown.items():
+            self.assertGreater(max(value for _, value in found), STALL_SEC, name)
+        os.kill(ranks[0], signal.SIGCONT)
+        self.until(lambda: not self.alerts())
+        self.assertIsNone(self.process.poll())
+        os.killpg(self.process.pid, signal.SIGINT)
+        self.process.communicate(timeout=BOUND_SEC)
+
+
+if __name__ == "__main__":
+    if PART == "panels" and shutil.which("prometheus") is None:
+        print("SKIPPED: no prometheus")
+        sys.exit(77)
+    unittest.main(argv=[sys.argv[0], {"files": "Files", "panels": "Panels"}[PART]])
