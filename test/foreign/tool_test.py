@@ -171,6 +171,12 @@ class Others(unittest.TestCase):
         self.assertEqual((answer["blame"], answer["cause"]), ("open", "WC-12"))
         self.assertIn("Kernel's log: ", self.report(self.dir).stdout)
 
+    def test_a_process_that_was_killed_at_some_time_proves_nothing(self):
+        self.keep("dmesg-node0.txt", "[  812.250000] " + OOM.format(10))
+        answer = self.judged(RANK, 0)
+        self.assertEqual(answer["kind"], "running")
+        self.assertIn("if that was then, it is why", answer["verdict"])
+
     def test_a_kernel_alone_judges_no_job(self):
         answer = self.judged("[  812.250000] " + OOM.format(99), 0)
         self.assertEqual((answer["kind"], answer["blame"]), ("running", "nothing"))
@@ -257,7 +263,8 @@ class Others(unittest.TestCase):
             for fault in ("rank-died", "none"):
                 alone, both = self.with_kernel(fault, time.format, off)
                 self.assertEqual(alone["verdict"], both["verdict"])
-                self.assertNotIn("kernel", both)
+                self.assertEqual("kernel" in both, (fault, off) == ("rank-died", 5000))
+                self.assertNotIn("pid", (both.get("kernel") or [{}])[0])
 
     def test_event_logs_come_first(self):
         self.assertIn("come first", self.beside("memlock", QP))

@@ -78,7 +78,8 @@ class Listen {
       if (is_end(fact) && !can_be_its_end(one, out.at, off(fact))) return {};
       return out;
     }
-    if (fact.what != What::kSign || !set_place(out, host)) return {};
+    if (fact.what == What::kSign ? !set_place(out, host) : fact.what == What::kHung) return {};
+    out.place.host = host.name;
     if (!set_time(out, host, picture_.last)) return {};
     if (out.at + off(fact) < picture_.first || out.at > picture_.last + off(fact)) return {};
     return out;
@@ -172,6 +173,20 @@ std::optional<std::size_t> sign_of(const Report& report) {
   return out;
 }
 
+// Of nobody that is known: a GPU, where the job did not go well, and the end of a process where one
+// of the job's ended then. In a container processes have other numbers, and a thread that crashes
+// is told by its own.
+bool may_matter(const Report& report, const KernelWord& word) {
+  constexpr Ns kThen = 10 * kSecond;
+  if (word.member || !word.place.dev.empty()) return true;
+  if (!word.exact) return false;
+  if (word.told->what == What::kGpu) return report.kind != Kind::kHealthy;
+  return std::any_of(report.first.losses.begin(), report.first.losses.end(), [&](const Loss& loss) {
+    return !loss.clean && report.picture.host_of(loss.member).name == word.place.host &&
+           word.at + kThen >= loss.at && word.at <= loss.at + kThen;
+  });
+}
+
 }  // namespace
 
 std::vector<KernelWord> kernel_of(const Picture& picture, const foreign::Evidence& evidence) {
@@ -188,6 +203,7 @@ bool is_crash_below(const Fact& told) {
 
 void hear_kernel(Report& report, const foreign::Evidence& evidence) {
   report.kernel = kernel_of(report.picture, evidence);
+  std::erase_if(report.kernel, [&](const auto& word) { return !may_matter(report, word); });
   const auto word =
       std::find_if(report.kernel.begin(), report.kernel.end(),
                    [](const KernelWord& one) { return one.member && is_end(*one.told); });

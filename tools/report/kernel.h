@@ -16,7 +16,8 @@ struct KernelWord {
   Ns at = 0;                          // by the picture's time
   bool exact = true;                  // else its zone is a guess
   std::optional<std::size_t> member;  // the process that it ended, or was of
-  Place place;                        // or the HCA that it names
+  // Or the HCA that it names; the host alone: nothing tells whose process, or whose GPU, it was.
+  Place place;
 };
 
 // Those of the time of the job, the first one first. Points into the evidence.

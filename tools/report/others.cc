@@ -145,10 +145,21 @@ class Kernels {
   std::map<std::pair<std::string, std::string>, std::set<std::string>> hcas_;
 };
 
-// Whether a process was ended before this failed, or nothing tells which was first.
-bool is_before(const Fact& killed, const Fact& failure) {
-  if (killed.at_sec == 0 || failure.at_sec == 0) return true;
-  return nearest_sec(killed, failure.at_sec, false) <= failure.at_sec + 2;
+// Whether a process was ended before this failed. Where times don't tell, what failed is taken for
+// its echo; where nothing failed, its pid alone proves nothing: it may be one of long ago.
+bool is_end_of(const Fact& killed, const Fact* failure) {
+  constexpr std::int64_t kClocks = 2, kLongBefore = 3600;
+  if (failure == nullptr) return false;
+  if (killed.at_sec == 0 || failure->at_sec == 0) return true;
+  const auto before = failure->at_sec - nearest_sec(killed, failure->at_sec, false);
+  return before >= -kClocks && before <= kLongBefore;
+}
+
+// Others wait for the rank that was killed.
+bool is_missed(const Others& others) {
+  if (!others.flight || !others.killed_rank) return false;
+  const auto& guilty = others.flight->guilty;
+  return std::find(guilty.begin(), guilty.end(), *others.killed_rank) != guilty.end();
 }
 
 // This host alone, or none at all.
@@ -215,8 +226,8 @@ Others others_of(const foreign::Evidence& evidence) {
   out.first = first_of(failures);
   out.flight = flight_of(evidence.dumps);
   const bool alone = out.first != nullptr && stands_alone(*out.first);
-  out.killed_first = out.killed != nullptr &&
-                     (out.first == nullptr || (!alone && is_before(*out.killed, *out.first)));
+  out.killed_first =
+      out.killed != nullptr && !alone && (is_end_of(*out.killed, out.first) || is_missed(out));
   out.raised_first = !out.killed_first && out.raised && out.raised->own && !alone;
   if (out.killed_first || out.raised_first) {
     out.kind = Kind::kLost;

@@ -77,18 +77,36 @@ TEST_CASE("a process that its kernel killed is what the job failed of", "[kernel
 TEST_CASE("a kernel's word of another process, host or time accuses nobody", "[kernel]") {
   const auto made = dead(false);
   const auto alone = analyse(made.input);
-  auto other_pid = word(3, What::kKilled, 20);
-  other_pid.pid = 999;
   auto other_host = word(3, What::kKilled, 20);
   other_host.writer.host = "host9";
-  for (const auto& fact : {other_pid, other_host, word(3, What::kKilled, 5),
-                           word(3, What::kKilled, 5000), word(0, What::kKilled, 20)}) {
+  for (const auto& fact : {other_host, word(3, What::kKilled, 5), word(3, What::kKilled, 5000),
+                           word(0, What::kKilled, 20)}) {
     const auto report = heard(made, with({fact}));
     CHECK_FALSE(report.ended_by_kernel);
     CHECK(report.kernel.empty());
     CHECK(report.kind == alone.kind);
     CHECK(report.blame == alone.blame);
   }
+}
+
+TEST_CASE("what nobody's pid fits is kept where a process ended there then", "[kernel]") {
+  const auto made = dead(false);
+  const auto alone = analyse(made.input);
+  auto stranger = word(3, What::kKilled, 21);
+  stranger.pid = 999;
+  auto later = stranger, gpu = stranger;
+  later.up_sec = 39;
+  gpu.what = What::kGpu;
+  gpu.up_sec = 22;
+  const auto evidence = with({stranger, later, gpu});
+  const auto report = heard(made, evidence);
+  CHECK_FALSE(report.ended_by_kernel);
+  REQUIRE(report.kernel.size() == 2);
+  CHECK(report.kernel[0].told->what == What::kKilled);
+  CHECK(report.kernel[0].at < report.kernel[1].at);
+  CHECK_FALSE(report.kernel[0].member);
+  CHECK(report.kind == alone.kind);
+  CHECK(report.blame == alone.blame);
 }
 
 TEST_CASE("what failed before a process was killed does not follow from it", "[kernel]") {
@@ -204,10 +222,11 @@ TEST_CASE("a healthy job stays so, whatever its kernels told before", "[kernel]"
   auto before = word(1, What::kSign, 0);
   before.utc = true;
   before.at_sec = 10;
-  const auto evidence = with({before, word(2, What::kKilled, 39)});
+  const auto evidence = with({before, word(2, What::kKilled, 39), word(1, What::kGpu, 20)});
   const auto report = heard(made, evidence);
   CHECK(report.kind == Kind::kHealthy);
-  CHECK(report.kernel.empty());
+  REQUIRE(report.kernel.size() == 1);  // by its pid a GPU's is one of the job
+  CHECK(report.kernel[0].told->what == What::kGpu);
 }
 
 TEST_CASE("whose kernel a line is of", "[kernel]") {

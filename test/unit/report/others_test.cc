@@ -135,12 +135,36 @@ TEST_CASE("a process that was killed is no cause of what failed before, or of it
                       kernels(What::kKilled)},
                      alone)
                   .killed_first);
+  Evidence nothing_failed, long_ago;
+  CHECK_FALSE(
+      judged({fact(What::kTransport, {}), kernels(What::kKilled)}, nothing_failed).killed_first);
+  CHECK_FALSE(judged({fact(What::kTransport, {}), fact(What::kFailure, Cause::kWc12, "node1", 9000),
+                      kernels(What::kKilled, 950)},
+                     long_ago)
+                  .killed_first);
   auto other = kernels(What::kKilled);
   other.pid = 2;
   const auto others = judged({fact(What::kTransport, {}), other}, stranger);
   CHECK(others.killed == nullptr);
   CHECK(others.kind == Kind::kRunning);
   CHECK(others.kernel.size() == 1);
+}
+
+TEST_CASE("a rank that left no dump, and that the kernel killed", "[others]") {
+  auto rank = fact(What::kRank, {});
+  rank.rank = 1;
+  rank.nranks = 2;
+  Evidence evidence;
+  auto& dump = evidence.dumps.emplace_back();
+  dump.rank = 0;
+  dump.first_ns = dump.last_ns = 1;
+  auto& group = dump.groups.emplace_back();
+  group.ranks = {0, 1};
+  group.last.seq = 5;
+  group.unfinished.push_back(group.last);
+  const auto others = judged({rank, kernels(What::kKilled)}, evidence);
+  CHECK(others.killed_first);
+  CHECK(others.killed_rank == 1);
 }
 
 TEST_CASE("a kernel's sign is of the HCA that NCCL has there", "[others]") {

@@ -37,7 +37,7 @@ std::string module_text(const Fact& told) {
 
 std::string whose(const Report& report, const KernelWord& word) {
   if (word.member) return who(report.picture, {*word.member});
-  return place_text(word.place);
+  return word.place.dev.empty() ? word.place.host : place_text(word.place);
 }
 
 std::string place_in_file(const Fact& told) { return fmt::format("{}:{}", told.file, told.line); }
@@ -83,9 +83,11 @@ std::string kernel_sign_text(const Report& report) {
 std::vector<std::string> kernel_lines(const Report& report) {
   std::vector<std::string> out;
   const auto line = [&](const KernelWord& word) {
-    return fmt::format("{}, at {}{}: {} ({}).", whose(report, word), clock_text(word.at),
+    const bool of_nobody = !word.member && word.place.dev.empty();
+    return fmt::format("{}, at {}{}: {} ({}).{}", whose(report, word), clock_text(word.at),
                        word.exact ? "" : " by its own clock", shortened(word.told->text),
-                       place_in_file(*word.told));
+                       place_in_file(*word.told),
+                       of_nobody ? " Whether that was of this job, nothing here tells." : "");
   };
   const auto first = report.ended_by_kernel ? report.ended_by_kernel : report.kernel_sign;
   if (first) out.push_back(line(report.kernel[*first]));
@@ -109,7 +111,7 @@ nlohmann::json kernel_json(const Report& report) {
       one["pid"] = log.pid;
     } else {
       one["host"] = word.place.host;
-      one["device"] = word.place.dev;
+      if (!word.place.dev.empty()) one["device"] = word.place.dev;
     }
     out.push_back(std::move(one));
   }

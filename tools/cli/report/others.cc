@@ -147,8 +147,12 @@ std::string verdict_of(const Others& others) {
   if (others.first == nullptr)
     return fmt::format(
         "nothing failed in what NCCL and PyTorch left here{}; how the job ended that does not "
-        "tell.",
-        others.no_hca ? " (no HCA was found, and NCCL used TCP: is that meant?)" : "");
+        "tell.{}",
+        others.no_hca ? " (no HCA was found, and NCCL used TCP: is that meant?)" : "",
+        others.killed == nullptr
+            ? ""
+            : fmt::format(" But {}, at some time: if that was then, it is why.",
+                          killed_text(others)));
   const Fact& told = *others.headline();
   const auto device = device_text(told);
   if (others.first->what == foreign::What::kEcho && others.sign == nullptr)
