@@ -90,13 +90,21 @@ void read_lines(const std::string& name, log::Source& source, std::string begin,
     out.add(std::move(fact));
   };
   NcclText nccl(add);
-  KernelLog kernel(add);
+  constexpr std::size_t kMostOfKernel = 10'000;  // the last ones
+  std::deque<Fact> kernels;
+  KernelLog kernel([&](Fact&& fact) {
+    kernels.push_back(std::move(fact));
+    if (kernels.size() <= kMostOfKernel) return;
+    kernels.pop_front();
+    ++out.left_out;
+  });
   Watchdog watchdog;
   for_each_line(source, std::move(begin), stop, [&](std::string_view line, std::uint64_t number) {
     nccl.take(line, number);
     watchdog.take(line, number);
     kernel.take(line, number);
   });
+  for (auto& fact : kernels) add(std::move(fact));
   for (auto fact : watchdog.timeouts()) add(std::move(fact));
   auto dumps = watchdog.dumps(name);
   if (nccl.lines() != 0 || kernel.lines() != 0 || told != 0 || !dumps.empty())

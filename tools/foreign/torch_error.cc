@@ -84,7 +84,8 @@ std::optional<Fact> read_torch_error(const std::string& file, std::string_view b
     out.text = first_line(text);
     out.at_sec = time_of(root);
   }
-  if (out.text.empty() || out.at_sec < 0) return {};
+  constexpr std::int64_t kLatest = 7'000'000'000;
+  if (out.text.empty() || out.at_sec < 0 || out.at_sec > kLatest) return {};
   return out;
 }
 

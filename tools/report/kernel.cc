@@ -121,12 +121,13 @@ bool explains_failures(const Report& report, const KernelWord& word) {
       });
 }
 
+// Waits that began by then; a node that runs out of memory is slow for a while before.
 bool explains_waits(const Report& report, const KernelWord& word) {
   if (!report.waits.network.empty() || report.waits.sinks.empty()) return false;
   const Sink& sink = report.waits.sinks.front();
-  const auto& who = sink.members;
-  return std::find(who.begin(), who.end(), *word.member) != who.end() ||
-         word.at <= sink.late_since() + 2 * kSecond;
+  const bool its_own =
+      std::find(sink.members.begin(), sink.members.end(), *word.member) != sink.members.end();
+  return word.at <= sink.late_since() + (its_own ? 60 : 2) * kSecond;
 }
 
 bool explains(const Report& report, const KernelWord& word) {
@@ -144,7 +145,6 @@ bool explains(const Report& report, const KernelWord& word) {
     case Kind::kEnded:
     case Kind::kRunning:
     case Kind::kStarting:
-    case Kind::kMissing:
       return true;
     default:
       return false;

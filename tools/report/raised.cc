@@ -76,11 +76,11 @@ std::optional<Raised> raised_of(const foreign::Evidence& evidence) {
   out.own = nature_of(*first) == Nature::kOwn;
   std::set<std::string> nodes;
   for (const auto* fact : all) {
-    nodes.insert(path_of(fact->file).above);
+    if (const auto path = path_of(fact->file); !path.above.empty()) nodes.insert(path.above);
     if (fact->text == first->text && fact->place == first->place && fact->writer.rank)
       out.local_ranks.insert(*fact->writer.rank);
   }
-  out.one_node = nodes.size() == 1;
+  out.one_node = nodes.size() <= 1;
   return out;
 }
 

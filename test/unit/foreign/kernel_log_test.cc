@@ -68,6 +68,10 @@ TEST_CASE("journalctl -o json", "[kernel-log]") {
   CHECK(facts_of(begin + R"("_TRANSPORT":"stdout","MESSAGE":")" + kKilled + "\"}").empty());
   CHECK(facts_of(begin + R"("_TRANSPORT":"kernel","MESSAGE":[1,2]})").empty());
   CHECK(facts_of(begin + R"("_TRANSPORT":"kernel","MESS)").empty());
+  CHECK(facts_of(
+            R"({"__REALTIME_TIMESTAMP":"9223372036854775807","_TRANSPORT":"kernel","MESSAGE":")" +
+            kKilled + "\"}")
+            .empty());
 }
 
 TEST_CASE("a process that the kernel killed", "[kernel-log]") {
@@ -173,6 +177,10 @@ TEST_CASE("lines that break off, or were made to harm", "[kernel-log]") {
   CHECK(facts_of("[  1.5] Killed process 99999999999999999999 () total-vm:").empty());
   CHECK(facts_of("[nan] " + kKilled).empty());
   CHECK(facts_of("[1e400.5] " + kKilled).empty());
+  for (const std::string time : {"[99999999999.5]", "[Tue Nov 24 08:30:00 9999]"})
+    CHECK(facts_of(time + " " + kKilled).empty());
+  for (const std::string time : {"9999-11-24T08:30:00Z", "99999999999.5", "-5.5"})
+    CHECK(facts_of(time + " node3 kernel: " + kKilled).empty());
   CHECK(facts_of("Feb 31 08:30:00 node3 kernel: " + kKilled).empty());
   CHECK(only(kKilled + std::string(60'000, 'x')).text.size() == 512);
   CHECK(facts_of(R"({"__REALTIME_TIMESTAMP":"kernel")" + std::string(60'000, '[')).empty());

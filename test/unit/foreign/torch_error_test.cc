@@ -44,7 +44,8 @@ TEST_CASE("the older form, whose message is a text", "[torch-error]") {
 TEST_CASE("JSON that is no error file", "[torch-error]") {
   for (const std::string other :
        {R"({"message": "a line of a log"})", R"({"message": {}})", R"({"message": {"message": 3}})",
-        R"({"message": {"message": "x", "extraInfo": {"timestamp": "-5"}}})", "{}", "[]", ""})
+        R"({"message": {"message": "x", "extraInfo": {"timestamp": "-5"}}})",
+        R"({"message": "x", "timestamp": 9223372036854775807})", "{}", "[]", ""})
     CHECK_FALSE(read_torch_error(kPath, other));
   CHECK_FALSE(may_be_torch_error("message"));
   CHECK_FALSE(may_be_torch_error(R"({"level": "info"})"));

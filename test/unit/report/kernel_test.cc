@@ -124,6 +124,22 @@ TEST_CASE("what failed before a process was killed does not follow from it", "[k
   CHECK(report.blame == alone.blame);
 }
 
+TEST_CASE("what waited long before a process was killed does not wait for that", "[kernel]") {
+  Made made;
+  made.ring(4);
+  for (const int i : {0, 1, 2}) {
+    made.stall(i, "nothing-came", 30, 25, (i + 3) % 4);
+    made.box(i, false, 100);
+  }
+  made.stall(3, "idle", 30, 25);
+  made.box(3, false, 100);
+  REQUIRE(analyse(made.input).kind == Kind::kHang);
+  const auto evidence = with({word(3, What::kKilled, 100)});
+  const auto report = heard(made, evidence);
+  CHECK_FALSE(report.ended_by_kernel);
+  CHECK(report.kind == Kind::kHang);
+}
+
 TEST_CASE("a local failure does not follow from another's end", "[kernel]") {
   Made made;
   made.ring(4);
