@@ -199,6 +199,11 @@ class Others(unittest.TestCase):
         self.assertIn("rank 2: RuntimeError: shapes differ, at train.py:212 in step", answer["verdict"])
         self.assertEqual(answer["others"]["raised"]["local_ranks"], [2])
 
+    def test_an_exception_of_a_worker_that_was_killed(self):
+        self.error(2, "RuntimeError: DataLoader worker (pid 99) is killed by signal: Killed. ", 101)
+        self.keep("dmesg.txt", "[  812.250000] " + OOM.format(99))
+        self.assertIn("that worker was killed by the kernel for lack of memory", self.judged(NETWORK, 1)["verdict"])
+
     def test_exceptions_that_only_echo(self):
         for rank in range(4):
             self.error(rank, "DistBackendError: NCCL error in: x.cpp:1", 101)

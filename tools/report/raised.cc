@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -50,6 +51,33 @@ Path path_of(const std::string& file) {
   return out;
 }
 
+// The processes in "DataLoader worker (pid 12) is killed by signal: Killed." and "DataLoader worker
+// (pid(s) 12, 13) exited unexpectedly" (torch/csrc/DataLoader.cpp, torch/utils/data/dataloader.py).
+std::set<std::int64_t> workers_in(const std::string& text) {
+  std::set<std::int64_t> out;
+  constexpr std::string_view kWorker = "DataLoader worker (pid";
+  auto at = text.find(kWorker);
+  if (at == std::string::npos) return out;
+  at += kWorker.size();
+  if (text.compare(at, 3, "(s)") == 0) at += 3;
+  const auto end = text.find(')', at);
+  while ((at = text.find_first_of("0123456789", at)) < end) {
+    std::int64_t pid = 0;
+    const auto read = std::from_chars(text.data() + at, text.data() + text.size(), pid);
+    if (read.ec != std::errc()) break;
+    out.insert(pid);
+    at = static_cast<std::size_t>(read.ptr - text.data());
+  }
+  return out;
+}
+
+const Fact* worker_killed(const foreign::Evidence& evidence, const Fact& raised) {
+  const auto workers = workers_in(raised.text);
+  for (const auto& fact : evidence.facts())
+    if (fact.what == foreign::What::kKilled && workers.contains(fact.pid)) return &fact;
+  return nullptr;
+}
+
 }  // namespace
 
 std::optional<Raised> raised_of(const foreign::Evidence& evidence) {
@@ -81,6 +109,7 @@ std::optional<Raised> raised_of(const foreign::Evidence& evidence) {
       out.local_ranks.insert(*fact->writer.rank);
   }
   out.one_node = nodes.size() <= 1;
+  out.worker = worker_killed(evidence, *first);
   return out;
 }
 

@@ -18,6 +18,7 @@ struct Raised {
   // It comes of the program alone: not of NCCL, nor of a socket or a time limit, nor after one
   // that does.
   bool own = false;
+  const foreign::Fact* worker = nullptr;  // its data loader's, that a kernel killed
 };
 
 // Unset: there are no such files. Points into the evidence; of several attempts the last one

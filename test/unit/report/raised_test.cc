@@ -90,3 +90,24 @@ TEST_CASE("an exception goes before an echo of NCCL's, and not before a cause of
   CHECK_FALSE(others.raised_first);
   CHECK(others.headline()->cause == Cause::kQp110);
 }
+
+TEST_CASE("a data loader's worker that the kernel killed", "[raised]") {
+  Fact killed;
+  killed.what = What::kKilled;
+  killed.source = Source::kKernelLog;
+  killed.file = "dmesg";
+  killed.pid = 13;
+  killed.text = "Out of memory: Killed process 13 (python)";
+  const std::string text = GENERATE("DataLoader worker (pid 13) is killed by signal: Killed. ",
+                                    "DataLoader worker (pid(s) 12, 13) exited unexpectedly");
+  Evidence evidence, other;
+  add(evidence, {raised(1, "RuntimeError: " + text, 100), killed});
+  const auto found = raised_of(evidence);
+  REQUIRE(found);
+  CHECK(found->own);
+  REQUIRE(found->worker != nullptr);
+  CHECK(found->worker->pid == 13);
+  killed.pid = 14;
+  add(other, {raised(1, "RuntimeError: " + text, 100), killed});
+  CHECK(raised_of(other)->worker == nullptr);
+}

@@ -120,8 +120,9 @@ std::string raised_text(const Others& others) {
   const auto ranks = rank_list(raised.local_ranks);
   const bool of_job = raised.one_node && others.hosts.size() <= 1;
   return fmt::format(
-      "{}: {}{}", raised.local_ranks.empty() ? "a rank" : (of_job ? "" : "local ") + ranks,
-      shortened(raised.told->text), raised.told->place.empty() ? "" : ", at " + raised.told->place);
+      "{}: {}{}{}", raised.local_ranks.empty() ? "a rank" : (of_job ? "" : "local ") + ranks,
+      shortened(raised.told->text), raised.told->place.empty() ? "" : ", at " + raised.told->place,
+      raised.worker == nullptr ? "" : "; that worker " + kernel_end_text(*raised.worker));
 }
 
 // Kernels told of trouble, and nobody of a job.
@@ -173,6 +174,8 @@ std::string verdict_of(const Others& others) {
 
 std::string to_do(const Others& others) {
   if (others.killed_first) return kernel_end_remedy(*others.killed);
+  if (others.raised_first && others.raised->worker != nullptr)
+    return kernel_end_remedy(*others.raised->worker);
   if (others.raised_first)
     return "Look at that line of the program: what other ranks tell after it follows from it.";
   if (others.flight_first && others.flight->kind == report::Flight::Kind::kAllIn)
