@@ -179,7 +179,7 @@ class Others(unittest.TestCase):
 
     def test_a_kernel_alone_judges_no_job(self):
         answer = self.judged("[  812.250000] " + OOM.format(99), 0)
-        self.assertEqual((answer["kind"], answer["blame"]), ("running", "nothing"))
+        self.assertEqual((answer["kind"], answer["blame"]), ("running", "open"))
         self.assertIn("no word of a job", answer["verdict"])
         self.assertIn("Killed process 99", answer["verdict"])
 

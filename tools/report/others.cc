@@ -241,7 +241,10 @@ Others others_of(const foreign::Evidence& evidence) {
     out.blame = out.flight->network_cleared() ? Blame::kNotNetwork : Blame::kOpen;
     return out;
   }
-  if (out.first == nullptr) return out;
+  if (out.first == nullptr) {
+    if (out.processes == 0 && !out.kernel.empty()) out.blame = Blame::kOpen;
+    return out;
+  }
   out.kind = Kind::kFailed;
   for (const auto& fact : evidence.facts())
     if (fact.what == What::kSign && !Kernels::is_kernels(fact) && explains(fact, *out.first) &&

@@ -213,7 +213,9 @@ std::vector<std::string> first_lines(const Others& others) {
 
 std::vector<std::string> open_lines(const Others& others) {
   std::vector<std::string> out;
-  if (others.blame != Blame::kOpen || others.flight_first || others.killed_first) return out;
+  if (others.blame != Blame::kOpen || others.flight_first || others.killed_first ||
+      others.first == nullptr)
+    return out;
   if (const auto* first = others.first; first->status)
     out.push_back(
         "This status alone tells no cable from a process that died: look at how the peer ended, "
