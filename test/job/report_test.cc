@@ -226,7 +226,7 @@ TEST_CASE("a rank that is stopped", "[report]") {
                         {.kind = What::kCollective, .bytes = 1000004, .iterations = 1000000}};
   // In traffic: its HCA stops with it.
   const auto& report =
-      job.read_stopped(1, [&] { return !job.job().events(1, "conn.who").empty(); });
+      job.read_stopped(1, [&] { return !job.job().events(1, "conn.ready").empty(); });
   CHECK(report.kind == nnd::report::Kind::kHang);
   CHECK(report.blame == Blame::kNotNetwork);
   CHECK(ranks_of(report, report.waits.sinks[0].members) == std::vector{1});
