@@ -69,6 +69,7 @@ class Graph {
       add(std::move(sink), all, endless);
     }
     weigh_idle();
+    join_silent();
     return in_order();
   }
 
@@ -121,18 +122,30 @@ class Graph {
         !std::all_of(idle.begin(), idle.end(), [](const Found* one) { return one->may_wait; }))
       return;
     Found all = std::move(*idle.front());
-    for (std::size_t i = 1; i < idle.size(); ++i) {
-      Found& one = *idle[i];
-      all.sink.members.insert(all.sink.members.end(), one.sink.members.begin(),
-                              one.sink.members.end());
-      all.sink.since = std::min(all.sink.since, one.sink.since);
-      all.sink.needed = std::min(all.sink.needed, one.sink.needed);
-      all.waiting.merge(one.waiting);
-    }
-    std::sort(all.sink.members.begin(), all.sink.members.end());
-    all.sink.waiting = all.waiting.size();
+    for (std::size_t i = 1; i < idle.size(); ++i) join(all, std::move(*idle[i]));
     std::erase_if(found_, [](const Found& one) { return one.sink.kind == Sink::Kind::kIdle; });
     found_.push_back(std::move(all));
+  }
+  static void join(Found& all, Found one) {
+    Sink& sink = all.sink;
+    sink.members.insert(sink.members.end(), one.sink.members.begin(), one.sink.members.end());
+    std::sort(sink.members.begin(), sink.members.end());
+    sink.since = std::min(sink.since, one.sink.since);
+    sink.needed = std::min(sink.needed, one.sink.needed);
+    all.waiting.merge(one.waiting);
+    sink.waiting = all.waiting.size();
+  }
+  // Of several of one node that say nothing one is late, or waits for one that is.
+  void join_silent() {
+    std::map<std::size_t, Found> by_host;
+    for (auto& one : found_) {
+      if (one.sink.kind != Sink::Kind::kSilent) continue;
+      const auto host = picture_.members[one.sink.members.front()].host;
+      if (const auto [all, is_first] = by_host.try_emplace(host, one); !is_first)
+        join(all->second, one);
+    }
+    std::erase_if(found_, [](const Found& one) { return one.sink.kind == Sink::Kind::kSilent; });
+    for (auto& [host, all] : by_host) found_.push_back(std::move(all));
   }
   bool may_wait_for(const Sink& one, const Found& other) const {
     const auto& host = picture_.host_of(one.members.front());

@@ -178,3 +178,19 @@ TEST_CASE("who is idle where nobody else of its node waits goes before one that 
   CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{0, 1});
   CHECK(ranks(report.picture, report.waits.sinks[1].members) == std::vector{3});
 }
+
+TEST_CASE("of several of a node that say nothing of a wait none is named alone", "[ends]") {
+  Made made;
+  for (int process = 0; process < 4; ++process) made.load(process, 0, 4);
+  for (const int process : {0, 1}) {
+    made.connect(process, process + 2);
+    made.stall(process, "nothing-came", 20, 10, process + 2, t::Direction::kSend);
+  }
+  for (int process = 0; process < 4; ++process) box(made, process, 22, 10, 1);
+  const auto report = analyse(made.input);
+  REQUIRE(report.waits.sinks.size() == 1);
+  CHECK(report.waits.sinks[0].kind == Sink::Kind::kSilent);
+  CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{2, 3});
+  CHECK(report.waits.sinks[0].waiting == 2);
+  CHECK(report.blame == Blame::kOpen);
+}

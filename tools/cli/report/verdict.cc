@@ -450,6 +450,10 @@ std::string sink_text(const Report& report, const Sink& sink) {
     case Sink::Kind::kLeft:
       return fmt::format("{} had ended by itself at {}", names, time_text(sink.since));
     case Sink::Kind::kSilent: {
+      if (sink.members.size() > 1)
+        return fmt::format(
+            "a process of {} is late, or waits for another one there; {} say nothing of a wait",
+            one_of_hosts(report.picture, sink.members), names);
       const auto& summary = report.picture.members[sink.members.front()].log->summary;
       if (sink.members.size() == 1 && summary && summary->pending == 0)
         return fmt::format(
