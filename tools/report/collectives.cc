@@ -208,8 +208,15 @@ bool counts_calls(const Picture& picture, const Part& part) {
          log::version_code(picture.members[part.member].log->nccl_version) >= kTellsOfCalls;
 }
 
-// Some wait in a communicator, and its program has called one collective less in the others, which
-// do not.
+// Its last collective was done with the network: what it has left to send is no wait inside of it.
+bool is_done(const Part& part) {
+  const auto& tasks = part.of->tasks;
+  return !part.of->waits_in && !tasks.empty() && tasks.front().ordinal == part.of->given &&
+         tasks.front().ops != 0 && tasks.front().ops == tasks.front().ops_done;
+}
+
+// Some wait in a communicator, and in others, which do not, the program has called fewer
+// collectives.
 std::optional<Apart> called_fewer(const Picture& picture, const std::vector<Part>& parts,
                                   const std::set<std::size_t>& waiting) {
   std::uint64_t least = parts.front().of->given;
@@ -227,9 +234,12 @@ std::optional<Apart> called_fewer(const Picture& picture, const std::vector<Part
   for (const auto& part : parts) {
     const bool waits = waiting.contains(part.member);
     const bool fewer = part.of->given == least;
-    if (fewer && (waits || gave_up(*part.of) || is_inside_any(picture.members[part.member])))
+    if (fewer && ((waits && !is_done(part)) || gave_up(*part.of) ||
+                  is_inside_any(picture.members[part.member])))
       return std::nullopt;
-    out.inside += waits;
+    // Who is inside of what all have called may keep these.
+    if (part.of->waits_in && part.of->waits_in->ordinal <= least) return std::nullopt;
+    out.inside += waits && !fewer;
     Stand& stand = fewer ? out.others : out.most;
     stand.members.push_back(part.member);
     for (const auto& task : part.of->tasks)

@@ -140,10 +140,11 @@ TEST_CASE("who was given it, or waits inside another communicator, is not behind
 namespace {
 
 // As boxes tell it: what its program has called, none of it seen on the network.
-void called(Job& job, int process, std::uint64_t ordinal) {
+void called(Job& job, int process, std::uint64_t ordinal, std::uint64_t ops_done = 0) {
   nnd::log::Communicator one;
   one.rank = process;
   one.tasks = {task("AllReduce", ordinal)};
+  one.tasks[0].ops_done = ops_done;
   one.given = ordinal;
   job.input.job.set_communicator(Made::proc(process), kComm, one);
 }
@@ -173,6 +174,17 @@ TEST_CASE("whose program has called fewer collectives than all the others' is be
   SECTION("unless that one waits") {
     job.stall(2, "nothing-came", 30, 20, 1);
     CHECK(analyse(job.input).waits.apart.empty());
+  }
+  SECTION("though it has something left to send of what it is done with") {
+    job.stall(3, "nothing-came", 30, 20, 2);
+    job.connect(2, 1);
+    job.stall(2, "no-receive", 30, 20, 1, t::Direction::kSend);
+    called(job, 2, 13, 2);
+    const auto report = analyse(job.input);
+    REQUIRE(report.waits.apart.size() == 1);
+    CHECK(report.waits.apart[0].inside == 1);
+    REQUIRE_FALSE(report.waits.sinks.empty());
+    CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{2});
   }
   SECTION("unless it is the network that keeps others from calling the next") {
     for (int i = 0; i < 4; ++i) job.box(i, false, 40);

@@ -105,6 +105,14 @@ std::string verdict_of_unproven(const Report& report, const std::vector<std::siz
       missing, who(report.picture, lost));
 }
 
+// " of node1", where all are of one.
+std::string of_one_host(const Picture& picture, const std::vector<std::size_t>& members) {
+  const bool one = std::all_of(members.begin(), members.end(), [&](std::size_t member) {
+    return picture.members[member].host == picture.members[members.front()].host;
+  });
+  return one ? " of " + picture.host_of(members.front()).name : std::string();
+}
+
 }  // namespace
 
 std::string lost_text(const Report& report) {
@@ -138,9 +146,10 @@ std::string lost_text(const Report& report) {
                          : "they were stopped or their nodes hung");
   if (lost.size() > 1 && !nodes)
     return fmt::format(
-        "not the network: {} died at {}, and which of them first can't be told; {}; nothing had "
+        "not the network: {}{} died at {}, and which of them first can't be told; {}; nothing had "
         "failed before.",
-        count_of(lost.size(), "process", "processes"), time_text(report.first.at), names);
+        count_of(lost.size(), "process", "processes"), of_one_host(report.picture, lost),
+        time_text(report.first.at), names);
   if (nodes && hosts.size() == 1)
     return fmt::format(
         "not the network: {} with all its processes ({}) died at {}, with nothing failed before: "

@@ -43,14 +43,23 @@ std::string traffic_text(const Picture& picture) {
                      bytes_text(bytes));
 }
 
-// The other end of all that failed, where only its address is known: it may be the guilty one.
-std::string only_address(const Report& report) {
+// The other ends of all that failed, where only their addresses are known: these may be the guilty
+// ones.
+std::string only_addresses(const Report& report) {
+  constexpr std::size_t kMostNamed = 3;
   std::set<std::string> all;
   for (const auto& root : report.first.roots) {
     const bool known = root.reach != report::Reach::kPair || !root.there.dev.empty();
-    all.insert(known ? "" : root.told->peer.gid);
+    if (known || root.told->peer.gid.empty()) return {};
+    all.insert(without_mapping(root.told->peer.gid));
   }
-  return all.size() == 1 ? without_mapping(*all.begin()) : std::string();
+  std::vector<std::string> names(all.begin(), all.end());
+  if (names.size() > kMostNamed) {
+    const auto more = names.size() - kMostNamed;
+    names.resize(kMostNamed);
+    names.push_back(fmt::format("{} more", more));
+  }
+  return list(names);
 }
 
 std::string where_text(const Report& report) {
@@ -63,8 +72,8 @@ std::string where_text(const Report& report) {
   }
   std::vector<std::string> names;
   for (const auto& culprit : report.culprits) names.push_back(culprit_text(culprit));
-  if (const auto address = only_address(report); !address.empty() && names.size() == 1)
-    return fmt::format("between {} and {}", names[0], address);
+  if (const auto addresses = only_addresses(report); !addresses.empty() && names.size() == 1)
+    return fmt::format("between {} and {}", names[0], addresses);
   return fmt::format("{}", fmt::join(names, "; "));
 }
 
