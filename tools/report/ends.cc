@@ -35,6 +35,12 @@ bool waited(const Picture& picture, std::size_t index) {
   });
 }
 
+bool tells_of_failure(const log::Process& process) {
+  constexpr int kBySignal = 128;  // and its number: asked to end, which the program heeds
+  const int status = process.summary ? process.summary->exit_status.value_or(0) : 0;
+  return status > 0 && status < kBySignal;
+}
+
 End end_of(const Member& member) {
   End out;
   out.when = {member.last, member.last};
@@ -197,6 +203,10 @@ class Ends {
       return;
     for (std::size_t i = 0; i < out_.size(); ++i)
       out_[i].failed = is_failed_exit(*picture_.members[i].log);
+    if (std::any_of(out_.begin(), out_.end(), [](const End& end) { return end.failed; })) return;
+    // With requests under way, of which it may have failed.
+    for (std::size_t i = 0; i < out_.size(); ++i)
+      if (tells_of_failure(*picture_.members[i].log)) out_[i].failed = out_[i].waited = true;
   }
   Ns first_end() const {
     Ns out = picture_.last;
@@ -292,10 +302,7 @@ class Ends {
 }  // namespace
 
 bool is_failed_exit(const log::Process& process) {
-  if (!process.summary) return false;
-  const int status = process.summary->exit_status.value_or(0);
-  constexpr int kBySignal = 128;  // and its number: asked to end, which the program heeds
-  return status > 0 && status < kBySignal && process.summary->pending == 0 &&
+  return tells_of_failure(process) && process.summary->pending == 0 &&
          std::none_of(process.connections.begin(), process.connections.end(),
                       [](const auto& one) { return one.second.in_flight.value_or(0) != 0; });
 }

@@ -61,6 +61,17 @@ TEST_CASE("a status that tells of a failure is told though nobody was missed", "
   CHECK(report.blame == Blame::kNotNetwork);
 }
 
+TEST_CASE("who failed with requests under way is told, and nobody is acquitted of that", "[ends]") {
+  Made made;
+  made.load(0, 0, 2);
+  made.connect(0, 1);
+  leave(made, 0, 5, 2, 1);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kLost);
+  CHECK(lost(report) == std::vector{0});
+  CHECK(report.blame == Blame::kOpen);
+}
+
 TEST_CASE("who is killed in the very moment of a failed exit followed it", "[ends]") {
   const auto job = [](int status, std::uint64_t pending = 0) {
     Made made;
