@@ -546,6 +546,17 @@ class Relations {
     return when.surely_before(model_.observations[later].when);
   }
 
+  // Others wait for a neighbour of who is idle, and that one ended of itself with a failure: the
+  // idle one waited for it inside their node, or not at all.
+  bool explain_by_neighbour(std::size_t i, const Sink& idle) {
+    for (const auto member : picture_.host_of(idle.members.front()).members)
+      if (sinks_of_.contains(member) && end_of_[member] &&
+          is_failed_exit(*picture_.members[member].log) &&
+          std::find(idle.members.begin(), idle.members.end(), member) == idle.members.end() &&
+          explain(i, end_of_[member], How::kFollowsFrom))
+        return true;
+    return false;
+  }
   static bool is_down(const Failure& sign) {
     return sign.told->cause == nccl_net_diag::cause_id(nccl_net_diag::Cause::kAsyncPort);
   }
@@ -582,6 +593,7 @@ class Relations {
         if (explain(i, stuck, How::kSameAs)) return;
       return;
     }
+    if (one.kind == Sink::Kind::kIdle && !one.apart && explain_by_neighbour(i, one)) return;
     // Who failed, or is gone, comes no further.
     for (const auto member : each) {
       const auto own = first_failure_.find(member);

@@ -194,3 +194,22 @@ TEST_CASE("of several of a node that say nothing of a wait none is named alone",
   CHECK(report.waits.sinks[0].waiting == 2);
   CHECK(report.blame == Blame::kOpen);
 }
+
+TEST_CASE("who is idle beside one that failed, for which others wait, is not the one", "[ends]") {
+  const auto job = [](int status) {
+    Made made;
+    for (int process = 0; process < 4; ++process) made.load(process, 0, 4);
+    for (const int process : {0, 1}) {
+      made.connect(process, process + 2);
+      made.stall(process, "nothing-came", 20, 10, process + 2, t::Direction::kSend);
+      box(made, process, 22, 10, 1);
+    }
+    box(made, 2, 22, 9, 0);
+    leave(made, 3, 14, 0, status);
+    return analyse(made.input);
+  };
+  const auto failed = job(1);
+  CHECK(failed.kind == Kind::kLost);
+  CHECK(lost(failed) == std::vector{3});
+  CHECK(job(0).kind == Kind::kHang);
+}
