@@ -39,8 +39,9 @@ std::string where_of(const Odd::Differing& one) { return list(one.who); }
 std::string subnet_of(const Report& report, const std::string& device, const Odd::Differing& one) {
   const auto member = one.members.front();
   const auto address = address_of(report, member, device);
-  return fmt::format("{}{} of {} {}is in {}", device, interface_of(report, member, device),
-                     where_of(one), address.empty() ? "" : "has " + address + " and ", one.value);
+  return fmt::format("{}{} of {} {} the subnet {}", device, interface_of(report, member, device),
+                     where_of(one),
+                     address.empty() ? "is in" : "has the address " + address + " in", one.value);
 }
 
 std::string subnets(const Report& report, const Odd& odd) {
