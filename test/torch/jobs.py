@@ -57,7 +57,7 @@ JOBS = {
     "wrong_shape": Job("the last rank reduces more elements than the others", guilty=False, both=("262144 bytes|256 KiB", "16777216 bytes|16 MiB"), by_calls=True, **WATCHDOG),
     "wrong_dtype": Job("the last rank reduces float32 where the others reduce uint8", guilty=False, both=("[Uu]int8|4194304 bytes|4 MiB", "[Ff]loat32|16777216 bytes|16 MiB"), by_calls=True, **WATCHDOG),
     "wrong_order": Job("the last rank calls two collectives in the other order", guilty=False, both=("AllReduce", "Broadcast"), by_calls=True, **WATCHDOG),
-    "wrong_group": Job("the last rank calls the collective in another process group", guilty=False, words=("not come", "each other", "makes", "asked the network for nothing"), by_calls=True, **WATCHDOG),
+    "wrong_group": Job("the last rank calls the collective in another process group", guilty=False, words=("not come", "came no further", "each other", "makes", "asked the network for nothing"), by_calls=True, **WATCHDOG),
     "run_ahead": Job("200 collectives are called ahead; the last rank stops after 150", by_calls=True, **WATCHDOG),
     "restart": Job("an exception in the last rank, then torchrun's restart, which is healthy", torchrun=ELASTIC, environment=APART, guilty=False,
                    survives=True),
