@@ -3,8 +3,9 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <charconv>
 #include <string>
+
+#include "foreign/json_text.h"
 
 namespace nnd::foreign {
 
@@ -13,12 +14,6 @@ using nccl_net_diag::Cause;
 namespace {
 
 constexpr std::string_view kDigits = "0123456789";
-
-std::int64_t number_at(std::string_view text) {
-  std::int64_t out = 0;
-  std::from_chars(text.data(), text.data() + text.size(), out);
-  return out;
-}
 
 std::string_view behind(std::string_view text, std::string_view word) {
   const auto at = text.find(word);
@@ -60,7 +55,7 @@ void fill_device(Fact& fact, std::string_view text) {
 bool fill_killed(Fact& fact, std::string_view text) {
   const auto rest = behind(text, "Killed process ");
   fact.what = What::kKilled;
-  fact.pid = number_at(rest);
+  fact.pid = number_in(rest);
   const auto open = rest.find('(');
   const auto end = std::min({rest.find(" total-vm:"), rest.find(", UID"), rest.size()});
   const auto close = rest.substr(0, end).rfind(')');
@@ -75,7 +70,7 @@ bool fill_crashed(Fact& fact, std::string_view text) {
   const auto open = text.substr(0, end).rfind('[');
   if (open == std::string_view::npos) return false;
   fact.what = What::kCrashed;
-  fact.pid = number_at(text.substr(open + 1));
+  fact.pid = number_in(text.substr(open + 1));
   fact.program = text.substr(0, open);
   return fact.pid > 0;
 }
@@ -87,7 +82,7 @@ bool fill_hung(Fact& fact, std::string_view text) {
   const auto colon = task.rfind(':');
   if (colon == std::string_view::npos) return false;
   fact.what = What::kHung;
-  fact.pid = number_at(task.substr(colon + 1));
+  fact.pid = number_in(task.substr(colon + 1));
   fact.program = task.substr(0, colon);
   return fact.pid > 0;
 }
@@ -101,8 +96,8 @@ bool fill_gpu(Fact& fact, std::string_view text) {
   fact.what = What::kGpu;
   fact.pci = rest.substr(0, std::min(close, rest.find(' ')));
   const auto number = rest.substr(close + 3);
-  fact.status = static_cast<int>(number_at(number) % 1'000'000);
-  fact.pid = number_at(behind(number, "pid="));
+  fact.status = static_cast<int>(number_in(number) % 1'000'000);
+  fact.pid = number_in(behind(number, "pid="));
   const auto name = behind(number, "name=");
   fact.program = name.substr(0, name.find(','));
   return *fact.status != 0;
@@ -143,12 +138,6 @@ bool fill(Fact& fact, KernelSays says, std::string_view text) {
   return false;
 }
 
-// A line of journalctl -o json: what decides, by its key.
-std::string text_of(const simdjson::dom::object& entry, std::string_view key) {
-  std::string_view out;
-  return entry[key].get(out) == simdjson::SUCCESS ? std::string(out) : std::string();
-}
-
 }  // namespace
 
 void KernelLog::take(std::string_view line, std::uint64_t number) {
@@ -171,7 +160,7 @@ void KernelLog::take_json(std::string_view line, std::uint64_t number) {
   out.host = host;
   out.text = text;
   constexpr std::int64_t kLatest = 7'000'000'000;  // its nanoseconds fit into 64 bits
-  out.at_sec = number_at(text_of(entry, "__REALTIME_TIMESTAMP")) / 1'000'000;
+  out.at_sec = number_in(text_of(entry, "__REALTIME_TIMESTAMP")) / 1'000'000;
   if (out.at_sec < 0 || out.at_sec > kLatest) return;
   out.utc = true;
   ++lines_;

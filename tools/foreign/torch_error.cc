@@ -1,11 +1,12 @@
 #include "foreign/torch_error.h"
 
-#include <fmt/format.h>
 #include <simdjson.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string>
 
+#include "foreign/json_text.h"
 #include "foreign/python_frame.h"
 
 namespace nnd::foreign {
@@ -15,17 +16,6 @@ namespace {
 namespace dom = simdjson::dom;
 
 constexpr std::size_t kLongest = 512;  // of what is kept of a text
-
-std::string text_of(const dom::object& object, std::string_view key) {
-  std::string_view out;
-  return object[key].get(out) == simdjson::SUCCESS ? std::string(out) : std::string();
-}
-
-std::int64_t number_in(const std::string& text) {
-  std::int64_t out = 0;
-  std::from_chars(text.data(), text.data() + text.size(), out);
-  return out;
-}
 
 // The number of the directory that it lies in.
 std::optional<int> rank_in(const std::string& file) {

@@ -114,10 +114,12 @@ class Graph {
     std::vector<Found*> idle;
     for (auto& one : found_)
       if (one.sink.kind == Sink::Kind::kIdle) idle.push_back(&one);
-    for (auto* one : idle)
-      one->may_wait = std::any_of(idle.begin(), idle.end(), [&](const Found* other) {
-        return one != other && may_wait_for(one->sink, *other);
-      });
+    std::set<std::size_t> waiting;  // hosts that have somebody who waits for one of another host
+    for (const auto* one : idle)
+      for (const auto member : one->waiting)
+        if (picture_.members[member].host != host_of(*one))
+          waiting.insert(picture_.members[member].host);
+    for (auto* one : idle) one->may_wait = waiting.contains(host_of(*one));
     if (idle.size() < 2 ||
         !std::all_of(idle.begin(), idle.end(), [](const Found* one) { return one->may_wait; }))
       return;
@@ -140,18 +142,14 @@ class Graph {
     std::map<std::size_t, Found> by_host;
     for (auto& one : found_) {
       if (one.sink.kind != Sink::Kind::kSilent) continue;
-      const auto host = picture_.members[one.sink.members.front()].host;
-      if (const auto [all, is_first] = by_host.try_emplace(host, one); !is_first)
+      if (const auto [all, is_first] = by_host.try_emplace(host_of(one), one); !is_first)
         join(all->second, one);
     }
     std::erase_if(found_, [](const Found& one) { return one.sink.kind == Sink::Kind::kSilent; });
     for (auto& [host, all] : by_host) found_.push_back(std::move(all));
   }
-  bool may_wait_for(const Sink& one, const Found& other) const {
-    const auto& host = picture_.host_of(one.members.front());
-    return &host != &picture_.host_of(other.sink.members.front()) &&
-           std::any_of(host.members.begin(), host.members.end(),
-                       [&](std::size_t member) { return other.waiting.contains(member); });
+  std::size_t host_of(const Found& one) const {
+    return picture_.members[one.sink.members.front()].host;
   }
 
   Chains in_order() {

@@ -52,8 +52,12 @@ class Conclude {
 
   void find_roots() {
     explains_.resize(model_.observations.size());
-    for (const auto& one : model_.observations)
-      if (one.by) explains_[*one.by] = true;
+    explains_sink_.resize(model_.observations.size());
+    for (const auto& one : model_.observations) {
+      if (!one.by) continue;
+      explains_[*one.by] = true;
+      if (one.kind == Seen::kSink) explains_sink_[*one.by] = true;
+    }
     for (std::size_t i = 0; i < model_.observations.size(); ++i) {
       const Observation& one = model_.observations[i];
       // A warning that nothing came of.
@@ -63,7 +67,7 @@ class Conclude {
         continue;
       if (one.kind == Seen::kFailure && by_sign(i))
         failures_.push_back(i);
-      else if (one.kind == Seen::kSign && explains_a_sink(i))
+      else if (one.kind == Seen::kSign && explains_sink_[i])
         failures_.push_back(i);
       else if (one.by)
         continue;
@@ -84,11 +88,6 @@ class Conclude {
                        [](const End& end) { return end.waited; });
   }
   bool explains(std::size_t i) const { return explains_[i]; }
-  bool explains_a_sink(std::size_t i) const {
-    return std::any_of(
-        model_.observations.begin(), model_.observations.end(),
-        [&](const Observation& one) { return one.kind == Seen::kSink && one.by == i; });
-  }
   // What fails on a port that told of trouble is what the job fails of; the port says why.
   bool by_sign(std::size_t i) const {
     const auto& by = model_.observations[i].by;
@@ -330,7 +329,7 @@ class Conclude {
   const Model& model_;
   const Picture& picture_;
   bool slow_;
-  std::vector<bool> explains_;                         // other observations
+  std::vector<bool> explains_, explains_sink_;         // other observations
   std::vector<std::size_t> failures_, echoes_, ends_;  // roots, by time
   Conclusion out_;
 };

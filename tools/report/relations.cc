@@ -43,6 +43,7 @@ class Relations {
     for_each(Kind::kStuck, [&](std::size_t i) { relate_stuck(i); });
     relate_making();
     for_each(Kind::kEnd, [&](std::size_t i) { relate_end(i); });
+    down_at_first_wait_ = down_at_first_wait();
     for_each(Kind::kSink, [&](std::size_t i) { relate_sink(i); });
   }
 
@@ -560,11 +561,9 @@ class Relations {
   static bool is_down(const Failure& sign) {
     return sign.told->cause == nccl_net_diag::cause_id(nccl_net_diag::Cause::kAsyncPort);
   }
-  // Of a port that went as others began to wait, for somebody of whom nothing is known for sure:
-  // who had used it left no log.
-  std::optional<std::size_t> sign_at_first_wait(const Sink& one) const {
-    const bool sure = one.apart || (one.kind != Sink::Kind::kIdle && is_known(one.kind));
-    if (sure || !missing_ || model_.waits.waits.empty()) return std::nullopt;
+  // Of a port that went as others began to wait; who had used it may have left no log.
+  std::optional<std::size_t> down_at_first_wait() const {
+    if (!missing_ || model_.waits.waits.empty()) return std::nullopt;
     const Ns began = model_.waits.waits.front().since;
     for (const auto& [place, sign] : signs_)
       if (const Ns at = model_.observations[sign].when.from;
@@ -582,8 +581,8 @@ class Relations {
       return;
     }
     if (one.kind == Sink::Kind::kStopped || one.kind == Sink::Kind::kNotCome) return;
-    if (const auto sign = sign_at_first_wait(one); sign && explain(i, sign, How::kFollowsFrom))
-      return;
+    const bool sure = one.apart || (one.kind != Sink::Kind::kIdle && is_known(one.kind));
+    if (!sure && explain(i, down_at_first_wait_, How::kFollowsFrom)) return;
     if (one.kind == Sink::Kind::kNoLog) {
       explain(i, missing_, How::kSameAs);
       return;
@@ -623,7 +622,8 @@ class Relations {
   std::map<PlaceKey, std::size_t> signs_;  // the first of each HCA
   std::unordered_map<std::string, std::size_t> hosts_;
   std::set<std::size_t> inside_;  // who is, or was, inside what others are behind in
-  std::optional<std::size_t> missing_, root_failure_, first_end_, failed_exit_, first_sink_;
+  std::optional<std::size_t> missing_, root_failure_, first_end_, failed_exit_, first_sink_,
+      down_at_first_wait_;
   bool root_failure_known_ = false, first_end_known_ = false, failed_exit_known_ = false;
 };
 

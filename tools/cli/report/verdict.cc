@@ -46,20 +46,13 @@ std::string traffic_text(const Picture& picture) {
 // The other ends of all that failed, where only their addresses are known: these may be the guilty
 // ones.
 std::string only_addresses(const Report& report) {
-  constexpr std::size_t kMostNamed = 3;
   std::set<std::string> all;
   for (const auto& root : report.first.roots) {
     const bool known = root.reach != report::Reach::kPair || !root.there.dev.empty();
     if (known || root.told->peer.gid.empty()) return {};
     all.insert(without_mapping(root.told->peer.gid));
   }
-  std::vector<std::string> names(all.begin(), all.end());
-  if (names.size() > kMostNamed) {
-    const auto more = names.size() - kMostNamed;
-    names.resize(kMostNamed);
-    names.push_back(fmt::format("{} more", more));
-  }
-  return list(names);
+  return list({all.begin(), all.end()});
 }
 
 std::string where_text(const Report& report) {
@@ -464,7 +457,7 @@ std::string sink_text(const Report& report, const Sink& sink) {
             "a process of {} is late, or waits for another one there; {} say nothing of a wait",
             one_of_hosts(report.picture, sink.members), names);
       const auto& summary = report.picture.members[sink.members.front()].log->summary;
-      if (sink.members.size() == 1 && summary && summary->pending == 0)
+      if (summary && summary->pending == 0)
         return fmt::format(
             "{} had nothing under way, and asked the network for nothing more until it ended by "
             "itself at {}",
