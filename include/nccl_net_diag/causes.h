@@ -145,7 +145,7 @@ constexpr std::string_view reach_name(Reach reach) {
   X(kIncVersion, "INC-VERSION", kWarn, kLater, kJob, "Different NCCL releases") \
   X(kIncNDevs, "INC-NDEVS", kError, kNow, kNode, "Fewer usable HCAs than there should be") \
   X(kIncFusion, "INC-FUSION", kWarn, kLater, kJob, "One end fuses HCAs, the other does not") \
-  X(kIncQps, "INC-QPS", kWarn, kLater, kJob, "Different numbers of QPs per connection") \
+  X(kIncQps, "INC-QPS", kWarn, kNow, kJob, "Different numbers of QPs per connection") \
   X(kIncIbTcp, "INC-IBTCP", kError, kLater, kJob, "One rank on InfiniBand, another on TCP") \
   X(kIncDriver, "INC-DRIVER", kWarn, kLater, kJob, "GPUDirect RDMA on some nodes only") \
   X(kEnvWrong, "ENV-WRONG", kWarn, kNow, kNode, "A variable of this library is misspelt or has a bad value") \

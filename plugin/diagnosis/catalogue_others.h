@@ -186,7 +186,12 @@ inline constexpr Explanation kIncFusion{
     "Compare parts in the net.device events.", "Set NCCL_IB_MERGE_NICS alike on every node."};
 inline constexpr Explanation kIncQps{"NCCL_IB_QPS_PER_CONNECTION differs between nodes.",
                                      "Compare the variables in the node.facts events.",
-                                     "Set NCCL_IB_QPS_PER_CONNECTION alike on every node."};
+                                     "Set NCCL_IB_QPS_PER_CONNECTION alike on every node.",
+                                     EventId::kQpTransition,
+                                     "mlx5_0:1: QP 17 could not go from INIT to RTR: errno 22 "
+                                     "(Invalid argument) after 0 ms, attempt 1; 1610129798, which "
+                                     "the peer gave for this QP, is no QP's number: it has made "
+                                     "fewer QPs for this connection than this end."};
 inline constexpr Explanation kIncIbTcp{
     "One rank uses InfiniBand and its peer TCP: they wait for each other for ever.",
     "Compare inner and verdict in the logs of the two.", "See DEV-FALLBACK for the one on TCP."};

@@ -56,6 +56,19 @@ void judge_ends(const FailedTransition& seen, Diagnosis& out) {
     out.evidence = "the local GID is link-local, which reaches the own Ethernet segment only";
 }
 
+// A QP's number has 24 bits. NCCL sends a table of them, of which it fills in as many as it has
+// QPs; the other end reads as many as it has itself.
+bool is_no_qp(std::uint32_t number) { return number >> 24 != 0; }
+
+Diagnosis of_no_qp(const FailedTransition& seen) {
+  return {Cause::kIncQps,
+          {},
+          remedy_of(Cause::kIncQps),
+          std::to_string(seen.remote_qp) +
+              ", which the peer gave for this QP, is no QP's number: it has made fewer QPs for "
+              "this connection than this end"};
+}
+
 // What the kernel has for a way, or an address, that went with the link.
 bool needs_port(int error) {
   return about_reach(error) || error == ENODEV || error == ENODATA || error == ENETDOWN;
@@ -96,6 +109,8 @@ Diagnosis diagnose(const FailedTransition& seen, const Diagnosis* broken) {
     out = {broken->cause, {}, broken->remedy, broken->evidence};
   } else if (to_rtr && seen.layers.differ()) {
     out = {Cause::kDevMixLl, {}, remedy_of(Cause::kDevMixLl), seen.layers.text()};
+  } else if (to_rtr && seen.error == EINVAL && is_no_qp(seen.remote_qp)) {
+    out = of_no_qp(seen);
   } else if (to_rtr && seen.port_down && needs_port(seen.error)) {
     out = port_down(seen.down_ago_sec);
   } else {

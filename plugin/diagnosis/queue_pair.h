@@ -22,12 +22,12 @@ enum class Reach : std::uint8_t {
 };
 
 struct FailedTransition {
-  std::string place;   // "mlx5_0:1"
-  std::string local;   // address of the local GID: "10.0.1.2"; empty: not known
-  std::string remote;  // of the peer's
-  std::uint32_t qp = 0;
-  std::string_view from;  // "INIT"
-  std::string_view to;    // "RTR"
+  std::string place;                    // "mlx5_0:1"
+  std::string local;                    // address of the local GID: "10.0.1.2"; empty: not known
+  std::string remote;                   // of the peer's
+  std::uint32_t qp = 0, remote_qp = 0;  // remote_qp: as the peer told it; 0: not known
+  std::string_view from;                // "INIT"
+  std::string_view to;                  // "RTR"
   int error = 0;
   unsigned attempt = 1;
   std::int64_t dur_us = 0;

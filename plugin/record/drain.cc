@@ -334,6 +334,7 @@ bool Drain::write_summary() {
   fields.add_unsigned("dur_us", (context::mono_ns() - started_ns_) / 1000);
   if (const auto status = exit_status())
     fields.add_unsigned("exit_status", static_cast<unsigned>(*status));
+  if (catches_sigterm()) fields.add("catches_sigterm", true);
   add_causes(fields);
   add_failures(fields);
   add_traffic(fields);

@@ -1,5 +1,7 @@
 #include "record/exit_status.h"
 
+#include <signal.h>
+
 #include <atomic>
 #include <cstdlib>
 
@@ -23,6 +25,12 @@ void watch_exit() noexcept {
 std::optional<int> exit_status() noexcept {
   const int status = g_status;
   return status == kNone ? std::nullopt : std::optional(status);
+}
+
+bool catches_sigterm() noexcept {
+  struct sigaction now {};
+  return ::sigaction(SIGTERM, nullptr, &now) == 0 && now.sa_handler != SIG_DFL &&
+         now.sa_handler != SIG_IGN;
 }
 
 }  // namespace nnd::record

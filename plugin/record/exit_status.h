@@ -10,4 +10,7 @@ void watch_exit() noexcept;
 // Unset: it doesn't end, or not in that way.
 std::optional<int> exit_status() noexcept;
 
+// Whether a handler of the program's takes SIGTERM: then it may end by itself because it was asked.
+bool catches_sigterm() noexcept;
+
 }  // namespace nnd::record

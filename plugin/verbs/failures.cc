@@ -45,6 +45,7 @@ diagnosis::FailedTransition evidence(const state::QpInfo& qp, const FailedMove& 
   seen.local = text_of(qp.local_gid);
   seen.remote = text_of(qp.remote_gid);
   seen.qp = qp.num;
+  seen.remote_qp = qp.remote_num;
   seen.from = state::qp_state_name(move.from);
   seen.to = state::qp_state_name(move.to);
   seen.error = move.error;

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "context/raw_clock.h"
 #include "diagnosis/network.h"
 #include "facts/ip.h"
 #include "state/communicators.h"
@@ -126,10 +127,23 @@ void add_failures(diagnosis::NetworkHistory& seen) {
   seen.peer = worst->subject.peer;
 }
 
+// Of what is under way at the end.
+void add_oldest(record::Pack& fields) {
+  std::uint64_t oldest = 0;
+  state::for_each_connection([&](state::Connection& one) {
+    const std::uint64_t posted = state::oldest_post(one);
+    if (posted != 0 && (oldest == 0 || posted < oldest)) oldest = posted;
+  });
+  if (oldest == 0) return;
+  const std::uint64_t age = context::raw_clock::elapsed_ns(oldest, context::raw_clock::now());
+  fields.add("oldest_us", static_cast<double>(age) / 1000);
+}
+
 }  // namespace
 
 void add_summary(record::Pack& fields, const Totals& totals, bool worse_port) {
   const std::vector<state::PortTraffic> ports = state::traffic_by_port();
+  add_oldest(fields);
   add_ports(fields, ports);
   add_stalls(fields, totals);
   add_communicators(fields);

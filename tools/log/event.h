@@ -182,6 +182,8 @@ struct Event {
   std::optional<std::uint64_t> events, dropped, total;
   std::optional<std::uint64_t> open;  // connections; started, completed, failed, bytes: of all
   std::optional<int> exit_status;
+  std::optional<bool> catches_sigterm;
+  std::optional<double> oldest_us;  // age of the oldest request in flight
   std::map<std::string, std::uint64_t> causes;
   std::string network, network_msg;  // its verdict, and why
   std::vector<PortCounters> counters;

@@ -57,6 +57,12 @@ bool assign(Number& to, const Scalar& value) {
   return true;
 }
 
+bool assign(bool& to, const Scalar& value) {
+  const auto* truth = std::get_if<bool>(&value);
+  if (truth != nullptr) to = *truth;
+  return truth != nullptr;
+}
+
 bool assign(double& to, const Scalar& value) {
   if (const auto* real = std::get_if<double>(&value); real != nullptr)
     to = *real;
@@ -259,12 +265,14 @@ std::array<Setters, kPlaces> all_setters() {
                               {"kind", set<&Event::kind>},
                               {"listener", set<&Event::listener>},
                               {"age_us", set<&Event::age_us>},
+                              {"oldest_us", set<&Event::oldest_us>},
                               {"mean_us", set<&Event::mean_us>},
                               {"usual_us", set<&Event::usual_us>},
                               {"conns", set<&Event::conns>},
                               {"peers", set<&Event::peers>},
                               {"event", set<&Event::event>},
                               {"exit_status", set<&Event::exit_status>},
+                              {"catches_sigterm", set<&Event::catches_sigterm>},
                               {"events", set<&Event::events>},
                               {"dropped", set<&Event::dropped>},
                               {"total", set<&Event::total>}};

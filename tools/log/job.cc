@@ -117,6 +117,7 @@ void add_to(Connection& connection, const Event& event) {
       connection.completed = event.completed;
       connection.failed = event.failed;
       connection.in_flight = event.in_flight;
+      connection.oldest_us = event.oldest_us;
       connection.latency = event.latency;
       connection.closed_ns = event.mono_ns;
       break;
@@ -243,7 +244,9 @@ void add_end(Process& process, const Event& event) {
                      event.open.value_or(0),
                      0,
                      event.bytes.value_or(0),
-                     event.exit_status};
+                     event.exit_status,
+                     event.catches_sigterm.value_or(false),
+                     event.oldest_us};
   const std::uint64_t ended = event.completed.value_or(0) + event.failed.value_or(0);
   if (event.started.value_or(0) > ended) process.summary->pending = *event.started - ended;
   for (const auto& one : event.communicators) {
@@ -375,7 +378,11 @@ void Job::add(const Event& event) {
     case EventId::kPluginLoad:
       add_load(process, event);
       break;
+    case EventId::kInitReady:
+      if (process.met_ns == 0) process.met_ns = event.mono_ns;
+      break;
     case EventId::kCommInit:
+      if (process.init_ns == 0) process.init_ns = event.mono_ns;
       add_rank(process, event);
       add_communicator(process, event);
       break;

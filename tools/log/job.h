@@ -120,6 +120,7 @@ struct Connection {
   std::optional<double> lived_us;
   std::optional<double> peer_wait_us;  // of a send: that the peer had posted no receive, in all
   std::optional<std::uint64_t> bytes, completed, failed, in_flight;
+  std::optional<double> oldest_us;  // age of the oldest request in flight when it was closed
   Latency latency;
   std::uint64_t opened_ns = 0, ready_ns = 0, closed_ns = 0;  // CLOCK_MONOTONIC; 0: not told
   std::vector<Transition> transitions;
@@ -135,6 +136,8 @@ struct Summary {
   std::uint64_t pending = 0;      // requests that had not completed
   std::uint64_t sent = 0;         // bytes
   std::optional<int> exit_status;
+  bool catches_sigterm = false;     // it may have been asked to end
+  std::optional<double> oldest_us;  // age of the oldest of those that are pending
 };
 
 struct Process {
@@ -147,6 +150,9 @@ struct Process {
   Launch launch;
   std::string version, nccl_version, log;
   std::optional<int> net_api;
+  // CLOCK_MONOTONIC: when its first communicator began to be made, and when that one's ranks had
+  // met; 0: not told.
+  std::uint64_t init_ns = 0, met_ns = 0;
   bool loaded = false;  // plugin.load is there
   Inner wraps;
   std::vector<std::string> layers;

@@ -276,8 +276,19 @@ class Graph {
     } else if (const auto since = idle_by_box(picture_, member)) {
       sink.kind = Sink::Kind::kIdle;
       sink.since = *since;
+    } else if (was_done_and_lived_on(member, sink.needed)) {
+      sink.kind = Sink::Kind::kIdle;
+      sink.since = sink.needed;
+      sink.by_last_words = true;
     }
     return sink;
+  }
+  // Its last words: nothing was under way, seconds after that. Who then failed was at something
+  // else, and that says more.
+  bool was_done_and_lived_on(std::size_t member, Ns since) const {
+    const log::Process& log = *picture_.members[member].log;
+    return log.summary && log.summary->pending == 0 && !is_failed_exit(log) &&
+           since + kLivedOn < picture_.members[member].last;
   }
   // What processes of one node wait for in each other is not seen: of several there that ask the
   // network for nothing, one is late, and nobody can tell which.
@@ -287,8 +298,8 @@ class Graph {
     for (const auto other : host.members) {
       if (other == sink.members.front() || waiting_.contains(other)) continue;
       const auto told = idle_.find(other);
-      const auto since =
-          told != idle_.end() ? std::optional(told->second) : idle_by_box(picture_, other);
+      auto since = told != idle_.end() ? std::optional(told->second) : idle_by_box(picture_, other);
+      if (!since && was_done_and_lived_on(other, sink.needed)) since = sink.needed;
       if (!since) continue;
       sink.members.push_back(other);
       sink.since = std::min(sink.since, *since);
@@ -383,7 +394,8 @@ Chains chains_of(const Picture& picture, const std::vector<Wait>& open,
                  const std::vector<const Wait*>& stuck, const std::vector<End>& ends) {
   auto out = Graph(picture, open, stuck, ends).chains();
   if (open.empty()) add_stopped(picture, out.sinks);
-  if (!out.sinks.empty() && is_known(out.sinks.front().kind)) return out;
+  if (!out.sinks.empty() && is_known(out.sinks.front().kind) && !out.sinks.front().by_last_words)
+    return out;
   if (const auto last = only_without_last_words(picture, open)) {
     Sink sink;
     sink.members = {*last};

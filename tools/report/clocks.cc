@@ -1,6 +1,7 @@
 #include "report/clocks.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -71,9 +72,52 @@ Bounds bounds_of(const Picture& picture, std::size_t sender, const log::Connecti
 
 using Pairs = std::map<std::pair<std::size_t, std::size_t>, Bounds>;
 
+// What all ranks hear of at once, each tells within so much; and clocks that show it so are no
+// further apart.
+constexpr Ns kAtOnce = 100'000'000;
+constexpr Ns kAlike = 150'000'000;
+
+// No rank has met the others before each of them has begun to make the communicator. Only of
+// processes that have made no other one: which of several a line is of isn't always told.
+struct Meeting {
+  Ns last_init = 0, first_met = 0;  // of a host's processes
+};
+void add_meetings(const Picture& picture, Pairs& pairs) {
+  std::map<std::string, std::map<std::size_t, Meeting>> all;  // by communicator and host
+  for (std::size_t i = 0; i < picture.members.size(); ++i) {
+    const log::Process& one = *picture.members[i].log;
+    if (one.communicators.size() != 1 || one.init_ns == 0 || one.met_ns == 0) continue;
+    const std::string& comm = one.communicators.begin()->first;
+    if (picture.several.contains(comm)) continue;
+    const Ns init = picture.at(i, one.init_ns), met = picture.at(i, one.met_ns);
+    const auto [host, is_first] =
+        all[comm].try_emplace(picture.members[i].host, Meeting{init, met});
+    if (is_first) continue;
+    host->second.last_init = std::max(host->second.last_init, init);
+    host->second.first_met = std::min(host->second.first_met, met);
+  }
+  for (const auto& [comm, hosts] : all) {
+    if (hosts.empty()) continue;
+    // With one is enough, as those are compared one after the other; all with all are too many.
+    const auto& [here, mine] =
+        *std::min_element(hosts.begin(), hosts.end(), [](const auto& one, const auto& other) {
+          return one.second.first_met - one.second.last_init <
+                 other.second.first_met - other.second.last_init;
+        });
+    for (const auto& [there, theirs] : hosts) {
+      if (there == here) continue;
+      Bounds bounds{theirs.last_init - mine.first_met, theirs.first_met - mine.last_init};
+      if (std::abs(theirs.first_met - mine.first_met) <= kAtOnce) bounds.narrow({-kAlike, kAlike});
+      pairs[{here, there}].narrow(bounds);
+      pairs[{there, here}].narrow(bounds.reversed());
+    }
+  }
+}
+
 // By how much the second host's clock is ahead of the first's, of each pair with connections.
 Pairs bounds_of_pairs(const Picture& picture) {
   Pairs out;
+  add_meetings(picture, out);
   for (std::size_t i = 0; i < picture.members.size(); ++i)
     for (const auto& [number, connection] : picture.members[i].log->connections) {
       if (connection.dir != log::Direction::kSend) continue;

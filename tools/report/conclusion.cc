@@ -14,12 +14,6 @@ constexpr Ns kTogether = 2'000'000'000;
 constexpr Ns kLong = 10'000'000'000;  // then waits are told
 constexpr Ns kTick = 250'000'000;     // a box tells of life ten times a second
 
-bool all_are(const Picture& picture, std::initializer_list<Ending> endings) {
-  return std::all_of(picture.members.begin(), picture.members.end(), [&](const Member& member) {
-    return std::find(endings.begin(), endings.end(), member.ending) != endings.end();
-  });
-}
-
 bool any_is(const Picture& picture, Ending ending) {
   return std::any_of(picture.members.begin(), picture.members.end(),
                      [&](const Member& member) { return member.ending == ending; });
@@ -34,7 +28,7 @@ class Conclude {
     find_roots();
     out_.kind = kind();
     if (out_.kind == Kind::kFailed) take_failures();
-    if (out_.kind == Kind::kLost) take_losses();
+    if (out_.kind == Kind::kLost || (out_.kind == Kind::kSlow && !ends_.empty())) take_losses();
     if (out_.kind != Kind::kFailed)
       for (const auto i : failures_) out_.first.other.push_back(failure(i));
     add_followers();
@@ -97,20 +91,32 @@ class Conclude {
   // went before the rest did.
   void drop_common_end() {
     std::vector<Ns> times;
-    for (const End& end : model_.ends) {
-      if (end.kind != End::Kind::kDied) return;
-      times.push_back(end.when.from);
+    std::optional<Ns> asked;
+    for (std::size_t i = 0; i < model_.ends.size(); ++i) {
+      const End& end = model_.ends[i];
+      if (end.missed && end.kind != End::Kind::kDied) return;
+      if (end.kind == End::Kind::kDied)
+        times.push_back(end.when.from);
+      else if (end.kind == End::Kind::kLeft && was_ended(picture_.members[i]))
+        asked = std::min(asked.value_or(end.when.from), end.when.from);
+      else
+        return;
     }
     if (times.empty()) return;
     std::sort(times.begin(), times.end());
-    std::size_t first = times.size();
-    for (std::size_t i = 1; i < times.size() && first == times.size(); ++i)
-      if (times[i] - times[i - 1] >= kTick) first = i;
-    if (2 * first <= times.size() && !on_several_hosts(times[first - 1])) return;
+    // Who doesn't heed a request to end is killed in the end.
+    if (asked ? *asked + kTick > times.front() : some_went_before(times)) return;
     const bool proven = std::any_of(ends_.begin(), ends_.end(), [&](std::size_t i) {
       return model_.ends[*model_.observations[i].member].failed_towards;
     });
     if (!proven) ends_.clear();
+  }
+
+  bool some_went_before(const std::vector<Ns>& times) const {
+    std::size_t first = times.size();
+    for (std::size_t i = 1; i < times.size() && first == times.size(); ++i)
+      if (times[i] - times[i - 1] >= kTick) first = i;
+    return 2 * first <= times.size() && !on_several_hosts(times[first - 1]);
   }
 
   // Those that had gone by then: of themselves processes of several nodes don't go in one moment.
@@ -121,6 +127,13 @@ class Conclude {
     return hosts.size() > 1;
   }
 
+  // A collective that takes too long over a slow port ends the same way: nothing that says how.
+  bool may_be_by_watchdog() const {
+    return failures_.empty() && std::none_of(ends_.begin(), ends_.end(), [&](std::size_t i) {
+             const End& end = model_.ends[*model_.observations[i].member];
+             return end.kind == End::Kind::kLeft || end.failed_towards;
+           });
+  }
   Ns at_of_first_end() const { return model_.observations[ends_.front()].when.from; }
   bool ends_come_first() const {
     if (ends_.empty()) return false;
@@ -166,7 +179,7 @@ class Conclude {
   bool echoes_only() const { return failures_.empty() && !echoes_.empty(); }
 
   Kind kind() const {
-    if (ends_come_first()) return Kind::kLost;
+    if (ends_come_first()) return slow_ && may_be_by_watchdog() ? Kind::kSlow : Kind::kLost;
     if (!failures_.empty()) return Kind::kFailed;
     if (!echoes_.empty() && !is_missing() && !(first_sink() && is_known(first_sink()->kind)))
       return Kind::kFailed;
@@ -181,9 +194,15 @@ class Conclude {
   }
 
   Kind kind_of_quiet() const {
-    if (any_is(picture_, Ending::kDied) && all_are(picture_, {Ending::kDied, Ending::kCutOff}))
+    const auto& all = picture_.members;
+    if (std::any_of(all.begin(), all.end(), was_ended) &&
+        std::all_of(all.begin(), all.end(), [](const Member& one) {
+          return was_ended(one) || one.ending == Ending::kCutOff;
+        }))
       return Kind::kEnded;
-    if (all_are(picture_, {Ending::kClean})) return Kind::kHealthy;
+    if (std::all_of(all.begin(), all.end(),
+                    [](const Member& one) { return one.ending == Ending::kClean; }))
+      return Kind::kHealthy;
     return model_.making.empty() ? Kind::kRunning : Kind::kStarting;
   }
 
@@ -320,6 +339,7 @@ class Conclude {
       case Kind::kHang:
         return blame_of_hang();
       case Kind::kSlow:
+        return out_.first.losses.empty() ? Blame::kNetwork : Blame::kOpen;
       case Kind::kDegraded:
         return Blame::kNetwork;
     }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "report/clocks.h"
+#include "report/model.h"
 
 namespace nnd::report {
 
@@ -39,6 +40,19 @@ bool tells_of_failure(const log::Process& process) {
   constexpr int kBySignal = 128;  // and its number: asked to end, which the program heeds
   const int status = process.summary ? process.summary->exit_status.value_or(0) : 0;
   return status > 0 && status < kBySignal;
+}
+
+// It had asked for something and got no answer for long, or nobody tells for how long.
+bool waited_to_the_end(const log::Process& process) {
+  constexpr double kLongUs = 2e6;
+  std::uint64_t given_up = 0;
+  for (const auto& [number, one] : process.connections) {
+    const std::uint64_t in_flight = one.in_flight.value_or(0);
+    given_up += in_flight;
+    if (in_flight != 0 && one.oldest_us.value_or(kLongUs) >= kLongUs) return true;
+  }
+  return process.summary->pending > given_up &&
+         process.summary->oldest_us.value_or(kLongUs) >= kLongUs;
 }
 
 End end_of(const Member& member) {
@@ -188,10 +202,12 @@ class Ends {
       if (out_[i].kind != End::Kind::kLeft) continue;
       if (out_[i].when.from <= earliest + kUncompared) first.push_back(i);
       const auto& log = *picture_.members[i].log;
-      if ((is_abrupt(log) || is_failed_exit(log)) && others_died &&
+      if ((is_abrupt(log) || is_failed_exit(log)) && others_died && !was_asked(i) &&
           out_[i].when.from <= last_death + kTick)
         out_[i].missed = true;
     }
+    if (const auto one = surely_first(); one && was_asked(*one) && others_need(*one))
+      out_[*one].missed = true;
     constexpr std::size_t kFew = 64;
     if (first.size() > kFew) return;
     for (const auto i : first) out_[i].missed = out_[i].missed || is_outlived(i);
@@ -201,12 +217,30 @@ class Ends {
     if (std::any_of(out_.begin(), out_.end(),
                     [](const End& end) { return end.kind == End::Kind::kDied || end.missed; }))
       return;
-    for (std::size_t i = 0; i < out_.size(); ++i)
-      out_[i].failed = is_failed_exit(*picture_.members[i].log);
+    const auto first = surely_first();
+    for (std::size_t i = 0; i < out_.size(); ++i) {
+      const log::Process& log = *picture_.members[i].log;
+      out_[i].failed =
+          is_failed_exit(log) || (first == i && tells_of_failure(log) && !waited_to_the_end(log));
+    }
     if (std::any_of(out_.begin(), out_.end(), [](const End& end) { return end.failed; })) return;
     // With requests under way, of which it may have failed.
     for (std::size_t i = 0; i < out_.size(); ++i)
-      if (tells_of_failure(*picture_.members[i].log)) out_[i].failed = out_[i].waited = true;
+      if (tells_of_failure(*picture_.members[i].log) && !was_asked(i))
+        out_[i].failed = out_[i].waited = true;
+  }
+  // Who had ended when all others still lived.
+  std::optional<std::size_t> surely_first() const {
+    std::optional<std::size_t> first;
+    for (std::size_t i = 0; i < out_.size(); ++i)
+      if (out_[i].ended() && (!first || out_[i].when.from < out_[*first].when.from)) first = i;
+    if (!first) return std::nullopt;
+    for (std::size_t i = 0; i < out_.size(); ++i) {
+      const Ns last = out_[i].ended() ? out_[i].when.from : picture_.members[i].last;
+      if (i != *first && last <= out_[*first].when.to + apart(picture_, *first, i))
+        return std::nullopt;
+    }
+    return first;
   }
   Ns first_end() const {
     Ns out = picture_.last;
@@ -241,7 +275,18 @@ class Ends {
     if (before != 0 || with_it >= after) return false;
     if (busy != 0 && !is_busy(i)) return true;
     if (!is_abrupt(*picture_.members[i].log)) return false;
-    return lived_on != 0 || picture_.members[i].log->summary->exit_status.value_or(0) != 0;
+    return lived_on != 0 ||
+           (picture_.members[i].log->summary->exit_status.value_or(0) != 0 && !was_asked(i));
+  }
+  bool was_asked(std::size_t member) const {
+    return out_[member].kind == End::Kind::kLeft && was_ended(picture_.members[member]);
+  }
+  // Others had asked for something at their end, or made a communicator.
+  bool others_need(std::size_t member) const {
+    for (std::size_t other = 0; other < out_.size(); ++other)
+      if (other != member && (is_busy(other) || is_being_made(picture_.members[other])))
+        return true;
+    return false;
   }
   // It was in the middle, with requests that were not answered.
   bool is_busy(std::size_t member) const {
@@ -301,8 +346,14 @@ class Ends {
 
 }  // namespace
 
+bool was_ended(const Member& member) {
+  return member.ending == Ending::kDied ||
+         (tells_of_failure(*member.log) && member.log->summary->catches_sigterm);
+}
+
 bool is_failed_exit(const log::Process& process) {
-  return tells_of_failure(process) && process.summary->pending == 0 &&
+  return tells_of_failure(process) && !process.summary->catches_sigterm &&
+         process.summary->pending == 0 &&
          std::none_of(process.connections.begin(), process.connections.end(),
                       [](const auto& one) { return one.second.in_flight.value_or(0) != 0; });
 }

@@ -33,9 +33,12 @@ struct End {
 std::vector<End> ends_of(const Picture& picture, const std::vector<Failure>& failures,
                          const std::vector<Wait>& open);
 
-// It ended by itself with a status of its program's own that tells of a failure, and not after a
-// wait: it had nothing under way.
+// It ended by itself with a status of its program's own that tells of a failure, neither because a
+// launcher may have asked it to nor after a wait: it had nothing under way.
 bool is_failed_exit(const log::Process& process);
+
+// By a signal, or by itself when it may have been asked to.
+bool was_ended(const Member& member);
 
 // By how much what two processes tell of one moment may be apart: their hosts' clocks, and the
 // pace of the logs.

@@ -79,6 +79,8 @@ bool recovered(const Member& member, const std::vector<const log::Diagnosis*>& t
 // An open cause leaves it to the event: a peer that it names is an end of what failed.
 Reach reach_of(const log::Diagnosis& told, bool has_peer) {
   const auto reach = nccl_net_diag::reach_of_cause(told.cause);
+  // What is not alike in the job fails between two that differ.
+  if (reach == Reach::kJob && is(told, nccl_net_diag::EventId::kQpTransition)) return Reach::kPair;
   if (reach != Reach::kOpen) return reach;
   return has_peer ? Reach::kPair : Reach::kLocal;
 }

@@ -41,7 +41,7 @@ struct Host {
   std::vector<std::size_t> members;
   Ns ahead = 0;           // by how much its clock is ahead of the first host's, as far as is known
   Ns uncertain = 0;       // by as much to either side
-  bool compared = false;  // connections tell of it
+  bool compared = false;  // something tells of it
 };
 
 // An HCA of a host: the same for all processes there.

@@ -19,6 +19,7 @@ constexpr Ns kTogether = 1'000'000'000;
 // Waits for ranks are told of from 10 s on, and ranks of one communicator begin them apart.
 constexpr Ns kAllTell = 5'000'000'000;
 constexpr Ns kWaited = 2'000'000'000;
+constexpr Ns kLaunchersTake = 2'000'000'000;
 
 bool same_place(const Place& a, const Place& b) {
   return !a.dev.empty() && a.host == b.host && a.dev == b.dev;
@@ -178,15 +179,17 @@ class Relations {
           model_.observations[local->second].when.from <= seen.at + slack(self, *seen.peer) &&
           explain(i, local->second, How::kFollowsFrom))
         return;
-      if (!can_follow_a_death(seen)) return;
-      const auto end = plain_end_of(*seen.peer);
-      if (end && (proves_a_death(seen) || model_.observations[*end].when.from <=
-                                              seen.at + clocks_apart(picture_, self, *seen.peer)))
-        explain(i, end, How::kFollowsFrom);
+    }
+    if (!can_follow_a_death(seen)) return;
+    if (!seen.peer) {
+      if (const auto host = end_of_host(seen.there.host, seen.at))
+        explain(i, host, How::kFollowsFrom);
       return;
     }
-    if (const auto host = end_of_host(seen.there.host, seen.at))
-      explain(i, host, How::kFollowsFrom);
+    const auto end = plain_end_of(*seen.peer);
+    if (end && (proves_a_death(seen) || model_.observations[*end].when.from <=
+                                            seen.at + clocks_apart(picture_, self, *seen.peer)))
+      explain(i, end, How::kFollowsFrom);
   }
 
   // What an HCA drops as it fails may be told a moment before the event that says why.
@@ -475,7 +478,7 @@ class Relations {
             when.to + slack(member, *model_.observations[*failed].member) &&
         explain(i, failed, How::kEndedBy))
       return;
-    if (explain_by_exit(i, member)) return;
+    if (explain_by_exit(i, member) || explain_by_lone_death(i, member)) return;
     if (const auto first = first_end(); first && *first != i && may_follow(*first, i))
       explain(i, first, How::kEndedBy);
   }
@@ -483,12 +486,39 @@ class Relations {
   // Launchers end the others within milliseconds of a process that exits with a failure, and a box
   // knows of life no better than that.
   bool explain_by_exit(std::size_t i, std::size_t member) {
-    if (model_.ends[member].kind != End::Kind::kDied) return false;
     const auto exit = first_failed_exit();
-    return exit &&
-           model_.observations[*exit].when.from <=
+    if (!exit || model_.ends[member].kind != End::Kind::kDied) return false;
+    return model_.observations[*exit].when.from <=
                model_.observations[i].when.to + slack(member, *model_.observations[*exit].member) &&
-           explain(i, exit, How::kEndedBy);
+           most_ended_by(model_.observations[*exit].when.from) && explain(i, exit, How::kEndedBy);
+  }
+  // NCCL fails where a peer dies, and the program exits; nobody dies of another one's exit but
+  // where a launcher ends all.
+  bool explain_by_lone_death(std::size_t i, std::size_t member) {
+    if (model_.ends[member].kind != End::Kind::kLeft) return false;
+    const auto death = first_death();
+    return death &&
+           model_.observations[*death].when.from <=
+               model_.observations[i].when.from +
+                   slack(member, *model_.observations[*death].member) &&
+           !most_ended_by(model_.observations[i].when.from) && explain(i, death, How::kEndedBy);
+  }
+  bool most_ended_by(Ns at) const {
+    const auto ended = std::count_if(model_.ends.begin(), model_.ends.end(), [&](const End& end) {
+      return end.ended() && end.when.from <= at + kLaunchersTake;
+    });
+    return 2 * static_cast<std::size_t>(ended) > model_.ends.size();
+  }
+  std::optional<std::size_t> first_death() {
+    if (!first_death_known_) {
+      first_death_known_ = true;
+      for_each(Kind::kEnd, [&](std::size_t i) {
+        if (model_.ends[*model_.observations[i].member].kind == End::Kind::kDied &&
+            (!first_death_ || before(i, *first_death_)))
+          first_death_ = i;
+      });
+    }
+    return first_death_;
   }
   std::optional<std::size_t> first_failed_exit() {
     if (!failed_exit_known_) {
@@ -622,9 +652,10 @@ class Relations {
   std::map<PlaceKey, std::size_t> signs_;  // the first of each HCA
   std::unordered_map<std::string, std::size_t> hosts_;
   std::set<std::size_t> inside_;  // who is, or was, inside what others are behind in
-  std::optional<std::size_t> missing_, root_failure_, first_end_, failed_exit_, first_sink_,
-      down_at_first_wait_;
-  bool root_failure_known_ = false, first_end_known_ = false, failed_exit_known_ = false;
+  std::optional<std::size_t> missing_, root_failure_, first_end_, first_death_, failed_exit_,
+      first_sink_, down_at_first_wait_;
+  bool root_failure_known_ = false, first_end_known_ = false, first_death_known_ = false,
+       failed_exit_known_ = false;
 };
 
 }  // namespace

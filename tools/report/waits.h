@@ -41,6 +41,7 @@ struct Sink {
     kNotCome      // these make no communicator, which others wait for
   };
   Kind kind = Kind::kSilent;
+  bool by_last_words = false;        // kIdle: nothing shows it before its end
   std::vector<std::size_t> members;  // empty: kNoLog
   std::string address;               // kNoLog: of the peer
   std::optional<int> rank;           // kNoLog: in its communicator

@@ -110,6 +110,17 @@ TEST_CASE("the GIDs alone, and the link layers") {
   CHECK(diagnose(seen).cause == Cause::kQp110);
 }
 
+TEST_CASE("a number that is no QP's tells of a peer with fewer QPs") {
+  FailedTransition seen = to_rtr(EINVAL);
+  seen.remote_qp = 0xffffff;
+  CHECK(diagnose(seen).cause == Cause::kQp22);
+  seen.remote_qp = 0x1000000;
+  CHECK(diagnose(seen).cause == Cause::kIncQps);
+  CHECK(says(diagnose(seen), "16777216, which the peer gave for this QP, is no QP's number"));
+  seen.error = ETIMEDOUT;
+  CHECK(diagnose(seen).cause == Cause::kQp110);
+}
+
 TEST_CASE("what NCCL does next is said") {
   CHECK(what_nccl_does({}) == "NCCL gives up now.");
   CHECK(what_nccl_does({34, true, true}) ==

@@ -73,16 +73,61 @@ TEST_CASE("who failed with requests under way is told, and nobody is acquitted o
 }
 
 TEST_CASE("who is killed in the very moment of a failed exit followed it", "[ends]") {
-  const auto job = [](int status, std::uint64_t pending = 0) {
+  const auto job = [](int status, std::uint64_t pending = 0, double rest = 6) {
     Made made;
     made.ring(4);
     leave(made, 3, 5.003, pending, status);
-    for (const int other : {0, 1, 2}) box(made, other, other == 2 ? 5 : 9, 4.9, 1);
+    for (const int other : {0, 1, 2}) box(made, other, other == 2 ? 5 : rest, 4.9, 1);
     return analyse(made.input);
   };
   CHECK(lost(job(3)) == std::vector{3});
   CHECK(lost(job(128 + 15)) == std::vector{2});
-  CHECK(lost(job(3, 1)) == std::vector{2});  // which had requests under way itself
+  CHECK(lost(job(3, 1)) == std::vector{2});     // which had requests under way itself
+  CHECK(lost(job(3, 0, 9)) == std::vector{2});  // no launcher ended the others
+}
+
+TEST_CASE("who was first to fail is told by its time, if it waited for nothing", "[ends]") {
+  const auto job = [](double oldest_sec) {
+    Made made;
+    made.load(0);
+    made.load(2);
+    made.connect(0, 2);
+    made.close(0, 2, 4.9);
+    for (const int other : {0, 2}) {
+      auto out = made.event(other, t::EventId::kSummary, other == 2 ? 5 : 5.4);
+      out.started = 11;
+      out.completed = other == 2 ? 10u : 11u;
+      if (other == 2) out.oldest_us = oldest_sec * 1e6;
+      out.exit_status = 1;
+      made.add(out);
+    }
+    return analyse(made.input);
+  };
+  CHECK(lost(job(0.5)) == std::vector{2});
+  CHECK(lost(job(5)) == std::vector{0});
+}
+
+TEST_CASE("who heeds SIGTERM and ends with the others was asked to", "[ends]") {
+  Made made;
+  made.ring(4);
+  const auto end = [&made](int process, double sec, std::uint64_t pending) {
+    auto out = made.event(process, t::EventId::kSummary, sec);
+    out.started = 10 + pending;
+    out.completed = 10;
+    out.exit_status = 1;
+    out.catches_sigterm = true;
+    made.add(out);
+  };
+  SECTION("all at once") {
+    for (const int i : {0, 1, 2, 3}) end(i, 5 + 0.001 * i, i == 2 ? 0u : 4u);
+  }
+  SECTION("and the rest are killed in the end") {
+    for (const int i : {0, 3}) end(i, 5, 0);
+    for (const int i : {1, 2}) box(made, i, 6, 5.9, 0);
+  }
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kEnded);
+  CHECK_FALSE(report.found_cause());
 }
 
 TEST_CASE("who gave up its communicator and ended is missed by those in the next collective",

@@ -64,6 +64,21 @@ std::string ranks_text(const Picture& picture, const std::vector<std::size_t>& m
                                         : count_of(members.size(), "process", "processes");
 }
 
+// "WC-12 of mlx5_1 of node2 (rank 2) and 1 more failed towards node1, and ": by what followed.
+std::string failed_towards(const Report& report, const std::vector<std::size_t>& lost) {
+  const report::Failure* first = nullptr;
+  std::size_t all = 0;
+  for (const auto& failure : report.first.followed) {
+    if (!failure.peer || std::find(lost.begin(), lost.end(), *failure.peer) == lost.end()) continue;
+    if (all++ == 0) first = &failure;
+  }
+  if (first == nullptr) return {};
+  return fmt::format("{} ({}){} failed towards {} with {}, and ", place_text(first->here),
+                     ranks_text(report.picture, {first->member}),
+                     all > 1 ? fmt::format(" and {} more", all - 1) : "",
+                     report.picture.host_of(*first->peer).name, first->told->cause);
+}
+
 // Nobody is named: whoever was first may be another one.
 std::string verdict_of_unproven(const Report& report, const std::vector<std::size_t>& lost) {
   const auto ended =
@@ -77,9 +92,9 @@ std::string verdict_of_unproven(const Report& report, const std::vector<std::siz
   if (std::all_of(lost.begin(), lost.end(),
                   [&](std::size_t member) { return !report.ends[member].sure; }))
     return fmt::format(
-        "the {} of {} just {} at {}, and others failed towards it: {} died, or the network to {} "
+        "{}the {} of {} just {} at {}: {} died, or the network between {} and those that failed "
         "does not deliver{}.",
-        lost.size() == 1 ? "log" : "logs", who(report.picture, lost),
+        failed_towards(report, lost), lost.size() == 1 ? "log" : "logs", who(report.picture, lost),
         lost.size() == 1 ? "ends" : "end", time_text(report.first.at),
         lost.size() == 1 ? "its process" : "their processes", lost.size() == 1 ? "it" : "them",
         missing);

@@ -101,7 +101,7 @@ std::string who(const Picture& picture, const std::vector<std::size_t>& members)
     if (picture.members[member].rank) ranks.insert(*picture.members[member].rank);
     hosts.insert(picture.members[member].log->host);
   }
-  if (members.size() > 1 && members.size() == picture.members.size())
+  if (members.size() > 2 && members.size() == picture.members.size())
     return fmt::format("all {} processes", members.size());
   if (hosts.size() > kMostNames)
     return fmt::format("{} on {} hosts", count_of(members.size(), "process", "processes"),

@@ -305,8 +305,16 @@ std::string verdict_slow(const Report& report) {
   const auto& slow = report.slow.front();
   const std::string more =
       report.slow.size() > 1 ? fmt::format(" and {} more", report.slow.size() - 1) : "";
-  return fmt::format("{}{} is slow: a send takes {:.1f} ms, usually {:.1f} ms.",
-                     place_text(slow.place), more, slow.us / 1000, slow.usual_us / 1000);
+  std::vector<std::size_t> lost;
+  for (const auto& loss : report.first.losses) lost.push_back(loss.member);
+  const std::string ended =
+      lost.empty() ? ""
+                   : fmt::format(
+                         "; {} died at {}, which a watchdog does where a collective takes "
+                         "too long, and nothing had failed",
+                         who(report.picture, lost), time_text(report.first.at));
+  return fmt::format("{}{} is slow: a send takes {:.1f} ms, usually {:.1f} ms{}.",
+                     place_text(slow.place), more, slow.us / 1000, slow.usual_us / 1000, ended);
 }
 
 std::string verdict_degraded(const Report& report) {
@@ -418,6 +426,13 @@ std::string one_of_hosts(const Picture& picture, const std::vector<std::size_t>&
                                    : fmt::format("{}", fmt::join(names, " or "));
 }
 
+bool only_for_data(const Report& report, const Sink& sink) {
+  return std::all_of(report.waits.waits.begin(), report.waits.waits.end(), [&](const auto& wait) {
+    return wait.stall->kind == "nothing-came" ||
+           std::find(sink.members.begin(), sink.members.end(), wait.member) == sink.members.end();
+  });
+}
+
 std::string sink_text(const Report& report, const Sink& sink) {
   const auto names = who(report.picture, sink.members);
   switch (sink.kind) {
@@ -475,7 +490,11 @@ std::string sink_text(const Report& report, const Sink& sink) {
     case Sink::Kind::kNetwork:
       return fmt::format("{} waits for the network itself", names);
     case Sink::Kind::kCycle:
-      return fmt::format("{} wait for each other", names);
+      return fmt::format("{} wait for each other{}", names,
+                         only_for_data(report, sink)
+                             ? "'s data and send none, as where they are in different collectives, "
+                               "or their GPUs don't run"
+                             : "");
   }
   return {};
 }
