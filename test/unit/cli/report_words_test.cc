@@ -73,3 +73,27 @@ TEST_CASE("a port's event is told once, and that it came back", "[words]") {
   CHECK(said.find("a port went down", first + 1) == std::string::npos);
   CHECK((said.find("; the port came back 0.5 s later") != std::string::npos) == back);
 }
+
+TEST_CASE("of two that wait for each other both are named, and what each waits for", "[words]") {
+  Made made;
+  for (const int i : {0, 2}) made.load(i);
+  for (const int i : {0, 2}) made.connect(i, 2 - i);
+  for (const int i : {0, 2}) made.stall(i, "nothing-came", 30, 20, 2 - i);
+  for (const int i : {0, 2}) made.box(i, true, 40);
+  CHECK(verdict(analyse(made.input)) ==
+        "not the network: ranks 0,2 (host0, host1) wait for each other's data and send none, as "
+        "where they are in different collectives, or their GPUs don't run; 2 processes wait.");
+}
+
+TEST_CASE("where a log just ends, both ends of what failed are named", "[words]") {
+  Made made;
+  made.ring(4);
+  made.fail(1, 2, "WC-12", 65);
+  for (const int i : {0, 1, 3}) made.end(i, 70);
+  made.input.job.cut_off(Made::proc(2));
+  const std::string said = verdict(analyse(made.input));
+  INFO(said);
+  CHECK(
+      said.starts_with("mlx5_1 of host0 (rank 1) failed towards host1 with WC-12, and "
+                       "the log of rank 2 (host1) just ends at "));
+}

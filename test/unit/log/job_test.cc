@@ -190,6 +190,8 @@ TEST_CASE("devices by NCCL's index, HCAs, and the end", "[job]") {
   end.completed = 6;
   end.failed = 1;
   end.exit_status = 1;
+  end.catches_sigterm = true;
+  end.oldest_us = 5;
   const auto job = job_of({device, hca, end});
   const auto& process = *job.processes().front();
   CHECK(process.net_devices.at(2).port_name() == "mlx5_0+mlx5_1:1");
@@ -198,6 +200,8 @@ TEST_CASE("devices by NCCL's index, HCAs, and the end", "[job]") {
   CHECK(process.summary->causes.at("SUB-RAIL") == 1);
   CHECK(process.summary->pending == 2);
   CHECK(process.summary->exit_status == 1);
+  CHECK(process.summary->catches_sigterm);
+  CHECK(process.summary->oldest_us == 5);
   CHECK_FALSE(process.loaded);
 }
 

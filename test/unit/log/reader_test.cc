@@ -50,7 +50,8 @@ TEST_CASE("an event is typed, whatever the order of its fields", "[log]") {
                R"(,"nccl_version":22809,"launch":{"rank":3,"job":"8"},"inner":{"name":"IB"})") +
           line(
               "summary",
-              R"(,"events":9,"dropped":1,"causes":{"SUB-RAIL":2},"exit_status":3,"traffic":{"open":4,)"
+              R"(,"events":9,"dropped":1,"causes":{"SUB-RAIL":2},"exit_status":3,"catches_sigterm":true,)"
+              R"("oldest_us":7.5,"traffic":{"open":4,)"
               R"("send":{"conns":2,"started":7,"completed":7,"failed":0,"bytes":900},)"
               R"("recv":{"conns":2,"started":9,"completed":4,"failed":1,"bytes":800}})") +
           line("of.tomorrow"));
@@ -87,6 +88,8 @@ TEST_CASE("an event is typed, whatever the order of its fields", "[log]") {
   CHECK(events[5].name == "of.tomorrow");
   const auto& end = events[4];
   CHECK(end.exit_status == 3);
+  CHECK(end.catches_sigterm == true);
+  CHECK(end.oldest_us == 7.5);
   CHECK(end.open == 4U);
   CHECK(end.started == 16U);
   CHECK(end.completed == 11U);

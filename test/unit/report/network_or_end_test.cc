@@ -200,3 +200,22 @@ TEST_CASE("deaths that nothing explains are not laid to nobody where nodes are s
     CHECK_FALSE(report.difference);
   }
 }
+
+TEST_CASE("what a path is does not follow from the end of all at its other end", "[ends]") {
+  Made made;
+  for (int i = 0; i < 4; ++i) made.load(i, 0, 4);
+  auto failed = made.event(3, t::EventId::kQpTransition, 5);
+  failed.severity = t::Severity::kError;
+  failed.cause = "SUB-RAIL";
+  failed.failure = 1;
+  failed.qp.to = "RTR";
+  failed.rc = failed.error = 110;
+  failed.dev = Made::dev(3);
+  failed.peer.gid = Made::gid(0);
+  made.add(failed);
+  leave(made, 3, 5.05, 0, 1);
+  for (const int i : {0, 1, 2}) box(made, i, 5.03, 4.9, 0);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kFailed);
+  CHECK(report.blame == Blame::kNetwork);
+}
