@@ -5,6 +5,8 @@
 #include <set>
 #include <tuple>
 
+#include "report/idle.h"
+
 namespace nnd::report {
 
 namespace {
@@ -305,6 +307,7 @@ class Graph {
       sink.since = std::min(sink.since, *since);
     }
     std::sort(sink.members.begin(), sink.members.end());
+    if (const auto late = behind_its_neighbours(picture_, sink.members)) sink.members = {*late};
     return sink;
   }
 
@@ -354,19 +357,6 @@ std::optional<std::size_t> only_without_last_words(const Picture& picture,
 }
 
 }  // namespace
-
-std::optional<Ns> idle_by_box(const Picture& picture, std::size_t member) {
-  const Member& one = picture.members[member];
-  if (one.box == nullptr || one.log->summary || one.box->conns.empty()) return std::nullopt;
-  // A wait for a receive of the peer's is in the log alone.
-  if (one.log->cut_off) return std::nullopt;
-  for (const auto& slot : one.box->conns)
-    if (slot.started > slot.completed + slot.failed) return std::nullopt;
-  if (one.box->asked_ns == 0) return std::nullopt;
-  const Ns since = picture.at(member, one.box->asked_ns);
-  if (since + kLivedOn > one.last) return std::nullopt;
-  return since;
-}
 
 bool is_stopped(const Member& member) { return member.silent > kStopped; }
 bool is_surely_stopped(const Member& member) { return member.silent > kSurelyStopped; }

@@ -18,10 +18,6 @@ struct Chains {
 Chains chains_of(const Picture& picture, const std::vector<Wait>& open,
                  const std::vector<const Wait*>& stuck, const std::vector<End>& ends);
 
-// Since when a process's box shows that all it had asked the network for was done, seconds before
-// its last sign of life; unset: it does not.
-std::optional<Ns> idle_by_box(const Picture& picture, std::size_t member);
-
 // It lives, and does not run.
 bool is_stopped(const Member& member);
 bool is_surely_stopped(const Member& member);

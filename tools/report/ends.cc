@@ -55,10 +55,27 @@ bool waited_to_the_end(const log::Process& process) {
          process.summary->oldest_us.value_or(kLongUs) >= kLongUs;
 }
 
-End end_of(const Member& member) {
+// CLOCK_MONOTONIC: a program that fails is gone for the others when it has aborted its last
+// communicator; 0: it did not.
+std::uint64_t gave_up_ns(const log::Process& process) {
+  if (!tells_of_failure(process) || process.summary->communicators != 0) return 0;
+  std::uint64_t last = 0;
+  for (const auto& [comm, one] : process.communicators) {
+    if (one.closed_ns == 0) return 0;
+    last = std::max(last, one.closed_ns);
+  }
+  return last;
+}
+
+End end_of(const Picture& picture, std::size_t index) {
+  const Member& member = picture.members[index];
   End out;
   out.when = {member.last, member.last};
-  if (member.ending == Ending::kClean) out.kind = End::Kind::kLeft;
+  if (member.ending == Ending::kClean) {
+    out.kind = End::Kind::kLeft;
+    if (const auto at = gave_up_ns(*member.log); at != 0)
+      out.when.from = out.when.to = picture.at(index, at);
+  }
   if (member.ending == Ending::kDied) {
     out.kind = End::Kind::kDied;
     out.when.to += kTick;
@@ -92,7 +109,7 @@ class Ends {
   Ends(const Picture& picture, const std::vector<Failure>& failures, const std::vector<Wait>& open)
       : picture_(picture), failures_(failures), open_(open) {
     for (std::size_t i = 0; i < picture.members.size(); ++i) {
-      out_.push_back(end_of(picture.members[i]));
+      out_.push_back(end_of(picture, i));
       out_.back().waited = waited(picture, i);
     }
   }
@@ -237,7 +254,7 @@ class Ends {
     if (!first) return std::nullopt;
     for (std::size_t i = 0; i < out_.size(); ++i) {
       const Ns last = out_[i].ended() ? out_[i].when.from : picture_.members[i].last;
-      if (i != *first && last <= out_[*first].when.to + apart(picture_, *first, i))
+      if (i != *first && last <= out_[*first].when.to + between_ends(picture_, out_, *first, i))
         return std::nullopt;
     }
     return first;
@@ -284,7 +301,8 @@ class Ends {
   // Others had asked for something at their end, or made a communicator.
   bool others_need(std::size_t member) const {
     for (std::size_t other = 0; other < out_.size(); ++other)
-      if (other != member && (is_busy(other) || is_being_made(picture_.members[other])))
+      if (const Member& one = picture_.members[other];
+          other != member && (is_busy(other) || is_being_made(one) || one.log->making))
         return true;
     return false;
   }
@@ -360,6 +378,13 @@ bool is_failed_exit(const log::Process& process) {
 
 Ns apart(const Picture& picture, std::size_t one, std::size_t other) {
   return std::min(kTogether + clocks_apart(picture, one, other), kUncompared);
+}
+
+Ns between_ends(const Picture& picture, const std::vector<End>& ends, std::size_t one,
+                std::size_t other) {
+  constexpr Ns kExact = 5'000'000;
+  const bool exact = ends[one].kind == End::Kind::kLeft && ends[other].kind == End::Kind::kLeft;
+  return exact ? kExact + clocks_apart(picture, one, other) : apart(picture, one, other);
 }
 
 std::vector<End> ends_of(const Picture& picture, const std::vector<Failure>& failures,

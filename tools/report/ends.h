@@ -43,5 +43,8 @@ bool was_ended(const Member& member);
 // By how much what two processes tell of one moment may be apart: their hosts' clocks, and the
 // pace of the logs.
 Ns apart(const Picture& picture, std::size_t one, std::size_t other);
+// The same of their ends: who ends by itself says when.
+Ns between_ends(const Picture& picture, const std::vector<End>& ends, std::size_t one,
+                std::size_t other);
 
 }  // namespace nnd::report

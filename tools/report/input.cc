@@ -295,10 +295,14 @@ void add_box(Input& input, const BoxFile& file, bool on_later) {
                           slot.opened_mono_ns})
       box.asked_ns = std::max(box.asked_ns, at);
   constexpr std::uint8_t kReceives = 3;  // of kKindNames
-  for (const auto& slot : contents.conns)
-    if (const auto at = log::mono_of(contents.header, slot.last_done_raw);
-        slot.kind == kReceives && at != 0)
+  for (const auto& slot : contents.conns) {
+    const auto posted = log::mono_of(contents.header, slot.last_post_raw);
+    box.posted_ns = std::max(box.posted_ns, posted);
+    if (slot.kind != kReceives) continue;
+    box.posted_receive_ns = std::max(box.posted_receive_ns, posted);
+    if (const auto at = log::mono_of(contents.header, slot.last_done_raw); at != 0)
       box.came.emplace_back(slot.conn, at);
+  }
   std::map<std::uint64_t, log::Communicator> communicators;
   for (const auto& slot : contents.comms) {
     if (slot.hash == 0) continue;

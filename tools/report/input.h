@@ -26,6 +26,8 @@ struct Box {
   std::uint64_t damaged = 0;               // records, rings and connections
   std::vector<nccl_net_diag::box::ConnSlot> conns;
   std::uint64_t asked_ns = 0;  // CLOCK_MONOTONIC: when NCCL last asked for anything, or got it
+  // Likewise: when it last gave the network a request, and a receive; 0: never.
+  std::uint64_t posted_ns = 0, posted_receive_ns = 0;
   // By connection that receives: CLOCK_MONOTONIC when something came last.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> came;
 };

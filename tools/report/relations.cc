@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "report/clocks.h"
+#include "report/idle.h"
 
 namespace nnd::report {
 
@@ -573,7 +574,8 @@ class Relations {
   bool may_follow(std::size_t first, std::size_t later) const {
     const std::size_t one = *model_.observations[first].member,
                       other = *model_.observations[later].member;
-    const Span when = model_.observations[first].when.widened(slack(one, other));
+    const Span when =
+        model_.observations[first].when.widened(between_ends(picture_, model_.ends, one, other));
     return when.surely_before(model_.observations[later].when);
   }
 

@@ -107,6 +107,23 @@ TEST_CASE("who was first to fail is told by its time, if it waited for nothing",
   CHECK(lost(job(5)) == std::vector{0});
 }
 
+TEST_CASE("who aborts its communicators is gone by then, however long its exit takes", "[ends]") {
+  Made made;
+  made.ring(4);
+  for (const int i : {0, 1, 2, 3}) {
+    auto named = made.event(i, t::EventId::kCommInit, 0.5);
+    named.comm = "0xa";
+    made.add(named);
+  }
+  auto aborted = made.event(2, t::EventId::kCommFinalize, 5);
+  aborted.comm = "0xa";
+  made.add(aborted);
+  leave(made, 3, 5.03, 0, 1);  // on the same host, of its NCCL's error
+  leave(made, 2, 5.04, 0, 1);
+  for (const int i : {0, 1}) box(made, i, 9, 4.9, 0);
+  CHECK(lost(analyse(made.input)) == std::vector{2});
+}
+
 TEST_CASE("who heeds SIGTERM and ends with the others was asked to", "[ends]") {
   Made made;
   made.ring(4);
