@@ -15,7 +15,8 @@ struct Played {
   std::string trouble;     // why the job was no job; empty where it was one
   bool ran = false;        // to its end, in spite of all
   bool fault_met = false;  // an emulated fault
-  std::set<int> done;      // ranks that came to the end of their program
+  // Ranks whose program came to its end, or ended itself when it found wrong data.
+  std::set<int> done;
   Collection collection;
   std::string line;  // the headline: the first paragraph
   int exit_code = -1;

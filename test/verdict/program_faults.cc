@@ -137,6 +137,7 @@ void mismatched(Case& one, Dice& dice) {
   one.truth.nodes = {one.node_of(guilty)};
   one.truth.words = fmt::format("{} is in another collective", who(one, guilty));
   one.truth.both_named = true;
+  one.truth.says_if_done = kEnded;  // its data were wrong: it waited for nobody
   one.truth.says = {"mismatch", "another collective", "different collective"};
   // Without calls, whoever waits beside the network looks like one that doesn't wait at all.
   if (!tells_calls(one)) one.truth.says.insert(one.truth.says.end(), kIdle.begin(), kIdle.end());

@@ -126,6 +126,14 @@ struct PortCounters {
   std::map<std::string, std::uint64_t> grown;
 };
 
+// What a process sent over a port.
+struct PortSends {
+  std::string name;
+  int port = 0;
+  std::uint64_t completed = 0, bytes = 0;
+  double slowest_us = 0;  // mean of the connection whose requests took longest; 0: none has a time
+};
+
 struct Event {
   // Of each.
   std::optional<EventId> id;  // unset: of a newer release
@@ -187,6 +195,7 @@ struct Event {
   std::map<std::string, std::uint64_t> causes;
   std::string network, network_msg;  // its verdict, and why
   std::vector<PortCounters> counters;
+  std::vector<PortSends> ports;
 };
 
 const char* name_of(Direction dir);  // "send", "recv"

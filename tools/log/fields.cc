@@ -317,6 +317,11 @@ std::array<Setters, kPlaces> all_setters() {
                                 {"method", set<&Event::inner, &Inner::method>}};
   setters[at(Place::kNetwork)] = {{"verdict", set<&Event::network>},
                                   {"msg", set<&Event::network_msg>}};
+  setters[at(Place::kPorts)] = {{"name", set_last<&Event::ports, &PortSends::name>},
+                                {"port", set_last<&Event::ports, &PortSends::port>}};
+  setters[at(Place::kPortSent)] = {{"completed", set_last<&Event::ports, &PortSends::completed>},
+                                   {"bytes", set_last<&Event::ports, &PortSends::bytes>}};
+  setters[at(Place::kPortSlowest)] = {{"mean_us", set_last<&Event::ports, &PortSends::slowest_us>}};
   setters[at(Place::kCounters)] = {{"name", set_last<&Event::counters, &PortCounters::name>},
                                    {"port", set_last<&Event::counters, &PortCounters::port>}};
   setters[at(Place::kQps)] = {
@@ -381,6 +386,7 @@ Place place_of(Place outer, std::string_view key) {
                                      {"limits", Place::kLimits},
                                      {"network", Place::kNetwork},
                                      {"counters", Place::kCounters},
+                                     {"per_port", Place::kPorts},
                                      {"qps", Place::kQps},
                                      {"task", Place::kTask},
                                      {"communicators", Place::kCommunicators},
@@ -395,6 +401,8 @@ Place place_of(Place outer, std::string_view key) {
   if (outer == Place::kRan && key == "took_ns") return Place::kTook;
   if (key == "sizes" && outer == Place::kCalled) return Place::kCalledSizes;
   if (key == "sizes" && outer == Place::kRan) return Place::kRanSizes;
+  if (outer == Place::kPorts && key == "send") return Place::kPortSent;
+  if (outer == Place::kPorts && key == "slowest") return Place::kPortSlowest;
   if (outer == Place::kTraffic && key == "send") return Place::kSent;
   if (outer == Place::kTraffic && key == "recv") return Place::kReceived;
   if (outer != Place::kTop) return Place::kElsewhere;
@@ -404,6 +412,7 @@ Place place_of(Place outer, std::string_view key) {
 
 void begin_element(Event& event, Place place) {
   if (place == Place::kCounters) event.counters.emplace_back();
+  if (place == Place::kPorts) event.ports.emplace_back();
   if (place == Place::kQps) event.qps.emplace_back();
   if (place == Place::kCommunicators) event.communicators.emplace_back();
   if (place == Place::kGids) event.gids.emplace_back();

@@ -46,6 +46,9 @@ enum class Place : std::uint8_t {
   kCensus,
   kSent,  // in that
   kReceived,
+  kPorts,
+  kPortSent,  // in one of those
+  kPortSlowest,
   kElsewhere  // nothing of it is kept
 };
 

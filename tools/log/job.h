@@ -138,6 +138,7 @@ struct Summary {
   std::optional<int> exit_status;
   bool catches_sigterm = false;     // it may have been asked to end
   std::optional<double> oldest_us;  // age of the oldest of those that are pending
+  std::vector<PortSends> ports;
 };
 
 struct Process {

@@ -13,6 +13,7 @@ namespace {
 // A box tells of life ten times a second, and less often on a machine that is busy.
 constexpr Ns kTick = 250'000'000;
 constexpr Ns kTogether = 100'000'000;
+constexpr Ns kMoment = 1'000'000'000;
 constexpr Ns kWaited = 3'000'000'000;
 
 // It has requests under way that were not answered.
@@ -34,12 +35,6 @@ bool waited(const Picture& picture, std::size_t index) {
     return closed.in_flight.value_or(0) != 0 && closed.closed_ns != 0 &&
            in_vain <= picture.at(index, closed.closed_ns);
   });
-}
-
-bool tells_of_failure(const log::Process& process) {
-  constexpr int kBySignal = 128;  // and its number: asked to end, which the program heeds
-  const int status = process.summary ? process.summary->exit_status.value_or(0) : 0;
-  return status > 0 && status < kBySignal;
 }
 
 // It had asked for something and got no answer for long, or nobody tells for how long.
@@ -219,11 +214,14 @@ class Ends {
       if (out_[i].kind != End::Kind::kLeft) continue;
       if (out_[i].when.from <= earliest + kUncompared) first.push_back(i);
       const auto& log = *picture_.members[i].log;
-      if ((is_abrupt(log) || is_failed_exit(log)) && others_died && !was_asked(i) &&
-          out_[i].when.from <= last_death + kTick)
-        out_[i].missed = true;
+      const bool others_ended = others_died && out_[i].when.from <= last_death + kTick;
+      const bool gone = others_ended ? is_abrupt(log) || is_failed_exit(log)
+                                     : is_abrupt(log) && keeps_others_waiting(i);
+      if (gone && !was_asked(i)) out_[i].missed = true;
     }
-    if (const auto one = surely_first(); one && was_asked(*one) && others_need(*one))
+    if (const auto one = surely_first();
+        one && out_[*one].kind == End::Kind::kLeft && others_need(*one) &&
+        (was_asked(*one) || (is_abrupt(*picture_.members[*one].log) && others_were_ended(*one))))
       out_[*one].missed = true;
     constexpr std::size_t kFew = 64;
     if (first.size() > kFew) return;
@@ -258,6 +256,13 @@ class Ends {
         return std::nullopt;
     }
     return first;
+  }
+  // Others began to wait as it went.
+  bool keeps_others_waiting(std::size_t member) const {
+    return std::any_of(open_.begin(), open_.end(), [&](const Wait& wait) {
+      return wait.member != member && is_for_peer(wait.stall->kind) &&
+             wait.since + kMoment >= out_[member].when.from;
+    });
   }
   Ns first_end() const {
     Ns out = picture_.last;
@@ -297,6 +302,11 @@ class Ends {
   }
   bool was_asked(std::size_t member) const {
     return out_[member].kind == End::Kind::kLeft && was_ended(picture_.members[member]);
+  }
+  bool others_were_ended(std::size_t member) const {
+    for (std::size_t other = 0; other < out_.size(); ++other)
+      if (other != member && !was_ended(picture_.members[other])) return false;
+    return true;
   }
   // Others had asked for something at their end, or made a communicator.
   bool others_need(std::size_t member) const {
@@ -363,6 +373,12 @@ class Ends {
 };
 
 }  // namespace
+
+bool tells_of_failure(const log::Process& process) {
+  constexpr int kBySignal = 128;  // and its number: asked to end, which the program heeds
+  const int status = process.summary ? process.summary->exit_status.value_or(0) : 0;
+  return status > 0 && status < kBySignal;
+}
 
 bool was_ended(const Member& member) {
   return member.ending == Ending::kDied ||

@@ -27,11 +27,18 @@ struct End {
   bool waited = false;  // it died after seconds in which nothing that it had asked for moved
 
   bool ended() const { return kind != Kind::kNone; }
+  // It may be a cause, or an effect: it did not just end in good order.
+  bool matters() const {
+    return kind == Kind::kDied || (kind == Kind::kLeft && (missed || failed));
+  }
 };
 
 // Of each process. `open`: stalls that were not over.
 std::vector<End> ends_of(const Picture& picture, const std::vector<Failure>& failures,
                          const std::vector<Wait>& open);
+
+// It ended by itself, and its status says that its program failed.
+bool tells_of_failure(const log::Process& process);
 
 // It ended by itself with a status of its program's own that tells of a failure, neither because a
 // launcher may have asked it to nor after a wait: it had nothing under way.

@@ -44,9 +44,7 @@ void observe(Model& model, const Picture& picture) {
         made(Kind::kMaking, member, member,
              {picture.members[member].first, picture.members[member].last}));
   for (std::size_t i = 0; i < model.ends.size(); ++i)
-    if (const End& end = model.ends[i];
-        end.kind == End::Kind::kDied ||
-        (end.kind == End::Kind::kLeft && (end.missed || end.failed)))
+    if (const End& end = model.ends[i]; end.matters())
       model.observations.push_back(made(Kind::kEnd, i, i, end.when));
   if (model.missing.any())
     model.observations.push_back(

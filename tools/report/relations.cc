@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "report/clocks.h"
-#include "report/idle.h"
+#include "report/sinks.h"
 
 namespace nnd::report {
 
@@ -17,9 +17,6 @@ using Kind = Observation::Kind;
 using How = Observation::How;
 
 constexpr Ns kTogether = 1'000'000'000;
-// Waits for ranks are told of from 10 s on, and ranks of one communicator begin them apart.
-constexpr Ns kAllTell = 5'000'000'000;
-constexpr Ns kWaited = 2'000'000'000;
 constexpr Ns kLaunchersTake = 2'000'000'000;
 
 bool same_place(const Place& a, const Place& b) {
@@ -269,22 +266,13 @@ class Relations {
     std::vector<const Wait*> stuck;
     for (const auto& one : model_.waits.waits)
       if (is_network(one)) stuck.push_back(&one);
-    const auto chains = chains_of(picture_, model_.waits.waits, stuck, model_.ends);
-    model_.waits.sinks = chains.sinks;
     std::erase_if(model_.waits.network, [&](const Wait& one) { return !is_network(one); });
     // What an HCA can't send says more than what somebody misses.
     std::stable_partition(model_.waits.network.begin(), model_.waits.network.end(),
                           [](const Wait& one) { return !one.lost; });
-    const auto apart = add_apart();
-    add_not_come();
-    add_given_up();
+    waits_for_ = report::add_sinks(model_, picture_, stuck);
     const std::size_t first = model_.observations.size();
-    if (!model_.waits.sinks.empty()) {
-      first_sink_ = first;
-      if (const auto& one = model_.waits.sinks.front(); one.apart)
-        inside_.insert(model_.waits.apart[*one.apart].most.members.begin(),
-                       model_.waits.apart[*one.apart].most.members.end());
-    }
+    if (!model_.waits.sinks.empty()) first_sink_ = first;
     for (std::size_t i = 0; i < model_.waits.sinks.size(); ++i) {
       const Sink& one = model_.waits.sinks[i];
       Observation out;
@@ -300,122 +288,14 @@ class Relations {
     }
     for_each(Kind::kWait, [&](std::size_t i) {
       const auto member = *model_.observations[i].member;
-      if (chains.by[member]) {
-        explain(i, first + apart[*chains.by[member]], How::kWaitsFor);
+      if (waits_for_.sink[member]) {
+        explain(i, first + *waits_for_.sink[member], How::kWaitsFor);
       } else if (!model_.waits.sinks.empty() && is_known(model_.waits.sinks.front().kind) &&
                  !sinks_of_.contains(member)) {
         // Inside a node processes wait for each other where no chain shows it.
         explain(i, first, How::kWaitsFor);
       }
     });
-  }
-
-  // Nobody waits over the network yet: who lived on by then, and made no communicator, has not
-  // come.
-  void add_not_come() {
-    if (!model_.stuck_making || !model_.waits.sinks.empty() || model_.blocked) return;
-    const std::size_t teller = *model_.stuck_making;
-    const log::Making& making = *picture_.members[teller].log->making;
-    const Ns told = told_making(teller);
-    const Ns all_have_told = std::max(told, picture_.at(teller, making.first_ns) + kAllTell);
-    Sink sink;
-    sink.kind = Sink::Kind::kNotCome;
-    sink.since = told - static_cast<Ns>(making.age_us * 1000);
-    sink.waiting = model_.making.size();
-    for (std::size_t i = 0; i < picture_.members.size(); ++i) {
-      const Member& one = picture_.members[i];
-      if (making_of_[i] || wait_of_[i] || !one.log->loaded || one.ending == Ending::kCutOff ||
-          one.last < all_have_told)
-        continue;
-      sink.members.push_back(i);
-    }
-    if (!sink.members.empty()) model_.waits.sinks.push_back(std::move(sink));
-  }
-  // Watchdogs may be faster than stalls are told: who gave up its connections with requests under
-  // way waited for a process that lived on, and had asked for nothing for long.
-  void add_given_up() {
-    if (!model_.waits.sinks.empty() || !model_.waits.waits.empty()) return;
-    std::map<std::size_t, std::set<std::size_t>> waited_for;
-    std::map<std::size_t, Ns> since;
-    for (std::size_t i = 0; i < picture_.members.size(); ++i) {
-      if (!end_of_[i]) continue;
-      for (const auto& [number, one] : picture_.members[i].log->connections) {
-        if (one.in_flight.value_or(0) == 0 || one.closed_ns == 0) continue;
-        const auto peer = picture_.peer_of(i, one.peer, number, one.link);
-        if (!peer) continue;
-        const auto idle = idle_by_box(picture_, *peer);
-        if (!idle || *idle + kWaited > picture_.at(i, one.closed_ns)) continue;
-        waited_for[*peer].insert(i);
-        since[*peer] = *idle;
-      }
-    }
-    for (const auto& [peer, waiting] : waited_for) {
-      if (picture_.host_of(peer).members.size() != 1) continue;  // a neighbour may keep it
-      Sink sink;
-      sink.kind = Sink::Kind::kIdle;
-      sink.members = {peer};
-      sink.since = since[peer];
-      sink.waiting = waiting.size();
-      model_.waits.sinks.push_back(std::move(sink));
-      inside_.insert(waiting.begin(), waiting.end());
-    }
-  }
-  Ns told_making(std::size_t member) const {
-    return picture_.at(member, picture_.members[member].log->making->told.mono_ns);
-  }
-
-  // Inside a node processes wait for each other without the network, where no chain shows it: who
-  // is behind in the collectives goes before who is at the end of a chain. Gives where each sink of
-  // the chains is then.
-  std::vector<std::size_t> add_apart() {
-    auto& sinks = model_.waits.sinks;
-    std::vector<std::size_t> at(sinks.size());
-    for (std::size_t i = 0; i < at.size(); ++i) at[i] = i;
-    if (model_.waits.apart.empty()) return at;
-    const Apart& apart = model_.waits.apart.front();
-    // What the network does not move keeps others from calling the next.
-    if (apart.by_counts && !model_.waits.network.empty()) return at;
-    const auto is_of = [](const Stand& stand, std::size_t member) {
-      return std::find(stand.members.begin(), stand.members.end(), member) != stand.members.end();
-    };
-    // Who died inside of what others are behind in waited for them.
-    const bool sure = !sinks.empty() && (sinks.front().kind == Sink::Kind::kStopped ||
-                                         (sinks.front().kind == Sink::Kind::kDied &&
-                                          !is_of(apart.most, sinks.front().members.front())));
-    if (sure) return at;
-    const auto is_guilty = [&](const Sink& one) {
-      return apart.kind == Apart::Kind::kBehind &&
-             (one.kind == Sink::Kind::kIdle || one.kind == Sink::Kind::kLeft) &&
-             std::any_of(one.members.begin(), one.members.end(),
-                         [&](std::size_t member) { return is_of(apart.others, member); });
-    };
-    std::stable_sort(at.begin(), at.end(), [&](std::size_t a, std::size_t b) {
-      return is_guilty(sinks[a]) > is_guilty(sinks[b]);
-    });
-    std::vector<Sink> ordered;
-    for (const auto i : at) ordered.push_back(sinks[i]);
-    std::vector<std::size_t> places(at.size());
-    for (std::size_t i = 0; i < at.size(); ++i) places[at[i]] = i;
-    sinks = std::move(ordered);
-    bool guilty = false;
-    for (auto& one : sinks)
-      if (is_guilty(one)) {
-        one.apart = 0;
-        std::erase_if(one.members,
-                      [&](std::size_t member) { return !is_of(apart.others, member); });
-        guilty = true;
-      }
-    if (guilty) return places;
-    Sink behind;
-    behind.kind =
-        apart.kind == Apart::Kind::kBehind ? Sink::Kind::kBehind : Sink::Kind::kMismatched;
-    behind.members = apart.others.members;
-    behind.since = apart.since != 0 ? apart.since : model_.waits.waits.front().since;
-    behind.waiting = apart.inside;
-    behind.apart = 0;
-    sinks.insert(sinks.begin(), std::move(behind));
-    for (auto& place : places) ++place;
-    return places;
   }
 
   void relate_stuck(std::size_t i) {
@@ -545,7 +425,7 @@ class Relations {
     }
     for (const auto stuck : stuck_of_[member])
       if (explain(i, stuck, How::kEndedBy)) return true;
-    return inside_.contains(member) && explain(i, first_sink_, How::kEndedBy);
+    return waits_for_.inside.contains(member) && explain(i, first_sink_, How::kEndedBy);
   }
 
   std::optional<std::size_t> first_root_failure() {
@@ -653,7 +533,7 @@ class Relations {
   std::unordered_map<std::size_t, std::vector<std::size_t>> sinks_of_;
   std::map<PlaceKey, std::size_t> signs_;  // the first of each HCA
   std::unordered_map<std::string, std::size_t> hosts_;
-  std::set<std::size_t> inside_;  // who is, or was, inside what others are behind in
+  WaitsFor waits_for_;
   std::optional<std::size_t> missing_, root_failure_, first_end_, first_death_, failed_exit_,
       first_sink_, down_at_first_wait_;
   bool root_failure_known_ = false, first_end_known_ = false, first_death_known_ = false,

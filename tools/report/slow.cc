@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <set>
 
 #include "report/robust.h"
 
@@ -40,25 +41,44 @@ log::Latency latency_of(const nccl_net_diag::box::ConnSlot& slot) {
 
 std::vector<Port> ports_of(const Picture& picture) {
   std::map<Place, Port> all;
-  const auto add = [&](std::size_t member, const log::Connection& connection,
-                       const log::Latency& latency, std::uint64_t bytes) {
-    if (connection.dir != log::Direction::kSend || latency.requests == 0) return;
-    const Place place = picture.place_of(member, connection.dev);
+  std::set<Place> told;  // by one process
+  const auto add_to = [&](const Place& place, const log::Latency& latency, std::uint64_t bytes) {
     Port& port = all[place];
     port.place = place;
     port.requests += latency.requests;
     port.sum_ns += latency.sum_ns;
     port.bytes += bytes;
+    told.insert(place);
+  };
+  const auto add = [&](std::size_t member, const log::Connection& connection,
+                       const log::Latency& latency, std::uint64_t bytes) {
+    if (connection.dir == log::Direction::kSend && latency.requests != 0)
+      add_to(picture.place_of(member, connection.dev), latency, bytes);
   };
   for (std::size_t i = 0; i < picture.members.size(); ++i) {
+    told.clear();
     const auto& connections = picture.members[i].log->connections;
     for (const auto& [number, connection] : connections)
       add(i, connection, connection.latency, connection.bytes.value_or(0));
-    if (picture.members[i].box == nullptr) continue;
-    for (const auto& slot : picture.members[i].box->conns)  // which have not come to conn.close
-      if (const auto open = connections.find(slot.conn);
-          open != connections.end() && open->second.latency.requests == 0)
-        add(i, open->second, latency_of(slot), slot.bytes);
+    if (picture.members[i].box != nullptr)
+      for (const auto& slot : picture.members[i].box->conns)  // which have not come to conn.close
+        if (const auto open = connections.find(slot.conn);
+            open != connections.end() && open->second.latency.requests == 0)
+          add(i, open->second, latency_of(slot), slot.bytes);
+    // Who ended with all open has neither, but for the worst of each port.
+    const auto& summary = picture.members[i].log->summary;
+    if (!summary) continue;
+    const auto before = told;
+    for (const auto& sends : summary->ports) {
+      log::Dev dev;
+      dev.name = sends.name;
+      dev.port = sends.port;
+      const Place place = picture.place_of(i, dev);
+      if (sends.slowest_us > 0 && !before.contains(place))
+        add_to(place,
+               {sends.completed, sends.slowest_us * 1000 * static_cast<double>(sends.completed)},
+               sends.bytes);
+    }
   }
   std::vector<Port> out;
   for (auto& [place, port] : all)

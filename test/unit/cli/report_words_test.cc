@@ -97,3 +97,23 @@ TEST_CASE("where a log just ends, both ends of what failed are named", "[words]"
       said.starts_with("mlx5_1 of host0 (rank 1) failed towards host1 with WC-12, and "
                        "the log of rank 2 (host1) just ends at "));
 }
+
+TEST_CASE("of two nodes between which all fails either may be the one, and it is said why",
+          "[words]") {
+  Made made;
+  made.ring(4);  // processes 0 and 1 of host0, 2 and 3 of host1
+  for (int i = 0; i < 4; ++i) {
+    auto hca = made.event(i, t::EventId::kHcaPort, 0);
+    hca.dev = Made::dev(i ^ 1);
+    hca.verdict = "taken";
+    made.add(hca);
+  }
+  made.fail(1, 2, "WC-12", 5);
+  made.fail(0, 3, "WC-12", 5, 2);
+  for (int i = 0; i < 4; ++i) made.end(i, 9);
+  const auto report = analyse(made.input);
+  const std::string said = verdict(report);
+  INFO(said);
+  CHECK(said.starts_with("host0 or host1 (all that failed is between the two): WC-12"));
+  CHECK(report.blame == nnd::report::Blame::kNetwork);
+}

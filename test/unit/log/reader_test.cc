@@ -51,7 +51,8 @@ TEST_CASE("an event is typed, whatever the order of its fields", "[log]") {
           line(
               "summary",
               R"(,"events":9,"dropped":1,"causes":{"SUB-RAIL":2},"exit_status":3,"catches_sigterm":true,)"
-              R"("oldest_us":7.5,"traffic":{"open":4,)"
+              R"("oldest_us":7.5,"per_port":[{"name":"mlx5_1","port":1,"send":{"conns":2,"completed":5,)"
+              R"("bytes":800},"recv":{"completed":9},"slowest":{"conn":3,"mean_us":2.5}}],"traffic":{"open":4,)"
               R"("send":{"conns":2,"started":7,"completed":7,"failed":0,"bytes":900},)"
               R"("recv":{"conns":2,"started":9,"completed":4,"failed":1,"bytes":800}})") +
           line("of.tomorrow"));
@@ -90,6 +91,11 @@ TEST_CASE("an event is typed, whatever the order of its fields", "[log]") {
   CHECK(end.exit_status == 3);
   CHECK(end.catches_sigterm == true);
   CHECK(end.oldest_us == 7.5);
+  REQUIRE(end.ports.size() == 1);
+  CHECK(end.ports[0].name == "mlx5_1");
+  CHECK(end.ports[0].completed == 5);
+  CHECK(end.ports[0].bytes == 800);
+  CHECK(end.ports[0].slowest_us == 2.5);
   CHECK(end.open == 4U);
   CHECK(end.started == 16U);
   CHECK(end.completed == 11U);

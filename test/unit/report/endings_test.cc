@@ -138,6 +138,12 @@ TEST_CASE("who heeds SIGTERM and ends with the others was asked to", "[ends]") {
   SECTION("all at once") {
     for (const int i : {0, 1, 2, 3}) end(i, 5 + 0.001 * i, i == 2 ? 0u : 4u);
   }
+  SECTION("but for one that had gone before with status 0, as if it were done") {
+    leave(made, 1, 4.5, 2, 0);
+    for (const int i : {0, 2, 3}) end(i, 5 + 0.001 * i, 4);
+    CHECK(lost(analyse(made.input)) == std::vector{1});
+    return;
+  }
   SECTION("and the rest are killed in the end") {
     for (const int i : {0, 3}) end(i, 5, 0);
     for (const int i : {1, 2}) box(made, i, 6, 5.9, 0);
@@ -320,4 +326,18 @@ TEST_CASE("with a part of the logs a death that nobody failed of acquits nobody"
   CHECK(lost_one.blame == Blame::kOpen);
   made.fail(0, 1, "WC-12", 5.5);
   CHECK(analyse(made.input).blame == Blame::kNotNetwork);
+}
+
+TEST_CASE("who leaves in the middle is missed by those who wait from then on, and still run",
+          "[ends]") {
+  const auto job = [](double waits_since) {
+    Made made;
+    made.ring(4);
+    leave(made, 1, 5, 0, 0);
+    made.stall(2, "nothing-came", 15, 15 - waits_since, 3);
+    for (const int i : {0, 2, 3}) made.box(i, true, 20, 20.1);
+    return analyse(made.input);
+  };
+  CHECK(lost(job(5.2)) == std::vector{1});
+  CHECK(job(2).kind == Kind::kHang);  // others had waited before
 }

@@ -48,6 +48,22 @@ TEST_CASE("and one of connections that were never closed, by the boxes", "[slow]
   CHECK(slow[0].requests == 100);
 }
 
+TEST_CASE("and one of processes that ended with all connections open, by their summaries",
+          "[slow]") {
+  Made made;
+  made.ring(8);
+  for (int i = 0; i < 8; ++i) {
+    auto end = made.event(i, t::EventId::kSummary, 9);
+    end.ports = {{Made::dev(i).name, 1, 100, 1 << 20, i == 3 ? 40'000. : 500.}};
+    made.add(end);
+  }
+  const auto slow = slow_ports(picture_of(made.input));
+  REQUIRE(slow.size() == 1);
+  CHECK(slow[0].place.host == "host1");
+  CHECK(slow[0].place.dev == "mlx5_1");
+  CHECK(slow[0].us == 40'000);
+}
+
 TEST_CASE("a port that is twice as slow is not worth a word", "[slow]") {
   Made made;
   made.ring(8);

@@ -147,7 +147,8 @@ std::string culprit_text(const Culprit& culprit) {
     case Culprit::Kind::kHost:
       return culprit.other.host.empty()
                  ? culprit.place.host
-                 : fmt::format("{} or {}", culprit.place.host, culprit.other.host);
+                 : fmt::format("{} or {} (all that failed is between the two)", culprit.place.host,
+                               culprit.other.host);
     case Culprit::Kind::kPair:
       return fmt::format(
           "{} {} and {}",
