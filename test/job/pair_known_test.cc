@@ -32,7 +32,7 @@ TEST_CASE("the end that could be moved says of the pair what the other end faile
       dir.file("policy.toml", "mode = \"warn\"\n[pair]\nlocal = \"deny\"\n");
   environment["NCCL_NET_DIAG_CONNECT_SEC"] = "0.3";
   environment["NCCL_IB_MQP_RETRY_ALL"] = "1";
-  environment["NCCL_IB_MQP_RETRY_CNT"] = "8";
+  environment["NCCL_IB_MQP_RETRY_CNT"] = "16";  // long enough that the watch looks again
   environment["NCCL_IB_MQP_RETRY_SLEEP_MSEC"] = "300";
   job.spec.grace_sec = 10;
   job.spec.actions = {{.kind = Kind::kCreate}, {.kind = Kind::kCollective, .bytes = 4000}};
