@@ -57,6 +57,7 @@ struct Truth {
   bool both_named = false;       // the sentence says who did what of both sides
   bool no_log = false;           // the guilty rank ends before it has one
   bool silent = false;           // it ends without a word
+  bool untold = false;           // this release says what it is, and not who
 };
 
 struct Case {

@@ -17,9 +17,9 @@ namespace {
 // a process counts as stopped after five without a sign of life.
 double patience_of(const Case& one) {
   if (one.truth.healthy) return 0.5;
-  const bool before = one.moment == Moment::kBeforeInit ||
-                      (one.moment == Moment::kBeforeConnection &&
-                       (one.fault == "idle rank" || one.fault == "SIGSTOP"));
+  const bool before =
+      one.moment == Moment::kBeforeInit || (one.moment == Moment::kBeforeConnection &&
+                                            (one.fault == "idle rank" || one.fault == "SIGSTOP"));
   if (before) return 17;
   if (one.fault == "SIGSTOP") return 8;
   return 4.5;

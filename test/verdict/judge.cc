@@ -231,6 +231,8 @@ Judgement judge(const Case& one, const Played& played) {
     return {unknown, "the guilty by its address alone, beside another"};
   if (naming == Naming::kOther) return {Class::kWrong, "somebody else is named"};
   if (naming == Naming::kNone && at_once) return {Class::kHonest, "all ended at once"};
+  if (naming == Naming::kNone && truth.untold && tells_story(truth, played))
+    return {Class::kHonest, "this release does not tell who"};
   if (naming == Naming::kNone) return {unknown, "nobody is named"};
   if (naming == Naming::kPair && truth.ranks.empty() && is_tie(played))
     return {Class::kHonest, "a tie, said as one"};

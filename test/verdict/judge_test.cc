@@ -110,6 +110,20 @@ TEST_CASE("a node whose log is not there is named by its address", "[judge]") {
   CHECK(judged(kPort, some) == Class::kWrong);
 }
 
+TEST_CASE("what a release does not tell need not be known, if it is said what it was", "[judge]") {
+  Case one = kExit;
+  one.truth.says = {"different collective"};
+  Played all = said(
+      "not fine: not the network: all 4 processes wait for each other's data, as in "
+      "different collectives.",
+      "not the network");
+  CHECK(judged(one, all) == Class::kVague);
+  one.truth.untold = true;
+  CHECK(judged(one, all) == Class::kHonest);
+  all.line = "not fine: not the network: all 4 processes wait for each other.";
+  CHECK(judged(one, all) == Class::kVague);
+}
+
 TEST_CASE("a tie is said as a tie", "[judge]") {
   Played tie = said("not fine: between mlx5_1 of node1 and mlx5_1 of node10: down.", "network");
   tie.report["culprits"] = {{{"kind", "pair"}, {"failing", 1}, {"working", 0}}};

@@ -22,7 +22,7 @@ stock libnccl on the emulated fabric, 2 to 16 ranks on 2 to 4 nodes. The page is
 (`build/test/verdict/verdict --seed N --runs N --page docs/verdict.md`); `ctest -L verdict` plays a few of the same jobs.
 
 *right*: the guilty rank, node or HCA is named first, and what it was. *not known*: nobody innocent is named alone, and what would tell was not
-collected, or was not there: mpirun ended all at once, or one pair alone failed and both its ends are named. *vague*: nothing false, but the guilty is not named, or not told from its peer, or with another story. *wrong*: somebody else is named.
+collected, or was not there: mpirun ended all at once, a release up to 2.27 tells of no calls and it is said that collectives differ, or one pair alone failed and both its ends are named. *vague*: nothing false, but the guilty is not named, or not told from its peer, or with another story. *wrong*: somebody else is named.
 *accused*: the network, which is innocent. *acquitted*: the network, which is guilty and whose log is there. *missed*: exit code 0.
 *alarm*: of a healthy job. *no job*: it could not be played. `right` and `not known` count as right.
 

@@ -140,7 +140,8 @@ void mismatched(Case& one, Dice& dice) {
   one.truth.says_if_done = kEnded;  // its data were wrong: it waited for nobody
   one.truth.says = {"mismatch", "another collective", "different collective"};
   // Without calls, whoever waits beside the network looks like one that doesn't wait at all.
-  if (!tells_calls(one)) one.truth.says.insert(one.truth.says.end(), kIdle.begin(), kIdle.end());
+  one.truth.untold = !tells_calls(one);
+  if (one.truth.untold) one.truth.says.insert(one.truth.says.end(), kIdle.begin(), kIdle.end());
   Program program = draw_program(dice);
   program.first.collective = program.body.collective = program.last.collective =
       Collective::kAllReduce;

@@ -276,6 +276,14 @@ std::vector<Apart> apart_in_collectives(const Picture& picture,
   return out;
 }
 
+std::map<std::string, std::uint64_t> most_called(const Picture& picture) {
+  std::map<std::string, std::uint64_t> out;
+  for (const auto& [comm, parts] : communicators_of(picture))
+    for (const auto& part : parts)
+      if (counts_calls(picture, part)) out[comm] = std::max(out[comm], part.of->given);
+  return out;
+}
+
 std::vector<Incomplete> incomplete_communicators(const Picture& picture) {
   std::vector<Incomplete> out;
   for (const auto& [comm, parts] : communicators_of(picture)) {

@@ -48,6 +48,9 @@ struct Incomplete {
 // `waiting`: processes that tell of a wait which was not over; these are not late.
 std::vector<Apart> apart_in_collectives(const Picture& picture,
                                         const std::set<std::size_t>& waiting = {});
+// By communicator: the most collectives that the program of any rank has called. Only where NCCL
+// tells of each call.
+std::map<std::string, std::uint64_t> most_called(const Picture& picture);
 std::vector<Incomplete> incomplete_communicators(const Picture& picture);
 
 }  // namespace nnd::report

@@ -1,9 +1,11 @@
 #include "report/ends.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "report/clocks.h"
+#include "report/collectives.h"
 #include "report/model.h"
 
 namespace nnd::report {
@@ -215,8 +217,9 @@ class Ends {
       if (out_[i].when.from <= earliest + kUncompared) first.push_back(i);
       const auto& log = *picture_.members[i].log;
       const bool others_ended = others_died && out_[i].when.from <= last_death + kTick;
-      const bool gone = others_ended ? is_abrupt(log) || is_failed_exit(log)
-                                     : is_abrupt(log) && keeps_others_waiting(i);
+      const bool gone = others_ended
+                            ? is_abrupt(log) || is_failed_exit(log)
+                            : is_abrupt(log) && (keeps_others_waiting(i) || called_less(log));
       if (gone && !was_asked(i)) out_[i].missed = true;
     }
     if (const auto one = surely_first();
@@ -256,6 +259,16 @@ class Ends {
         return std::nullopt;
     }
     return first;
+  }
+  // Others have called what it never will.
+  bool called_less(const log::Process& process) {
+    if (!most_called_) most_called_ = most_called(picture_);
+    return std::any_of(process.communicators.begin(), process.communicators.end(),
+                       [&](const auto& one) {
+                         const auto most = most_called_->find(one.first);
+                         return one.second.closed_ns == 0 && most != most_called_->end() &&
+                                most->second > one.second.given;
+                       });
   }
   // Others began to wait as it went.
   bool keeps_others_waiting(std::size_t member) const {
@@ -370,6 +383,7 @@ class Ends {
   const std::vector<Wait>& open_;
   std::vector<End> out_;
   std::set<std::size_t> failed_;
+  std::optional<std::map<std::string, std::uint64_t>> most_called_;
 };
 
 }  // namespace

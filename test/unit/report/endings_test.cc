@@ -341,3 +341,35 @@ TEST_CASE("who leaves in the middle is missed by those who wait from then on, an
   CHECK(lost(job(5.2)) == std::vector{1});
   CHECK(job(2).kind == Kind::kHang);  // others had waited before
 }
+
+TEST_CASE("who leaves before a collective that the others have called is missed by them",
+          "[ends]") {
+  const auto job = [](std::uint64_t its_calls) {
+    Made made;
+    made.ring(4);
+    for (const int i : {0, 1, 2, 3}) {
+      auto named = made.event(i, t::EventId::kCommInit, 0.5);
+      named.comm = "0xa";
+      named.rank = i;
+      named.nranks = 4;
+      named.seq = 7;
+      made.add(named);
+      nnd::log::Communicator box;
+      box.rank = i;
+      box.nranks = 4;
+      box.given = 4;
+      if (i != 1) made.input.job.set_communicator(Made::proc(i), "0xa", box);
+    }
+    auto out = made.event(1, t::EventId::kSummary, 5);
+    out.exit_status = 0;
+    nnd::log::LastGiven last;
+    last.comm = "0xa";
+    last.collectives = its_calls;
+    out.communicators = {last};
+    made.add(out);
+    for (const int i : {0, 2, 3}) made.box(i, true, 20, 20.1);
+    return analyse(made.input);
+  };
+  CHECK(lost(job(3)) == std::vector{1});
+  CHECK(job(4).kind == Kind::kRunning);
+}
