@@ -61,12 +61,28 @@ void for_each_part(const Pair& pair, const AddressPlan& plan, const Take& take) 
   take(Kind::kAll, std::string(), nowhere, nowhere);
 }
 
-// Pairs that have moved data, or were at least connected.
-std::set<Pair> working_pairs(const Picture& picture, const std::set<Pair>& failing) {
+// Nothing that it was given came through.
+bool moved_nothing(const Member& member, std::uint64_t number, const log::Connection& connection) {
+  if (connection.completed) return *connection.completed == 0;
+  if (member.box != nullptr)
+    for (const auto& slot : member.box->conns)
+      if (slot.conn == number) return slot.completed == 0;
+  if (member.log->summary)
+    for (const auto& port : member.log->summary->ports)
+      if (port.name == connection.dev.name && port.port == connection.dev.port)
+        return port.completed == 0;
+  return false;
+}
+
+// Pairs that have moved data, or may have: were at least connected, which tells nothing where
+// requests fail.
+std::set<Pair> working_pairs(const Picture& picture, const std::set<Pair>& failing,
+                             bool requests_fail) {
   std::set<Pair> out;
   for (std::size_t i = 0; i < picture.members.size(); ++i)
     for (const auto& [number, connection] : picture.members[i].log->connections) {
       if (connection.ready_ns == 0 || connection.dir != log::Direction::kSend) continue;
+      if (requests_fail && moved_nothing(picture.members[i], number, connection)) continue;
       const auto pair = pair_of(picture.place_of(i, connection.dev),
                                 picture.peer_place(i, connection.peer, number));
       if (!failing.contains(pair)) out.insert(pair);
@@ -208,12 +224,17 @@ std::vector<Culprit> culprits_of(const Picture& picture, const std::vector<Failu
   for (const auto& sign : signs) signed_ends.insert(end_name(sign.here));
   constexpr std::size_t kMost = 3;
   std::set<Pair> pairs;
+  bool requests_fail = true;
   for (const auto& failure : failing)
-    if (!failure.here.dev.empty() || !failure.here.host.empty())
+    if (!failure.here.dev.empty() || !failure.here.host.empty()) {
       pairs.insert(pair_of(failure.here, failure.there));
+      requests_fail =
+          requests_fail && failure.told != nullptr &&
+          failure.told->event == nccl_net_diag::event_name(nccl_net_diag::EventId::kWcError);
+    }
   if (pairs.empty()) return {};
   const auto all = pairs;
-  const auto working = working_pairs(picture, all);
+  const auto working = working_pairs(picture, all, requests_fail);
   const auto plan = plan_of(all, working);
   std::vector<Culprit> out;
   while (!pairs.empty() && out.size() < kMost) {

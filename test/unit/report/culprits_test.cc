@@ -54,6 +54,31 @@ TEST_CASE("several HCAs of one node: the node", "[culprits]") {
   CHECK(found[0].place.host == "host2");
 }
 
+TEST_CASE("where requests fail, a connection over which nothing came shows no end that works",
+          "[culprits]") {
+  const std::uint64_t completed = GENERATE(0, 5);
+  Made made;
+  for (int i = 0; i < 6; ++i) made.load(i);
+  for (const int rail : {0, 1}) {
+    made.connect(rail, 2 + rail);      // host0 and host1
+    made.connect(2 + rail, 4 + rail);  // host1 and host2
+    auto close =
+        made.of(2 + rail, 4 + rail, nnd::log::Direction::kSend, nnd::log::EventId::kConnClose, 5);
+    close.completed = completed;
+    made.add(close);
+  }
+  nnd::log::Diagnosis told;
+  told.event = "wc.error";
+  std::vector<Failure> failed{failing(hca("host0", 0), hca("host1", 0)),
+                              failing(hca("host0", 1), hca("host1", 1))};
+  for (auto& one : failed) one.told = &told;
+  const auto found = culprits_of(picture_of(made.input), failed);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].kind == Culprit::Kind::kHost);
+  CHECK(found[0].place.host == "host0");
+  CHECK(found[0].other.host == (completed == 0 ? "host1" : ""));
+}
+
 TEST_CASE("one pair whose ends work with others: what is between them", "[culprits]") {
   const auto picture = working({{0, 4}, {2, 4}});
   const auto found = culprits_of(picture, {failing(hca("host0", 0), hca("host1", 0))});
