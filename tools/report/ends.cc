@@ -285,6 +285,9 @@ class Ends {
   }
   static bool is_abrupt(const log::Process& process) {
     if (process.summary->communicators != 0) return true;
+    // Whose ranks had met, and of which nothing tells that it was closed or ever used.
+    if (process.met_ns != 0 && process.communicators.empty() && process.connections.empty())
+      return true;
     return std::any_of(process.connections.begin(), process.connections.end(), [](const auto& one) {
       return one.second.ready_ns != 0 && !one.second.closed;
     });

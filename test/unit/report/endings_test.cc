@@ -373,3 +373,16 @@ TEST_CASE("who leaves before a collective that the others have called is missed 
   CHECK(lost(job(3)) == std::vector{1});
   CHECK(job(4).kind == Kind::kRunning);
 }
+
+TEST_CASE("who leaves a communicator that it has never used is missed by who is then ended",
+          "[ends]") {
+  const bool met = GENERATE(true, false);
+  Made made;
+  for (const int i : {0, 2}) {
+    made.load(i);
+    if (met) made.add(made.event(i, t::EventId::kInitReady, 1));
+  }
+  leave(made, 0, 2, 0, 0);
+  made.box(2, false, 3);
+  CHECK(lost(analyse(made.input)) == std::vector{met ? 0 : 2});
+}
