@@ -133,12 +133,15 @@ bool guilty_log_is_there(const Case& one, const Played& played) {
   return false;
 }
 
-// One pair alone failed, and both of its ends are named: nothing tells them apart.
-bool is_tie(const Played& played) {
+// One pair alone failed, and both of its ends are named: nothing tells them apart. The same of two
+// nodes.
+bool is_tie(const Played& played, const Truth& truth) {
   const auto culprits =
       played.report.is_object() ? played.report.find("culprits") : played.report.end();
   if (culprits == played.report.end() || culprits->size() != 1) return false;
   const auto& one = culprits->front();
+  if (one.value("kind", "") == "host" && truth.hcas.empty())
+    return played.line.find("(all that failed is between the two)") != std::string::npos;
   return one.value("kind", "") == "pair" && one.value("failing", 0) == 1 &&
          one.value("working", 0) == 0;
 }
@@ -234,7 +237,7 @@ Judgement judge(const Case& one, const Played& played) {
   if (naming == Naming::kNone && truth.untold && tells_story(truth, played))
     return {Class::kHonest, "this release does not tell who"};
   if (naming == Naming::kNone) return {unknown, "nobody is named"};
-  if (naming == Naming::kPair && truth.ranks.empty() && is_tie(played))
+  if (naming == Naming::kPair && truth.ranks.empty() && is_tie(played, truth))
     return {Class::kHonest, "a tie, said as one"};
   if (naming == Naming::kPair) return {unknown, "not told from others"};
   if (!tells_story(truth, played)) return {unknown, "another story"};

@@ -128,6 +128,13 @@ TEST_CASE("a tie is said as a tie", "[judge]") {
   Played tie = said("not fine: between mlx5_1 of node1 and mlx5_1 of node10: down.", "network");
   tie.report["culprits"] = {{{"kind", "pair"}, {"failing", 1}, {"working", 0}}};
   CHECK(judged(kPort, tie) == Class::kHonest);
+  Played nodes =
+      said("not fine: node1 or node10 (all that failed is between the two): down.", "network");
+  nodes.report["culprits"] = {{{"kind", "host"}, {"failing", 2}, {"working", 2}}};
+  CHECK(judged(kPort, nodes) == Class::kVague);  // it names no HCA
+  Case node = kPort;
+  node.truth.hcas.clear();
+  CHECK(judged(node, nodes) == Class::kHonest);
   tie.report["culprits"][0]["failing"] = 2;
   CHECK(judged(kPort, tie) == Class::kVague);
   tie.report["culprits"][0]["failing"] = 1;

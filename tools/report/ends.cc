@@ -416,8 +416,8 @@ Ns apart(const Picture& picture, std::size_t one, std::size_t other) {
 Ns between_ends(const Picture& picture, const std::vector<End>& ends, std::size_t one,
                 std::size_t other) {
   constexpr Ns kExact = 5'000'000;
-  const bool exact = ends[one].kind == End::Kind::kLeft && ends[other].kind == End::Kind::kLeft;
-  return exact ? kExact + clocks_apart(picture, one, other) : apart(picture, one, other);
+  if (ends[one].kind != ends[other].kind) return apart(picture, one, other);
+  return (ends[one].kind == End::Kind::kLeft ? kExact : 0) + clocks_apart(picture, one, other);
 }
 
 std::vector<End> ends_of(const Picture& picture, const std::vector<Failure>& failures,

@@ -50,7 +50,7 @@ bool was_ended(const Member& member);
 // By how much what two processes tell of one moment may be apart: their hosts' clocks, and the
 // pace of the logs.
 Ns apart(const Picture& picture, std::size_t one, std::size_t other);
-// The same of their ends: who ends by itself says when.
+// The same of their ends: who ends by itself says when, and boxes are late alike.
 Ns between_ends(const Picture& picture, const std::vector<End>& ends, std::size_t one,
                 std::size_t other);
 
