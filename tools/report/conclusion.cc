@@ -314,6 +314,11 @@ class Conclude {
     if (first_sink()->kind == Sink::Kind::kIdle && !first_sink()->apart &&
         lacks_neighbours(picture_, model_.missing, first_sink()->members.front()))
       return Blame::kOpen;
+    // What kept it may be in the part of a log that isn't here.
+    if (first_sink()->kind == Sink::Kind::kBehind &&
+        std::any_of(picture_.members.begin(), picture_.members.end(),
+                    [](const Member& one) { return one.log->cut_off; }))
+      return Blame::kOpen;
     return is_known(first_sink()->kind) ? Blame::kNotNetwork : Blame::kOpen;
   }
 

@@ -93,6 +93,8 @@ TEST_CASE("inside a node no connection shows for whom one waits: the collectives
   CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{4});
   CHECK(report.waits.sinks[0].waiting == 4);
   CHECK(report.blame == Blame::kNotNetwork);
+  job.input.job.cut_off(Made::proc(5));  // what it may have told of
+  CHECK(analyse(job.input).blame == Blame::kOpen);
 }
 
 TEST_CASE("who waits is not late where another of those that are behind does not",
