@@ -140,6 +140,10 @@ class Ends {
     const Failure& failure = failures_[i];
     if (!can_follow_a_death(failure)) return;
     if (!failure.peer) return add_failure_towards_host(i);
+    if (!proves_a_death(failure) &&
+        fails_too_soon(failure, out_[*failure.peer].when.from -
+                                    clocks_apart(picture_, failure.member, *failure.peer)))
+      return;
     if (!miss(*failure.peer, failure.member, failure.at)) return;
     End& end = out_[*failure.peer];
     if (is_compared(failure.member, *failure.peer) || failure.at + kTogether >= end.when.from)
