@@ -112,6 +112,7 @@ class Ends {
   }
 
   std::vector<End> all() {
+    find_latest_waits();
     add_cut_off();
     add_signs_of_life();
     add_closed_by_peers();
@@ -276,10 +277,24 @@ class Ends {
   }
   // Others began to wait as it went.
   bool keeps_others_waiting(std::size_t member) const {
-    return std::any_of(open_.begin(), open_.end(), [&](const Wait& wait) {
-      return wait.member != member && is_for_peer(wait.stall->kind) &&
-             wait.since + kMoment >= out_[member].when.from;
+    return std::any_of(latest_.begin(), latest_.end(), [&](const Wait* wait) {
+      return wait->member != member && wait->since + kMoment >= out_[member].when.from;
     });
+  }
+  // Of two processes, as one may be that which is asked about.
+  void find_latest_waits() {
+    for (const Wait& wait : open_) {
+      if (!is_for_peer(wait.stall->kind)) continue;
+      const auto own = std::find_if(latest_.begin(), latest_.end(),
+                                    [&](const Wait* one) { return one->member == wait.member; });
+      if (own == latest_.end())
+        latest_.push_back(&wait);
+      else if ((*own)->since < wait.since)
+        *own = &wait;
+      std::sort(latest_.begin(), latest_.end(),
+                [](const Wait* one, const Wait* other) { return one->since > other->since; });
+      if (latest_.size() > 2) latest_.pop_back();
+    }
   }
   Ns first_end() const {
     Ns out = picture_.last;
@@ -391,6 +406,7 @@ class Ends {
   std::vector<End> out_;
   std::set<std::size_t> failed_;
   std::optional<std::map<std::string, std::uint64_t>> most_called_;
+  std::vector<const Wait*> latest_;  // that began last
 };
 
 }  // namespace
