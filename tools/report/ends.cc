@@ -141,10 +141,6 @@ class Ends {
     const Failure& failure = failures_[i];
     if (!can_follow_a_death(failure)) return;
     if (!failure.peer) return add_failure_towards_host(i);
-    if (!proves_a_death(failure) &&
-        fails_too_soon(failure, out_[*failure.peer].when.from -
-                                    clocks_apart(picture_, failure.member, *failure.peer)))
-      return;
     if (!miss(*failure.peer, failure.member, failure.at)) return;
     End& end = out_[*failure.peer];
     if (is_compared(failure.member, *failure.peer) || failure.at + kTogether >= end.when.from)
@@ -227,10 +223,13 @@ class Ends {
                             : is_abrupt(log) && (keeps_others_waiting(i) || called_less(log));
       if (gone && !was_asked(i)) out_[i].missed = true;
     }
-    if (const auto one = surely_first();
-        one && out_[*one].kind == End::Kind::kLeft && others_need(*one) &&
-        (was_asked(*one) || (is_abrupt(*picture_.members[*one].log) && others_were_ended(*one))))
-      out_[*one].missed = true;
+    if (const auto one = surely_first(); one && out_[*one].kind == End::Kind::kLeft) {
+      const log::Process& log = *picture_.members[*one].log;
+      const bool needed = others_need(*one) || keeps_others_waiting(*one) || called_less(log);
+      if (was_asked(*one) ? needed || others_lived_on(*one)
+                          : needed && is_abrupt(log) && others_were_ended(*one))
+        out_[*one].missed = true;
+    }
     constexpr std::size_t kFew = 64;
     if (first.size() > kFew) return;
     for (const auto i : first) out_[i].missed = out_[i].missed || is_outlived(i);
@@ -342,6 +341,14 @@ class Ends {
     for (std::size_t other = 0; other < out_.size(); ++other)
       if (other != member && !was_ended(picture_.members[other])) return false;
     return true;
+  }
+  // For longer than who is asked to end takes.
+  bool others_lived_on(std::size_t member) const {
+    constexpr Ns kTakes = 3'000'000'000;
+    for (std::size_t other = 0; other < out_.size(); ++other)
+      if (other != member && picture_.members[other].last < out_[member].when.from + kTakes)
+        return false;
+    return out_.size() > 1;
   }
   // Others had asked for something at their end, or made a communicator.
   bool others_need(std::size_t member) const {

@@ -181,10 +181,4 @@ bool proves_a_death(const Failure& failure) {
   return failure.told->msg.find("the peer's process has ended") != std::string::npos;
 }
 
-bool fails_too_soon(const Failure& failure, Ns last_sign_of_life) {
-  constexpr Ns kRetriesTake = 200'000'000;  // with NCCL's own settings tens of seconds
-  return failure.told->cause == nccl_net_diag::cause_id(Cause::kWc12) &&
-         failure.at < last_sign_of_life + kRetriesTake;
-}
-
 }  // namespace nnd::report

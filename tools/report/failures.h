@@ -41,8 +41,5 @@ bool is_on_tcp(const log::Process& process);
 bool can_follow_a_death(const Failure& failure);
 // It says itself that the peer's process had ended.
 bool proves_a_death(const Failure& failure);
-// A request to which nobody answers fails when it was sent several times: not so soon after the
-// peer's last sign of life.
-bool fails_too_soon(const Failure& failure, Ns last_sign_of_life);
 
 }  // namespace nnd::report

@@ -185,10 +185,8 @@ class Relations {
       return;
     }
     const auto end = plain_end_of(*seen.peer);
-    if (!end) return;
-    const Ns from = model_.observations[*end].when.from,
-             clocks = clocks_apart(picture_, self, *seen.peer);
-    if (proves_a_death(seen) || (from <= seen.at + clocks && !fails_too_soon(seen, from - clocks)))
+    if (end && (proves_a_death(seen) || model_.observations[*end].when.from <=
+                                            seen.at + clocks_apart(picture_, self, *seen.peer)))
       explain(i, end, How::kFollowsFrom);
   }
 

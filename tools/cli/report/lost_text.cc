@@ -49,10 +49,16 @@ bool others_lived_on(const Report& report, const report::Loss& loss) {
 // " with exit status 1", of all that ended by themselves.
 std::string status_text(const Report& report) {
   std::set<int> all;
-  for (const auto& loss : report.first.losses)
-    all.insert(report.picture.members[loss.member].log->summary->exit_status.value_or(-1));
+  bool asked = true;
+  for (const auto& loss : report.first.losses) {
+    const auto& one = report.picture.members[loss.member];
+    all.insert(one.log->summary->exit_status.value_or(-1));
+    asked = asked && report::was_ended(one);
+  }
   if (all.size() != 1 || all.contains(-1)) return {};
-  return fmt::format(" with exit status {}", *all.begin());
+  return fmt::format(
+      " with exit status {}{}", *all.begin(),
+      asked ? " (its program handles SIGTERM, so that it may have been asked to)" : "");
 }
 
 // "ranks 2-3", of processes whose host is named beside it; their number where a rank isn't known.
