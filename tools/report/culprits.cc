@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "report/address_plan.h"
@@ -61,12 +62,19 @@ void for_each_part(const Pair& pair, const AddressPlan& plan, const Take& take) 
   take(Kind::kAll, std::string(), nowhere, nowhere);
 }
 
-// Nothing that it was given came through.
-bool moved_nothing(const Member& member, std::uint64_t number, const log::Connection& connection) {
-  if (connection.completed) return *connection.completed == 0;
+using Completed = std::unordered_map<std::uint64_t, std::uint64_t>;  // requests, by connection
+Completed completed_by_box(const Member& member) {
+  Completed out;
   if (member.box != nullptr)
-    for (const auto& slot : member.box->conns)
-      if (slot.conn == number) return slot.completed == 0;
+    for (const auto& slot : member.box->conns) out.emplace(slot.conn, slot.completed);
+  return out;
+}
+
+// Nothing that it was given came through.
+bool moved_nothing(const Member& member, const Completed& by_box, std::uint64_t number,
+                   const log::Connection& connection) {
+  if (connection.completed) return *connection.completed == 0;
+  if (const auto slot = by_box.find(number); slot != by_box.end()) return slot->second == 0;
   if (member.log->summary)
     for (const auto& port : member.log->summary->ports)
       if (port.name == connection.dev.name && port.port == connection.dev.port)
@@ -79,14 +87,17 @@ bool moved_nothing(const Member& member, std::uint64_t number, const log::Connec
 std::set<Pair> working_pairs(const Picture& picture, const std::set<Pair>& failing,
                              bool requests_fail) {
   std::set<Pair> out;
-  for (std::size_t i = 0; i < picture.members.size(); ++i)
-    for (const auto& [number, connection] : picture.members[i].log->connections) {
+  for (std::size_t i = 0; i < picture.members.size(); ++i) {
+    const Member& member = picture.members[i];
+    const Completed by_box = requests_fail ? completed_by_box(member) : Completed();
+    for (const auto& [number, connection] : member.log->connections) {
       if (connection.ready_ns == 0 || connection.dir != log::Direction::kSend) continue;
-      if (requests_fail && moved_nothing(picture.members[i], number, connection)) continue;
+      if (requests_fail && moved_nothing(member, by_box, number, connection)) continue;
       const auto pair = pair_of(picture.place_of(i, connection.dev),
                                 picture.peer_place(i, connection.peer, number));
       if (!failing.contains(pair)) out.insert(pair);
     }
+  }
   return out;
 }
 

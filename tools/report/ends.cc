@@ -337,26 +337,30 @@ class Ends {
   bool was_asked(std::size_t member) const {
     return out_[member].kind == End::Kind::kLeft && was_ended(picture_.members[member]);
   }
-  bool others_were_ended(std::size_t member) const {
+  template <typename Is>
+  bool any_other(std::size_t member, const Is& is) const {
     for (std::size_t other = 0; other < out_.size(); ++other)
-      if (other != member && !was_ended(picture_.members[other])) return false;
-    return true;
+      if (other != member && is(other)) return true;
+    return false;
+  }
+  bool others_were_ended(std::size_t member) const {
+    return !any_other(member,
+                      [&](std::size_t other) { return !was_ended(picture_.members[other]); });
   }
   // For longer than who is asked to end takes.
   bool others_lived_on(std::size_t member) const {
     constexpr Ns kTakes = 3'000'000'000;
-    for (std::size_t other = 0; other < out_.size(); ++other)
-      if (other != member && picture_.members[other].last < out_[member].when.from + kTakes)
-        return false;
-    return out_.size() > 1;
+    const Ns until = out_[member].when.from + kTakes;
+    return out_.size() > 1 && !any_other(member, [&](std::size_t other) {
+             return picture_.members[other].last < until;
+           });
   }
   // Others had asked for something at their end, or made a communicator.
   bool others_need(std::size_t member) const {
-    for (std::size_t other = 0; other < out_.size(); ++other)
-      if (const Member& one = picture_.members[other];
-          other != member && (is_busy(other) || is_being_made(one) || one.log->making))
-        return true;
-    return false;
+    return any_other(member, [&](std::size_t other) {
+      const Member& one = picture_.members[other];
+      return is_busy(other) || is_being_made(one) || one.log->making;
+    });
   }
   // It was in the middle, with requests that were not answered.
   bool is_busy(std::size_t member) const {

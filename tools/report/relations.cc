@@ -384,35 +384,52 @@ class Relations {
                    slack(member, *model_.observations[*death].member) &&
            !most_ended_by(model_.observations[i].when.from) && explain(i, death, How::kEndedBy);
   }
-  bool most_ended_by(Ns at) const {
-    const auto ended = std::count_if(model_.ends.begin(), model_.ends.end(), [&](const End& end) {
-      return end.ended() && end.when.from <= at + kLaunchersTake;
-    });
+  bool most_ended_by(Ns at) {
+    if (end_times_.empty()) {
+      for (const End& end : model_.ends)
+        if (end.ended()) end_times_.push_back(end.when.from);
+      std::sort(end_times_.begin(), end_times_.end());
+    }
+    const auto ended = std::upper_bound(end_times_.begin(), end_times_.end(), at + kLaunchersTake) -
+                       end_times_.begin();
     return 2 * static_cast<std::size_t>(ended) > model_.ends.size();
   }
-  std::optional<std::size_t> first_death() {
-    if (!first_death_known_) {
-      first_death_known_ = true;
-      for_each(Kind::kEnd, [&](std::size_t i) {
-        if (model_.ends[*model_.observations[i].member].kind == End::Kind::kDied &&
-            (!first_death_ || before(i, *first_death_)))
-          first_death_ = i;
+
+  // The earliest of a kind for which is(observation) holds, looked for when it is asked for first.
+  struct First {
+    bool known = false;
+    std::optional<std::size_t> at;
+  };
+  template <typename Is>
+  std::optional<std::size_t> find_first(First& first, Kind kind, const Is& is) {
+    if (!first.known)
+      for_each(kind, [&](std::size_t i) {
+        if (is(i) && (!first.at || before(i, *first.at))) first.at = i;
       });
-    }
-    return first_death_;
+    first.known = true;
+    return first.at;
+  }
+  End::Kind end_kind(std::size_t i) const {
+    return model_.ends[*model_.observations[i].member].kind;
+  }
+  std::optional<std::size_t> first_end() {
+    return find_first(end_, Kind::kEnd, [](std::size_t) { return true; });
+  }
+  std::optional<std::size_t> first_death() {
+    return find_first(death_, Kind::kEnd,
+                      [&](std::size_t i) { return end_kind(i) == End::Kind::kDied; });
   }
   std::optional<std::size_t> first_failed_exit() {
-    if (!failed_exit_known_) {
-      failed_exit_known_ = true;
-      for_each(Kind::kEnd, [&](std::size_t i) {
-        const auto member = *model_.observations[i].member;
-        if (model_.ends[member].kind == End::Kind::kLeft &&
-            is_failed_exit(*picture_.members[member].log) && !first_failure_.contains(member) &&
-            (!failed_exit_ || before(i, *failed_exit_)))
-          failed_exit_ = i;
-      });
-    }
-    return failed_exit_;
+    return find_first(failed_exit_, Kind::kEnd, [&](std::size_t i) {
+      const auto member = *model_.observations[i].member;
+      return end_kind(i) == End::Kind::kLeft && is_failed_exit(*picture_.members[member].log) &&
+             !first_failure_.contains(member);
+    });
+  }
+  std::optional<std::size_t> first_root_failure() {
+    return find_first(root_failure_, Kind::kFailure, [&](std::size_t i) {
+      return !model_.observations[i].by && failure(i).reach != Reach::kEcho;
+    });
   }
 
   // It gave up waiting, or was ended for that: who waits for another did not bring the job down.
@@ -426,28 +443,6 @@ class Relations {
     for (const auto stuck : stuck_of_[member])
       if (explain(i, stuck, How::kEndedBy)) return true;
     return waits_for_.inside.contains(member) && explain(i, first_sink_, How::kEndedBy);
-  }
-
-  std::optional<std::size_t> first_root_failure() {
-    if (!root_failure_known_) {
-      root_failure_known_ = true;
-      for_each(Kind::kFailure, [&](std::size_t i) {
-        if (!model_.observations[i].by && failure(i).reach != Reach::kEcho &&
-            (!root_failure_ || before(i, *root_failure_)))
-          root_failure_ = i;
-      });
-    }
-    return root_failure_;
-  }
-
-  std::optional<std::size_t> first_end() {
-    if (!first_end_known_) {
-      first_end_known_ = true;
-      for_each(Kind::kEnd, [&](std::size_t i) {
-        if (!first_end_ || before(i, *first_end_)) first_end_ = i;
-      });
-    }
-    return first_end_;
   }
 
   // Those of a node that dies go together, within what is known of their ends.
@@ -534,10 +529,9 @@ class Relations {
   std::map<PlaceKey, std::size_t> signs_;  // the first of each HCA
   std::unordered_map<std::string, std::size_t> hosts_;
   WaitsFor waits_for_;
-  std::optional<std::size_t> missing_, root_failure_, first_end_, first_death_, failed_exit_,
-      first_sink_, down_at_first_wait_;
-  bool root_failure_known_ = false, first_end_known_ = false, first_death_known_ = false,
-       failed_exit_known_ = false;
+  std::vector<Ns> end_times_;
+  std::optional<std::size_t> missing_, first_sink_, down_at_first_wait_;
+  First end_, death_, failed_exit_, root_failure_;
 };
 
 }  // namespace

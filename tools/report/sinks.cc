@@ -14,17 +14,13 @@ namespace {
 constexpr Ns kAllTell = 5'000'000'000;
 constexpr Ns kWaited = 2'000'000'000;
 
-Ns told_making(const Picture& picture, std::size_t member) {
-  return picture.at(member, picture.members[member].log->making->told.mono_ns);
-}
-
 // Nobody waits over the network yet: who lived on by then, and made no communicator, has not
 // come.
 void add_not_come(Model& model, const Picture& picture) {
   if (!model.stuck_making || !model.waits.sinks.empty() || model.blocked) return;
   const std::size_t teller = *model.stuck_making;
   const log::Making& making = *picture.members[teller].log->making;
-  const Ns told = told_making(picture, teller);
+  const Ns told = picture.at(teller, making.told.mono_ns);
   const Ns all_have_told = std::max(told, picture.at(teller, making.first_ns) + kAllTell);
   Sink sink;
   sink.kind = Sink::Kind::kNotCome;
@@ -42,6 +38,7 @@ void add_not_come(Model& model, const Picture& picture) {
   }
   if (!sink.members.empty()) model.waits.sinks.push_back(std::move(sink));
 }
+
 // Watchdogs may be faster than stalls are told: who gave up its connections with requests under
 // way waited for a process that lived on, and had asked for nothing for long.
 void add_given_up(Model& model, const Picture& picture, std::set<std::size_t>& inside) {
@@ -71,6 +68,7 @@ void add_given_up(Model& model, const Picture& picture, std::set<std::size_t>& i
     inside.insert(waiting.begin(), waiting.end());
   }
 }
+
 // Inside a node processes wait for each other without the network, where no chain shows it: who
 // is behind in the collectives goes before who is at the end of a chain. Gives where each sink of
 // the chains is then.

@@ -68,13 +68,12 @@ std::vector<Port> ports_of(const Picture& picture) {
     // Who ended with all open has neither, but for the worst of each port.
     const auto& summary = picture.members[i].log->summary;
     if (!summary) continue;
-    const auto before = told;
     for (const auto& sends : summary->ports) {
       log::Dev dev;
       dev.name = sends.name;
       dev.port = sends.port;
       const Place place = picture.place_of(i, dev);
-      if (sends.slowest_us > 0 && !before.contains(place))
+      if (sends.slowest_us > 0 && !told.contains(place))
         add_to(place,
                {sends.completed, sends.slowest_us * 1000 * static_cast<double>(sends.completed)},
                sends.bytes);

@@ -9,6 +9,20 @@ using nnd::report::test::lost;
 using nnd::report::test::Made;
 namespace t = nnd::report::test;
 
+namespace {
+
+// A hundred requests to its neighbour, in its box: of 33 to 67 ms, or of 0.5 to 1 ms.
+void send(Made& made, int process, bool slow) {
+  nccl_net_diag::box::ConnSlot slot{};
+  slot.conn = static_cast<std::uint32_t>(10 + (process + 1) % 8);
+  slot.kind = 2;
+  slot.latency[slow ? 25 : 19] = 100;
+  slot.bytes = 1 << 20;
+  made.input.boxes[Made::proc(process)].conns.push_back(slot);
+}
+
+}  // namespace
+
 TEST_CASE("a port that is far slower than its siblings", "[slow]") {
   Made made;
   made.ring(8);
@@ -32,12 +46,7 @@ TEST_CASE("and one of connections that were never closed, by the boxes", "[slow]
   made.ring(8);
   for (int i = 0; i < 8; ++i) {
     made.box(i, true, 9);
-    nccl_net_diag::box::ConnSlot slot{};
-    slot.conn = static_cast<std::uint32_t>(10 + (i + 1) % 8);
-    slot.kind = 2;
-    slot.latency[i == 3 ? 25 : 19] = 100;  // 33 to 67 ms, 0.5 to 1 ms
-    slot.bytes = 1 << 20;
-    made.input.boxes[Made::proc(i)].conns.push_back(slot);
+    send(made, i, i == 3);
   }
   const auto slow = slow_ports(picture_of(made.input));
   REQUIRE(slow.size() == 1);
@@ -82,12 +91,7 @@ TEST_CASE("who dies while a port is slow may have been ended by a watchdog", "[s
   made.ring(8);
   for (int i = 0; i < 8; ++i) {
     box(made, i, i == 2 ? 9 : 9.6, 8.9, 1);
-    nccl_net_diag::box::ConnSlot slot{};
-    slot.conn = static_cast<std::uint32_t>(10 + (i + 1) % 8);
-    slot.kind = 2;
-    slot.latency[i == 5 ? 25 : 19] = 100;
-    slot.bytes = 1 << 20;
-    made.input.boxes[Made::proc(i)].conns.push_back(slot);
+    send(made, i, i == 5);
   }
   if (proven) made.fail(1, 2, "WC-12", 9.5);  // of what it did for others, it was dead by then
   const auto report = analyse(made.input);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cli/report/names.h"
-#include "cli/report/verdict.h"
+#include "cli/report/sink_text.h"
 
 namespace nnd::cli {
 

@@ -12,6 +12,7 @@
 #include "cli/report/kernel_text.h"
 #include "cli/report/lost_text.h"
 #include "cli/report/names.h"
+#include "cli/report/sink_text.h"
 #include "cli/report/warned.h"
 #include "nccl_net_diag/causes.h"
 
@@ -334,25 +335,6 @@ std::string verdict_degraded(const Report& report) {
 
 std::string and_then(const std::string& text) { return text.empty() ? text : text + "; "; }
 
-// What an idle process has not come to.
-std::string is_behind(const Report& report, const Sink& sink) {
-  if (!sink.apart) return {};
-  const auto& apart = report.waits.apart[*sink.apart];
-  return fmt::format(" and not come to {} of {}", task_text(apart.most.task),
-                     communicator_text(report.picture, apart.comm));
-}
-
-// How a process that was late ended, where that was not with all the others.
-std::string went_then(const Report& report, const Sink& sink) {
-  constexpr Ns kWithOthers = 1'000'000'000;
-  if (sink.members.size() != 1) return {};
-  const auto& end = report.ends[sink.members.front()];
-  if (!end.ended() || end.when.from + kWithOthers > report.picture.last) return {};
-  return fmt::format(", and {} at {}",
-                     end.kind == report::End::Kind::kLeft ? "ended by itself" : "died",
-                     clock_text(end.when.from));
-}
-
 }  // namespace
 
 const Failure* sign_of_culprit(const Report& report) {
@@ -367,136 +349,6 @@ std::string missing_text(const report::Missing& missing) {
   if (missing.ranks.empty())
     return count_of(static_cast<std::size_t>(missing.unnamed), "process", "processes");
   return rank_list(missing.ranks);
-}
-
-std::string task_text(const log::Task& task) {
-  if (task.kind.empty()) return fmt::format("collective {}", task.ordinal);
-  const std::string size = task.bytes == 0 ? "" : fmt::format(" ({} bytes)", task.bytes);
-  return fmt::format("{} #{}{}", task.kind, task.seq.value_or(task.ordinal), size);
-}
-
-namespace {
-
-// "AllReduce (262144 bytes, ncclFloat32)", "3 Broadcast (1024 to 2047 bytes, ncclInt8)"
-std::string call_text(const log::Call& call, std::uint64_t count, bool exact) {
-  std::vector<std::string> what;
-  if (call.bytes != 0 && exact) what.push_back(fmt::format("{} bytes", call.bytes));
-  if (call.bytes != 0 && !exact)
-    what.push_back(fmt::format("{} to {} bytes", call.bytes, 2 * call.bytes - 1));
-  // NCCL's word for it.
-  if (call.datatype == "Unknown") what.emplace_back("a type that NCCL doesn't name, as ncclUint8");
-  if (!call.datatype.empty() && call.datatype != "Unknown") what.push_back(call.datatype);
-  return fmt::format("{}{}{}", count == 1 ? "" : fmt::format("{} ", count), call.kind,
-                     what.empty() ? "" : fmt::format(" ({})", fmt::join(what, ", ")));
-}
-
-std::string calls_text(const report::Stand& stand) {
-  std::vector<std::string> out;
-  for (const auto& [call, count] : stand.calls) out.push_back(call_text(call, count, stand.exact));
-  return out.empty() ? "nothing more" : list(out);
-}
-
-}  // namespace
-
-std::string apart_text(const Report& report, const report::Apart& apart) {
-  const auto most = who(report.picture, apart.most.members);
-  const auto others = who(report.picture, apart.others.members);
-  const auto communicator = communicator_text(report.picture, apart.comm);
-  if (apart.by_calls)
-    return fmt::format("mismatched collectives: {} {} given {} where {} {} given {}, in {}", others,
-                       apart.others.members.size() == 1 ? "was" : "were", calls_text(apart.others),
-                       most, apart.most.members.size() == 1 ? "was" : "were",
-                       calls_text(apart.most), communicator);
-  if (apart.kind == report::Apart::Kind::kMismatched)
-    return fmt::format("mismatched collectives: {} {} in {}, and {} in {} of {}", others,
-                       apart.others.members.size() == 1 ? "is" : "are",
-                       task_text(apart.others.task), most, task_text(apart.most.task),
-                       communicator);
-  return fmt::format("{} came no further than {} in {}, while {} {} in {}", others,
-                     task_text(apart.others.task), communicator, most,
-                     apart.most.members.size() == 1 ? "is" : "are", task_text(apart.most.task));
-}
-
-// "node1 or node2", "one of 12 hosts"
-std::string one_of_hosts(const Picture& picture, const std::vector<std::size_t>& members) {
-  constexpr std::size_t kMostNamed = 4;
-  std::set<std::string> names;
-  for (const auto member : members) names.insert(picture.host_of(member).name);
-  return names.size() > kMostNamed ? fmt::format("one of {} hosts", names.size())
-                                   : fmt::format("{}", fmt::join(names, " or "));
-}
-
-bool only_for_data(const Report& report, const Sink& sink) {
-  return std::all_of(report.waits.waits.begin(), report.waits.waits.end(), [&](const auto& wait) {
-    return wait.stall->kind == "nothing-came" ||
-           std::find(sink.members.begin(), sink.members.end(), wait.member) == sink.members.end();
-  });
-}
-
-std::string sink_text(const Report& report, const Sink& sink) {
-  const auto names = who(report.picture, sink.members);
-  switch (sink.kind) {
-    case Sink::Kind::kBehind:
-    case Sink::Kind::kMismatched:
-      return apart_text(report, report.waits.apart[*sink.apart]);
-    case Sink::Kind::kIdle:
-      if (sink.members.size() > 1 && !sink.apart)
-        return fmt::format(
-            "a process of {} is late since {}; {} have asked the network for nothing, and what "
-            "they wait for in each other is not seen here",
-            one_of_hosts(report.picture, sink.members), time_text(sink.since), names);
-      if (!sink.apart && lacks_neighbours(report.picture, report.missing, sink.members.front()))
-        return fmt::format(
-            "a process of {} is late since {}; {} has asked the network for nothing, and others of "
-            "that node have no log here",
-            report.picture.host_of(sink.members.front()).name, time_text(sink.since), names);
-      return fmt::format("{} {} asked the network for nothing since {}{}{}", names,
-                         sink.members.size() == 1 ? "has" : "have", time_text(sink.since),
-                         is_behind(report, sink), went_then(report, sink));
-    case Sink::Kind::kStopped:
-      if (report.picture.members[sink.members.front()].ending == report::Ending::kDied)
-        return fmt::format(
-            "{} shows no sign of life since {}, and its TCP connections stayed open: it was "
-            "stopped, "
-            "or its node hung or went down",
-            names, time_text(sink.since));
-      return fmt::format("{} does not run since {}: stopped, or its node hangs", names,
-                         time_text(sink.since));
-    case Sink::Kind::kDied:
-      return fmt::format("{} died at {}", names, time_text(sink.since));
-    case Sink::Kind::kLeft:
-      return fmt::format("{} had ended by itself at {}", names, time_text(sink.since));
-    case Sink::Kind::kSilent: {
-      if (sink.members.size() > 1)
-        return fmt::format(
-            "a process of {} is late, or waits for another one there; {} say nothing of a wait",
-            one_of_hosts(report.picture, sink.members), names);
-      const auto& summary = report.picture.members[sink.members.front()].log->summary;
-      if (summary && summary->pending == 0)
-        return fmt::format(
-            "{} had nothing under way, and asked the network for nothing more until it ended by "
-            "itself at {}",
-            names, time_text(sink.since));
-      return fmt::format("{} says nothing of a wait; its last sign of life is of {}", names,
-                         time_text(sink.since));
-    }
-    case Sink::Kind::kNoLog:
-      return fmt::format("{} at {} has no log here",
-                         sink.rank ? fmt::format("rank {}", *sink.rank) : "the process",
-                         without_mapping(sink.address));
-    case Sink::Kind::kNotCome:
-      return fmt::format("{} {} not come to the communicator that others make since {}", names,
-                         sink.members.size() == 1 ? "has" : "have", time_text(sink.since));
-    case Sink::Kind::kNetwork:
-      return fmt::format("{} waits for the network itself", names);
-    case Sink::Kind::kCycle:
-      return fmt::format("{} wait for each other{}", names,
-                         only_for_data(report, sink)
-                             ? "'s data and send none, as where they are in different collectives, "
-                               "or their GPUs don't run"
-                             : "");
-  }
-  return {};
 }
 
 namespace {

@@ -18,11 +18,6 @@ std::string remedy(const report::Report& report);
 const log::Diagnosis* first_told(const report::Report& report);
 // What the HCA that is to blame had told of itself; null: nothing.
 const report::Failure* sign_of_culprit(const report::Report& report);
-// "AllReduce #12 (1048576 bytes)"
-std::string task_text(const log::Task& task);
-// Where ranks of a communicator are, and where the others.
-std::string apart_text(const report::Report& report, const report::Apart& apart);
-std::string sink_text(const report::Report& report, const report::Sink& sink);
 // "rank 5", "3 processes"
 std::string missing_text(const report::Missing& missing);
 // The cause that the verdict names; empty: none.

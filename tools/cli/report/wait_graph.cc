@@ -14,7 +14,7 @@
 #include "cli/common/number_list.h"
 #include "cli/report/names.h"
 #include "cli/report/page.h"
-#include "cli/report/verdict.h"
+#include "cli/report/sink_text.h"
 
 namespace nnd::cli {
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cli/report/names.h"
+#include "cli/report/sink_text.h"
 #include "cli/report/verdict.h"
 
 namespace nnd::cli {

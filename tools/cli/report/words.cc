@@ -14,6 +14,7 @@
 #include "cli/report/kernel_text.h"
 #include "cli/report/look.h"
 #include "cli/report/names.h"
+#include "cli/report/sink_text.h"
 #include "cli/report/verdict.h"
 
 namespace nnd::cli {

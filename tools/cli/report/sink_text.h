@@ -1,0 +1,16 @@
+// Where waits end, in words: who is late, and where the ranks of a communicator are.
+#pragma once
+
+#include <string>
+
+#include "report/report.h"
+
+namespace nnd::cli {
+
+// "AllReduce #12 (1048576 bytes)"
+std::string task_text(const log::Task& task);
+// Where ranks of a communicator are, and where the others.
+std::string apart_text(const report::Report& report, const report::Apart& apart);
+std::string sink_text(const report::Report& report, const report::Sink& sink);
+
+}  // namespace nnd::cli
