@@ -50,6 +50,7 @@ struct Qp {
 struct ConnectionQp {
   std::optional<std::uint32_t> num, remote_num;
   std::optional<int> attempts, path_mtu, traffic_class;
+  std::optional<int> timeout, retry_cnt;       // of 4.096 us times 2 to the power of timeout each
   std::string state;                           // empty: RTS
   double init_us = 0, rtr_us = 0, rts_us = 0;  // spent in its transitions
   std::optional<double> rtr_at_us, rts_at_us;  // when it was there, after the connection began

@@ -331,6 +331,8 @@ std::array<Setters, kPlaces> all_setters() {
       {"state", set_last<&Event::qps, &ConnectionQp::state>},
       {"path_mtu", set_last<&Event::qps, &ConnectionQp::path_mtu>},
       {"traffic_class", set_last<&Event::qps, &ConnectionQp::traffic_class>},
+      {"timeout", set_last<&Event::qps, &ConnectionQp::timeout>},
+      {"retry_cnt", set_last<&Event::qps, &ConnectionQp::retry_cnt>},
       {"init_us", set_last<&Event::qps, &ConnectionQp::init_us>},
       {"rtr_us", set_last<&Event::qps, &ConnectionQp::rtr_us>},
       {"rts_us", set_last<&Event::qps, &ConnectionQp::rts_us>},

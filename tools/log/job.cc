@@ -1,6 +1,7 @@
 #include "log/job.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <tuple>
 
@@ -40,6 +41,16 @@ Transition transition_of(const Event& event) {
 std::uint64_t moved(std::uint64_t ns, double us) {
   const double out = static_cast<double>(ns) + us * 1000;
   return out > 0 ? static_cast<std::uint64_t>(out) : 0;
+}
+
+// A timeout of 0 never ends.
+void add_retries(Connection& connection, const Event& event) {
+  for (const auto& qp : event.qps) {
+    const int timeout = qp.timeout.value_or(0), retries = qp.retry_cnt.value_or(0);
+    if (timeout <= 0 || timeout > 31 || retries <= 0 || retries > 7) continue;
+    const double us = std::ldexp(4.096, timeout) * retries;
+    connection.retries_us = connection.retries_us == 0 ? us : std::min(connection.retries_us, us);
+  }
 }
 
 // The transitions of a connection's QPs, where the log has them in the connection's own line only.
@@ -103,11 +114,13 @@ void add_to(Connection& connection, const Event& event) {
       if (connection.opened_ns == 0 && event.dur_us)
         connection.opened_ns = moved(event.mono_ns, -*event.dur_us);
       add_transitions(connection, event, connection.opened_ns);
+      add_retries(connection, event);
       break;
     case EventId::kConnFail:
       if (connection.opened_ns == 0 && event.age_us)
         connection.opened_ns = moved(event.mono_ns, -*event.age_us);
       add_transitions(connection, event, connection.opened_ns);
+      add_retries(connection, event);
       break;
     case EventId::kConnClose:
       connection.closed = true;

@@ -123,6 +123,8 @@ struct Connection {
   std::optional<double> oldest_us;  // age of the oldest request in flight when it was closed
   Latency latency;
   std::uint64_t opened_ns = 0, ready_ns = 0, closed_ns = 0;  // CLOCK_MONOTONIC; 0: not told
+  // For how long at least its QPs try again until a request fails as not answered; 0: not told.
+  double retries_us = 0;
   std::vector<Transition> transitions;
 };
 

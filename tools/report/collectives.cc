@@ -80,10 +80,28 @@ std::optional<Apart> mismatch_at(const std::vector<Part>& parts, std::uint64_t o
   return out;
 }
 
+// From 2.28 on NCCL tells of each call, and so a rank's count is all that its program has called.
+bool counts_calls(const Picture& picture, const Part& part) {
+  constexpr int kTellsOfCalls = 22800;
+  return part.of->given != 0 &&
+         log::version_code(picture.members[part.member].log->nccl_version) >= kTellsOfCalls;
+}
+
+// Of those that are late and whose calls are counted, who has called fewest keeps the others.
+void keep_fewest(const Picture& picture, std::vector<const Part*>& late) {
+  if (late.empty() || !std::all_of(late.begin(), late.end(),
+                                   [&](const Part* part) { return counts_calls(picture, *part); }))
+    return;
+  const auto given = [](const Part* part) { return part->of->given; };
+  const auto fewest = std::ranges::min(late, {}, given);
+  std::erase_if(late, [&](const Part* part) { return given(part) != given(fewest); });
+}
+
 // Who waits is not late: somebody else keeps it.
 std::optional<Apart> behind(const Picture& picture, const std::vector<Part>& parts,
                             std::uint64_t ordinal, const std::set<std::size_t>& waiting) {
   Apart out;
+  std::vector<const Part*> late;
   for (const auto& part : parts) {
     const auto& of = *part.of;
     if (of.waits_in && of.waits_in->ordinal == ordinal) {
@@ -91,12 +109,16 @@ std::optional<Apart> behind(const Picture& picture, const std::vector<Part>& par
       out.most.members.push_back(part.member);
       continue;
     }
-    const bool late =
+    const bool is_late =
         !of.tasks.empty() && of.tasks.front().ordinal != 0 && of.tasks.front().ordinal < ordinal;
-    if (!late || waiting.contains(part.member) || is_inside_any(picture.members[part.member]))
-      continue;
-    if (of.tasks.front().ordinal > out.others.task.ordinal) out.others.task = of.tasks.front();
-    out.others.members.push_back(part.member);
+    if (is_late && !waiting.contains(part.member) && !is_inside_any(picture.members[part.member]))
+      late.push_back(&part);
+  }
+  keep_fewest(picture, late);
+  for (const Part* part : late) {
+    const auto& last = part->of->tasks.front();
+    if (last.ordinal > out.others.task.ordinal) out.others.task = last;
+    out.others.members.push_back(part->member);
   }
   out.inside = out.most.members.size();
   if (out.others.members.empty()) return std::nullopt;
@@ -199,13 +221,6 @@ std::optional<Apart> given_up(const Picture& picture, const std::vector<Part>& p
   out.most.task.ordinal = out.others.task.ordinal + 1;
   out.inside = out.most.members.size();
   return out;
-}
-
-// From 2.28 on NCCL tells of each call, and so a rank's count is all that its program has called.
-bool counts_calls(const Picture& picture, const Part& part) {
-  constexpr int kTellsOfCalls = 22800;
-  return part.of->given != 0 &&
-         log::version_code(picture.members[part.member].log->nccl_version) >= kTellsOfCalls;
 }
 
 // Its last collective was done with the network: what it has left to send is no wait inside of it.

@@ -141,9 +141,10 @@ class Ends {
     const Failure& failure = failures_[i];
     if (!can_follow_a_death(failure)) return;
     if (!failure.peer) return add_failure_towards_host(i);
-    if (!miss(*failure.peer, failure.member, failure.at)) return;
+    const Ns gone = failure.at - failure.unanswered;
+    if (!miss(*failure.peer, failure.member, gone)) return;
     End& end = out_[*failure.peer];
-    if (is_compared(failure.member, *failure.peer) || failure.at + kTogether >= end.when.from)
+    if (is_compared(failure.member, *failure.peer) || gone + kTogether >= end.when.from)
       end.failed_towards = true;
     else if (!end.failed_before)
       end.failed_before = i;
@@ -378,10 +379,10 @@ class Ends {
     std::size_t explained = 0, rest = 0;
     for (const auto& failure : failures_) {
       if (failure.warned || failure.recovered || failure.reach == Reach::kEcho) continue;
-      const bool towards = failure.peer && may_be_gone(*failure.peer) &&
-                           can_follow_a_death(failure) &&
-                           picture_.members[*failure.peer].last <=
-                               failure.at + apart(picture_, *failure.peer, failure.member);
+      const bool towards =
+          failure.peer && may_be_gone(*failure.peer) && can_follow_a_death(failure) &&
+          picture_.members[*failure.peer].last <=
+              failure.at - failure.unanswered + apart(picture_, *failure.peer, failure.member);
       if (towards)
         ++missed_by[*failure.peer];
       else if (!failed_.contains(failure.member))

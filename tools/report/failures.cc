@@ -95,6 +95,16 @@ bool explains(const log::Diagnosis& before, const log::Diagnosis& failed) {
          is_cause(before, Cause::kGidWrong) && before.dev.name == failed.dev.name;
 }
 
+// An HCA tries again before it gives up. Half of that, as signs of life are told late.
+Ns unanswered(const log::Process& process, const log::Diagnosis& told,
+              std::optional<std::uint64_t> conn) {
+  constexpr Ns kEnough = 1'000'000'000;
+  if (told.cause != nccl_net_diag::cause_id(Cause::kWc12) || !conn) return 0;
+  const auto connection = process.connections.find(*conn);
+  if (connection == process.connections.end()) return 0;
+  return std::min(static_cast<Ns>(connection->second.retries_us * 1000 / 2), kEnough);
+}
+
 // Over RoCE, towards no GID: the other end has none, and that is what fails.
 bool is_towards_nobody(const log::Diagnosis& told, const log::Dev& dev, const log::Peer& peer) {
   return told.cause == nccl_net_diag::cause_id(Cause::kQp22) && told.event == "qp.transition" &&
@@ -124,6 +134,7 @@ Failure failure_of(const Picture& picture, std::size_t index,
                   ? Reach::kEcho
                   : reach_of(*out.told, where.conn.has_value() || !peer.gid.empty());
   if (is_own(out.reach)) return out;
+  out.unanswered = unanswered(*picture.members[index].log, *out.told, where.conn);
   out.peer = picture.peer_of(index, peer, where.conn);
   out.there = picture.peer_place(index, peer, where.conn);
   return out;

@@ -20,6 +20,9 @@ struct Failure {
   std::size_t member = 0;
   Ns at = 0;
   Reach reach = Reach::kLocal;
+  // For how long at least there had been no answer: its peer was gone by then, or is not what
+  // failed.
+  Ns unanswered = 0;
   bool recovered = false;           // NCCL tried again and got over it
   bool warned = false;              // a port tells of trouble; nothing has failed by that alone
   std::optional<std::size_t> peer;  // the process at the other end

@@ -97,6 +97,32 @@ TEST_CASE("inside a node no connection shows for whom one waits: the collectives
   CHECK(analyse(job.input).blame == Blame::kOpen);
 }
 
+TEST_CASE("of those that are behind, who has called fewest keeps the others", "[collectives]") {
+  Job job(6);  // two to a node
+  for (const int i : {0, 1, 2, 3}) job.wait(i, task("AllReduce", 5));
+  const auto given = [&](int process, std::uint64_t ordinal, std::uint64_t calls) {
+    nnd::log::Communicator late;
+    late.rank = process;
+    late.tasks = {task("AllReduce", ordinal)};
+    late.given = calls;
+    job.input.job.set_communicator(Made::proc(process), kComm, late);
+  };
+  std::vector<int> behind{5};
+  SECTION("where all calls are counted") {
+    given(4, 4, 4);
+    given(5, 3, 3);
+  }
+  SECTION("both, where they are not") {
+    given(4, 4, 0);
+    given(5, 3, 3);
+    behind = {4, 5};
+  }
+  const auto report = analyse(job.input);
+  REQUIRE_FALSE(report.waits.sinks.empty());
+  CHECK(report.waits.sinks[0].kind == Sink::Kind::kBehind);
+  CHECK(ranks(report.picture, report.waits.sinks[0].members) == behind);
+}
+
 TEST_CASE("who waits is not late where another of those that are behind does not",
           "[collectives]") {
   Job job(4);

@@ -78,6 +78,30 @@ TEST_CASE("a log that is cut off tells of no death that could acquit the network
   CHECK(report.blame == Blame::kNotNetwork);
 }
 
+TEST_CASE("a request is not answered for all its retries before it fails of a death", "[ends]") {
+  Made made;
+  for (const int process : {0, 1}) made.load(process, 0, 2);
+  auto ready = made.of(0, 1, t::Direction::kSend, t::EventId::kConnReady, 1);
+  auto& qp = ready.qps.emplace_back();
+  qp.timeout = 14;  // 67 ms
+  qp.retry_cnt = 7;
+  made.add(ready);
+  made.fail(0, 1, "WC-12", 6);
+  made.box(0, false, 6.1);
+  SECTION("it was gone that long") {
+    made.box(1, false, 5.7);
+    const auto report = analyse(made.input);
+    CHECK(report.kind == Kind::kLost);
+    CHECK(lost(report) == std::vector{1});
+  }
+  SECTION("it lived while the request was tried again") {
+    made.box(1, false, 5.9);
+    const auto report = analyse(made.input);
+    CHECK(report.kind == Kind::kFailed);
+    CHECK(report.blame == Blame::kNetwork);
+  }
+}
+
 TEST_CASE("which came first is open where nothing compares the clocks", "[ends]") {
   Made made;
   for (const int process : {0, 2}) made.load(process, 0, 2);
