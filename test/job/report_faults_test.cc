@@ -60,7 +60,7 @@ void dead_process(int gpus) {
   job.job().run();
   check(job.read(), {Kind::kLost,
                      Blame::kNotNetwork,
-                     {fmt::format("not the network: rank {} (node1) died", guilty)}});
+                     {fmt::format("not the network: rank {} (node1) ", guilty)}});
 }
 
 void dead_node(int gpus) {
@@ -73,8 +73,7 @@ void dead_node(int gpus) {
   job.spec().actions.push_back({.kind = What::kCollective, .bytes = 40000000, .iterations = 4});
   job.spec().actions.push_back({.kind = What::kDestroy});
   job.job().run();
-  check(job.read(),
-        {Kind::kLost, Blame::kNotNetwork, {"not the network: node1 with all its processes ("}});
+  check(job.read(), {Kind::kLost, Blame::kNotNetwork, {"not the network: node1 "}});
 }
 
 void cut_cable(int gpus) {
@@ -130,14 +129,15 @@ parent = "0000:10:01.0/0000:11:00.0/0000:12:00.0"
                   gpus);
   job.spec().environment["NCCL_IB_HCA"] = "=mlx5_bond_0";
   job.job().run();
-  check(job.read(),
-        {Kind::kFailed, Blame::kNetwork, {"mlx5_bond_0 of node0", "mlx5_bond_0 of node1"}});
+  check(job.read(), {Kind::kFailed,
+                     Blame::kNetwork,
+                     {"mlx5_bond_0 (bond0) of node0", "mlx5_bond_0 (bond0) of node1"}});
 }
 
 void wrong_gid(int gpus) {
   ReportedJob job(rails(gpus, "", true), gpus);
   job.job().run();
-  check(job.read(), {Kind::kFailed, Blame::kNetwork, {"mlx5_1 of node1"}});
+  check(job.read(), {Kind::kFailed, Blame::kNetwork, {"mlx5_1 (eth1) of node1"}});
 }
 
 void other_environment(int gpus) {
