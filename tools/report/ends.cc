@@ -17,6 +17,8 @@ constexpr Ns kTick = 250'000'000;
 constexpr Ns kTogether = 100'000'000;
 constexpr Ns kMoment = 1'000'000'000;
 constexpr Ns kWaited = 3'000'000'000;
+// Who is asked to end has by then; and the last of a job has been asked when the first has ended.
+constexpr Ns kAskedTake = 3'000'000'000, kSignalsTake = 25'000'000;
 
 // It has requests under way that were not answered.
 bool asks(const Box& box) {
@@ -52,7 +54,7 @@ bool waited_to_the_end(const log::Process& process) {
          process.summary->oldest_us.value_or(kLongUs) >= kLongUs;
 }
 
-// CLOCK_MONOTONIC: a program that fails is gone for the others when it has aborted its last
+// CLOCK_MONOTONIC: a program that fails is gone for the others when it begins to abort its last
 // communicator; 0: it did not.
 std::uint64_t gave_up_ns(const log::Process& process) {
   if (!tells_of_failure(process) || process.summary->communicators != 0) return 0;
@@ -61,7 +63,12 @@ std::uint64_t gave_up_ns(const log::Process& process) {
     if (one.closed_ns == 0) return 0;
     last = std::max(last, one.closed_ns);
   }
-  return last;
+  // To abort it takes a while: its connections are closed first.
+  std::uint64_t began = last;
+  for (const auto& [number, one] : process.connections)
+    if (one.closed_ns != 0 && one.closed_ns + kMoment >= last)
+      began = std::min(began, one.closed_ns);
+  return began;
 }
 
 End end_of(const Picture& picture, std::size_t index) {
@@ -258,9 +265,15 @@ class Ends {
     for (std::size_t i = 0; i < out_.size(); ++i)
       if (out_[i].ended() && (!first || out_[i].when.from < out_[*first].when.from)) first = i;
     if (!first) return std::nullopt;
+    const bool all_asked =
+        was_asked(*first) && !any_other(*first, [&](std::size_t other) {
+          return picture_.members[other].last >= out_[*first].when.from + kAskedTake;
+        });
+    const Ns spread = all_asked ? kSignalsTake : 0;
     for (std::size_t i = 0; i < out_.size(); ++i) {
       const Ns last = out_[i].ended() ? out_[i].when.from : picture_.members[i].last;
-      if (i != *first && last <= out_[*first].when.to + between_ends(picture_, out_, *first, i))
+      if (i != *first &&
+          last <= out_[*first].when.to + between_ends(picture_, out_, *first, i) + spread)
         return std::nullopt;
     }
     return first;
@@ -350,8 +363,7 @@ class Ends {
   }
   // For longer than who is asked to end takes.
   bool others_lived_on(std::size_t member) const {
-    constexpr Ns kTakes = 3'000'000'000;
-    const Ns until = out_[member].when.from + kTakes;
+    const Ns until = out_[member].when.from + kAskedTake;
     return out_.size() > 1 && !any_other(member, [&](std::size_t other) {
              return picture_.members[other].last < until;
            });

@@ -147,7 +147,8 @@ void add_hcas(Attributes& all, Devices& devices, std::size_t index, const log::P
       device.gdr->add(index, way->second, true);
   }
   // HCAs are told before NCCL makes a communicator: a log that is cut off before may lack some.
-  const bool all_told = !process.cut_off || !process.communicators.empty();
+  const bool all_told = process.last_event != nccl_net_diag::event_name(log::EventId::kHcaPort) &&
+                        (!process.cut_off || !process.communicators.empty());
   if (!process.hcas.empty() && all_told)
     add(all, "HCAs in use", index, or_none(fmt::format("{}", fmt::join(taken, ","))), true);
 }

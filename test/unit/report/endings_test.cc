@@ -115,11 +115,17 @@ TEST_CASE("who aborts its communicators is gone by then, however long its exit t
     named.comm = "0xa";
     made.add(named);
   }
-  auto aborted = made.event(2, t::EventId::kCommFinalize, 5);
+  double finalized = 5;
+  SECTION("when its communicator is gone") {}
+  SECTION("when its connections go, which takes a while") {
+    made.close(2, 3, 5);
+    finalized = 5.2;
+  }
+  auto aborted = made.event(2, t::EventId::kCommFinalize, finalized);
   aborted.comm = "0xa";
   made.add(aborted);
   leave(made, 3, 5.03, 0, 1);  // on the same host, of its NCCL's error
-  leave(made, 2, 5.04, 0, 1);
+  leave(made, 2, finalized + 0.04, 0, 1);
   for (const int i : {0, 1}) box(made, i, 9, 4.9, 0);
   CHECK(lost(analyse(made.input)) == std::vector{2});
 }
@@ -137,6 +143,9 @@ TEST_CASE("who heeds SIGTERM and ends with the others was asked to", "[ends]") {
   };
   SECTION("all at once") {
     for (const int i : {0, 1, 2, 3}) end(i, 5 + 0.001 * i, i == 2 ? 0u : 4u);
+  }
+  SECTION("one of them a moment before, by when others had not been asked") {
+    for (const int i : {0, 1, 2, 3}) end(i, i == 2 ? 4.985 : 5, i == 2 ? 0u : 4u);
   }
   SECTION("but for one that had gone before with status 0, as if it were done") {
     leave(made, 1, 4.5, 2, 0);
