@@ -23,7 +23,8 @@ struct Missing {
 
 Missing missing_of(const Picture& picture, std::optional<int> expected_ranks);
 
-// A rank that has no log here may be of the process's node, by the launcher's local ranks.
+// A rank that has no log here may be of the process's node, by the launcher's local ranks, or that
+// of one there is cut off.
 bool lacks_neighbours(const Picture& picture, const Missing& missing, std::size_t member);
 
 }  // namespace nnd::report

@@ -99,6 +99,13 @@ TEST_CASE("who is idle beside a rank whose log is not here may wait for that one
   made.stall(0, "nothing-came", 7, 2, 2);
   box(made, 0, 9, 5, 4);
   box(made, 2, 9, 4.5, 0);
+  SECTION("at all") {}
+  SECTION("or not whole") {
+    for (const int process : {1, 3}) {
+      made.load(process, 0, 3);
+      made.input.job.cut_off(Made::proc(process));
+    }
+  }
   const auto report = analyse(made.input);
   REQUIRE_FALSE(report.waits.sinks.empty());
   CHECK(report.waits.sinks[0].kind == Sink::Kind::kIdle);

@@ -113,8 +113,9 @@ std::string sink_text(const Report& report, const Sink& sink) {
             one_of_hosts(report.picture, sink.members), time_text(sink.since), names);
       if (!sink.apart && lacks_neighbours(report.picture, report.missing, sink.members.front()))
         return fmt::format(
-            "a process of {} is late since {}; {} has asked the network for nothing, and others of "
-            "that node have no log here",
+            "a process of {} is late since {}; {} has asked the network for nothing, and the logs "
+            "of "
+            "others of that node are not here, or not whole",
             report.picture.host_of(sink.members.front()).name, time_text(sink.since), names);
       return fmt::format("{} {} asked the network for nothing since {}{}{}", names,
                          sink.members.size() == 1 ? "has" : "have", time_text(sink.since),
