@@ -49,6 +49,19 @@ class Others(unittest.TestCase):
         jsonschema.validate(answer, self.schema)
         return answer
 
+    def test_ras_and_what_it_adds_to_a_log(self):
+        gone = {"rank": 3, "host": "10.0.0.9", "pid": 9, "status": {"unresponsive": True, "considered_dead": True}}
+        status = {"nccl_version": "2.28.9", "timestamp": "2026-11-26 11:17:07", "communicators_count": 1,
+                  "communicators": [{"hash": "0x1f", "size": 4, "ranks": [], "missing_ranks": [gone]}]}
+        (self.dir / "ras.json").write_text(json.dumps(status))
+        answer = self.judged("Epoch 1\n", 1)
+        self.assertEqual((answer["kind"], answer["blame"]), ("lost", "open"))
+        self.assertEqual((answer["others"]["ras"]["kind"], answer["others"]["ras"]["ranks"]), ("dead", [3]))
+        self.assertIn("rank 3 (10.0.0.9, pid 9) is dead to RAS", self.report(self.dir).stdout.splitlines()[0])
+        answer = self.judged(QP, 1)
+        self.assertEqual(answer["cause"], "QP-110")
+        self.assertIn("NCCL's RAS: rank 3", self.report(self.dir).stdout)
+
     def test_a_qp_that_was_not_moved(self):
         answer = self.judged("Epoch 1\n" + QP + CLOSED, 1)
         self.assertEqual((answer["kind"], answer["blame"], answer["cause"]), ("failed", "network", "QP-110"))

@@ -108,7 +108,7 @@ class Ras {
   }
   void ask() {
     constexpr std::chrono::seconds kPatience{12};  // it waits 10 s for ranks that are silent
-    if (said_.empty()) said_ = ras_says(ask_ras(ras_host(), kPatience));
+    if (said_.empty()) said_ = ras_says(ask_ras(ras_host(), "verbose status\n", kPatience));
   }
   const std::string& said() const { return said_; }
 

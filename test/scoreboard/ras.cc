@@ -18,9 +18,9 @@ std::string ras_host() {
   return fmt::format("127.{}.{}.{}", 1 + (pid >> 16), (pid >> 8) & 255, pid & 255);
 }
 
-std::string ask_ras(const std::string& host, std::chrono::milliseconds patience) {
+std::string ask_ras(const std::string& host, std::string_view lines,
+                    std::chrono::milliseconds patience) {
   using Clock = std::chrono::steady_clock;
-  constexpr std::string_view kQuestion = "verbose status\n";
   const auto until = Clock::now() + patience;
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -28,7 +28,7 @@ std::string ask_ras(const std::string& host, std::chrono::milliseconds patience)
   address.sin_port = htons(kRasPort);
   inet_pton(AF_INET, host.c_str(), &address.sin_addr);
   bool open = connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
-              send(fd, kQuestion.data(), kQuestion.size(), MSG_NOSIGNAL) > 0;
+              send(fd, lines.data(), lines.size(), MSG_NOSIGNAL) > 0;
   std::string answer;
   while (open) {
     using std::chrono::milliseconds;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 
 namespace nnd::scoreboard {
 
@@ -11,8 +12,9 @@ namespace nnd::scoreboard {
 std::string ras_host();
 constexpr int kRasPort = 28028;
 
-// The answer to "verbose status", or as much of it as came in time.
-std::string ask_ras(const std::string& host, std::chrono::milliseconds patience);
+// The answer to these lines ("verbose status\n"), or as much of it as came in time.
+std::string ask_ras(const std::string& host, std::string_view lines,
+                    std::chrono::milliseconds patience);
 
 // Of an answer: "healthy", or its first finding ("ERROR: Asynchronous error on 1 rank; ..."). Of
 // one that isn't whole: "no answer".

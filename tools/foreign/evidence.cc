@@ -10,6 +10,7 @@
 #include "foreign/kernel_log.h"
 #include "foreign/nccl_text.h"
 #include "foreign/pickle.h"
+#include "foreign/ras_status.h"
 #include "foreign/torch_error.h"
 #include "foreign/watchdog.h"
 #include "log/on_threads.h"
@@ -124,6 +125,14 @@ void read_file(const std::string& name, const std::function<bool()>& stop, Evide
   if (begin.starts_with('{') && may_be_flight_json(begin))
     return add_dump(
         name, read_flight_json(name, read_whole(*source, std::move(begin), kMostOfDump)), out);
+  if (may_be_ras_status(begin)) {
+    begin = read_whole(*source, std::move(begin), kMostOfDump);
+    if (auto status = read_ras_status(name, begin)) {
+      out.ras.push_back(std::move(*status));
+      out.files.push_back(name);
+      return;
+    }
+  }
   if (may_be_torch_error(begin)) {
     begin = read_whole(*source, std::move(begin), kMostOfError);
     if (auto fact = read_torch_error(name, begin)) {
@@ -160,6 +169,7 @@ void Evidence::merge(Evidence&& other) {
   for (auto& fact : other.facts_) add(std::move(fact));
   left_out += other.left_out;
   std::move(other.dumps.begin(), other.dumps.end(), std::back_inserter(dumps));
+  std::move(other.ras.begin(), other.ras.end(), std::back_inserter(ras));
   std::move(other.files.begin(), other.files.end(), std::back_inserter(files));
   std::move(other.problems.begin(), other.problems.end(), std::back_inserter(problems));
 }

@@ -311,7 +311,7 @@ class Conclude {
       return model_.missing.any() || any_is(picture_, Ending::kCutOff) ? Blame::kOpen
                                                                        : Blame::kNotNetwork;
     // What its neighbours wait for isn't known without their logs.
-    if (first_sink()->kind == Sink::Kind::kIdle && !first_sink()->apart &&
+    if ((first_sink()->kind == Sink::Kind::kIdle || first_sink()->kind == Sink::Kind::kBehind) &&
         lacks_neighbours(picture_, model_.missing, first_sink()->members.front()))
       return Blame::kOpen;
     // What kept it may be in the part of a log that isn't here.

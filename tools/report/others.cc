@@ -191,6 +191,19 @@ Blame blame_of(const Others& others) {
   return reach == Reach::kOpen || reach == Reach::kEcho ? Blame::kOpen : Blame::kNetwork;
 }
 
+Kind kind_of(const Ras& ras) {
+  switch (ras.kind) {
+    case Ras::Kind::kDead:
+      return Kind::kLost;
+    case Ras::Kind::kError:
+      return Kind::kFailed;
+    case Ras::Kind::kUnanswered:
+    case Ras::Kind::kApart:
+      break;
+  }
+  return Kind::kHang;
+}
+
 void count(Others& out, const foreign::Evidence& evidence) {
   std::set<std::pair<std::string, std::int64_t>> processes, echoing;
   for (const auto& fact : evidence.facts()) {
@@ -225,6 +238,7 @@ Others others_of(const foreign::Evidence& evidence) {
     if (fact.what == What::kFailure || fact.what == What::kEcho) failures.push_back(&fact);
   out.first = first_of(failures);
   out.flight = flight_of(evidence.dumps);
+  out.ras = ras_of(evidence.ras);
   const bool alone = out.first != nullptr && stands_alone(*out.first);
   out.killed_first =
       out.killed != nullptr && !alone && (is_end_of(*out.killed, out.first) || is_missed(out));
@@ -239,6 +253,13 @@ Others others_of(const foreign::Evidence& evidence) {
   if (out.flight_first) {
     out.kind = Kind::kHang;
     out.blame = out.flight->network_cleared() ? Blame::kNotNetwork : Blame::kOpen;
+    return out;
+  }
+  out.ras_first =
+      out.ras && out.ras->found() && (out.first == nullptr || out.first->what == What::kEcho);
+  if (out.ras_first) {
+    out.kind = kind_of(*out.ras);
+    out.blame = Blame::kOpen;  // RAS knows of no device
     return out;
   }
   if (out.first == nullptr) {

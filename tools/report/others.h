@@ -11,6 +11,7 @@
 #include "report/conclusion.h"
 #include "report/flights.h"
 #include "report/raised.h"
+#include "report/ras.h"
 
 namespace nnd::report {
 
@@ -26,6 +27,8 @@ struct Others {
   bool no_hca = false;
   std::optional<Flight> flight;           // of PyTorch's Flight Recorder
   bool flight_first = false;              // it says more than what failed
+  std::optional<Ras> ras;                 // of NCCL's RAS
+  bool ras_first = false;                 // nothing else tells what failed
   const foreign::Fact* killed = nullptr;  // a process of the job that its kernel ended
   std::string killed_host;
   std::optional<int> killed_rank;
@@ -35,7 +38,7 @@ struct Others {
   std::vector<const foreign::Fact*> kernel;  // what else kernels told, the last first
 
   bool found() const {
-    return first != nullptr || flight.has_value() || killed_first || raised_first;
+    return first != nullptr || flight.has_value() || killed_first || raised_first || ras_first;
   }
   // What says most of what failed: of the sign, where there is one.
   const foreign::Fact* headline() const {

@@ -31,7 +31,7 @@ void add_not_come(Model& model, const Picture& picture) {
     if (!wait.blames_network() && wait.stall->kind != "idle") busy.insert(wait.member);
   for (std::size_t i = 0; i < picture.members.size(); ++i) {
     const Member& one = picture.members[i];
-    if (busy.contains(i) || !one.log->loaded || one.ending == Ending::kCutOff ||
+    if (busy.contains(i) || !one.log->loaded || one.ending == Ending::kCutOff || one.log->cut_off ||
         one.last < all_have_told || tells_of_failure(*one.log))
       continue;
     sink.members.push_back(i);

@@ -8,6 +8,7 @@
 #include "cli/common/number_list.h"
 #include "cli/report/kernel_text.h"
 #include "cli/report/names.h"
+#include "cli/report/ras_text.h"
 #include "cli/report/verdict.h"
 #include "diagnosis/catalogue.h"
 #include "nccl_net_diag/causes.h"
@@ -145,6 +146,7 @@ std::string verdict_of(const Others& others) {
   if (others.flight_first)
     return fmt::format("{}: {}.", others.flight->network_cleared() ? "not the network" : "open",
                        flight_text(*others.flight));
+  if (others.ras_first) return fmt::format("open: {}.", ras_text(*others.ras));
   if (others.first == nullptr)
     return fmt::format(
         "nothing failed in what NCCL and PyTorch left here{}; how the job ended that does not "
@@ -185,6 +187,7 @@ std::string to_do(const Others& others) {
     return fmt::format(
         "Look at what {} did then: its output, and py-spy dump where it still lives.",
         ranks_text(others.flight->guilty));
+  if (others.ras_first) return ras_remedy(*others.ras);
   if (others.first == nullptr) return {};
   const Fact& told = *others.headline();
   if (!told.cause) return "Collect the output of all ranks: the one that ended first says why.";
@@ -214,7 +217,7 @@ std::vector<std::string> first_lines(const Others& others) {
 std::vector<std::string> open_lines(const Others& others) {
   std::vector<std::string> out;
   if (others.blame != Blame::kOpen || others.flight_first || others.killed_first ||
-      others.first == nullptr)
+      others.ras_first || others.first == nullptr)
     return out;
   if (const auto* first = others.first; first->status)
     out.push_back(
@@ -239,6 +242,8 @@ std::vector<std::string> read_lines(const Others& others, const foreign::Evidenc
                     [](const foreign::FlightDump& dump) { return !dump.by_watchdog; }));
   if (dumps != 0)
     what.push_back(count_of(dumps, "dump of Flight Recorder's", "dumps of Flight Recorder's"));
+  if (!evidence.ras.empty())
+    what.push_back(count_of(evidence.ras.size(), "answer of RAS", "answers of RAS"));
   std::vector<std::string> out{fmt::format("{} of other programs{}{}.",
                                            count_of(evidence.files.size(), "file", "files"),
                                            what.empty() ? "" : ": ", fmt::join(what, ", "))};
@@ -338,6 +343,7 @@ Words words_of_others(const Others& others, const foreign::Evidence& evidence) {
                      count_of(others.alike.size(), "line more", "lines more"),
                      writer_text(others.alike.front()->writer))});
   if (others.raised && !others.raised_first) add(out, "Exception", {raised_line(others)});
+  if (others.ras && !others.ras_first) add(out, "NCCL's RAS", {ras_text(*others.ras) + "."});
   add(out, "Kernel's log", kernel_lines(others));
   add(out, "Read", read_lines(others, evidence));
   add(out, "With the plugin",
@@ -354,6 +360,7 @@ std::vector<std::string> lines_beside(const report::Report& report, const Others
                     against ? " This contradicts the event logs, which blame the network." : ""));
   }
   if (others.raised) out.push_back(raised_line(others));
+  if (others.ras) out.push_back(fmt::format("NCCL's RAS: {}.", ras_text(*others.ras)));
   if (others.first == nullptr) return out;
   const Fact& told = others.sign != nullptr ? *others.sign : *others.first;
   const auto add_said = [&](const std::string& text) {
@@ -379,6 +386,7 @@ json others_json(const Others& others, const foreign::Evidence& evidence) {
   if (others.first != nullptr) out["first"] = fact_json(*others.first);
   if (others.sign != nullptr) out["sign"] = fact_json(*others.sign);
   if (others.flight) out["flight_recorder"] = flight_json(*others.flight);
+  if (others.ras) out["ras"] = ras_json(*others.ras);
   if (others.killed != nullptr) out["killed"] = fact_json(*others.killed);
   if (others.raised) out["raised"] = raised_json(*others.raised);
   for (const auto* fact : others.kernel) out["kernel"].push_back(fact_json(*fact));

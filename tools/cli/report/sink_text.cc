@@ -101,8 +101,19 @@ std::string apart_text(const Report& report, const report::Apart& apart) {
 
 std::string sink_text(const Report& report, const Sink& sink) {
   const auto names = who(report.picture, sink.members);
+  const auto lacking = [&] {
+    return lacks_neighbours(report.picture, report.missing, sink.members.front());
+  };
+  const auto of_its_node = [&](const std::string& what) {
+    return fmt::format(
+        "a process of {} is late since {}; {}, and the logs of others of that node are not here, "
+        "or not whole",
+        report.picture.host_of(sink.members.front()).name, time_text(sink.since), what);
+  };
   switch (sink.kind) {
     case Sink::Kind::kBehind:
+      if (lacking()) return of_its_node(apart_text(report, report.waits.apart[*sink.apart]));
+      [[fallthrough]];
     case Sink::Kind::kMismatched:
       return apart_text(report, report.waits.apart[*sink.apart]);
     case Sink::Kind::kIdle:
@@ -111,12 +122,7 @@ std::string sink_text(const Report& report, const Sink& sink) {
             "a process of {} is late since {}; {} have asked the network for nothing, and what "
             "they wait for in each other is not seen here",
             one_of_hosts(report.picture, sink.members), time_text(sink.since), names);
-      if (!sink.apart && lacks_neighbours(report.picture, report.missing, sink.members.front()))
-        return fmt::format(
-            "a process of {} is late since {}; {} has asked the network for nothing, and the logs "
-            "of "
-            "others of that node are not here, or not whole",
-            report.picture.host_of(sink.members.front()).name, time_text(sink.since), names);
+      if (lacking()) return of_its_node(names + " has asked the network for nothing");
       return fmt::format("{} {} asked the network for nothing since {}{}{}", names,
                          sink.members.size() == 1 ? "has" : "have", time_text(sink.since),
                          is_behind(report, sink), went_then(report, sink));

@@ -1,9 +1,11 @@
-// What PyTorch leaves as JSON: a rank's exception, or its Flight Recorder's dump.
+// What others leave as JSON: PyTorch of a rank's exception, its Flight Recorder, NCCL's RAS.
 #include <string_view>
 
 #include "foreign/flight_dump.h"
 #include "foreign/pickle.h"
+#include "foreign/ras_status.h"
 #include "foreign/torch_error.h"
+#include "report/ras.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
@@ -14,5 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     if (dump && dump->rank != 3) __builtin_trap();
   } catch (const nnd::foreign::PickleError&) {
   }
+  if (const auto status = nnd::foreign::read_ras_status("ras.json", bytes))
+    nnd::report::ras_of({*status, *status});
   return 0;
 }
