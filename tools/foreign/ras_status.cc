@@ -19,6 +19,28 @@ std::string_view json_of(std::string_view bytes) {
   return bytes.starts_with('{') ? bytes : std::string_view();
 }
 
+// Of a rank that is missing 2.28.9 writes a number and the next key with no comma between them.
+std::string with_commas(std::string_view json) {
+  std::string out;
+  char before = ' ';
+  bool quoted = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char here = json[i];
+    if (quoted && here == '\\' && i + 1 < json.size()) {
+      out += here;
+      out += json[++i];
+      continue;
+    }
+    if (here == '"') {
+      if (!quoted && before >= '0' && before <= '9') out += ',';
+      quoted = !quoted;
+    }
+    out += here;
+    if (here != ' ' && here != '\n') before = here;
+  }
+  return out;
+}
+
 std::int64_t number_of(const dom::object& object, const char* key, std::int64_t otherwise) {
   std::int64_t out = 0;
   return object[key].get(out) == simdjson::SUCCESS ? out : otherwise;
@@ -98,8 +120,8 @@ std::optional<RasStatus> read_ras_status(const std::string& file, std::string_vi
   dom::parser parser;
   dom::object root;
   dom::array communicators;
-  bytes = json_of(bytes);
-  if (parser.parse(bytes.data(), bytes.size()).get(root) != simdjson::SUCCESS ||
+  const auto json = with_commas(json_of(bytes));
+  if (parser.parse(json).get(root) != simdjson::SUCCESS ||
       root["communicators"].get(communicators) != simdjson::SUCCESS)
     return {};
   RasStatus out;

@@ -219,6 +219,20 @@ std::vector<std::string> names_of(const Picture& picture, const std::vector<std:
   return out;
 }
 
+// A port that is up is never the odd one, however many are not, nor who is on InfiniBand where NCCL
+// found no HCA for the others.
+Attribute::ByValue::const_iterator sound_one(const Picture& picture, const std::string& name,
+                                             const Attribute::ByValue& by_value) {
+  if (name.starts_with("state of ")) return by_value.find("ACTIVE");
+  const auto tcp = name == "transport" ? by_value.find("TCP") : by_value.end();
+  if (tcp == by_value.end()) return tcp;
+  const bool fell_back = std::all_of(tcp->second.begin(), tcp->second.end(), [&](std::size_t one) {
+    const auto& told = picture.members[one].log->diagnoses;
+    return std::any_of(told.begin(), told.end(), is_fallback);
+  });
+  return fell_back ? by_value.find("IB") : by_value.end();
+}
+
 std::optional<Odd> odd_of(const Picture& picture, const std::string& name,
                           const Attribute& attribute) {
   const auto& by_value = attribute.by_value();
@@ -226,8 +240,7 @@ std::optional<Odd> odd_of(const Picture& picture, const std::string& name,
   const auto holders = attribute.holders();
   // Where each has its own, it is not meant to be the same.
   if (by_value.size() > 2 && by_value.size() * 2 > holders.size()) return std::nullopt;
-  // A port that is up is never the odd one, however many are not.
-  const auto sound = name.starts_with("state of ") ? by_value.find("ACTIVE") : by_value.end();
+  const auto sound = sound_one(picture, name, by_value);
   const auto most =
       sound != by_value.end()
           ? sound

@@ -105,9 +105,10 @@ bool Ras::found() const {
 }
 
 std::optional<Ras> ras_of(const std::vector<RasStatus>& statuses) {
-  const auto last = std::max_element(statuses.begin(), statuses.end(),
+  // Of two of one second the later file.
+  const auto last = std::max_element(statuses.rbegin(), statuses.rend(),
                                      [](auto& a, auto& b) { return a.at_sec < b.at_sec; });
-  if (last == statuses.end()) return std::nullopt;
+  if (last == statuses.rend()) return std::nullopt;
   std::optional<Ras> out;
   for (const auto& of : last->communicators)
     for (auto one : {gone_of(of), errors_of(of), apart_of(of)}) {

@@ -459,6 +459,29 @@ TEST_CASE("a port that is up is never the odd one", "[odd]") {
   CHECK(state->others[0].value == "DOWN");
 }
 
+TEST_CASE("who found no HCA is the odd one, however few others are there", "[odd]") {
+  Made made;
+  bool fell_back = true;
+  for (int i = 0; i < 3; ++i) made.load(i);
+  SECTION("NCCL fell back to TCP") {}
+  SECTION("it was told to use TCP: nobody knows who is wrong") { fell_back = false; }
+  for (int i = 0; i < 3; ++i) {
+    auto load = made.event(i, t::EventId::kPluginLoad, 0);
+    load.inner.name = i < 2 && !fell_back ? "Socket" : "IB";
+    made.add(load);
+    auto told = made.event(i, t::EventId::kEnvLint, 1);
+    told.severity = t::Severity::kWarn;
+    told.cause = "DEV-FALLBACK";
+    if (i < 2 && fell_back) made.add(told);
+  }
+  const auto odd = odd_ones(picture_of(made.input));
+  const auto transport =
+      std::find_if(odd.begin(), odd.end(), [](const Odd& one) { return one.what == "transport"; });
+  REQUIRE(transport != odd.end());
+  CHECK(transport->usual == (fell_back ? "IB" : "TCP"));
+  CHECK(transport->others[0].value == (fell_back ? "TCP" : "IB"));
+}
+
 TEST_CASE("a log that is cut off before all HCAs were told lacks none for that", "[odd]") {
   Made made;
   for (int i = 0; i < 8; ++i) {

@@ -44,12 +44,16 @@ std::string subnet_of(const Report& report, const std::string& device, const Odd
                      address.empty() ? "is in" : "has the address " + address + " in", one.value);
 }
 
+std::string others_text(std::size_t count) {
+  return count == 1 ? "process" : count_of(count, "process", "processes");
+}
+
 std::string subnets(const Report& report, const Odd& odd) {
   const std::string device = device_of(odd.what);
   if (odd.usual_count != 0)
-    return fmt::format("{}, those of the other {} in {}",
-                       subnet_of(report, device, odd.others.front()),
-                       count_of(odd.usual_count, "process", "processes"), odd.usual);
+    return fmt::format(
+        "{}, {} of the other {} in {}", subnet_of(report, device, odd.others.front()),
+        odd.usual_count == 1 ? "that" : "those", others_text(odd.usual_count), odd.usual);
   return fmt::format("{}, {}", subnet_of(report, device, odd.others.front()),
                      subnet_of(report, device, odd.others.back()));
 }
@@ -59,7 +63,7 @@ std::string plain(const Odd& odd, std::optional<std::size_t> guilty) {
   const auto& one = odd.others[guilty.value_or(0)];
   const auto rest = [&](const std::string& value, std::size_t count) {
     return fmt::format("{} is {} on {}, and {} on the other {}", odd.what, shortened(one.value),
-                       where_of(one), shortened(value), count_of(count, "process", "processes"));
+                       where_of(one), shortened(value), others_text(count));
   };
   if (odd.usual_count != 0) return rest(odd.usual, odd.usual_count);
   const auto& other = odd.others[1 - guilty.value_or(0)];
