@@ -202,8 +202,16 @@ class Conclude {
       return Kind::kEnded;
     if (std::all_of(all.begin(), all.end(),
                     [](const Member& one) { return one.ending == Ending::kClean; }))
-      return Kind::kHealthy;
+      return left_the_missing() ? Kind::kEnded : Kind::kHealthy;
     return model_.making.empty() ? Kind::kRunning : Kind::kStarting;
+  }
+
+  // Somebody ended with requests under way, and those who would tell how they took it have no log.
+  bool left_the_missing() const {
+    return model_.missing.any() &&
+           std::any_of(picture_.members.begin(), picture_.members.end(), [](const Member& one) {
+             return one.log->summary && one.log->summary->pending != 0;
+           });
   }
 
   bool any_degraded() const {

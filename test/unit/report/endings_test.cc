@@ -229,6 +229,23 @@ TEST_CASE("where a rank's log is not here, that nothing was wrong is not known",
   CHECK(report.blame == Blame::kOpen);
 }
 
+TEST_CASE("who ends with requests under way may leave those who have no log here", "[ends]") {
+  Made made;
+  made.load(0, 0, 2);
+  made.add(made.of(0, 1, t::Direction::kSend, t::EventId::kConnReady, 1));
+  SECTION("it does") {
+    leave(made, 0, 5, 3, 0);
+    const auto report = analyse(made.input);
+    CHECK(report.kind == Kind::kEnded);
+    CHECK(report.blame == Blame::kOpen);
+    CHECK_FALSE(report.found_cause());
+  }
+  SECTION("it was done") {
+    leave(made, 0, 5, 0, 0);
+    CHECK(analyse(made.input).kind == Kind::kHealthy);
+  }
+}
+
 TEST_CASE("without boxes, others who lived on tell that a process ended too early", "[ends]") {
   Made made;
   made.ring(4);
