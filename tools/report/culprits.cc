@@ -230,7 +230,8 @@ void complete(Culprit& culprit, const Picture& picture, const AddressPlan& plan,
 }  // namespace
 
 std::vector<Culprit> culprits_of(const Picture& picture, const std::vector<Failure>& failing,
-                                 const std::vector<Failure>& signs) {
+                                 const std::vector<Failure>& signs,
+                                 const std::vector<Failure>& doubted) {
   std::set<std::string> signed_ends;
   for (const auto& sign : signs) signed_ends.insert(end_name(sign.here));
   constexpr std::size_t kMost = 3;
@@ -245,7 +246,8 @@ std::vector<Culprit> culprits_of(const Picture& picture, const std::vector<Failu
     }
   if (pairs.empty()) return {};
   const auto all = pairs;
-  const auto working = working_pairs(picture, all, requests_fail);
+  auto working = working_pairs(picture, all, requests_fail);
+  for (const auto& failure : doubted) working.erase(pair_of(failure.here, failure.there));
   const auto plan = plan_of(all, working);
   std::vector<Culprit> out;
   while (!pairs.empty() && out.size() < kMost) {

@@ -34,8 +34,10 @@ struct Culprit {
 };
 
 // `failing`: pairs of ends; `there` is empty where a failure has none. `signs`: what ports told of
-// by themselves: an HCA that has part in half of what fails, and said so, is to blame.
+// by themselves: an HCA that has part in half of what fails, and said so, is to blame. `doubted`:
+// pairs that may fail, too, and count as neither.
 std::vector<Culprit> culprits_of(const Picture& picture, const std::vector<Failure>& failing,
-                                 const std::vector<Failure>& signs = {});
+                                 const std::vector<Failure>& signs = {},
+                                 const std::vector<Failure>& doubted = {});
 
 }  // namespace nnd::report

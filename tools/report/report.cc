@@ -39,6 +39,15 @@ std::vector<Failure> failing_of(const Report& report) {
   return out;
 }
 
+// What did not move, and may be the other end's.
+std::vector<Failure> doubted_of(const Report& report) {
+  std::vector<Failure> out;
+  if (report.kind != Kind::kHang) return out;
+  for (const auto& wait : report.waits.waits)
+    if (wait.blames_network()) out.push_back(pair_of(wait));
+  return out;
+}
+
 // What a difference between processes may explain: what failed, or waits for nobody who is known to
 // be late.
 std::vector<Failure> compared(const Report& report) {
@@ -118,7 +127,7 @@ Report analyse(const Input& input, std::optional<int> expected_ranks,
   if (out.rails) out.blame = Blame::kNetwork;
   // What keeps ends apart that wait for each other is nobody's being late.
   if (out.difference && out.kind == Kind::kHang) out.blame = Blame::kNetwork;
-  out.culprits = culprits_of(out.picture, failing_of(out), out.first.signs);
+  out.culprits = culprits_of(out.picture, failing_of(out), out.first.signs, doubted_of(out));
   out.warned = any_warned(out.picture) || (out.kind == Kind::kEnded && !out.making.empty());
   return out;
 }

@@ -94,6 +94,15 @@ TEST_CASE("one pair, of which one end works with others: the other end", "[culpr
   CHECK(found[0].place.host == "host1");
 }
 
+TEST_CASE("one pair, and what the other end has elsewhere is in doubt: that end", "[culprits]") {
+  const auto picture = working({{0, 4}, {2, 4}});
+  const auto found = culprits_of(picture, {failing(hca("host0", 0), hca("host1", 0))}, {},
+                                 {failing(hca("host1", 0), hca("host2", 0))});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].kind == Culprit::Kind::kHca);
+  CHECK(found[0].place.host == "host1");
+}
+
 TEST_CASE("all pairs of a rail: the rail", "[culprits]") {
   const auto picture = working({{1, 3}, {3, 5}, {5, 7}});
   const auto found = culprits_of(
