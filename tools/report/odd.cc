@@ -219,11 +219,32 @@ std::vector<std::string> names_of(const Picture& picture, const std::vector<std:
   return out;
 }
 
-// A port that is up is never the odd one, however many are not, nor who is on InfiniBand where NCCL
-// found no HCA for the others.
+// The one value at which the HCA has an address; the end where there is none, or several.
+Attribute::ByValue::const_iterator with_address(const Picture& picture, const std::string& hca,
+                                                const Attribute::ByValue& by_value) {
+  const auto has_address = [&](std::size_t member) {
+    const auto& hcas = picture.members[member].log->hcas;
+    return std::any_of(hcas.begin(), hcas.end(), [&](const log::Hca& one) {
+      return one.dev.name == hca && !one.dev.gid.empty();
+    });
+  };
+  auto out = by_value.end();
+  for (auto value = by_value.begin(); value != by_value.end(); ++value) {
+    if (std::none_of(value->second.begin(), value->second.end(), has_address)) continue;
+    if (out != by_value.end()) return by_value.end();
+    out = value;
+  }
+  return out;
+}
+
+// A port that is up is never the odd one, however many are not, nor an index at which there is an
+// address, nor who is on InfiniBand where NCCL found no HCA for the others.
 Attribute::ByValue::const_iterator sound_one(const Picture& picture, const std::string& name,
                                              const Attribute::ByValue& by_value) {
   if (name.starts_with("state of ")) return by_value.find("ACTIVE");
+  constexpr std::string_view kIndexOf = "GID index of ";
+  if (name.starts_with(kIndexOf))
+    return with_address(picture, name.substr(kIndexOf.size()), by_value);
   const auto tcp = name == "transport" ? by_value.find("TCP") : by_value.end();
   if (tcp == by_value.end()) return tcp;
   const bool fell_back = std::all_of(tcp->second.begin(), tcp->second.end(), [&](std::size_t one) {

@@ -459,6 +459,27 @@ TEST_CASE("a port that is up is never the odd one", "[odd]") {
   CHECK(state->others[0].value == "DOWN");
 }
 
+TEST_CASE("an index at which there is an address is never the odd one", "[odd]") {
+  Made made;
+  const auto index = [&](std::string other) {
+    for (int i = 0; i < 3; ++i) {
+      auto hca = made.event(i, t::EventId::kHcaPort, 1);
+      hca.verdict = "taken";
+      hca.dev.name = "mlx5_0";
+      hca.dev.gid_index = i == 0 ? 3 : 10;
+      hca.dev.gid = i == 0 ? "::ffff:10.0.0.1" : other;
+      made.add(hca);
+    }
+    const auto odd = odd_ones(picture_of(made.input));
+    const auto found = std::find_if(
+        odd.begin(), odd.end(), [](const Odd& one) { return one.what == "GID index of mlx5_0"; });
+    REQUIRE(found != odd.end());
+    return found->usual;
+  };
+  SECTION("of the others") { CHECK(index("::ffff:10.0.0.2") == "10"); }
+  SECTION("of it alone") { CHECK(index("") == "3"); }
+}
+
 TEST_CASE("who found no HCA is the odd one, however few others are there", "[odd]") {
   Made made;
   bool fell_back = true;
