@@ -113,10 +113,21 @@ class Conclude {
   }
 
   bool some_went_before(const std::vector<Ns>& times) const {
-    std::size_t first = times.size();
-    for (std::size_t i = 1; i < times.size() && first == times.size(); ++i)
-      if (times[i] - times[i - 1] >= kTick) first = i;
-    return 2 * first <= times.size() && !on_several_hosts(times[first - 1]);
+    std::size_t first = times.size(), later_gaps = 0;
+    for (std::size_t i = 1; i < times.size(); ++i) {
+      if (times[i] - times[i - 1] < kTick) continue;
+      later_gaps += first != times.size();
+      first = std::min(first, i);
+    }
+    if (2 * first > times.size() || on_several_hosts(times[first - 1])) return false;
+    // One after the other all the way, and nobody missed the first: as where the boxes of a job
+    // that runs are copied.
+    return later_gaps < 3 || any_missed(times[first - 1]);
+  }
+  bool any_missed(Ns until) const {
+    return std::any_of(model_.ends.begin(), model_.ends.end(), [&](const End& end) {
+      return end.kind == End::Kind::kDied && end.missed && end.when.from <= until;
+    });
   }
 
   // Those that had gone by then: of themselves processes of several nodes don't go in one moment.

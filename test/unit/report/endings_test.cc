@@ -218,6 +218,23 @@ TEST_CASE("a machine that is busy shows the end of some early, on several nodes"
   CHECK(lost(node) == std::vector{2, 3});
 }
 
+TEST_CASE("boxes of a job that runs, copied one after the other, show no death", "[ends]") {
+  const auto job = [](double step, std::uint64_t pending) {
+    Made made;
+    made.ring(8);
+    for (int i = 0; i < 8; ++i) {
+      box(made, i, i < 2 ? 9 : 9 + (i - 1) * step, 8.9, i == 2 ? pending : 0);
+      made.input.boxes[Made::proc(i)].conns[0].conn = 51;  // of 1
+    }
+    return analyse(made.input);
+  };
+  CHECK_FALSE(job(0.5, 0).found_cause());
+  CHECK(job(0.05, 0).kind == Kind::kEnded);
+  const auto missed = job(0.5, 3);
+  CHECK(missed.kind == Kind::kLost);
+  CHECK(lost(missed) == std::vector{0, 1});
+}
+
 TEST_CASE("where a rank's log is not here, that nothing was wrong is not known", "[ends]") {
   Made made;
   for (const int rank : {0, 1}) made.load(rank, 0, 3);
