@@ -318,6 +318,13 @@ class Conclude {
            });
   }
 
+  // What it told last may be in the part that isn't here.
+  bool any_lacks_its_end() const {
+    return std::any_of(picture_.members.begin(), picture_.members.end(), [](const Member& one) {
+      return one.ending == Ending::kCutOff && one.log->cut_off;
+    });
+  }
+
   Blame blame_of_hang() const {
     if (!model_.waits.network.empty()) return Blame::kNetwork;
     if (model_.blocked)
@@ -349,8 +356,10 @@ class Conclude {
       case Kind::kCount:
         return Blame::kNone;
       case Kind::kEnded:
-        return model_.making.empty() && !model_.missing.any() && !any_waited() ? Blame::kNotNetwork
-                                                                               : Blame::kOpen;
+        return model_.making.empty() && !model_.missing.any() && !any_waited() &&
+                       !any_lacks_its_end()
+                   ? Blame::kNotNetwork
+                   : Blame::kOpen;
       case Kind::kLost:
         return blame_of_losses();
       case Kind::kMissing:

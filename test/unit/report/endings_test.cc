@@ -218,6 +218,18 @@ TEST_CASE("a machine that is busy shows the end of some early, on several nodes"
   CHECK(lost(node) == std::vector{2, 3});
 }
 
+TEST_CASE("where a log is cut off, that nothing was wrong is not known", "[ends]") {
+  Made made;
+  made.ring(3);
+  for (const int i : {0, 1}) leave(made, i, 5, 0, 1);
+  CHECK(made.input.job.processes().size() == 3);
+  made.box(2, false, 5);
+  CHECK(analyse(made.input).blame != Blame::kOpen);
+  made.input.boxes.clear();
+  made.input.job.cut_off(Made::proc(2));
+  CHECK(analyse(made.input).blame == Blame::kOpen);
+}
+
 TEST_CASE("boxes of a job that runs, copied one after the other, show no death", "[ends]") {
   const auto job = [](double step, std::uint64_t pending) {
     Made made;

@@ -284,6 +284,11 @@ std::string verdict_ended(const Report& report) {
   if (!report.making.empty())
     return fmt::format("{}, while {} still being initialised; nothing shows why.{}", when,
                        count_of(report.making.size(), "process was", "processes were"), warned);
+  const bool waited = std::any_of(report.ends.begin(), report.ends.end(),
+                                  [](const report::End& end) { return end.waited; });
+  if (report.blame == report::Blame::kOpen && !report.missing.any() && !waited)
+    return fmt::format("{}, with nothing wrong before in what is here; some logs are cut off.{}",
+                       when, warned);
   if (report.blame == report::Blame::kOpen && !report.missing.any())
     return fmt::format(
         "{}, while some had waited with requests under way; nothing shows for whom, or whether for "
