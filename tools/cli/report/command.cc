@@ -224,13 +224,6 @@ void check(const ReportOptions& options, const Calling& calling) {
     throw CallError(kWrongCall, "follow", "--follow looks at files again: standard input has none");
 }
 
-// Keeps what is shown until the process ends: to give its millions of parts back one by one takes
-// longer than most analyses of them.
-void keep(const std::shared_ptr<Shown>& shown) {
-  static auto& kept = *new std::vector<std::shared_ptr<Shown>>;
-  kept.push_back(shown);
-}
-
 // What all answers of a report have in common, at the end of making one.
 void finish(Answer& out, const std::shared_ptr<Shown>& shown) {
   out.verdict = printable(shown->words.verdict);
@@ -268,7 +261,6 @@ Answer report_job(const ReportOptions& options, const Calling& calling) {
   if (options.follow) return follow(options, calling);
   const OutputFile page(options.html, kPageStart), trace(options.perfetto, kTraceStart);
   const auto shown = std::make_shared<Shown>(judged(read_all(options, calling), options));
-  keep(shown);
   if (is_others_alone(*shown)) return answer_of_others(shown, options);
   const auto& job = shown->report;
   Answer out;
