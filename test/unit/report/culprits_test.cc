@@ -56,7 +56,7 @@ TEST_CASE("several HCAs of one node: the node", "[culprits]") {
 
 TEST_CASE("where requests fail, a connection over which nothing came shows no end that works",
           "[culprits]") {
-  const std::uint64_t completed = GENERATE(0, 5);
+  const auto completed = GENERATE(as<std::uint64_t>(), 0, 5);
   Made made;
   for (int i = 0; i < 6; ++i) made.load(i);
   for (const int rail : {0, 1}) {
