@@ -313,8 +313,7 @@ class Conclude {
                losses.begin(), losses.end(),
                [&](const Loss& loss) { return !loss.clean || model_.ends[loss.member].failed; }) &&
            std::any_of(picture_.members.begin(), picture_.members.end(), [&](const Member& one) {
-             return one.ending == Ending::kCutOff && one.log->cut_off &&
-                    one.last < out_.first.at + kTogether;
+             return lacks_its_end(one) && one.last < out_.first.at + kTogether;
            });
   }
 

@@ -148,10 +148,10 @@ class Ends {
     const Failure& failure = failures_[i];
     if (!can_follow_a_death(failure)) return;
     if (!failure.peer) return add_failure_towards_host(i);
-    const Ns gone = failure.at - failure.unanswered;
-    if (!miss(*failure.peer, failure.member, gone)) return;
+    if (!miss(*failure.peer, failure.member, failure.gone_by())) return;
     End& end = out_[*failure.peer];
-    if (is_compared(failure.member, *failure.peer) || gone + kTogether >= end.when.from)
+    if (is_compared(failure.member, *failure.peer) ||
+        failure.gone_by() + kTogether >= end.when.from)
       end.failed_towards = true;
     else if (!end.failed_before)
       end.failed_before = i;
@@ -391,10 +391,10 @@ class Ends {
     std::size_t explained = 0, rest = 0;
     for (const auto& failure : failures_) {
       if (failure.warned || failure.recovered || failure.reach == Reach::kEcho) continue;
-      const bool towards =
-          failure.peer && may_be_gone(*failure.peer) && can_follow_a_death(failure) &&
-          picture_.members[*failure.peer].last <=
-              failure.at - failure.unanswered + apart(picture_, *failure.peer, failure.member);
+      const bool towards = failure.peer && may_be_gone(*failure.peer) &&
+                           can_follow_a_death(failure) &&
+                           picture_.members[*failure.peer].last <=
+                               failure.gone_by() + apart(picture_, *failure.peer, failure.member);
       if (towards)
         ++missed_by[*failure.peer];
       else if (!failed_.contains(failure.member))

@@ -27,6 +27,9 @@ struct Failure {
   bool warned = false;              // a port tells of trouble; nothing has failed by that alone
   std::optional<std::size_t> peer;  // the process at the other end
   Place here, there;                // there: empty where there is no other end
+
+  // Its peer had stopped answering by then.
+  Ns gone_by() const { return at - unanswered; }
 };
 
 // Every failure of every process, by time; each once, however many events tell of it.

@@ -26,8 +26,7 @@ bool all_have_met(const Picture& picture, int expected) {
 bool lacks_neighbours(const Picture& picture, const Missing& missing, std::size_t member) {
   const auto& beside = picture.host_of(member).members;
   if (std::any_of(beside.begin(), beside.end(), [&](std::size_t other) {
-        const Member& one = picture.members[other];
-        return other != member && one.ending == Ending::kCutOff && one.log->cut_off;
+        return other != member && lacks_its_end(picture.members[other]);
       }))
     return true;
   const auto& of = picture.members[member].log->launch;

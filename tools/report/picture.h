@@ -36,6 +36,11 @@ struct Member {
   std::optional<int> rank;  // of the job
 };
 
+// Its log breaks off in the middle of a line, and nothing else tells of its end.
+inline bool lacks_its_end(const Member& member) {
+  return member.ending == Ending::kCutOff && member.log->cut_off;
+}
+
 struct Host {
   std::string name;
   std::vector<std::size_t> members;

@@ -180,14 +180,14 @@ class Relations {
     }
     if (!can_follow_a_death(seen)) return;
     if (!seen.peer) {
-      if (const auto host = end_of_host(seen.there.host, seen.at - seen.unanswered))
+      if (const auto host = end_of_host(seen.there.host, seen.gone_by()))
         explain(i, host, How::kFollowsFrom);
       return;
     }
     const auto end = plain_end_of(*seen.peer);
-    if (end && (proves_a_death(seen) ||
-                model_.observations[*end].when.from <=
-                    seen.at - seen.unanswered + clocks_apart(picture_, self, *seen.peer)))
+    if (end &&
+        (proves_a_death(seen) || model_.observations[*end].when.from <=
+                                     seen.gone_by() + clocks_apart(picture_, self, *seen.peer)))
       explain(i, end, How::kFollowsFrom);
   }
 
