@@ -319,9 +319,7 @@ class Conclude {
 
   // What it told last may be in the part that isn't here.
   bool any_lacks_its_end() const {
-    return std::any_of(picture_.members.begin(), picture_.members.end(), [](const Member& one) {
-      return one.ending == Ending::kCutOff && one.log->cut_off;
-    });
+    return std::any_of(picture_.members.begin(), picture_.members.end(), lacks_its_end);
   }
 
   Blame blame_of_hang() const {
