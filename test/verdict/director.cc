@@ -15,12 +15,14 @@ namespace {
 // Until a hang is taken for one: the watch tells of a stall after two seconds, of a communicator
 // that is being made after ten, and of who has not come once the others have had five more to tell;
 // a process counts as stopped after five without a sign of life.
+constexpr double kBeforeConnectionsSec = 17;
+
 double patience_of(const Case& one) {
   if (one.truth.healthy) return 0.5;
   const bool before =
       one.moment == Moment::kBeforeInit || (one.moment == Moment::kBeforeConnection &&
                                             (one.fault == "idle rank" || one.fault == "SIGSTOP"));
-  if (before) return 17;
+  if (before) return kBeforeConnectionsSec;
   if (one.fault == "SIGSTOP") return 8;
   return 4.5;
 }
@@ -85,6 +87,12 @@ bool Director::waits(int rank) const {
   return !case_.culprit || rank != *case_.culprit || case_.fault == "mismatched";
 }
 
+// NCCL may compute for seconds between a communicator's first word and its first connection.
+double Director::patience() const {
+  const bool computes = !case_.truth.healthy && !case_.culprit && !progress_.connects();
+  return computes ? std::max(patience_, kBeforeConnectionsSec) : patience_;
+}
+
 void Director::plan(int rank, int signal, double in_seconds) {
   deeds_.push_back({Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                        std::chrono::duration<double>(in_seconds)),
@@ -111,13 +119,13 @@ void Director::lose_node() {
 
 void Director::decide() {
   if (!struck()) return;
-  const bool hangs = quiet(patience_);
+  const bool hangs = quiet(patience());
   switch (case_.ending) {
     case Ending::kLive:
       return;
     case Ending::kByItself:
       // After all, it doesn't. A healthy one does, however slow the machine is.
-      if (!case_.truth.healthy && quiet(patience_ + 3)) end_all(0, 1);
+      if (!case_.truth.healthy && quiet(patience() + 3)) end_all(0, 1);
       return;
     case Ending::kWatchdog: {
       if (!hangs) return;
@@ -171,7 +179,7 @@ bool Director::step() {
   look_for_fault();
   look_for_progress();
   if (case_.node_lost && !lost_ && struck()) lose_node();
-  if (case_.ending == Ending::kLive && struck() && quiet(patience_)) {
+  if (case_.ending == Ending::kLive && struck() && quiet(patience())) {
     look_();
     return true;
   }

@@ -37,6 +37,7 @@ class Director {
   void look_for_progress();
   bool struck() const;
   bool quiet(double seconds) const;
+  double patience() const;  // seconds
   std::set<int> alive() const;
   bool waits(int rank) const;
   void plan(int rank, int signal, double in_seconds);

@@ -11,8 +11,11 @@ bool Progress::made() {
     std::streamoff& from = read_[entry.path()];
     std::ifstream in(entry.path());
     in.seekg(from);
-    for (std::string line; std::getline(in, line) && !in.eof(); from = in.tellg())
+    for (std::string line; std::getline(in, line) && !in.eof(); from = in.tellg()) {
       out = out || line.find(R"(.stall",)") == std::string::npos;
+      connects_ = connects_ || line.find(R"("ev":"conn.)") != std::string::npos ||
+                  line.find(R"("ev":"qp.)") != std::string::npos;
+    }
   }
   return out;
 }

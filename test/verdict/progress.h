@@ -11,11 +11,13 @@ class Progress {
   // logs: a directory, of which it reads the .jsonl files, on from where it was.
   explicit Progress(std::filesystem::path logs) : logs_(std::move(logs)) {}
 
-  bool made();  // since the last call
+  bool made();                                 // since the last call
+  bool connects() const { return connects_; }  // somebody has a connection, or tried to
 
  private:
   const std::filesystem::path logs_;
   std::map<std::filesystem::path, std::streamoff> read_;
+  bool connects_ = false;
 };
 
 }  // namespace nnd::verdict
