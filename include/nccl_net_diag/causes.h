@@ -139,6 +139,7 @@ constexpr std::string_view reach_name(Reach reach) {
   X(kLimNoFile, "LIM-NOFILE", kWarn, kNow, kNode, "Too few files may be open") \
   X(kLimUverbs, "LIM-UVERBS", kError, kElsewhere, kNode, "The verbs device node is out of reach") \
   X(kLimQpCount, "LIM-QPCOUNT", kWarn, kNow, kNode, "How many QPs are in use") \
+  X(kLimShm, "LIM-SHM", kError, kElsewhere, kNode, "/dev/shm has no room for what NCCL shares") \
   X(kLimFork, "LIM-FORK", kWarn, kElsewhere, kNode, "A process forked while it used RDMA") \
   /* what nodes or processes do not have in common */ \
   X(kIncEnv, "INC-ENV", kWarn, kNow, kJob, "A variable is not set everywhere") \
@@ -147,11 +148,17 @@ constexpr std::string_view reach_name(Reach reach) {
   X(kIncFusion, "INC-FUSION", kWarn, kLater, kJob, "One end fuses HCAs, the other does not") \
   X(kIncQps, "INC-QPS", kWarn, kNow, kJob, "Different numbers of QPs per connection") \
   X(kIncIbTcp, "INC-IBTCP", kError, kLater, kJob, "One rank on InfiniBand, another on TCP") \
+  X(kIncRanks, "INC-RANKS", kError, kElsewhere, kJob, "Two processes have one rank, or count different numbers of ranks") \
+  X(kIncColl, "INC-COLL", kError, kElsewhere, kJob, "Ranks called different collectives, or other sizes") \
   X(kIncDriver, "INC-DRIVER", kWarn, kLater, kJob, "GPUDirect RDMA on some nodes only") \
   X(kEnvWrong, "ENV-WRONG", kWarn, kNow, kNode, "A variable of this library is misspelt or has a bad value") \
   X(kEnvTypo, "ENV-TYPO", kWarn, kNow, kNode, "A variable of NCCL's is misspelt") \
   X(kEnvOverride, "ENV-OVERRIDE", kWarn, kNow, kNode, "The environment overrides NCCL's configuration file") \
   /* waiting */ \
+  /* GPUs: the network has no part in it */ \
+  X(kDupGpu, "DUP-GPU", kError, kElsewhere, kNode, "Two ranks were given one GPU") \
+  X(kCudaFail, "CUDA-FAIL", kError, kElsewhere, kLocal, "A call to CUDA failed") \
+  X(kGpuNvls, "GPU-NVLS", kError, kElsewhere, kNode, "NVLink SHARP can't be set up") \
   X(kHangConnect, "HANG-CONNECT", kError, kNow, kPair, "The peer never connected") \
   X(kInitStuck, "INIT-STUCK", kWarn, kNow, kOpen, "A communicator waits for ranks that have not come") \
   X(kOobBlocked, "OOB-BLOCKED", kError, kNow, kPair, "Ranks can't reach each other's bootstrap address") \

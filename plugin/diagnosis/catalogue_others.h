@@ -159,6 +159,14 @@ inline constexpr Explanation kLimQpCount{
     "This process alone has four fifths of the QPs that the HCA takes.",
     "Use fewer QPs: NCCL_IB_QPS_PER_CONNECTION, fewer channels.", EventId::kPortEvent,
     "This process has 105000 QPs on mlx5_0, which takes 131072 in all."};
+inline constexpr Explanation kLimShm{
+    "Ranks of one node share memory in /dev/shm, of which a container has 64 MB where nothing else "
+    "is said; what dead jobs left there fills it too.",
+    "Not seen by this library. report reads NCCL's warning: Error while creating shared memory "
+    "segment.",
+    "Give the container more: docker run --shm-size=8g or --ipc=host, in Kubernetes an emptyDir "
+    "with medium: Memory at /dev/shm. df /dev/shm shows what is left; remove /dev/shm/nccl-* of "
+    "jobs that are dead."};
 inline constexpr Explanation kLimFork{
     "A data loader forks in the middle of RDMA traffic: the child shares pages that the HCA "
     "writes.",
@@ -195,6 +203,43 @@ inline constexpr Explanation kIncQps{"NCCL_IB_QPS_PER_CONNECTION differs between
 inline constexpr Explanation kIncIbTcp{
     "One rank uses InfiniBand and its peer TCP: they wait for each other for ever.",
     "Compare inner and verdict in the logs of the two.", "See DEV-FALLBACK for the one on TCP."};
+inline constexpr Explanation kIncRanks{
+    "A rank was started twice, WORLD_SIZE differs, or processes of two jobs meet at one address "
+    "(MASTER_ADDR and MASTER_PORT, NCCL_COMM_ID).",
+    "Not seen by this library. report reads NCCL's warning of its bootstrap root.",
+    "Compare RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT of all processes, and look for one of "
+    "an earlier run that still lives."};
+inline constexpr Explanation kIncColl{
+    "One rank runs another collective than its peers, the same with another size, or with other "
+    "values of NCCL_ALGO, NCCL_PROTO and the like: a branch that only some ranks take, data that "
+    "ends earlier, a layer that is unused somewhere.",
+    "report finds it by the ranks' counts of collectives (where it needs no id), by Flight "
+    "Recorder, "
+    "by what PyTorch's watchdog prints, and by NCCL's warnings: collective mismatch error, message "
+    "truncated.",
+    "Compare what the ranks call: TORCH_DISTRIBUTED_DEBUG=DETAIL checks each collective, Flight "
+    "Recorder has the lines of the program. Set NCCL's variables alike on all nodes."};
+inline constexpr Explanation kDupGpu{
+    "The program doesn't choose the GPU by its local rank, CUDA_VISIBLE_DEVICES names one twice, "
+    "or "
+    "a node runs more processes than it has GPUs.",
+    "Not seen by this library. report reads NCCL's warning: Duplicate GPU detected.",
+    "One process a GPU: torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"])) before anything "
+    "else uses CUDA; compare CUDA_VISIBLE_DEVICES of the node's processes."};
+inline constexpr Explanation kCudaFail{
+    "A GPU is out of memory, a kernel of the program failed before, or the GPU or its driver is in "
+    "trouble: NCCL only met it.",
+    "Not seen by this library. report reads NCCL's warning: Cuda failure, and what CUDA said.",
+    "Look at what this rank printed before, for Xid lines in the kernel's log (dmesg), and at "
+    "nvidia-smi -q; CUDA_LAUNCH_BLOCKING=1 shows which kernel it was."};
+inline constexpr Explanation kGpuNvls{
+    "The Fabric Manager isn't running, was started again without a reset of the GPUs, or a "
+    "container lacks /dev/nvidia-caps: NCCL can't bind the multicast memory of NVLink SHARP.",
+    "Not seen by this library. report reads NCCL's warnings of transport/nvls.cc.",
+    "On the node that tells: systemctl status nvidia-fabricmanager, nvidia-smi -q (Fabric), "
+    "/dev/nvidia-caps in the container; after a restart of the Fabric Manager reset the GPUs. "
+    "Until "
+    "then NCCL_NVLS_ENABLE=0."};
 inline constexpr Explanation kIncDriver{
     "GPUDirect RDMA works on some nodes only, and a connection is as slow as its slower end.",
     "Compare the gdr.state events of the nodes.", "Load the same modules on every node."};

@@ -127,7 +127,12 @@ inline constexpr Explanation kQpRetry{
 
 inline constexpr Explanation kCq12{
     "A completion queue could not be created for want of memory.",
-    "Named LIM-MEMLOCK or LIM-MEMLOCK2 here, by the limit on locked memory.", "See LIM-MEMLOCK."};
+    "Named LIM-MEMLOCK or LIM-MEMLOCK2 here, by the limit on locked memory; CQ-12 where only "
+    "NCCL's "
+    "log is there, which doesn't tell the limit.",
+    "ulimit -l in the job's own shell, and for the daemon that starts it: where that isn't "
+    "unlimited, "
+    "see LIM-MEMLOCK. Where it is, look at MemFree, and at the kernel's log."};
 
 inline constexpr Explanation kCqErrno{
     "A completion queue could not be made, polled or destroyed. Logs of earlier versions call it "
@@ -140,8 +145,12 @@ inline constexpr Explanation kCqErrno{
 
 inline constexpr Explanation kMr12{
     "A registration found no memory.",
-    "Named LIM-MEMLOCK or LIM-MEMLOCK2 here for host memory, GDR-REGFAIL for a GPU's.",
-    "See LIM-MEMLOCK."};
+    "Named LIM-MEMLOCK or LIM-MEMLOCK2 here for host memory, GDR-REGFAIL for a GPU's; MR-12 where "
+    "only NCCL's log is there, which doesn't tell the limit.",
+    "ulimit -l in the job's own shell, and for the daemon that starts it: where that isn't "
+    "unlimited, "
+    "see LIM-MEMLOCK. Where it is, memory can't be pinned: look at MemFree, and at the kernel's "
+    "log."};
 
 inline constexpr Explanation kMr14{
     "The address to register is not mapped, or not as host memory: GPU memory that nobody "

@@ -62,6 +62,65 @@ class Others(unittest.TestCase):
         self.assertEqual(answer["cause"], "QP-110")
         self.assertIn("NCCL's RAS: rank 3", self.report(self.dir).stdout)
 
+    def traceback(self, prefix, exception):
+        lines = ["Traceback (most recent call last):", '  File "/home/me/train.py", line 212, in step', "    loss.backward()", exception]
+        return "".join(f"{prefix}{line}\n" for line in lines)
+
+    def test_standard_input(self):
+        done = subprocess.run([TOOL, "report", "-", "--json"], capture_output=True, input="Epoch 1\n" + QP, check=False, text=True)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["cause"], "QP-110")
+
+    def test_an_exception_in_the_output(self):
+        own = self.traceback("[rank3]: ", "KeyError: 'labels'")
+        answer = self.judged(own, 0)
+        self.assertEqual((answer["kind"], answer["blame"]), ("running", "nothing"))
+        self.assertIn("if that was not caught", " ".join(self.report(self.dir).stdout.split()))
+        answer = self.judged(own + self.traceback("[rank1]: ", "torch.distributed.DistBackendError: NCCL error in: x.cpp:1, remote process "
+                             "exited, NCCL version 2.27.7") + CLOSED, 1)
+        self.assertEqual((answer["kind"], answer["blame"]), ("lost", "not the network"))
+        self.assertEqual(answer["others"]["raised"]["ranks"], [3])
+        self.assertIn("rank 3: KeyError", self.report(self.dir).stdout.splitlines()[0])
+        self.assertEqual(self.judged(QP + own, 1)["cause"], "QP-110")
+
+    def test_a_process_that_crashed(self):
+        died = ("Root Cause (first observed failure):\n[0]:\n  time      : 2027-01-15_08:00:30\n  host      : node1\n"
+                "  rank      : 11 (local_rank: 3)\n  exitcode  : -9 (pid: 1234)\n  error_file: <N/A>\n"
+                "  traceback : Signal 9 (SIGKILL) received by PID 1234\n")
+        answer = self.judged(died + CLOSED, 1)
+        self.assertEqual((answer["kind"], answer["blame"]), ("lost", "not the network"))
+        self.assertEqual((answer["others"]["ended"]["rank"], answer["others"]["ended"]["status"]), (11, -9))
+        self.assertIn("rank 11 (node1 pid 1234) was killed (SIGKILL)", self.report(self.dir).stdout.splitlines()[0])
+        late = "[E ProcessGroupNCCL.cpp:1] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(OpType=BROADCAST, Timeout(ms)=60000)\n"
+        self.assertEqual(self.judged(late + died, 1)["blame"], "open")
+
+    def test_ranks_that_wait_by_a_watchdog_that_names_no_group(self):
+        line = ("[E ProcessGroupNCCL.cpp:475] [Rank {}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum={}, OpType={}, "
+                "NumelIn={}, NumelOut=8, Timeout(ms)=1800000) ran for 1800217 ms\n")
+        answer = self.judged("".join(line.format(rank, 2, "ALLREDUCE", 1) for rank in (1, 2, 3)), 1)
+        flight = answer["others"]["flight_recorder"]
+        self.assertEqual((answer["blame"], flight["kind"], flight["ranks"], flight["waiting"]), ("open", "no-dump", [0], [1, 2, 3]))
+        answer = self.judged("".join(line.format(rank, 31887, "_ALLGATHER_BASE", 64 if rank else 8) for rank in range(4)), 1)
+        flight = answer["others"]["flight_recorder"]
+        self.assertEqual((answer["blame"], flight["kind"], flight["ranks"]), ("not the network", "mismatched", [0]))
+        self.assertEqual(self.judged(line.format(0, 5, "ALLGATHER", 1) + line.format(1, 5, "ALLREDUCE", 1), 1)["blame"], "open")
+
+    def test_what_is_not_the_network(self):
+        shm = "node0:10:11 [0] NCCL WARN Error while creating shared memory segment /dev/shm/nccl-1 (size 9), error: No space left on device (28)\n"
+        for text, cause in ((shm, "LIM-SHM"), ("node0:10:11 [0] NCCL WARN Cuda failure 'out of memory'\n", "CUDA-FAIL"),
+                            ("node0:10:11 [0] NCCL WARN Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 1a0\n", "DUP-GPU")):
+            answer = self.judged(text + CLOSED, 1)
+            self.assertEqual((answer["cause"], answer["blame"]), (cause, "not the network"))
+
+    def test_what_is_no_trouble_as_long_as_all_is_well(self):
+        bridge = "node0:10:11 [0] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0> [1]veth1a:fe80::1%veth1a<0>\n"
+        self.assertNotIn("veth1a", self.report_of(bridge + NETWORK))
+        self.assertIn("veth1a", self.report_of(bridge + NETWORK + CLOSED))
+
+    def report_of(self, text):
+        (self.dir / "stdout.txt").write_text(text)
+        return self.report(self.dir).stdout.split("\n\n")[0]
+
     def test_a_qp_that_was_not_moved(self):
         answer = self.judged("Epoch 1\n" + QP + CLOSED, 1)
         self.assertEqual((answer["kind"], answer["blame"], answer["cause"]), ("failed", "network", "QP-110"))

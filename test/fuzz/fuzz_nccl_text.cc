@@ -2,6 +2,8 @@
 #include <string_view>
 
 #include "foreign/nccl_text.h"
+#include "foreign/process_end.h"
+#include "foreign/traceback.h"
 #include "foreign/watchdog.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
@@ -11,10 +13,18 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     if (judged && !fact.cause) __builtin_trap();
   });
   nnd::foreign::Watchdog watchdog;
+  nnd::foreign::Tracebacks tracebacks([](nnd::foreign::Fact&& fact) {
+    if (fact.text.empty()) __builtin_trap();
+  });
+  nnd::foreign::ProcessEnds ends([](nnd::foreign::Fact&& fact) {
+    if (!fact.status) __builtin_trap();
+  });
   for (std::uint64_t line = 1; !text.empty(); ++line) {
     const auto end = text.find('\n');
     reader.take(text.substr(0, end), line);
     watchdog.take(text.substr(0, end), line);
+    tracebacks.take(text.substr(0, end), line);
+    ends.take(text.substr(0, end), line);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
   for (const auto& dump : watchdog.dumps("out"))

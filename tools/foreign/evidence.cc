@@ -10,8 +10,10 @@
 #include "foreign/kernel_log.h"
 #include "foreign/nccl_text.h"
 #include "foreign/pickle.h"
+#include "foreign/process_end.h"
 #include "foreign/ras_status.h"
 #include "foreign/torch_error.h"
+#include "foreign/traceback.h"
 #include "foreign/watchdog.h"
 #include "log/on_threads.h"
 #include "log/source.h"
@@ -26,6 +28,10 @@ std::string key_of(const Fact& fact) {
     return fmt::format("{}\x1f{}\x1f{}\x1f{}\x1f{}", fact.file, fact.writer.host, fact.at_sec,
                        fact.up_sec, fact.text);
   if (fact.source == Source::kErrorFile) return fact.file;
+  if (fact.source == Source::kOutput)
+    return fmt::format("{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}", fact.writer.host, fact.pid,
+                       fact.writer.rank.value_or(-1), fact.on_node, fact.status.value_or(0),
+                       fact.text);
   return fmt::format("{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}",
                      fact.writer.host, fact.writer.pid, fact.writer.rank.value_or(-1),
                      static_cast<int>(fact.what), fact.cause ? static_cast<int>(*fact.cause) : -1,
@@ -100,10 +106,15 @@ void read_lines(const std::string& name, log::Source& source, std::string begin,
     ++out.left_out;
   });
   Watchdog watchdog;
+  Tracebacks tracebacks(add);
+  ProcessEnds ends(add);
   for_each_line(source, std::move(begin), stop, [&](std::string_view line, std::uint64_t number) {
     nccl.take(line, number);
     watchdog.take(line, number);
     kernel.take(line, number);
+    if (line.find("NCCL INFO ") != std::string_view::npos) return;
+    tracebacks.take(line, number);
+    ends.take(line, number);
   });
   for (auto& fact : kernels) add(std::move(fact));
   for (auto fact : watchdog.timeouts()) add(std::move(fact));

@@ -9,7 +9,7 @@
 
 namespace nnd::foreign {
 
-enum class Source : std::uint8_t { kNcclLog, kWatchdog, kKernelLog, kErrorFile };
+enum class Source : std::uint8_t { kNcclLog, kWatchdog, kKernelLog, kErrorFile, kOutput };
 const char* name_of(Source source);  // "NCCL's log"
 
 enum class What : std::uint8_t {
@@ -27,7 +27,8 @@ enum class What : std::uint8_t {
   kCrashed,    // a process touched memory that it may not
   kHung,       // a process waits in the kernel for minutes
   kGpu,        // a GPU or an NVSwitch failed
-  kRaised      // a Python program ended with an exception
+  kRaised,     // a Python program ended with an exception
+  kEnded       // a process did, as who started it tells, or who caught its signal
 };
 
 enum class Sure : std::uint8_t {
@@ -44,12 +45,13 @@ struct Writer {
   auto operator<=>(const Writer&) const = default;
 };
 
-// status: of a completion, or the number of an Xid.
+// status: of a completion, the number of an Xid, or how a process ended: below 0 by that signal.
 struct Fact {
   What what = What::kEcho;
   Source source = Source::kNcclLog;
   Sure sure = Sure::kSaid;
   Writer writer;
+  bool on_node = false;             // writer.rank is the one on its node
   std::optional<int> rank, nranks;  // of kRank
   std::int64_t at_sec = 0;          // by the writer's clock and zone; 0: not told
   bool utc = false;                 // at_sec is
@@ -63,8 +65,9 @@ struct Fact {
   // Of the kernel's: the device, and the process that it tells of.
   std::string pci, netdev, program;
   std::int64_t pid = 0;
-  std::string place;  // of kRaised: "train.py:212 in step"
-  std::string text;   // what was said
+  std::string place;   // where it was told: "train.py:212 in step", "transport/nvls.cc:244"
+  std::string detail;  // what the cause alone does not tell, as printed
+  std::string text;    // what was said
   std::string file;
   std::uint64_t line = 0;   // in it, from 1
   std::uint64_t count = 1;  // as often the writer said so

@@ -76,7 +76,17 @@ std::optional<int> number_at(std::string_view text, std::size_t digits) {
   return error == std::errc() && end == text.data() + digits ? std::optional(out) : std::nullopt;
 }
 
-// "2026-11-24 08:30:00", or with a T; as if it were UTC.
+// The last word, if it is a line of a source file.
+std::string_view place_in(std::string_view before) {
+  before = before.substr(0, before.find_last_not_of(' ') + 1);
+  const auto word = before.substr(before.rfind(' ') + 1);
+  return word.find(".cc:") == std::string_view::npos && word.find(".h:") == std::string_view::npos
+             ? std::string_view()
+             : word;
+}
+
+}  // namespace
+
 std::int64_t time_in(std::string_view text) {
   constexpr std::size_t kLength = 19;
   for (std::size_t at = 0; at + kLength <= text.size(); ++at) {
@@ -97,7 +107,13 @@ std::int64_t time_in(std::string_view text) {
   return 0;
 }
 
-// PyTorch's "[rank3]:" and mpirun --tag-output's "[1,3]<stdout>:".
+std::size_t next_word(std::string_view line, std::size_t from) {
+  for (auto at = line.find("NCCL ", from); at != std::string_view::npos;
+       at = line.find("NCCL ", at + 1))
+    if (line.substr(at).starts_with(kInfo) || line.substr(at).starts_with(kWarn)) return at;
+  return std::string_view::npos;
+}
+
 std::optional<int> rank_in(std::string_view prefix) {
   for (const std::string_view mark : {"[rank", "[1,"}) {
     const auto at = prefix.find(mark);
@@ -111,15 +127,6 @@ std::optional<int> rank_in(std::string_view prefix) {
   return {};
 }
 
-std::size_t next_word(std::string_view line, std::size_t from) {
-  for (auto at = line.find("NCCL ", from); at != std::string_view::npos;
-       at = line.find("NCCL ", at + 1))
-    if (line.substr(at).starts_with(kInfo) || line.substr(at).starts_with(kWarn)) return at;
-  return std::string_view::npos;
-}
-
-}  // namespace
-
 void for_each_nccl_line(std::string_view line, const std::function<void(const NcclLine&)>& sink) {
   std::size_t from = 0;
   for (auto word = next_word(line, 0); word != std::string_view::npos;) {
@@ -129,6 +136,7 @@ void for_each_nccl_line(std::string_view line, const std::function<void(const Nc
     if (header) out.writer = header->writer;
     out.writer.rank = rank_in(before);
     out.at_sec = time_in(before);
+    out.place = place_in(before);
     out.level =
         line.substr(word).starts_with(kWarn) ? NcclLine::Level::kWarn : NcclLine::Level::kInfo;
     const auto text = word + kInfo.size();

@@ -12,6 +12,7 @@ enum class Says : std::uint8_t {
   kHcas,        // which ones NCCL took
   kHcaPath,     // where one is on the PCI bus
   kNetwork,     // which transport
+  kInterfaces,  // that sockets use
   kNoDevice,    // no HCA was found
   kMoveFailed,  // ibv_modify_qp
   kCompletion,
@@ -24,11 +25,21 @@ enum class Says : std::uint8_t {
   kFatalEvent,
   kGidTable,
   kConnect,     // TCP
+  kNoAddress,   // what a peer gave as its own is none
+  kAccept,      // of a connection
   kClosed,      // by the peer
   kTruncated,   // more came than was asked for
   kVersions,    // two releases
   kLinkLayers,  // InfiniBand and RoCE
   kNoInterface,
+  // Of the program, the node or a GPU: the network has no part in it.
+  kRankClash,     // two processes have one rank, or other numbers of ranks
+  kOneGpu,        // of two ranks
+  kSharedMemory,  // in /dev/shm
+  kCuda,          // a call of its failed
+  kNvls,          // NVLink SHARP can't be set up
+  kNvlsLess,      // nor here, where NCCL does without
+  kMismatched,    // one rank sends more than the other takes
   kAborted
 };
 

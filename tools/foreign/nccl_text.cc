@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
+#include <utility>
+#include <vector>
 
 #include "foreign/error_text.h"
 #include "foreign/form.h"
@@ -36,15 +40,37 @@ struct Found {
   Printed printed;
 };
 
+struct Known {
+  const Saying* saying;
+  std::string_view words;  // that it begins with
+};
+
+// Those that a text may be, by its first byte, in their order.
+const std::vector<Known>& known_by(std::string_view text) {
+  using Table = std::array<std::vector<Known>, 256>;
+  static const Table table = [] {
+    Table out;
+    for (const auto& saying : nccl_sayings()) {
+      const auto words = saying.format.substr(0, saying.format.find('%'));
+      for (std::size_t byte = 0; byte < out.size(); ++byte)
+        if (words.empty() || static_cast<unsigned char>(words[0]) == byte)
+          out[byte].push_back({&saying, words});
+    }
+    return out;
+  }();
+  return table[text.empty() ? 0 : static_cast<unsigned char>(text[0])];
+}
+
 // A whole one, else the first of which so much is there that it is no other.
 Found find_saying(std::string_view text, bool cut) {
   constexpr std::size_t kEnough = 20;
   Found part;
-  for (const auto& saying : nccl_sayings()) {
-    auto printed = read_printed(saying.format, text, cut);
-    if (printed.whole) return {&saying, std::move(printed)};
-    if (printed.begins && saying.format.find('%') >= kEnough && part.saying == nullptr)
-      part = {&saying, std::move(printed)};
+  for (const auto& [saying, words] : known_by(text)) {
+    if (!text.starts_with(words)) continue;
+    auto printed = read_printed(saying->format, text, cut);
+    if (printed.whole) return {saying, std::move(printed)};
+    if (printed.begins && words.size() >= kEnough && part.saying == nullptr)
+      part = {saying, std::move(printed)};
   }
   return part;
 }
@@ -135,17 +161,19 @@ void judge_move(Fact& fact) {
   }
 }
 
-// ENOMEM of a verb that makes something: the limit on locked memory mostly, which no line tells.
 void judge_creation(Fact& fact, const char* family, Cause other) {
   fact.what = What::kFailure;
   fact.cause = by_number(family, fact.error, other);
-  if (fact.error != ENOMEM) return;
-  fact.cause = Cause::kLimMemlock;
-  fact.sure = Sure::kFollows;
 }
 
 bool holds(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
+}
+
+void say_as_printed(Fact& fact, Cause cause) {
+  fact.what = What::kFailure;
+  fact.cause = cause;
+  fact.detail = fact.text;
 }
 
 void judge(Fact& fact, Says says, std::string_view text) {
@@ -177,6 +205,9 @@ void judge(Fact& fact, Says says, std::string_view text) {
       break;
     case Says::kNoQp:
       judge_creation(fact, "QP", Cause::kQpErrno);
+      if (fact.error != ENOMEM) break;  // QP-12 is of one that exists
+      fact.cause = Cause::kLimMemlock;
+      fact.sure = Sure::kFollows;
       break;
     case Says::kNoCq:
       judge_creation(fact, "CQ", Cause::kCqErrno);
@@ -207,9 +238,18 @@ void judge(Fact& fact, Says says, std::string_view text) {
       fact.cause = Cause::kDevOob;
       fact.sure = Sure::kFollows;
       break;
-    case Says::kNoInterface:
+    case Says::kNoAddress:
+      fact.detail =
+          "the address that a peer gave is none: it runs another release of NCCL, or its "
+          "NCCL_SOCKET_IFNAME names no interface there";
+      break;
+    case Says::kAccept:
+      if (fact.error != EMFILE && fact.error != ENFILE) break;
       fact.what = What::kFailure;
-      fact.cause = Cause::kDevOob;
+      fact.cause = Cause::kLimNoFile;
+      break;
+    case Says::kNoInterface:
+      say_as_printed(fact, Cause::kDevOob);
       break;
     case Says::kTruncated:
       fact.what = What::kFailure;
@@ -224,19 +264,98 @@ void judge(Fact& fact, Says says, std::string_view text) {
       fact.what = What::kFailure;
       fact.cause = Cause::kDevMixLl;
       break;
+    case Says::kRankClash:
+      say_as_printed(fact, Cause::kIncRanks);
+      break;
+    case Says::kOneGpu:
+      say_as_printed(fact, Cause::kDupGpu);
+      break;
+    case Says::kSharedMemory:
+      // Releases before 2.23 tell no errno.
+      if (fact.error.value_or(ENOSPC) != ENOSPC || !holds(text, "creating")) break;
+      say_as_printed(fact, Cause::kLimShm);
+      if (!fact.error) fact.sure = Sure::kFollows;
+      break;
+    case Says::kNvls:
+      say_as_printed(fact, Cause::kGpuNvls);
+      break;
+    case Says::kMismatched:
+      say_as_printed(fact, Cause::kIncColl);
+      break;
+    case Says::kCuda:
+      // A process that ends takes its context away while NCCL's threads still run.
+      if (holds(text, "driver shutting down") || holds(text, "context is destroyed")) break;
+      say_as_printed(fact, fact.place.find("nvls.cc") == std::string::npos ? Cause::kCudaFail
+                                                                           : Cause::kGpuNvls);
+      break;
     case Says::kAborted:
       fact.what = What::kAborted;
       break;
     case Says::kClosed:
     case Says::kHcas:
+    case Says::kInterfaces:
+    case Says::kNvlsLess:
       break;
   }
 }
 
+// So that it can be nothing else.
+bool is_bare(std::string_view line) {
+  constexpr std::size_t kEnough = 16;
+  const auto& known = known_by(line);
+  return std::any_of(known.begin(), known.end(), [&](const Known& one) {
+    return one.words.size() >= kEnough && line.starts_with(one.words);
+  });
+}
+
+bool may_be_nccls(std::string_view line) { return holds(line, "NCCL") || is_bare(line); }
+
 }  // namespace
 
+// What ncclGetLastError() tells, which PyTorch's exceptions end with: NCCL's last warning.
+bool NcclText::take_last_error(std::string_view line, std::uint64_t number) {
+  constexpr std::string_view kBefore = "Last error:";
+  const auto at = line.find(kBefore);
+  if (at != std::string_view::npos &&
+      line.find_first_not_of(" \r", at + kBefore.size()) == std::string_view::npos) {
+    last_error_ = at;
+    return true;
+  }
+  const auto prefix = std::exchange(last_error_, {});
+  if (!prefix || *prefix >= line.size()) return false;
+  NcclLine one;
+  one.level = NcclLine::Level::kWarn;
+  one.writer.rank = rank_in(line.substr(0, *prefix));
+  one.text = line.substr(*prefix);
+  take(one, number);
+  return true;
+}
+
+// "NCCL error in: x.cpp:1275, unhandled system error (...), NCCL version 2.19.3" of PyTorch's
+// exceptions, "NCCL error: unhandled system error" of others.
+void NcclText::take_exception(std::string_view line, std::uint64_t number) {
+  constexpr std::string_view kIn = "NCCL error in: ", kPlain = "NCCL error: ";
+  auto at = line.find(kIn);
+  auto begin = at == std::string_view::npos ? at : line.find(", ", at);
+  if (begin != std::string_view::npos) begin += 2;
+  if (at == std::string_view::npos && (at = line.find(kPlain)) != std::string_view::npos)
+    begin = at + kPlain.size();
+  if (begin == std::string_view::npos) return;
+  Fact fact;
+  fact.source = Source::kOutput;
+  fact.writer.rank = rank_in(line.substr(0, at));
+  fact.text = line.substr(at);
+  auto words = line.substr(begin);
+  words = words.substr(0, std::min(words.find_first_of(",({"), words.find(" - ")));
+  words = words.substr(0, words.find_last_not_of(' ') + 1);
+  if (words.empty()) return;  // the program's own line, in a traceback
+  fact.detail = fmt::format("a call of NCCL's failed: {}", words);
+  fact.line = number;
+  sink_(std::move(fact));
+}
+
 void NcclText::take(std::string_view line, std::uint64_t number) {
-  if (line.find("NCCL") == std::string_view::npos) return;
+  if (take_last_error(line, number) || !may_be_nccls(line)) return;
   std::string plain;
   if (line.find('\x1b') != std::string_view::npos) {
     plain = without_colours(line);
@@ -250,13 +369,21 @@ void NcclText::take(std::string_view line, std::uint64_t number) {
     fact.text.erase(std::min(fact.text.find_first_not_of("0123456789."), fact.text.size()));
     if (!fact.text.empty()) tell(std::move(fact), {}, number);
   }
+  if (!holds(line, "NCCL INFO ") && !holds(line, "NCCL WARN ")) {
+    take_exception(line, number);
+    if (!is_bare(line)) return;
+    NcclLine one;  // as people copy it, without what stands before
+    one.text = line;
+    return take(one, number);
+  }
   for_each_nccl_line(line, [&](const NcclLine& one) { take(one, number); });
 }
 
 void NcclText::take(const NcclLine& line, std::uint64_t number) {
   ++lines_;
+  if (line.text.starts_with("NET/Plugin")) return take_plugin(line, number);
   const auto found = find_saying(line.text, line.cut);
-  if (found.saying == nullptr) return;
+  if (found.saying == nullptr || found.saying->says == Says::kNvlsLess) return;
   Fact fact;
   fill(fact, found, line.text);
   if (found.saying->says == Says::kHcas) {  // "[0]mlx5_0:1/RoCE [1]mlx5_1:1/IB/SHARP"
@@ -274,8 +401,49 @@ void NcclText::take(const NcclLine& line, std::uint64_t number) {
     }
     return;
   }
+  if (found.saying->says == Says::kInterfaces) return take_interfaces(line, number);
+  fact.place = line.place;
   judge(fact, found.saying->says, line.text);
   if (fact.what == What::kSign && !fact.cause) return;  // good news, or none of ours
+  tell(std::move(fact), line, number);
+}
+
+// "[0]eth0:10.0.0.1<0> [1]veth1a:fe80::1%veth1a<0>": one that leads to no other host, beside one
+// that does.
+void NcclText::take_interfaces(const NcclLine& line, std::uint64_t number) {
+  constexpr std::array kBridges{"docker", "br-", "veth", "virbr", "cni", "lxc"};
+  std::string inner;
+  bool others = false;
+  for (auto at = line.text.find(']'); at != std::string_view::npos;
+       at = line.text.find(']', at + 1)) {
+    const auto one = line.text.substr(at + 1, line.text.find('<', at) - at - 1);
+    const auto colon = std::min(one.find(':'), one.size());
+    const auto name = one.substr(0, colon), address = one.substr(std::min(colon + 1, one.size()));
+    const bool leads_nowhere =
+        address.starts_with("169.254.") ||
+        std::any_of(kBridges.begin(), kBridges.end(),
+                    [&](const char* bridge) { return name.starts_with(bridge); });
+    others = others || !leads_nowhere;
+    if (leads_nowhere && inner.empty()) inner = one;
+  }
+  if (inner.empty() || !others) return;
+  Fact fact;
+  fact.what = What::kSign;
+  fact.cause = Cause::kDevOob;
+  fact.sure = Sure::kFollows;
+  fact.detail = "NCCL's sockets use " + inner + " too";
+  fact.text = line.text;
+  tell(std::move(fact), line, number);
+}
+
+// A net plugin that is there and can't be loaded: "version `FABRIC_1.7' not found (required by
+// ...)" is the dynamic linker's.
+void NcclText::take_plugin(const NcclLine& line, std::uint64_t number) {
+  if (!holds(line.text, ": version `") || !holds(line.text, "' not found (required by")) return;
+  Fact fact;
+  fact.what = What::kSign;
+  fact.cause = Cause::kDevPlugin;
+  fact.detail = fact.text = line.text;
   tell(std::move(fact), line, number);
 }
 

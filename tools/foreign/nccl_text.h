@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,10 +25,15 @@ class NcclText {
 
  private:
   void take(const NcclLine& line, std::uint64_t number);
+  void take_interfaces(const NcclLine& line, std::uint64_t number);
+  void take_plugin(const NcclLine& line, std::uint64_t number);
+  void take_exception(std::string_view line, std::uint64_t number);
+  bool take_last_error(std::string_view line, std::uint64_t number);
   void tell(Fact&& fact, const NcclLine& line, std::uint64_t number);
 
   FactSink sink_;
   std::uint64_t lines_ = 0;
+  std::optional<std::size_t> last_error_;  // the next line is it, behind a prefix of that length
 };
 
 }  // namespace nnd::foreign

@@ -61,6 +61,7 @@ std::optional<Fact> read_torch_error(const std::string& file, std::string_view b
   out.file = file;
   out.line = 1;
   out.writer.rank = rank_in(file);
+  out.on_node = true;
   dom::object message, extra;
   if (root["message"].get(message) == simdjson::SUCCESS) {
     out.text = first_line(text_of(message, "message"));

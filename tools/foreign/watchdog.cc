@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -78,7 +79,7 @@ void Watchdog::take(std::string_view line, std::uint64_t number) {
     if (const auto count = number_behind(line, "NumelIn="))
       call.sizes = fmt::format("[{}]", *count);
     note_timeout(line, number, *rank);
-    if (call.seq != 0 && !call.what.empty()) timed_out_.emplace(*rank, std::move(call));
+    if (!call.what.empty()) timed_out_.emplace(*rank, std::move(call));
     return;
   }
   if (line.find("watchdog detected operation timeout") != std::string_view::npos)
@@ -94,9 +95,40 @@ void Watchdog::take(std::string_view line, std::uint64_t number) {
   told.completed = std::max(told.completed, *completed);
 }
 
+// Releases before 2.3 print no group. That all wait in the same step of one is taken for known
+// where they have its number and its kind; another size there is a mismatch, but for low numbers,
+// which several groups may have.
+bool Watchdog::in_one_group() const {
+  constexpr int kMostRanks = 1 << 17;
+  if (!told_.empty() || timed_out_.empty() || timed_out_.rbegin()->first > kMostRanks) return false;
+  constexpr std::int64_t kHigh = 100;
+  const auto& first = timed_out_.begin()->second;
+  return std::all_of(timed_out_.begin(), timed_out_.end(), [&](const auto& one) {
+    const FlightCall& call = one.second;
+    return call.seq == first.seq && call.what == first.what &&
+           (call.sizes == first.sizes || call.seq >= kHigh);
+  });
+}
+
 std::vector<FlightDump> Watchdog::dumps(const std::string& file) const {
   constexpr std::int64_t kMost = 64;  // that may be compared
   std::vector<FlightDump> out;
+  if (in_one_group())
+    for (const auto& [rank, call] : timed_out_) {
+      auto& dump = out.emplace_back();
+      dump.rank = rank;
+      dump.file = file;
+      dump.by_watchdog = true;
+      auto& group = dump.groups.emplace_back();
+      group.name = group.description = "their process group";
+      group.unfinished = {call};
+      group.last = call;
+    }
+  if (!out.empty()) {
+    auto& ranks = out.front().groups.front().ranks;
+    ranks.resize(static_cast<std::size_t>(timed_out_.rbegin()->first) + 1);
+    std::iota(ranks.begin(), ranks.end(), 0);
+  }
   for (const auto& [key, told] : told_) {
     if (out.empty() || out.back().rank != key.first) {
       out.emplace_back().rank = key.first;

@@ -17,7 +17,8 @@ namespace nnd::foreign {
 class Watchdog {
  public:
   void take(std::string_view line, std::uint64_t number);
-  // Of each rank that told of itself, as its dump would show it: the group's members are not known.
+  // Of each rank that told of itself, as its dump would show it: of the group's members only those
+  // below the highest rank that told are known, and where the group has a name none.
   std::vector<FlightDump> dumps(const std::string& file) const;
   // That a collective of theirs timed out: the first line of each rank that says so.
   const std::vector<Fact>& timeouts() const { return timeouts_; }
@@ -28,6 +29,7 @@ class Watchdog {
   };
   std::map<std::pair<int, std::string>, Progress> told_;  // by rank and group
   void note_timeout(std::string_view line, std::uint64_t number, int rank);
+  bool in_one_group() const;
 
   std::vector<Fact> timeouts_;
   std::map<int, FlightCall> timed_out_;  // by rank: the first

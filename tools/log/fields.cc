@@ -356,6 +356,7 @@ std::array<Setters, kPlaces> all_setters() {
       {"kind", set<&Event::task, &Task::kind>}, {"ordinal", set<&Event::task, &Task::ordinal>},
       {"seq", set<&Event::task, &Task::seq>},   {"bytes", set<&Event::task, &Task::bytes>},
       {"ops", set<&Event::task, &Task::ops>},   {"ops_done", set<&Event::task, &Task::ops_done>}};
+  setters[at(Place::kTarget)] = {{"errno", set<&Event::error>}};
   setters[at(Place::kTraffic)] = {{"open", set<&Event::open>}};
   for (const auto place : {Place::kSent, Place::kReceived})
     setters[at(place)] = {{"started", add<&Event::started>},
@@ -397,6 +398,7 @@ Place place_of(Place outer, std::string_view key) {
                                      {"called", Place::kCalled},
                                      {"traffic", Place::kTraffic},
                                      {"process", Place::kCensus},
+                                     {"target", Place::kTarget},
                                      {"ran", Place::kRan}};
   if (outer == Place::kCounters && key == "grown") return Place::kGrown;
   if (outer == Place::kCommunicators && key == "task") return Place::kLastGiven;

@@ -44,6 +44,7 @@ enum class Place : std::uint8_t {
   kRanSizes,
   kTraffic,
   kCensus,
+  kTarget,
   kSent,  // in that
   kReceived,
   kPorts,

@@ -360,7 +360,8 @@ int evidence(const Diagnosis& diagnosis) {
 // A root tells of its own wait and, as a rank of the same process, of the one that comes of it: of
 // waits that overlap the one that something was seen to block says more.
 void add_making(Process& process, const Event& event) {
-  Making made{diagnosis_of(event), event.step, event.comm, event.mono_ns, event.age_us.value_or(0)};
+  Making made{diagnosis_of(event),      event.step, event.comm, event.mono_ns,
+              event.age_us.value_or(0), event.error};
   if (const auto& before = process.making) {
     made.first_ns = before->first_ns;
     const auto began_ns = static_cast<double>(event.mono_ns) - made.age_us * 1000;

@@ -106,6 +106,7 @@ struct Making {
   std::string step, comm;
   std::uint64_t first_ns = 0;  // CLOCK_MONOTONIC of the first
   double age_us = 0;           // at the last
+  std::optional<int> error;    // of a connect to the rank that is waited for
 };
 
 struct Connection {

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -36,6 +37,42 @@ class Plain : public Source {
  private:
   OwnedFd fd_;
   std::string path_;
+};
+
+OwnedFd copy_of(int fd) { return OwnedFd(fcntl(fd, F_DUPFD_CLOEXEC, 3)); }
+
+OwnedFd temporary_file() {
+  std::FILE* const file = std::tmpfile();
+  if (file == nullptr)
+    throw ReadError(std::string(kStandardInput) + ": no temporary file: " + std::strerror(errno));
+  OwnedFd out = copy_of(fileno(file));
+  std::fclose(file);
+  return out;
+}
+
+// A pipe gives its bytes once: they are kept, for whoever reads them again.
+class StandardInput : public Source {
+ public:
+  std::size_t read(char* to, std::size_t most) override {
+    static const OwnedFd kept = temporary_file();
+    const ssize_t before = pread(kept.get(), to, most, at_);
+    const auto got = before > 0 ? static_cast<std::size_t>(before) : plain_.read(to, most);
+    for (std::size_t done = before > 0 ? got : 0; done < got;) {
+      const ssize_t some =
+          pwrite(kept.get(), to + done, got - done, at_ + static_cast<off_t>(done));
+      if (some <= 0)
+        throw ReadError(std::string(kStandardInput) +
+                        ": it can't be kept in a temporary file: " + std::strerror(errno));
+      done += static_cast<std::size_t>(some);
+    }
+    at_ += static_cast<off_t>(got);
+    return got;
+  }
+  bool compressed() const override { return false; }
+
+ private:
+  Plain plain_{copy_of(STDIN_FILENO), kStandardInput};
+  off_t at_ = 0;
 };
 
 // Bytes that a decompressor has not taken yet.
@@ -154,8 +191,7 @@ OwnedFd open_file(const std::string& path) {
 
 std::unique_ptr<Source> open_source(const fs::path& path) {
   const std::string name = path.string();
-  if (name == kStandardInput)
-    return std::make_unique<Plain>(OwnedFd(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)), name);
+  if (name == kStandardInput) return std::make_unique<StandardInput>();
   OwnedFd fd = open_file(name);
   std::array<char, 4> start{};
   const ssize_t size = pread(fd.get(), start.data(), start.size(), 0);

@@ -29,8 +29,9 @@ class Source {
 
 inline constexpr const char* kStandardInput = "-";
 
-// How a file is compressed is seen from its first bytes. Throws ReadError where it cannot be opened
-// or is no regular file.
+// How a file is compressed is seen from its first bytes; standard input isn't. What one
+// source took of that, the next one gives again; one at a time. Throws ReadError where it cannot be
+// opened or is no regular file.
 std::unique_ptr<Source> open_source(const std::filesystem::path& path);
 // The same of a file that is known not to be compressed, from this byte on.
 std::unique_ptr<Source> open_source(const std::filesystem::path& path, std::uint64_t from);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <set>
 
 namespace nnd::report {
@@ -178,6 +179,11 @@ class Conclude {
   const log::Making& making() const { return *picture_.members[*model_.stuck_making].log->making; }
   Ns first_told_making() const { return picture_.at(*model_.stuck_making, making().first_ns); }
 
+  // Who listened where it is refused: a log that just ends doesn't tell when.
+  bool may_have_gone() const {
+    return making().error == ECONNREFUSED && any_is(picture_, Ending::kCutOff);
+  }
+
   // Somebody who is known to be late outweighs a rank that has no log.
   bool is_missing() const {
     if (!model_.missing.any()) return false;
@@ -325,7 +331,8 @@ class Conclude {
   Blame blame_of_hang() const {
     if (!model_.waits.network.empty()) return Blame::kNetwork;
     if (model_.blocked)
-      return making().told.cause == nccl_net_diag::cause_id(nccl_net_diag::Cause::kOobBlocked)
+      return making().told.cause == nccl_net_diag::cause_id(nccl_net_diag::Cause::kOobBlocked) &&
+                     !may_have_gone()
                  ? Blame::kNetwork
                  : Blame::kOpen;
     if (first_sink() == nullptr) return Blame::kOpen;

@@ -1,6 +1,7 @@
 #include "report/flights.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <set>
@@ -49,8 +50,10 @@ std::string name_of(const FlightGroup& group) {
 
 // A gather or a scatter has other sizes on its root, and some collectives on all ranks.
 bool have_one_size(const std::string& what) {
-  return what.find("all_reduce") != std::string::npos ||
-         what.find("broadcast") != std::string::npos;
+  constexpr std::array kWhats{"all_reduce", "broadcast",       "ALLREDUCE",
+                              "BROADCAST",  "_ALLGATHER_BASE", "_REDUCE_SCATTER_BASE"};
+  return std::any_of(kWhats.begin(), kWhats.end(),
+                     [&](const char* one) { return what.find(one) != std::string::npos; });
 }
 
 std::string kind_of(const FlightCall& call) {

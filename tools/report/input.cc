@@ -165,7 +165,7 @@ class Worker {
     else if (one.problems.empty())  // not one of ours
       one.foreign_files = 1;
     const bool holds_more = one.foreign_files != 0 || file.counts().foreign != 0;
-    if (holds_more && name != log::kStandardInput) one.others.push_back(name);
+    if (holds_more) one.others.push_back(name);
   }
 
   const std::vector<std::string>& files_;

@@ -1,7 +1,9 @@
 #include "report/others.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <csignal>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -21,7 +23,7 @@ namespace {
 
 // What only happens of itself goes before what happens of something else, too.
 int rank_of(const Fact& fact) {
-  if (fact.what == What::kEcho) return 4;
+  if (fact.what == What::kEcho) return fact.source == foreign::Source::kOutput ? 5 : 4;
   switch (*fact.cause) {
     case Cause::kDevOob:
     case Cause::kIncEnv:
@@ -49,8 +51,8 @@ const Fact* first_of(const std::vector<const Fact*>& failures) {
     return fact->at_sec != 0 && fact->at_sec - kTogether > earliest;
   };
   const auto order = [&](const Fact* a, const Fact* b) {
-    return std::tuple(rank_of(*a) == 4, late(a), rank_of(*a)) <
-           std::tuple(rank_of(*b) == 4, late(b), rank_of(*b));
+    return std::tuple(a->what == What::kEcho, late(a), rank_of(*a)) <
+           std::tuple(b->what == What::kEcho, late(b), rank_of(*b));
   };
   return failures.empty() ? nullptr : *std::min_element(failures.begin(), failures.end(), order);
 }
@@ -178,9 +180,16 @@ Blame blame_of(const Others& others) {
     case Cause::kIncEnv:
       return Blame::kOpen;  // the peer may have died, or have other settings
     case Cause::kIncVersion:
+    case Cause::kIncRanks:
+    case Cause::kIncColl:
+    case Cause::kDupGpu:
+    case Cause::kLimShm:
+    case Cause::kLimNoFile:
+    case Cause::kCudaFail:
+    case Cause::kGpuNvls:
       return Blame::kNotNetwork;
     case Cause::kDevOob:
-      return is_wrong_address(first.peer) || first.error == ENETUNREACH ||
+      return first.peer.empty() || is_wrong_address(first.peer) || first.error == ENETUNREACH ||
                      first.error == EHOSTUNREACH
                  ? Blame::kNetwork
                  : Blame::kOpen;
@@ -189,6 +198,39 @@ Blame blame_of(const Others& others) {
   }
   const auto reach = nccl_net_diag::cause_entry(*first.cause).reach;
   return reach == Reach::kOpen || reach == Reach::kEcho ? Blame::kOpen : Blame::kNetwork;
+}
+
+// By a signal that nobody sends who asks a process to end: it did so itself, or ran out of memory.
+bool is_crash(const Fact& ended) {
+  constexpr std::array kSignals{SIGKILL, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+  return std::find(kSignals.begin(), kSignals.end(), -*ended.status) != kSignals.end();
+}
+
+// The first, and of those at one time, or without one, a crash before all else.
+const Fact* ended_of(const foreign::Evidence& evidence) {
+  const Fact* out = nullptr;
+  const auto order = [](const Fact& fact) {
+    return std::tuple(!is_crash(fact), fact.at_sec == 0, fact.at_sec);
+  };
+  for (const auto& fact : evidence.facts())
+    if (fact.what == What::kEnded && (out == nullptr || order(fact) < order(*out))) out = &fact;
+  return out;
+}
+
+// What NCCL told of first: where something failed, also what is no trouble as long as all is well.
+const Fact* noted_of(const foreign::Evidence& evidence, bool failed) {
+  const auto& facts = evidence.facts();
+  const auto found = std::find_if(facts.begin(), facts.end(), [&](const Fact& fact) {
+    return fact.what == What::kSign && !Kernels::is_kernels(fact) &&
+           (failed || fact.sure == foreign::Sure::kSaid);
+  });
+  return found == facts.end() ? nullptr : &*found;
+}
+
+// Whoever ends a job that hangs may kill one process first.
+bool had_timed_out(const foreign::Evidence& evidence) {
+  return std::any_of(evidence.facts().begin(), evidence.facts().end(),
+                     [](const Fact& fact) { return fact.source == foreign::Source::kWatchdog; });
 }
 
 Kind kind_of(const Ras& ras) {
@@ -233,6 +275,7 @@ Others others_of(const foreign::Evidence& evidence) {
   const Kernels kernels(evidence);
   kernels.find_killed(out);
   out.raised = raised_of(evidence);
+  out.ended = ended_of(evidence);
   std::vector<const Fact*> failures;
   for (const auto& fact : evidence.facts())
     if (fact.what == What::kFailure || fact.what == What::kEcho) failures.push_back(&fact);
@@ -242,8 +285,13 @@ Others others_of(const foreign::Evidence& evidence) {
   const bool alone = out.first != nullptr && stands_alone(*out.first);
   out.killed_first =
       out.killed != nullptr && !alone && (is_end_of(*out.killed, out.first) || is_missed(out));
-  out.raised_first = !out.killed_first && out.raised && out.raised->own && !alone;
-  if (out.killed_first || out.raised_first) {
+  // What is printed of an exception tells of an end where something else does, too.
+  if (out.raised) out.raised->ended |= out.first != nullptr || out.ended != nullptr;
+  out.ended_first = !out.killed_first && out.ended != nullptr && is_crash(*out.ended) && !alone &&
+                    !had_timed_out(evidence);
+  out.raised_first = !out.killed_first && !out.ended_first && out.raised && out.raised->own &&
+                     out.raised->ended && !alone;
+  if (out.killed_first || out.raised_first || out.ended_first) {
     out.kind = Kind::kLost;
     out.blame = out.killed_first && is_crash_below(*out.killed) ? Blame::kOpen : Blame::kNotNetwork;
     return out;
@@ -264,9 +312,11 @@ Others others_of(const foreign::Evidence& evidence) {
   }
   if (out.first == nullptr) {
     if (out.processes == 0 && !out.kernel.empty()) out.blame = Blame::kOpen;
+    out.noted = noted_of(evidence, false);
     return out;
   }
   out.kind = Kind::kFailed;
+  if (out.first->what == What::kEcho) out.noted = noted_of(evidence, true);
   for (const auto& fact : evidence.facts())
     if (fact.what == What::kSign && !Kernels::is_kernels(fact) && explains(fact, *out.first) &&
         out.sign == nullptr)

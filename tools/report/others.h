@@ -18,8 +18,9 @@ namespace nnd::report {
 struct Others {
   Kind kind = Kind::kRunning;  // kFailed, kHang, kLost, or nothing is known to be wrong
   Blame blame = Blame::kNone;
-  const foreign::Fact* first = nullptr;     // that it failed of
-  const foreign::Fact* sign = nullptr;      // what an HCA told of before, which explains it
+  const foreign::Fact* first = nullptr;  // that it failed of
+  const foreign::Fact* sign = nullptr;   // what an HCA told of before, which explains it
+  const foreign::Fact* noted = nullptr;  // what NCCL told of first, where nothing tells what failed
   std::vector<const foreign::Fact*> alike;  // other processes say the same
   std::size_t echoes = 0;                   // processes that only tell that something else failed
   std::size_t processes = 0;
@@ -32,18 +33,21 @@ struct Others {
   const foreign::Fact* killed = nullptr;  // a process of the job that its kernel ended
   std::string killed_host;
   std::optional<int> killed_rank;
-  std::optional<Raised> raised;  // by PyTorch's error files
+  std::optional<Raised> raised;          // a Python program's exception
+  const foreign::Fact* ended = nullptr;  // a process, as who started it tells: the first
   // That process, or that exception, is what the job failed of.
-  bool killed_first = false, raised_first = false;
+  bool killed_first = false, raised_first = false, ended_first = false;
   std::vector<const foreign::Fact*> kernel;  // what else kernels told, the last first
 
   bool found() const {
-    return first != nullptr || flight.has_value() || killed_first || raised_first || ras_first;
+    return first != nullptr || flight.has_value() || killed_first || raised_first || ended_first ||
+           ras_first;
   }
   // What says most of what failed: of the sign, where there is one.
   const foreign::Fact* headline() const {
     if (killed_first) return killed;
     if (raised_first) return raised->told;
+    if (ended_first) return ended;
     return sign != nullptr ? sign : first;
   }
 };

@@ -26,7 +26,8 @@ Nature nature_of(const Fact& fact) {
   constexpr std::array kEchoes{
       "DistBackendError", "ChildFailedError", "SignalException",   "NCCL",
       "ncclRemoteError",  "ncclSystemError",  "ncclInternalError", "ncclUnhandledCudaError",
-      "Watchdog caught",  "closed by peer",   "reset by peer",     "Broken pipe"};
+      "Watchdog caught",  "closed by peer",   "reset by peer",     "Broken pipe",
+      "KeyboardInterrupt"};
   constexpr std::array kSockets{
       "DistNetworkError", "DistStoreError",         "Connection", "onnect", "imeout",   "imed out",
       "No route to host", "Network is unreachable", "Gloo",       "gloo",   "TCPStore", "OSError"};
@@ -78,24 +79,29 @@ const Fact* worker_killed(const foreign::Evidence& evidence, const Fact& raised)
   return nullptr;
 }
 
+std::vector<const Fact*> raised_by(const foreign::Evidence& evidence, foreign::Source source) {
+  std::vector<const Fact*> out;
+  for (const auto& fact : evidence.facts())
+    if (fact.what == foreign::What::kRaised && fact.source == source) out.push_back(&fact);
+  return out;
+}
+
 }  // namespace
 
 std::optional<Raised> raised_of(const foreign::Evidence& evidence) {
   constexpr std::int64_t kTogether = 2;  // seconds: times are whole ones, and clocks differ
-  std::vector<const Fact*> all;
+  auto all = raised_by(evidence, foreign::Source::kErrorFile);
   int last = 0;
-  for (const auto& fact : evidence.facts())
-    if (fact.source == foreign::Source::kErrorFile) {
-      all.push_back(&fact);
-      last = std::max(last, path_of(fact.file).attempt);
-    }
+  for (const auto* fact : all) last = std::max(last, path_of(fact->file).attempt);
   std::erase_if(all, [&](const Fact* fact) { return path_of(fact->file).attempt != last; });
+  const bool files = !all.empty();
+  if (!files) all = raised_by(evidence, foreign::Source::kOutput);
   if (all.empty()) return {};
   auto earliest = all.front()->at_sec;
   for (const auto* fact : all) earliest = std::min(earliest, fact->at_sec);
   const auto order = [&](const Fact* fact) {
     return std::tuple(fact->at_sec > earliest + kTogether, nature_of(*fact), fact->at_sec,
-                      fact->writer.rank);
+                      files ? fact->writer.rank : std::nullopt, fact->line);
   };
   const auto* first = *std::min_element(
       all.begin(), all.end(), [&](const Fact* a, const Fact* b) { return order(a) < order(b); });
@@ -105,10 +111,15 @@ std::optional<Raised> raised_of(const foreign::Evidence& evidence) {
   std::set<std::string> nodes;
   for (const auto* fact : all) {
     if (const auto path = path_of(fact->file); !path.above.empty()) nodes.insert(path.above);
-    if (fact->text == first->text && fact->place == first->place && fact->writer.rank)
-      out.local_ranks.insert(*fact->writer.rank);
+    if (fact->text == first->text && fact->place == first->place && fact->writer.rank &&
+        fact->on_node == first->on_node)
+      out.ranks.insert(*fact->writer.rank);
   }
+  out.on_node = first->on_node;
   out.one_node = nodes.size() <= 1;
+  out.ended = files || std::any_of(all.begin(), all.end(), [](const Fact* fact) {
+                return nature_of(*fact) == Nature::kEcho;
+              });
   out.worker = worker_killed(evidence, *first);
   return out;
 }

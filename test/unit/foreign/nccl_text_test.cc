@@ -1,5 +1,8 @@
 #include "foreign/nccl_text.h"
 
+#include <cerrno>
+#include <sstream>
+
 #include "support/catch.h"
 
 using namespace nnd::foreign;
@@ -7,10 +10,11 @@ using nccl_net_diag::Cause;
 
 namespace {
 
-std::vector<Fact> facts_of(const std::string& line) {
+std::vector<Fact> facts_of(const std::string& lines) {
   std::vector<Fact> out;
   NcclText text([&](Fact&& fact) { out.push_back(std::move(fact)); });
-  text.take(line, 7);
+  std::istringstream in(lines);
+  for (std::string line; std::getline(in, line);) text.take(line, 7);
   return out;
 }
 
@@ -100,12 +104,64 @@ TEST_CASE("a completion that failed, as each release tells it", "[nccl-text]") {
   CHECK(fact.what == What::kEcho);
 }
 
+TEST_CASE("what has nothing to do with the network", "[nccl-text]") {
+  auto fact = only("Duplicate GPU detected : rank 3 and rank 5 both on CUDA device 1a0");
+  CHECK(fact.cause == Cause::kDupGpu);
+  CHECK(fact.detail == "Duplicate GPU detected : rank 3 and rank 5 both on CUDA device 1a0");
+  fact = only(
+      "Error while creating shared memory segment /dev/shm/nccl-a1 (size 9637888), error: No space "
+      "left on device (28)");
+  CHECK(fact.cause == Cause::kLimShm);
+  CHECK(fact.error == ENOSPC);
+  CHECK(only("Cuda failure 2 'out of memory'").cause == Cause::kCudaFail);
+  CHECK(only("Cuda failure 'out of memory'").cause == Cause::kCudaFail);
+  CHECK(only("Cuda failure 4 'driver shutting down'").what == What::kEcho);
+  CHECK(only("Bootstrap Root : rank 3 of 8 ranks has already checked in").cause ==
+        Cause::kIncRanks);
+  fact = only(
+      "NET/IB : req 0/1 tag 0 peer 10.0.0.2<41> collective mismatch error, local size 372480 "
+      "remote "
+      "size 49152");
+  CHECK(fact.cause == Cause::kIncColl);
+  CHECK(fact.peer == "10.0.0.2<41>");
+  CHECK(only("socketTryAccept: Accept failed: Too many open files").cause == Cause::kLimNoFile);
+}
+
+TEST_CASE("NVLink SHARP, by where NCCL tells of CUDA, and where it does without", "[nccl-text]") {
+  const auto all =
+      facts_of("node1:1:2 [0] transport/nvls.cc:223 NCCL WARN Cuda failure 1 'invalid argument'");
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].cause == Cause::kGpuNvls);
+  const std::string bind =
+      "Failed to bind NVLink SHARP (NVLS) Multicast memory of size 2097152 : CUDA error 401 'no'.";
+  CHECK(only(bind).cause == Cause::kGpuNvls);
+  CHECK(facts_of("node1:1:2 [0] NCCL WARN " + bind + " Proceeding without NVLS support.").empty());
+}
+
+TEST_CASE("a line that was copied without what stands before", "[nccl-text]") {
+  const auto all = facts_of("Call to ibv_modify_qp failed with error Connection timed out");
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].cause == Cause::kQp110);
+  CHECK(all[0].writer.host.empty());
+}
+
+TEST_CASE("NCCL's last error in an exception of PyTorch's", "[nccl-text]") {
+  const auto all = facts_of(
+      "[rank2]: ncclSystemError: System call (e.g. socket, malloc) failed.\n[rank2]: Last error:\n"
+      "[rank2]: Bootstrap : no socket interface found\n[rank2]: Last error:\nEpoch 2\n");
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].cause == Cause::kDevOob);
+  CHECK(all[0].writer.rank == 2);
+}
+
 TEST_CASE("memory that was not there", "[nccl-text]") {
   auto fact = only("Call to ibv_create_cq failed with error Cannot allocate memory");
+  CHECK(fact.cause == Cause::kCq12);
+  CHECK(fact.sure == Sure::kSaid);
+  CHECK(only("Call to ibv_reg_mr_iova2 failed with error Unknown error -12").cause == Cause::kMr12);
+  fact = only("Call to ibv_create_qp failed with error Cannot allocate memory");
   CHECK(fact.cause == Cause::kLimMemlock);
   CHECK(fact.sure == Sure::kFollows);
-  fact = only("Call to ibv_reg_mr_iova2 failed with error Unknown error -12");
-  CHECK(fact.cause == Cause::kLimMemlock);
   CHECK(only("Call to ibv_reg_mr failed with error Bad address").cause == Cause::kMr14);
   CHECK(only("Call to ibv_reg_dmabuf_mr failed with error Invalid argument").cause ==
         Cause::kGdrRegFail);
@@ -137,7 +193,7 @@ TEST_CASE("sockets", "[nccl-text]") {
 
 TEST_CASE("what NCCL prints besides, and what others print, is nothing of this", "[nccl-text]") {
   CHECK(facts_of("n:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC").empty());
-  CHECK(facts_of("Call to ibv_modify_qp failed with error Connection timed out").empty());
+  CHECK(facts_of("ibv_modify_qp failed with error Connection timed out").empty());
   CHECK(facts_of("").empty());
 }
 

@@ -1,4 +1,6 @@
 // Communicators that were still being made: who has not come, and what keeps hosts apart.
+#include <cerrno>
+
 #include "report/jobs.h"
 #include "support/catch.h"
 #include "unit/report/made.h"
@@ -102,6 +104,24 @@ TEST_CASE("what keeps the hosts apart outweighs ranks without a log", "[making]"
   plain.box(0, true, 39);
   makes(plain, 0, GENERATE(11., 31.), "gather");
   CHECK(analyse(plain.input).kind == Kind::kMissing);
+}
+
+TEST_CASE("who is refused may have been left by one that died", "[making]") {
+  Made made;
+  for (const int process : {0, 2}) made.load(process, 0, 2);
+  auto told = made.event(0, t::EventId::kInitStall, 11);
+  told.step = "connect";
+  told.age_us = 10e6;
+  told.cause = "OOB-BLOCKED";
+  told.severity = t::Severity::kWarn;
+  told.error = ECONNREFUSED;
+  made.add(told);
+  made.box(0, true, 39);
+  const bool lives = GENERATE(true, false);
+  if (lives) made.box(2, true, 39);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kHang);
+  CHECK(report.blame == (lives ? Blame::kNetwork : Blame::kOpen));
 }
 
 TEST_CASE("a communicator that was made after all waits for nobody", "[making]") {

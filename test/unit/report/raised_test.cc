@@ -40,7 +40,7 @@ TEST_CASE("a program's own exception goes before what follows from it", "[raised
   REQUIRE(found);
   CHECK(found->told->text == "RuntimeError: shapes differ");
   CHECK(found->own);
-  CHECK(found->local_ranks == std::set{2});
+  CHECK(found->ranks == std::set{2});
   CHECK(found->one_node);
   const auto others = others_of(evidence);
   CHECK(others.raised_first);
@@ -71,7 +71,7 @@ TEST_CASE("the last attempt counts, and all that raised the same", "[raised]") {
   const auto found = raised_of(evidence);
   REQUIRE(found);
   CHECK(found->told->text == "KeyError: 'x'");
-  CHECK(found->local_ranks == std::set{0, 3});
+  CHECK(found->ranks == std::set{0, 3});
   CHECK_FALSE(raised_of(Evidence()));
 }
 

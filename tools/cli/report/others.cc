@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
+#include <cstring>
 
 #include "cli/common/number_list.h"
 #include "cli/report/kernel_text.h"
@@ -51,7 +53,10 @@ std::string ends_text(const Fact& fact) {
 
 std::string what_text(const Fact& fact) {
   const auto id = id_of(fact);
-  if (!id.empty()) return cause_text(id);
+  auto detail = shortened(fact.detail);
+  if (detail.ends_with('.')) detail.pop_back();
+  if (!id.empty()) return cause_text(id) + (detail.empty() ? "" : ": " + detail);
+  if (!detail.empty()) return detail;
   return fact.source == foreign::Source::kWatchdog ? "a collective timed out"
                                                    : "a connection was closed by its peer";
 }
@@ -61,7 +66,8 @@ std::string ranks_text(const std::vector<int>& ranks) {
 }
 
 std::string call_text(const foreign::FlightCall& call) {
-  return fmt::format("{} #{}{}", call.what.empty() ? "collective" : call.what, call.seq,
+  return fmt::format("{}{}{}", call.what.empty() ? "collective" : call.what,
+                     call.seq == 0 ? "" : fmt::format(" #{}", call.seq),
                      call.sizes.empty() ? "" : " (" + call.sizes + ")");
 }
 
@@ -93,19 +99,25 @@ std::string flight_text(const report::Flight& flight) {
                          guilty, call_text(*flight.other), at_place(*flight.other), waiting,
                          call_text(flight.call), at_place(flight.call));
     case Kind::kNoDump:
-      return fmt::format("{} {} in {} of {}{}; {} left no dump: died, or its dump is not here",
-                         waiting, waits, call_text(flight.call), flight.group,
-                         at_place(flight.call), guilty);
+      return fmt::format(
+          "{} {} in {} of {}{}; {} {}", waiting, waits, call_text(flight.call), flight.group,
+          at_place(flight.call), guilty,
+          !flight.by_watchdog ? "left no dump: died, or its dump is not here"
+          : flight.guilty.size() == 1
+              ? "told nothing of it: it has not come, it died, or its output is not here"
+              : "told nothing of it: they have not come, they died, or their output is not here");
     case Kind::kAllIn:
       break;
   }
+  const char* const called = flight.waiting.size() == 1 ? "has" : "have";
   const auto fewest =
       flight.other
           ? fmt::format("; {} {} called no more than {}{}, and the others went on", guilty,
                         have(flight.guilty), call_text(*flight.other), at_place(*flight.other))
           : std::string();
-  return fmt::format("{} have called {} of {}{} alike, and it does not end{}", waiting,
-                     call_text(flight.call), flight.group, at_place(flight.call), fewest);
+  return fmt::format("{} {} called {} of {}{}{}, and it does not end{}", waiting, called,
+                     call_text(flight.call), flight.group, at_place(flight.call),
+                     flight.waiting.size() == 1 ? "" : " alike", fewest);
 }
 
 std::string killed_text(const Others& others) {
@@ -115,15 +127,42 @@ std::string killed_text(const Others& others) {
   return fmt::format("{} {}", rank, kernel_end_text(*others.killed));
 }
 
-// The files tell the rank on its node, which is the job's where there is one node.
+// A rank on its node is the job's where there is one node.
 std::string raised_text(const Others& others) {
   const auto& raised = *others.raised;
-  const auto ranks = rank_list(raised.local_ranks);
-  const bool of_job = raised.one_node && others.hosts.size() <= 1;
+  const bool of_job = !raised.on_node || (raised.one_node && others.hosts.size() <= 1);
   return fmt::format(
-      "{}: {}{}{}", raised.local_ranks.empty() ? "a rank" : (of_job ? "" : "local ") + ranks,
+      "{}: {}{}{}",
+      raised.ranks.empty() ? "a rank" : (of_job ? "" : "local ") + rank_list(raised.ranks),
       shortened(raised.told->text), raised.told->place.empty() ? "" : ", at " + raised.told->place,
       raised.worker == nullptr ? "" : "; that worker " + kernel_end_text(*raised.worker));
+}
+
+// "rank 3 (node1 pid 912) crashed (SIGSEGV)"
+std::string ended_text(const Others& others) {
+  const Fact& ended = *others.ended;
+  const int signal = -*ended.status;
+  const auto writer = writer_text(ended.writer);
+  const char* const name = ::sigabbrev_np(signal);
+  return fmt::format("{}{} {} (SIG{})", ended.on_node && others.hosts.size() > 1 ? "local " : "",
+                     writer, signal == SIGKILL ? "was killed" : "crashed",
+                     name == nullptr ? "?" : name);
+}
+
+std::string ended_remedy(const Fact& ended) {
+  switch (-*ended.status) {
+    case SIGKILL:
+      return "Look in that node's kernel log (dmesg) for an OOM kill then, and at the memory limit "
+             "of "
+             "the job's cgroup or container; else somebody killed it.";
+    case SIGBUS:
+      return "df /dev/shm on that node: a bus error inside NCCL is mostly a /dev/shm that is full, "
+             "as "
+             "in containers with 64 MB (docker run --shm-size=8g or --ipc=host).";
+    default:
+      return "Look at its backtrace or core dump: the library that it crashed in is to be asked "
+             "next; what other ranks tell after it follows from it.";
+  }
 }
 
 // Kernels told of trouble, and nobody of a job.
@@ -131,11 +170,25 @@ bool is_kernels_alone(const Others& others) {
   return !others.kernel.empty() && others.processes == 0 && !others.found() && !others.raised;
 }
 
+// What may have ended the job, where nothing shows that it was then.
+std::string maybe_text(const Others& others) {
+  if (others.killed != nullptr)
+    return fmt::format(" But {}, at some time: if that was then, it is why.", killed_text(others));
+  if (others.raised && others.raised->own)
+    return fmt::format(" But {}: if that was not caught, it is why.", raised_text(others));
+  if (others.noted != nullptr)
+    return fmt::format(" But {}{}.",
+                       device_text(*others.noted).empty() ? "" : device_text(*others.noted) + ": ",
+                       what_text(*others.noted));
+  return {};
+}
+
 std::string verdict_of(const Others& others) {
   if (others.killed_first)
     return fmt::format("{}: {}.", others.blame == Blame::kOpen ? "open" : "not the network",
                        killed_text(others));
   if (others.raised_first) return fmt::format("not the network: {}.", raised_text(others));
+  if (others.ended_first) return fmt::format("not the network: {}.", ended_text(others));
   if (is_kernels_alone(others))
     return fmt::format(
         "no word of a job: {} of what can end one, the last: {}; nothing here tells whether it "
@@ -152,26 +205,22 @@ std::string verdict_of(const Others& others) {
         "nothing failed in what NCCL and PyTorch left here{}; how the job ended that does not "
         "tell.{}",
         others.no_hca ? " (no HCA was found, and NCCL used TCP: is that meant?)" : "",
-        others.killed == nullptr
-            ? ""
-            : fmt::format(" But {}, at some time: if that was then, it is why.",
-                          killed_text(others)));
+        maybe_text(others));
   const Fact& told = *others.headline();
   const auto device = device_text(told);
   if (others.first->what == foreign::What::kEcho && others.sign == nullptr)
     return fmt::format(
         "open: {}: this only echoes what happened before, and nothing here shows that; first "
-        "told "
-        "by {}.",
-        what_text(told), writer_text(told.writer));
+        "told by {}.{}",
+        what_text(told), writer_text(told.writer), maybe_text(others));
   const char* prefix = others.blame == Blame::kNotNetwork ? "not the network: "
                        : others.blame == Blame::kOpen     ? "open: "
                                                           : "";
   const bool by_kernel = told.source == foreign::Source::kKernelLog;
-  return fmt::format("{}{}{}{}; first told by {}{}.", prefix, device.empty() ? "" : device + ": ",
-                     what_text(told), ends_text(told),
-                     by_kernel ? "the kernel" : writer_text(told.writer),
-                     device.empty() ? ", and the log names no device" : "");
+  return fmt::format(
+      "{}{}{}{}; first told by {}{}.", prefix, device.empty() ? "" : device + ": ", what_text(told),
+      ends_text(told), by_kernel ? "the kernel" : writer_text(told.writer),
+      device.empty() && others.blame != Blame::kNotNetwork ? ", and the log names no device" : "");
 }
 
 std::string to_do(const Others& others) {
@@ -180,6 +229,7 @@ std::string to_do(const Others& others) {
     return kernel_end_remedy(*others.raised->worker);
   if (others.raised_first)
     return "Look at that line of the program: what other ranks tell after it follows from it.";
+  if (others.ended_first) return ended_remedy(*others.ended);
   if (others.flight_first && others.flight->kind == report::Flight::Kind::kAllIn)
     return "Look at NCCL's log (NCCL_DEBUG=INFO) and the kernel's on those nodes: a GPU, NCCL or "
            "the network holds it up.";
@@ -198,7 +248,7 @@ std::string where_text(const Fact& fact) { return fmt::format("{}:{}", fact.file
 
 std::vector<std::string> first_lines(const Others& others) {
   std::vector<std::string> out;
-  const bool ended = others.killed_first || others.raised_first;
+  const bool ended = others.killed_first || others.raised_first || others.ended_first;
   if (others.flight && (ended || !others.flight_first))
     out.push_back(fmt::format("{}: {}.", source_of(*others.flight), flight_text(*others.flight)));
   const auto add = [&](const Fact& fact) {
@@ -296,7 +346,7 @@ json fact_json(const Fact& fact) {
   note("pci", fact.pci);
   note("netdev", fact.netdev);
   note("program", fact.program);
-  note("raised_at", fact.place);
+  if (fact.what == foreign::What::kRaised) note("raised_at", fact.place);
   if (fact.pid != 0) out["of_pid"] = fact.pid;
   if (fact.up_sec > 0) out["up_sec"] = fact.up_sec;
   return out;
@@ -305,7 +355,7 @@ json fact_json(const Fact& fact) {
 json raised_json(const report::Raised& raised) {
   auto out = fact_json(*raised.told);
   out.erase("rank");
-  out["local_ranks"] = raised.local_ranks;
+  out[raised.on_node ? "local_ranks" : "ranks"] = raised.ranks;
   out["own"] = raised.own;
   return out;
 }
@@ -343,6 +393,9 @@ Words words_of_others(const Others& others, const foreign::Evidence& evidence) {
                      count_of(others.alike.size(), "line more", "lines more"),
                      writer_text(others.alike.front()->writer))});
   if (others.raised && !others.raised_first) add(out, "Exception", {raised_line(others)});
+  if (others.ended != nullptr && !others.ended_first)
+    add(out, "Ended",
+        {fmt::format("{} ({}).", shortened(others.ended->text), where_text(*others.ended))});
   if (others.ras && !others.ras_first) add(out, "NCCL's RAS", {ras_text(*others.ras) + "."});
   add(out, "Kernel's log", kernel_lines(others));
   add(out, "Read", read_lines(others, evidence));
@@ -359,7 +412,7 @@ std::vector<std::string> lines_beside(const report::Report& report, const Others
         fmt::format("{}: {}.{}", source_of(*others.flight), flight_text(*others.flight),
                     against ? " This contradicts the event logs, which blame the network." : ""));
   }
-  if (others.raised) out.push_back(raised_line(others));
+  if (others.raised && others.raised->ended) out.push_back(raised_line(others));
   if (others.ras) out.push_back(fmt::format("NCCL's RAS: {}.", ras_text(*others.ras)));
   if (others.first == nullptr) return out;
   const Fact& told = others.sign != nullptr ? *others.sign : *others.first;
@@ -389,6 +442,7 @@ json others_json(const Others& others, const foreign::Evidence& evidence) {
   if (others.ras) out["ras"] = ras_json(*others.ras);
   if (others.killed != nullptr) out["killed"] = fact_json(*others.killed);
   if (others.raised) out["raised"] = raised_json(*others.raised);
+  if (others.ended != nullptr) out["ended"] = fact_json(*others.ended);
   for (const auto* fact : others.kernel) out["kernel"].push_back(fact_json(*fact));
   return out;
 }
@@ -400,8 +454,8 @@ std::string raised_beside(const report::Report& report, const Others& others) {
   const auto& losses = report.first.losses;
   const bool same = std::any_of(losses.begin(), losses.end(), [&](const report::Loss& loss) {
     const auto& launch = report.picture.members[loss.member].log->launch;
-    return loss.clean && launch.local_rank &&
-           others.raised->local_ranks.contains(*launch.local_rank);
+    const auto& rank = others.raised->on_node ? launch.local_rank : launch.rank;
+    return loss.clean && rank && others.raised->ranks.contains(*rank);
   });
   const auto& told = *others.raised->told;
   if (!same) return {};

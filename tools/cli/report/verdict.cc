@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <set>
 #include <vector>
 
@@ -217,8 +218,11 @@ std::string verdict_of_making(const Report& report) {
   if (!report.blocked)
     return fmt::format("{}, since {}; {}; {} tells: {}", cause_text(making.told.cause),
                        time_text(since), others, teller, shortened(making.told.msg));
-  return fmt::format("{}: {}, since {}: {} {}.", teller, cause_text(making.told.cause),
-                     time_text(since), shortened(making.told.msg), others);
+  return fmt::format("{}: {}, since {}: {} {}{}.", teller, cause_text(making.told.cause),
+                     time_text(since), shortened(making.told.msg), others,
+                     report.blame == report::Blame::kOpen && making.error == ECONNREFUSED
+                         ? ", and whoever listened there may have died: logs just end"
+                         : "");
 }
 
 bool only_one_without_last_words(const Report& report, const Sink& sink) {

@@ -1,0 +1,165 @@
+#include "foreign/process_end.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <csignal>
+#include <string>
+#include <utility>
+
+#include "foreign/nccl_line.h"
+
+namespace nnd::foreign {
+
+namespace {
+
+std::optional<int> number_at_begin(std::string_view text) {
+  int out = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), out);
+  return read.ec == std::errc() ? std::optional(out) : std::nullopt;
+}
+
+// What stands behind the words; unset: they are not there.
+std::optional<std::string_view> behind(std::string_view line, std::string_view words) {
+  const auto at = line.find(words);
+  return at == std::string_view::npos ? std::nullopt
+                                      : std::optional(line.substr(at + words.size()));
+}
+
+std::optional<int> number_behind(std::string_view line, std::string_view words) {
+  const auto rest = behind(line, words);
+  return rest ? number_at_begin(*rest) : std::nullopt;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
+}
+
+Fact ended() {
+  Fact out;
+  out.what = What::kEnded;
+  out.source = Source::kOutput;
+  return out;
+}
+
+// "failed (exitcode: -9) local_rank: 3 (pid: 1234) of binary: /usr/bin/python"
+// torch/distributed/elastic/multiprocessing/api.py of PyTorch 2.7.1.
+std::optional<Fact> of_torchelastic(std::string_view line) {
+  const auto rest = behind(line, "failed (exitcode: ");
+  if (!rest) return {};
+  Fact out = ended();
+  out.status = number_at_begin(*rest);
+  out.writer.rank = number_behind(*rest, "local_rank: ");
+  out.on_node = true;
+  out.pid = number_behind(*rest, "(pid: ").value_or(0);
+  return out.status && out.writer.rank ? std::optional(out) : std::nullopt;
+}
+
+// "[node1:912  :0:914] Caught signal 11 (Segmentation fault: ...)" of UCX (src/ucs/debug/debug.c),
+// "[node1:912] Signal: Bus error (7)" of Open MPI (opal/util/stacktrace.c).
+std::optional<Fact> of_handler(std::string_view line) {
+  std::optional<int> signal = number_behind(line, "] Caught signal ");
+  if (!signal && line.find("] Signal: ") != std::string_view::npos)
+    if (const auto paren = line.rfind('('); paren != std::string_view::npos)
+      signal = number_at_begin(line.substr(paren + 1));
+  const auto open = line.find('[');
+  if (!signal || open == std::string_view::npos) return {};
+  const auto head = line.substr(open + 1, line.find(']', open) - open - 1);
+  const auto colon = head.find(':');
+  if (colon == std::string_view::npos) return {};
+  Fact out = ended();
+  out.status = -*signal;
+  out.writer.host = head.substr(0, colon);
+  out.writer.pid = out.pid = number_at_begin(head.substr(colon + 1)).value_or(0);
+  return out;
+}
+
+// "srun: error: node3: task 5: Killed" (src/srun/libsrun/launch.c of Slurm 22.05)
+std::optional<Fact> of_srun(std::string_view line) {
+  struct Way {
+    const char* words;
+    int signal;
+  };
+  constexpr std::array<Way, 6> kWays{{{"Killed", SIGKILL},
+                                      {"Out Of Memory", SIGKILL},
+                                      {"Segmentation fault", SIGSEGV},
+                                      {"Bus error", SIGBUS},
+                                      {"Illegal instruction", SIGILL},
+                                      {"Aborted", SIGABRT}}};
+  const auto rest = behind(line, "srun: error: ");
+  const auto task = rest ? behind(*rest, ": task ") : std::nullopt;
+  const auto rank = task ? number_at_begin(*task) : std::nullopt;
+  const auto what = rank ? behind(*task, ": ") : std::nullopt;
+  if (!what) return {};
+  Fact out = ended();
+  out.writer.host = rest->substr(0, rest->find(':'));
+  out.writer.rank = rank;
+  out.status = number_behind(*what, "Exited with exit code ");
+  for (const auto& [words, signal] : kWays)
+    if (what->starts_with(words)) out.status = -signal;
+  return out.status ? std::optional(out) : std::nullopt;
+}
+
+// "mpirun noticed that process rank 3 with PID 1234 on node n1 exited on signal 9 (Killed)."
+// (orte/tools/orterun/help-orterun.txt of Open MPI 4.1)
+std::optional<Fact> of_mpirun(std::string_view line) {
+  const auto rest = behind(line, " noticed that process rank ");
+  const auto signal = rest ? number_behind(*rest, "exited on signal ") : std::nullopt;
+  if (!signal) return {};
+  Fact out = ended();
+  out.status = -*signal;
+  out.writer.rank = number_at_begin(*rest);
+  out.pid = number_behind(*rest, "with PID ").value_or(0);
+  if (const auto node = behind(*rest, "on node "))
+    out.writer.host = node->substr(0, node->find(' '));
+  return out;
+}
+
+}  // namespace
+
+void ProcessEnds::tell(Fact&& fact, std::string_view line, std::uint64_t number) {
+  constexpr std::size_t kLongest = 512;
+  fact.text = trimmed(line).substr(0, kLongest);
+  fact.line = number;
+  sink_(std::move(fact));
+}
+
+// A block of lines of "  rank      : 3 (local_rank: 3)", which ends with its traceback.
+// torch/distributed/elastic/multiprocessing/errors/__init__.py of PyTorch 2.7.1.
+bool ProcessEnds::take_summary(std::string_view line, std::uint64_t number) {
+  if (line.find("Root Cause (first observed failure):") != std::string_view::npos) {
+    summary_ = ended();
+    return true;
+  }
+  if (!summary_) return false;
+  const auto value = [&](std::string_view words) -> std::optional<std::string_view> {
+    const auto rest = behind(line, words);
+    return rest ? std::optional(trimmed(*rest)) : std::nullopt;
+  };
+  if (const auto host = value("  host      : ")) summary_->writer.host = *host;
+  if (const auto rank = value("  rank      : ")) summary_->writer.rank = number_at_begin(*rank);
+  if (const auto code = value("  exitcode  : ")) {
+    summary_->status = number_at_begin(*code);
+    summary_->pid = summary_->writer.pid = number_behind(*code, "(pid: ").value_or(0);
+  }
+  if (const auto time = value("  time      : ")) summary_->at_sec = time_in(*time);
+  if (!value("  traceback : ")) return line.find("====") == std::string_view::npos;
+  auto fact = std::move(*summary_);
+  summary_.reset();
+  if (fact.status) tell(std::move(fact), line, number);
+  return true;
+}
+
+void ProcessEnds::take(std::string_view line, std::uint64_t number) {
+  if (take_summary(line, number)) return;
+  summary_.reset();
+  for (const auto& of : {of_torchelastic, of_handler, of_srun, of_mpirun})
+    if (auto fact = of(line)) {
+      tell(std::move(*fact), line, number);
+      return;
+    }
+}
+
+}  // namespace nnd::foreign
