@@ -223,6 +223,40 @@ def judge_dumps(verdict, args, job, dumps):
     verdict.check(report.get("blame") in {job.blame, "open"}, f"dumps alone: {report['verdict']}")
     if report.get("blame") == job.blame and job.guilty:
         verdict.check(report["others"]["flight_recorder"]["ranks"] == [args.guilty], f"dumps alone: not rank {args.guilty}: {report['verdict']}")
+    flight = report.get("others", {}).get("flight_recorder", {})
+    if flight.get("kind") == "behind":
+        judge_by_torch(verdict, args, dumps, flight["ranks"])
+
+
+def judge_by_torch(verdict, args, dumps, ranks):
+    """PyTorch's own analyzer misses the same ranks in the same dumps. It needs PyTorch, and so the emulation."""
+    home = cache() / f"{args.torch}-{sys.version_info[0]}.{sys.version_info[1]}"
+    if not (home / "torch/distributed/flight_recorder/fr_trace.py").exists():
+        return
+    told = subprocess.run([args.tool, "rehearse", "--scenario", "two-nodes-8-hca-bond", "--nodes", "1", "--ranks", "1", "--", "env", f"PYTHONPATH={home}",
+                           sys.executable, "-m", "torch.distributed.flight_recorder.fr_trace", str(dumps)],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    missed = re.search(r"missing ranks: \{([\d, ]+)\}", told.stdout)
+    print(f"PyTorch's analyzer: {missed[0] if missed else told.stdout[-1500:]}")
+    verdict.check(missed is not None and {int(rank) for rank in missed[1].split(",")} == set(ranks), f"PyTorch's analyzer misses others than {ranks}")
+
+
+def judge_output(verdict, args, job, run, scratch):
+    """By what the job printed alone: "open", or no word of it, is an answer; a wrong one is not."""
+    folder = scratch / "output"
+    folder.mkdir()
+    (folder / "job.out").write_text(run.stderr)
+    told = subprocess.run([args.tool, "report", "--json", str(folder)], stdout=subprocess.PIPE, text=True)
+    report = json.loads(told.stdout)
+    text = report.get("verdict", "no word of it")
+    print(f"output alone: exit code {told.returncode}, blame {report.get('blame')!r}: {text}")
+    if job.good:
+        verdict.check(told.returncode in (0, 3), f"output alone: exit code {told.returncode}: {text}")
+    elif report.get("blame") == "not the network":
+        right = job.blame == "not the network" and (not job.guilty or names_guilty(text, args) or "a rank: " in text)
+        verdict.check(right, f"output alone: {text}")
+    else:
+        verdict.check(report.get("blame") in {None, "nothing", "open", job.blame}, f"output alone: {text}")
 
 
 def judge(verdict, args, job, scratch):
@@ -252,6 +286,7 @@ def judge(verdict, args, job, scratch):
         judge_report(verdict, args, job, report)
     if not job.survives:
         judge_parts(verdict, args, job, logs)
+    judge_output(verdict, args, job, run, scratch)
     if job.flight_recorder:
         verdict.check(any(dumps.iterdir()), "no dump of the Flight Recorder's")
         judge_dumps(verdict, args, job, dumps)

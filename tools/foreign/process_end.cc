@@ -13,6 +13,8 @@ namespace nnd::foreign {
 
 namespace {
 
+constexpr const char* kNoMemory = "for lack of memory";
+
 std::optional<int> number_at_begin(std::string_view text) {
   int out = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), out);
@@ -99,7 +101,20 @@ std::optional<Fact> of_srun(std::string_view line) {
   out.status = number_behind(*what, "Exited with exit code ");
   for (const auto& [words, signal] : kWays)
     if (what->starts_with(words)) out.status = -signal;
+  if (what->starts_with("Out Of Memory")) out.detail = kNoMemory;
   return out.status ? std::optional(out) : std::nullopt;
+}
+
+// "slurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some of the step tasks have been OOM
+// Killed."; before 23.02 "oom-kill event(s)" (src/plugins/task/cgroup/task_cgroup_memory.c)
+std::optional<Fact> of_slurmstepd(std::string_view line) {
+  const auto rest = behind(line, "Detected ");
+  if (!rest || number_at_begin(*rest).value_or(0) <= 0) return {};
+  if (!behind(*rest, " oom_kill event") && !behind(*rest, " oom-kill event")) return {};
+  Fact out = ended();
+  out.status = -SIGKILL;
+  out.detail = kNoMemory;
+  return out;
 }
 
 // "mpirun noticed that process rank 3 with PID 1234 on node n1 exited on signal 9 (Killed)."
@@ -155,7 +170,7 @@ bool ProcessEnds::take_summary(std::string_view line, std::uint64_t number) {
 void ProcessEnds::take(std::string_view line, std::uint64_t number) {
   if (take_summary(line, number)) return;
   summary_.reset();
-  for (const auto& of : {of_torchelastic, of_handler, of_srun, of_mpirun})
+  for (const auto& of : {of_torchelastic, of_handler, of_srun, of_slurmstepd, of_mpirun})
     if (auto fact = of(line)) {
       tell(std::move(*fact), line, number);
       return;

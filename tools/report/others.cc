@@ -233,6 +233,17 @@ bool had_timed_out(const foreign::Evidence& evidence) {
                      [](const Fact& fact) { return fact.source == foreign::Source::kWatchdog; });
 }
 
+// What a program meets when its collectives are given up is no exception of its own, and may be
+// printed before the watchdog's line. Error files have times, and are of the process's end.
+bool follows_timeout(const foreign::Evidence& evidence, const Raised& raised) {
+  if (raised.told->source != foreign::Source::kOutput) return false;
+  return std::any_of(evidence.facts().begin(), evidence.facts().end(), [&](const Fact& fact) {
+    return fact.source == foreign::Source::kWatchdog &&
+           (raised.ranks.empty() || raised.on_node || !fact.writer.rank ||
+            raised.ranks.contains(*fact.writer.rank));
+  });
+}
+
 Kind kind_of(const Ras& ras) {
   switch (ras.kind) {
     case Ras::Kind::kDead:
@@ -287,6 +298,7 @@ Others others_of(const foreign::Evidence& evidence) {
       out.killed != nullptr && !alone && (is_end_of(*out.killed, out.first) || is_missed(out));
   // What is printed of an exception tells of an end where something else does, too.
   if (out.raised) out.raised->ended |= out.first != nullptr || out.ended != nullptr;
+  if (out.raised && follows_timeout(evidence, *out.raised)) out.raised->own = false;
   out.ended_first = !out.killed_first && out.ended != nullptr && is_crash(*out.ended) && !alone &&
                     !had_timed_out(evidence);
   out.raised_first = !out.killed_first && !out.ended_first && out.raised && out.raised->own &&

@@ -65,9 +65,13 @@ TEST_CASE("what those who start processes, or catch their signals, say of their 
   CHECK(fact.status == -SIGSEGV);
   fact = only("srun: error: node3: task 5: Out Of Memory");
   CHECK(fact.status == -SIGKILL);
+  CHECK(fact.detail == "for lack of memory");
   CHECK(fact.writer.rank == 5);
   CHECK(fact.writer.host == "node3");
   CHECK(only("srun: error: node3: task 5: Exited with exit code 2").status == 2);
+  for (const std::string event : {"oom_kill event in", "oom-kill event(s) in"})
+    CHECK(only("slurmstepd: error: Detected 1 " + event + " StepId=7.0. Some").detail ==
+          "for lack of memory");
   fact = only(
       "mpirun noticed that process rank 3 with PID 1234 on node n1 exited on signal 9 (Killed).");
   CHECK(fact.status == -SIGKILL);

@@ -144,9 +144,9 @@ std::string ended_text(const Others& others) {
   const int signal = -*ended.status;
   const auto writer = writer_text(ended.writer);
   const char* const name = ::sigabbrev_np(signal);
-  return fmt::format("{}{} {} (SIG{})", ended.on_node && others.hosts.size() > 1 ? "local " : "",
+  return fmt::format("{}{} {}{} (SIG{})", ended.on_node && others.hosts.size() > 1 ? "local " : "",
                      writer, signal == SIGKILL ? "was killed" : "crashed",
-                     name == nullptr ? "?" : name);
+                     ended.detail.empty() ? "" : " " + ended.detail, name == nullptr ? "?" : name);
 }
 
 std::string ended_remedy(const Fact& ended) {
