@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """The page of `nccl-net-diag report --html` in a real browser: tables are drawn, sorted and filtered, the time line zooms, who waits is
-drawn, a phone can show it, and what a log says is text. page_test.py TOOL WRITE_JOB"""
+drawn, a phone can show it, and what a log says is text. page_test.py TOOL WRITE_JOB PICTURE [--write]: PICTURE is the README's, which
+--write makes again."""
 import base64
 import hashlib
 import json
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -17,7 +19,8 @@ if CHROMIUM is None:
     print("SKIPPED: no chromium (on Debian ./dev test installs it; Ubuntu's package is a snap, which doesn't run in a container)")
     sys.exit(77)
 
-TOOL, WRITE_JOB = sys.argv[1:3]
+TOOL, WRITE_JOB, PICTURE = sys.argv[1:4]
+SIZE = 1200, 750  # of the picture
 
 # What a reader does, and what he sees then.
 USER = """
@@ -68,7 +71,30 @@ def with_user(page):
     return page.replace("</body>", f"<script>window.forged = 1</script><script>{USER}</script></body>")
 
 
+def size_of(png):
+    return struct.unpack(">II", png[16:24]) if png.startswith(b"\x89PNG\r\n\x1a\n") else None
+
+
+def picture():
+    """The page of a job whose cable broke, as it is seen first."""
+    with tempfile.TemporaryDirectory() as scratch:
+        subprocess.run([pathlib.Path(WRITE_JOB).resolve(), "logs", "64", "cable-told", "3"], check=True, capture_output=True, cwd=scratch)
+        subprocess.run([pathlib.Path(TOOL).resolve(), "report", "logs", "--html", "page.html"], capture_output=True, check=False, cwd=scratch)
+        out = pathlib.Path(scratch, "page.png")
+        subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", f"--user-data-dir={scratch}/profile",
+                        "--virtual-time-budget=20000", f"--window-size={SIZE[0]},{SIZE[1]}", f"--screenshot={out}", pathlib.Path(scratch, "page.html").as_uri()],
+                       capture_output=True, timeout=400, check=False)
+        return out.read_bytes()
+
+
 class Page(unittest.TestCase):
+    def test_the_picture(self):
+        shown = pathlib.Path(PICTURE).read_bytes()
+        self.assertEqual(size_of(shown), SIZE)
+        now = picture()
+        self.assertEqual(size_of(now), SIZE)
+        self.assertGreater(len(now), len(shown) / 3)  # fonts differ; an empty page is small
+
     def seen(self, fault, ranks, change=lambda text: text, width=1280):
         with tempfile.TemporaryDirectory() as scratch:
             logs, page = pathlib.Path(scratch, "logs"), pathlib.Path(scratch, "page.html")
@@ -157,4 +183,7 @@ def ranks_in(title):
 
 
 if __name__ == "__main__":
+    if sys.argv[4:] == ["--write"]:
+        pathlib.Path(PICTURE).write_bytes(picture())
+        sys.exit()
     unittest.main(argv=sys.argv[:1])
