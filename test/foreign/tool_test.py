@@ -82,6 +82,7 @@ class Others(unittest.TestCase):
         self.assertEqual(answer["others"]["raised"]["ranks"], [3])
         self.assertIn("rank 3: KeyError", self.report(self.dir).stdout.splitlines()[0])
         self.assertEqual(self.judged(QP + own, 1)["cause"], "QP-110")
+        self.assertEqual(self.judged(WC.format(0) + own, 1)["blame"], "open")
         late = "[E ProcessGroupNCCL.cpp:1] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(OpType=BROADCAST, Timeout(ms)=60000)\n"
         self.assertEqual(self.judged(own + late, 1)["blame"], "open")
         self.assertEqual(self.judged(own + late.replace("Rank 3", "Rank 1"), 1)["blame"], "not the network")

@@ -1,9 +1,7 @@
 #include "report/others.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <csignal>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -12,6 +10,7 @@
 #include "nccl_net_diag/causes.h"
 #include "report/kernel.h"
 #include "report/kernel_match.h"
+#include "report/program_end.h"
 
 namespace nnd::report {
 
@@ -200,23 +199,6 @@ Blame blame_of(const Others& others) {
   return reach == Reach::kOpen || reach == Reach::kEcho ? Blame::kOpen : Blame::kNetwork;
 }
 
-// By a signal that nobody sends who asks a process to end: it did so itself, or ran out of memory.
-bool is_crash(const Fact& ended) {
-  constexpr std::array kSignals{SIGKILL, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
-  return std::find(kSignals.begin(), kSignals.end(), -*ended.status) != kSignals.end();
-}
-
-// The first, and of those at one time, or without one, a crash before all else.
-const Fact* ended_of(const foreign::Evidence& evidence) {
-  const Fact* out = nullptr;
-  const auto order = [](const Fact& fact) {
-    return std::tuple(!is_crash(fact), fact.at_sec == 0, fact.at_sec);
-  };
-  for (const auto& fact : evidence.facts())
-    if (fact.what == What::kEnded && (out == nullptr || order(fact) < order(*out))) out = &fact;
-  return out;
-}
-
 // What NCCL told of first: where something failed, also what is no trouble as long as all is well.
 const Fact* noted_of(const foreign::Evidence& evidence, bool failed) {
   const auto& facts = evidence.facts();
@@ -231,17 +213,6 @@ const Fact* noted_of(const foreign::Evidence& evidence, bool failed) {
 bool had_timed_out(const foreign::Evidence& evidence) {
   return std::any_of(evidence.facts().begin(), evidence.facts().end(),
                      [](const Fact& fact) { return fact.source == foreign::Source::kWatchdog; });
-}
-
-// What a program meets when its collectives are given up is no exception of its own, and may be
-// printed before the watchdog's line. Error files have times, and are of the process's end.
-bool follows_timeout(const foreign::Evidence& evidence, const Raised& raised) {
-  if (raised.told->source != foreign::Source::kOutput) return false;
-  return std::any_of(evidence.facts().begin(), evidence.facts().end(), [&](const Fact& fact) {
-    return fact.source == foreign::Source::kWatchdog &&
-           (raised.ranks.empty() || raised.on_node || !fact.writer.rank ||
-            raised.ranks.contains(*fact.writer.rank));
-  });
 }
 
 Kind kind_of(const Ras& ras) {
@@ -298,11 +269,14 @@ Others others_of(const foreign::Evidence& evidence) {
       out.killed != nullptr && !alone && (is_end_of(*out.killed, out.first) || is_missed(out));
   // What is printed of an exception tells of an end where something else does, too.
   if (out.raised) out.raised->ended |= out.first != nullptr || out.ended != nullptr;
-  if (out.raised && follows_timeout(evidence, *out.raised)) out.raised->own = false;
-  out.ended_first = !out.killed_first && out.ended != nullptr && is_crash(*out.ended) && !alone &&
+  // What is printed has no times: where NCCL tells of a failure with a cause, which came first
+  // isn't known.
+  const bool failed = out.first != nullptr && out.first->what == What::kFailure;
+  out.ended_first = !out.killed_first && out.ended != nullptr && is_crash(*out.ended) && !failed &&
                     !had_timed_out(evidence);
   out.raised_first = !out.killed_first && !out.ended_first && out.raised && out.raised->own &&
-                     out.raised->ended && !alone;
+                     out.raised->ended && !alone &&
+                     (!failed || out.raised->told->source == foreign::Source::kErrorFile);
   if (out.killed_first || out.raised_first || out.ended_first) {
     out.kind = Kind::kLost;
     out.blame = out.killed_first && is_crash_below(*out.killed) ? Blame::kOpen : Blame::kNotNetwork;

@@ -86,6 +86,17 @@ std::vector<const Fact*> raised_by(const foreign::Evidence& evidence, foreign::S
   return out;
 }
 
+// What a program meets when its collectives are given up is no exception of its own, and may be
+// printed before the watchdog's line. Error files have times, and are of the process's end.
+bool follows_timeout(const foreign::Evidence& evidence, const Raised& raised) {
+  if (raised.told->source != foreign::Source::kOutput) return false;
+  return std::any_of(evidence.facts().begin(), evidence.facts().end(), [&](const Fact& fact) {
+    return fact.source == foreign::Source::kWatchdog &&
+           (raised.ranks.empty() || raised.on_node || !fact.writer.rank ||
+            raised.ranks.contains(*fact.writer.rank));
+  });
+}
+
 }  // namespace
 
 std::optional<Raised> raised_of(const foreign::Evidence& evidence) {
@@ -120,6 +131,7 @@ std::optional<Raised> raised_of(const foreign::Evidence& evidence) {
   out.ended = files || std::any_of(all.begin(), all.end(), [](const Fact* fact) {
                 return nature_of(*fact) == Nature::kEcho;
               });
+  if (follows_timeout(evidence, out)) out.own = false;
   out.worker = worker_killed(evidence, *first);
   return out;
 }

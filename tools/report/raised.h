@@ -19,7 +19,7 @@ struct Raised {
   bool one_node = false;  // all are of one, as far as the files' paths tell
   bool ended = true;      // a process; false: a program may have caught it, and printed it
   // It comes of the program alone: not of NCCL, nor of a socket or a time limit, nor after one
-  // that does.
+  // that does, nor in a rank whose collective had timed out.
   bool own = false;
   const foreign::Fact* worker = nullptr;  // its data loader's, that a kernel killed
 };

@@ -375,14 +375,14 @@ class Relations {
            most_ended_by(model_.observations[*exit].when.from) && explain(i, exit, How::kEndedBy);
   }
   // NCCL fails where a peer dies, and the program exits; nobody dies of another one's exit but
-  // where a launcher ends all.
+  // where a launcher ends all. Who still lived as it exited is not what it exited for.
   bool explain_by_lone_death(std::size_t i, std::size_t member) {
     if (model_.ends[member].kind != End::Kind::kLeft) return false;
     const auto death = first_death();
     return death &&
            model_.observations[*death].when.from <=
                model_.observations[i].when.from +
-                   slack(member, *model_.observations[*death].member) &&
+                   clocks_apart(picture_, member, *model_.observations[*death].member) &&
            !most_ended_by(model_.observations[i].when.from) && explain(i, death, How::kEndedBy);
   }
   bool most_ended_by(Ns at) {

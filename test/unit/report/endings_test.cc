@@ -86,6 +86,16 @@ TEST_CASE("who is killed in the very moment of a failed exit followed it", "[end
   CHECK(lost(job(3, 0, 9)) == std::vector{2});  // no launcher ended the others
 }
 
+// torchelastic ends the others of its node at once, and those of other nodes seconds later.
+TEST_CASE("who still lived as its neighbour exited is not what that one exited for", "[ends]") {
+  Made made;
+  made.ring(4);
+  leave(made, 1, 20, 0, 3);
+  box(made, 0, 20.07, 19.9, 1);
+  for (const int other : {2, 3}) box(made, other, 26, 19.9, 1);
+  CHECK(lost(analyse(made.input)).front() == 1);
+}
+
 TEST_CASE("who was first to fail is told by its time, if it waited for nothing", "[ends]") {
   const auto job = [](double oldest_sec) {
     Made made;

@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <csignal>
-#include <cstring>
 
-#include "cli/common/number_list.h"
 #include "cli/report/kernel_text.h"
 #include "cli/report/names.h"
+#include "cli/report/others_text.h"
 #include "cli/report/ras_text.h"
 #include "cli/report/verdict.h"
 #include "diagnosis/catalogue.h"
@@ -18,152 +15,10 @@
 namespace nnd::cli {
 
 using foreign::Fact;
-using nlohmann::json;
 using report::Blame;
 using report::Others;
 
 namespace {
-
-std::string id_of(const Fact& fact) {
-  return fact.cause ? std::string(nccl_net_diag::cause_id(*fact.cause)) : std::string();
-}
-
-std::string writer_text(const foreign::Writer& writer) {
-  std::string out;
-  if (!writer.host.empty()) out = fmt::format("{} pid {}", writer.host, writer.pid);
-  if (writer.rank)
-    out = fmt::format("rank {}{}", *writer.rank, out.empty() ? "" : " (" + out + ")");
-  return out.empty() ? "a process that its line doesn't name" : out;
-}
-
-std::string device_text(const Fact& fact) {
-  std::string dev = fact.dev.empty() ? fact.pci : fact.dev;
-  if (!fact.netdev.empty()) dev += dev.empty() ? fact.netdev : " (" + fact.netdev + ")";
-  if (dev.empty()) return {};
-  return fact.writer.host.empty() ? dev : fmt::format("{} of {}", dev, fact.writer.host);
-}
-
-// "to 10.0.0.2", "fe80::1 to ::ffff:10.0.0.2"
-std::string ends_text(const Fact& fact) {
-  const auto& there = fact.remote.empty() ? fact.peer : fact.remote;
-  if (there.empty()) return {};
-  return fact.local.empty() ? fmt::format(", towards {}", there)
-                            : fmt::format(", from {} to {}", fact.local, there);
-}
-
-std::string what_text(const Fact& fact) {
-  const auto id = id_of(fact);
-  auto detail = shortened(fact.detail);
-  if (detail.ends_with('.')) detail.pop_back();
-  if (!id.empty()) return cause_text(id) + (detail.empty() ? "" : ": " + detail);
-  if (!detail.empty()) return detail;
-  return fact.source == foreign::Source::kWatchdog ? "a collective timed out"
-                                                   : "a connection was closed by its peer";
-}
-
-std::string ranks_text(const std::vector<int>& ranks) {
-  return rank_list({ranks.begin(), ranks.end()});
-}
-
-std::string call_text(const foreign::FlightCall& call) {
-  return fmt::format("{}{}{}", call.what.empty() ? "collective" : call.what,
-                     call.seq == 0 ? "" : fmt::format(" #{}", call.seq),
-                     call.sizes.empty() ? "" : " (" + call.sizes + ")");
-}
-
-std::string at_place(const foreign::FlightCall& call) {
-  return call.place.empty() ? "" : " at " + call.place;
-}
-
-const char* have(const std::vector<int>& ranks) { return ranks.size() == 1 ? "has" : "have"; }
-
-const char* source_of(const report::Flight& flight) {
-  return flight.by_watchdog ? "PyTorch's watchdog" : "Flight Recorder";
-}
-
-// What a job of PyTorch's waits for.
-std::string flight_text(const report::Flight& flight) {
-  using Kind = report::Flight::Kind;
-  const auto guilty = ranks_text(flight.guilty), waiting = ranks_text(flight.waiting);
-  const char* const waits = flight.waiting.size() == 1 ? "waits" : "wait";
-  switch (flight.kind) {
-    case Kind::kBehind:
-      return fmt::format(
-          "{} {} not called {} of {}, in which {} {}{}; {}", guilty, have(flight.guilty),
-          call_text(flight.call), flight.group, waiting, waits, at_place(flight.call),
-          flight.other ? fmt::format("the last call there was {}{}", call_text(*flight.other),
-                                     at_place(*flight.other))
-                       : "it has called nothing there");
-    case Kind::kMismatched:
-      return fmt::format("mismatched collectives in {}: {} called {}{}, and {} {}{}", flight.group,
-                         guilty, call_text(*flight.other), at_place(*flight.other), waiting,
-                         call_text(flight.call), at_place(flight.call));
-    case Kind::kNoDump:
-      return fmt::format(
-          "{} {} in {} of {}{}; {} {}", waiting, waits, call_text(flight.call), flight.group,
-          at_place(flight.call), guilty,
-          !flight.by_watchdog ? "left no dump: died, or its dump is not here"
-          : flight.guilty.size() == 1
-              ? "told nothing of it: it has not come, it died, or its output is not here"
-              : "told nothing of it: they have not come, they died, or their output is not here");
-    case Kind::kAllIn:
-      break;
-  }
-  const char* const called = flight.waiting.size() == 1 ? "has" : "have";
-  const auto fewest =
-      flight.other
-          ? fmt::format("; {} {} called no more than {}{}, and the others went on", guilty,
-                        have(flight.guilty), call_text(*flight.other), at_place(*flight.other))
-          : std::string();
-  return fmt::format("{} {} called {} of {}{}{}, and it does not end{}", waiting, called,
-                     call_text(flight.call), flight.group, at_place(flight.call),
-                     flight.waiting.size() == 1 ? "" : " alike", fewest);
-}
-
-std::string killed_text(const Others& others) {
-  const auto rank = others.killed_rank
-                        ? fmt::format("rank {} ({})", *others.killed_rank, others.killed_host)
-                        : "a process of " + others.killed_host;
-  return fmt::format("{} {}", rank, kernel_end_text(*others.killed));
-}
-
-// A rank on its node is the job's where there is one node.
-std::string raised_text(const Others& others) {
-  const auto& raised = *others.raised;
-  const bool of_job = !raised.on_node || (raised.one_node && others.hosts.size() <= 1);
-  return fmt::format(
-      "{}: {}{}{}",
-      raised.ranks.empty() ? "a rank" : (of_job ? "" : "local ") + rank_list(raised.ranks),
-      shortened(raised.told->text), raised.told->place.empty() ? "" : ", at " + raised.told->place,
-      raised.worker == nullptr ? "" : "; that worker " + kernel_end_text(*raised.worker));
-}
-
-// "rank 3 (node1 pid 912) crashed (SIGSEGV)"
-std::string ended_text(const Others& others) {
-  const Fact& ended = *others.ended;
-  const int signal = -*ended.status;
-  const auto writer = writer_text(ended.writer);
-  const char* const name = ::sigabbrev_np(signal);
-  return fmt::format("{}{} {}{} (SIG{})", ended.on_node && others.hosts.size() > 1 ? "local " : "",
-                     writer, signal == SIGKILL ? "was killed" : "crashed",
-                     ended.detail.empty() ? "" : " " + ended.detail, name == nullptr ? "?" : name);
-}
-
-std::string ended_remedy(const Fact& ended) {
-  switch (-*ended.status) {
-    case SIGKILL:
-      return "Look in that node's kernel log (dmesg) for an OOM kill then, and at the memory limit "
-             "of "
-             "the job's cgroup or container; else somebody killed it.";
-    case SIGBUS:
-      return "df /dev/shm on that node: a bus error inside NCCL is mostly a /dev/shm that is full, "
-             "as "
-             "in containers with 64 MB (docker run --shm-size=8g or --ipc=host).";
-    default:
-      return "Look at its backtrace or core dump: the library that it crashed in is to be asked "
-             "next; what other ranks tell after it follows from it.";
-  }
-}
 
 // Kernels told of trouble, and nobody of a job.
 bool is_kernels_alone(const Others& others) {
@@ -236,7 +91,7 @@ std::string to_do(const Others& others) {
   if (others.flight_first)
     return fmt::format(
         "Look at what {} did then: its output, and py-spy dump where it still lives.",
-        ranks_text(others.flight->guilty));
+        numbers_text(others.flight->guilty));
   if (others.ras_first) return ras_remedy(*others.ras);
   if (others.first == nullptr) return {};
   const Fact& told = *others.headline();
@@ -323,62 +178,6 @@ void add(Words& words, const char* title, std::vector<std::string> lines) {
   if (!lines.empty()) words.parts.push_back({title, std::move(lines)});
 }
 
-json fact_json(const Fact& fact) {
-  json out{{"source", foreign::name_of(fact.source)},
-           {"sure", fact.sure == foreign::Sure::kSaid ? "said" : "follows"},
-           {"file", fact.file},
-           {"line", fact.line},
-           {"count", fact.count},
-           {"text", fact.text}};
-  const auto note = [&](const char* key, const std::string& value) {
-    if (!value.empty()) out[key] = value;
-  };
-  note("cause", id_of(fact));
-  note("host", fact.writer.host);
-  note("device", fact.dev);
-  note("peer", fact.peer);
-  note("local_gid", fact.local);
-  note("remote_gid", fact.remote);
-  if (fact.writer.pid != 0) out["pid"] = fact.writer.pid;
-  if (fact.writer.rank) out["rank"] = *fact.writer.rank;
-  if (fact.error) out["errno"] = *fact.error;
-  if (fact.status) out["status"] = *fact.status;
-  note("pci", fact.pci);
-  note("netdev", fact.netdev);
-  note("program", fact.program);
-  if (fact.what == foreign::What::kRaised) note("raised_at", fact.place);
-  if (fact.pid != 0) out["of_pid"] = fact.pid;
-  if (fact.up_sec > 0) out["up_sec"] = fact.up_sec;
-  return out;
-}
-
-json raised_json(const report::Raised& raised) {
-  auto out = fact_json(*raised.told);
-  out.erase("rank");
-  out[raised.on_node ? "local_ranks" : "ranks"] = raised.ranks;
-  out["own"] = raised.own;
-  return out;
-}
-
-json call_json(const foreign::FlightCall& call) {
-  json out{{"collective", call.what}, {"seq", call.seq}, {"sizes", call.sizes}};
-  if (!call.place.empty()) out["called_at"] = call.place;
-  return out;
-}
-
-json flight_json(const report::Flight& flight) {
-  constexpr std::array kNames{"behind", "mismatched", "no-dump", "all-in"};
-  json out{{"kind", kNames.at(static_cast<std::size_t>(flight.kind))},
-           {"group", flight.group},
-           {"call", call_json(flight.call)},
-           {"waiting", flight.waiting},
-           {"ranks", flight.guilty},
-           {"source", source_of(flight)},
-           {"text", flight_text(flight)}};
-  if (flight.other) out["other_call"] = call_json(*flight.other);
-  return out;
-}
-
 }  // namespace
 
 Words words_of_others(const Others& others, const foreign::Evidence& evidence) {
@@ -427,24 +226,8 @@ std::vector<std::string> lines_beside(const report::Report& report, const Others
     return add_said(said + ".");
   if (!report.found_cause())
     return add_said(said + ". This contradicts the event logs, in which nothing failed.");
-  if (!named.empty() && named == id_of(told)) return add_said(said + ": it says the same.");
+  if (!named.empty() && named == id_of_cause(told)) return add_said(said + ": it says the same.");
   return add_said(said + ". The event logs tell more, and come first.");
-}
-
-json others_json(const Others& others, const foreign::Evidence& evidence) {
-  json out{{"files", evidence.files.size()},        {"problems", evidence.problems},
-           {"processes", others.processes},         {"hosts", others.hosts},
-           {"releases", others.releases},           {"transports", others.transports},
-           {"blame", report::name_of(others.blame)}};
-  if (others.first != nullptr) out["first"] = fact_json(*others.first);
-  if (others.sign != nullptr) out["sign"] = fact_json(*others.sign);
-  if (others.flight) out["flight_recorder"] = flight_json(*others.flight);
-  if (others.ras) out["ras"] = ras_json(*others.ras);
-  if (others.killed != nullptr) out["killed"] = fact_json(*others.killed);
-  if (others.raised) out["raised"] = raised_json(*others.raised);
-  if (others.ended != nullptr) out["ended"] = fact_json(*others.ended);
-  for (const auto* fact : others.kernel) out["kernel"].push_back(fact_json(*fact));
-  return out;
 }
 
 std::string raised_beside(const report::Report& report, const Others& others) {

@@ -26,7 +26,7 @@ std::string result_text(int result) {
 
 // The first with its place, where it is alone.
 template <typename Rank>
-std::string who(const std::vector<const Rank*>& ranks) {
+std::string rank_names(const std::vector<const Rank*>& ranks) {
   if (ranks.size() == 1)
     return fmt::format("rank {} ({}, pid {})", ranks.front()->rank, ranks.front()->host,
                        ranks.front()->pid);
@@ -39,19 +39,20 @@ std::string what_text(const Ras& ras) {
   const bool alone = ras.gone.size() + ras.ranks.size() == 1;
   switch (ras.kind) {
     case Ras::Kind::kDead:
-      return fmt::format("{} {} dead to RAS: nothing there answers any more", who(ras.gone),
+      return fmt::format("{} {} dead to RAS: nothing there answers any more", rank_names(ras.gone),
                          alone ? "is" : "are");
     case Ras::Kind::kUnanswered:
-      return fmt::format("{} did not answer RAS: stopped, hung or just ended", who(ras.gone));
+      return fmt::format("{} did not answer RAS: stopped, hung or just ended",
+                         rank_names(ras.gone));
     case Ras::Kind::kError:
-      return fmt::format("{} {} an asynchronous error, {}", who(ras.ranks), alone ? "has" : "have",
-                         result_text(ras.ranks.front()->async_error));
+      return fmt::format("{} {} an asynchronous error, {}", rank_names(ras.ranks),
+                         alone ? "has" : "have", result_text(ras.ranks.front()->async_error));
     case Ras::Kind::kApart:
       break;
   }
-  return fmt::format("{} {} begun {} {}, {} other {} {}{}", who(ras.ranks), alone ? "has" : "have",
-                     ras.begun, ras.collective, ras.others, ras.others == 1 ? "rank" : "ranks",
-                     ras.by_others,
+  return fmt::format("{} {} begun {} {}, {} other {} {}{}", rank_names(ras.ranks),
+                     alone ? "has" : "have", ras.begun, ras.collective, ras.others,
+                     ras.others == 1 ? "rank" : "ranks", ras.by_others,
                      ras.stood_sec != 0 ? fmt::format(", unchanged for {} s", ras.stood_sec) : "");
 }
 
@@ -75,7 +76,7 @@ std::string ras_remedy(const Ras& ras) {
   return fmt::format(
       "Look at where the programs of {} and of another rank are (py-spy dump): they have not "
       "called the same, or one is held in its last collective.",
-      who(ras.ranks));
+      rank_names(ras.ranks));
 }
 
 nlohmann::json ras_json(const Ras& ras) {
