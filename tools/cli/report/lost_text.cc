@@ -158,6 +158,12 @@ std::string lost_text(const Report& report) {
                        time_text(report.first.at), status_text(report));
   // A process that is stopped leaves the same, until it is ended; but a dead one's peers fail.
   const bool died = report.picture.members[lost[0]].ending == report::Ending::kDied;
+  if (died && others_lived_on(report, losses[0]) && nodes && hosts.size() == 1 && lost.size() > 1)
+    return fmt::format(
+        "not the network: {} with all its processes ({}) shows no sign of life since {}: the node "
+        "hung or died, they were stopped, or one of them died and a launcher ended the rest; "
+        "nothing had failed before.",
+        names, ranks_text(report.picture, lost), time_text(report.first.at));
   if (died && others_lived_on(report, losses[0]))
     return fmt::format(
         "not the network: {} {} no sign of life since {}: {}, or died then; nothing had failed "
