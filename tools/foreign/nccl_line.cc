@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "foreign/output_prefix.h"
+
 namespace nnd::foreign {
 
 namespace {
@@ -114,19 +116,6 @@ std::size_t next_word(std::string_view line, std::size_t from) {
   return std::string_view::npos;
 }
 
-std::optional<int> rank_in(std::string_view prefix) {
-  for (const std::string_view mark : {"[rank", "[1,"}) {
-    const auto at = prefix.find(mark);
-    if (at == std::string_view::npos) continue;
-    int out = 0;
-    const char* const begin = prefix.data() + at + mark.size();
-    const char* const all = prefix.data() + prefix.size();
-    const auto [end, error] = std::from_chars(begin, all, out);
-    if (error == std::errc() && end != all && *end == ']') return out;
-  }
-  return {};
-}
-
 void for_each_nccl_line(std::string_view line, const std::function<void(const NcclLine&)>& sink) {
   std::size_t from = 0;
   for (auto word = next_word(line, 0); word != std::string_view::npos;) {
@@ -134,7 +123,7 @@ void for_each_nccl_line(std::string_view line, const std::function<void(const Nc
     NcclLine out;
     const auto header = header_of(before);
     if (header) out.writer = header->writer;
-    out.writer.rank = rank_in(before);
+    out.writer.rank = marked_rank(before);
     out.at_sec = time_in(before);
     out.place = place_in(before);
     out.level =

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,10 +23,6 @@ struct NcclLine {
 // Each that begins in this line of a file, in order. `text` points into `line`, or into what
 // without_colours() gave.
 void for_each_nccl_line(std::string_view line, const std::function<void(const NcclLine&)>& sink);
-
-// Whose line it is, by what a launcher puts before it: PyTorch's "[rank3]:", mpirun --tag-output's
-// "[1,3]<stdout>:".
-std::optional<int> rank_in(std::string_view prefix);
 
 // "2026-11-24 08:30:00", or with a T or an underscore, as if it were UTC; 0: there is none.
 std::int64_t time_in(std::string_view text);

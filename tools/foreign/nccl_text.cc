@@ -8,6 +8,7 @@
 
 #include "foreign/nccl_meaning.h"
 #include "foreign/nccl_said.h"
+#include "foreign/output_prefix.h"
 
 namespace nnd::foreign {
 
@@ -36,7 +37,7 @@ bool NcclText::take_last_error(std::string_view line, std::uint64_t number) {
   if (!prefix || *prefix >= line.size()) return false;
   NcclLine one;
   one.level = NcclLine::Level::kWarn;
-  one.writer.rank = rank_in(line.substr(0, *prefix));
+  one.writer.rank = marked_rank(line.substr(0, *prefix));
   one.text = line.substr(*prefix);
   take(one, number);
   return true;
@@ -54,7 +55,7 @@ void NcclText::take_exception(std::string_view line, std::uint64_t number) {
   if (begin == std::string_view::npos) return;
   Fact fact;
   fact.source = Source::kOutput;
-  fact.writer.rank = rank_in(line.substr(0, at));
+  fact.writer.rank = marked_rank(line.substr(0, at));
   fact.text = line.substr(at);
   auto words = line.substr(begin);
   words = words.substr(0, std::min(words.find_first_of(",({"), words.find(" - ")));

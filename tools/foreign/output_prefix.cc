@@ -1,7 +1,6 @@
 #include "foreign/output_prefix.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 namespace nnd::foreign {
@@ -30,19 +29,18 @@ std::optional<int> label_of(std::string_view prefix) {
 
 }  // namespace
 
+std::optional<int> marked_rank(std::string_view prefix) {
+  const auto rank = number_between(prefix, "[rank", "]");
+  return rank ? rank : number_between(prefix, "[1,", "]");
+}
+
 OutputPrefix read_prefix(std::string_view prefix) {
-  struct Form {
-    const char *before, *behind;
-    bool on_node;
-  };
-  constexpr std::array<Form, 3> kForms{
-      {{"[rank", "]", false}, {"[1,", "]", false}, {"[default", "]", true}}};
   OutputPrefix out;
-  for (const auto& form : kForms)
-    if ((out.rank = number_between(prefix, form.before, form.behind))) {
-      out.on_node = form.on_node;
-      break;
-    }
+  out.rank = marked_rank(prefix);
+  if (!out.rank) {
+    out.rank = number_between(prefix, "[default", "]");
+    out.on_node = out.rank.has_value();
+  }
   if (!out.rank) out.rank = label_of(prefix);
   if (out.rank) out.whose = std::to_string(*out.rank);
   return out;

@@ -7,6 +7,9 @@
 
 namespace nnd::foreign {
 
+// The rank of the job, where the prefix has a mark of it: "[rank3]: ", "[1,3]<stderr>:".
+std::optional<int> marked_rank(std::string_view prefix);
+
 struct OutputPrefix {
   std::optional<int> rank;  // of the job, or on its node
   bool on_node = false;     // it is the one on its node
