@@ -143,6 +143,7 @@ constexpr std::string_view reach_name(Reach reach) {
   X(kLimFork, "LIM-FORK", kWarn, kElsewhere, kNode, "A process forked while it used RDMA") \
   /* what nodes or processes do not have in common */ \
   X(kIncEnv, "INC-ENV", kWarn, kNow, kJob, "A variable is not set everywhere") \
+  X(kIncShm, "INC-SHM", kError, kElsewhere, kNode, "Ranks of one host don't share /dev/shm") \
   X(kIncVersion, "INC-VERSION", kWarn, kLater, kJob, "Different NCCL releases") \
   X(kIncNDevs, "INC-NDEVS", kError, kNow, kNode, "Fewer usable HCAs than there should be") \
   X(kIncFusion, "INC-FUSION", kWarn, kLater, kJob, "One end fuses HCAs, the other does not") \

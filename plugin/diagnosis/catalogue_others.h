@@ -180,6 +180,13 @@ inline constexpr Explanation kIncEnv{
     "env_hash of the node.facts events.",
     "Pass it on: mpirun -x, or the launcher's own way.", EventId::kEnvLint,
     "NCCL_IB_HCA is set for the container's first process and not for this one."};
+inline constexpr Explanation kIncShm{
+    "NCCL takes ranks for one host's, by its name and boot id, which don't see one /dev/shm: "
+    "containers with their own. Where a rank has just ended its segments are gone too.",
+    "Not seen by this library. report reads NCCL's warning: Error while attaching to shared memory "
+    "segment.",
+    "Give the containers of a host one /dev/shm (docker run --ipc=host), or each an NCCL_HOSTID of "
+    "its own; NCCL_SHM_DISABLE=1 does without it."};
 inline constexpr Explanation kIncVersion{
     "Ranks of one job run different releases of NCCL, which don't understand each other.",
     "Compare nccl_version of the plugin.load events.", "Install one release everywhere."};

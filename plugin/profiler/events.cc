@@ -51,6 +51,25 @@ void add_buckets(Event& e, record::Key key, const Buckets& buckets) {
   e.end();
 }
 
+// How much came through in the time that the communicator was busy with it, by size.
+void add_busy(Event& e, const state::CallCount& count) {
+  const auto add = [&](record::Key key, std::atomic<std::uint64_t> state::SizeTime::*number) {
+    e.object(key);
+    for (std::size_t b = 0; b < count.by_size.size(); ++b)
+      if (const auto& time = count.by_size[b]; time.calls.load(kRelaxed) != 0)
+        e.add(std::to_string(std::uint64_t{1} << b), (time.*number).load(kRelaxed));
+    e.end();
+  };
+  add("busy_calls", &state::SizeTime::calls);
+  add("busy_bytes", &state::SizeTime::bytes);
+  add("busy_ns", &state::SizeTime::ns);
+}
+
+bool any_of(const std::array<state::SizeTime, state::kSizeBuckets>& times) {
+  return std::any_of(times.begin(), times.end(),
+                     [](const auto& time) { return time.calls.load(kRelaxed) != 0; });
+}
+
 void add_steps(Event& e, const state::CallCount& count) {
   using state::Phase;
   const auto of = [&](Phase phase) -> const state::PhaseTotal& {
@@ -83,6 +102,7 @@ void add_count(Event& e, const state::CallCount& count) {
     add_buckets(e, "sizes", count.sizes);
   }
   if (any_of(count.took)) add_buckets(e, "took_ns", count.took);
+  if (any_of(count.by_size)) add_busy(e, count);
   add_steps(e, count);
   e.end();
 }

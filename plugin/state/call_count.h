@@ -1,8 +1,10 @@
 // What a communicator was asked for, counted by kind: how often, how much, how long it took.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -31,6 +33,16 @@ struct PhaseTotal {
   std::atomic<std::uint64_t> steps{0}, ns{0};
 };
 
+// How long a communicator was busy with calls of a size.
+struct SizeTime {
+  std::atomic<std::uint64_t> calls{0}, bytes{0}, ns{0};
+};
+
+// Bucket b has [2^b, 2^(b+1)).
+inline std::size_t bucket_of(std::uint64_t number) noexcept {
+  return std::min(static_cast<std::size_t>(std::bit_width(number | 1)) - 1, kSizeBuckets - 1);
+}
+
 struct CallCount {
   enum class Use : std::uint8_t { kFree, kBeingMade, kReady };
   std::atomic<Use> use{Use::kFree};
@@ -46,6 +58,7 @@ struct CallCount {
   std::array<std::atomic<std::uint64_t>, kSizeBuckets> sizes{};
   // Of tasks that are over: bucket b took [2^b, 2^(b+1)) ns, to the end of their last operation.
   std::array<std::atomic<std::uint64_t>, kSizeBuckets> took{};
+  std::array<SizeTime, kSizeBuckets> by_size;  // collectives that are over, in the buckets of sizes
   std::array<PhaseTotal, kPhases> phases;
 
   void count(std::uint64_t elements) noexcept;

@@ -1,7 +1,5 @@
 #include "state/communicator.h"
 
-#include <algorithm>
-#include <bit>
 #include <span>
 #include <string_view>
 
@@ -50,8 +48,7 @@ void CallCount::count(std::uint64_t elements) noexcept {
   const std::uint64_t size = elements * element_bytes;
   calls.fetch_add(1, kRelaxed);
   bytes.fetch_add(size, kRelaxed);
-  const std::size_t bucket = static_cast<std::size_t>(std::bit_width(size | 1)) - 1;
-  sizes[std::min(bucket, kSizeBuckets - 1)].fetch_add(1, kRelaxed);
+  sizes[bucket_of(size)].fetch_add(1, kRelaxed);
 }
 
 CallCount* Communicator::count_of(const CallKind& kind, bool called_only) noexcept {

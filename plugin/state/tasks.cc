@@ -1,7 +1,6 @@
 #include "state/tasks.h"
 
 #include <algorithm>
-#include <bit>
 #include <string_view>
 
 #include "context/raw_clock.h"
@@ -13,7 +12,7 @@ namespace {
 constexpr auto kRelaxed = std::memory_order_relaxed;
 constexpr auto kAcquire = std::memory_order_acquire, kRelease = std::memory_order_release;
 
-// A task's time is counted when so many were made after it, if it is over by then.
+// A task's time is counted when so many were made after it, and it is over.
 constexpr std::uint64_t kSettledAfter = 16;
 
 }  // namespace
@@ -24,6 +23,19 @@ PhaseTime& LastTasks::phase(Task& task, Phase phase) noexcept {
   return room_.phases[place][static_cast<std::size_t>(phase)];
 }
 
+// NCCL works at one collective of a communicator after the other: one that was asked for while
+// another went on has begun when that ended.
+void LastTasks::count_busy(CallCount& count, std::uint64_t bytes, std::uint64_t began,
+                           std::uint64_t ended) noexcept {
+  const std::uint64_t before = last_end_.load(kRelaxed);
+  if (ended <= before || count.element_bytes == 0) return;
+  last_end_.store(ended, kRelaxed);
+  SizeTime& time = count.by_size[bucket_of(bytes)];
+  time.calls.fetch_add(1, kRelaxed);
+  time.bytes.fetch_add(bytes, kRelaxed);
+  time.ns.fetch_add(context::raw_clock::elapsed_ns(std::max(began, before), ended), kRelaxed);
+}
+
 // Its times go into what it is counted with.
 void LastTasks::settle(Task& task) noexcept {
   CallCount* const count = task.what.load(kRelaxed);
@@ -31,9 +43,10 @@ void LastTasks::settle(Task& task) noexcept {
   const OpCount ops = task.count();
   const bool over = began != 0 && ops.begun() != 0 && !ops.open();
   if (count != nullptr && over) {
-    const std::uint64_t ns = context::raw_clock::elapsed_ns(began, task.changed.load(kRelaxed));
-    const std::size_t bucket = static_cast<std::size_t>(std::bit_width(ns | 1)) - 1;
-    count->took[std::min(bucket, kSizeBuckets - 1)].fetch_add(1, kRelaxed);
+    const std::uint64_t ended = task.changed.load(kRelaxed);
+    const std::uint64_t ns = context::raw_clock::elapsed_ns(began, ended);
+    count->took[bucket_of(ns)].fetch_add(1, kRelaxed);
+    if (!transfers_) count_busy(*count, task.bytes.load(kRelaxed), began, ended);
   }
   if (!task.timed.exchange(false, kRelaxed)) return;
   for (std::size_t p = 0; p < kPhases; ++p) {
@@ -50,16 +63,28 @@ void LastTasks::settle(Task& task) noexcept {
 }
 
 void LastTasks::settle() noexcept {
-  for (Task& task : room_.tasks)
-    if (task.ordinal.exchange(0, kRelaxed) != 0) settle(task);
+  const std::uint64_t next = made.load(kRelaxed) + 1;  // the oldest has its place
+  for (std::uint64_t n = 0; n < kKept; ++n)
+    if (Task& task = room_.tasks[(next + n) % kKept]; task.ordinal.exchange(0, kRelaxed) != 0)
+      settle(task);
+}
+
+// In their order, as far as they are over; what a program that runs ahead leaves is caught up with.
+void LastTasks::settle_before(std::uint64_t ordinal) noexcept {
+  constexpr int kMost = 2;
+  std::uint64_t next = settled_.load(kRelaxed) + 1;
+  for (int n = 0; n < kMost && next + kSettledAfter <= ordinal; ++n, ++next) {
+    Task* const task = find(next);
+    if (task == nullptr || task->count().begun() == 0) continue;
+    if (task->count().open()) break;
+    settle(*task);
+  }
+  settled_.store(next - 1, kRelaxed);
 }
 
 Task* LastTasks::make(std::uint64_t& ordinal) noexcept {
   ordinal = made.fetch_add(1, kRelaxed) + 1;
-  if (ordinal > kSettledAfter)
-    if (Task* const before = find(ordinal - kSettledAfter);
-        before != nullptr && before->count().begun() != 0 && !before->count().open())
-      settle(*before);
+  settle_before(ordinal);
   Task& task = room_.tasks[ordinal % kKept];
   if (task.ordinal.load(kRelaxed) != 0) {
     if (task.count().open()) return nullptr;

@@ -127,6 +127,9 @@ class LastTasks {
 
  private:
   void settle(Task& task) noexcept;
+  void settle_before(std::uint64_t ordinal) noexcept;
+  void count_busy(CallCount& count, std::uint64_t bytes, std::uint64_t began,
+                  std::uint64_t ended) noexcept;
   bool may_be(const Task& task, const Work& work) const noexcept;
 
   Room& room_;
@@ -135,6 +138,8 @@ class LastTasks {
   std::atomic<std::uint32_t> open_{0};                        // of those that have a place
   std::atomic<std::uint64_t> lost_begun_{0}, lost_ended_{0};  // operations of those that have none
   std::atomic<std::uint64_t> lost_from_{0};
+  std::atomic<std::uint64_t> settled_{0};   // as far as they are, by ordinal
+  std::atomic<std::uint64_t> last_end_{0};  // of the last that is
 };
 
 }  // namespace nnd::state

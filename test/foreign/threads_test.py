@@ -30,6 +30,8 @@ def counts():
         "wrong": sum(t["judged"] == "wrong" for t in THREADS),
         "innocent": len(innocent),
         "accused": sum(t["judged"] == "wrong" for t in innocent),
+        "shown": sum(t["lines_tell"] for t in innocent),
+        "cleared": sum("not the network" in first_line(t) for t in innocent),
     }
 
 
@@ -47,7 +49,8 @@ def page():
         "call, device or rank by which it was found; *silent* says that nothing shows it; *wrong* would be another cause.",
         "",
         f"In {n['told']} an expert could tell the cause from the lines: right in {n['right']} ({100 * n['right'] // n['told']} %), wrong in {n['wrong']} of all. "
-        f"In {n['innocent']} the network had no part: it was accused in {n['accused']}.",
+        f"In {n['innocent']} the network had no part: it was accused in {n['accused']}, and",
+        f"cleared by name in {n['cleared']}; in {n['shown']} the lines show what it was.",
         "",
         "| thread | what it was | lines tell it | report's first line | judged |",
         "| --- | --- | --- | --- | --- |",

@@ -62,6 +62,33 @@ class Others(unittest.TestCase):
         self.assertEqual(answer["cause"], "QP-110")
         self.assertIn("NCCL's RAS: rank 3", self.report(self.dir).stdout)
 
+    def test_inspector(self):
+        def line(rank, us):
+            return json.dumps({
+                "header": {"id": "0x1f", "comm_name": "dp", "rank": rank, "n_ranks": 4, "nnodes": 2},
+                "metadata": {"inspector_output_format_version": "v4.0", "hostname": "node1", "pid": 9},
+                "coll_perf": {"coll": "AllReduce", "coll_sn": 1, "coll_msg_size_bytes": 1 << 26, "coll_exec_time_us": us,
+                              "coll_timing_source": "kernel_gpu", "coll_algobw_gbs": 0, "coll_busbw_gbs": 0}}) + "\n"
+        for rank in range(3):
+            (self.dir / f"node1-pid{rank}.log").write_text(line(rank, 1000 * (rank + 1)) * 2)
+        answer = self.judged("Epoch 1\n", 0)
+        self.assertEqual((answer["kind"], answer["restart"]["domain"]), ("running", "nothing"))
+        (one,) = answer["others"]["bandwidth"]
+        self.assertEqual((one["communicator"], one["name"], one["ranks"], one["calls"]), ("0x1f", "dp", 3, 2))
+        self.assertAlmostEqual(one["bus_gb_per_sec"], 1.5 * (1 << 26) / 2e6)
+        self.assertIn("NCCL's Inspector: AllReduce of 67.1 MB to 134 MB in dp of 4 ranks: 50.3 GB/s on the bus",
+                      " ".join(self.report(self.dir).stdout.split()))
+
+    def test_what_to_restart_with(self):
+        def restart(text):
+            return self.judged(text, 1)["restart"]
+        self.assertEqual(restart(QP), {"domain": "pair", "confidence": "likely", "retry": "unknown", "exclude": [],
+                                       "suspects": [{"host": "node1", "device": "mlx5_2"}]})
+        one = restart(WC.format(0))
+        self.assertEqual((one["domain"], one["confidence"], one["exclude"]), ("pair", "open", []))
+        one = restart(CLOSED + self.traceback("[rank3]: ", "KeyError: 'labels'"))
+        self.assertEqual((one["domain"], one["confidence"], one["retry"]), ("process", "sure", "unknown"))
+
     def traceback(self, prefix, exception):
         lines = ["Traceback (most recent call last):", '  File "/home/me/train.py", line 212, in step', "    loss.backward()", exception]
         return "".join(f"{prefix}{line}\n" for line in lines)

@@ -104,11 +104,20 @@ void check_all_labels(ProfiledJob& job) {
       CHECK(e.contains("how") == (e.at("started") > 0));
       if (e.contains("how")) CHECK(e.at("how") == how());
     }
-    for (const json& e : job.events(rank, "coll.count"))
+    for (const json& e : job.events(rank, "coll.count")) {
+      std::uint64_t busy_ns = 0;
       for (const json& one : e.at("ran")) {
         CHECK(one.at("last_seq").get<std::uint64_t>() + 1 == one.at("calls"));
         CHECK(sum(one.at("took_ns")) == one.at("calls"));
+        CHECK(sum(one.at("busy_calls")) <= one.at("calls"));
+        CHECK(sum(one.at("busy_bytes")) <= one.at("bytes"));
+        busy_ns += sum(one.at("busy_ns"));
       }
+      CHECK(busy_ns > 0);
+      CHECK(busy_ns <=
+            e.at("mono_ns").get<std::uint64_t>() -
+                job.events(rank, "plugin.load").front().at("mono_ns").get<std::uint64_t>());
+    }
     check_step_times(job, rank);
     // NCCL has always begun with the net.
     CHECK(job.events(rank, "plugin.load").front().at("seq") <

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "foreign/evidence.h"
+#include "foreign/ras_client.h"
 #include "job/reported.h"
 #include "report/others.h"
 #include "support/catch.h"
@@ -69,8 +70,10 @@ TEST_CASE("ranks that have begun other collectives, for seconds", "[ras]") {
              {.kind = What::kMeet}};
   std::optional<Clock::time_point> apart;
   std::optional<nnd::report::Others> last;
+  nnd::foreign::RasClient client(asked.job.spec().environment.at("NCCL_RAS_ADDR"));
+  const auto heard = [&] { return client.look() || !client.answers().empty(); };
   asked.job.job().run([&] {
-    if (apart && Clock::now() < *apart + std::chrono::seconds(6)) return false;
+    if (apart && (!heard() || Clock::now() < *apart + std::chrono::seconds(6))) return false;
     auto others = asked.ask();
     if (!apart && (!others.ras || others.ras->begun != 4)) {
       asked.forget();
@@ -85,6 +88,8 @@ TEST_CASE("ranks that have begun other collectives, for seconds", "[ras]") {
     return false;
   });
   REQUIRE(last);
+  REQUIRE(client.answers().back().communicators.size() == 1);
+  CHECK(client.answers().back().communicators[0].hash == last->ras->of->hash);
   CHECK(last->ras_first);
   CHECK(last->kind == nnd::report::Kind::kHang);
   CHECK(last->blame == nnd::report::Blame::kOpen);

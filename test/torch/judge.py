@@ -259,6 +259,35 @@ def judge_output(verdict, args, job, run, scratch):
         verdict.check(report.get("blame") in {None, "nothing", "open", job.blame}, f"output alone: {text}")
 
 
+def outcome(args, job, code, report):
+    """right: as expected, the guilty named first; open: it says that it can't tell, or nothing; wrong: all else."""
+    blame, text = report.get("blame", "nothing"), headline(report) if "verdict" in report else ""
+    if job.good or job.survives:
+        return "right" if code in (0, 3) and blame in {"nothing", job.blame if job.survives else "nothing"} else "wrong"
+    if blame in {"nothing", "open"}:
+        return "open"
+    return "right" if blame == job.blame and (not job.guilty or names_guilty(text, args) or "a rank: " in text) else "wrong"
+
+
+def judge_sources(verdict, args, job, logs, output, dumps):
+    """What each source alone is worth, and all together; with NND_TORCH_TABLE, a file, a line of that is added to it."""
+    sources = {"plugin": [logs], "output": [output]}
+    if any(dumps.iterdir()):
+        sources["dumps"] = [dumps]
+    sources["all"] = [one for source in list(sources.values()) for one in source]
+    found = {}
+    for name, paths in sources.items():
+        told = subprocess.run([args.tool, "report", "--json", *map(str, paths)], stdout=subprocess.PIPE, text=True)
+        report = json.loads(told.stdout)
+        found[name] = outcome(args, job, told.returncode, report)
+        print(f"{name}: {found[name]}: exit code {told.returncode}, blame {report.get('blame')!r}: {report.get('verdict')}")
+    verdict.check("wrong" not in found.values(), f"by source: {found}")
+    if os.environ.get("NND_TORCH_TABLE"):
+        ranks = args.nodes * args.ranks
+        with open(os.environ["NND_TORCH_TABLE"], "a") as file:
+            file.write(json.dumps({"job": args.job, "torch": args.torch, "ranks": ranks, "profiler": args.profiler, **found}) + "\n")
+
+
 def judge(verdict, args, job, scratch):
     run, answer, dumps = play(args, job, scratch)
     ranks = args.nodes * args.ranks
@@ -287,6 +316,7 @@ def judge(verdict, args, job, scratch):
     if not job.survives:
         judge_parts(verdict, args, job, logs)
     judge_output(verdict, args, job, run, scratch)
+    judge_sources(verdict, args, job, logs, scratch / "output", dumps)
     if job.flight_recorder:
         verdict.check(any(dumps.iterdir()), "no dump of the Flight Recorder's")
         judge_dumps(verdict, args, job, dumps)

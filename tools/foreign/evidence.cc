@@ -124,6 +124,15 @@ void read_lines(const std::string& name, log::Source& source, std::string begin,
   std::move(dumps.begin(), dumps.end(), std::back_inserter(out.dumps));
 }
 
+void read_inspector(const std::string& name, log::Source& source, std::string begin,
+                    const std::function<bool()>& stop, Evidence& out) {
+  Inspector inspector;
+  for_each_line(source, std::move(begin), stop,
+                [&](std::string_view line, std::uint64_t) { inspector.take(line); });
+  out.inspected = inspector.take_all();
+  out.files.push_back(name);
+}
+
 constexpr std::size_t kMostOfDump = std::size_t{1} << 28, kMostOfError = std::size_t{1} << 24;
 
 void read_file(const std::string& name, const std::function<bool()>& stop, Evidence& out) {
@@ -136,6 +145,7 @@ void read_file(const std::string& name, const std::function<bool()>& stop, Evide
   if (begin.starts_with('{') && may_be_flight_json(begin))
     return add_dump(
         name, read_flight_json(name, read_whole(*source, std::move(begin), kMostOfDump)), out);
+  if (may_be_inspector(begin)) return read_inspector(name, *source, std::move(begin), stop, out);
   if (may_be_ras_status(begin)) {
     begin = read_whole(*source, std::move(begin), kMostOfDump);
     if (auto status = read_ras_status(name, begin)) {
@@ -181,6 +191,7 @@ void Evidence::merge(Evidence&& other) {
   left_out += other.left_out;
   std::move(other.dumps.begin(), other.dumps.end(), std::back_inserter(dumps));
   std::move(other.ras.begin(), other.ras.end(), std::back_inserter(ras));
+  std::move(other.inspected.begin(), other.inspected.end(), std::back_inserter(inspected));
   std::move(other.files.begin(), other.files.end(), std::back_inserter(files));
   std::move(other.problems.begin(), other.problems.end(), std::back_inserter(problems));
 }

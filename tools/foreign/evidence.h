@@ -9,6 +9,7 @@
 
 #include "foreign/fact.h"
 #include "foreign/flight_dump.h"
+#include "foreign/inspector.h"
 #include "foreign/ras_status.h"
 
 namespace nnd::foreign {
@@ -23,6 +24,7 @@ class Evidence {
   const std::vector<Fact>& facts() const { return facts_; }
   std::vector<FlightDump> dumps;
   std::vector<RasStatus> ras;
+  std::vector<Inspected> inspected;
   std::vector<std::string> files;     // that told anything
   std::vector<std::string> problems;  // files that could not be read, a sentence each
   std::uint64_t left_out = 0;         // facts beyond the bound

@@ -155,6 +155,11 @@ void judge(Fact& fact, Says says, std::string_view text) {
       say_as_printed(fact, Cause::kDupGpu);
       break;
     case Says::kSharedMemory:
+      if (holds(text, "attaching to")) {
+        say_as_printed(fact, Cause::kIncShm);
+        fact.sure = Sure::kFollows;
+        break;
+      }
       // Releases before 2.23 tell no errno.
       if (fact.error.value_or(ENOSPC) != ENOSPC || !holds(text, "creating")) break;
       say_as_printed(fact, Cause::kLimShm);

@@ -66,10 +66,13 @@ Said find_saying(std::string_view text, bool cut) {
 }
 
 bool is_bare_saying(std::string_view line) {
-  constexpr std::size_t kEnough = 16;  // to be nothing else
+  // To be nothing else: so many words, or these and all that comes after them.
+  constexpr std::size_t kEnough = 16, kBegin = 8;
   const auto& known = known_by(line);
   return std::any_of(known.begin(), known.end(), [&](const Known& one) {
-    return one.words.size() >= kEnough && line.starts_with(one.words);
+    return one.words.size() >= kBegin && line.starts_with(one.words) &&
+           (one.words.size() >= kEnough ||
+            (one.saying->says > Says::kNetwork && read_printed(one.saying->format, line).whole));
   });
 }
 

@@ -20,7 +20,22 @@ bool holds(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-bool may_be_nccls(std::string_view line) { return holds(line, "NCCL") || is_bare_saying(line); }
+// As people copy "Call to ibv_modify_qp failed with ...".
+bool is_bare_verb(std::string_view line) {
+  return line.starts_with("ibv_") && holds(line, " failed with ") && holds(line, ", on dev ");
+}
+
+// Behind PyTorch's "[rank3]: ", which torchrun's output has before each line.
+std::string_view without_mark(std::string_view line) {
+  constexpr std::string_view kEnd = "]: ";
+  const auto end = line.starts_with("[rank") ? line.find(kEnd) : std::string_view::npos;
+  return end == std::string_view::npos ? line : line.substr(end + kEnd.size());
+}
+
+bool may_be_nccls(std::string_view line) {
+  const auto text = without_mark(line);
+  return holds(text, "NCCL") || is_bare_saying(text) || is_bare_verb(text);
+}
 
 }  // namespace
 
@@ -62,6 +77,11 @@ void NcclText::take_exception(std::string_view line, std::uint64_t number) {
   words = words.substr(0, words.find_last_not_of(' ') + 1);
   if (words.empty()) return;  // the program's own line, in a traceback
   fact.detail = fmt::format("a call of NCCL's failed: {}", words);
+  if (words == "unhandled cuda error") {  // which of CUDA's calls failed isn't told here
+    fact.what = What::kFailure;
+    fact.cause = Cause::kCudaFail;
+    fact.sure = Sure::kFollows;
+  }
   fact.line = number;
   sink_(std::move(fact));
 }
@@ -83,10 +103,13 @@ void NcclText::take(std::string_view line, std::uint64_t number) {
   }
   if (!holds(line, "NCCL INFO ") && !holds(line, "NCCL WARN ")) {
     take_exception(line, number);
-    if (!is_bare_saying(line)) return;
     NcclLine one;  // as people copy it, without what stands before
-    one.text = line;
-    return take(one, number);
+    one.text = without_mark(line);
+    one.writer.rank = marked_rank(line.substr(0, line.size() - one.text.size()));
+    const std::string whole = is_bare_verb(one.text) ? fmt::format("Call to {}", one.text) : "";
+    if (!whole.empty()) one.text = whole;
+    if (is_bare_saying(one.text)) take(one, number);
+    return;
   }
   for_each_nccl_line(line, [&](const NcclLine& one) { take(one, number); });
 }

@@ -105,6 +105,18 @@ struct LastGiven {
   std::optional<std::uint64_t> collectives = {};  // that it was given in all
 };
 
+// What came through in the time that a communicator was busy with it.
+struct Busy {
+  std::uint64_t calls = 0, bytes = 0, ns = 0;
+
+  Busy& operator+=(const Busy& other) {
+    calls += other.calls;
+    bytes += other.bytes;
+    ns += other.ns;
+    return *this;
+  }
+};
+
 // Collectives of one kind that a communicator was given or ran.
 struct CallCount {
   std::string kind, datatype;
@@ -112,6 +124,7 @@ struct CallCount {
   std::uint64_t bytes = 0;                // of all; 0: not told
   // By size: as many have at least so many bytes, and less than twice that.
   std::map<std::uint64_t, std::uint64_t> sizes = {};
+  std::map<std::uint64_t, Busy> busy = {};  // likewise, of collectives that are over
 };
 
 // An entry of a port's GID table.

@@ -175,6 +175,14 @@ bool store_size(std::vector<CallCount>& counts, std::string_view bucket, const S
   return true;
 }
 
+bool store_busy(std::vector<CallCount>& counts, std::uint64_t Busy::*number,
+                std::string_view bucket, const Scalar& value) {
+  std::uint64_t least = 0, count = 0;
+  if (!read_bucket(bucket, value, least, count)) return false;
+  if (!counts.empty()) counts.back().busy[least].*number += count;
+  return true;
+}
+
 bool store_latency(Latency& latency, std::string_view bucket, const Scalar& value) {
   std::uint64_t least = 0, count = 0;
   if (!read_bucket(bucket, value, least, count)) return false;
@@ -403,6 +411,9 @@ Place place_of(Place outer, std::string_view key) {
   if (outer == Place::kCounters && key == "grown") return Place::kGrown;
   if (outer == Place::kCommunicators && key == "task") return Place::kLastGiven;
   if (outer == Place::kRan && key == "took_ns") return Place::kTook;
+  if (outer == Place::kRan && key == "busy_calls") return Place::kBusyCalls;
+  if (outer == Place::kRan && key == "busy_bytes") return Place::kBusyBytes;
+  if (outer == Place::kRan && key == "busy_ns") return Place::kBusyNs;
   if (key == "sizes" && outer == Place::kCalled) return Place::kCalledSizes;
   if (key == "sizes" && outer == Place::kRan) return Place::kRanSizes;
   if (outer == Place::kPorts && key == "send") return Place::kPortSent;
@@ -432,6 +443,9 @@ bool store(Event& event, Place place, std::string_view key, const Scalar& value)
   if (place == Place::kTook) return store_finished(event, value);
   if (place == Place::kCalledSizes) return store_size(event.called, key, value);
   if (place == Place::kRanSizes) return store_size(event.ran, key, value);
+  if (place == Place::kBusyCalls) return store_busy(event.ran, &Busy::calls, key, value);
+  if (place == Place::kBusyBytes) return store_busy(event.ran, &Busy::bytes, key, value);
+  if (place == Place::kBusyNs) return store_busy(event.ran, &Busy::ns, key, value);
   if (place == Place::kEnvironment) return store_fact(event, "env.", key, value);
   if (place == Place::kPcie) return store_fact(event, "pcie.", key, value);
   if (place == Place::kLimits) return store_fact(event, "limits.", key, value);

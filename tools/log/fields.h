@@ -40,6 +40,9 @@ enum class Place : std::uint8_t {
   kCalled,
   kRan,
   kTook,  // in one of those
+  kBusyCalls,
+  kBusyBytes,
+  kBusyNs,
   kCalledSizes,
   kRanSizes,
   kTraffic,

@@ -172,6 +172,7 @@ void add_stall(Process& process, const Event& event) {
   stall.peer_tcp = event.peer_tcp;
   stall.link = event.link;
   stall.comm = event.comm;
+  stall.rank = event.rank;
   stall.mean_us = event.mean_us;
   stall.usual_us = event.usual_us;
 }
@@ -233,8 +234,12 @@ void add_calls(Communicator& communicator, const CallCount& count) {
 void add_counts(Process& process, const Event& event) {
   if (event.comm.empty()) return;
   auto& communicator = process.communicators[event.comm];
+  update(communicator.rank, event.rank);
+  update(communicator.nranks, event.nranks);
+  update(communicator.name, event.comm_name);
   communicator.given = communicator.finished = 0;
   communicator.calls.clear();
+  communicator.busy.clear();
   communicator.exact_sizes = true;
   // NCCL up to 2.27 doesn't tell what was called.
   for (const auto& count : event.called.empty() ? event.ran : event.called)
@@ -242,8 +247,11 @@ void add_counts(Process& process, const Event& event) {
       communicator.given += count.calls;
       add_calls(communicator, count);
     }
-  for (const auto& count : event.ran)
-    if (is_collective(count.kind)) communicator.finished += count.finished;
+  for (const auto& count : event.ran) {
+    if (!is_collective(count.kind)) continue;
+    communicator.finished += count.finished;
+    for (const auto& [bytes, busy] : count.busy) communicator.busy[{count.kind, "", bytes}] += busy;
+  }
 }
 
 void add_end(Process& process, const Event& event) {
@@ -470,6 +478,7 @@ void Job::set_communicator(const std::string& proc, const std::string& comm,
   communicator.calls = known.calls;
   communicator.exact_sizes = known.exact_sizes;
   communicator.finished = known.finished;
+  communicator.busy = known.busy;
   communicator.closed_ns = known.closed_ns;
   communicator.given = std::max(communicator.given, known.given);
   communicator.several |= known.several;

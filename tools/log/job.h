@@ -76,6 +76,7 @@ struct Communicator {
   std::uint64_t finished = 0;    // of those, when it was closed
   Calls calls;                   // the collectives of `given`, likewise
   bool exact_sizes = false;      // each of them has as many bytes as its Call says
+  std::map<Call, Busy> busy;     // whatever their datatype
   std::uint64_t closed_ns = 0;   // CLOCK_MONOTONIC: destroyed or aborted; 0: it was not
   // Two of the process's communicators had this hash, and nothing tells what is whose. NCCL from
   // 2.27 on (v2.27.7-1 src/init.cc) gives all that are shrunk from one communicator the same.
@@ -91,6 +92,7 @@ struct Stall {
   std::uint64_t conns = 1, peers = 1;  // that wait alike
   std::uint64_t in_flight = 0;         // requests of the connection
   std::string listener, comm;
+  std::optional<int> rank;  // of that: whose connection it is, which may be a neighbour's (PXN)
   std::string peer_tcp;  // "open" or "closed": see the event; at the last line
   Link link;
   std::optional<double> mean_us, usual_us;

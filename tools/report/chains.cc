@@ -30,9 +30,9 @@ class Graph {
         continue;
       }
       if (!is_for_peer(wait.stall->kind) && !wait.blames_network()) continue;
-      waiting_.insert(wait.member);
+      waiting_.insert(wait.who());
       if (wait.peer) {
-        next_[wait.member].insert(*wait.peer);
+        next_[wait.who()].insert(*wait.peer);
         auto& told = first_told_.try_emplace(*wait.peer, wait.told_at).first->second;
         told = std::min(told, wait.told_at);
         auto& needed = needed_.try_emplace(*wait.peer, wait.since).first->second;
@@ -79,7 +79,8 @@ class Graph {
   struct Found {
     Sink sink;
     std::set<std::size_t> waiting;
-    bool may_wait = false;  // inside its node, for one that waits for another sink
+    // Inside its node, for one that waits for another sink, or for a process without a log.
+    bool may_wait = false, may_wait_for_stranger = false;
   };
   // A process at an address that no log is of.
   struct Stranger {
@@ -88,7 +89,7 @@ class Graph {
   };
   void add_stranger(const Wait& wait) {
     auto& stranger = strangers_[wait.stall->told.peer.gid];
-    stranger.waiting.insert(wait.member);
+    stranger.waiting.insert(wait.who());
     stranger.rank = wait.stall->told.peer.rank;
   }
 
@@ -121,7 +122,14 @@ class Graph {
       for (const auto member : one->waiting)
         if (picture_.members[member].host != host_of(*one))
           waiting.insert(picture_.members[member].host);
-    for (auto* one : idle) one->may_wait = waiting.contains(host_of(*one));
+    std::set<std::size_t> for_strangers;
+    for (const auto& one : found_)
+      if (one.sink.kind == Sink::Kind::kNoLog)
+        for (const auto member : one.waiting) for_strangers.insert(picture_.members[member].host);
+    for (auto* one : idle) {
+      one->may_wait = waiting.contains(host_of(*one));
+      one->may_wait_for_stranger = for_strangers.contains(host_of(*one));
+    }
     if (idle.size() < 2 ||
         !std::all_of(idle.begin(), idle.end(), [](const Found* one) { return one->may_wait; }))
       return;
@@ -156,7 +164,8 @@ class Graph {
 
   Chains in_order() {
     const auto weight = [](const Found& one) {
-      return std::tuple(certainty(one.sink.kind), !one.may_wait, one.sink.waiting);
+      return std::tuple(one.may_wait_for_stranger ? kUnsure : certainty(one.sink.kind),
+                        !one.may_wait, one.sink.waiting);
     };
     std::stable_sort(found_.begin(), found_.end(),
                      [&](const Found& a, const Found& b) { return weight(a) > weight(b); });
@@ -171,17 +180,18 @@ class Graph {
   }
 
   // What is known of a process counts more than how many point at it.
+  static constexpr int kUnsure = 2;
   static int certainty(Sink::Kind kind) {
     switch (kind) {
       case Sink::Kind::kDied:
       case Sink::Kind::kStopped:
-        return 4;
+        return 5;
       case Sink::Kind::kNetwork:
       case Sink::Kind::kIdle:
       case Sink::Kind::kLeft:
-        return 3;
+        return 4;
       case Sink::Kind::kNoLog:
-        return 2;
+        return 3;
       case Sink::Kind::kSilent:
         return 1;
       case Sink::Kind::kCycle:
@@ -391,7 +401,7 @@ Chains chains_of(const Picture& picture, const std::vector<Wait>& open,
     sink.members = {*last};
     sink.since = picture.members[*last].last;
     std::set<std::size_t> waiting;
-    for (const auto& wait : open) waiting.insert(wait.member);
+    for (const auto& wait : open) waiting.insert(wait.who());
     for (const auto member : waiting) out.by[member] = 0;
     sink.waiting = waiting.size();
     out.sinks = {std::move(sink)};

@@ -130,6 +130,17 @@ bool gave_up(const log::Communicator& of) {
   return of.closed_ns != 0 && of.finished != 0 && of.finished < of.given;
 }
 
+// No request of its had been under way for long as it closed its connections: what it closed them
+// for was nobody's being late.
+bool hardly_waited(const Member& member) {
+  constexpr double kWaitedUs = 2e6;
+  std::optional<double> oldest;
+  for (const auto& [number, connection] : member.log->connections)
+    if (connection.closed && connection.in_flight.value_or(0) != 0 && connection.oldest_us)
+      oldest = std::max(oldest.value_or(0), *connection.oldest_us);
+  return oldest && *oldest < kWaitedUs;
+}
+
 using log::Calls;
 
 // Of one that was closed: the collectives that it was given.
@@ -200,7 +211,8 @@ std::optional<Apart> given_up(const Picture& picture, const std::vector<Part>& p
   std::uint64_t most = 0;
   Apart out;
   for (const auto& part : parts)
-    if (gave_up(*part.of)) most = std::max(most, part.of->given);
+    if (gave_up(*part.of) && !hardly_waited(picture.members[part.member]))
+      most = std::max(most, part.of->given);
   for (const auto& part : parts) {
     const auto& of = *part.of;
     if (of.given == most && gave_up(of)) {

@@ -298,17 +298,32 @@ class Conclude {
       return std::any_of(out_.first.losses.begin(), out_.first.losses.end(),
                          [&](const Loss& loss) { return is(model_.ends[loss.member]); });
     };
-    if (any([](const End& end) { return end.failed_towards && !end.waited && end.sure; }))
-      return Blame::kNotNetwork;
-    const bool waited = any([](const End& end) { return end.waited; });
     // Several nodes' processes don't die in one moment of themselves.
     std::set<std::size_t> hosts;
     for (const auto& loss : out_.first.losses)
       if (!loss.clean) hosts.insert(picture_.members[loss.member].host);
-    const bool unsure =
-        any([](const End& end) { return !end.sure || end.failed_before; }) || may_be_another();
-    return waited || unsure || hosts.size() > 1 || model_.missing.any() ? Blame::kOpen
-                                                                        : Blame::kNotNetwork;
+    const bool several = hosts.size() > 1;
+    // Who ended with a failed status may have met what the log that is cut off doesn't tell.
+    const bool may_follow =
+        (any_failed_exit() && any_cut_off()) || (several && model_.missing.any());
+    if (!may_follow &&
+        any([](const End& end) { return end.failed_towards && !end.waited && end.sure; }))
+      return Blame::kNotNetwork;
+    const bool waited = any([](const End& end) { return end.waited; });
+    const bool unsure = any([](const End& end) { return !end.sure || end.failed_before; }) ||
+                        may_follow || may_be_another();
+    return waited || unsure || several || model_.missing.any() ? Blame::kOpen : Blame::kNotNetwork;
+  }
+
+  bool any_cut_off() const {
+    return std::any_of(picture_.members.begin(), picture_.members.end(),
+                       [](const Member& one) { return one.log->cut_off; });
+  }
+
+  bool any_failed_exit() const {
+    return std::any_of(out_.first.losses.begin(), out_.first.losses.end(), [&](const Loss& loss) {
+      return is_failed_exit(*picture_.members[loss.member].log);
+    });
   }
 
   // The log of another one is cut off before a death or an exit that nobody missed, so that its own
@@ -345,10 +360,7 @@ class Conclude {
         lacks_neighbours(picture_, model_.missing, first_sink()->members.front()))
       return Blame::kOpen;
     // What kept it may be in the part of a log that isn't here.
-    if (first_sink()->kind == Sink::Kind::kBehind &&
-        std::any_of(picture_.members.begin(), picture_.members.end(),
-                    [](const Member& one) { return one.log->cut_off; }))
-      return Blame::kOpen;
+    if (first_sink()->kind == Sink::Kind::kBehind && any_cut_off()) return Blame::kOpen;
     return is_known(first_sink()->kind) ? Blame::kNotNetwork : Blame::kOpen;
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -70,35 +71,46 @@ Completed completed_by_box(const Member& member) {
   return out;
 }
 
-// Nothing that it was given came through.
-bool moved_nothing(const Member& member, const Completed& by_box, std::uint64_t number,
-                   const log::Connection& connection) {
-  if (connection.completed) return *connection.completed == 0;
-  if (const auto slot = by_box.find(number); slot != by_box.end()) return slot->second == 0;
+// What came through of all that it was given; nothing where its log doesn't tell.
+std::optional<std::uint64_t> completed_of(const Member& member, const Completed& by_box,
+                                          std::uint64_t number, const log::Connection& connection) {
+  if (connection.completed) return *connection.completed;
+  if (const auto slot = by_box.find(number); slot != by_box.end()) return slot->second;
   if (member.log->summary)
     for (const auto& port : member.log->summary->ports)
-      if (port.name == connection.dev.name && port.port == connection.dev.port)
-        return port.completed == 0;
-  return false;
+      if (port.name == connection.dev.name && port.port == connection.dev.port &&
+          port.completed == 0)
+        return 0;
+  return std::nullopt;
 }
 
-// Pairs that have moved data, or may have: were at least connected, which tells nothing where
-// requests fail.
-std::set<Pair> working_pairs(const Picture& picture, const std::set<Pair>& failing,
-                             bool requests_fail) {
-  std::set<Pair> out;
+// Pairs that don't fail. Where requests do, a pair that was connected works only if something came
+// through; where no log tells, it may work.
+struct Working {
+  std::set<Pair> known, maybe;
+};
+
+Working working_pairs(const Picture& picture, const std::set<Pair>& failing, bool requests_fail) {
+  Working out;
   for (std::size_t i = 0; i < picture.members.size(); ++i) {
     const Member& member = picture.members[i];
     const Completed by_box = requests_fail ? completed_by_box(member) : Completed();
     for (const auto& [number, connection] : member.log->connections) {
       if (connection.ready_ns == 0 || connection.dir != log::Direction::kSend) continue;
-      if (requests_fail && moved_nothing(member, by_box, number, connection)) continue;
       const auto pair = pair_of(picture.place_of(i, connection.dev),
                                 picture.peer_place(i, connection.peer, number));
-      if (!failing.contains(pair)) out.insert(pair);
+      if (failing.contains(pair)) continue;
+      const auto completed = requests_fail ? completed_of(member, by_box, number, connection)
+                                           : std::optional<std::uint64_t>(1);
+      if (completed != 0) (completed ? out.known : out.maybe).insert(pair);
     }
   }
+  for (const auto& pair : out.known) out.maybe.erase(pair);
   return out;
+}
+
+bool is_one_end(Kind kind) {
+  return kind == Kind::kPort || kind == Kind::kHca || kind == Kind::kHost;
 }
 
 // Of two that explain as much, the smaller thing; of two ends of which none is known to work, what
@@ -133,7 +145,7 @@ double score(const Culprit& culprit) {
          (explained + static_cast<double>(culprit.working));
 }
 
-std::vector<Culprit> rated(const std::set<Pair>& failing, const std::set<Pair>& working,
+std::vector<Culprit> rated(const std::set<Pair>& failing, const Working& working,
                            const AddressPlan& plan) {
   std::map<Key, Culprit> all;
   for (const auto& pair : failing)
@@ -146,14 +158,21 @@ std::vector<Culprit> rated(const std::set<Pair>& failing, const std::set<Pair>& 
                     culprit.place = place;
                     culprit.other = other;
                   });
-  for (const auto& pair : working)
-    for_each_part(pair, plan, [&](Kind kind, const std::string& name, const Place&, const Place&) {
-      if (const auto found = all.find({kind, name}); found != all.end()) ++found->second.working;
-    });
+  const auto count = [&](const std::set<Pair>& pairs, bool acquits_an_end) {
+    for (const auto& pair : pairs)
+      for_each_part(pair, plan,
+                    [&](Kind kind, const std::string& name, const Place&, const Place&) {
+                      if (is_one_end(kind) && !acquits_an_end) return;
+                      if (const auto found = all.find({kind, name}); found != all.end())
+                        ++found->second.working;
+                    });
+  };
+  count(working.known, true);
+  count(working.maybe, false);
   std::vector<Culprit> out;
   for (auto& [key, culprit] : all) {
     // It is everything only where nothing works.
-    if (culprit.kind == Kind::kAll && !working.empty()) continue;
+    if (culprit.kind == Kind::kAll && !(working.known.empty() && working.maybe.empty())) continue;
     culprit.failing = failing.size();
     if (culprit.kind == Kind::kHca) culprit.place.port = 0;
     out.push_back(culprit);
@@ -203,9 +222,9 @@ Culprit best_of(const std::vector<Culprit>& all, const std::set<std::string>& si
   return best;
 }
 
-AddressPlan plan_of(const std::set<Pair>& failing, const std::set<Pair>& working) {
+AddressPlan plan_of(const std::set<Pair>& failing, const Working& working) {
   std::set<std::string> subnets;
-  for (const auto* pairs : {&failing, &working})
+  for (const auto* pairs : {&failing, &working.known, &working.maybe})
     for (const auto& [a, b] : *pairs) subnets.insert({a.subnet, b.subnet});
   return AddressPlan(subnets);
 }
@@ -229,6 +248,13 @@ void complete(Culprit& culprit, const Picture& picture, const AddressPlan& plan,
 
 }  // namespace
 
+bool fails_requests(const std::vector<Failure>& failing) {
+  return std::all_of(failing.begin(), failing.end(), [](const Failure& failure) {
+    return failure.told != nullptr &&
+           failure.told->event == nccl_net_diag::event_name(nccl_net_diag::EventId::kWcError);
+  });
+}
+
 std::vector<Culprit> culprits_of(const Picture& picture, const std::vector<Failure>& failing,
                                  const std::vector<Failure>& signs,
                                  const std::vector<Failure>& doubted) {
@@ -236,18 +262,15 @@ std::vector<Culprit> culprits_of(const Picture& picture, const std::vector<Failu
   for (const auto& sign : signs) signed_ends.insert(end_name(sign.here));
   constexpr std::size_t kMost = 3;
   std::set<Pair> pairs;
-  bool requests_fail = true;
   for (const auto& failure : failing)
-    if (!failure.here.dev.empty() || !failure.here.host.empty()) {
+    if (!failure.here.dev.empty() || !failure.here.host.empty())
       pairs.insert(pair_of(failure.here, failure.there));
-      requests_fail =
-          requests_fail && failure.told != nullptr &&
-          failure.told->event == nccl_net_diag::event_name(nccl_net_diag::EventId::kWcError);
-    }
   if (pairs.empty()) return {};
   const auto all = pairs;
-  auto working = working_pairs(picture, all, requests_fail);
-  for (const auto& failure : doubted) working.erase(pair_of(failure.here, failure.there));
+  auto working = working_pairs(picture, all, fails_requests(failing));
+  for (const auto& failure : doubted)
+    for (auto* some : {&working.known, &working.maybe})
+      some->erase(pair_of(failure.here, failure.there));
   const auto plan = plan_of(all, working);
   std::vector<Culprit> out;
   while (!pairs.empty() && out.size() < kMost) {

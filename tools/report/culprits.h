@@ -33,6 +33,9 @@ struct Culprit {
                           // plan of addresses tells it
 };
 
+// All of them are requests that ended with an error.
+bool fails_requests(const std::vector<Failure>& failing);
+
 // `failing`: pairs of ends; `there` is empty where a failure has none. `signs`: what ports told of
 // by themselves: an HCA that has part in half of what fails, and said so, is to blame. `doubted`:
 // pairs that may fail, too, and count as neither.

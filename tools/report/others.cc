@@ -30,6 +30,10 @@ int rank_of(const Fact& fact) {
     case Cause::kWc12:
     case Cause::kWc13:
       return 2;
+    case Cause::kCudaFail:
+      return fact.sure == foreign::Sure::kSaid ? 0 : 3;
+    case Cause::kIncShm:  // or a rank that has ended took it away
+      return 3;
     default:
       return fact.sure == foreign::Sure::kSaid ? 0 : 1;
   }
@@ -183,6 +187,7 @@ Blame blame_of(const Others& others) {
     case Cause::kIncColl:
     case Cause::kDupGpu:
     case Cause::kLimShm:
+    case Cause::kIncShm:
     case Cause::kLimNoFile:
     case Cause::kCudaFail:
     case Cause::kGpuNvls:
@@ -258,6 +263,7 @@ Others others_of(const foreign::Evidence& evidence) {
   kernels.find_killed(out);
   out.raised = raised_of(evidence);
   out.ended = ended_of(evidence);
+  out.bandwidths = bandwidths_of(evidence.inspected);
   std::vector<const Fact*> failures;
   for (const auto& fact : evidence.facts())
     if (fact.what == What::kFailure || fact.what == What::kEcho) failures.push_back(&fact);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "foreign/evidence.h"
+#include "report/bandwidth.h"
 #include "report/conclusion.h"
 #include "report/flights.h"
 #include "report/raised.h"
@@ -38,6 +39,7 @@ struct Others {
   // That process, or that exception, is what the job failed of.
   bool killed_first = false, raised_first = false, ended_first = false;
   std::vector<const foreign::Fact*> kernel;  // what else kernels told, the last first
+  std::vector<Bandwidth> bandwidths;         // by NCCL's Inspector
 
   bool found() const {
     return first != nullptr || flight.has_value() || killed_first || raised_first || ended_first ||

@@ -39,12 +39,14 @@ std::vector<Failure> failing_of(const Report& report) {
   return out;
 }
 
-// What did not move, and may be the other end's.
+// What did not move, and may be the other end's. Where requests fail, what came through before
+// tells nothing of a pair that waits since.
 std::vector<Failure> doubted_of(const Report& report) {
+  const bool requests_fail = report.kind == Kind::kFailed && fails_requests(report.first.roots);
   std::vector<Failure> out;
-  if (report.kind != Kind::kHang) return out;
+  if (report.kind != Kind::kHang && !requests_fail) return out;
   for (const auto& wait : report.waits.waits)
-    if (wait.blames_network()) out.push_back(pair_of(wait));
+    if (requests_fail || wait.blames_network()) out.push_back(pair_of(wait));
   return out;
 }
 
@@ -62,8 +64,9 @@ std::vector<Failure> compared(const Report& report) {
 bool is_unexplained(const Report& report) {
   if (report.kind == Kind::kEnded) return true;
   return report.kind == Kind::kLost && !report.first.losses.front().clean &&
-         std::none_of(report.first.losses.begin(), report.first.losses.end(),
-                      [&](const Loss& loss) { return report.ends[loss.member].failed_towards; });
+         (report.blame == Blame::kOpen ||
+          std::none_of(report.first.losses.begin(), report.first.losses.end(),
+                       [&](const Loss& loss) { return report.ends[loss.member].failed_towards; }));
 }
 
 // NCCL makes no communicator of two of its releases.
@@ -107,6 +110,7 @@ Report analyse(const Input& input, std::optional<int> expected_ranks,
   out.slow = slow_ports(out.picture);
   out.unbalanced = unbalanced(out.picture);
   out.late = late_members(out.picture);
+  out.bandwidths = bandwidths_of(out.picture);
   out.grown = grown_counters(out.picture);
   out.odd = odd.get();
   auto conclusion = conclude(out, out.picture, !out.slow.empty());

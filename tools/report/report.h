@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "report/balance.h"
+#include "report/bandwidth.h"
 #include "report/conclusion.h"
 #include "report/counters.h"
 #include "report/culprits.h"
@@ -27,6 +28,7 @@ struct Report : Model {
   std::vector<Slow> slow;
   std::vector<Unbalanced> unbalanced;
   std::vector<Late> late;
+  std::vector<Bandwidth> bandwidths;
   std::vector<Grown> grown;
   std::vector<Odd> odd;
   std::optional<Difference> difference;  // of those: what explains the failure

@@ -14,6 +14,20 @@ namespace {
 constexpr Ns kAllTell = 5'000'000'000;
 constexpr Ns kWaited = 2'000'000'000;
 
+// Of several that may not have come, those that had just begun to connect are on their way.
+void drop_who_connected(Sink& sink, const Picture& picture) {
+  constexpr Ns kJust = 3'000'000'000;
+  const auto connected = [&](std::size_t member) {
+    const auto& log = *picture.members[member].log;
+    return std::any_of(log.connections.begin(), log.connections.end(), [&](const auto& one) {
+      return one.second.ready_ns != 0 &&
+             picture.at(member, one.second.ready_ns) + kJust > sink.since;
+    });
+  };
+  if (!std::all_of(sink.members.begin(), sink.members.end(), connected))
+    std::erase_if(sink.members, connected);
+}
+
 // Nobody waits over the network yet: who lived on by then, and made no communicator, has not
 // come.
 void add_not_come(Model& model, const Picture& picture) {
@@ -36,6 +50,7 @@ void add_not_come(Model& model, const Picture& picture) {
       continue;
     sink.members.push_back(i);
   }
+  drop_who_connected(sink, picture);
   if (!sink.members.empty()) model.waits.sinks.push_back(std::move(sink));
 }
 
@@ -69,10 +84,32 @@ void add_given_up(Model& model, const Picture& picture, std::set<std::size_t>& i
   }
 }
 
+// Those that are behind may be held, inside their node, by a neighbour that came no further and
+// waits for a process without a log.
+bool may_be_held(const Waits& waits, const Picture& picture, const Apart& apart) {
+  const auto came_no_further = [&](std::size_t member) {
+    const auto& all = picture.members[member].log->communicators;
+    const auto found = all.find(apart.comm);
+    return found != all.end() && !found->second.tasks.empty() &&
+           found->second.tasks.front().ordinal <= apart.others.task.ordinal;
+  };
+  const auto holds = [&](const Wait& wait, std::size_t behind) {
+    return !wait.peer && !wait.stall->told.peer.gid.empty() && wait.member != behind &&
+           picture.members[wait.member].host == picture.members[behind].host &&
+           came_no_further(wait.member);
+  };
+  const auto& behind = apart.others.members;
+  return apart.kind == Apart::Kind::kBehind &&
+         std::all_of(behind.begin(), behind.end(), [&](std::size_t member) {
+           return std::any_of(waits.waits.begin(), waits.waits.end(),
+                              [&](const Wait& wait) { return holds(wait, member); });
+         });
+}
+
 // Inside a node processes wait for each other without the network, where no chain shows it: who
 // is behind in the collectives goes before who is at the end of a chain. Gives where each sink of
 // the chains is then.
-std::vector<std::size_t> add_apart(Waits& waits) {
+std::vector<std::size_t> add_apart(Waits& waits, const Picture& picture) {
   auto& sinks = waits.sinks;
   std::vector<std::size_t> at(sinks.size());
   for (std::size_t i = 0; i < at.size(); ++i) at[i] = i;
@@ -80,6 +117,7 @@ std::vector<std::size_t> add_apart(Waits& waits) {
   const Apart& apart = waits.apart.front();
   // What the network does not move keeps others from calling the next.
   if (apart.by_counts && !waits.network.empty()) return at;
+  if (may_be_held(waits, picture, apart)) return at;
   const auto is_of = [](const Stand& stand, std::size_t member) {
     return std::find(stand.members.begin(), stand.members.end(), member) != stand.members.end();
   };
@@ -127,7 +165,7 @@ WaitsFor add_sinks(Model& model, const Picture& picture, const std::vector<const
   WaitsFor out;
   const Chains chains = chains_of(picture, model.waits.waits, stuck, model.ends);
   model.waits.sinks = chains.sinks;
-  const auto places = add_apart(model.waits);
+  const auto places = add_apart(model.waits, picture);
   for (const auto& sink : chains.by)
     out.sink.push_back(sink ? std::optional(places[*sink]) : std::nullopt);
   add_not_come(model, picture);

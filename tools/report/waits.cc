@@ -33,10 +33,22 @@ bool over(const log::Process& process, const log::Stall& stall) {
   return connection.closed && connection.in_flight.value_or(0) == 0 && connection.ready_ns != 0;
 }
 
+std::optional<std::size_t> waiter_of(const Picture& picture, std::size_t member,
+                                     const log::Stall& stall) {
+  const auto& own = picture.members[member].log->communicators;
+  const auto communicator = own.find(stall.comm);
+  if (!stall.rank || communicator == own.end() || !communicator->second.rank ||
+      communicator->second.rank == stall.rank)
+    return member;
+  const auto found = picture.by_comm_rank.find({stall.comm, *stall.rank});
+  return found == picture.by_comm_rank.end() ? std::nullopt : std::optional(found->second);
+}
+
 Wait wait_of(const Picture& picture, std::size_t member, const log::Stall& stall) {
   Wait out;
   out.member = member;
   out.stall = &stall;
+  out.waiter = waiter_of(picture, member, stall);
   out.since = picture.at(member, stall.told.mono_ns) - static_cast<Ns>(stall.age_us * 1000);
   out.told_at = picture.at(member, stall.first_ns);
   out.peer = picture.peer_of(member, stall.told.peer, stall.told.conn, stall.link);
@@ -92,7 +104,7 @@ Waits waits_of(const Picture& picture) {
   by_time(out.passed);
   std::set<std::size_t> waiting;
   for (const auto& wait : out.waits)
-    if (wait.stall->kind != "idle") waiting.insert(wait.member);
+    if (wait.stall->kind != "idle" && wait.waiter) waiting.insert(*wait.waiter);
   out.apart = apart_in_collectives(picture, waiting);
   // What a box shows of a moment is a wait only where somebody tells of one.
   if (out.waits.empty()) std::erase_if(out.apart, [](const Apart& one) { return one.since == 0; });

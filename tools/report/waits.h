@@ -18,9 +18,13 @@ struct Wait {
   const log::Stall* stall = nullptr;
   Ns since = 0, told_at = 0;        // for the first time
   std::optional<std::size_t> peer;  // the process it waits for
+  // Who waits: that process, or the one of its node for which NCCL sends by it (PXN); unset: that
+  // one has no log here.
+  std::optional<std::size_t> waiter;
   Place here, there;
   bool lost = false;  // what one end has sent the other has not: see report/two_ends.h
 
+  std::size_t who() const { return waiter.value_or(member); }
   // Only the network (or a driver) explains it; the others may be the program's own doing.
   bool blames_network() const;
 };

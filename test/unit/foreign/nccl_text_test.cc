@@ -113,6 +113,11 @@ TEST_CASE("what has nothing to do with the network", "[nccl-text]") {
       "left on device (28)");
   CHECK(fact.cause == Cause::kLimShm);
   CHECK(fact.error == ENOSPC);
+  fact = only(
+      "Error while attaching to shared memory segment /dev/shm/nccl-a1 (size 0), error: No such "
+      "file or directory (2)");
+  CHECK(fact.cause == Cause::kIncShm);
+  CHECK(fact.sure == Sure::kFollows);
   CHECK(only("Cuda failure 2 'out of memory'").cause == Cause::kCudaFail);
   CHECK(only("Cuda failure 'out of memory'").cause == Cause::kCudaFail);
   CHECK(only("Cuda failure 4 'driver shutting down'").what == What::kEcho);
@@ -208,4 +213,24 @@ TEST_CASE("where on the PCI bus an HCA is", "[nccl-text]") {
     CHECK(fact.dev == "mlx5_2:1");
     CHECK(fact.pci == "0000:41:00.0");
   }
+}
+
+TEST_CASE("what people copy without NCCL's words before it", "[nccl-text]") {
+  auto all = facts_of(
+      "[rank3]: Error while attaching to shared memory segment /dev/shm/nccl-a1 (size 0), error: "
+      "No such file or directory (2)\n"
+      "ibv_modify_qp failed with 110 Connection timed out, on dev mlx5_0:1");
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].writer.rank == 3);
+  CHECK(all[0].cause == Cause::kIncShm);
+  CHECK(all[1].cause == Cause::kQp110);
+  CHECK(all[1].dev == "mlx5_0:1");
+  CHECK(facts_of("ibv_devices failed to start").empty());
+}
+
+TEST_CASE("PyTorch's exception tells of a CUDA call", "[nccl-text]") {
+  const auto all = facts_of("RuntimeError: NCCL error in: x.cpp:260, unhandled cuda error");
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].cause == Cause::kCudaFail);
+  CHECK(all[0].sure == Sure::kFollows);
 }

@@ -1,5 +1,9 @@
 // What is told now and then, and where the time of steps goes.
+#include <algorithm>
+#include <array>
+#include <chrono>
 #include <string>
+#include <thread>
 
 #include "profiler/events.h"
 #include "profiler/nccl.h"
@@ -103,4 +107,29 @@ TEMPLATE_TEST_CASE("the time of steps goes to its phases", "", nccl_abi::Profile
   for (const char* const phase :
        {"before_send_us", "sending_us", "receiving_us", "after_receive_us"})
     CHECK(ran.at("steps").at(phase) < 1e9);
+}
+
+TEST_CASE("a communicator is busy with one collective after the other, however early it is asked") {
+  const auto log = counted(nnd::test::recorded([] {
+    Nccl<nccl_abi::ProfilerV5> nccl;
+    const std::array tasks{nccl.all_reduce(0, 1000), nccl.all_reduce(1, 1000),
+                           nccl.all_reduce(2, 5000)};
+    for (void* const task : tasks) {
+      void* const op = nccl.op(task, 0, 1, true);
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      nccl.stop(op);
+    }
+  }));
+  REQUIRE(log.size() == 1);
+  const json& ran = log[0].at("ran").at(0);
+  INFO(ran.dump());
+  CHECK(ran.at("busy_calls") == json{{"2048", 2}, {"16384", 1}});
+  CHECK(ran.at("busy_bytes") == json{{"2048", 8000}, {"16384", 20000}});
+  const auto busy = sum_of(ran.at("busy_ns"));
+  CHECK(busy > 0);
+  // All were asked for at once: no longer than the last of them took.
+  std::uint64_t longest = 0;
+  for (const auto& [least, calls] : ran.at("took_ns").items())
+    longest = std::max<std::uint64_t>(longest, std::stoull(least));
+  CHECK(busy <= 2 * longest);
 }

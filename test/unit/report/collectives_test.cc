@@ -476,6 +476,22 @@ TEST_CASE("who waits for one that gave up is not behind it", "[collectives]") {
   CHECK(apart_in_collectives(picture_of(job.input), {1, 2, 3}).empty());
 }
 
+TEST_CASE("who gives up what it had hardly waited for does so for no one's being late",
+          "[collectives]") {
+  const auto found = [](double oldest_us) {
+    Job job(4);
+    auto out = job.of(0, 1, t::Direction::kSend, t::EventId::kConnClose, 39.9);
+    out.in_flight = 1;
+    out.oldest_us = oldest_us;
+    job.add(out);
+    close(job, 0, 40, {{"AllReduce", 12}}, 11);
+    for (const int i : {1, 2, 3}) close(job, i, 41, {{"AllReduce", 11}}, 11);
+    return !apart_in_collectives(picture_of(job.input)).empty();
+  };
+  CHECK(found(13e6));
+  CHECK_FALSE(found(0.5e6));
+}
+
 TEST_CASE("who was done with fewer is not late, the programs differ", "[collectives]") {
   const auto kind_of = [](std::optional<int> status) {
     Job job(2);
@@ -489,4 +505,27 @@ TEST_CASE("who was done with fewer is not late, the programs differ", "[collecti
   CHECK(kind_of(0) == Apart::Kind::kMismatched);
   CHECK(kind_of(1) == Apart::Kind::kBehind);  // it ended of something else
   CHECK(kind_of({}) == Apart::Kind::kBehind);
+}
+
+TEST_CASE("who sends for a neighbour of its node does not wait itself", "[collectives]") {
+  Job job(4);
+  const bool own = GENERATE(false, true);
+  for (const int process : {2, 3}) job.wait(process, task("Broadcast", 8));
+  auto out = job.of(1, 3, t::Direction::kSend, t::EventId::kConnStall, 30);
+  out.kind = "no-receive";
+  out.age_us = 20e6;
+  out.comm = kComm;
+  out.rank = own ? 1 : 0;
+  job.add(out);
+  auto last = job.event(1, t::EventId::kSummary, 31);
+  last.communicators.push_back({kComm, 1, task("AllReduce", 7), 7});
+  last.started = last.completed = 3;
+  job.add(last);
+  const auto report = analyse(job.input);
+  if (own) {
+    CHECK(report.waits.apart.empty());
+    return;
+  }
+  REQUIRE(report.waits.apart.size() == 1);
+  CHECK(ranks(report.picture, report.waits.apart[0].others.members) == std::vector{1});
 }

@@ -54,14 +54,17 @@ TEST_CASE("several HCAs of one node: the node", "[culprits]") {
   CHECK(found[0].place.host == "host2");
 }
 
-TEST_CASE("where requests fail, a connection over which nothing came shows no end that works",
-          "[culprits]") {
-  const auto completed = GENERATE(as<std::uint64_t>(), 0, 5);
+TEST_CASE(
+    "where requests fail, only a connection over which something came shows that an end works",
+    "[culprits]") {
+  using Completed = std::optional<std::uint64_t>;
+  const auto completed = GENERATE(Completed(), Completed(0), Completed(5));
   Made made;
   for (int i = 0; i < 6; ++i) made.load(i);
   for (const int rail : {0, 1}) {
     made.connect(rail, 2 + rail);      // host0 and host1
     made.connect(2 + rail, 4 + rail);  // host1 and host2
+    if (!completed) continue;          // its log was cut off
     auto close =
         made.of(2 + rail, 4 + rail, nnd::log::Direction::kSend, nnd::log::EventId::kConnClose, 5);
     close.completed = completed;
@@ -76,7 +79,7 @@ TEST_CASE("where requests fail, a connection over which nothing came shows no en
   REQUIRE(found.size() == 1);
   CHECK(found[0].kind == Culprit::Kind::kHost);
   CHECK(found[0].place.host == "host0");
-  CHECK(found[0].other.host == (completed == 0 ? "host1" : ""));
+  CHECK(found[0].other.host == (completed == 5U ? "" : "host1"));
 }
 
 TEST_CASE("one pair whose ends work with others: what is between them", "[culprits]") {

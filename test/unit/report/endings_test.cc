@@ -315,6 +315,24 @@ TEST_CASE("an exit that nobody missed began nothing for sure while another log i
   }
 }
 
+TEST_CASE("an exit that others failed of may follow from what a cut log doesn't tell", "[ends]") {
+  Made made;
+  made.ring(4);
+  leave(made, 1, 5, 0, 1);
+  made.fail(2, 1, "RC-6", 5.1);
+  leave(made, 2, 5.2, 0, 1);
+  leave(made, 3, 5.2, 0, 1);
+  const bool cut = GENERATE(false, true);
+  if (cut)
+    made.input.job.cut_off(Made::proc(0));
+  else
+    leave(made, 0, 5.2, 0, 1);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kLost);
+  CHECK(lost(report).front() == 1);
+  CHECK(report.blame == (cut ? Blame::kOpen : Blame::kNotNetwork));
+}
+
 TEST_CASE("a watchdog that is faster than the stall is told is no cause either", "[ends]") {
   Made made;
   for (const int process : {0, 2}) made.load(process, 0, 2);

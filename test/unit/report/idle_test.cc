@@ -112,6 +112,26 @@ TEST_CASE("who is idle beside a rank whose log is not here may wait for that one
   CHECK(report.blame == Blame::kOpen);
 }
 
+TEST_CASE("who is idle beside one that waits for a process without a log may wait for that one",
+          "[ends]") {
+  Made made;
+  for (const int process : {0, 2, 3}) made.load(process, 0, 5);
+  made.connect(0, 2);
+  made.connect(2, 0);
+  made.stall(0, "nothing-came", 7, 2, 2);
+  if (GENERATE(false, true)) {
+    made.stall(3, "nothing-came", 7, 2, 4);
+    const auto sinks = analyse(made.input).waits.sinks;
+    REQUIRE_FALSE(sinks.empty());
+    CHECK(sinks[0].kind == Sink::Kind::kNoLog);
+  } else {
+    box(made, 2, 9, 4.5, 0);
+    const auto report = analyse(made.input);
+    REQUIRE_FALSE(report.waits.sinks.empty());
+    CHECK(report.waits.sinks[0].kind == Sink::Kind::kIdle);
+  }
+}
+
 TEST_CASE("who was killed long after others had told of their wait did not cause it", "[ends]") {
   Made made;
   for (const int process : {0, 2, 4}) made.load(process, 0, 3);

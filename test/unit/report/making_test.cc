@@ -89,6 +89,23 @@ TEST_CASE("who lives on and waits for nobody has not come, also where its ranks 
   }
 }
 
+TEST_CASE("of two that tell of no wait who has just connected is on its way", "[making]") {
+  Made made;
+  for (const int process : {0, 2, 4, 6}) made.load(process, 0, 4);
+  const bool just = GENERATE(false, true);
+  made.connect(2, 6);
+  made.connect(6, 0);
+  made.connect(4, 0, just ? 9.5 : 2);
+  makes(made, 0, 21, "accept");  // since 11
+  makes(made, 6, 21, "accept");
+  for (const int process : {0, 2, 4, 6}) made.box(process, true, 39);
+  const auto report = analyse(made.input);
+  REQUIRE(report.waits.sinks.size() == 1);
+  CHECK(report.waits.sinks[0].kind == Sink::Kind::kNotCome);
+  CHECK(ranks(report.picture, report.waits.sinks[0].members) ==
+        (just ? std::vector{2} : std::vector{2, 4}));
+}
+
 TEST_CASE("what keeps the hosts apart outweighs ranks without a log", "[making]") {
   Made made;
   made.load(0, 0, 4);

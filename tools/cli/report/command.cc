@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -17,9 +18,11 @@
 #include "cli/common/printable.h"
 #include "cli/report/html.h"
 #include "cli/report/json.h"
+#include "cli/report/live_ras.h"
 #include "cli/report/names.h"
 #include "cli/report/others.h"
 #include "cli/report/perfetto.h"
+#include "cli/report/restart_json.h"
 #include "cli/report/text.h"
 #include "cli/report/verdict.h"
 #include "cli/report/why.h"
@@ -170,16 +173,26 @@ class Follower {
     if (report.picture.members.empty()) return;  // nothing is there yet
     exit_code_ = report.found_cause() ? kBroken : kFine;
     const auto said = printable(verdict(report));
-    if (said == told_) return;
-    print_out(fmt::format("{} {}\n", clock_text(report.picture.last), said));
+    if (said != told_) print_out(fmt::format("{} {}\n", clock_text(report.picture.last), said));
     told_ = said;
+    if (report.found_cause()) hear_ras(report);
   }
   int exit_code() const { return exit_code_; }
 
  private:
+  // Only of a job that isn't well: its processes have to answer.
+  void hear_ras(const report::Report& report) {
+    std::set<std::int64_t> pids;
+    for (const auto& member : report.picture.members) pids.insert(member.log->pid);
+    if (const auto said = ras_.news(pids); !said.empty())
+      print_out(
+          fmt::format("{} NCCL's RAS: {}.\n", clock_text(report.picture.last), printable(said)));
+  }
+
   const ReportOptions& options_;
   report::Reading reading_;
   report::LiveInput live_;
+  LiveRas ras_;
   std::string told_;
   int exit_code_ = kNotExamined, looks_ = 0;
 };
@@ -246,6 +259,7 @@ Answer answer_of_others(const std::shared_ptr<Shown>& shown, const ReportOptions
   out.judges = failed;
   out.body = {{"kind", report::name_of(shown->others.kind)},
               {"blame", report::name_of(shown->others.blame)},
+              {"restart", restart_json(report::restart_of(shown->others))},
               {"others", others_json(shown->others, shown->evidence)}};
   if (const auto* told = shown->others.headline();
       !shown->others.flight_first && told != nullptr && told->cause)

@@ -4,8 +4,10 @@
 #include <array>
 
 #include "cli/common/event_json.h"
+#include "cli/report/bandwidth_text.h"
 #include "cli/report/kernel_text.h"
 #include "cli/report/names.h"
+#include "cli/report/restart_json.h"
 #include "cli/report/verdict.h"
 #include "cli/report/why.h"
 
@@ -335,6 +337,8 @@ json report_json(const Report& report, const report::Input& input, const Words& 
            {"slow", slow_json(report)},
            {"unbalanced", unbalanced_json(report)},
            {"late", late_json(report)},
+           {"bandwidth", bandwidth_json(report.bandwidths)},
+           {"restart", restart_json(report::restart_of(report))},
            {"counters", counters_json(report)},
            {"odd", odd_json(report)},
            {"clocks", clocks_json(report.picture)},

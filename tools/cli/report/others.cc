@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/report/bandwidth_text.h"
 #include "cli/report/kernel_text.h"
 #include "cli/report/names.h"
 #include "cli/report/others_text.h"
@@ -31,6 +32,7 @@ std::string maybe_text(const Others& others) {
     return fmt::format(" But {}, at some time: if that was then, it is why.", killed_text(others));
   if (others.raised && others.raised->own)
     return fmt::format(" But {}: if that was not caught, it is why.", raised_text(others));
+  if (others.ended != nullptr) return fmt::format(" But {}.", ended_text(others));
   if (others.noted != nullptr)
     return fmt::format(" But {}{}.",
                        device_text(*others.noted).empty() ? "" : device_text(*others.noted) + ": ",
@@ -197,6 +199,7 @@ Words words_of_others(const Others& others, const foreign::Evidence& evidence) {
         {fmt::format("{} ({}).", shortened(others.ended->text), where_text(*others.ended))});
   if (others.ras && !others.ras_first) add(out, "NCCL's RAS", {ras_text(*others.ras) + "."});
   add(out, "Kernel's log", kernel_lines(others));
+  add(out, "NCCL's Inspector", bandwidth_lines(others.bandwidths));
   add(out, "Read", read_lines(others, evidence));
   add(out, "With the plugin",
       {"Its log has each connection's two ends, errno, port events, and who waited for whom."});
@@ -213,6 +216,8 @@ std::vector<std::string> lines_beside(const report::Report& report, const Others
   }
   if (others.raised && others.raised->ended) out.push_back(raised_line(others));
   if (others.ras) out.push_back(fmt::format("NCCL's RAS: {}.", ras_text(*others.ras)));
+  for (const auto& line : bandwidth_lines(others.bandwidths))
+    out.push_back("NCCL's Inspector: " + line);
   if (others.first == nullptr) return out;
   const Fact& told = others.sign != nullptr ? *others.sign : *others.first;
   const auto add_said = [&](const std::string& text) {

@@ -1,5 +1,6 @@
 #include <array>
 
+#include "cli/report/bandwidth_text.h"
 #include "cli/report/others.h"
 #include "cli/report/others_text.h"
 #include "cli/report/ras_text.h"
@@ -82,6 +83,7 @@ json others_json(const Others& others, const foreign::Evidence& evidence) {
   if (others.killed != nullptr) out["killed"] = fact_json(*others.killed);
   if (others.raised) out["raised"] = raised_json(*others.raised);
   if (others.ended != nullptr) out["ended"] = fact_json(*others.ended);
+  if (!others.bandwidths.empty()) out["bandwidth"] = bandwidth_json(others.bandwidths);
   for (const auto* fact : others.kernel) out["kernel"].push_back(fact_json(*fact));
   return out;
 }

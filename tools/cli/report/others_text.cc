@@ -14,6 +14,7 @@
 namespace nnd::cli {
 
 using foreign::Fact;
+using report::Flight;
 using report::Others;
 
 namespace {
@@ -79,22 +80,21 @@ const char* source_of(const report::Flight& flight) {
 
 // What a job of PyTorch's waits for.
 std::string flight_text(const report::Flight& flight) {
-  using Kind = report::Flight::Kind;
   const auto guilty = numbers_text(flight.guilty), waiting = numbers_text(flight.waiting);
   const char* const waits = flight.waiting.size() == 1 ? "waits" : "wait";
   switch (flight.kind) {
-    case Kind::kBehind:
+    case Flight::Kind::kBehind:
       return fmt::format(
           "{} {} not called {} of {}, in which {} {}{}; {}", guilty, have(flight.guilty),
           call_text(flight.call), flight.group, waiting, waits, at_place(flight.call),
           flight.other ? fmt::format("the last call there was {}{}", call_text(*flight.other),
                                      at_place(*flight.other))
                        : "it has called nothing there");
-    case Kind::kMismatched:
+    case Flight::Kind::kMismatched:
       return fmt::format("mismatched collectives in {}: {} called {}{}, and {} {}{}", flight.group,
                          guilty, call_text(*flight.other), at_place(*flight.other), waiting,
                          call_text(flight.call), at_place(flight.call));
-    case Kind::kNoDump:
+    case Flight::Kind::kNoDump:
       return fmt::format(
           "{} {} in {} of {}{}; {} {}", waiting, waits, call_text(flight.call), flight.group,
           at_place(flight.call), guilty,
@@ -102,7 +102,7 @@ std::string flight_text(const report::Flight& flight) {
           : flight.guilty.size() == 1
               ? "told nothing of it: it has not come, it died, or its output is not here"
               : "told nothing of it: they have not come, they died, or their output is not here");
-    case Kind::kAllIn:
+    case Flight::Kind::kAllIn:
       break;
   }
   const char* const called = flight.waiting.size() == 1 ? "has" : "have";
@@ -134,14 +134,15 @@ std::string raised_text(const Others& others) {
       raised.worker == nullptr ? "" : "; that worker " + kernel_end_text(*raised.worker));
 }
 
-// "rank 3 (node1 pid 912) crashed (SIGSEGV)"
+// "rank 3 (node1 pid 912) crashed (SIGSEGV)", "rank 3 (node1 pid 912) ended with exit code 1"
 std::string ended_text(const Others& others) {
   const Fact& ended = *others.ended;
+  const auto who =
+      (ended.on_node && others.hosts.size() > 1 ? "local " : "") + writer_text(ended.writer);
+  if (*ended.status >= 0) return fmt::format("{} ended with exit code {}", who, *ended.status);
   const int signal = -*ended.status;
-  const auto writer = writer_text(ended.writer);
   const char* const name = ::sigabbrev_np(signal);
-  return fmt::format("{}{} {}{} (SIG{})", ended.on_node && others.hosts.size() > 1 ? "local " : "",
-                     writer, signal == SIGKILL ? "was killed" : "crashed",
+  return fmt::format("{} {}{} (SIG{})", who, signal == SIGKILL ? "was killed" : "crashed",
                      ended.detail.empty() ? "" : " " + ended.detail, name == nullptr ? "?" : name);
 }
 

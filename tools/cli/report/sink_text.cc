@@ -122,7 +122,9 @@ std::string sink_text(const Report& report, const Sink& sink) {
             "a process of {} is late since {}; {} have asked the network for nothing, and what "
             "they wait for in each other is not seen here",
             one_of_hosts(report.picture, sink.members), time_text(sink.since), names);
-      if (lacking()) return of_its_node(names + " has asked the network for nothing");
+      if (lacking())
+        return of_its_node(fmt::format("{} {} asked the network for nothing", names,
+                                       sink.members.size() == 1 ? "has" : "have"));
       return fmt::format("{} {} asked the network for nothing since {}{}{}", names,
                          sink.members.size() == 1 ? "has" : "have", time_text(sink.since),
                          is_behind(report, sink), went_then(report, sink));

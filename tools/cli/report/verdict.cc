@@ -379,11 +379,19 @@ bool has_no_word(const Report& report) {
   return goes_on && count_unknown(report.picture) != 0;
 }
 
-bool judges(const Report& report) { return report.kind != Kind::kEnded && !has_no_word(report); }
+bool judges(const Report& report) {
+  return report.kind != Kind::kEnded && !has_no_word(report) &&
+         !(report.kind == Kind::kHealthy && report.missing.any());
+}
 
 std::string verdict(const Report& report) {
   switch (report.kind) {
     case Kind::kHealthy:
+      if (report.missing.any())
+        return fmt::format(
+            "{}healthy as far as is here: {} ended, {}, nothing failed; {} of {} left no log here.",
+            and_then(warned_text(report.picture)), job_text(report.picture),
+            traffic_text(report.picture), missing_text(report.missing), *report.missing.expected);
       return fmt::format("{}healthy: {} ended, {}, nothing failed.",
                          and_then(warned_text(report.picture)), job_text(report.picture),
                          traffic_text(report.picture));

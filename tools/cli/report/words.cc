@@ -11,6 +11,7 @@
 #include "cli/common/event_json.h"
 #include "cli/common/number_list.h"
 #include "cli/common/text_table.h"
+#include "cli/report/bandwidth_text.h"
 #include "cli/report/kernel_text.h"
 #include "cli/report/look.h"
 #include "cli/report/names.h"
@@ -302,6 +303,9 @@ Words words_of(const Report& report, const report::Input& input) {
   add(out, "Late", late_lines(report));
   add(out, "Counters", counter_lines(report));
   add(out, "Balance", balance_lines(report));
+  if (!report.found_cause() || report.kind == report::Kind::kSlow ||
+      report.kind == report::Kind::kDegraded)
+    add(out, "Bandwidth", bandwidth_lines(report.bandwidths));
   add(out, "Not the same everywhere", odd_lines(report));
   add(out, "Warnings", warning_lines(report));
   add(out, "Time line", timeline(report));

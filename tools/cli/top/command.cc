@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "cli/common/call_error.h"
 #include "cli/common/exit_code.h"
 #include "cli/common/interrupt.h"
 #include "cli/common/output.h"
+#include "cli/report/live_ras.h"
 #include "cli/top/json.h"
 #include "cli/top/look.h"
 #include "cli/top/terminal.h"
@@ -71,15 +73,28 @@ class Looks {
   std::shared_ptr<const View> next() {
     due_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                               std::chrono::duration<double>(options_.interval_sec));
-    auto view = std::make_shared<const View>(tracker_.see(looker_.look()));
-    if (!looked_ && view->processes.empty()) throw nothing_there(options_, *view);
+    View view = tracker_.see(looker_.look());
+    if (!looked_ && view.processes.empty()) throw nothing_there(options_, view);
     looked_ = true;
-    return view;
+    hear_ras(view);
+    return std::make_shared<const View>(std::move(view));
   }
   Clock::time_point due() const { return due_; }
 
  private:
+  // Only of jobs that aren't well: their processes have to answer.
+  void hear_ras(View& view) {
+    std::set<std::int64_t> pids;
+    bool well = true;
+    for (const auto& process : view.processes) {
+      pids.insert(process.pid);
+      well = well && process.state() == ShownProcess::State::kWell;
+    }
+    if (!well) view.ras = ras_.look(pids);
+  }
+
   const TopOptions& options_;
+  LiveRas ras_;
   Looker looker_;
   Tracker tracker_{geteuid()};
   Clock::time_point due_;

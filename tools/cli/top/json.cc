@@ -94,6 +94,7 @@ json top_json(const View& view) {
     out["gone"].push_back(to_json(one));
   }
   for (const auto& one : view.unread) out["unread"].push_back({{"pid", one.pid}, {"why", one.why}});
+  if (!view.ras.empty()) out["ras"] = view.ras;
   if (view.real_ns != 0) out["at"] = date_text(view.real_ns);
   if (const auto look = look_at(view))
     out["look_at"] = {{"who", look->who}, {"command", look->command}};

@@ -260,6 +260,8 @@ std::string top_page(const View& view, std::size_t verdict_lines, std::size_t he
   std::erase_if(sections, [](const Section& section) { return section.rows.empty(); });
   const auto first = when_and_whom(view, screen);
   std::string rest;
+  if (!view.ras.empty())
+    rest += screen.wrap(printable(fmt::format("NCCL's RAS: {}.", view.ras)), 2) + "\n";
   for (const auto& one : view.unread)
     rest += screen.wrap(printable(fmt::format("pid {}: {}", one.pid, one.why)), 2) + "\n";
   const auto lines_in = [](const std::string& text) {

@@ -98,6 +98,7 @@ struct View {
   std::vector<ShownProcess> processes;  // by host, rank and process id
   std::vector<Ended> ended;             // lately, the last first
   std::vector<Unread> unread;
+  std::string ras;  // what NCCL's RAS says of them; empty: nothing, or it was not asked
 };
 
 // Looks in the order in which they were made.

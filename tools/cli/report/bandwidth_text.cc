@@ -1,0 +1,54 @@
+#include "cli/report/bandwidth_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/report/names.h"
+
+namespace nnd::cli {
+
+using report::Bandwidth;
+
+namespace {
+
+std::string line_of(const Bandwidth& one) {
+  const auto bytes = static_cast<double>(one.least_bytes);
+  const auto speed =
+      one.bus ? fmt::format("{:.3g} GB/s on the bus ({:.3g} GB/s of data)", *one.bus, one.algorithm)
+              : fmt::format("{:.3g} GB/s of data", one.algorithm);
+  return fmt::format("{} of {} to {} in {}{}: {}, by {} in {:.3g} s.", one.collective,
+                     bytes_text(bytes), bytes_text(2 * bytes),
+                     one.name.empty() ? "communicator " + one.comm : one.name,
+                     one.nranks ? fmt::format(" of {} ranks", *one.nranks) : "", speed,
+                     count_of(one.calls, "call", "calls"), one.sec);
+}
+
+}  // namespace
+
+std::vector<std::string> bandwidth_lines(const std::vector<Bandwidth>& bandwidths) {
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < std::min(kMost, bandwidths.size()); ++i)
+    out.push_back(line_of(bandwidths[i]));
+  return out;
+}
+
+nlohmann::json bandwidth_json(const std::vector<Bandwidth>& bandwidths) {
+  auto out = nlohmann::json::array();
+  for (const auto& one : bandwidths) {
+    auto& json = out.emplace_back(nlohmann::json{{"communicator", one.comm},
+                                                 {"collective", one.collective},
+                                                 {"least_bytes", one.least_bytes},
+                                                 {"ranks", one.ranks},
+                                                 {"calls", one.calls},
+                                                 {"sec", one.sec},
+                                                 {"algorithm_gb_per_sec", one.algorithm}});
+    if (!one.name.empty()) json["name"] = one.name;
+    if (one.nranks) json["nranks"] = *one.nranks;
+    if (one.bus) json["bus_gb_per_sec"] = *one.bus;
+  }
+  return out;
+}
+
+}  // namespace nnd::cli

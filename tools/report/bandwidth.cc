@@ -1,0 +1,93 @@
+#include "report/bandwidth.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <tuple>
+
+#include "report/robust.h"
+
+namespace nnd::report {
+
+namespace {
+
+// nccl-tests, doc/PERFORMANCE.md. The count of these functions is that of one rank's part, which
+// all n ranks have.
+struct Factors {
+  double data = 1;  // bytes of the operation, by those of the count
+  double bus = 1;   // that a link carries, by those of the operation
+};
+
+std::optional<Factors> factors_of(std::string_view collective, double n) {
+  if (collective == "AllReduce") return Factors{1, 2 * (n - 1) / n};
+  if (collective == "Broadcast" || collective == "Reduce") return Factors{1, 1};
+  for (const auto* one : {"AllGather", "ReduceScatter", "AlltoAll", "Gather", "Scatter"})
+    if (collective == one) return Factors{n, (n - 1) / n};
+  return std::nullopt;
+}
+
+class Collected {
+ public:
+  using Key = std::tuple<std::string, std::string, std::uint64_t>;  // communicator, function, bytes
+
+  void add(const Key& key, const std::string& name, std::optional<int> nranks,
+           const log::Busy& busy) {
+    if (busy.ns == 0 || busy.bytes == 0) return;
+    One& one = all_[key];
+    if (one.of.name.empty()) one.of.name = name;
+    if (nranks) one.of.nranks = nranks;
+    one.speeds.push_back(static_cast<double>(busy.bytes) / static_cast<double>(busy.ns));
+    if (busy.calls <= one.of.calls) return;
+    one.of.calls = busy.calls;
+    one.of.sec = static_cast<double>(busy.ns) / 1e9;
+  }
+
+  std::vector<Bandwidth> take() {
+    std::vector<Bandwidth> out;
+    for (auto& [key, one] : all_) {
+      Bandwidth& of = one.of;
+      std::tie(of.comm, of.collective, of.least_bytes) = key;
+      of.ranks = one.speeds.size();
+      of.algorithm = median(one.speeds);
+      // What an operation moves in all is known by the number of ranks only.
+      if (of.nranks.value_or(0) > 1)
+        if (const auto factors = factors_of(of.collective, *of.nranks)) {
+          of.algorithm *= factors->data;
+          of.bus = of.algorithm * factors->bus;
+        }
+      out.push_back(std::move(of));
+    }
+    std::stable_sort(out.begin(), out.end(),
+                     [](const Bandwidth& a, const Bandwidth& b) { return a.sec > b.sec; });
+    return out;
+  }
+
+ private:
+  struct One {
+    Bandwidth of;
+    std::vector<double> speeds;  // bytes a ns
+  };
+  std::map<Key, One> all_;
+};
+
+}  // namespace
+
+std::vector<Bandwidth> bandwidths_of(const Picture& picture) {
+  Collected collected;
+  for (const auto& member : picture.members)
+    for (const auto& [comm, communicator] : member.log->communicators)
+      for (const auto& [call, busy] : communicator.busy)
+        if (!picture.several.contains(comm))
+          collected.add({comm, call.kind, call.bytes}, communicator.name, communicator.nranks,
+                        busy);
+  return collected.take();
+}
+
+std::vector<Bandwidth> bandwidths_of(const std::vector<foreign::Inspected>& inspected) {
+  Collected collected;
+  for (const auto& one : inspected)
+    collected.add({one.comm, one.collective, one.least_bytes}, one.name, one.nranks, one.busy);
+  return collected.take();
+}
+
+}  // namespace nnd::report
