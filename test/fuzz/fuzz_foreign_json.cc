@@ -1,4 +1,5 @@
-// What others leave as JSON: PyTorch of a rank's exception, its Flight Recorder, NCCL's RAS and Inspector.
+// What others leave as JSON: PyTorch of a rank's exception, its Flight Recorder, NCCL's RAS and
+// Inspector.
 #include <algorithm>
 #include <string_view>
 

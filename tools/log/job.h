@@ -93,7 +93,7 @@ struct Stall {
   std::uint64_t in_flight = 0;         // requests of the connection
   std::string listener, comm;
   std::optional<int> rank;  // of that: whose connection it is, which may be a neighbour's (PXN)
-  std::string peer_tcp;  // "open" or "closed": see the event; at the last line
+  std::string peer_tcp;     // "open" or "closed": see the event; at the last line
   Link link;
   std::optional<double> mean_us, usual_us;
   std::optional<std::uint64_t> ended_ns;  // CLOCK_MONOTONIC: it moves again
