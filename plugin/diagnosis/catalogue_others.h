@@ -294,6 +294,23 @@ inline constexpr Explanation kInitStuck{
     "A communicator is still being made after 30 s: the root, 10.0.0.11:4711, was told that this "
     "rank listens on 10.0.0.12:40211 (eth0), and has not answered: the rank after this one has not "
     "come, or the root can't connect to that address."};
+inline constexpr Explanation kOobStore{
+    "PyTorch's processes meet by TCP at the address of rank 0 (MASTER_ADDR, MASTER_PORT) before "
+    "NCCL is there: rank 0 has not come or is gone, it is at another address, or TCP doesn't pass.",
+    "Not seen by this library. report reads PyTorch's output: The client socket has timed out, "
+    "waiting for clients, retrieving ncclUniqueId.",
+    "Look at what rank 0 printed: whether it was started, and is still there. MASTER_ADDR must be "
+    "an "
+    "address or a name of its node that all nodes reach, MASTER_PORT the same everywhere and let "
+    "through."};
+inline constexpr Explanation kOobPort{
+    "Another process of that node listens there: another job with the same MASTER_PORT, or one "
+    "that "
+    "was not ended.",
+    "Not seen by this library. report reads PyTorch's output: The server socket has failed to "
+    "listen.",
+    "Give each job a port of its own (torchrun --rdzv-endpoint=HOST:0 finds one); ss -ltnp shows "
+    "who has it."};
 inline constexpr Explanation kOobBlocked{
     "Ranks meet by TCP before they use any HCA (NCCL's bootstrap), and one can't reach the address "
     "of "

@@ -79,6 +79,34 @@ class Others(unittest.TestCase):
         self.assertIn("NCCL's Inspector: AllReduce of 67.1 MB to 134 MB in dp of 4 ranks: 50.3 GB/s on the bus",
                       " ".join(self.report(self.dir).stdout.split()))
 
+    def test_ranks_that_never_met(self):
+        gone = "torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 7/8 clients joined.\n"
+        answer = self.judged(gone, 1)
+        self.assertEqual((answer["cause"], answer["blame"], answer["restart"]["confidence"]), ("OOB-STORE", "open", "open"))
+        # Who failed of something of its own did not come because of that.
+        answer = self.judged(gone + self.traceback("[rank3]: ", "KeyError: 'labels'"), 1)
+        self.assertEqual((answer["kind"], answer["blame"]), ("lost", "not the network"))
+        route = ("torch.distributed.DistNetworkError: The client socket has failed to connect to any network address of (node0, 29500). The client "
+                 "socket has failed to connect to 10.0.0.1:29500 (errno: 113 - No route to host).\n")
+        self.assertEqual(self.judged(route, 1)["blame"], "network")
+        taken = ("RuntimeError: The server socket has failed to listen on any local network address. The server socket has failed to bind to "
+                 "[::]:29500 (errno: 98 - Address already in use).\n")
+        answer = self.judged(taken, 1)
+        self.assertEqual((answer["cause"], answer["blame"]), ("OOB-PORT", "not the network"))
+        self.assertIn("port 29500", answer["verdict"])
+
+    def test_a_job_that_slurm_cancelled(self):
+        line = "slurmstepd: error: *** JOB 4711 ON node1 CANCELLED AT 2026-11-26T11:17:07 DUE TO {} ***\n"
+        answer = self.judged("Epoch 1\n" + line.format("TIME LIMIT"), 0)
+        self.assertEqual((answer["kind"], answer["blame"]), ("running", "nothing"))
+        self.assertIn("Slurm cancelled the job at 2026-11-26T11:17:07: its time limit was over", answer["verdict"])
+        answer = self.judged(line.format("NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS"), 1)
+        self.assertEqual((answer["kind"], answer["blame"], answer["restart"]["domain"]), ("lost", "open", "node"))
+        self.assertIn("a node of it failed", answer["verdict"])
+        answer = self.judged(QP + line.format("TIME LIMIT"), 1)
+        self.assertEqual(answer["cause"], "QP-110")
+        self.assertIn("Cancelled: Slurm cancelled the job", self.report(self.dir).stdout)
+
     def test_what_to_restart_with(self):
         def restart(text):
             return self.judged(text, 1)["restart"]

@@ -3,6 +3,7 @@
 
 #include "foreign/nccl_text.h"
 #include "foreign/process_end.h"
+#include "foreign/rendezvous.h"
 #include "foreign/traceback.h"
 #include "foreign/watchdog.h"
 
@@ -19,12 +20,16 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   nnd::foreign::ProcessEnds ends([](nnd::foreign::Fact&& fact) {
     if (!fact.status) __builtin_trap();
   });
+  nnd::foreign::Rendezvous rendezvous([](nnd::foreign::Fact&& fact) {
+    if (!fact.cause) __builtin_trap();
+  });
   for (std::uint64_t line = 1; !text.empty(); ++line) {
     const auto end = text.find('\n');
     reader.take(text.substr(0, end), line);
     watchdog.take(text.substr(0, end), line);
     tracebacks.take(text.substr(0, end), line);
     ends.take(text.substr(0, end), line);
+    rendezvous.take(text.substr(0, end), line);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
   for (const auto& dump : watchdog.dumps("out"))

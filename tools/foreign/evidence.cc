@@ -12,6 +12,7 @@
 #include "foreign/pickle.h"
 #include "foreign/process_end.h"
 #include "foreign/ras_status.h"
+#include "foreign/rendezvous.h"
 #include "foreign/torch_error.h"
 #include "foreign/traceback.h"
 #include "foreign/watchdog.h"
@@ -108,6 +109,7 @@ void read_lines(const std::string& name, log::Source& source, std::string begin,
   Watchdog watchdog;
   Tracebacks tracebacks(add);
   ProcessEnds ends(add);
+  Rendezvous rendezvous(add);
   for_each_line(source, std::move(begin), stop, [&](std::string_view line, std::uint64_t number) {
     nccl.take(line, number);
     watchdog.take(line, number);
@@ -115,6 +117,7 @@ void read_lines(const std::string& name, log::Source& source, std::string begin,
     if (line.find("NCCL INFO ") != std::string_view::npos) return;
     tracebacks.take(line, number);
     ends.take(line, number);
+    rendezvous.take(line, number);
   });
   for (auto& fact : kernels) add(std::move(fact));
   for (auto fact : watchdog.timeouts()) add(std::move(fact));

@@ -28,7 +28,8 @@ enum class What : std::uint8_t {
   kHung,       // a process waits in the kernel for minutes
   kGpu,        // a GPU or an NVSwitch failed
   kRaised,     // a Python program ended with an exception
-  kEnded       // a process did, as who started it tells, or who caught its signal
+  kEnded,      // a process did, as who started it tells, or who caught its signal
+  kCancelled   // Slurm ended all of it; detail: why
 };
 
 enum class Sure : std::uint8_t {

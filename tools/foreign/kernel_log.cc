@@ -6,6 +6,7 @@
 #include <string>
 
 #include "foreign/json_text.h"
+#include "foreign/words.h"
 
 namespace nnd::foreign {
 
@@ -14,15 +15,6 @@ using nccl_net_diag::Cause;
 namespace {
 
 constexpr std::string_view kDigits = "0123456789";
-
-std::string_view behind(std::string_view text, std::string_view word) {
-  const auto at = text.find(word);
-  return at == std::string_view::npos ? std::string_view() : text.substr(at + word.size());
-}
-
-bool holds(std::string_view text, std::string_view word) {
-  return text.find(word) != std::string_view::npos;
-}
 
 // "0000:41:00.0"
 bool is_pci(std::string_view word) {
@@ -53,7 +45,7 @@ void fill_device(Fact& fact, std::string_view text) {
 
 // "4711 (python) total-vm:..., anon-rss:...", a name may have parentheses.
 bool fill_killed(Fact& fact, std::string_view text) {
-  const auto rest = behind(text, "Killed process ");
+  const auto rest = behind(text, "Killed process ").value_or("");
   fact.what = What::kKilled;
   fact.pid = number_in(rest);
   const auto open = rest.find('(');
@@ -77,7 +69,7 @@ bool fill_crashed(Fact& fact, std::string_view text) {
 
 // "INFO: task python:4711 blocked for ..."
 bool fill_hung(Fact& fact, std::string_view text) {
-  auto task = behind(text, "INFO: task ");
+  auto task = behind(text, "INFO: task ").value_or("");
   task = task.substr(0, task.find(" blocked for more than "));
   const auto colon = task.rfind(':');
   if (colon == std::string_view::npos) return false;
@@ -90,15 +82,15 @@ bool fill_hung(Fact& fact, std::string_view text) {
 // "Xid (PCI:0000:41:00): 79, pid=4711, name=python, ..."; "SXid (PCI:0000:c1:00.0): 24007, Fatal,
 // ..."
 bool fill_gpu(Fact& fact, std::string_view text) {
-  const auto rest = behind(text, "Xid (PCI:");
+  const auto rest = behind(text, "Xid (PCI:").value_or("");
   const auto close = rest.find("): ");
   if (close == std::string_view::npos) return false;
   fact.what = What::kGpu;
   fact.pci = rest.substr(0, std::min(close, rest.find(' ')));
   const auto number = rest.substr(close + 3);
   fact.status = static_cast<int>(number_in(number) % 1'000'000);
-  fact.pid = number_in(behind(number, "pid="));
-  const auto name = behind(number, "name=");
+  fact.pid = number_in(behind(number, "pid=").value_or(""));
+  const auto name = behind(number, "name=").value_or("");
   fact.program = name.substr(0, name.find(','));
   return *fact.status != 0;
 }
@@ -131,7 +123,7 @@ bool fill(Fact& fact, KernelSays says, std::string_view text) {
     case KernelSays::kQueue:
       // Before 6.9 the netdev stands behind: "NETDEV WATCHDOG: eth0 (mlx5_core): transmit queue".
       fill_sign(fact, text, Cause::kDevSilent);
-      if (const auto rest = behind(text, "NETDEV WATCHDOG: "); fact.netdev.empty())
+      if (const auto rest = behind(text, "NETDEV WATCHDOG: ").value_or(""); fact.netdev.empty())
         fact.netdev = rest.substr(0, std::min(rest.find(" ("), rest.find(':')));
       return true;
   }

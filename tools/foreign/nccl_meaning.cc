@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "foreign/words.h"
+
 namespace nnd::foreign {
 
 using nccl_net_diag::Cause;
@@ -46,10 +48,6 @@ void judge_move(Fact& fact) {
 void judge_creation(Fact& fact, const char* family, Cause other) {
   fact.what = What::kFailure;
   fact.cause = by_number(family, fact.error, other);
-}
-
-bool holds(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
 }
 
 void say_as_printed(Fact& fact, Cause cause) {

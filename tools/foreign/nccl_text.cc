@@ -9,16 +9,13 @@
 #include "foreign/nccl_meaning.h"
 #include "foreign/nccl_said.h"
 #include "foreign/output_prefix.h"
+#include "foreign/words.h"
 
 namespace nnd::foreign {
 
 using nccl_net_diag::Cause;
 
 namespace {
-
-bool holds(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
 
 // As people copy "Call to ibv_modify_qp failed with ...".
 bool is_bare_verb(std::string_view line) {

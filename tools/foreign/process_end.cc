@@ -8,30 +8,13 @@
 #include <utility>
 
 #include "foreign/nccl_line.h"
+#include "foreign/words.h"
 
 namespace nnd::foreign {
 
 namespace {
 
 constexpr const char* kNoMemory = "for lack of memory";
-
-std::optional<int> number_at_begin(std::string_view text) {
-  int out = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), out);
-  return read.ec == std::errc() ? std::optional(out) : std::nullopt;
-}
-
-// What stands behind the words; unset: they are not there.
-std::optional<std::string_view> behind(std::string_view line, std::string_view words) {
-  const auto at = line.find(words);
-  return at == std::string_view::npos ? std::nullopt
-                                      : std::optional(line.substr(at + words.size()));
-}
-
-std::optional<int> number_behind(std::string_view line, std::string_view words) {
-  const auto rest = behind(line, words);
-  return rest ? number_at_begin(*rest) : std::nullopt;
-}
 
 std::string_view trimmed(std::string_view text) {
   const auto begin = text.find_first_not_of(" \t");
@@ -132,6 +115,27 @@ std::optional<Fact> of_mpirun(std::string_view line) {
   return out;
 }
 
+// "slurmstepd: error: *** JOB 4711 ON node1 CANCELLED AT 2026-11-26T11:17:07 DUE TO TIME LIMIT ***"
+// src/slurmd/slurmstepd/req.c of Slurm 26.05; older ones say less of who cancelled it.
+std::optional<Fact> of_slurm(std::string_view line) {
+  constexpr std::array<std::pair<std::string_view, const char*>, 5> kWhy{
+      {{"DUE TO TIME LIMIT", "its time limit was over"},
+       {"DUE TO NODE FAILURE", kNodeFailed},
+       {"DUE TO PREEMPTION", "another job took its place"},
+       {"DUE TO JOB REQUEUE", "it was put into the queue again"},
+       {"", "somebody cancelled it, or its launcher did"}}};
+  const auto rest = behind(line, " CANCELLED AT ");
+  if (!rest || !holds(line, "*** ") || !rest->ends_with("***") || holds(*rest, "TASK FAILURE"))
+    return {};
+  const auto why = std::find_if(kWhy.begin(), kWhy.end(),
+                                [&](const auto& one) { return holds(*rest, one.first); });
+  Fact out = ended();
+  out.what = What::kCancelled;
+  out.detail = why->second;
+  out.place = rest->substr(0, rest->find(' '));
+  return out;
+}
+
 }  // namespace
 
 void ProcessEnds::tell(Fact&& fact, std::string_view line, std::uint64_t number) {
@@ -170,8 +174,9 @@ bool ProcessEnds::take_summary(std::string_view line, std::uint64_t number) {
 void ProcessEnds::take(std::string_view line, std::uint64_t number) {
   if (take_summary(line, number)) return;
   summary_.reset();
-  for (const auto& of : {of_torchelastic, of_handler, of_srun, of_slurmstepd, of_mpirun})
-    if (auto fact = of(line)) {
+  const auto text = trimmed(line);
+  for (const auto& of : {of_torchelastic, of_handler, of_srun, of_slurmstepd, of_mpirun, of_slurm})
+    if (auto fact = of(text)) {
       tell(std::move(*fact), line, number);
       return;
     }

@@ -1,5 +1,5 @@
 // How processes ended, as those tell who start them or who catch their signals: torchelastic, srun,
-// mpirun, UCX and Open MPI.
+// mpirun, UCX and Open MPI; and why Slurm ended a job.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,8 @@
 #include "foreign/fact.h"
 
 namespace nnd::foreign {
+
+inline constexpr const char* kNodeFailed = "a node of it failed";  // detail of kCancelled
 
 // Takes a job's output line by line. One thread at a time.
 class ProcessEnds {

@@ -8,19 +8,11 @@
 #include <optional>
 #include <utility>
 
+#include "foreign/words.h"
+
 namespace nnd::foreign {
 
 namespace {
-
-std::optional<std::int64_t> number_behind(std::string_view line, std::string_view word) {
-  const auto at = line.find(word);
-  if (at == std::string_view::npos) return {};
-  std::int64_t out = 0;
-  const char* const begin = line.data() + at + word.size();
-  return std::from_chars(begin, line.data() + line.size(), out).ec == std::errc()
-             ? std::optional(out)
-             : std::nullopt;
-}
 
 std::string text_behind(std::string_view line, std::string_view word) {
   const auto at = line.find(word);
@@ -74,9 +66,9 @@ void Watchdog::take(std::string_view line, std::uint64_t number) {
   if (!rank) return;
   if (line.find("Watchdog caught collective operation timeout") != std::string_view::npos) {
     FlightCall call;
-    call.seq = number_behind(line, "SeqNum=").value_or(0);
+    call.seq = number_behind<std::int64_t>(line, "SeqNum=").value_or(0);
     call.what = text_behind(line, "OpType=");
-    if (const auto count = number_behind(line, "NumelIn="))
+    if (const auto count = number_behind<std::int64_t>(line, "NumelIn="))
       call.sizes = fmt::format("[{}]", *count);
     note_timeout(line, number, *rank);
     if (!call.what.empty()) timed_out_.emplace(*rank, std::move(call));
@@ -84,10 +76,10 @@ void Watchdog::take(std::string_view line, std::uint64_t number) {
   }
   if (line.find("watchdog detected operation timeout") != std::string_view::npos)
     note_timeout(line, number, *rank);
-  auto enqueued = number_behind(line, "last enqueued work: ");
-  auto completed = number_behind(line, "last completed work: ");
-  if (!enqueued) enqueued = number_behind(line, "ast enqueued NCCL work: ");
-  if (!completed) completed = number_behind(line, "last completed NCCL work: ");
+  auto enqueued = number_behind<std::int64_t>(line, "last enqueued work: ");
+  auto completed = number_behind<std::int64_t>(line, "last completed work: ");
+  if (!enqueued) enqueued = number_behind<std::int64_t>(line, "ast enqueued NCCL work: ");
+  if (!completed) completed = number_behind<std::int64_t>(line, "last completed NCCL work: ");
   const auto group = group_in(line);
   if (!enqueued || !completed || group.empty()) return;
   auto& told = told_[{*rank, group}];

@@ -311,8 +311,15 @@ class Conclude {
       return Blame::kNotNetwork;
     const bool waited = any([](const End& end) { return end.waited; });
     const bool unsure = any([](const End& end) { return !end.sure || end.failed_before; }) ||
-                        may_follow || may_be_another();
+                        may_follow || may_be_another() || lost_words();
     return waited || unsure || several || model_.missing.any() ? Blame::kOpen : Blame::kNotNetwork;
+  }
+
+  // What who died waited for may be in the part of its log that isn't here.
+  bool lost_words() const {
+    return std::any_of(out_.first.losses.begin(), out_.first.losses.end(), [&](const Loss& loss) {
+      return !loss.clean && picture_.members[loss.member].log->cut_off;
+    });
   }
 
   bool any_cut_off() const {

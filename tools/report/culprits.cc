@@ -84,10 +84,17 @@ std::optional<std::uint64_t> completed_of(const Member& member, const Completed&
   return std::nullopt;
 }
 
-// Pairs that don't fail. Where requests do, a pair that was connected works only if something came
-// through; where no log tells, it may work.
+// Pairs that don't fail, each from who sends to who receives. Where requests do, a pair that was
+// connected works only if something came through; where no log tells, it may work.
 struct Working {
-  std::set<Pair> known, maybe;
+  std::set<std::pair<Place, Place>> known, maybe;
+
+  std::set<Pair> pairs() const {
+    std::set<Pair> out;
+    for (const auto* all : {&known, &maybe})
+      for (const auto& [from, to] : *all) out.insert(pair_of(from, to));
+    return out;
+  }
 };
 
 Working working_pairs(const Picture& picture, const std::set<Pair>& failing, bool requests_fail) {
@@ -97,12 +104,12 @@ Working working_pairs(const Picture& picture, const std::set<Pair>& failing, boo
     const Completed by_box = requests_fail ? completed_by_box(member) : Completed();
     for (const auto& [number, connection] : member.log->connections) {
       if (connection.ready_ns == 0 || connection.dir != log::Direction::kSend) continue;
-      const auto pair = pair_of(picture.place_of(i, connection.dev),
-                                picture.peer_place(i, connection.peer, number));
-      if (failing.contains(pair)) continue;
+      const auto from = picture.place_of(i, connection.dev);
+      const auto to = picture.peer_place(i, connection.peer, number);
+      if (failing.contains(pair_of(from, to))) continue;
       const auto completed = requests_fail ? completed_of(member, by_box, number, connection)
                                            : std::optional<std::uint64_t>(1);
-      if (completed != 0) (completed ? out.known : out.maybe).insert(pair);
+      if (completed != 0) (completed ? out.known : out.maybe).emplace(from, to);
     }
   }
   for (const auto& pair : out.known) out.maybe.erase(pair);
@@ -145,8 +152,28 @@ double score(const Culprit& culprit) {
          (explained + static_cast<double>(culprit.working));
 }
 
+// As what the ends of a failing pair fail: who can't send may still receive, and only a send that
+// works speaks for it.
+struct Roles {
+  std::set<Key> senders, receivers;
+
+  void add(const Failure& failure, bool both) {
+    const auto dir = failure.told == nullptr ? std::nullopt : failure.told->dir;
+    for (const auto* place : {&failure.here, &failure.there}) {
+      const bool here = place == &failure.here;
+      if (both || !dir || here == (*dir == log::Direction::kSend)) add(senders, *place);
+      if (both || !dir || here == (*dir == log::Direction::kRecv)) add(receivers, *place);
+    }
+  }
+  static void add(std::set<Key>& ends, const Place& place) {
+    ends.insert({Kind::kHost, place.host});
+    ends.insert({Kind::kHca, hca_name(place)});
+    ends.insert({Kind::kPort, end_name(place)});
+  }
+};
+
 std::vector<Culprit> rated(const std::set<Pair>& failing, const Working& working,
-                           const AddressPlan& plan) {
+                           const Roles& roles, const AddressPlan& plan) {
   std::map<Key, Culprit> all;
   for (const auto& pair : failing)
     for_each_part(pair, plan,
@@ -158,17 +185,25 @@ std::vector<Culprit> rated(const std::set<Pair>& failing, const Working& working
                     culprit.place = place;
                     culprit.other = other;
                   });
-  const auto count = [&](const std::set<Pair>& pairs, bool acquits_an_end) {
-    for (const auto& pair : pairs)
-      for_each_part(pair, plan,
-                    [&](Kind kind, const std::string& name, const Place&, const Place&) {
-                      if (is_one_end(kind) && !acquits_an_end) return;
-                      if (const auto found = all.find({kind, name}); found != all.end())
-                        ++found->second.working;
-                    });
+  const auto add_working = [&](Kind kind, const std::string& name) {
+    if (const auto found = all.find({kind, name}); found != all.end()) ++found->second.working;
   };
-  count(working.known, true);
-  count(working.maybe, false);
+  for (const auto& pair : working.pairs())
+    for_each_part(pair, plan, [&](Kind kind, const std::string& name, const Place&, const Place&) {
+      if (!is_one_end(kind)) add_working(kind, name);
+    });
+  std::set<std::pair<Key, Pair>> counted;
+  for (const auto& [from, to] : working.known) {
+    const Pair pair = pair_of(from, to);
+    for_each_part(pair, plan,
+                  [&](Kind kind, const std::string& name, const Place& place, const Place&) {
+                    if (!is_one_end(kind)) return;
+                    const bool speaks = (place == from && roles.senders.contains({kind, name})) ||
+                                        (place == to && roles.receivers.contains({kind, name}));
+                    if (speaks && counted.insert({{kind, name}, pair}).second)
+                      add_working(kind, name);
+                  });
+  }
   std::vector<Culprit> out;
   for (auto& [key, culprit] : all) {
     // It is everything only where nothing works.
@@ -224,8 +259,9 @@ Culprit best_of(const std::vector<Culprit>& all, const std::set<std::string>& si
 
 AddressPlan plan_of(const std::set<Pair>& failing, const Working& working) {
   std::set<std::string> subnets;
-  for (const auto* pairs : {&failing, &working.known, &working.maybe})
-    for (const auto& [a, b] : *pairs) subnets.insert({a.subnet, b.subnet});
+  const auto pairs = working.pairs();
+  for (const auto* some : {&failing, &pairs})
+    for (const auto& [a, b] : *some) subnets.insert({a.subnet, b.subnet});
   return AddressPlan(subnets);
 }
 
@@ -267,14 +303,19 @@ std::vector<Culprit> culprits_of(const Picture& picture, const std::vector<Failu
       pairs.insert(pair_of(failure.here, failure.there));
   if (pairs.empty()) return {};
   const auto all = pairs;
-  auto working = working_pairs(picture, all, fails_requests(failing));
+  const bool requests_fail = fails_requests(failing);
+  auto working = working_pairs(picture, all, requests_fail);
+  Roles roles;
+  for (const auto& failure : failing) roles.add(failure, !requests_fail);
   for (const auto& failure : doubted)
     for (auto* some : {&working.known, &working.maybe})
-      some->erase(pair_of(failure.here, failure.there));
+      std::erase_if(*some, [&](const auto& one) {
+        return pair_of(one.first, one.second) == pair_of(failure.here, failure.there);
+      });
   const auto plan = plan_of(all, working);
   std::vector<Culprit> out;
   while (!pairs.empty() && out.size() < kMost) {
-    Culprit best = best_of(rated(pairs, working, plan), signed_ends);
+    Culprit best = best_of(rated(pairs, working, roles, plan), signed_ends);
     const std::size_t before = pairs.size();
     std::erase_if(pairs, [&](const Pair& pair) { return has_part(best, pair, plan); });
     if (pairs.size() == before) break;

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "foreign/process_end.h"
 #include "nccl_net_diag/causes.h"
 #include "report/kernel.h"
 #include "report/kernel_match.h"
@@ -20,20 +21,23 @@ using nccl_net_diag::Cause;
 
 namespace {
 
-// What only happens of itself goes before what happens of something else, too.
+// What only happens of itself goes before what happens of something else, too; from kFollows on it
+// mostly does.
+constexpr int kFollows = 3;
 int rank_of(const Fact& fact) {
   if (fact.what == What::kEcho) return fact.source == foreign::Source::kOutput ? 5 : 4;
   switch (*fact.cause) {
     case Cause::kDevOob:
     case Cause::kIncEnv:
-      return 3;
+      return kFollows;
     case Cause::kWc12:
     case Cause::kWc13:
       return 2;
     case Cause::kCudaFail:
-      return fact.sure == foreign::Sure::kSaid ? 0 : 3;
-    case Cause::kIncShm:  // or a rank that has ended took it away
-      return 3;
+      return fact.sure == foreign::Sure::kSaid ? 0 : kFollows;
+    case Cause::kIncShm:    // or a rank that has ended took it away
+    case Cause::kOobStore:  // or who didn't come has failed of something else
+      return kFollows;
     default:
       return fact.sure == foreign::Sure::kSaid ? 0 : 1;
   }
@@ -186,12 +190,16 @@ Blame blame_of(const Others& others) {
     case Cause::kIncRanks:
     case Cause::kIncColl:
     case Cause::kDupGpu:
+    case Cause::kOobPort:
     case Cause::kLimShm:
     case Cause::kIncShm:
     case Cause::kLimNoFile:
     case Cause::kCudaFail:
     case Cause::kGpuNvls:
       return Blame::kNotNetwork;
+    case Cause::kOobStore:
+      return first.error == ENETUNREACH || first.error == EHOSTUNREACH ? Blame::kNetwork
+                                                                       : Blame::kOpen;
     case Cause::kDevOob:
       return first.peer.empty() || is_wrong_address(first.peer) || first.error == ENETUNREACH ||
                      first.error == EHOSTUNREACH
@@ -253,6 +261,8 @@ void count(Others& out, const foreign::Evidence& evidence) {
   out.echoes = echoing.size();
 }
 
+bool is_node_failure(const Fact& cancelled) { return cancelled.detail == foreign::kNodeFailed; }
+
 }  // namespace
 
 Others others_of(const foreign::Evidence& evidence) {
@@ -264,6 +274,9 @@ Others others_of(const foreign::Evidence& evidence) {
   out.raised = raised_of(evidence);
   out.ended = ended_of(evidence);
   out.bandwidths = bandwidths_of(evidence.inspected);
+  for (const auto& fact : evidence.facts())
+    if (fact.what == What::kCancelled && (out.cancelled == nullptr || is_node_failure(fact)))
+      out.cancelled = &fact;
   std::vector<const Fact*> failures;
   for (const auto& fact : evidence.facts())
     if (fact.what == What::kFailure || fact.what == What::kEcho) failures.push_back(&fact);
@@ -277,7 +290,8 @@ Others others_of(const foreign::Evidence& evidence) {
   if (out.raised) out.raised->ended |= out.first != nullptr || out.ended != nullptr;
   // What is printed has no times: where NCCL tells of a failure with a cause, which came first
   // isn't known.
-  const bool failed = out.first != nullptr && out.first->what == What::kFailure;
+  const bool failed =
+      out.first != nullptr && out.first->what == What::kFailure && rank_of(*out.first) < kFollows;
   out.ended_first = !out.killed_first && out.ended != nullptr && is_crash(*out.ended) && !failed &&
                     !had_timed_out(evidence);
   out.raised_first = !out.killed_first && !out.ended_first && out.raised && out.raised->own &&
@@ -300,6 +314,13 @@ Others others_of(const foreign::Evidence& evidence) {
   if (out.ras_first) {
     out.kind = kind_of(*out.ras);
     out.blame = Blame::kOpen;  // RAS knows of no device
+    return out;
+  }
+  out.cancelled_first = out.cancelled != nullptr && is_node_failure(*out.cancelled) &&
+                        (out.first == nullptr || out.first->what == What::kEcho);
+  if (out.cancelled_first) {
+    out.kind = Kind::kLost;
+    out.blame = Blame::kOpen;  // it didn't answer slurmctld
     return out;
   }
   if (out.first == nullptr) {

@@ -34,22 +34,24 @@ struct Others {
   const foreign::Fact* killed = nullptr;  // a process of the job that its kernel ended
   std::string killed_host;
   std::optional<int> killed_rank;
-  std::optional<Raised> raised;          // a Python program's exception
-  const foreign::Fact* ended = nullptr;  // a process, as who started it tells: the first
-  // That process, or that exception, is what the job failed of.
-  bool killed_first = false, raised_first = false, ended_first = false;
+  std::optional<Raised> raised;              // a Python program's exception
+  const foreign::Fact* ended = nullptr;      // a process, as who started it tells: the first
+  const foreign::Fact* cancelled = nullptr;  // why Slurm ended all of it
+  // That process, that exception, or that a node failed, is what the job failed of.
+  bool killed_first = false, raised_first = false, ended_first = false, cancelled_first = false;
   std::vector<const foreign::Fact*> kernel;  // what else kernels told, the last first
   std::vector<Bandwidth> bandwidths;         // by NCCL's Inspector
 
   bool found() const {
     return first != nullptr || flight.has_value() || killed_first || raised_first || ended_first ||
-           ras_first;
+           cancelled_first || ras_first;
   }
   // What says most of what failed: of the sign, where there is one.
   const foreign::Fact* headline() const {
     if (killed_first) return killed;
     if (raised_first) return raised->told;
     if (ended_first) return ended;
+    if (cancelled_first) return cancelled;
     return sign != nullptr ? sign : first;
   }
 };

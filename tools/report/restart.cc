@@ -253,6 +253,10 @@ Restart restart_of(const Others& others) {
     out.confidence = others.blame == Blame::kNotNetwork ? Confidence::kSure : Confidence::kOpen;
     return out;
   }
+  if (others.cancelled_first) {
+    out.domain = Domain::kNode;
+    return out;
+  }
   if (others.flight_first) {
     if (others.flight->kind == Flight::Kind::kMismatched)
       return {Domain::kJob, Confidence::kSure, Retry::kAfterFix, {}, {}};

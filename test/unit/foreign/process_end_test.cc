@@ -84,3 +84,23 @@ TEST_CASE("lines that tell of no end", "[process-end]") {
               "Root Cause (first observed failure):", "=====", "  traceback : x"})
             .empty());
 }
+
+TEST_CASE("why Slurm ended a job", "[process-end]") {
+  const auto why = [](const std::string& rest) {
+    const auto fact = only(
+        "slurmstepd: error: *** STEP 4711.0 ON node1 CANCELLED AT "
+        "2026-11-26T11:17:07" +
+        rest + " ***");
+    CHECK(fact.what == What::kCancelled);
+    CHECK(fact.place == "2026-11-26T11:17:07");
+    return fact.detail;
+  };
+  CHECK(why(" DUE TO TIME LIMIT") == "its time limit was over");
+  CHECK(why(" DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS") == kNodeFailed);
+  CHECK(why(" DUE TO PREEMPTION") == "another job took its place");
+  CHECK(why("") == "somebody cancelled it, or its launcher did");
+  CHECK(why(" DUE to SIGNAL Terminated") == "somebody cancelled it, or its launcher did");
+  CHECK(ends({"*** STEP 1.0 ON node1 CANCELLED AT 2026-11-26T11:17:07 DUE TO TASK FAILURE ***",
+              "the order was CANCELLED AT 2026-11-26"})
+            .empty());
+}

@@ -82,6 +82,27 @@ TEST_CASE(
   CHECK(found[0].other.host == (completed == 5U ? "" : "host1"));
 }
 
+TEST_CASE("where a send fails, what its sender receives doesn't speak for it", "[culprits]") {
+  Made made;
+  for (int i = 0; i < 6; ++i) made.load(i);
+  const bool sends = GENERATE(false, true);
+  made.connect(0, 2);
+  const int from = sends ? 0 : 4, to = sends ? 4 : 0;
+  made.connect(from, to);
+  auto close = made.of(from, to, nnd::log::Direction::kSend, nnd::log::EventId::kConnClose, 5);
+  close.completed = 5;
+  made.add(close);
+  nnd::log::Diagnosis told;
+  told.event = "wc.error";
+  told.dir = nnd::log::Direction::kSend;
+  auto failed = failing(hca("host0", 0), hca("host1", 0));
+  failed.told = &told;
+  const auto found = culprits_of(picture_of(made.input), {failed});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].kind == (sends ? Culprit::Kind::kHca : Culprit::Kind::kPair));
+  if (sends) CHECK(found[0].place.host == "host1");
+}
+
 TEST_CASE("one pair whose ends work with others: what is between them", "[culprits]") {
   const auto picture = working({{0, 4}, {2, 4}});
   const auto found = culprits_of(picture, {failing(hca("host0", 0), hca("host1", 0))});

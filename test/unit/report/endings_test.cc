@@ -315,6 +315,19 @@ TEST_CASE("an exit that nobody missed began nothing for sure while another log i
   }
 }
 
+TEST_CASE("what who died had waited for may be in the part of its log that isn't here", "[ends]") {
+  Made made;
+  for (const int rank : {0, 2}) made.load(rank, 0, 2);
+  made.connect(0, 2);
+  box(made, 0, 9, 3, 0);
+  box(made, 2, 10.5, 3, 0);
+  const bool cut = GENERATE(false, true);
+  if (cut) made.input.job.cut_off(Made::proc(0));
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kLost);
+  CHECK(report.blame == (cut ? Blame::kOpen : Blame::kNotNetwork));
+}
+
 TEST_CASE("an exit that others failed of may follow from what a cut log doesn't tell", "[ends]") {
   Made made;
   made.ring(4);

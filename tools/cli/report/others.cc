@@ -46,6 +46,9 @@ std::string verdict_of(const Others& others) {
                        killed_text(others));
   if (others.raised_first) return fmt::format("not the network: {}.", raised_text(others));
   if (others.ended_first) return fmt::format("not the network: {}.", ended_text(others));
+  if (others.cancelled_first)
+    return fmt::format("open: {}; its log, and slurmctld's, say which and why.",
+                       cancelled_text(others));
   if (is_kernels_alone(others))
     return fmt::format(
         "no word of a job: {} of what can end one, the last: {}; nothing here tells whether it "
@@ -59,9 +62,10 @@ std::string verdict_of(const Others& others) {
   if (others.ras_first) return fmt::format("open: {}.", ras_text(*others.ras));
   if (others.first == nullptr)
     return fmt::format(
-        "nothing failed in what NCCL and PyTorch left here{}; how the job ended that does not "
-        "tell.{}",
+        "nothing failed in what NCCL and PyTorch left here{}; {}.{}",
         others.no_hca ? " (no HCA was found, and NCCL used TCP: is that meant?)" : "",
+        others.cancelled != nullptr ? cancelled_text(others)
+                                    : "how the job ended that does not tell",
         maybe_text(others));
   const Fact& told = *others.headline();
   const auto device = device_text(told);
@@ -87,6 +91,9 @@ std::string to_do(const Others& others) {
   if (others.raised_first)
     return "Look at that line of the program: what other ranks tell after it follows from it.";
   if (others.ended_first) return ended_remedy(*others.ended);
+  if (others.cancelled_first)
+    return "sacct -j JOB and scontrol show node say which node, and why; its kernel's log says "
+           "more.";
   if (others.flight_first && others.flight->kind == report::Flight::Kind::kAllIn)
     return "Look at NCCL's log (NCCL_DEBUG=INFO) and the kernel's on those nodes: a GPU, NCCL or "
            "the network holds it up.";
@@ -105,7 +112,8 @@ std::string where_text(const Fact& fact) { return fmt::format("{}:{}", fact.file
 
 std::vector<std::string> first_lines(const Others& others) {
   std::vector<std::string> out;
-  const bool ended = others.killed_first || others.raised_first || others.ended_first;
+  const bool ended =
+      others.killed_first || others.raised_first || others.ended_first || others.cancelled_first;
   if (others.flight && (ended || !others.flight_first))
     out.push_back(fmt::format("{}: {}.", source_of(*others.flight), flight_text(*others.flight)));
   const auto add = [&](const Fact& fact) {
@@ -124,7 +132,7 @@ std::vector<std::string> first_lines(const Others& others) {
 std::vector<std::string> open_lines(const Others& others) {
   std::vector<std::string> out;
   if (others.blame != Blame::kOpen || others.flight_first || others.killed_first ||
-      others.ras_first || others.first == nullptr)
+      others.ras_first || others.cancelled_first || others.first == nullptr)
     return out;
   if (const auto* first = others.first; first->status)
     out.push_back(
@@ -197,6 +205,8 @@ Words words_of_others(const Others& others, const foreign::Evidence& evidence) {
   if (others.ended != nullptr && !others.ended_first)
     add(out, "Ended",
         {fmt::format("{} ({}).", shortened(others.ended->text), where_text(*others.ended))});
+  if (others.cancelled != nullptr && others.found() && !others.cancelled_first)
+    add(out, "Cancelled", {cancelled_text(others) + "."});
   if (others.ras && !others.ras_first) add(out, "NCCL's RAS", {ras_text(*others.ras) + "."});
   add(out, "Kernel's log", kernel_lines(others));
   add(out, "NCCL's Inspector", bandwidth_lines(others.bandwidths));

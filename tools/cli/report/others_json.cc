@@ -82,6 +82,7 @@ json others_json(const Others& others, const foreign::Evidence& evidence) {
   if (others.ras) out["ras"] = ras_json(*others.ras);
   if (others.killed != nullptr) out["killed"] = fact_json(*others.killed);
   if (others.raised) out["raised"] = raised_json(*others.raised);
+  if (others.cancelled != nullptr) out["cancelled"] = fact_json(*others.cancelled);
   if (others.ended != nullptr) out["ended"] = fact_json(*others.ended);
   if (!others.bandwidths.empty()) out["bandwidth"] = bandwidth_json(others.bandwidths);
   for (const auto* fact : others.kernel) out["kernel"].push_back(fact_json(*fact));

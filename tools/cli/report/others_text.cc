@@ -39,7 +39,8 @@ std::string id_of_cause(const Fact& fact) {
 
 std::string writer_text(const foreign::Writer& writer) {
   std::string out;
-  if (!writer.host.empty()) out = fmt::format("{} pid {}", writer.host, writer.pid);
+  if (!writer.host.empty())
+    out = writer.host + (writer.pid == 0 ? "" : fmt::format(" pid {}", writer.pid));
   if (writer.rank)
     out = fmt::format("rank {}{}", *writer.rank, out.empty() ? "" : " (" + out + ")");
   return out.empty() ? "a process that its line doesn't name" : out;
@@ -144,6 +145,12 @@ std::string ended_text(const Others& others) {
   const char* const name = ::sigabbrev_np(signal);
   return fmt::format("{} {}{} (SIG{})", who, signal == SIGKILL ? "was killed" : "crashed",
                      ended.detail.empty() ? "" : " " + ended.detail, name == nullptr ? "?" : name);
+}
+
+// "Slurm cancelled the job at 2026-11-26T11:17:07: its time limit was over"
+std::string cancelled_text(const Others& others) {
+  return fmt::format("Slurm cancelled the job at {}: {}", others.cancelled->place,
+                     others.cancelled->detail);
 }
 
 std::string ended_remedy(const Fact& ended) {

@@ -23,6 +23,7 @@ std::string flight_text(const report::Flight& flight);  // what a job of PyTorch
 std::string killed_text(const report::Others& others);
 std::string raised_text(const report::Others& others);
 std::string ended_text(const report::Others& others);
+std::string cancelled_text(const report::Others& others);
 std::string ended_remedy(const foreign::Fact& ended);
 
 }  // namespace nnd::cli

@@ -57,8 +57,18 @@ std::string only_addresses(const Report& report) {
   return list({all.begin(), all.end()});
 }
 
+// Only this end of a pair is known, and the other one may be at fault: no place is named.
+bool knows_one_end(const Report& report) {
+  const auto& roots = report.first.roots;
+  return report.blame == report::Blame::kOpen && !roots.empty() &&
+         std::all_of(roots.begin(), roots.end(), [](const Failure& root) {
+           return root.reach == report::Reach::kPair && root.there.dev.empty() &&
+                  root.told->peer.gid.empty();
+         });
+}
+
 std::string where_text(const Report& report) {
-  if (report.culprits.empty()) return {};
+  if (report.culprits.empty() || knows_one_end(report)) return {};
   // A node, where it is the node's: its memory limit, not one of its HCAs'.
   if (!report.first.roots.empty() && report.first.roots[0].reach == report::Reach::kNode) {
     std::set<std::string> hosts;
@@ -102,9 +112,23 @@ std::string rails_text(const Failure& root, const report::RailsApart& rails) {
                      rails.address, rails.subnet.empty() ? "" : " in " + rails.subnet, other);
 }
 
+// The other ends' processes had ended, and have no log here.
+bool follows_deaths_elsewhere(const Report& report) {
+  const auto& roots = report.first.roots;
+  return std::all_of(roots.begin(), roots.end(), [](const Failure& root) {
+    return !root.peer && report::proves_a_death(root) && !root.told->peer.gid.empty();
+  });
+}
+
 std::string verdict_failed(const Report& report) {
   const auto& root = report.first.roots.front();
   const auto where = where_text(report);
+  if (!report.difference && follows_deaths_elsewhere(report))
+    return fmt::format(
+        "the process at {} had ended by then, and its log is not here; {}, at {}; first told by "
+        "{}.",
+        without_mapping(root.told->peer.gid), cause_text(root.told->cause), time_text(root.at),
+        who(report.picture, {root.member}));
   if (report.difference)
     return fmt::format("{}: {}, at {}; first told by {}.",
                        difference_text(report, *report.difference), cause_text(named_cause(report)),
