@@ -193,7 +193,8 @@ std::vector<Culprit> rated(const std::set<Pair>& failing, const Working& working
       if (!is_one_end(kind)) add_working(kind, name);
     });
   std::set<std::pair<Key, Pair>> counted;
-  for (const auto& [from, to] : working.known) {
+  for (const auto& one : working.known) {
+    const Place &from = one.first, &to = one.second;
     const Pair pair = pair_of(from, to);
     for_each_part(pair, plan,
                   [&](Kind kind, const std::string& name, const Place& place, const Place&) {
