@@ -76,7 +76,7 @@ class Others(unittest.TestCase):
         (one,) = answer["others"]["bandwidth"]
         self.assertEqual((one["communicator"], one["name"], one["ranks"], one["calls"]), ("0x1f", "dp", 3, 2))
         self.assertAlmostEqual(one["bus_gb_per_sec"], 1.5 * (1 << 26) / 2e6)
-        self.assertIn("NCCL's Inspector: AllReduce of 67.1 MB to 134 MB in dp of 4 ranks: 50.3 GB/s on the bus",
+        self.assertIn("NCCL's Inspector: AllReduce of 67.1 MB to 134 MB in communicator dp of 4 ranks: 50.3 GB/s on the bus",
                       " ".join(self.report(self.dir).stdout.split()))
 
     def test_ranks_that_never_met(self):

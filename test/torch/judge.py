@@ -262,8 +262,10 @@ def judge_output(verdict, args, job, run, scratch):
 def outcome(args, job, code, report):
     """right: as expected, the guilty named first; open: it says that it can't tell, or nothing; wrong: all else."""
     blame, text = report.get("blame", "nothing"), headline(report) if "verdict" in report else ""
-    if job.good or job.survives:
-        return "right" if code in (0, 3) and blame in {"nothing", job.blame if job.survives else "nothing"} else "wrong"
+    if job.good:
+        return "right" if code in (0, 3) and blame == "nothing" else "wrong"
+    if job.survives:  # what it got over is told, or was nothing
+        return "right" if blame in {"nothing", job.blame} else "wrong"
     if blame in {"nothing", "open"}:
         return "open"
     return "right" if blame == job.blame and (not job.guilty or names_guilty(text, args) or "a rank: " in text) else "wrong"

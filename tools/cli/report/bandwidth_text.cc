@@ -17,9 +17,9 @@ std::string line_of(const Bandwidth& one) {
   const auto speed =
       one.bus ? fmt::format("{:.3g} GB/s on the bus ({:.3g} GB/s of data)", *one.bus, one.algorithm)
               : fmt::format("{:.3g} GB/s of data", one.algorithm);
-  return fmt::format("{} of {} to {} in {}{}: {}, by {} in {:.3g} s.", one.collective,
+  return fmt::format("{} of {} to {} in communicator {}{}: {}, by {} in {:.3g} s.", one.collective,
                      bytes_text(bytes), bytes_text(2 * bytes),
-                     one.name.empty() ? "communicator " + one.comm : one.name,
+                     one.name.empty() ? one.comm : one.name,
                      one.nranks ? fmt::format(" of {} ranks", *one.nranks) : "", speed,
                      count_of(one.calls, "call", "calls"), one.sec);
 }
