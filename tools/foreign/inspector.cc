@@ -2,8 +2,8 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <bit>
-#include <limits>
 #include <utility>
 
 #include "foreign/json_text.h"
@@ -15,18 +15,6 @@ namespace dom = simdjson::dom;
 namespace {
 
 constexpr std::size_t kMost = 1 << 16;
-
-std::uint64_t number_of(const dom::object& object, const char* key) {
-  std::uint64_t out = 0;
-  return object[key].get(out) == simdjson::SUCCESS ? out : 0;
-}
-
-int rank_of(const dom::object& object, const char* key, int otherwise) {
-  std::int64_t out = 0;
-  const bool fits = object[key].get(out) == simdjson::SUCCESS && out >= 0 &&
-                    out <= std::numeric_limits<int>::max();
-  return fits ? static_cast<int>(out) : otherwise;
-}
 
 }  // namespace
 
@@ -46,18 +34,20 @@ bool may_be_inspector(std::string_view begin) {
 // NCCL v2.28.3-1 to v2.29.3-1 ext-profiler/inspector/inspector.cc, v2.30.7-1
 // plugins/profiler/inspector/inspector_json.cc.
 bool Inspector::take(std::string_view line) {
-  constexpr std::uint64_t kLongestUs = std::uint64_t{1} << 40, kMostBytes = std::uint64_t{1} << 56;
+  constexpr std::int64_t kLongestUs = std::int64_t{1} << 40, kMostBytes = std::int64_t{1} << 56;
   dom::object root, part;
   if (parser_->json.parse(line.data(), line.size()).get(root) != simdjson::SUCCESS) return false;
   if (root["header"].get(part) == simdjson::SUCCESS)
-    header_ = {text_of(part, "id"), text_of(part, "comm_name"), rank_of(part, "rank", -1),
-               rank_of(part, "n_ranks", 0)};
+    header_ = {text_of(part, "id"), text_of(part, "comm_name"),
+               std::max(int_of(part, "rank", -1), -1), std::max(int_of(part, "n_ranks", 0), 0)};
   if (header_.comm.empty() || root["coll_perf"].get(part) != simdjson::SUCCESS) return false;
   const std::string collective = text_of(part, "coll");
-  const auto bytes = number_of(part, "coll_msg_size_bytes");
-  const auto us = number_of(part, "coll_exec_time_us");
-  if (collective.empty() || us == 0 || us > kLongestUs || bytes > kMostBytes) return false;
-  const Key key{header_.comm, header_.rank, collective, std::bit_floor(bytes | 1)};
+  const auto bytes = number_of(part, "coll_msg_size_bytes", -1);
+  const auto us = number_of(part, "coll_exec_time_us", 0);
+  if (collective.empty() || us <= 0 || us > kLongestUs || bytes < 0 || bytes > kMostBytes)
+    return false;
+  const auto size = static_cast<std::uint64_t>(bytes);
+  const Key key{header_.comm, header_.rank, collective, std::bit_floor(size | 1)};
   if (all_.size() >= kMost && !all_.contains(key)) return false;
   Inspected& one = all_[key];
   if (one.busy.calls == 0)
@@ -68,7 +58,7 @@ bool Inspector::take(std::string_view line) {
            collective,
            std::get<std::uint64_t>(key),
            {}};
-  one.busy += {1, bytes, 1000 * us};
+  one.busy += {1, size, 1000 * static_cast<std::uint64_t>(us)};
   return true;
 }
 

@@ -3,8 +3,6 @@
 #include <simdjson.h>
 #include <time.h>
 
-#include <limits>
-
 #include "foreign/json_text.h"
 
 namespace nnd::foreign {
@@ -39,18 +37,6 @@ std::string with_commas(std::string_view json) {
     if (here != ' ' && here != '\n') before = here;
   }
   return out;
-}
-
-std::int64_t number_of(const dom::object& object, const char* key, std::int64_t otherwise) {
-  std::int64_t out = 0;
-  return object[key].get(out) == simdjson::SUCCESS ? out : otherwise;
-}
-
-int int_of(const dom::object& object, const char* key, int otherwise) {
-  const auto out = number_of(object, key, otherwise);
-  const bool fits =
-      out >= std::numeric_limits<int>::min() && out <= std::numeric_limits<int>::max();
-  return fits ? static_cast<int>(out) : otherwise;
 }
 
 bool is_set(const dom::object& object, const char* key) {

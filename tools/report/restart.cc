@@ -114,6 +114,14 @@ void add_difference(Restart& out, const Report& report) {
   if (hosts.size() == 1) out.domain = Domain::kNode;
 }
 
+// The other end may have died: nobody is known to be bad.
+void leave_open(Restart& out) {
+  out.suspects.insert(out.suspects.end(), out.exclude.begin(), out.exclude.end());
+  out.exclude.clear();
+  out.confidence = Confidence::kOpen;
+  out.retry = Retry::kUnknown;
+}
+
 void add_network(Restart& out, const Report& report) {
   add_culprits(out, report);
   const bool own = report.kind == Kind::kFailed && is_own(report.first.roots.front().reach);
@@ -124,12 +132,7 @@ void add_network(Restart& out, const Report& report) {
   const auto cause = cause_of(report);
   const bool wide = out.domain == Domain::kRail || out.domain == Domain::kFabric;
   out.retry = retry_after(out, (!cause || passes(*cause)) && !wide);
-  // Whose other end may have died: neither is known to be bad.
-  if (report.blame != Blame::kOpen) return;
-  out.suspects.insert(out.suspects.end(), out.exclude.begin(), out.exclude.end());
-  out.exclude.clear();
-  out.confidence = Confidence::kOpen;
-  out.retry = Retry::kUnknown;
+  if (report.blame == Blame::kOpen) leave_open(out);
 }
 
 // All processes of a node that had several went at once.
@@ -277,10 +280,7 @@ Restart restart_of(const Others& others) {
   if (others.blame == Blame::kNotNetwork && out.domain == Domain::kUnknown)
     out.domain = Domain::kProcess;
   out.retry = retry_after(out, passes(*told->cause));
-  if (out.confidence != Confidence::kOpen) return out;
-  out.suspects.insert(out.suspects.end(), out.exclude.begin(), out.exclude.end());
-  out.exclude.clear();
-  out.retry = Retry::kUnknown;
+  if (out.confidence == Confidence::kOpen) leave_open(out);
   return out;
 }
 
