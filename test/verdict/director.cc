@@ -24,6 +24,7 @@ double patience_of(const Case& one) {
                                             (one.fault == "idle rank" || one.fault == "SIGSTOP"));
   if (before) return kBeforeConnectionsSec;
   if (one.fault == "SIGSTOP") return 8;
+  if (one.fault == "slow rail") return kBeforeConnectionsSec;  // nothing hangs: the machine is busy
   return 4.5;
 }
 

@@ -1,64 +1,16 @@
 #include "report/difference.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdlib>
 #include <set>
-#include <string_view>
 
 #include "nccl_net_diag/causes.h"
+#include "report/meaning.h"
 
 namespace nnd::report {
 
 namespace {
 
 using nccl_net_diag::Cause;
-
-// Of what kind a difference is, by the name of what differs: most telling first.
-struct Meaning {
-  std::string_view what;  // how it begins
-  std::optional<Cause> cause;
-  bool of_end = false;  // only what fails on that HCA can follow from it
-};
-constexpr std::array kMeanings{
-    Meaning{"transport", Cause::kIncIbTcp},
-    Meaning{"state of ", {}},
-    Meaning{"HCAs in use", Cause::kIncNDevs},
-    Meaning{"link layer of ", Cause::kDevMixLl, true},
-    Meaning{"subnet of ", {}, true},
-    Meaning{"GID index of ", Cause::kGidDiff, true},
-    Meaning{"GID type of ", Cause::kGidDiff, true},
-    Meaning{"NCCL_IB_GID_INDEX", Cause::kGidDiff},
-    Meaning{"NCCL_IB_ROCE_VERSION_NUM", Cause::kGidDiff},
-    Meaning{"NCCL_IB_ADDR_", Cause::kGidDiff},
-    Meaning{"NCCL_IB_HCA", Cause::kIncNDevs},
-    Meaning{"MTU of ", Cause::kMtuDiff, true},
-    Meaning{"Mbit/s of ", Cause::kDevSlow},
-    Meaning{"PCIe link of ", Cause::kDevSlow},
-    Meaning{"NCCL_IB_QPS_PER_CONNECTION", Cause::kIncQps},
-    Meaning{"NCCL_IB_MERGE_", Cause::kIncFusion},
-    Meaning{"NCCL_NET_MERGE_LEVEL", Cause::kIncFusion},
-    Meaning{"NCCL_IB_PKEY", Cause::kPkey},
-    Meaning{"NCCL_IB_TC", Cause::kRoceTc},
-    Meaning{"NCCL", Cause::kIncVersion},
-    Meaning{"NCCL_", Cause::kIncEnv},
-};
-
-const Meaning* meaning_of(const std::string& what) {
-  for (const auto& one : kMeanings) {
-    const bool whole = one.what == "NCCL" || one.what == "transport" || one.what == "HCAs in use";
-    if (whole ? what == one.what : what.starts_with(one.what)) return &one;
-  }
-  return nullptr;
-}
-
-// "mlx5_0" of "GID index of mlx5_0 and 3 more"; empty: it is not an HCA's.
-std::string device_of(const std::string& what) {
-  const auto of = what.find(" of ");
-  if (of == std::string::npos) return {};
-  const auto name = what.substr(of + 4);
-  return name.find(" and ") == std::string::npos ? name : std::string();
-}
 
 class Differences {
  public:
@@ -68,11 +20,10 @@ class Differences {
 
   std::optional<Difference> best() {
     std::optional<Difference> out;
-    const Meaning* meant = nullptr;
+    std::optional<Meaning> meant;
     for (std::size_t i = 0; i < odd_.size(); ++i) {
-      const Meaning* meaning = meaning_of(odd_[i].what);
-      if (meaning == nullptr || (meant != nullptr && meaning >= meant) || !fits(*meaning, odd_[i]))
-        continue;
+      const auto meaning = meaning_of(odd_[i].what);
+      if (!meaning || (meant && meaning->rank >= meant->rank) || !fits(*meaning, odd_[i])) continue;
       meant = meaning;
       out = Difference{};
       out->odd = i;
@@ -147,30 +98,6 @@ class Differences {
         if (peer && !members.contains(*peer)) return true;
       }
     return false;
-  }
-
-  // Where less is worse.
-  static std::optional<std::size_t> guilty_camp(const Odd& odd) {
-    if (odd.others.size() != 2) return std::nullopt;
-    const auto& one = odd.others[0].value;
-    const auto& other = odd.others[1].value;
-    const auto by = [](bool first_is_worse) { return std::size_t{first_is_worse ? 0u : 1u}; };
-    const auto named = [&](std::string_view good) -> std::optional<std::size_t> {
-      if ((one == good) == (other == good)) return std::nullopt;
-      return by(one != good);
-    };
-    if (odd.what.starts_with("state of ")) return named("ACTIVE");
-    if (odd.what == "transport") return named("IB");
-    const auto commas = [](const std::string& text) {
-      return std::count(text.begin(), text.end(), ',');
-    };
-    if (odd.what == "HCAs in use" && commas(one) != commas(other))
-      return by(commas(one) < commas(other));
-    if (odd.what.starts_with("Mbit/s of ") || odd.what.starts_with("PCIe link of ")) {
-      const double a = std::strtod(one.c_str(), nullptr), b = std::strtod(other.c_str(), nullptr);
-      if (a < b || a > b) return by(a < b);
-    }
-    return std::nullopt;
   }
 
   // What the odd ones say of it themselves: a port that is down, an HCA that can't be opened.

@@ -86,6 +86,7 @@ void add_facts(Attributes& all, std::size_t index, const log::Process& process) 
       {"rdma_core", {"rdma-core", false}},
       {"gpu_driver", {"GPU driver", false}},
       {"iommu", {"IOMMU", false}},
+      {"gpus", {kGpusThere, true}},
       {"limits.memlock", {"limit on locked memory", true}},
       {"limits.nofile", {"limit on open files", false}},
       {"policy.mode", {"mode of the policy", false}},
@@ -309,11 +310,16 @@ void fold_devices(std::vector<Odd>& all) {
 }  // namespace
 
 std::vector<Odd> odd_ones(const Picture& picture) {
+  auto out = odd_of_each(picture);
+  fold_devices(out);
+  return out;
+}
+
+std::vector<Odd> odd_of_each(const Picture& picture) {
   std::vector<Odd> out;
   if (picture.members.size() < 2) return out;
   for (const auto& [name, attribute] : attributes_of(picture))
     if (auto odd = odd_of(picture, name, attribute)) out.push_back(std::move(*odd));
-  fold_devices(out);
   std::stable_sort(out.begin(), out.end(),
                    [](const Odd& a, const Odd& b) { return a.serious > b.serious; });
   return out;

@@ -8,6 +8,9 @@
 
 namespace nnd::report {
 
+// What differs of the number of GPUs, where nodes tell it (facts "gpus").
+inline constexpr const char* kGpusThere = "number of GPUs";
+
 struct Odd {
   std::string what;   // "NCCL", "NCCL_IB_HCA", "GID index of mlx5_3"
   std::string usual;  // of most; empty: there is no majority
@@ -21,7 +24,10 @@ struct Odd {
   bool serious = false;           // it is known to break jobs
 };
 
-// Those that break jobs first.
+// Those that break jobs first; what is the same of several HCAs is one, "state of mlx5_0 and 3
+// more".
 std::vector<Odd> odd_ones(const Picture& picture);
+// The same, each HCA by itself.
+std::vector<Odd> odd_of_each(const Picture& picture);
 
 }  // namespace nnd::report

@@ -1,5 +1,5 @@
 // Where a socket listens for those who know its host by a name.
-#include "cli/exchange/tcp.h"
+#include "cli/common/tcp.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

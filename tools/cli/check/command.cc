@@ -1,12 +1,15 @@
 #include "cli/check/command.h"
 
+#include <fmt/format.h>
 #include <stdlib.h>
 
 #include <memory>
 
 #include "cli/check/examine.h"
 #include "cli/check/result.h"
+#include "cli/common/call_error.h"
 #include "cli/common/environment.h"
+#include "cli/common/exit_code.h"
 #include "cli/common/scenario.h"
 #include "log/nccl_version.h"
 
@@ -44,7 +47,16 @@ Answer check(const CheckOptions& options) {
   if (options.fail_on == "warn") demands.fail_on = FailOn::kWarn;
   if (options.fail_on == "refuse") demands.fail_on = FailOn::kRefuse;
   demands.expect_hcas = options.expect_hcas;
-  return check_answer(examine(input), demands);
+  std::optional<TcpAddress> root;
+  if (!options.root.empty()) {
+    root = root_address(options.root);
+    if (!root)
+      throw CallError(kWrongCall, "root",
+                      fmt::format("\"{}\" is no HOST or HOST:PORT", options.root), options.root);
+  }
+  auto checked = examine(input);
+  if (root) checked.root = try_root(*root, checked.node.network);
+  return check_answer(checked, demands);
 }
 
 }  // namespace nnd::cli

@@ -15,6 +15,7 @@ struct CheckOptions {
   std::string nccl;     // "2.28.9"
   std::string scenario;
   std::string host;  // of the scenario's
+  std::string root;  // HOST or HOST:PORT where a job's ranks meet
   std::optional<std::size_t> expect_hcas;
 };
 

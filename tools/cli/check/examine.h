@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/check/root.h"
 #include "config/settings.h"
 #include "facts/node.h"
 #include "policy/lint.h"
@@ -30,6 +31,7 @@ struct Checked {
   facts::Node node;
   policy::Judgement judgement;
   std::vector<policy::Lint> lint;
+  std::optional<RootTry> root;  // where one was given
   double took_ms = 0;
 };
 

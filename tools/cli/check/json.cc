@@ -197,6 +197,12 @@ json system_json(const facts::Node& node) {
             {"why", node.oob.why}}}};
 }
 
+json variables_json(const facts::System& system) {
+  json out = json::object();
+  for (const auto& [name, value] : system.environment) out[name] = value;
+  return out;
+}
+
 json verdicts_json(const std::vector<policy::Verdict>& verdicts) {
   static constexpr const char* kDecisions[] = {"info", "warn", "refuse"};
   json out = json::array();

@@ -14,6 +14,8 @@ std::string transport_trouble(const facts::Node& node);  // its init fails or cr
 nlohmann::json gpudirect_json(const facts::Node& node);
 nlohmann::json limits_json(const Checked& checked);
 nlohmann::json system_json(const facts::Node& node);
+// NCCL_* and UCX_*, with values as they may be shown.
+nlohmann::json variables_json(const facts::System& system);
 nlohmann::json verdicts_json(const std::vector<policy::Verdict>& verdicts);
 nlohmann::json lint_json(const Checked& checked);
 nlohmann::json proposal_json(const Checked& checked);

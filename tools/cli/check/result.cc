@@ -40,6 +40,10 @@ std::vector<std::string> switched(const config::Settings& settings) {
   return out;
 }
 
+std::string warning_of_root(const Checked& checked) {
+  return checked.root ? root_warning(*checked.root, checked.node.oob) : std::string();
+}
+
 bool denies_tcp(const Checked& checked) {
   return checked.settings.inner == "Socket" && checked.judgement.mode == policy::Mode::kEnforce &&
          checked.policy.policy.fallback.socket == policy::Action::kDeny;
@@ -54,6 +58,7 @@ Tally count(const Checked& checked) {
   if (checked.judgement.mode != policy::Mode::kObserve)
     out.warnings += checked.lint.size() + checked.settings.complaints.size();
   out.warnings += switched(checked.settings).size();
+  if (!warning_of_root(checked).empty()) ++out.warnings;
   for (const facts::Hca& hca : checked.node.hcas)
     for (const facts::Port& port : hca.ports)
       if (port.skip == facts::Skip::kTaken) {
@@ -80,6 +85,9 @@ std::vector<std::string> broken(const Checked& checked, const CheckDemands& dema
     if (const auto crash = facts::crash_of(node, hca)) out.push_back(diagnose(*crash).sentence);
   if (out.empty() && tally.taken != 0)
     if (std::string trouble = transport_trouble(node); !trouble.empty())
+      out.push_back(std::move(trouble));
+  if (checked.root)
+    if (std::string trouble = root_trouble(*checked.root); !trouble.empty())
       out.push_back(std::move(trouble));
   if (demands.expect_hcas && tally.usable_hcas.size() < *demands.expect_hcas)
     out.push_back(fmt::format("{} of {} expected HCAs {} usable.", tally.usable_hcas.size(),
@@ -123,6 +131,7 @@ std::string verdict(const Checked& checked, const CheckDemands& demands) {
       "{}: {}", checked.host,
       faults.empty() ? sentence(checked, tally) : fmt::format("{}", fmt::join(faults, " ")));
   for (const auto& one : switched(checked.settings)) out += " " + one;
+  if (const auto warning = warning_of_root(checked); !warning.empty()) out += " " + warning;
   if (tally.warnings != 0)
     out += fmt::format(" {} warning{}.", tally.warnings, tally.warnings == 1 ? "" : "s");
   return out;
@@ -159,8 +168,10 @@ nlohmann::json check_result(const Checked& checked, const CheckDemands& demands)
           {"gpudirect", gpudirect_json(checked.node)},
           {"limits", limits_json(checked)},
           {"system", system_json(checked.node)},
+          {"variables", variables_json(checked.node.system)},
           {"verdicts", verdicts_json(checked.judgement.verdicts)},
           {"lint", lint_json(checked)},
+          {"root", root_json(checked.root)},
           {"proposal", proposal_json(checked)},
           {"result", summary(checked, demands)},
           {"took_ms", checked.took_ms}};

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "cli/check/result.h"
+#include "cli/check/root.h"
 #include "cli/common/text_table.h"
 
 namespace nnd::cli {
@@ -172,6 +173,7 @@ class Page {
                      oob["address"].is_string() ? " " + oob["address"].get<std::string>() : "",
                      oob["why"].get<std::string>()),
          4);
+    if (!result_["root"].is_null()) line("  " + root_text(result_["root"]), 4);
   }
 
   void told(const std::string& word, Colour colour, const std::string& sentence,

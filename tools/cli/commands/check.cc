@@ -37,8 +37,16 @@ void add_check(CLI::App& app, int& exit_code) {
       ->add_option("--nccl", options->nccl,
                    "the NCCL whose rules count, as 2.28.9; by default the newest known")
       ->check(CLI::Validator(is_version, "VERSION"));
-  auto* const scenario =
-      command->add_option("--scenario", options->scenario, kScenarioHelp)->type_name("NAME|FILE");
+  auto* const root =
+      command
+          ->add_option(
+              "--root", options->root,
+              "HOST or HOST:PORT where a job's ranks meet: by which interface this node goes "
+              "there, and what it answers")
+          ->type_name("HOST");
+  auto* const scenario = command->add_option("--scenario", options->scenario, kScenarioHelp)
+                             ->type_name("NAME|FILE")
+                             ->excludes(root);  // whose interfaces this machine hasn't
   command
       ->add_option("--host", options->host, "which of the scenario's hosts; by default the first")
       ->needs(scenario);

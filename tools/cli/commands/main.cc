@@ -87,6 +87,7 @@ int run(int argc, char** argv) {
 #ifdef NND_WHOLE_TOOL
   cli::add_demo(app, exit_code);
   cli::add_ping(app, exit_code);
+  cli::add_preflight(app, exit_code);
   cli::add_rehearse(app, exit_code);
   cli::add_report(app, exit_code);
   cli::add_top(app, exit_code);

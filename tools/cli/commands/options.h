@@ -18,6 +18,7 @@ void add_explain(CLI::App& app, int& exit_code);
 void add_exporter(CLI::App& app, int& exit_code);
 void add_launch(CLI::App& app, int& exit_code);  // run and env
 void add_ping(CLI::App& app, int& exit_code);
+void add_preflight(CLI::App& app, int& exit_code);
 // The man pages and the completions of what was added before.
 void add_manual(CLI::App& app);
 void add_rehearse(CLI::App& app, int& exit_code);

@@ -9,8 +9,8 @@
 #include <set>
 #include <string>
 
+#include "cli/common/tcp.h"
 #include "cli/exchange/seal.h"
-#include "cli/exchange/tcp.h"
 #include "wire/json_socket.h"
 
 namespace nnd::cli {

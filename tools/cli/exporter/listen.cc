@@ -6,7 +6,7 @@
 
 #include "cli/common/call_error.h"
 #include "cli/common/exit_code.h"
-#include "cli/exchange/tcp.h"
+#include "cli/common/tcp.h"
 
 namespace nnd::cli {
 

@@ -159,7 +159,7 @@ Answer ping(PingOptions& options, const Calling& calling) {
   const OutputFile page(options.html, kPageStart);
   if (!task || options.hosts_file.empty())
     return answer_of(options, page, ping_listener(run, parse_ping_address(options.target)));
-  const auto result = ping_as_task(run, *task, read_hosts(options.hosts_file, task->tasks));
+  const auto result = ping_as_task(run, *task, read_hosts(options.hosts_file, task->tasks).front());
   return result ? answer_of(options, page, *result) : already_told(kFine);
 }
 

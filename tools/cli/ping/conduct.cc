@@ -91,7 +91,7 @@ const std::vector<HostDescription>& PingConductor::describe() {
 }
 
 // Waits for both ends, and cancels the one that is left when the other has failed.
-PingConductor::Answers PingConductor::answers(const PingPair& pair, Answers so_far,
+PingConductor::Answers PingConductor::answers(const PingPair& pair, int attempt, Answers so_far,
                                               milliseconds patience) {
   const std::array hosts{pair.from_host, pair.to_host};
   const auto late = Clock::now() + patience;
@@ -101,7 +101,7 @@ PingConductor::Answers PingConductor::answers(const PingPair& pair, Answers so_f
     check();
     for (std::size_t i = 0; i < hosts.size(); ++i) {
       if (so_far[i].there()) continue;
-      const auto said = reply(hosts[i], attempts_);
+      const auto said = reply(hosts[i], attempt);
       if (!said) continue;
       const Fields fields(*said);
       so_far[i].handle = fields.text_if("handle");
@@ -112,7 +112,7 @@ PingConductor::Answers PingConductor::answers(const PingPair& pair, Answers so_f
     if (failed_at && !cancelled && Clock::now() >= *failed_at + kGrace) {
       cancelled = true;
       for (std::size_t i = 0; i < hosts.size(); ++i)
-        if (!so_far[i].there()) ask(hosts[i], {{"do", "cancel"}, {"attempt", attempts_}});
+        if (!so_far[i].there()) ask(hosts[i], {{"do", "cancel"}, {"attempt", attempt}});
     }
     if (Clock::now() >= late)
       throw PingEnded(name(hosts[so_far[0].there() ? 1 : 0]) + " does not answer");
@@ -124,20 +124,20 @@ PairOutcome PingConductor::attempt(const PingPair& pair) {
   const auto start = Clock::now();
   const std::array hosts{pair.from_host, pair.to_host};
   const std::array hcas{&pair.from, &pair.to};
-  ++attempts_;
+  const int attempt = ++attempts_;
   for (std::size_t i = 0; i < hosts.size(); ++i)
     ask(hosts[i], {{"do", "prepare"},
-                   {"attempt", attempts_},
+                   {"attempt", attempt},
                    {"hca", *hcas[i]},
                    {"dev", device_number(described_[hosts[i]], *hcas[i])}});
-  const auto prepared = answers(pair, {}, kDescribePatience);
+  const auto prepared = answers(pair, attempt, {}, kDescribePatience);
   Answers reports;
   auto patience = kReportPatience;
   if (prepared[0].handle && prepared[1].handle) {
     patience += milliseconds(traffic_.deadline_ms);
     for (std::size_t i = 0; i < hosts.size(); ++i)
       ask(hosts[i], {{"do", "go"},
-                     {"attempt", attempts_},
+                     {"attempt", attempt},
                      {"handle", *prepared[1 - i].handle},
                      {"first", i == 0},
                      {"traffic", traffic_.to_json()}});
@@ -147,10 +147,10 @@ PairOutcome PingConductor::attempt(const PingPair& pair) {
       if (prepared[i].report)
         reports[i] = prepared[i];
       else
-        ask(hosts[i], {{"do", "cancel"}, {"attempt", attempts_}});
+        ask(hosts[i], {{"do", "cancel"}, {"attempt", attempt}});
     }
   }
-  reports = answers(pair, std::move(reports), patience);
+  reports = answers(pair, attempt, std::move(reports), patience);
   if (!reports[0].report || !reports[1].report)
     throw BadMessage("it answers with a handle where a report is due");
   return {std::move(*reports[0].report), std::move(*reports[1].report),

@@ -1,8 +1,9 @@
-// The conducting side of a ping: tells two hosts what to do, pair by pair, and collects what they
-// report. One attempt at a time, so that none disturbs another's figures.
+// The conducting side of a ping: tells hosts what to do, pair by pair, and collects what they
+// report.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -33,7 +34,7 @@ class PingConductor {
   // What each host says of itself. Throws PingEnded.
   const std::vector<HostDescription>& describe();
 
-  // Throws PingEnded.
+  // Throws PingEnded. Several threads may try pairs at once, as long as no host is in two of them.
   PairOutcome attempt(const PingPair& pair);
 
   // why: "finished", or what ended it early.
@@ -53,7 +54,8 @@ class PingConductor {
   std::string name(std::size_t host) const;
   void ask(std::size_t host, const nlohmann::json& request);
   std::optional<nlohmann::json> reply(std::size_t host, int attempt);
-  Answers answers(const PingPair& pair, Answers so_far, std::chrono::milliseconds patience);
+  Answers answers(const PingPair& pair, int attempt, Answers so_far,
+                  std::chrono::milliseconds patience);
   void check();
 
   std::vector<wire::JsonSocket> hosts_;
@@ -61,7 +63,7 @@ class PingConductor {
   Clock::time_point deadline_;
   std::function<bool()> stop_;
   std::vector<HostDescription> described_;
-  int attempts_ = 0;
+  std::atomic<int> attempts_ = 0;
   bool over_ = false;
 };
 

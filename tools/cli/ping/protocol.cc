@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
 
 #include "cli/common/event_json.h"
+#include "cli/common/setting.h"
 #include "nccl_abi/common.h"
 
 namespace nnd::cli {
@@ -61,15 +61,6 @@ PortDescription port_from(const Fields& fields) {
     out.subnet = text_or_empty(*pick, "subnet");
   }
   return out;
-}
-
-// People copy these lines into a shell: "export NAME=value", and nothing that a shell would obey.
-bool is_setting(std::string_view line) {
-  constexpr std::string_view kExport = "export NCCL_";
-  return line.starts_with(kExport) &&
-         line.find_first_not_of(
-             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_=^,:.-",
-             kExport.size()) == line.npos;
 }
 
 void read_check(const Fields& check, HostDescription& out) {

@@ -31,6 +31,11 @@ std::vector<PingPair> plan_pairs(std::size_t from_host, const std::vector<std::s
                                  std::size_t to_host, const std::vector<std::string>& to,
                                  bool matrix);
 
+// Pairs of the same two hosts, tried one after the other, and such that are tried at once: no host
+// is in two of them.
+using PingLane = std::vector<PingPair>;
+using PingRound = std::vector<PingLane>;
+
 // What became of a pair, as its two ends report it.
 struct PairOutcome {
   EndpointReport from, to;
@@ -91,8 +96,9 @@ PairResult pair_result(const PingPair& pair, const std::vector<HostDescription>&
 
 struct PingScope {
   bool matrix = false;
-  std::size_t planned = 0;  // how many pairs there were to be
-  std::string ended;        // why it ended early, or empty
+  std::size_t planned = 0;   // how many pairs there were to be
+  std::string ended;         // why it ended early, or empty
+  std::vector<int> missing;  // tasks that did not come in time
   // Whether a port of that end that reaches no other is a fault: not where only some of those that
   // it could reach were asked for.
   bool judge_from = true, judge_to = true;

@@ -9,7 +9,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <future>
+#include <iterator>
 #include <map>
+#include <mutex>
 #include <optional>
 
 #include "cli/common/call_error.h"
@@ -97,30 +100,98 @@ bool timed_out_nearby(const PairResult& pair) {
   return pair.state == PairState::kUnreachable && !pair.apart && pair.error == ETIMEDOUT;
 }
 
-PingResult conduct(const PingRun& run, std::vector<wire::JsonSocket> sockets) {
+// One after the other, so that none disturbs another's figures.
+std::vector<PingRound> one_at_a_time(const PingRun& run,
+                                     const std::vector<HostDescription>& hosts) {
+  std::vector<PingRound> out;
+  for (auto& pair : all_pairs(run, hosts)) out.push_back(PingRound{PingLane{std::move(pair)}});
+  return out;
+}
+
+struct Tried {
+  std::vector<PairResult> pairs;
+  std::string ended;  // why it ended early, or empty
+};
+
+// Carries out a plan, and tells of each pair.
+class Rounds {
+ public:
+  Rounds(const PingRun& run, PingConductor& conductor, const std::vector<HostDescription>& hosts)
+      : run_(run), conductor_(conductor), hosts_(hosts) {}
+
+  // planned: how many pairs there are.
+  Tried carry_out(const std::vector<PingRound>& rounds, std::size_t planned) {
+    planned_ = planned;
+    Tried out;
+    for (const PingRound& round : rounds) {
+      std::vector<std::future<Tried>> lanes;
+      for (const PingLane& lane : round)
+        lanes.push_back(std::async(round.size() == 1 ? std::launch::deferred : std::launch::async,
+                                   [this, &lane] { return follow(lane); }));
+      for (auto& lane : lanes) {
+        auto tried = lane.get();
+        out.pairs.insert(out.pairs.end(), std::make_move_iterator(tried.pairs.begin()),
+                         std::make_move_iterator(tried.pairs.end()));
+        if (out.ended.empty()) out.ended = std::move(tried.ended);
+      }
+      if (!out.ended.empty()) break;
+    }
+    return out;
+  }
+
+ private:
+  Tried follow(const PingLane& lane) {
+    Tried out;
+    try {
+      for (const auto& pair : lane) out.pairs.push_back(try_pair(pair));
+    } catch (const PingEnded& end) {
+      out.ended = end.what();
+    } catch (const BadMessage& bad) {
+      out.ended = fmt::format("a host answered what makes no sense: {}", bad.what());
+    }
+    return out;
+  }
+
+  PairResult try_pair(const PingPair& pair) {
+    auto result = pair_result(pair, hosts_, conductor_.attempt(pair));
+    // NCCL would have tried again: a neighbour's answer can get lost.
+    if (timed_out_nearby(result)) {
+      result = pair_result(pair, hosts_, conductor_.attempt(pair));
+      result.attempts = 2;
+    }
+    const std::lock_guard lock(telling_);
+    run_.tell(fmt::format("[{}/{}] {}", ++told_, planned_, ping_line(result)));
+    return result;
+  }
+
+  const PingRun& run_;
+  PingConductor& conductor_;
+  const std::vector<HostDescription>& hosts_;
+  std::size_t planned_ = 0;
+  std::mutex telling_;
+  std::size_t told_ = 0;
+};
+
+PingResult conduct(const PingRun& run, std::vector<wire::JsonSocket> sockets,
+                   std::vector<int> missing = {}) {
   PingConductor conductor(std::move(sockets), run.traffic, run.deadline, run.stop);
   std::vector<HostDescription> hosts;
   std::vector<PairResult> results;
   PingScope scope;
   scope.matrix = run.matrix;
+  scope.missing = std::move(missing);
   scope.judge_from = !run.hcas.empty() || run.peer_hcas.empty();
   scope.judge_to = !run.peer_hcas.empty() || run.hcas.empty();
   scope.all_hcas = run.hcas.empty() && run.peer_hcas.empty();
   try {
     hosts = conductor.describe();
-    const auto pairs = all_pairs(run, hosts);
-    scope.planned = pairs.size();
-    for (const auto& pair : pairs) {
-      auto result = pair_result(pair, hosts, conductor.attempt(pair));
-      // NCCL would have tried again: a neighbour's answer can get lost.
-      if (timed_out_nearby(result)) {
-        result = pair_result(pair, hosts, conductor.attempt(pair));
-        result.attempts = 2;
-      }
-      run.tell(fmt::format("[{}/{}] {}", results.size() + 1, scope.planned, ping_line(result)));
-      results.push_back(std::move(result));
-    }
-    conductor.end("finished");
+    const auto rounds = run.plan ? run.plan(hosts) : one_at_a_time(run, hosts);
+    for (const auto& round : rounds)
+      for (const auto& lane : round) scope.planned += lane.size();
+    auto tried = Rounds(run, conductor, hosts).carry_out(rounds, scope.planned);
+    results = std::move(tried.pairs);
+    scope.ended = std::move(tried.ended);
+    conductor.end(scope.ended.empty() ? "finished" : scope.ended);
   } catch (const PingEnded& end) {
     scope.ended = end.what();
     conductor.end(scope.ended);
@@ -131,16 +202,16 @@ PingResult conduct(const PingRun& run, std::vector<wire::JsonSocket> sockets) {
   return ping_result(std::move(hosts), std::move(results), std::move(scope));
 }
 
-Meeting meeting_of(const PingRun& run) {
+json about(const char* role, int task) { return {{"role", role}, {"task", task}}; }
+
+}  // namespace
+
+Meeting ping_meeting(const PingRun& run) {
   return {.service = "ping",
           .token = run.token,
           .error_kind = "address",
           .hint = "there, run: nccl-net-diag ping --listen"};
 }
-
-json about(const char* role, int task) { return {{"role", role}, {"task", task}}; }
-
-}  // namespace
 
 TcpAddress parse_ping_address(const std::string& text) {
   if (auto address = parse_tcp_address(text, kPingPort)) return *address;
@@ -164,7 +235,7 @@ PingServed serve(wire::JsonSocket& conductor, const PingRun& run) {
 
 int listen_for_ping(const PingRun& run, const TcpAddress& address,
                     const std::function<void(const std::string&)>& told_port) {
-  Listener listener(address, meeting_of(run));
+  Listener listener(address, ping_meeting(run));
   told_port(listener.port());
   for (;;) {
     if (run.stop()) throw CallError(kNotExamined, "interrupted", "interrupted");
@@ -196,7 +267,7 @@ PingResult ping_listener(const PingRun& run, const TcpAddress& address) {
   // Somebody has just started it there: who is not there soon will not come.
   constexpr auto kReachPatience = std::chrono::seconds(20);
   run.tell(fmt::format("calling {}", address.text()));
-  auto listener = call_listener(address, meeting_of(run), about("conductor", 0),
+  auto listener = call_listener(address, ping_meeting(run), about("conductor", 0),
                                 std::min(run.deadline, Clock::now() + kReachPatience), run.stop);
   const LocalAgent own(run.host);
   std::vector<wire::JsonSocket> sockets;
@@ -205,23 +276,19 @@ PingResult ping_listener(const PingRun& run, const TcpAddress& address) {
   return conduct(run, std::move(sockets));
 }
 
-std::optional<PingResult> ping_as_task(const PingRun& run, const LaunchedTask& task,
-                                       const std::vector<TcpAddress>& hosts) {
-  if (task.task != 0) {
-    auto root = call_listener(hosts.front(), meeting_of(run), about("agent", task.task),
-                              run.deadline, run.stop);
-    const auto served = serve(root, run);
-    if (!served.finished) throw CallError(kNotExamined, "ended", "task 0: " + served.why);
-    return std::nullopt;
-  }
-  const LocalAgent own(run.host);
-  Listener listener(hosts.front(), meeting_of(run));
-  std::map<int, wire::JsonSocket> arrived;
-  while (static_cast<int>(arrived.size()) < task.tasks - 1) {
+namespace {
+
+// The agents of tasks 1 to `tasks` - 1, by task.
+std::map<int, wire::JsonSocket> attend_agents(const PingRun& run, Listener& listener, int tasks) {
+  const auto until = std::min(run.deadline, run.arrival.value_or(run.deadline));
+  std::map<int, wire::JsonSocket> out;
+  while (static_cast<int>(out.size()) < tasks - 1) {
     if (run.stop()) throw CallError(kNotExamined, "interrupted", "interrupted");
-    if (Clock::now() >= run.deadline)
+    if (Clock::now() >= until) {
+      if (run.arrival) break;
       throw CallError(kNotExamined, "deadline",
-                      fmt::format("only {} of {} tasks came", arrived.size() + 1, task.tasks));
+                      fmt::format("only {} of {} tasks came", out.size() + 1, tasks));
+    }
     auto caller = listener.attend(run.tell);
     if (!caller) {
       poll(nullptr, 0, kWaitTickMs);
@@ -229,13 +296,46 @@ std::optional<PingResult> ping_as_task(const PingRun& run, const LaunchedTask& t
     }
     const auto number = caller->about.value("task", json());
     const int its = number.is_number_integer() ? number.get<int>() : 0;
-    if (caller->about.value("role", json()) != "agent" || its <= 0 || its >= task.tasks) continue;
-    arrived.insert_or_assign(its, std::move(caller->socket));
+    if (caller->about.value("role", json()) != "agent" || its <= 0 || its >= tasks) continue;
+    out.insert_or_assign(its, std::move(caller->socket));
   }
+  return out;
+}
+
+std::vector<int> missing_of(const std::map<int, wire::JsonSocket>& arrived, int tasks) {
+  std::vector<int> out;
+  for (int task = 1; task < tasks; ++task)
+    if (!arrived.contains(task)) out.push_back(task);
+  return out;
+}
+
+}  // namespace
+
+std::optional<PingResult> ping_as_task(const PingRun& run, const LaunchedTask& task,
+                                       const TcpAddress& root) {
+  if (task.task != 0) {
+    auto conductor = call_listener(root, ping_meeting(run), about("agent", task.task),
+                                   run.arrival.value_or(run.deadline), run.stop);
+    const auto served = serve(conductor, run);
+    if (!served.finished) throw CallError(kNotExamined, "ended", "task 0: " + served.why);
+    return std::nullopt;
+  }
+  const LocalAgent own(run.host);
+  Listener listener(root, ping_meeting(run));
+  auto arrived = attend_agents(run, listener, task.tasks);
+  auto missing = missing_of(arrived, task.tasks);
   std::vector<wire::JsonSocket> sockets;
   sockets.push_back(own.socket());
   for (auto& [number, socket] : arrived) sockets.push_back(std::move(socket));
-  return conduct(run, std::move(sockets));
+  return conduct(run, std::move(sockets), std::move(missing));
+}
+
+PingResult ping_between_tasks(const PingRun& run, Listener& listener, int tasks) {
+  auto arrived = attend_agents(run, listener, tasks);
+  auto missing = missing_of(arrived, tasks);
+  std::vector<wire::JsonSocket> sockets;
+  for (auto& [number, socket] : arrived) sockets.push_back(std::move(socket));
+  return conduct(run, std::move(sockets), std::move(missing));
 }
 
 }  // namespace nnd::cli

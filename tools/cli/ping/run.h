@@ -17,12 +17,18 @@ inline constexpr const char* kPingPort = "18515";  // where --listen listens and
 // "host", "host:port", "[::1]", "[::1]:port". Throws CallError.
 TcpAddress parse_ping_address(const std::string& text);
 
+// Which pairs are tried, and which of them at once.
+using PingPlan = std::function<std::vector<PingRound>(const std::vector<HostDescription>&)>;
+
 struct PingRun {
   PingHost host;
   std::string token;
   PingTraffic traffic;
   bool matrix = false;
   std::vector<std::string> hcas, peer_hcas;  // patterns; none: all
+  PingPlan plan;                             // none: all pairs of all hosts, one at a time
+  // Until when tasks may come; unset: until the deadline, and all must.
+  std::optional<Clock::time_point> arrival;
   Clock::time_point deadline;
   std::function<bool()> stop;                    // asked several times a second
   std::function<void(const std::string&)> tell;  // progress, one line each
@@ -37,8 +43,14 @@ int listen_for_ping(const PingRun& run, const TcpAddress& address,
 PingResult ping_listener(const PingRun& run, const TcpAddress& address);
 
 // As a launcher's task, one a host: task 0 conducts between all hosts and returns the result, the
-// others serve and return nothing. hosts: by task; port: where task 0 listens. Throws CallError.
+// others serve and return nothing. root: where task 0 listens. Throws CallError.
 std::optional<PingResult> ping_as_task(const PingRun& run, const LaunchedTask& task,
-                                       const std::vector<TcpAddress>& hosts);
+                                       const TcpAddress& root);
+
+// The same where task 0 is on none of the hosts and only conducts.
+PingResult ping_between_tasks(const PingRun& run, Listener& listener, int tasks);
+
+// Who meets for a ping.
+Meeting ping_meeting(const PingRun& run);
 
 }  // namespace nnd::cli

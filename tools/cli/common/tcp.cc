@@ -1,4 +1,4 @@
-#include "cli/exchange/tcp.h"
+#include "cli/common/tcp.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,0 +1,145 @@
+// `nccl-net-diag preflight` as a user calls it, on emulated allocations.
+#include <algorithm>
+#include <fstream>
+
+#include "cli/tool.h"
+#include "support/catch.h"
+#include "support/free_port.h"
+
+using namespace nnd::cli_test;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+// Four hosts with two rails; `more`: what is wrong.
+class Fabric {
+ public:
+  explicit Fabric(const std::string& more = "") {
+    std::ofstream(file()) << R"(
+resolve_timeout_ms = 20
+[[host]]
+count = 4
+name = "node{h}"
+[[host.hca]]
+count = 2
+name = "mlx5_{i}"
+address = "10.200.{i}.{h+1}/24"
+speed_mbps = 400000
+)" << more;
+  }
+  fs::path file() const { return dir_.path() / "four.toml"; }
+  const fs::path& dir() const { return dir_.path(); }
+
+ private:
+  TemporaryDir dir_;
+};
+
+Outcome preflight(const Fabric& fabric, const std::vector<std::string>& more = {"--json"}) {
+  std::vector<std::string> arguments{"preflight", "--scenario", fabric.file(), "--nccl",
+                                     NND_CLI_NCCL};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  Tool tool(arguments);
+  auto out = tool.wait();
+  CHECK(tool.left_nothing());
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("an allocation whose HCAs all talk is a go", "[preflight]") {
+  const Fabric fabric;
+  const auto got = preflight(fabric);
+  INFO(got.out << got.err);
+  REQUIRE(got.exit_code == 0);
+  const auto said = got.json();
+  CHECK(said["go"] == true);
+  CHECK(said["findings"].empty());
+  CHECK(said["pairs"] == json{{"tried", 8}, {"talked", 8}});
+  CHECK(said["hosts"] == json{"node0", "node1", "node2", "node3"});
+  CHECK(said["environment"].size() >= 2);
+  CHECK(said["verdict"] == "go: 4 nodes, and all 8 pairs of HCAs that were tried can talk.");
+}
+
+TEST_CASE("an HCA that talks to nobody is left out, by what its QPs met", "[preflight]") {
+  const Fabric fabric(R"(
+[[fault]]
+kind = "refuse-rtr"
+host = "node2"
+hca = "mlx5_1"
+errno = "ETIMEDOUT"
+)");
+  const auto got = preflight(fabric);
+  INFO(got.out << got.err);
+  REQUIRE(got.exit_code == 1);
+  const auto said = got.json();
+  CHECK(said["go"] == false);
+  CHECK(said["leave_out"] == json{"node2"});
+  REQUIRE(said["findings"].size() == 1);
+  const auto& finding = said["findings"][0];
+  CHECK(finding["weight"] == "leave out");
+  CHECK(finding["hosts"] == json{"node2"});
+  CHECK(finding["hca"] == "mlx5_1");
+  CHECK(finding["cause"] == "QP-110");
+  CHECK(finding["msg"].get<std::string>().find("can't talk with node3 or node1") !=
+        std::string::npos);
+  CHECK(said["pairs"] == json{{"tried", 8}, {"talked", 6}});
+  const auto page = preflight(fabric, {});
+  CHECK(page.out.starts_with("not fine: no-go: leave out node2 of 4 nodes: mlx5_1 of node2"));
+  CHECK(page.out.find("sbatch --exclude=node2\n") != std::string::npos);
+}
+
+TEST_CASE("what each node said before is enough for a comparison", "[preflight]") {
+  const Fabric fabric;
+  std::string all;
+  for (const char* host : {"node0", "node1", "node2", "node3"}) {
+    const auto got = run_tool({"check", "--scenario", fabric.file(), "--host", host, "--json"},
+                              {{"NCCL_IB_TC", host == std::string("node1") ? "41" : "106"}});
+    REQUIRE(got.exit_code == 0);
+    all += got.out;
+  }
+  const auto file = fabric.dir() / "checks.json";
+  std::ofstream(file) << all;
+  const auto got = run_tool({"preflight", "--from", file, "--json"});
+  INFO(got.out << got.err);
+  REQUIRE(got.exit_code == 1);
+  const auto said = got.json();
+  REQUIRE(said["findings"].size() == 1);
+  CHECK(said["findings"][0]["cause"] == "ROCE-TC");
+  CHECK(said["findings"][0]["msg"] == "NCCL_IB_TC is 41 on node1, and 106 on the other 3 nodes.");
+  CHECK(said["leave_out"].empty());
+}
+
+TEST_CASE("a task that does not come is told", "[preflight]") {
+  const Fabric fabric;
+  const auto port = std::to_string(nnd::test::free_port());
+  const auto got = run_tool({"preflight", "--nccl", NND_CLI_NCCL, "--arrival", "1", "--json"},
+                            {{"RANK", "0"},
+                             {"LOCAL_RANK", "0"},
+                             {"WORLD_SIZE", "3"},
+                             {"MASTER_ADDR", "127.0.0.1"},
+                             {"MASTER_PORT", port},
+                             {"NCCL_NET_DIAG_TOKEN", "a token of the test"}});
+  INFO(got.out << got.err);
+  REQUIRE(got.exit_code == 1);
+  const auto said = got.json();
+  const auto& findings = said["findings"];  // that this machine has no HCA may be another
+  const auto told = std::find_if(findings.begin(), findings.end(), [](const json& one) {
+    return one["msg"].get<std::string>().starts_with("Tasks 1, 2 did not come: ");
+  });
+  REQUIRE(told != findings.end());
+  CHECK((*told)["weight"] == "mend");
+  CHECK((*told)["msg"].get<std::string>().find("127.0.0.1:" + port) != std::string::npos);
+}
+
+TEST_CASE("a call of preflight that can't be carried out says why", "[preflight]") {
+  CHECK(run_tool({"preflight"}).exit_code == 2);
+  CHECK(run_tool({"preflight", "--from", "/nowhere"}).exit_code == 2);
+  const auto second = run_tool({"preflight", "--json"}, {{"RANK", "1"},
+                                                         {"LOCAL_RANK", "1"},
+                                                         {"WORLD_SIZE", "4"},
+                                                         {"MASTER_ADDR", "127.0.0.1"},
+                                                         {"MASTER_PORT", "1"}});
+  CHECK(second.exit_code == 2);
+  CHECK(second.json()["error"]["kind"] == "tasks");
+}

@@ -1,0 +1,128 @@
+#include "cli/preflight/allocation.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "cli/preflight/odd_nodes.h"
+#include "cli/preflight/talk.h"
+#include "log/natural_order.h"
+
+namespace nnd::cli {
+
+namespace {
+
+using Told = std::set<std::pair<std::string, std::string>>;  // host, HCA
+
+Told told_of(const std::vector<Finding>& findings) {
+  Told out;
+  for (const Finding& one : findings)
+    for (const auto& host : one.hosts)
+      if (one.weight != Weight::kNote) out.emplace(host, one.device);
+  return out;
+}
+
+// What fails a job there whoever else takes part.
+void add_broken(const std::vector<Node>& nodes, std::vector<Finding>& out) {
+  for (const Node& node : nodes)
+    for (const auto& sentence : node.broken)
+      out.push_back({Weight::kLeaveOut,
+                     {node.host()},
+                     "",
+                     "",
+                     fmt::format("{}: {}", node.host(), sentence),
+                     fmt::format("Run nccl-net-diag check on {}.", node.host())});
+}
+
+// What the rules of a few nodes say, and those of most don't.
+void add_rare_verdicts(const std::vector<Node>& nodes, const Told& told,
+                       std::vector<Finding>& out) {
+  std::map<std::pair<std::string, std::string>, std::vector<std::pair<std::string, NodeVerdict>>>
+      by_rule;  // rule and HCA
+  for (const Node& node : nodes)
+    for (const NodeVerdict& verdict : node.verdicts)
+      if (verdict.decision != "info")
+        by_rule[{verdict.rule, verdict.device}].emplace_back(node.host(), verdict);
+  for (const auto& [rule, said] : by_rule) {
+    if (said.size() * 3 > nodes.size()) continue;
+    for (const auto& [host, verdict] : said)
+      if (!told.contains({host, verdict.device}))
+        out.push_back({Weight::kNote,
+                       {host},
+                       verdict.device,
+                       verdict.cause,
+                       fmt::format("{}: {}", host, verdict.fact),
+                       verdict.remedy});
+  }
+}
+
+// Those that only repeat what is known of the same HCA of the same node.
+void add_silent(const std::vector<PairResult>& pairs, const Told& told, std::vector<Finding>& out) {
+  for (Finding& one : silent_hcas(pairs))
+    if (std::none_of(one.hosts.begin(), one.hosts.end(), [&](const std::string& host) {
+          return told.contains({host, one.device});
+        }))
+      out.push_back(std::move(one));
+}
+
+// Nothing where the nodes that stay propose different lines.
+std::vector<std::string> environment_of(const std::vector<Node>& nodes,
+                                        const std::vector<std::string>& left_out) {
+  const std::vector<std::string>* first = nullptr;
+  for (const Node& node : nodes) {
+    if (std::find(left_out.begin(), left_out.end(), node.host()) != left_out.end()) continue;
+    if (first == nullptr) first = &node.proposal;
+    if (*first != node.proposal) return {};
+  }
+  return first == nullptr ? std::vector<std::string>() : *first;
+}
+
+}  // namespace
+
+const char* text_of(Weight weight) {
+  switch (weight) {
+    case Weight::kLeaveOut:
+      return "leave out";
+    case Weight::kMend:
+      return "mend";
+    case Weight::kNote:
+      break;
+  }
+  return "note";
+}
+
+bool Allocation::go() const {
+  return std::all_of(findings.begin(), findings.end(),
+                     [](const Finding& one) { return one.weight == Weight::kNote; });
+}
+
+Allocation allocation_of(const std::vector<Node>& nodes, const std::vector<PairResult>& pairs,
+                         std::vector<Finding> known) {
+  Allocation out;
+  out.findings = std::move(known);
+  for (const Node& node : nodes) out.hosts.push_back(node.host());
+  std::sort(out.hosts.begin(), out.hosts.end(), log::natural_less);
+  add_broken(nodes, out.findings);
+  for (Finding& one : odd_nodes(nodes)) out.findings.push_back(std::move(one));
+  const Told told = told_of(out.findings);
+  add_silent(pairs, told, out.findings);
+  add_rare_verdicts(nodes, told, out.findings);
+  std::stable_sort(out.findings.begin(), out.findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.weight < b.weight; });
+  std::set<std::string> left_out;
+  for (const Finding& one : out.findings)
+    if (one.weight == Weight::kLeaveOut) left_out.insert(one.hosts.begin(), one.hosts.end());
+  out.leave_out.assign(left_out.begin(), left_out.end());
+  std::sort(out.leave_out.begin(), out.leave_out.end(), log::natural_less);
+  out.environment = environment_of(nodes, out.leave_out);
+  out.pairs = pairs.size();
+  out.talked = static_cast<std::size_t>(std::count_if(
+      pairs.begin(), pairs.end(), [](const PairResult& pair) { return pair.reachable(); }));
+  return out;
+}
+
+}  // namespace nnd::cli

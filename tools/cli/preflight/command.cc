@@ -1,0 +1,106 @@
+#include "cli/preflight/command.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <algorithm>
+
+#include "cli/common/call_error.h"
+#include "cli/common/environment.h"
+#include "cli/common/exit_code.h"
+#include "cli/common/find_nccl.h"
+#include "cli/common/interrupt.h"
+#include "cli/common/output.h"
+#include "cli/common/output_file.h"
+#include "cli/common/page_origin.h"
+#include "cli/common/scratch_dir.h"
+#include "cli/exchange/token.h"
+#include "cli/preflight/ask.h"
+#include "cli/preflight/html.h"
+#include "cli/preflight/saved.h"
+#include "cli/preflight/show.h"
+#include "fabric/fabric.h"
+
+namespace nnd::cli {
+
+namespace {
+
+Clock::time_point in_seconds(double seconds) {
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+Answer answer_of(const PreflightOptions& options, const OutputFile& page, const Asked& asked) {
+  const auto& allocation = asked.allocation;
+  const auto& problems = asked.problems;
+  const bool kept = page.write([&](std::ostream& to) {
+    to << preflight_html(allocation, problems, {options.command, now_text()});
+  });
+  Answer out;
+  out.exit_code = !allocation.go() ? kBroken : problems.empty() && kept ? kFine : kNotExamined;
+  out.verdict = verdict_of(allocation, problems);
+  out.body = to_json(allocation, problems);
+  out.warned = !allocation.findings.empty();
+  out.page = [asked](const Screen& screen) {
+    return page_of(asked.allocation, asked.problems, screen);
+  };
+  out.brief = [asked] { return lines_of(asked.allocation); };
+  return out;
+}
+
+TcpAddress root_of(const PreflightOptions& options, const LaunchedTask& task) {
+  const auto& text = options.root.empty() ? task.root : options.root;
+  if (text.empty())
+    throw CallError(
+        kWrongCall, "root",
+        "under " + task.launcher + " give --root HOST or HOST:PORT, where task 0 can listen");
+  return parse_ping_address(text);
+}
+
+void check_call(const PreflightOptions& options, const std::optional<LaunchedTask>& task) {
+  const int ways =
+      (options.from.empty() ? 0 : 1) + (options.scenario.empty() ? 0 : 1) + (task ? 1 : 0);
+  if (ways == 0)
+    throw CallError(kWrongCall, "call",
+                    "run it as a launcher's task, one a node (srun --ntasks-per-node=1, mpirun -N "
+                    "1), or give --from the results of check --json; --help shows both");
+  if (!options.from.empty() && !options.scenario.empty())
+    throw CallError(kWrongCall, "call", "--from and --scenario exclude each other");
+  if (options.from.empty() && options.scenario.empty() && task->local_task != 0)
+    throw CallError(kWrongCall, "tasks",
+                    "this is a second task of its node: srun --ntasks-per-node=1, mpirun -N 1");
+}
+
+}  // namespace
+
+Answer preflight(PreflightOptions& options, const Calling& calling) {
+  const InterruptGuard guard;
+  const auto task = launched_task(variable);
+  check_call(options, task);
+  const bool answers = options.from.empty() && options.scenario.empty() && task->task != 0;
+  const OutputFile page(answers ? "" : options.html, kPageStart);
+  if (!options.from.empty()) {
+    auto saved = saved_nodes(options.from);
+    return answer_of(options, page, {allocation_of(saved.nodes, {}), std::move(saved.problems)});
+  }
+  emulated::require_parts();
+  PingRun run;
+  run.host.nccl = find_nccl(options.nccl, variable);
+  run.deadline = in_seconds(options.deadline);
+  run.arrival = in_seconds(options.arrival);
+  run.stop = [] { return InterruptGuard::interrupted(); };
+  run.tell = [&calling](const std::string& text) {
+    if (!calling.quiet) print_err(text + "\n");
+  };
+  if (!options.scenario.empty())
+    return answer_of(options, page, ask_on_fabric(std::move(run), options.scenario));
+  run.token = find_token("", options.token_file, variable);
+  unsetenv("NCCL_NET_DIAG_TOKEN");  // not for the processes that are started here
+  if (run.token.empty()) run.token = job_token(variable);
+  const ScratchDir scratch("preflight");
+  run.host.scratch = scratch.path();
+  const auto asked = ask_as_task(std::move(run), *task, root_of(options, *task));
+  return asked ? answer_of(options, page, *asked) : already_told(kFine);
+}
+
+}  // namespace nnd::cli

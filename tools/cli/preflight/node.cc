@@ -1,0 +1,96 @@
+#include "cli/preflight/node.h"
+
+#include <fmt/format.h>
+
+#include "cli/common/checked_json.h"
+#include "cli/common/printable.h"
+#include "cli/common/setting.h"
+
+namespace nnd::cli {
+
+using nlohmann::json;
+
+namespace {
+
+std::string text_or_empty(const Fields& fields, const char* key) {
+  return fields.text_if(key).value_or("");
+}
+
+log::Hca hca_from(const Fields& fields) {
+  log::Hca out;
+  out.dev.name = fields.text("name");
+  out.dev.port = fields.number_if<int>("port");
+  out.dev.netdev = text_or_empty(fields, "netdev");
+  out.dev.link_layer = text_or_empty(fields, "link_layer");
+  out.dev.mtu = fields.number_if<int>("mtu");
+  out.dev.speed_mbps = fields.number_if<std::int64_t>("speed_mbps");
+  out.dev.pci = text_or_empty(fields, "pci");
+  out.state = text_or_empty(fields, "state");
+  out.verdict = fields.text("verdict");
+  out.reasons = fields.texts("reasons");
+  if (const auto firmware = fields.text_if("firmware")) out.facts["firmware"] = *firmware;
+  if (const auto pick = fields.object_if("pick")) {
+    out.dev.gid_index = pick->number_if<int>("index");
+    out.dev.gid = text_or_empty(*pick, "gid");
+    out.dev.subnet = text_or_empty(*pick, "subnet");
+    out.gid_type = text_or_empty(*pick, "type");
+  }
+  if (const auto pcie = fields.object_if("pcie")) {
+    out.facts["pcie.gts"] = fmt::format("{:g}", pcie->real("gts"));
+    out.facts["pcie.width"] = std::to_string(pcie->number<int>("width"));
+  }
+  return out;
+}
+
+NodeVerdict verdict_from(const Fields& fields) {
+  return {fields.text("decision"),         fields.text("rule"), fields.text("cause"),
+          text_or_empty(fields, "device"), fields.text("fact"), fields.text("remedy")};
+}
+
+void add_facts(const Fields& check, log::Facts& facts) {
+  if (const auto system = check.object_if("system")) {
+    for (const char* key : {"kernel", "ofed", "rdma_core"})
+      if (const auto text = system->text_if(key)) facts[key] = *text;
+    if (const auto gpus = system->number_if<int>("gpus")) facts["gpus"] = std::to_string(*gpus);
+  }
+  if (const auto gpudirect = check.object_if("gpudirect"))
+    for (const char* key : {"gpu_driver", "iommu"})
+      if (const auto text = gpudirect->text_if(key)) facts[key] = *text;
+  if (const auto limits = check.object_if("limits")) {
+    const auto memlock = limits->number_if<std::uint64_t>("memlock");
+    facts["limits.memlock"] = memlock ? std::to_string(*memlock) : "unlimited";
+  }
+  if (const auto policy = check.object_if("policy")) facts["policy.mode"] = policy->text("mode");
+}
+
+void add_variables(const Fields& check, log::Facts& facts) {
+  const auto variables = check.object_if("variables");
+  if (!variables) return;
+  facts["env_hash"] = "known";
+  for (const auto& one : variables->value().items())
+    facts["env." + printable(one.key())] = variables->text(one.key().c_str());
+}
+
+}  // namespace
+
+Node node_from(const json& check) {
+  const Fields fields(check);
+  Node out;
+  auto& process = out.process;
+  process.host = process.proc = fields.text("host");
+  if (process.host.empty()) throw BadMessage("host is empty");
+  for (const auto& one : fields.objects("hcas")) {
+    process.hcas.push_back(hca_from(one));
+    if (const auto gdr = one.object_if("gdr"))
+      process.gdr[process.hcas.back().dev.name] = gdr->text("way");
+  }
+  for (const auto& one : fields.objects("verdicts")) out.verdicts.push_back(verdict_from(one));
+  add_facts(fields, process.facts);
+  add_variables(fields, process.facts);
+  out.proposal = fields.texts("proposal");
+  std::erase_if(out.proposal, [](const std::string& line) { return !is_setting(line); });
+  out.broken = fields.object("result").texts("broken");
+  return out;
+}
+
+}  // namespace nnd::cli

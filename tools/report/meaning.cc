@@ -1,0 +1,82 @@
+#include "report/meaning.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+namespace nnd::report {
+
+namespace {
+
+using nccl_net_diag::Cause;
+
+// By the name of what differs: most telling first.
+constexpr std::array kMeanings{
+    Meaning{"transport", Cause::kIncIbTcp},
+    Meaning{"state of ", {}},
+    Meaning{"HCAs in use", Cause::kIncNDevs},
+    Meaning{"link layer of ", Cause::kDevMixLl, true},
+    Meaning{"subnet of ", {}, true},
+    Meaning{"GID index of ", Cause::kGidDiff, true},
+    Meaning{"GID type of ", Cause::kGidDiff, true},
+    Meaning{"NCCL_IB_GID_INDEX", Cause::kGidDiff},
+    Meaning{"NCCL_IB_ROCE_VERSION_NUM", Cause::kGidDiff},
+    Meaning{"NCCL_IB_ADDR_", Cause::kGidDiff},
+    Meaning{"NCCL_IB_HCA", Cause::kIncNDevs},
+    Meaning{"MTU of ", Cause::kMtuDiff, true},
+    Meaning{"Mbit/s of ", Cause::kDevSlow},
+    Meaning{"PCIe link of ", Cause::kDevSlow},
+    Meaning{"NCCL_IB_QPS_PER_CONNECTION", Cause::kIncQps},
+    Meaning{"NCCL_IB_MERGE_", Cause::kIncFusion},
+    Meaning{"NCCL_NET_MERGE_LEVEL", Cause::kIncFusion},
+    Meaning{"NCCL_IB_PKEY", Cause::kPkey},
+    Meaning{"NCCL_IB_TC", Cause::kRoceTc},
+    Meaning{"NCCL", Cause::kIncVersion},
+    Meaning{"NCCL_", Cause::kIncEnv},
+};
+
+}  // namespace
+
+std::optional<Meaning> meaning_of(const std::string& what) {
+  for (std::size_t i = 0; i < kMeanings.size(); ++i) {
+    Meaning one = kMeanings[i];
+    const bool whole = one.what == "NCCL" || one.what == "transport" || one.what == "HCAs in use";
+    if (whole ? what != one.what : !what.starts_with(one.what)) continue;
+    one.rank = i;
+    return one;
+  }
+  return std::nullopt;
+}
+
+std::string device_of(const std::string& what) {
+  const auto of = what.find(" of ");
+  if (of == std::string::npos) return {};
+  const auto name = what.substr(of + 4);
+  return name.find(" and ") == std::string::npos ? name : std::string();
+}
+
+std::optional<std::size_t> guilty_camp(const Odd& odd) {
+  if (odd.others.size() != 2) return std::nullopt;
+  const auto& one = odd.others[0].value;
+  const auto& other = odd.others[1].value;
+  const auto by = [](bool first_is_worse) { return std::size_t{first_is_worse ? 0u : 1u}; };
+  const auto named = [&](std::string_view good) -> std::optional<std::size_t> {
+    if ((one == good) == (other == good)) return std::nullopt;
+    return by(one != good);
+  };
+  if (odd.what.starts_with("state of ")) return named("ACTIVE");
+  if (odd.what == "transport") return named("IB");
+  const auto commas = [](const std::string& text) {
+    return std::count(text.begin(), text.end(), ',');
+  };
+  if (odd.what == "HCAs in use" && commas(one) != commas(other))
+    return by(commas(one) < commas(other));
+  if (odd.what.starts_with("Mbit/s of ") || odd.what.starts_with("PCIe link of ") ||
+      odd.what == kGpusThere) {
+    const double a = std::strtod(one.c_str(), nullptr), b = std::strtod(other.c_str(), nullptr);
+    if (a < b || a > b) return by(a < b);
+  }
+  return std::nullopt;
+}
+
+}  // namespace nnd::report
