@@ -189,6 +189,10 @@ TEST_CASE("a rail that is down: by what it is known") {
           .sentence.starts_with("mlx5_4:1 is DOWN (physical state Polling) although its interface "
                                 "has the address 10.0.4.1/24, and NCCL skips it: 7 ports alike are "
                                 "left, the node is a rail short"));
+  CHECK(
+      diagnose(MissingPort{"mlx5_4:1", "DOWN", "Polling", "", 0, "", 7, 8})
+          .sentence.starts_with("mlx5_4:1 is DOWN (physical state Polling), and 7 ports alike are "
+                                "left for 8 GPUs: the node is a rail short"));
 }
 
 TEST_CASE("functions of a card: one sentence for all, and whose address is here") {
