@@ -236,6 +236,7 @@ std::vector<std::string> Unlike::text() const {
   if (!distance.empty())
     out.push_back(
         fmt::format("{} to the nearest GPU where the others have {}", distance, usual_distance));
+  if (!card.empty()) out.push_back(fmt::format("on one card with {}", card));
   return out;
 }
 

@@ -169,6 +169,7 @@ struct Unlike {
   std::string usual_subnet = {};
   std::string distance = {};  // to the nearest GPU: "SYS"
   std::string usual_distance = {};
+  std::string card = {};  // another port of its card, which is unlike the others, too
 
   std::size_t kinds() const;
   std::vector<std::string> text() const;  // in what, but for the link layer and being a bond

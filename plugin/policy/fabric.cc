@@ -65,12 +65,15 @@ long depth(const Candidate& one) {
   return std::count(path.begin(), path.end(), '/');
 }
 
+std::string card_of(const Candidate& one) {
+  const std::string& pci = one.hca->pci;
+  return pci.empty() ? one.hca->name : pci.substr(0, pci.rfind('.'));
+}
+
 // Functions and ports of a card count once: an onboard NIC is no more for having two ports.
 std::set<std::string> cards(const std::vector<Candidate*>& members) {
   std::set<std::string> out;
-  for (const Candidate* one : members)
-    out.insert(one->hca->pci.empty() ? one->hca->name
-                                     : one->hca->pci.substr(0, one->hca->pci.rfind('.')));
+  for (const Candidate* one : members) out.insert(card_of(*one));
   return out;
 }
 
@@ -101,6 +104,7 @@ class Finder {
     find_rails();
     for (Group& group : groups_)
       for (Candidate* one : group.members) decide(group, *one);
+    compare_cards();
     const auto inside = count_inside();
     for (Group& group : groups_)
       for (Candidate* one : group.members) one->unlike.fabric = inside;
@@ -169,7 +173,8 @@ class Finder {
     if (has_default_route(node_, one) && fabric_has_no_default_route(one))
       out.default_route = one.netdev(node_.network)->name;
     compare_network(one);
-    if (covered_ && is_far(one)) {
+    const bool of_other_network = !out.subnet.empty() || !out.default_route.empty();
+    if ((covered_ || (of_other_network && rails_are_near())) && is_far(one)) {
       out.distance = facts::pci_distance_text(one.hca->gpu_distance);
       out.usual_distance = facts::pci_distance_text(usual_distance());
     }
@@ -302,6 +307,39 @@ class Finder {
                         [&one](const Candidate* other) {
                           return beside_gpu(*other->hca) && depth(*other) == depth(one);
                         });
+  }
+
+  // Some GPUs may have none, and yet that is where this fabric's HCAs hang.
+  bool rails_are_near() const {
+    constexpr long kMany = 4;
+    const auto near = std::count_if(fabric_->members.begin(), fabric_->members.end(),
+                                    [](const Candidate* one) { return beside_gpu(*one->hca); });
+    const auto far = static_cast<long>(fabric_->members.size()) - near;
+    return near >= kMany && far * 2 <= near;
+  }
+
+  // What is odd about a port is odd about its card: of a port that differs in its network or its
+  // place alone, too.
+  void compare_cards() {
+    for (Group& group : groups_)
+      for (Candidate* one : group.members) {
+        if (one->unlike.kinds() != 1 ||
+            (one->unlike.subnet.empty() && one->unlike.distance.empty()))
+          continue;
+        if (const Candidate* other = outside_on_card_of(*one)) {
+          one->unlike.card = other->name();
+          decide(group, *one);
+        }
+      }
+  }
+
+  const Candidate* outside_on_card_of(const Candidate& one) const {
+    for (const Group& group : groups_)
+      for (const Candidate* other : group.members)
+        if (other != &one && other->membership == Membership::kOutside &&
+            !other->unlike.other_layer && card_of(*other) == card_of(one))
+          return other;
+    return nullptr;
   }
 
   PciDistance usual_distance() const {

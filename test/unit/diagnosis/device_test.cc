@@ -147,6 +147,10 @@ TEST_CASE("an HCA against its siblings") {
         "mlx5_8:1 is not one of the 8 compute HCAs: 25 Gbit/s where most have 400 Gbit/s, subnet "
         "10.1.0.0/16 where the others are in 10.200.0.0/16, SYS to the nearest GPU where the "
         "others have PIX. It is probably the storage network's.");
+  unlike.card = "mlx5_7:1";
+  CHECK(unlike.kinds() == 4);
+  CHECK(unlike.text().back() == "on one card with mlx5_7:1");
+  unlike.card.clear();
   unlike.sure = false;
   unlike.bonding = Unlike::Bonding::kPlain;
   CHECK(unlike.kinds() == 4);
