@@ -223,6 +223,11 @@ class Finder {
   void find_rails() {
     Seats seats(node_.pci.gpus);
     for (const Candidate* one : fabric_->members) seats.take(*one->hca);
+    for (const facts::Hca& hca : node_.hcas)
+      if (is_missing_rail(hca)) seats.offer(hca);
+    for (const Group& group : groups_)
+      for (const Candidate* one : group.members)
+        if (is_only_slower(*one)) seats.offer(*one->hca);
     std::map<std::string, std::vector<Candidate*>> wanting;
     std::vector<Candidate*> slower;
     for (Group& group : groups_)
@@ -238,17 +243,22 @@ class Finder {
     for (const auto& [gpu, those] : wanting)
       if (those.size() + down[gpu] <= seats.free_at(gpu))
         for (Candidate* one : those) one->unlike = {};
-    if (seats.usual() == 0 && slower.size() * 4 <= fabric_->members.size())
+    const std::size_t rails = fabric_->members.size();
+    // An InfiniBand HCA has no address that tells: there the number does.
+    const bool known = !fabric_->infiniband || rails + slower.size() == node_.pci.gpus.size();
+    if (seats.of_all() == 0 && slower.size() * 4 <= rails && known)
       for (Candidate* one : slower) one->unlike = {};
+  }
+
+  bool is_only_slower(const Candidate& one) const {
+    return one.unlike.kinds() == 1 && one.unlike.mbps != 0 && one.port->speed_mbps < fabric_->mbps;
   }
 
   // Where the PCI bus says nothing: in nothing but its speed another than HCAs of its make, and
   // with an address of their plan.
   bool is_slower_sibling(const Candidate& one) const {
     const auto own = network_of(one);
-    return one.port->ethernet() && one.port->speed_mbps < fabric_->mbps &&
-           one.unlike.kinds() == 1 && one.unlike.mbps != 0 && plan_ && own &&
-           plan_->contains(own->address) &&
+    return is_only_slower(one) && plan_ && own && plan_->contains(own->address) &&
            std::all_of(fabric_->members.begin(), fabric_->members.end(),
                        [&one](const Candidate* other) {
                          return other->hca->vendor_part_id == one.hca->vendor_part_id;

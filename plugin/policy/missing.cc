@@ -40,6 +40,9 @@ class Finder {
       if (!one.out && one.membership == Membership::kCompute) seats_.take(*one.hca);
     for (const Hca& hca : node.hcas)
       for (const Port& port : hca.ports)
+        if (could_sit(hca, port)) seats_.offer(hca);
+    for (const Hca& hca : node.hcas)
+      for (const Port& port : hca.ports)
         if (could_sit(hca, port))
           for (const std::string& gpu : seats_.free_beside(hca)) ++wanting_[gpu];
   }
