@@ -47,7 +47,9 @@ inline constexpr Explanation kDevDown{
     "be: "
     "it is beside a GPU that has fewer rails than most, as the same port of its siblings is beside "
     "theirs; its interface has an address as all its siblings of the same make do, one subnet a "
-    "port; or it is InfiniBand whose link is up. Other ports that NCCL skips have the state "
+    "port; no HCA is beside a GPU, as in virtual machines, and with it there is one of its make "
+    "for "
+    "each GPU; or it is InfiniBand whose link is up. Other ports that NCCL skips have the state "
     "among the reasons of their hca.port event.",
     "Look at the cable, the module and the switch port. Until then run jobs without the node, or "
     "leave the rail out on every node (NCCL_IB_HCA): else NCCL pairs the node's rails with others.",

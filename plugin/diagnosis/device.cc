@@ -131,12 +131,15 @@ Diagnosis diagnose(const MissingPort& seen) {
     what += fmt::format(", and it is {} of GPU {}, where other GPUs have {}",
                         seen.usual == 1 ? "the rail" : "a rail", seen.gpu,
                         seen.usual == 1 ? "theirs" : std::to_string(seen.usual));
+  else if (seen.gpus != 0)
+    what += fmt::format(", and {} ports alike are left for {} GPUs", seen.others, seen.gpus);
   else
     what += fmt::format(" although {}, and NCCL skips it: {} port{} alike {} left",
                         seen.address.empty() ? "its link is up (no subnet manager?)"
                                              : "its interface has the address " + seen.address,
                         seen.others, seen.others == 1 ? "" : "s", seen.others == 1 ? "is" : "are");
-  return {Cause::kDevDown, what + (seen.gpu.empty() ? ", " : ": ") + kRailShort + '.', kMendLink};
+  const bool of_gpus = !seen.gpu.empty() || seen.gpus != 0;
+  return {Cause::kDevDown, what + (of_gpus ? ": " : ", ") + kRailShort + '.', kMendLink};
 }
 
 Diagnosis diagnose(const BelowMinimumSpeed& seen) {
@@ -233,6 +236,7 @@ std::vector<std::string> Unlike::text() const {
   if (!distance.empty())
     out.push_back(
         fmt::format("{} to the nearest GPU where the others have {}", distance, usual_distance));
+  if (!card.empty()) out.push_back(fmt::format("on one card with {}", card));
   return out;
 }
 

@@ -70,11 +70,13 @@ struct MissingPort {
   std::string state;       // "DOWN"
   std::string phys_state;  // "Polling"
   // By the first of these that is there: a GPU that has fewer rails than the others; the address of
-  // its interface ("10.0.3.1/24"), as its siblings have one; or InfiniBand's link, which is up.
+  // its interface ("10.0.3.1/24"), as its siblings have one; the number of GPUs, where
+  // with it there is one port alike for each; or InfiniBand's link, which is up.
   std::string gpu = {};
   std::size_t usual = 0;  // rails beside each of the other GPUs
   std::string address = {};
   std::size_t others = 0;  // ports alike that NCCL takes
+  std::size_t gpus = 0;
 };
 Diagnosis diagnose(const MissingPort& seen);
 
@@ -167,6 +169,7 @@ struct Unlike {
   std::string usual_subnet = {};
   std::string distance = {};  // to the nearest GPU: "SYS"
   std::string usual_distance = {};
+  std::string card = {};  // another port of its card, which is unlike the others, too
 
   std::size_t kinds() const;
   std::vector<std::string> text() const;  // in what, but for the link layer and being a bond

@@ -65,12 +65,15 @@ long depth(const Candidate& one) {
   return std::count(path.begin(), path.end(), '/');
 }
 
+std::string card_of(const Candidate& one) {
+  const std::string& pci = one.hca->pci;
+  return pci.empty() ? one.hca->name : pci.substr(0, pci.rfind('.'));
+}
+
 // Functions and ports of a card count once: an onboard NIC is no more for having two ports.
 std::set<std::string> cards(const std::vector<Candidate*>& members) {
   std::set<std::string> out;
-  for (const Candidate* one : members)
-    out.insert(one->hca->pci.empty() ? one->hca->name
-                                     : one->hca->pci.substr(0, one->hca->pci.rfind('.')));
+  for (const Candidate* one : members) out.insert(card_of(*one));
   return out;
 }
 
@@ -101,6 +104,7 @@ class Finder {
     find_rails();
     for (Group& group : groups_)
       for (Candidate* one : group.members) decide(group, *one);
+    compare_cards();
     const auto inside = count_inside();
     for (Group& group : groups_)
       for (Candidate* one : group.members) one->unlike.fabric = inside;
@@ -169,7 +173,8 @@ class Finder {
     if (has_default_route(node_, one) && fabric_has_no_default_route(one))
       out.default_route = one.netdev(node_.network)->name;
     compare_network(one);
-    if (covered_ && is_far(one)) {
+    const bool of_other_network = !out.subnet.empty() || !out.default_route.empty();
+    if ((covered_ || (of_other_network && rails_are_near())) && is_far(one)) {
       out.distance = facts::pci_distance_text(one.hca->gpu_distance);
       out.usual_distance = facts::pci_distance_text(usual_distance());
     }
@@ -218,6 +223,11 @@ class Finder {
   void find_rails() {
     Seats seats(node_.pci.gpus);
     for (const Candidate* one : fabric_->members) seats.take(*one->hca);
+    for (const facts::Hca& hca : node_.hcas)
+      if (is_missing_rail(hca)) seats.offer(hca);
+    for (const Group& group : groups_)
+      for (const Candidate* one : group.members)
+        if (is_only_slower(*one)) seats.offer(*one->hca);
     std::map<std::string, std::vector<Candidate*>> wanting;
     std::vector<Candidate*> slower;
     for (Group& group : groups_)
@@ -233,17 +243,22 @@ class Finder {
     for (const auto& [gpu, those] : wanting)
       if (those.size() + down[gpu] <= seats.free_at(gpu))
         for (Candidate* one : those) one->unlike = {};
-    if (seats.usual() == 0 && slower.size() * 4 <= fabric_->members.size())
+    const std::size_t rails = fabric_->members.size();
+    // An InfiniBand HCA has no address that tells: there the number does.
+    const bool known = !fabric_->infiniband || rails + slower.size() == node_.pci.gpus.size();
+    if (seats.of_all() == 0 && slower.size() * 4 <= rails && known)
       for (Candidate* one : slower) one->unlike = {};
+  }
+
+  bool is_only_slower(const Candidate& one) const {
+    return one.unlike.kinds() == 1 && one.unlike.mbps != 0 && one.port->speed_mbps < fabric_->mbps;
   }
 
   // Where the PCI bus says nothing: in nothing but its speed another than HCAs of its make, and
   // with an address of their plan.
   bool is_slower_sibling(const Candidate& one) const {
     const auto own = network_of(one);
-    return one.port->ethernet() && one.port->speed_mbps < fabric_->mbps &&
-           one.unlike.kinds() == 1 && one.unlike.mbps != 0 && plan_ && own &&
-           plan_->contains(own->address) &&
+    return is_only_slower(one) && plan_ && own && plan_->contains(own->address) &&
            std::all_of(fabric_->members.begin(), fabric_->members.end(),
                        [&one](const Candidate* other) {
                          return other->hca->vendor_part_id == one.hca->vendor_part_id;
@@ -302,6 +317,39 @@ class Finder {
                         [&one](const Candidate* other) {
                           return beside_gpu(*other->hca) && depth(*other) == depth(one);
                         });
+  }
+
+  // Some GPUs may have none, and yet that is where this fabric's HCAs hang.
+  bool rails_are_near() const {
+    constexpr long kMany = 4;
+    const auto near = std::count_if(fabric_->members.begin(), fabric_->members.end(),
+                                    [](const Candidate* one) { return beside_gpu(*one->hca); });
+    const auto far = static_cast<long>(fabric_->members.size()) - near;
+    return near >= kMany && far * 2 <= near;
+  }
+
+  // What is odd about a port is odd about its card: of a port that differs in its network or its
+  // place alone, too.
+  void compare_cards() {
+    for (Group& group : groups_)
+      for (Candidate* one : group.members) {
+        if (one->unlike.kinds() != 1 ||
+            (one->unlike.subnet.empty() && one->unlike.distance.empty()))
+          continue;
+        if (const Candidate* other = outside_on_card_of(*one)) {
+          one->unlike.card = other->name();
+          decide(group, *one);
+        }
+      }
+  }
+
+  const Candidate* outside_on_card_of(const Candidate& one) const {
+    for (const Group& group : groups_)
+      for (const Candidate* other : group.members)
+        if (other != &one && other->membership == Membership::kOutside &&
+            !other->unlike.other_layer && card_of(*other) == card_of(one))
+          return other;
+    return nullptr;
   }
 
   PciDistance usual_distance() const {

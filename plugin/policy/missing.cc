@@ -40,6 +40,9 @@ class Finder {
       if (!one.out && one.membership == Membership::kCompute) seats_.take(*one.hca);
     for (const Hca& hca : node.hcas)
       for (const Port& port : hca.ports)
+        if (could_sit(hca, port)) seats_.offer(hca);
+    for (const Hca& hca : node.hcas)
+      for (const Port& port : hca.ports)
         if (could_sit(hca, port))
           for (const std::string& gpu : seats_.free_beside(hca)) ++wanting_[gpu];
   }
@@ -53,7 +56,8 @@ class Finder {
         diagnosis::MissingPort seen{fmt::format("{}:{}", hca.name, port.number),
                                     facts::port_state_text(port.state),
                                     facts::phys_state_text(port.phys_state)};
-        if (beside_its_gpu(hca, port, seen) || set_up_as_siblings(hca, port, seen))
+        if (beside_its_gpu(hca, port, seen) || set_up_as_siblings(hca, port, seen) ||
+            one_for_each_gpu(hca, port, seen))
           out.push_back({&hca, &port, std::move(seen)});
       }
     return out;
@@ -104,6 +108,33 @@ class Finder {
     if (alike < kSiblings || (port.infiniband() && port.phys_state != kLinkUp)) return false;
     seen.address = own == nullptr ? "" : own->address->text();
     seen.others = alike;
+    return true;
+  }
+
+  // As virtual machines have it: the PCI bus shows no GPU beside an HCA, and with the ports of one
+  // make that are down there is one for each GPU.
+  bool one_for_each_gpu(const Hca& hca, const Port& port, diagnosis::MissingPort& seen) const {
+    constexpr std::size_t kGpus = 4;
+    const std::size_t gpus = node_.pci.gpus.size();
+    const bool bus_shows = std::any_of(node_.hcas.begin(), node_.hcas.end(), beside_gpu);
+    if (gpus < kGpus || bus_shows) return false;
+    const auto alike = [&](const Hca& other, const Port& its) {
+      return its.link_layer == port.link_layer && its.number == port.number &&
+             other.vendor_part_id == hca.vendor_part_id && function_of(other) == function_of(hca);
+    };
+    const auto up =
+        static_cast<std::size_t>(std::count_if(all_.begin(), all_.end(), [&](const Candidate& one) {
+          return !one.out && one.membership == Membership::kCompute && alike(*one.hca, *one.port);
+        }));
+    std::size_t down = 0;
+    for (const Hca& other : node_.hcas)
+      for (const Port& its : other.ports)
+        if (its.skip == facts::Skip::kNotActive && node_.filter.takes(other.name, its.number) &&
+            alike(other, its))
+          ++down;
+    if (up + down != gpus || down * 3 > up) return false;
+    seen.gpus = gpus;
+    seen.others = up;
     return true;
   }
 

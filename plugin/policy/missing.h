@@ -17,7 +17,7 @@ struct MissingPort {
   // A rail, as far as that can be told of a port that is down: to be listed with the others.
   bool sure() const {
     constexpr std::size_t kManyAlike = 4;
-    return !seen.gpu.empty() || seen.others >= kManyAlike;
+    return !seen.gpu.empty() || seen.gpus != 0 || seen.others >= kManyAlike;
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,16 +18,22 @@ class Seats {
 
   // A port of the fabric that is there.
   void take(const facts::Hca& hca);
+  // One that is down or slow, and else like those.
+  void offer(const facts::Hca& hca);
 
   // GPUs beside the HCA that have fewer than most of the node's GPUs have. None where most have
   // none, or where it hangs at a CPU.
   std::vector<std::string> free_beside(const facts::Hca& hca) const;
   // What most GPUs have beside them; 0: there is no such number.
+  std::size_t of_all() const;
+  // Where there is none, as with a rail for every second GPU: what most of those have that any is
+  // beside, taken or offered.
   std::size_t usual() const;
   std::size_t free_at(const std::string& gpu) const;
 
  private:
   std::map<std::string, std::size_t> taken_;  // by the GPU's address
+  std::set<std::string> offered_;             // GPUs
 };
 
 // Below one PCIe switch, or several.

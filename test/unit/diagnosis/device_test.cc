@@ -147,6 +147,10 @@ TEST_CASE("an HCA against its siblings") {
         "mlx5_8:1 is not one of the 8 compute HCAs: 25 Gbit/s where most have 400 Gbit/s, subnet "
         "10.1.0.0/16 where the others are in 10.200.0.0/16, SYS to the nearest GPU where the "
         "others have PIX. It is probably the storage network's.");
+  unlike.card = "mlx5_7:1";
+  CHECK(unlike.kinds() == 4);
+  CHECK(unlike.text().back() == "on one card with mlx5_7:1");
+  unlike.card.clear();
   unlike.sure = false;
   unlike.bonding = Unlike::Bonding::kPlain;
   CHECK(unlike.kinds() == 4);
@@ -189,6 +193,10 @@ TEST_CASE("a rail that is down: by what it is known") {
           .sentence.starts_with("mlx5_4:1 is DOWN (physical state Polling) although its interface "
                                 "has the address 10.0.4.1/24, and NCCL skips it: 7 ports alike are "
                                 "left, the node is a rail short"));
+  CHECK(
+      diagnose(MissingPort{"mlx5_4:1", "DOWN", "Polling", "", 0, "", 7, 8})
+          .sentence.starts_with("mlx5_4:1 is DOWN (physical state Polling), and 7 ports alike are "
+                                "left for 8 GPUs: the node is a rail short"));
 }
 
 TEST_CASE("functions of a card: one sentence for all, and whose address is here") {
