@@ -121,6 +121,9 @@ class Conclude {
       first = std::min(first, i);
     }
     if (2 * first > times.size() || on_several_hosts(times[first - 1])) return false;
+    // A pause that is longer than all the rest took.
+    const Ns pause = times[first] - times[first - 1];
+    if (pause > kTogether && pause > times.back() - times[first]) return true;
     // One after the other all the way, and nobody missed the first: as where the boxes of a job
     // that runs are copied.
     return later_gaps < 3 || any_missed(times[first - 1]);

@@ -72,7 +72,7 @@ std::optional<std::size_t> guilty_camp(const Odd& odd) {
   if (odd.what == "HCAs in use" && commas(one) != commas(other))
     return by(commas(one) < commas(other));
   if (odd.what.starts_with("Mbit/s of ") || odd.what.starts_with("PCIe link of ") ||
-      odd.what == kGpusThere) {
+      odd.what == kGpuCount) {
     const double a = std::strtod(one.c_str(), nullptr), b = std::strtod(other.c_str(), nullptr);
     if (a < b || a > b) return by(a < b);
   }

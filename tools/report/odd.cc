@@ -86,7 +86,7 @@ void add_facts(Attributes& all, std::size_t index, const log::Process& process) 
       {"rdma_core", {"rdma-core", false}},
       {"gpu_driver", {"GPU driver", false}},
       {"iommu", {"IOMMU", false}},
-      {"gpus", {kGpusThere, true}},
+      {"gpus", {kGpuCount, true}},
       {"limits.memlock", {"limit on locked memory", true}},
       {"limits.nofile", {"limit on open files", false}},
       {"policy.mode", {"mode of the policy", false}},

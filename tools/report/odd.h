@@ -8,8 +8,8 @@
 
 namespace nnd::report {
 
-// What differs of the number of GPUs, where nodes tell it (facts "gpus").
-inline constexpr const char* kGpusThere = "number of GPUs";
+// Odd::what of how many GPUs a node has, where nodes tell it (facts "gpus").
+inline constexpr const char* kGpuCount = "GPU count";
 
 struct Odd {
   std::string what;   // "NCCL", "NCCL_IB_HCA", "GID index of mlx5_3"

@@ -62,7 +62,7 @@ TEST_CASE("what differs at one node is named with both values") {
                   "mlx5_0 (ens0np0) of node3 has 10.201.0.3 in 10.201.0.0/24, those of the other 3 "
                   "nodes are in 10.200.0.0/24.");
   expect_left_out(with([](json& node) { node["system"]["gpus"] = 7; }), "", "",
-                  "The number of GPUs is 7 on node3, and 8 on the other 3 nodes.");
+                  "The GPU count is 7 on node3, and 8 on the other 3 nodes.");
 }
 
 TEST_CASE("what follows from a port that is down is not told beside it") {

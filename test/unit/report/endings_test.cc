@@ -257,6 +257,20 @@ TEST_CASE("boxes of a job that runs, copied one after the other, show no death",
   CHECK(lost(missed) == std::vector{0, 1});
 }
 
+TEST_CASE("who was silent for longer than the others took to end went before them", "[ends]") {
+  const auto job = [](double pause) {
+    Made made;
+    made.ring(8);
+    for (int i = 0; i < 8; ++i) box(made, i, i == 3 ? 9 - pause : 9 + 0.4 * i, 2, 0);
+    return analyse(made.input);
+  };
+  const auto died = job(6);
+  CHECK(died.kind == Kind::kLost);
+  CHECK(lost(died) == std::vector{3});
+  CHECK_FALSE(job(1).found_cause());
+  CHECK_FALSE(job(2.5).found_cause());
+}
+
 TEST_CASE("where a rank's log is not here, that nothing was wrong is not known", "[ends]") {
   Made made;
   for (const int rank : {0, 1}) made.load(rank, 0, 3);

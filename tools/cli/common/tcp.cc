@@ -27,14 +27,14 @@ bool is_loopback(const sockaddr* address) {
   return ntohl(four->sin_addr.s_addr) >> 24 == kLoopbackNet;
 }
 
-bool is_number(const std::string& host) {
+bool is_address(const std::string& host) {
   std::array<unsigned char, sizeof(in6_addr)> bytes{};
   return inet_pton(AF_INET, host.c_str(), bytes.data()) == 1 ||
          inet_pton(AF_INET6, host.c_str(), bytes.data()) == 1;
 }
 
 // Loopback is what the user means.
-bool means_loopback(const std::string& host) { return is_number(host) || host == "localhost"; }
+bool means_loopback(const std::string& host) { return is_address(host) || host == "localhost"; }
 
 int listen_at_first(const Addresses& found, std::string& why) {
   for (const addrinfo* one = found.get(); one != nullptr; one = one->ai_next) {

@@ -160,7 +160,9 @@ class Rounds {
       result.attempts = 2;
     }
     const std::lock_guard lock(telling_);
-    run_.tell(fmt::format("[{}/{}] {}", ++told_, planned_, ping_line(result)));
+    // Figures of pairs that were tried beside others say nothing.
+    const auto line = run_.plan ? ping_outcome(result) : ping_line(result);
+    run_.tell(fmt::format("[{}/{}] {}", ++told_, planned_, line));
     return result;
   }
 

@@ -172,10 +172,14 @@ std::string ping_cell(const PairResult& pair) {
   return text_of(pair.state);
 }
 
+std::string ping_outcome(const PairResult& pair) {
+  return fmt::format("{} -> {}  {}{}", with_host(pair.from), with_host(pair.to),
+                     text_of(pair.state), pair.reachable() ? "" : "  " + error_text(pair));
+}
+
 std::string ping_line(const PairResult& pair) {
-  auto out =
-      fmt::format("{} -> {}  {}", with_host(pair.from), with_host(pair.to), text_of(pair.state));
-  if (!pair.reachable()) return out + "  " + error_text(pair);
+  auto out = ping_outcome(pair);
+  if (!pair.reachable()) return out;
   out += fmt::format("  p50 {:.1f} us", pair.latency->p50_us);
   for (const auto& row : pair.bandwidth)
     out += fmt::format("  {}: {:.3f}/{:.3f} GB/s", size_text(row.size), row.there_gb_per_s,

@@ -13,6 +13,8 @@ namespace nnd::cli {
 std::string render_ping(const PingResult& result, const Screen& screen);
 
 // One line: "mlx5_0:1 -> mlx5_1:1  unreachable  ETIMEDOUT (110) SUB-RAIL".
+std::string ping_outcome(const PairResult& pair);
+// The same with latency and bandwidth.
 std::string ping_line(const PairResult& pair);
 // "ok", "110", "refused", "silent", "failed": for a grid.
 std::string ping_cell(const PairResult& pair);
