@@ -227,7 +227,8 @@ def add_extra(one, node, h, switches):
     if one.extra == "bond HCA":
         node.hcas.append(Hca(name="mlx5_bond_0", netdev="bond0", keys={"speed_mbps": 25000}, **place))
     if one.extra == "management HCA":
-        name = {"mlx5_{k}": f"mlx5_{one.rails}", "mlx5_ib{k}": "mlx5_an0", "dgx": "mlx5_2", "bnxt_re{k}": f"bnxt_re{one.rails}"}.get(one.naming, "rocep161s0")
+        names = {"mlx5_{k}": f"mlx5_{one.rails}", "mlx5_ib{k}": "mlx5_an0", "dgx": "mlx5_2", "bnxt_re{k}": f"bnxt_re{one.rails}"}
+        name = names.get(one.naming, "rocep161s0")
         keys = {"speed_mbps": 25000} | ({"look": "bnxt"} if name.startswith("bnxt") else {})
         node.hcas.append(Hca(name=name, netdev="eno1", keys=keys, **place))
     if one.extra == "second ports":
@@ -357,11 +358,11 @@ def shifted(one, node, hca, dice):
     for k, rail in enumerate(rails):
         rail.name = names[k + 1]
     node.hcas = [management] + rails
-    wrong = {rail.name: (rail.subnet, before[rail.name]) for rail in rails[:-1]}
+    front = str(ipaddress.ip_interface(node.front["address"]).network)
+    wrong = {rail.name: (rail.subnet, before.get(rail.name, front)) for rail in rails} | {management.name: (front, before[management.name])}
     truth = renumbered("numbering shifted", one, node, wrong, f"{names[0]} is the management HCA, and the rails' names are one on")
-    speeds = rf"(?s)^(?=.*{word(gbit(one.speed))})(?=.*{word(25)})"  # of number 0
-    return dataclasses.replace(truth, hcas=tuple(names), subject=truth.subject + "|" + either(*names), values=(truth.values[0] + "|" + speeds[4:],),
-                               touched=len(names), tie=False)
+    speeds = rf"^(?=.*{word(gbit(one.speed))})(?=.*{word(25)})"  # of number 0
+    return dataclasses.replace(truth, values=(f"{truth.values[0]}|{speeds}",))
 
 
 def half_speed(one, node, hca, dice):
@@ -395,7 +396,7 @@ def small_mtu(one, node, hca, dice):
 
 def no_gid(one, node, hca, dice):
     hca.keys["gids"] = [{"index": 0, "gid": "::", "type": "v2"}]  # an empty slot, as all the others
-    return about("no GID", node, hca, "has no GID", values=("GID",))
+    return about("no GID", node, hca, "has no GID", values=("(?i)no GID|empty|none|without|lacks",))
 
 
 def link_local(one, node, hca, dice):
@@ -406,7 +407,8 @@ def link_local(one, node, hca, dice):
 
 def roce_v1(one, node, hca, dice):
     address = hca.address.split("/")[0]
-    hca.keys["gids"] = [{"index": 0, "gid": f"fe80::5e:{node.number + 1}:{hca.rail + 1}", "type": "v1"}, {"index": 1, "gid": f"::ffff:{address}", "type": "v1"}]
+    hca.keys["gids"] = [{"index": 0, "gid": f"fe80::5e:{node.number + 1}:{hca.rail + 1}", "type": "v1"},
+                        {"index": 1, "gid": f"::ffff:{address}", "type": "v1"}]
     return about("RoCE v1 only", node, hca, "has GIDs of RoCE v1 alone", values=("v1", "v2"))
 
 
@@ -422,12 +424,9 @@ def link_layer(one, node, hca, dice):
                  may_accuse_alone=True)
 
 
-MISSING = r"(?i)missing|lack|has no|have no|not there|without|fewer|absent|instead of|does(n't| not) have|no HCA|\d+ of \d+|gone|not found|only \d+"
-
-
 def hca_missing(one, node, hca, dice):
     node.hcas.remove(hca)
-    return about("HCA missing", node, hca, "is not there", values=(MISSING,))
+    return about("HCA missing", node, hca, "is not there", values=(word(hca.name),))
 
 
 def hca_missing_renumbered(one, node, hca, dice):
@@ -438,8 +437,8 @@ def hca_missing_renumbered(one, node, hca, dice):
     for rail, name in zip(node.rails, names):
         rail.name = name
     truth = about("HCA missing, renumbered", node, None, f"rail {hca.rail} is not there, and later HCAs have the names before theirs")
-    # By names the last is the one that is missing; by subnets those from there on are elsewhere.
-    return dataclasses.replace(truth, hcas=tuple(names[hca.rail:]), subject=either(*names[hca.rail:]) + rf"|(?i:{MISSING[4:]})", values=(),
+    # By names the last is the one that is missing; by subnets those from there on are elsewhere. Or it is one too few, whichever.
+    return dataclasses.replace(truth, hcas=("", *names[hca.rail:]), subject=either(*names[hca.rail:]) + "|fewer|missing|lacks", values=(),
                                touched=len(names) - hca.rail)
 
 
@@ -450,7 +449,8 @@ def narrow_link(one, node, hca, dice):
 
 def slow_link(one, node, hca, dice):
     hca.keys |= {"pcie_max_speed": "32.0 GT/s PCIe", "pcie_speed": "16.0 GT/s PCIe"}
-    return about("slow PCIe link", node, hca, "runs at 16 GT/s of 32", values=(r"(?<!\d)16(\.0)? ?GT|Gen ?4", r"(?<!\d)32(\.0)? ?GT|(?<!\d)32\b|Gen ?5"))
+    return about("slow PCIe link", node, hca, "runs at 16 GT/s of 32",
+                 values=(r"(?<!\d)16(\.0)? ?GT|Gen ?4", r"(?<!\d)32(\.0)? ?GT|(?<!\d)32\b|Gen ?5"))
 
 
 def narrow_slot(one, node, hca, dice):
@@ -461,8 +461,9 @@ def narrow_slot(one, node, hca, dice):
 def gpu_missing(one, node, hca, dice):
     del node.gpus[dice.below(len(node.gpus))]
     left = len(node.gpus)
+    in_words = {0: r"|\bno\b", 1: r"|\bone\b"}
     return about("GPU missing", node, None, f"has {left} GPUs of {left + 1}", subject="GPU",
-                 values=(rf"{word(left)}" + (r"|\bno\b" if left == 0 else r"|\bone\b" if left == 1 else ""), word(left + 1) + (r"|\bone\b" if left == 0 else "")))
+                 values=tuple(word(count) + in_words.get(count, "") for count in (left, left + 1)))
 
 
 def variable(name, *pairs):
@@ -484,8 +485,8 @@ def set_apart(one, node, name, others, own):
             each.variables[name] = value
     unset = r"(?i:not set|unset|isn't set|not have|no value|without|lacks|nothing|none|only)"
     values = tuple(unset if value is None else re.escape(value) for value in (own, others))
-    return Truth(f"variable {name}", f"{node.name}: {name} is {own or 'not set'}, and elsewhere {others or 'not set'}", node.name, (MEND,), (), word(name),
-                 (word(name),) + values, tie=True, may_accuse_alone=True)
+    words = f"{node.name}: {name} is {own or 'not set'}, and elsewhere {others or 'not set'}"
+    return Truth(f"variable {name}", words, node.name, (MEND,), (), word(name), (word(name),) + values, tie=True, may_accuse_alone=True)
 
 
 def named_rails(one, node):
@@ -522,14 +523,14 @@ def locked_memory(one, node, hca, dice):
         each.locks_all = False
     node.memlock = 65536
     # Which of the two it is the page leaves open.
-    return about("locked memory", node, None, "may lock 64 KiB", subject="(?i)lock|LIM-MEMLOCK", weights=(LEAVE, MEND), values=("64 ?KiB|65536|0[.]06",))
+    return about("locked memory", node, None, "may lock 64 KiB", subject="(?i)lock|LIM-MEMLOCK", weights=(LEAVE, MEND), values=("64 ?KiB|65536",))
 
 
 def locked_memory_by_right(one, node, hca, dice):
     """Who has CAP_IPC_LOCK is under no limit."""
     node.memlock = 65536
-    return about("locked memory with CAP_IPC_LOCK", node, None, "has a limit of 64 KiB, and CAP_IPC_LOCK", subject="", weights=(NOTE,), may_be_silent=True,
-                 values=("(?i)lock",))
+    return about("locked memory with CAP_IPC_LOCK", node, None, "has a limit of 64 KiB, and CAP_IPC_LOCK", weights=(NOTE,), values=("(?i)lock",),
+                 may_be_silent=True)
 
 
 def driver(one, node, hca, dice):
@@ -538,15 +539,16 @@ def driver(one, node, hca, dice):
         for file in ("nvidia", "nvidia_peermem"):
             each.sysfs[f"module/{file}/version"] = versions[each is node]
         each.sysfs["kernel/mm/memory_peers/nv_mem/version"] = versions[0]
-    return about("driver", node, None, f"has driver {versions[1]}, the others {versions[0]}", weights=(NOTE,), values=tuple(map(word, versions)), tie=True,
-                 may_accuse_alone=True)
+    return about("driver", node, None, f"has driver {versions[1]}, the others {versions[0]}", weights=(NOTE,), values=tuple(map(word, versions)),
+                 tie=True, may_accuse_alone=True)
 
 
 def kernel(one, node, hca, dice):
+    kernels = ("6.8.0-51-generic", "5.15.0-1042-nvidia")
     for each in one.nodes:
-        each.kernel = "5.15.0-1042-nvidia" if each is node else "6.8.0-51-generic"
-    return about("kernel", node, None, "has another kernel", weights=(NOTE,), values=(re.escape("5.15.0-1042-nvidia"), re.escape("6.8.0-51-generic")), tie=True,
-                 may_accuse_alone=True)
+        each.kernel = kernels[each is node]
+    return about("kernel", node, None, f"has kernel {kernels[1]}, the others {kernels[0]}", weights=(NOTE,), values=tuple(map(re.escape, kernels)),
+                 tie=True, may_accuse_alone=True)
 
 
 def release(one, node, hca, dice):
@@ -554,8 +556,8 @@ def release(one, node, hca, dice):
     for each in one.nodes:
         each.nccl = own if each is node else others
     # NCCL itself refuses such a job. Which of the two it is the page leaves open.
-    return about("NCCL's release", node, None, f"has NCCL {own}, the others {others}", subject="NCCL", weights=(LEAVE, MEND), values=(word(own), word(others)),
-                 tie=True, may_accuse_alone=True)
+    return about("NCCL's release", node, None, f"has NCCL {own}, the others {others}", subject="NCCL", weights=(LEAVE, MEND),
+                 values=(word(own), word(others)), tie=True, may_accuse_alone=True)
 
 
 def no_gpudirect(one, node, hca, dice):
@@ -566,30 +568,33 @@ def no_gpudirect(one, node, hca, dice):
             one_hca.keys["dmabuf_errno"] = "EOPNOTSUPP"
     del node.sysfs["module/nvidia_peermem/version"]
     del node.sysfs["kernel/mm/memory_peers/nv_mem/version"]
-    return about("no GPUDirect", node, None, "lacks nvidia_peermem", subject="(?i)GPUDirect|peermem|GDR", weights=(LEAVE, MEND), values=("(?i)GPUDirect|peermem",))
+    return about("no GPUDirect", node, None, "lacks nvidia_peermem", subject="(?i)GPUDirect|peermem|GDR", weights=(LEAVE, MEND),
+                 values=("(?i)GPUDirect|peermem",))
 
 
 def all_down(one, node, hca, dice):
     for rail in node.rails:
         rail.keys |= {"state": "down", "phys_state": "polling"}
-    # Ports that are down count as one fault or as one each.
-    return about("all ports down", node, None, "all its rails are DOWN", subject="(?i)down|no network|no HCA|TCP|" + either(*[rail.name for rail in node.rails]),
-                 values=("(?i)down|no HCA|no network|none|TCP",), touched=len(node.rails))
+    return about("all ports down", node, None, "all its rails are DOWN", values=("(?i)down|no HCA|no network|none|TCP",), touched=one.rails,
+                 subject="(?i)down|no network|no HCA|none|TCP|" + either(*[rail.name for rail in node.rails]))
 
 
 def no_hca(one, node, hca, dice):
     node.hcas = [other for other in node.hcas if other.rail < 0]
-    return about("no HCA", node, None, "has none of its HCAs", subject="(?i)HCA|RDMA|network|InfiniBand", values=("(?i)HCA|RDMA|network|TCP",), touched=one.rails)
+    return about("no HCA", node, None, "has none of its HCAs", subject="(?i)HCA|RDMA|network|InfiniBand", values=("(?i)HCA|RDMA|network|TCP",),
+                 touched=one.rails)
 
 
 def foreign_prefix(one, node, hca, dice):
     hca.keys["subnet_prefix"] = "fec0:0:0:7::"
-    return about("another InfiniBand subnet", node, hca, "has the subnet prefix fec0:0:0:7::", values=("fec0", "fe80"), tie=True, may_accuse_alone=True)
+    return about("another InfiniBand subnet", node, hca, "has the subnet prefix fec0:0:0:7::", values=("fec0", "fe80"), tie=True,
+                 may_accuse_alone=True)
 
 
 def unopenable(one, node, hca, dice):
     hca.keys["open_errno"] = dice.of(("EACCES", "EIO", "ENODEV"))
-    return about("HCA can't be opened", node, hca, f"can't be opened ({hca.keys['open_errno']})", values=("(?i)open|use|permission|Input/output|No such device",))
+    return about("HCA can't be opened", node, hca, f"can't be opened ({hca.keys['open_errno']})",
+                 values=("(?i)open|unusable|can't be used|unreadable",))
 
 
 @dataclasses.dataclass
@@ -613,7 +618,7 @@ FAULTS = (
     Fault("wide mask", wide_mask, lambda one: one.fabric == "rails"),
     Fault("rails swapped", swapped, lambda one: one.fabric == "rails" and one.rails > 1),
     Fault("numbering", numbering, lambda one: one.fabric == "rails" and one.rails > 1 and one.numbered and one.extra != "second ports"),
-    Fault("numbering shifted", shifted, lambda one: one.fabric == "rails" and one.numbered and one.naming != "mlx5_ib{k}" and one.extra == "management HCA"),
+    Fault("numbering shifted", shifted, lambda one: one.fabric == "rails" and one.numbered and one.extra == "management HCA"),
     Fault("half speed", half_speed),
     Fault("port down", port_down),
     Fault("port in INIT", port_init),
@@ -624,14 +629,16 @@ FAULTS = (
     Fault("link layer", link_layer),
     Fault("HCA missing", hca_missing, lambda one: one.rails > 1),
     Fault("HCA missing, renumbered", hca_missing_renumbered,
-          lambda one: one.fabric in ("rails", "infiniband") and one.rails > 1 and one.numbered and one.extra not in ("second ports", "management HCA")),
+          lambda one: one.fabric in ("rails", "infiniband") and one.rails > 1 and one.numbered and
+          one.extra not in ("second ports", "management HCA")),
     Fault("narrow PCIe link", narrow_link),
     Fault("slow PCIe link", slow_link),
     Fault("narrow slot", narrow_slot),
     Fault("GPU missing", gpu_missing, with_gpus),
     Fault("NCCL_IB_TC", variable("NCCL_IB_TC", (None, "106"), ("106", None), ("106", "41")), lambda one: one.ethernet),
     Fault("NCCL_IB_QPS_PER_CONNECTION", variable("NCCL_IB_QPS_PER_CONNECTION", (None, "4"), ("4", None), ("4", "2"))),
-    Fault("NCCL_IB_HCA", variable("NCCL_IB_HCA", (named_rails, half_of_rails), (None, half_of_rails), (named_rails, None)), lambda one: one.rails > 1),
+    Fault("NCCL_IB_HCA", variable("NCCL_IB_HCA", (named_rails, half_of_rails), (None, half_of_rails), (named_rails, None)),
+          lambda one: one.rails > 1),
     Fault("NCCL_IB_GID_INDEX", variable("NCCL_IB_GID_INDEX", ("3", "1"), (None, "1"), ("3", "2"), ("3", "7")), lambda one: one.ethernet),
     Fault("NCCL_IB_PKEY", partition, lambda one: not one.ethernet),
     Fault("NCCL_ALGO", variable("NCCL_ALGO", (None, "Tree"), ("Ring", None), ("Ring", "Tree"))),
@@ -652,6 +659,7 @@ FAULTS = (
 FOUR = 40  # of each 52 faults are among four nodes
 OTHERS = (2, 2, 2, 2, 3, 3, 5, 5, 6, 7, 8, 8)
 ROUND = FOUR + len(OTHERS)
+TIES = ("foreign address", "narrow mask", "rails swapped", "numbering", "small MTU")  # where two nodes can't tell: two of each round
 
 
 def draw_fitting(dice, count, fits):
@@ -673,8 +681,9 @@ def draw_faulty(seed, number, only=""):
     place = number % ROUND
     count = 4 if place < FOUR else OTHERS[place - FOUR]
     dice = Dice(seed, number)
+    name = only or (dice.of(TIES) if place in (FOUR, FOUR + 1) else "")
     at = place % len(FAULTS) if place < FOUR else dice.below(len(FAULTS))
-    fault = next(fault for fault in FAULTS if fault.name == only) if only else FAULTS[at]
+    fault = next(fault for fault in FAULTS if fault.name == name) if name else FAULTS[at]
     one = draw_fitting(dice, count, fault.fits)
     one.truth = plant(one, fault, dice, dice.of(one.nodes))
     one.truth.tie = one.truth.tie and count == 2
@@ -685,6 +694,7 @@ def draw_faulty(seed, number, only=""):
     return one
 
 
+OWN_VARIABLES = (("NCCL_DEBUG_FILE", "/tmp/nccl.{}.%p"), ("NCCL_HOSTID", "{}"), ("NCCL_TOPO_DUMP_FILE", "/tmp/{}.xml"))
 HEALTHY = ("plain", "plain", "plain", "own variables", "two kinds", "unnamed extra")
 
 
@@ -697,10 +707,9 @@ def draw_healthy(seed, number):
     one = draw_fitting(dice, count, lambda one: kind != "unnamed extra" or one.extra in ("bond HCA", "management HCA"))
     one.truth = Truth(kind, f"healthy: {kind}")
     if kind == "own variables":  # a node's own by their nature
-        for node in one.nodes:
-            name, value = dice.of((("NCCL_DEBUG_FILE", f"/tmp/nccl.{node.name}.%p"), ("NCCL_HOSTID", node.name), ("NCCL_TOPO_DUMP_FILE", f"/tmp/{node.name}.xml")))
-            for each in one.nodes:
-                each.variables[name] = value.replace(node.name, each.name)
+        for name, value in dice.shuffled(OWN_VARIABLES)[:2]:
+            for node in one.nodes:
+                node.variables[name] = value.format(node.name)
     if kind == "two kinds":
         for node in one.nodes:
             if node.number >= count // 2:
@@ -754,11 +763,10 @@ def host_of(one, node):
         lines += table("host.netdev", node.front)
     for hca in node.hcas:
         if hca.netdev and hca.netdev != node.front.get("name"):
-            lines += table("host.netdev", {"name": hca.netdev, "mtu": node.netdev_mtu.get(hca.netdev, 9000), "up": hca.keys.get("state", "active") == "active",
-                                           "speed_mbps": hca.keys["speed_mbps"]})
+            lines += table("host.netdev", {"name": hca.netdev, "mtu": node.netdev_mtu.get(hca.netdev, 9000), "speed_mbps": hca.keys["speed_mbps"],
+                                           "up": hca.keys.get("state", "active") == "active"})
     for hca in node.hcas:
-        lines += table("host.hca", {"name": hca.name, "pci": hca.pci, "parent": hca.parent, "numa": hca.numa, "netdev": hca.netdev, "address": hca.address}
-                       | hca.keys)
+        lines += table("host.hca", {key: getattr(hca, key) for key in ("name", "pci", "parent", "numa", "netdev", "address")} | hca.keys)
     for pci, parent in node.gpus:
         lines += table("host.gpu", {"pci": pci, "parent": parent})
     if node.sysfs:

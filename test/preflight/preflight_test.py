@@ -46,9 +46,10 @@ def limit(node):
 
 
 def environment(folder, more=None):
-    """Nothing of this machine's own settings."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NCCL", "UCX", "SLURM", "PMI", "OMPI", "MASTER_"))}
-    return kept | {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "TMPDIR": str(folder)} | (more or {})
+    """Nothing of this machine's own settings. Without TMPDIR an emulated host's files are in memory, which is ten times as fast."""
+    own = ("NCCL", "UCX", "SLURM", "PMI", "OMPI", "MASTER_", "TMPDIR")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(own)}
+    return kept | {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder)} | (more or {})
 
 
 def check(tool, folder, file, node):
@@ -160,6 +161,8 @@ def judge_frame(one, said):
         yield f"exit code {said.code}, not {code}"
     if answer.get("go") is not truth.go:
         yield f"go is {answer.get('go')}"
+    if not re.match(r"go\b" if truth.go else r"no-go\b", answer["verdict"]):
+        yield "the verdict does not begin with go or no-go as it should"
     if (answer.get("v"), answer.get("command"), answer.get("exit_code"), answer.get("ok")) != (1, "preflight", said.code, said.code == 0):
         yield "v, command, exit_code and ok don't fit"
     # Natural order: the numbers in a name count as numbers.
@@ -190,6 +193,8 @@ def judge_silence(one, said):
     yield from judge_frame(one, said)
     if said.answer["leave_out"]:
         yield f"leave_out is {said.answer['leave_out']}"
+    for finding in weighty(said.answer["findings"]):
+        yield f"it is no reason to wait, and it says {finding['weight']}: {finding['msg']}"
     about = [finding for finding in said.answer["findings"] if all(re.search(value, finding["msg"]) for value in one.truth.values)]
     if not about and not one.truth.may_be_silent:
         yield f"no finding tells {one.truth.values}"
@@ -222,7 +227,7 @@ def judge_accusation(one, said):
             yield f"leave_out is {answer['leave_out']}, not empty"
     elif first["weight"] == draw.LEAVE and answer["leave_out"] != [truth.guilty]:
         yield f"leave_out is {answer['leave_out']}, not [{truth.guilty}]"
-    if truth.hcas and first.get("hca") not in truth.hcas:
+    if truth.hcas and (first.get("hca") or "") not in truth.hcas:
         yield f"the first finding's hca is {first.get('hca')}, not {' or '.join(truth.hcas)}"
     for value in truth.values:
         if not re.search(value, first["msg"]):
@@ -230,8 +235,10 @@ def judge_accusation(one, said):
     if tied and not re.search(r"(?i)\btwo\b|\bboth\b|either|which of", first["msg"] + answer["verdict"] + first.get("fix", "")):
         yield "it does not say that two can't tell"
     verdict = answer["verdict"]
-    if tied and named(verdict, both) != both or not tied and named(verdict, both) != alone:
-        yield f"the verdict names {sorted(named(verdict, both))}"
+    # The other of two is what the one is compared with.
+    accused = named(verdict.split(" of 2 nodes:")[0] if len(both) == 2 and not tied else verdict, both)
+    if accused != (both if tied else alone):
+        yield f"the verdict names {sorted(accused)}"
     if truth.subject and not re.search(truth.subject, verdict):
         yield f"the verdict does not name {truth.subject}"
     for finding in heavy[1:]:

@@ -35,6 +35,14 @@ constexpr std::array kMeanings{
     Meaning{"NCCL_", Cause::kIncEnv},
 };
 
+// "200000", or a PCIe link's "32 GT/s x16": what it can carry, lanes times speed.
+double amount_of(const std::string& text) {
+  const double number = std::strtod(text.c_str(), nullptr);
+  const auto lanes = text.rfind('x');
+  return lanes == std::string::npos ? number
+                                    : number * std::strtod(text.c_str() + lanes + 1, nullptr);
+}
+
 }  // namespace
 
 std::optional<Meaning> meaning_of(const std::string& what) {
@@ -73,7 +81,7 @@ std::optional<std::size_t> guilty_camp(const Odd& odd) {
     return by(commas(one) < commas(other));
   if (odd.what.starts_with("Mbit/s of ") || odd.what.starts_with("PCIe link of ") ||
       odd.what == kGpuCount) {
-    const double a = std::strtod(one.c_str(), nullptr), b = std::strtod(other.c_str(), nullptr);
+    const double a = amount_of(one), b = amount_of(other);
     if (a < b || a > b) return by(a < b);
   }
   return std::nullopt;

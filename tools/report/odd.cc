@@ -172,7 +172,7 @@ void drop_planned_subnets(const Picture& picture, Attributes& all) {
     std::erase_if(all, [](const auto& one) { return one.first.starts_with("subnet of "); });
 }
 
-Attributes attributes_of(const Picture& picture) {
+Attributes attributes_of(const Picture& picture, bool with_planned) {
   Attributes all;
   Devices devices(all);
   std::vector<std::size_t> with_environment;
@@ -187,7 +187,7 @@ Attributes attributes_of(const Picture& picture) {
     add_facts(all, i, process);
     add_hcas(all, devices, i, process);
   }
-  drop_planned_subnets(picture, all);
+  if (!with_planned) drop_planned_subnets(picture, all);
   // A variable that a process hasn't is a value too, where its facts are known.
   for (auto& [name, attribute] : all)
     if (name.starts_with("NCCL_") || name.starts_with("UCX_"))
@@ -307,22 +307,25 @@ void fold_devices(std::vector<Odd>& all) {
   all = std::move(out);
 }
 
-}  // namespace
-
-std::vector<Odd> odd_ones(const Picture& picture) {
-  auto out = odd_of_each(picture);
-  fold_devices(out);
-  return out;
-}
-
-std::vector<Odd> odd_of_each(const Picture& picture) {
+// with_planned: also subnets where each node has its own.
+std::vector<Odd> all_odd(const Picture& picture, bool with_planned) {
   std::vector<Odd> out;
   if (picture.members.size() < 2) return out;
-  for (const auto& [name, attribute] : attributes_of(picture))
+  for (const auto& [name, attribute] : attributes_of(picture, with_planned))
     if (auto odd = odd_of(picture, name, attribute)) out.push_back(std::move(*odd));
   std::stable_sort(out.begin(), out.end(),
                    [](const Odd& a, const Odd& b) { return a.serious > b.serious; });
   return out;
 }
+
+}  // namespace
+
+std::vector<Odd> odd_ones(const Picture& picture) {
+  auto out = all_odd(picture, false);
+  fold_devices(out);
+  return out;
+}
+
+std::vector<Odd> odd_of_each(const Picture& picture) { return all_odd(picture, true); }
 
 }  // namespace nnd::report

@@ -27,7 +27,7 @@ struct Odd {
 // Those that break jobs first; what is the same of several HCAs is one, "state of mlx5_0 and 3
 // more".
 std::vector<Odd> odd_ones(const Picture& picture);
-// The same, each HCA by itself.
+// The same, each HCA by itself, and with the subnets of nodes that have subnets of their own.
 std::vector<Odd> odd_of_each(const Picture& picture);
 
 }  // namespace nnd::report

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "cli/preflight/odd_nodes.h"
 #include "cli/preflight/talk.h"
 #include "log/natural_order.h"
+#include "nccl_net_diag/causes.h"
 
 namespace nnd::cli {
 
@@ -38,6 +40,23 @@ void add_broken(const std::vector<Node>& nodes, std::vector<Finding>& out) {
                      fmt::format("Run nccl-net-diag check on {}.", node.host())});
 }
 
+// It keeps the HCA from its work, or slows all that wait for it.
+bool is_sick(const NodeVerdict& verdict) {
+  using nccl_net_diag::Cause;
+  constexpr std::array kSick{Cause::kDevDown,  Cause::kDevUnusable, Cause::kDevSlow,
+                             Cause::kGidWrong, Cause::kGidCont,     Cause::kGidLinkLocal,
+                             Cause::kGidV1,    Cause::kIbNoSm,      Cause::kPkey,
+                             Cause::kMtuDiff};
+  const auto cause = nccl_net_diag::find_cause(verdict.cause);
+  return cause && std::find(kSick.begin(), kSick.end(), *cause) != kSick.end();
+}
+
+// A variable may be why, which is told where it differs.
+bool is_of_setting(const NodeVerdict& verdict) {
+  return verdict.cause.starts_with("GID-") ||
+         verdict.cause == nccl_net_diag::cause_id(nccl_net_diag::Cause::kPkey);
+}
+
 // What the rules of a few nodes say, and those of most don't.
 void add_rare_verdicts(const std::vector<Node>& nodes, const Told& told,
                        std::vector<Finding>& out) {
@@ -50,8 +69,9 @@ void add_rare_verdicts(const std::vector<Node>& nodes, const Told& told,
   for (const auto& [rule, said] : by_rule) {
     if (said.size() * 3 > nodes.size()) continue;
     for (const auto& [host, verdict] : said)
-      if (!told.contains({host, verdict.device}))
-        out.push_back({Weight::kNote,
+      if (!told.contains({host, verdict.device}) &&
+          !(told.contains({host, ""}) && is_of_setting(verdict)))
+        out.push_back({is_sick(verdict) ? Weight::kLeaveOut : Weight::kNote,
                        {host},
                        verdict.device,
                        verdict.cause,

@@ -1,6 +1,10 @@
 #include "cli/preflight/node.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
 
 #include "cli/common/checked_json.h"
 #include "cli/common/printable.h"
@@ -16,6 +20,16 @@ std::string text_or_empty(const Fields& fields, const char* key) {
   return fields.text_if(key).value_or("");
 }
 
+// The first half of InfiniBand's GID, as a subnet: "fe80::/64". Empty: it is none.
+std::string prefix_of(const std::string& gid) {
+  std::array<unsigned char, sizeof(in6_addr)> bytes{};
+  if (inet_pton(AF_INET6, gid.c_str(), bytes.data()) != 1) return {};
+  std::fill(bytes.begin() + bytes.size() / 2, bytes.end(), static_cast<unsigned char>(0));
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  inet_ntop(AF_INET6, bytes.data(), text.data(), text.size());
+  return fmt::format("{}/64", text.data());
+}
+
 log::Hca hca_from(const Fields& fields) {
   log::Hca out;
   out.dev.name = fields.text("name");
@@ -26,6 +40,9 @@ log::Hca hca_from(const Fields& fields) {
   out.dev.speed_mbps = fields.number_if<std::int64_t>("speed_mbps");
   out.dev.pci = text_or_empty(fields, "pci");
   out.state = text_or_empty(fields, "state");
+  const auto link = text_or_empty(fields, "phys_state");
+  if (out.state == "ACTIVE" && !link.empty() && link != "LinkUp")
+    out.state = fmt::format("ACTIVE without a link ({})", link);
   out.verdict = fields.text("verdict");
   out.reasons = fields.texts("reasons");
   if (const auto firmware = fields.text_if("firmware")) out.facts["firmware"] = *firmware;
@@ -34,6 +51,7 @@ log::Hca hca_from(const Fields& fields) {
     out.dev.gid = text_or_empty(*pick, "gid");
     out.dev.subnet = text_or_empty(*pick, "subnet");
     out.gid_type = text_or_empty(*pick, "type");
+    if (out.dev.link_layer == "InfiniBand") out.dev.subnet = prefix_of(out.dev.gid);
   }
   if (const auto pcie = fields.object_if("pcie")) {
     out.facts["pcie.gts"] = fmt::format("{:g}", pcie->real("gts"));
@@ -58,7 +76,8 @@ void add_facts(const Fields& check, log::Facts& facts) {
       if (const auto text = gpudirect->text_if(key)) facts[key] = *text;
   if (const auto limits = check.object_if("limits")) {
     const auto memlock = limits->number_if<std::uint64_t>("memlock");
-    facts["limits.memlock"] = memlock ? std::to_string(*memlock) : "unlimited";
+    const bool limited = memlock && !limits->flag("cap_ipc_lock");
+    facts["limits.memlock"] = limited ? std::to_string(*memlock) : "unlimited";
   }
   if (const auto policy = check.object_if("policy")) facts["policy.mode"] = policy->text("mode");
 }
@@ -78,6 +97,10 @@ Node node_from(const json& check) {
   Node out;
   auto& process = out.process;
   process.host = process.proc = fields.text("host");
+  if (const auto nccl = fields.text_if("nccl")) {
+    process.loaded = true;
+    process.nccl_version = *nccl;
+  }
   if (process.host.empty()) throw BadMessage("host is empty");
   for (const auto& one : fields.objects("hcas")) {
     process.hcas.push_back(hca_from(one));
