@@ -62,6 +62,12 @@ class Shape:
         return self.beside and self.rails >= self.gpus
 
 
+    @property
+    def of_planes(self):
+        """A card of four functions, each of which is a rail: of one that is odd nobody who has few such cards is sure."""
+        return self.layout == "switch" and self.group > 2
+
+
 def shapes():
     found = []
     for gpus in (1, 2, 4, 8, 16):
@@ -274,7 +280,7 @@ class Node:
         if port.gateway and not self.every_rail_leaves:
             found.add("default route")
         if self.link == "infiniband":
-            if port.prefix != self.prefix:
+            if port.prefix != self.prefix and len(self.rails) >= 2:
                 found.add("network")
         elif port.address and len(self.rails) >= 2 and not self.every_rail_leaves and (":" in port.address) == self.plan.v6:
             found.add("network")  # One address makes no plan, and an address of another family is none to NCCL.
@@ -288,6 +294,10 @@ class Node:
         theirs = sum(port.speed for port in others)
         # Functions of one card are one thing that was bought.
         cards = len({rail.card or rail.pci for rail in self.rails})
+        if cards == 1 and any((port.bond or bool(port.enslaved)) != self.bonds for port in others if port.link == self.link):
+            return False  # A bond and a plain HCA: which is the rail?
+        if cards < 4 and not self.shape.beside and self.link == "ethernet" and any(port.link == "infiniband" for port in others):
+            return False  # Where there is InfiniBand it is for jobs, unless it is plainly the lesser.
         if cards == 1:
             return len(others) == 1 and 2 * theirs <= rails / len(self.rails)
         return 2 * len(others) <= cards and (theirs if self.shape.beside else 2 * theirs) <= rails * cards / len(self.rails)
@@ -544,13 +554,17 @@ def all_leave(node):
     for rail, gateway in zip(node.rails, node.plan.gateways):
         rail.gateway = gateway
     node.every_rail_leaves = True
-    node.add_others()
+    # Where the bus tells nothing either, little is left to be sure by.
+    if node.shape.beside:
+        node.add_others()
 
 
 def slow(node):
     # Same make, same network, a GPU of its own or of its group, or one of as many as there are: a rail that trained low. Where the bus
-    # is flat three others are what it is compared with; InfiniBand has no address that says more, so there the count has to.
-    node.make_rails(fits=lambda shape: shape.rails >= (4 if shape.layout in ("flat", "apart") else 2))
+    # is flat four others are what it is compared with; InfiniBand has no address that says more, so there the count has to.
+    link = node.rng.choice(["ethernet", "infiniband"])
+    least = {"flat": 5 if link == "ethernet" else 4, "apart": 4}
+    node.make_rails(fits=lambda shape: shape.rails >= least.get(shape.layout, 2) and not shape.of_planes, link=link)
     rail = node.rng.choice(node.rails)
     rail.speed //= node.rng.choice([2, 4])
     node.say(node.flagged, rail, "DEV-SLOW")
@@ -566,7 +580,8 @@ def slow(node):
 
 
 def narrow(node):
-    node.make_rails(fits=lambda shape: shape.rails >= 3)
+    # Three cards, of which two have the same.
+    node.make_rails(fits=lambda shape: shape.rails >= 3 * (shape.group if shape.layout == "switch" else 1))
     rail = node.rng.choice(node.rails)
     if node.rng.random() < 0.5:
         rail.width = (node.rng.choice([4, 8]), 16)
@@ -586,7 +601,7 @@ def down(node):
     # A GPU, or a switch of GPUs, that has one less than the others; an address that only a rail would have; or the one that is missing
     # to one for each GPU.
     def fits(shape):
-        if shape.rails < 4 or (shape.layout == "flat" and shape.rails != shape.gpus and (node.link == "infiniband" or shape.rails < 5)):
+        if shape.rails < 4 or shape.of_planes or (shape.layout == "flat" and shape.rails != shape.gpus and (node.link == "infiniband" or shape.rails < 5)):
             return False
         # As long as most GPUs have more; else the address has to tell.
         most = shape.layout == "flat" or 2 * shape.group < shape.rails
