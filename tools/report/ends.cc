@@ -238,6 +238,7 @@ class Ends {
                           : needed && is_abrupt(log) && others_were_ended(*one))
         out_[*one].missed = true;
     }
+    for (const auto i : left_together()) out_[i].missed = out_[i].together = true;
     constexpr std::size_t kFew = 64;
     if (first.size() > kFew) return;
     for (const auto i : first) out_[i].missed = out_[i].missed || is_outlived(i);
@@ -277,6 +278,28 @@ class Ends {
         return std::nullopt;
     }
     return first;
+  }
+  // Processes of one node that failed within a moment, as where one aborts and takes its neighbour
+  // with it, and everybody else lived on for longer than who is asked to end takes.
+  std::vector<std::size_t> left_together() const {
+    std::vector<std::size_t> out;
+    const Ns until = first_end() + kUncompared;
+    Ns last = 0;
+    for (std::size_t i = 0; i < out_.size(); ++i) {
+      const Member& one = picture_.members[i];
+      if (out_[i].kind != End::Kind::kLeft || out_[i].when.from > until ||
+          !tells_of_failure(*one.log))
+        continue;
+      if (!out.empty() && picture_.members[out.front()].host != one.host) return {};
+      out.push_back(i);
+      last = std::max(last, out_[i].when.from);
+    }
+    if (out.size() < 2 || 2 * out.size() >= out_.size()) return {};
+    for (std::size_t i = 0; i < out_.size(); ++i)
+      if (!std::binary_search(out.begin(), out.end(), i) &&
+          picture_.members[i].last < last + kAskedTake)
+        return {};
+    return out;
   }
   // Others have called what it never will.
   bool called_less(const log::Process& process) {

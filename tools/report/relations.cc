@@ -450,6 +450,7 @@ class Relations {
   bool may_follow(std::size_t first, std::size_t later) const {
     const std::size_t one = *model_.observations[first].member,
                       other = *model_.observations[later].member;
+    if (model_.ends[one].together && model_.ends[other].together) return false;
     const Span when =
         model_.observations[first].when.widened(between_ends(picture_, model_.ends, one, other));
     return when.surely_before(model_.observations[later].when);

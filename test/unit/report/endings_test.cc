@@ -271,6 +271,25 @@ TEST_CASE("who was silent for longer than the others took to end went before the
   CHECK_FALSE(job(2.5).found_cause());
 }
 
+TEST_CASE("a node's processes that failed together went before all who lived on", "[ends]") {
+  const auto job = [](double rest) {
+    Made made;
+    made.ring(8);
+    for (int i = 0; i < 6; ++i) box(made, i, rest + 0.4 * (i % 4), 2, 0);
+    for (const int i : {6, 7}) {
+      auto out = made.event(i, t::EventId::kSummary, 5 - 0.4 * (i - 6));
+      out.exit_status = 1;
+      out.catches_sigterm = true;
+      made.add(out);
+    }
+    return analyse(made.input);
+  };
+  const auto died = job(11);
+  CHECK(died.kind == Kind::kLost);
+  CHECK(lost(died) == std::vector{7, 6});
+  CHECK_FALSE(job(6).found_cause());
+}
+
 TEST_CASE("where a rank's log is not here, that nothing was wrong is not known", "[ends]") {
   Made made;
   for (const int rank : {0, 1}) made.load(rank, 0, 3);

@@ -28,9 +28,17 @@ Told told_of(const std::vector<Finding>& findings) {
   return out;
 }
 
-// What fails a job there whoever else takes part.
+bool is_left_out(const std::vector<Finding>& findings, const std::string& host) {
+  return std::any_of(findings.begin(), findings.end(), [&](const Finding& one) {
+    return one.weight == Weight::kLeaveOut &&
+           std::find(one.hosts.begin(), one.hosts.end(), host) != one.hosts.end();
+  });
+}
+
+// What fails a job there whoever else takes part, where nothing tells more.
 void add_broken(const std::vector<Node>& nodes, std::vector<Finding>& out) {
-  for (const Node& node : nodes)
+  for (const Node& node : nodes) {
+    if (is_left_out(out, node.host())) continue;
     for (const auto& sentence : node.broken)
       out.push_back({Weight::kLeaveOut,
                      {node.host()},
@@ -38,23 +46,22 @@ void add_broken(const std::vector<Node>& nodes, std::vector<Finding>& out) {
                      "",
                      fmt::format("{}: {}", node.host(), sentence),
                      fmt::format("Run nccl-net-diag check on {}.", node.host())});
+  }
 }
 
-// It keeps the HCA from its work, or slows all that wait for it.
-bool is_sick(const NodeVerdict& verdict) {
-  using nccl_net_diag::Cause;
-  constexpr std::array kSick{Cause::kDevDown,  Cause::kDevUnusable, Cause::kDevSlow,
-                             Cause::kGidWrong, Cause::kGidCont,     Cause::kGidLinkLocal,
-                             Cause::kGidV1,    Cause::kIbNoSm,      Cause::kPkey,
-                             Cause::kMtuDiff};
+using nccl_net_diag::Cause;
+
+// What keeps an HCA from its work, or slows all that wait for it.
+constexpr std::array kSick{Cause::kDevDown, Cause::kDevUnusable, Cause::kDevSlow, Cause::kIbNoSm,
+                           Cause::kMtuDiff};
+// The same, of which a variable may be why: that is told where it differs.
+constexpr std::array kSickOrSet{Cause::kGidWrong, Cause::kGidCont, Cause::kGidLinkLocal,
+                                Cause::kGidV1, Cause::kPkey};
+
+template <typename Causes>
+bool is_one_of(const Causes& causes, const NodeVerdict& verdict) {
   const auto cause = nccl_net_diag::find_cause(verdict.cause);
-  return cause && std::find(kSick.begin(), kSick.end(), *cause) != kSick.end();
-}
-
-// A variable may be why, which is told where it differs.
-bool is_of_setting(const NodeVerdict& verdict) {
-  return verdict.cause.starts_with("GID-") ||
-         verdict.cause == nccl_net_diag::cause_id(nccl_net_diag::Cause::kPkey);
+  return cause && std::find(causes.begin(), causes.end(), *cause) != causes.end();
 }
 
 // What the rules of a few nodes say, and those of most don't.
@@ -70,8 +77,10 @@ void add_rare_verdicts(const std::vector<Node>& nodes, const Told& told,
     if (said.size() * 3 > nodes.size()) continue;
     for (const auto& [host, verdict] : said)
       if (!told.contains({host, verdict.device}) &&
-          !(told.contains({host, ""}) && is_of_setting(verdict)))
-        out.push_back({is_sick(verdict) ? Weight::kLeaveOut : Weight::kNote,
+          !(told.contains({host, ""}) && is_one_of(kSickOrSet, verdict)))
+        out.push_back({is_one_of(kSick, verdict) || is_one_of(kSickOrSet, verdict)
+                           ? Weight::kLeaveOut
+                           : Weight::kNote,
                        {host},
                        verdict.device,
                        verdict.cause,
@@ -120,14 +129,15 @@ bool Allocation::go() const {
                      [](const Finding& one) { return one.weight == Weight::kNote; });
 }
 
-Allocation allocation_of(const std::vector<Node>& nodes, const std::vector<PairResult>& pairs,
+Allocation allocation_of(std::vector<Node> nodes, const std::vector<PairResult>& pairs,
                          std::vector<Finding> known) {
   Allocation out;
   out.findings = std::move(known);
+  std::sort(nodes.begin(), nodes.end(),
+            [](const Node& a, const Node& b) { return log::natural_less(a.host(), b.host()); });
   for (const Node& node : nodes) out.hosts.push_back(node.host());
-  std::sort(out.hosts.begin(), out.hosts.end(), log::natural_less);
-  add_broken(nodes, out.findings);
   for (Finding& one : odd_nodes(nodes)) out.findings.push_back(std::move(one));
+  add_broken(nodes, out.findings);
   const Told told = told_of(out.findings);
   add_silent(pairs, told, out.findings);
   add_rare_verdicts(nodes, told, out.findings);

@@ -36,7 +36,7 @@ struct Allocation {
 };
 
 // known: what was found in another way.
-Allocation allocation_of(const std::vector<Node>& nodes, const std::vector<PairResult>& pairs,
+Allocation allocation_of(std::vector<Node> nodes, const std::vector<PairResult>& pairs,
                          std::vector<Finding> known = {});
 
 }  // namespace nnd::cli

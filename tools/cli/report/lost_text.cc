@@ -147,15 +147,16 @@ std::string lost_text(const Report& report) {
   const auto lost = members_of(losses);
   if (report.blame == report::Blame::kOpen) return verdict_of_unproven(report, lost);
   std::vector<std::string> hosts;
-  const bool nodes = whole_hosts(report.picture, lost, hosts);
+  const bool nodes = !losses[0].clean && whole_hosts(report.picture, lost, hosts);
   const std::string names = nodes ? list(hosts) : who(report.picture, lost);
   if (losses[0].clean && report.ends[lost[0]].failed)
     return fmt::format("not the network: {} ended at {}{}, with nothing failed before.", names,
                        time_text(report.first.at), status_text(report));
   if (losses[0].clean)
-    return fmt::format("not the network: {} ended by {} at {}{}, while others still waited for it.",
+    return fmt::format("not the network: {} ended by {} at {}{}, while others still waited for {}.",
                        names, lost.size() == 1 ? "itself" : "themselves",
-                       time_text(report.first.at), status_text(report));
+                       time_text(report.first.at), status_text(report),
+                       lost.size() == 1 ? "it" : "them");
   // A process that is stopped leaves the same, until it is ended; but a dead one's peers fail.
   const bool died = report.picture.members[lost[0]].ending == report::Ending::kDied;
   if (died && others_lived_on(report, losses[0]) && nodes && hosts.size() == 1 && lost.size() > 1)
