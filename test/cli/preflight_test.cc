@@ -1,6 +1,7 @@
 // `nccl-net-diag preflight` as a user calls it, on emulated allocations.
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 
 #include "cli/tool.h"
 #include "support/catch.h"
@@ -84,9 +85,15 @@ errno = "ETIMEDOUT"
   CHECK(finding["msg"].get<std::string>().find("can't talk with node3 or node1") !=
         std::string::npos);
   CHECK(said["pairs"] == json{{"tried", 8}, {"talked", 6}});
-  const auto page = preflight(fabric, {});
+  const auto html = fabric.dir() / "page.html";
+  const auto page = preflight(fabric, {"--html", html});
   CHECK(page.out.starts_with("not fine: no-go: leave out node2 of 4 nodes: mlx5_1 of node2"));
   CHECK(page.out.find("sbatch --exclude=node2\n") != std::string::npos);
+  std::ifstream file(html);
+  const std::string markup(std::istreambuf_iterator<char>(file), {});
+  CHECK(markup.starts_with("<!DOCTYPE html>"));
+  CHECK(markup.find("<li class=\"bad\">node2</li>") != std::string::npos);
+  CHECK(markup.find("<td>mlx5_1</td>") != std::string::npos);
 }
 
 TEST_CASE("what each node said before is enough for a comparison", "[preflight]") {
