@@ -25,7 +25,7 @@ struct End {
   // What failed towards it before its last sign of life, by clocks that nothing compares.
   std::optional<std::size_t> failed_before;  // of failures
   bool together = false;  // as others of its node did, and which of them began can't be told
-  bool waited = false;  // it died after seconds in which nothing that it had asked for moved
+  bool waited = false;    // it died after seconds in which nothing that it had asked for moved
 
   bool ended() const { return kind != Kind::kNone; }
   // It may be a cause, or an effect: it did not just end in good order.

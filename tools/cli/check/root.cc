@@ -1,6 +1,5 @@
 #include "cli/check/root.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <poll.h>

@@ -25,6 +25,11 @@ void add_rehearse(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
 void add_top(CLI::App& app, int& exit_code);
 
+// Of --nccl, where a libnccl is run.
+inline constexpr const char* kNcclHelp =
+    "libnccl.so.2 to run: a file or its directory (default: what is found in LD_LIBRARY_PATH, the "
+    "Python environment, the system)";
+
 // A subcommand with the options that all have. `run` is called when it was parsed.
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& what,
                       int& exit_code, std::function<Answer(const Calling&)> run);

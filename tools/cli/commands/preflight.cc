@@ -45,11 +45,7 @@ void add_preflight(CLI::App& app, int& exit_code) {
   command->add_option("--deadline", options->deadline, "seconds for everything")
       ->check(CLI::Range(kLeastWait, kMostWait))
       ->capture_default_str();
-  command
-      ->add_option("--nccl", options->nccl,
-                   "libnccl.so.2 to run: a file or its directory (default: what is found in "
-                   "LD_LIBRARY_PATH, the Python environment, the system)")
-      ->type_name("FILE");
+  command->add_option("--nccl", options->nccl, kNcclHelp)->type_name("FILE");
   command->add_option("--html", options->html, "the result as a page in this file, too")
       ->type_name("FILE");
   command->add_option("--scenario", options->scenario, kScenarioHelp)->type_name("NAME|FILE");

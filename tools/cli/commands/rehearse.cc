@@ -37,11 +37,7 @@ void add_rehearse(CLI::App& app, int& exit_code) {
                        "behind --: run by each node in the place of rehearse's own job")
           ->type_name("PROGRAM");
   const auto own_job = [program](CLI::Option* option) { return option->excludes(program); };
-  own_job(
-      command->add_option("--nccl", plan.nccl,
-                          "libnccl.so.2 to run: a file or its directory (default: what is found in "
-                          "LD_LIBRARY_PATH, the Python environment, the system)"))
-      ->type_name("FILE");
+  own_job(command->add_option("--nccl", plan.nccl, kNcclHelp))->type_name("FILE");
   auto* const nodes =
       command->add_option("--nodes", plan.nodes, "nodes that this host plays, without a launcher")
           ->check(CLI::Range(1, 64))

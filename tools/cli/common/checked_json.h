@@ -31,6 +31,7 @@ class Fields {
 
   std::string text(const char* key, std::size_t most = kLongestText) const;
   std::optional<std::string> text_if(const char* key) const;
+  std::string text_or_empty(const char* key) const { return text_if(key).value_or(""); }
   bool flag(const char* key) const;
   double real(const char* key) const;
   std::optional<double> real_if(const char* key) const;

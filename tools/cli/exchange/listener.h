@@ -2,6 +2,7 @@
 // and both prove that they know the run's token before anything else is said.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <list>
 #include <nlohmann/json.hpp>
@@ -16,6 +17,11 @@
 namespace nnd::cli {
 
 using wire::Clock;
+
+inline Clock::time_point in_seconds(double seconds) {
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
 
 // Who meets, and how an error of it is told.
 struct Meeting {

@@ -153,8 +153,7 @@ Answer ping(PingOptions& options, const Calling& calling) {
   run.tell = [&calling](const std::string& text) {
     if (!calling.quiet) print_err(text + "\n");
   };
-  run.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                    std::chrono::duration<double>(options.deadline));
+  run.deadline = in_seconds(options.deadline);
   if (options.listening) return already_told(listen(options, calling));
   const OutputFile page(options.html, kPageStart);
   if (!task || options.hosts_file.empty())

@@ -40,16 +40,12 @@ std::string handle_from(const Fields& fields) {
   return handle;
 }
 
-std::string text_or_empty(const Fields& fields, const char* key) {
-  return fields.text_if(key).value_or("");
-}
-
 PortDescription port_from(const Fields& fields) {
   PortDescription out;
   out.hca = fields.text("name");
   out.port = fields.number_if<int>("port").value_or(0);
-  out.netdev = text_or_empty(fields, "netdev");
-  out.link_layer = text_or_empty(fields, "link_layer");
+  out.netdev = fields.text_or_empty("netdev");
+  out.link_layer = fields.text_or_empty("link_layer");
   out.verdict = fields.text("verdict");
   out.mtu = fields.number_if<int>("mtu");
   out.speed_mbps = fields.number_if<std::int64_t>("speed_mbps").value_or(0);
@@ -57,8 +53,8 @@ PortDescription port_from(const Fields& fields) {
   if (fields.value().contains("rules")) out.rules = fields.texts("rules");
   if (const auto pick = fields.object_if("pick")) {
     out.gid_index = pick->number_if<int>("index");
-    out.gid = text_or_empty(*pick, "gid");
-    out.subnet = text_or_empty(*pick, "subnet");
+    out.gid = pick->text_or_empty("gid");
+    out.subnet = pick->text_or_empty("subnet");
   }
   return out;
 }
@@ -76,8 +72,8 @@ void read_check(const Fields& check, HostDescription& out) {
   out.refused = result.number<int>("refused");
   if (const auto system = check.object_if("system"))
     if (const auto sockets = system->object_if("oob")) {
-      out.socket_netdev = text_or_empty(*sockets, "netdev");
-      out.socket_address = text_or_empty(*sockets, "address");
+      out.socket_netdev = sockets->text_or_empty("netdev");
+      out.socket_address = sockets->text_or_empty("address");
     }
 }
 
@@ -157,8 +153,8 @@ HostDescription host_from(const json& reply) {
   const Fields fields(reply);
   HostDescription out;
   out.host = fields.text("host");
-  out.nccl = text_or_empty(fields, "nccl");
-  out.problem = text_or_empty(fields, "problem");
+  out.nccl = fields.text_or_empty("nccl");
+  out.problem = fields.text_or_empty("problem");
   out.net_version = fields.number_if<int>("net_version");
   out.devices = fields.texts("devices");
   if (const auto check = fields.object_if("check")) read_check(*check, out);
@@ -223,8 +219,8 @@ EndpointReport report_from(const Fields& fields) {
   EndpointReport out;
   out.done = fields.flag("done");
   if (fields.value().contains("late")) out.late = fields.flag("late");
-  out.stage = text_or_empty(fields, "stage");
-  out.why = text_or_empty(fields, "why");
+  out.stage = fields.text_or_empty("stage");
+  out.why = fields.text_or_empty("why");
   out.rc = fields.number_if<int>("rc").value_or(0);
   out.connect_ms = fields.real_if("connect_ms");
   out.verified_bytes = fields.number_if<std::uint64_t>("verified_bytes").value_or(0);
@@ -234,7 +230,7 @@ EndpointReport report_from(const Fields& fields) {
       out.streams.push_back({stream.number<std::size_t>("size"),
                              stream.number_if<std::uint64_t>("bytes").value_or(0),
                              stream.real("gb_per_s")});
-  out.nccl_warning = text_or_empty(fields, "nccl_warning");
+  out.nccl_warning = fields.text_or_empty("nccl_warning");
   out.events = events_from(fields.object("events"));
   return out;
 }

@@ -304,11 +304,15 @@ std::map<int, wire::JsonSocket> attend_agents(const PingRun& run, Listener& list
   return out;
 }
 
-std::vector<int> missing_of(const std::map<int, wire::JsonSocket>& arrived, int tasks) {
-  std::vector<int> out;
+// Between those hosts and the agents' as far as they come.
+PingResult conduct_agents(const PingRun& run, Listener& listener, int tasks,
+                          std::vector<wire::JsonSocket> hosts) {
+  auto arrived = attend_agents(run, listener, tasks);
+  std::vector<int> missing;
   for (int task = 1; task < tasks; ++task)
-    if (!arrived.contains(task)) out.push_back(task);
-  return out;
+    if (!arrived.contains(task)) missing.push_back(task);
+  for (auto& [number, socket] : arrived) hosts.push_back(std::move(socket));
+  return conduct(run, std::move(hosts), std::move(missing));
 }
 
 }  // namespace
@@ -324,20 +328,13 @@ std::optional<PingResult> ping_as_task(const PingRun& run, const LaunchedTask& t
   }
   const LocalAgent own(run.host);
   Listener listener(root, ping_meeting(run));
-  auto arrived = attend_agents(run, listener, task.tasks);
-  auto missing = missing_of(arrived, task.tasks);
   std::vector<wire::JsonSocket> sockets;
   sockets.push_back(own.socket());
-  for (auto& [number, socket] : arrived) sockets.push_back(std::move(socket));
-  return conduct(run, std::move(sockets), std::move(missing));
+  return conduct_agents(run, listener, task.tasks, std::move(sockets));
 }
 
 PingResult ping_between_tasks(const PingRun& run, Listener& listener, int tasks) {
-  auto arrived = attend_agents(run, listener, tasks);
-  auto missing = missing_of(arrived, tasks);
-  std::vector<wire::JsonSocket> sockets;
-  for (auto& [number, socket] : arrived) sockets.push_back(std::move(socket));
-  return conduct(run, std::move(sockets), std::move(missing));
+  return conduct_agents(run, listener, tasks, {});
 }
 
 }  // namespace nnd::cli

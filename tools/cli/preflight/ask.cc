@@ -40,8 +40,7 @@ Finding missing_tasks(const std::vector<int>& tasks, const std::string& where) {
   out.weight = Weight::kMend;
   out.text = fmt::format(
       "{} {} did not come: the node is down, the program did not start there, or it can't reach "
-      "{}, "
-      "where task 0 listens.",
+      "{}, where task 0 listens.",
       tasks.size() == 1 ? "Task" : "Tasks", fmt::join(tasks, ", "), where);
   out.remedy =
       "See which node it is in the launcher's output, and run nccl-net-diag check there: it says "

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 
-#include <algorithm>
-
 #include "cli/common/call_error.h"
 #include "cli/common/environment.h"
 #include "cli/common/exit_code.h"
@@ -24,11 +22,6 @@
 namespace nnd::cli {
 
 namespace {
-
-Clock::time_point in_seconds(double seconds) {
-  return Clock::now() +
-         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-}
 
 Answer answer_of(const PreflightOptions& options, const OutputFile& page, const Asked& asked) {
   const auto& allocation = asked.allocation;

@@ -16,10 +16,6 @@ using nlohmann::json;
 
 namespace {
 
-std::string text_or_empty(const Fields& fields, const char* key) {
-  return fields.text_if(key).value_or("");
-}
-
 // The first half of InfiniBand's GID, as a subnet: "fe80::/64". Empty: it is none.
 std::string prefix_of(const std::string& gid) {
   std::array<unsigned char, sizeof(in6_addr)> bytes{};
@@ -34,13 +30,13 @@ log::Hca hca_from(const Fields& fields) {
   log::Hca out;
   out.dev.name = fields.text("name");
   out.dev.port = fields.number_if<int>("port");
-  out.dev.netdev = text_or_empty(fields, "netdev");
-  out.dev.link_layer = text_or_empty(fields, "link_layer");
+  out.dev.netdev = fields.text_or_empty("netdev");
+  out.dev.link_layer = fields.text_or_empty("link_layer");
   out.dev.mtu = fields.number_if<int>("mtu");
   out.dev.speed_mbps = fields.number_if<std::int64_t>("speed_mbps");
-  out.dev.pci = text_or_empty(fields, "pci");
-  out.state = text_or_empty(fields, "state");
-  const auto link = text_or_empty(fields, "phys_state");
+  out.dev.pci = fields.text_or_empty("pci");
+  out.state = fields.text_or_empty("state");
+  const auto link = fields.text_or_empty("phys_state");
   if (out.state == "ACTIVE" && !link.empty() && link != "LinkUp")
     out.state = fmt::format("ACTIVE without a link ({})", link);
   out.verdict = fields.text("verdict");
@@ -48,9 +44,9 @@ log::Hca hca_from(const Fields& fields) {
   if (const auto firmware = fields.text_if("firmware")) out.facts["firmware"] = *firmware;
   if (const auto pick = fields.object_if("pick")) {
     out.dev.gid_index = pick->number_if<int>("index");
-    out.dev.gid = text_or_empty(*pick, "gid");
-    out.dev.subnet = text_or_empty(*pick, "subnet");
-    out.gid_type = text_or_empty(*pick, "type");
+    out.dev.gid = pick->text_or_empty("gid");
+    out.dev.subnet = pick->text_or_empty("subnet");
+    out.gid_type = pick->text_or_empty("type");
     if (out.dev.link_layer == "InfiniBand") out.dev.subnet = prefix_of(out.dev.gid);
   }
   if (const auto pcie = fields.object_if("pcie")) {
@@ -61,8 +57,8 @@ log::Hca hca_from(const Fields& fields) {
 }
 
 NodeVerdict verdict_from(const Fields& fields) {
-  return {fields.text("decision"),         fields.text("rule"), fields.text("cause"),
-          text_or_empty(fields, "device"), fields.text("fact"), fields.text("remedy")};
+  return {fields.text("decision"),        fields.text("rule"), fields.text("cause"),
+          fields.text_or_empty("device"), fields.text("fact"), fields.text("remedy")};
 }
 
 void add_facts(const Fields& check, log::Facts& facts) {

@@ -88,8 +88,9 @@ class Comparison {
   // Those that are at fault.
   static std::vector<std::string> hosts_of(const Odd& odd) {
     std::vector<std::string> out;
+    const bool all = odd.usual_count != 0 || is_tie(odd);
     for (std::size_t i = 0; i < odd.others.size(); ++i)
-      if (odd.usual_count != 0 || is_tie(odd) || i == report::guilty_camp(odd))
+      if (all || i == report::guilty_camp(odd))
         out.insert(out.end(), odd.others[i].who.begin(), odd.others[i].who.end());
     std::sort(out.begin(), out.end(), log::natural_less);
     return out;

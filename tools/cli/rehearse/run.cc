@@ -130,11 +130,6 @@ class RootTask {
   std::optional<Clock::time_point> trouble_since_;
 };
 
-Clock::time_point deadline_of(const RehearseRun& run) {
-  return Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                            std::chrono::duration<double>(run.plan.deadline_sec));
-}
-
 }  // namespace
 
 Rehearsal run_on_this_host(const RehearseRun& run) {
@@ -159,7 +154,7 @@ Rehearsal run_on_this_host(const RehearseRun& run) {
 Rehearsal run_as_task(const RehearseRun& run, const LaunchedTask& task,
                       const std::string& root_text) {
   const auto root = parse_root(root_text);
-  const auto deadline = deadline_of(run);
+  const auto deadline = in_seconds(run.plan.deadline_sec);
   std::optional<Coordinator> coordinator;
   std::optional<Participant> participant;
   auto fabric = (fs::path(run.hosts) / "fabric").string();
