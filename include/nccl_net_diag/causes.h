@@ -163,6 +163,7 @@ constexpr std::string_view reach_name(Reach reach) {
   X(kHangConnect, "HANG-CONNECT", kError, kNow, kPair, "The peer never connected") \
   X(kInitStuck, "INIT-STUCK", kWarn, kNow, kOpen, "A communicator waits for ranks that have not come") \
   X(kOobBlocked, "OOB-BLOCKED", kError, kNow, kPair, "Ranks can't reach each other's bootstrap address") \
+  X(kOobClosed, "OOB-CLOSED", kInfo, kNow, kEcho, "Another rank closed NCCL's own connection to it") \
   X(kOobStore, "OOB-STORE", kError, kElsewhere, kOpen, "PyTorch's ranks don't meet at its store") \
   X(kOobPort, "OOB-PORT", kError, kElsewhere, kNode, "The port where ranks are to meet is taken") \
   X(kHangData, "HANG-DATA", kError, kNow, kPair, "Requests are outstanding for ever") \

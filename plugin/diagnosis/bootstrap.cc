@@ -190,4 +190,10 @@ Diagnosis diagnose(const Bootstrap& seen) {
   return {cause, sentence, remedy(seen)};
 }
 
+Diagnosis closed_by(const std::string& listener) {
+  return by_default(Cause::kOobClosed, listener +
+                                           ", where another rank listened for NCCL, is closed: "
+                                           "that rank ended, or its communicator was aborted.");
+}
+
 }  // namespace nnd::diagnosis

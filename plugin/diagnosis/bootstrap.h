@@ -70,5 +70,7 @@ bool is_blocked(const Bootstrap& seen) noexcept;
 bool is_warning(const Bootstrap& seen) noexcept;
 
 Diagnosis diagnose(const Bootstrap& seen);
+// listener: "10.0.0.12:40211", of a process that has closed a connection to it.
+Diagnosis closed_by(const std::string& listener);
 
 }  // namespace nnd::diagnosis

@@ -325,14 +325,28 @@ inline constexpr Explanation kOobBlocked{
     EventId::kInitStall,
     "A communicator is still being made after 10 s: 10.0.0.12 (eth0) gets no answer from "
     "10.0.0.11:4711, where the root listens: 4 SYN sent."};
+inline constexpr Explanation kOobClosed{
+    "Besides the network that we carry NCCL's ranks talk over TCP, inside a node most of all. A "
+    "rank "
+    "that ends, or whose program aborts its communicator, closes that, and NCCL fails in those "
+    "that "
+    "still need it: socketProgress: Connection closed by remote peer, an internal or a remote "
+    "error.",
+    "A read or write of NCCL's own over a connection that it makes to another rank finds it "
+    "closed, "
+    "reset or refused (oob.closed). report knows by init.ready who listened there.",
+    "Look at the rank that listened there, what it printed and how it ended; not at those that "
+    "failed of it.",
+    EventId::kOobClosed,
+    "127.0.0.1:55851, where another rank listened for NCCL, is closed: that rank ended, or its "
+    "communicator was aborted."};
 inline constexpr Explanation kHangData{
     "Requests are posted and never complete: the peer is not in the collective (most often the "
     "program's own fault), or the network lost them silently.",
     "Nothing completed for NCCL_NET_DIAG_STALL_SEC (conn.stall): kind stuck-send or stuck-flush "
     "where "
-    "the HCA has the work and doesn't end it, a warning; nothing-came, no-receive, held-back and "
-    "idle "
-    "where the program may be the reason, no warning.",
+    "the HCA has the work and doesn't end it, a warning; nothing-came, no-receive, not-asked, "
+    "held-back and idle where the program may be the reason, no warning.",
     "Look at which ranks are in which collective before the network; of stuck-send, at the peer's "
     "port and node and the switch ports between the two.",
     EventId::kConnStall,

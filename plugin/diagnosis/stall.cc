@@ -55,6 +55,9 @@ constexpr std::array<About, static_cast<std::size_t>(Wait::kCount)> kAbout{{
      "It is not the network here: look at what the program does (py-spy, gdb)."},
     {Wait::kNothingCame, "nothing-came", Suspicion::kNone, kOtherRank},
     {Wait::kNoReceive, "no-receive", Suspicion::kNone, kOtherRank},
+    {Wait::kNotAsked, "not-asked", Suspicion::kNone,
+     "NCCL's proxy thread of this process has ended, as where the communicator is aborted, or is "
+     "held in a call: look at what the process does (py-spy, gdb)."},
     {Wait::kHeldBack, "held-back", Suspicion::kNone,
      "NCCL sends some requests together and waits for the others of their group: look at what the "
      "program does (py-spy, gdb)."},
@@ -197,6 +200,10 @@ std::string what_is_seen(const Stall& seen) {
     case Wait::kNoReceive:
       return "NCCL has had something to send" + to(seen) + " for " + age +
              ", and the peer has posted no receive for it";
+    case Wait::kNotAsked:
+      return requests(seen, "request") + " under way" +
+             (seen.peer.empty() ? "" : " with " + seen.peer) + ", and for " + age +
+             " NCCL has not asked whether " + (seen.requests == 1 ? "it is" : "any is") + " done";
     case Wait::kHeldBack:
       return requests(seen, "send") + to(seen) + " taken, and for " + age +
              " NCCL has handed none of it to the HCA";

@@ -25,6 +25,7 @@ enum class Wait : std::uint8_t {
   kIdle,         // NCCL wants nothing of the network
   kNothingCame,  // a receive is posted
   kNoReceive,    // isend gives no request: the peer has not posted its receive
+  kNotAsked,     // requests are in flight, and NCCL asks for none of them
   kHeldBack,     // a send is taken, and no work request of it is on a QP
   kStuckSend,    // work requests are posted and don't complete
   kStuckFlush,   // likewise, of a flush: the HCA reads this node's own memory

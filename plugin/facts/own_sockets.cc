@@ -70,6 +70,13 @@ std::optional<bool> OwnSockets::peer_there(const TcpEnd& listener, bool here) co
   return there;
 }
 
+std::optional<TcpEnd> OwnSockets::remote_of(int fd) const {
+  const auto local = end_of(fd, ::getsockname);
+  for (const Socket& known : sockets_)
+    if (known.fd == fd && known.local == local) return known.remote;
+  return std::nullopt;
+}
+
 namespace {
 
 struct Known {
@@ -107,6 +114,12 @@ std::optional<bool> peer_there(const TcpEnd& listener, bool here) {
   if (sockets != nullptr && context::mono_ns() - found_ns < kSecond) return std::nullopt;
   find_own_sockets();
   return known_sockets(found_ns)->peer_there(listener, here);
+}
+
+std::optional<TcpEnd> remote_of(int fd) {
+  std::uint64_t found_ns = 0;
+  const auto sockets = known_sockets(found_ns);
+  return sockets == nullptr ? std::nullopt : sockets->remote_of(fd);
 }
 
 std::optional<TcpNow> tcp_now(int fd) {

@@ -16,6 +16,8 @@ class OwnSockets {
   // Of the connection to that end, which is of this process where `here`: whether the other side's
   // process is there, now. None: no such connection was found, or it is gone.
   std::optional<bool> peer_there(const TcpEnd& listener, bool here) const;
+  // To whom the socket was connected, which the kernel tells no more once it is reset.
+  std::optional<TcpEnd> remote_of(int fd) const;
 
  private:
   struct Socket {
@@ -33,6 +35,8 @@ void find_own_sockets();
 // OwnSockets::peer_there. One that isn't in the list is looked for, once a second at most: when a
 // job dies, its QPs fail by the hundred.
 std::optional<bool> peer_there(const TcpEnd& listener, bool here);
+// OwnSockets::remote_of, of what was found before.
+std::optional<TcpEnd> remote_of(int fd);
 
 // How far a socket's connection is, by its descriptor.
 struct TcpNow {

@@ -286,6 +286,7 @@ class Shim {
       int* volatile is_done;
       int* volatile sizes;
     } kept{static_cast<Request*>(request), is_done, sizes};
+    static_cast<Request*>(request)->asked.store(true, std::memory_order_relaxed);
     const Result rc = inner_.test(static_cast<Request*>(request)->inner, is_done, sizes);
     // A sum: with an "or" the compiler would know what rc is, and load it anew.
     if (static_cast<unsigned>(rc) + static_cast<unsigned>(*kept.is_done) == 0) [[likely]]

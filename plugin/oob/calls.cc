@@ -11,6 +11,7 @@
 #include "context/clock.h"
 #include "context/fork_mutex.h"
 #include "context/quiet.h"
+#include "facts/own_sockets.h"
 #include "inner/find.h"
 #include "inner/module.h"
 #include "inner/slots.h"
@@ -145,13 +146,15 @@ int listen_seen(int fd, int backlog) {
   context::quietly([fd] {
     const SocketAddress at = name_of(fd, ::getsockname);
     if (!at.known()) return;
+    state::remember_listener(at.port);
     OwnBoot* own = state::own_boot();
     if (own == nullptr || own->boot.began_ns == 0) {
       state::begin_bootstrap(0);
       own = state::own_boot();
     }
     if (own == nullptr) return;
-    if (own->boot.listens++ == 0) own->boot.listener = at;
+    if (own->boot.listens < own->boot.listeners.size()) own->boot.listeners[own->boot.listens] = at;
+    ++own->boot.listens;
     own->publish();
   });
   return rc;
@@ -164,6 +167,33 @@ OwnBoot* own_or_root(int fd) noexcept {
   return own;
 }
 
+// The calling thread's last connect: the kernel tells a peer no more once a connection is reset.
+thread_local struct {
+  int fd = -1;
+  SocketAddress target;
+} t_connect;
+
+SocketAddress peer_of(int fd) {
+  if (const SocketAddress peer = name_of(fd, ::getpeername); peer.known()) return peer;
+  if (t_connect.fd == fd) return t_connect.target;
+  const auto known = facts::remote_of(fd);
+  return known ? SocketAddress{known->address, known->port} : SocketAddress{};
+}
+
+// Of a connection that this process makes, or has made, to another one's listener; that its guests
+// go is no failure. What NCCL reads there, or writes, it needs. error: 0 at the end of the stream.
+void look_if_closed(int fd, int error) noexcept {
+  if (error != 0 && error != ECONNRESET && error != EPIPE && error != ECONNABORTED &&
+      error != ECONNREFUSED)
+    return;
+  context::quietly([&] {
+    if (state::is_own_listener(name_of(fd, ::getsockname).port)) return;
+    const SocketAddress peer = peer_of(fd);
+    if (peer.known() && !state::is_own_listener(peer.port) && state::is_newly_closed(peer))
+      tell_closed(peer, error);
+  });
+}
+
 int connect_in_net_api(int fd, const sockaddr* address, socklen_t size) {
   const int rc = ::connect(fd, address, size);
   if (rc != 0 && errno != EINPROGRESS && errno != EINTR) note_for_connection("connect", errno);
@@ -173,8 +203,13 @@ int connect_in_net_api(int fd, const sockaddr* address, socklen_t size) {
 int connect_seen(int fd, const sockaddr* address, socklen_t size) {
   if (within_net_api()) return connect_in_net_api(fd, address, size);
   const SocketAddress target = address == nullptr ? SocketAddress{} : read_address(address, size);
+  t_connect = {fd, target};
   OwnBoot* const own = target.known() ? own_or_root(fd) : nullptr;
-  if (own == nullptr) return ::connect(fd, address, size);
+  if (own == nullptr) {
+    const int rc = ::connect(fd, address, size);
+    if (rc != 0) look_if_closed(fd, errno);
+    return rc;
+  }
   if (own->boot.call != BootCall::kConnect || own->boot.target != target) {
     begin_call(*own, BootCall::kConnect, fd);
     own->boot.target = target;
@@ -203,6 +238,8 @@ int getsockopt_seen(int fd, int level, int name, void* value, socklen_t* size) {
   OwnBoot* const own = state::own_boot();
   if (own != nullptr && own->boot.call == BootCall::kConnect && own->boot.fd == fd)
     context::quietly([&] { connect_came_to(*own, error); });
+  else if (own == nullptr && error != 0)
+    look_if_closed(fd, error);
   return rc;
 }
 
@@ -259,15 +296,27 @@ int accept_seen(int fd, sockaddr* address, socklen_t* size) {
   return got;
 }
 
+ssize_t send_seen(int fd, const void* buffer, size_t size, int flags) {
+  const ssize_t gone = ::send(fd, buffer, size, flags);
+  if (gone < 0 && !within_net_api()) look_if_closed(fd, errno);
+  return gone;
+}
+
 ssize_t recv_seen(int fd, void* buffer, size_t size, int flags) {
+  if (within_net_api()) return ::recv(fd, buffer, size, flags);
   OwnBoot* const own = state::own_boot();
-  if (own == nullptr || within_net_api()) return ::recv(fd, buffer, size, flags);
+  if (own == nullptr) {
+    const ssize_t got = ::recv(fd, buffer, size, flags);
+    if (got <= 0 && size != 0) look_if_closed(fd, got < 0 ? errno : 0);
+    return got;
+  }
   ssize_t got = -1;
   {
     const Inside inside(*own->entry);
     got = ::recv(fd, buffer, size, flags);
   }
   const context::ErrnoKeeper keep;
+  if (got <= 0 && size != 0) look_if_closed(fd, got < 0 ? errno : 0);
   Boot& boot = own->boot;
   if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
     if (boot.call == BootCall::kReceive && boot.fd == fd) return got;
@@ -295,6 +344,7 @@ void* replacement(std::string_view symbol) {
   if (symbol == "getsockopt") return address_of(getsockopt_seen);
   if (symbol == "accept") return address_of(accept_seen);
   if (symbol == "recv") return address_of(recv_seen);
+  if (symbol == "send") return address_of(send_seen);
   return nullptr;
 }
 

@@ -80,8 +80,20 @@ void tell_ready(const Boot& boot) noexcept {
     if (!e.enabled()) return;
     e.add("dur_us", us(context::mono_ns() - boot.began_ns));
     add_own_end(e, boot, evidence(boot, 0));
-    e.emit();
+    e.array("listens");
+    for (const auto& one : boot.listeners)
+      if (one.known()) e.push(address_text(one));
+    e.end().emit();
   });
+}
+
+void tell_closed(const state::SocketAddress& listener, int error) {
+  Event e(EventId::kOobClosed);
+  if (!e.enabled()) return;
+  const std::string address = address_text(listener);
+  e.object("target").add("address", address);
+  if (error != 0) e.add("errno", error);
+  e.end().diagnose(diagnosis::closed_by(address)).emit();
 }
 
 void tell_fail(const Boot& boot, const char* call, int error) noexcept {

@@ -1,4 +1,4 @@
-// The events init.stall, init.ready and init.fail.
+// The events init.stall, init.ready, init.fail and oob.closed.
 #pragma once
 
 #include <cstdint>
@@ -12,5 +12,8 @@ void tell_stall(const state::Boot& boot, std::uint64_t age_ns);
 void tell_ready(const state::Boot& boot) noexcept;
 // A call that NCCL doesn't try again: on its thread, before it is told.
 void tell_fail(const state::Boot& boot, const char* call, int error) noexcept;
+// NCCL's connection to a listener of another process, which that one has closed. error: 0, or that
+// of a connection that was reset.
+void tell_closed(const state::SocketAddress& listener, int error);
 
 }  // namespace nnd::oob

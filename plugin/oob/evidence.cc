@@ -158,7 +158,7 @@ Bootstrap evidence(const Boot& boot, std::uint64_t age_ns) {
   const char* const id = std::getenv("NCCL_COMM_ID");
   out.id_given = id != nullptr && *id != '\0';
   out.answers_in_pairs = nccl_abi::kRootAnswersInPairs.has(nccl_version());
-  add_listener(network, boot.call == BootCall::kAccept ? boot.own : boot.listener, out);
+  add_listener(network, boot.call == BootCall::kAccept ? boot.own : boot.listeners[0], out);
   switch (boot.call) {
     case BootCall::kConnect:
       add_target(network, boot, out);

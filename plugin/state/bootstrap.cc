@@ -1,6 +1,11 @@
 #include "state/bootstrap.h"
 
+#include <algorithm>
+#include <mutex>
+
 #include "context/clock.h"
+#include "context/fork_mutex.h"
+#include "context/immortal.h"
 
 namespace nnd::state {
 
@@ -8,6 +13,18 @@ namespace {
 
 constinit std::atomic<std::uint32_t> g_numbers{0};
 constinit std::atomic<bool> g_any_made{false};
+
+constexpr std::size_t kClosed = 8;
+constinit std::array<SocketAddress, kClosed> g_closed{};
+constinit std::size_t g_closed_count = 0;
+context::ForkMutex& closed_mutex() {
+  static context::Immortal<context::ForkMutex> instance;
+  return *instance;
+}
+
+constexpr std::size_t kListeners = 64;
+constinit std::array<std::atomic<std::uint16_t>, kListeners> g_listeners{};
+constinit std::atomic<std::size_t> g_listener_count{0};
 
 thread_local OwnBoot t_own;
 
@@ -85,9 +102,28 @@ bool end_bootstrap(Boot& boot) noexcept {
   return true;
 }
 
+void remember_listener(std::uint16_t port) noexcept {
+  g_listeners[g_listener_count++ % kListeners].store(port);
+}
+
+bool is_own_listener(std::uint16_t port) noexcept {
+  return std::any_of(g_listeners.begin(), g_listeners.end(),
+                     [&](const auto& one) { return one.load() == port; });
+}
+
+bool is_newly_closed(const SocketAddress& listener) noexcept {
+  const std::lock_guard guard(closed_mutex());
+  const auto end = g_closed.begin() + static_cast<std::ptrdiff_t>(g_closed_count);
+  if (g_closed_count == kClosed || std::find(g_closed.begin(), end, listener) != end) return false;
+  g_closed[g_closed_count++] = listener;
+  return true;
+}
+
 void forget_bootstraps() noexcept {
   for (BootThread& one : boot_threads()) one.owner.store(0);
+  for (auto& one : g_listeners) one.store(0);
   g_any_made.store(false);
+  g_closed_count = 0;
 }
 
 }  // namespace nnd::state

@@ -28,6 +28,7 @@ enum class BootRole : std::uint8_t {
 enum class BootCall : std::uint8_t { kNone, kConnect, kAccept, kReceive };
 
 inline constexpr std::size_t kBootHosts = 16;
+inline constexpr std::size_t kBootListeners = 8;
 
 // What such a thread has done since it began, and what it waits for.
 struct Boot {
@@ -46,8 +47,8 @@ struct Boot {
   std::int32_t refused = 0;         // kConnect: how an earlier one ended; 0: there was none
   // What came about so far.
   std::uint32_t listens = 0, connects = 0, accepts = 0, receives = 0;
-  SocketAddress listener;  // the first
-  SocketAddress root;      // kRank: the first that it connected to, and from where
+  std::array<SocketAddress, kBootListeners> listeners{};  // the first ones, in their order
+  SocketAddress root;  // kRank: the first that it connected to, and from where
   SocketAddress from;
   std::array<context::Gid, kBootHosts> guests{};  // kRoot: from where ranks have come, each once
 };
@@ -81,6 +82,13 @@ void begin_bootstrap(std::uint64_t comm) noexcept;
 // It asks for devices: where it had heard of other ranks, its bootstrap is over. What it came to
 // then, once; else false.
 bool end_bootstrap(Boot& boot) noexcept;
+
+// The ports at which NCCL listens in this process, as far as they fit. Any thread.
+void remember_listener(std::uint16_t port) noexcept;
+bool is_own_listener(std::uint16_t port) noexcept;
+
+// True once for each of the first few: another process's listener is closed. Any thread.
+bool is_newly_closed(const SocketAddress& listener) noexcept;
 
 // In a forked child: what was seen is the parent's.
 void forget_bootstraps() noexcept;

@@ -48,6 +48,8 @@ struct Request {
   RequestState state = RequestState::kFree;
   RequestKind kind = RequestKind::kSend;
   std::uint16_t buffers = 0;  // of a receive
+  // By each test; taken back by the watch, which so sees whether NCCL still asks.
+  std::atomic<bool> asked{false};
 };
 
 inline constexpr std::size_t kSlotSize = 16384;  // a slot is aligned to its size
@@ -180,5 +182,8 @@ inline Connection* connection_of(Request* request) noexcept {
 
 // CPU counter when the oldest request in flight was posted, 0 if there is none. Any thread.
 std::uint64_t oldest_post(Connection& c) noexcept;
+// Whether NCCL has asked, since the last call of this, if any request in flight is done. One
+// thread at a time, the watch's.
+bool take_asked(Connection& c) noexcept;
 
 }  // namespace nnd::state

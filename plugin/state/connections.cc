@@ -179,6 +179,17 @@ std::uint64_t oldest_post(Connection& c) noexcept {
   return oldest;
 }
 
+bool take_asked(Connection& c) noexcept {
+  bool asked = false;
+  for (std::size_t i = 0; i < c.pool.load(std::memory_order_acquire); ++i) {
+    Request& request = c.requests()[i];
+    if (request.posted.load(kRelaxed) == 0 || !request.asked.load(kRelaxed)) continue;
+    request.asked.store(false, kRelaxed);
+    asked = true;
+  }
+  return asked;
+}
+
 Connection* open_connection(Kind kind, int api, const About& about, void* ctx) noexcept {
   Table& t = table();
   const std::lock_guard guard(t.lock);

@@ -31,10 +31,12 @@ Sample sample(const state::Connection& c) noexcept;
 struct Memory {
   Sample last;
   std::uint64_t since_ns = 0;   // nothing has moved since
-  std::uint64_t polled_ns = 0;  // NCCL was last seen to ask for it
-  std::optional<Wait> wait;     // none: it moves
-  std::optional<Wait> told;     // what a line said of it; none: no line did
-  bool who_told = false;        // a line said whose it is
+  std::uint64_t polled_ns = 0;  // NCCL was last seen to ask for it, while it is made
+  // Likewise, whether what is in flight is done; 0: that was not looked at.
+  std::uint64_t asked_ns = 0;
+  std::optional<Wait> wait;  // none: it moves
+  std::optional<Wait> told;  // what a line said of it; none: no line did
+  bool who_told = false;     // a line said whose it is
   // What kernel and HCA say of the wait, and how old it was when they were asked.
   Wait closer = Wait::kIdle;
   std::uint64_t closer_at_ns = 0;  // 0: they were not

@@ -91,6 +91,7 @@ void Watch::look_at(state::Connection& c, Memory& memory, std::uint64_t now_ns) 
   }
   if (!memory.wait) return;
   const std::uint64_t age_ns = now_ns - memory.since_ns;
+  note_asked(c, memory, age_ns);
   last_move_ns_ = std::max(last_move_ns_, memory.since_ns);
   needs_counters_ =
       needs_counters_ || (!diagnosis::being_made(*memory.wait) && *memory.wait != Wait::kIdle &&
@@ -103,13 +104,27 @@ void Watch::look_at(state::Connection& c, Memory& memory, std::uint64_t now_ns) 
     ++moving_;
 }
 
-// Asked again when it is as old as the next line.
+// Not while it moves: the first look after that only takes back what was asked before.
+void Watch::note_asked(state::Connection& c, Memory& memory, std::uint64_t age_ns) {
+  if (diagnosis::being_made(*memory.wait) || memory.last.in_flight() == 0 ||
+      age_ns < ages_.period_ns()) {
+    memory.asked_ns = 0;
+  } else if (state::take_asked(c) || memory.asked_ns == 0) {
+    memory.asked_ns = now_ns_;
+  }
+}
+
+// Asked again when it is as old as the next line. Who stops asking only after it was told has
+// waited, and then given up.
 Wait Watch::closer(state::Connection& c, Memory& memory, std::uint64_t age_ns) {
   const std::uint64_t first_ns = ages_.of(*memory.wait);
   unsigned asked = 0;
   if (memory.closer_at_ns != 0) asked = told_at(0, first_ns, memory.closer_at_ns);
   if (age_ns < times(asked) * first_ns) return memory.closer;
+  const bool may_not_ask = memory.closer_at_ns == 0 || memory.closer == Wait::kNotAsked;
   memory.closer_at_ns = age_ns;
+  if (may_not_ask && memory.asked_ns != 0 && now_ns_ - memory.asked_ns >= ages_.stall_ns / 2)
+    return memory.closer = Wait::kNotAsked;
   return memory.closer = look_closer(c, *memory.wait, tcp_);
 }
 

@@ -81,6 +81,7 @@ class Watch {
 
   std::uint64_t advance(std::uint64_t mono_ns);
   void look_at(state::Connection& c, Memory& memory, std::uint64_t now_ns);
+  void note_asked(state::Connection& c, Memory& memory, std::uint64_t age_ns);
   Wait closer(state::Connection& c, Memory& memory, std::uint64_t age_ns);
   void take(state::Connection& c, Memory& memory, std::uint64_t age_ns);
   void look_at_process(std::uint64_t now_ns);

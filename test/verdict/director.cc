@@ -16,6 +16,8 @@ namespace {
 // that is being made after ten, and of who has not come once the others have had five more to tell;
 // a process counts as stopped after five without a sign of life.
 constexpr double kBeforeConnectionsSec = 17;
+// torchelastic gives who doesn't heed SIGTERM 30 s: longer than it takes to heed it.
+constexpr double kElasticGrace = 4;
 
 double patience_of(const Case& one) {
   if (one.truth.healthy) return 0.5;
@@ -138,7 +140,7 @@ void Director::decide() {
     }
     case Ending::kElastic:
       if (failed_) {
-        end_all(between(0.1, 1), 1.5);
+        end_all(between(0.1, 1), kElasticGrace);
       } else if (hangs) {  // a watchdog comes first
         const auto all = alive();
         const auto one = std::find_if(all.begin(), all.end(), [&](int r) { return waits(r); });

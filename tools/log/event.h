@@ -184,7 +184,9 @@ struct Event {
   Facts facts;
   // conn.*, calls that failed
   std::string stage, verb;
-  std::string step;  // init.*
+  std::string step;                  // init.*
+  std::string target;                // init.*, oob.closed: the other end's address
+  std::vector<std::string> listens;  // init.ready
   std::optional<double> lived_us, peer_wait_us;
   std::optional<std::uint64_t> bytes, started, completed, failed, in_flight;
   Latency latency;

@@ -261,6 +261,7 @@ std::array<Setters, kPlaces> all_setters() {
                               {"reasons", set<&Event::reasons>},
                               {"stage", set<&Event::stage>},
                               {"step", set<&Event::step>},
+                              {"listens", set<&Event::listens>},
                               {"verb", set<&Event::verb>},
                               {"lived_us", set<&Event::lived_us>},
                               {"peer_wait_us", set<&Event::peer_wait_us>},
@@ -364,7 +365,7 @@ std::array<Setters, kPlaces> all_setters() {
       {"kind", set<&Event::task, &Task::kind>}, {"ordinal", set<&Event::task, &Task::ordinal>},
       {"seq", set<&Event::task, &Task::seq>},   {"bytes", set<&Event::task, &Task::bytes>},
       {"ops", set<&Event::task, &Task::ops>},   {"ops_done", set<&Event::task, &Task::ops_done>}};
-  setters[at(Place::kTarget)] = {{"errno", set<&Event::error>}};
+  setters[at(Place::kTarget)] = {{"errno", set<&Event::error>}, {"address", set<&Event::target>}};
   setters[at(Place::kTraffic)] = {{"open", set<&Event::open>}};
   for (const auto place : {Place::kSent, Place::kReceived})
     setters[at(place)] = {{"started", add<&Event::started>},

@@ -1,6 +1,7 @@
 #include "log/job.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <limits>
 #include <tuple>
@@ -403,6 +404,8 @@ void Job::add(const Event& event) {
       break;
     case EventId::kInitReady:
       if (process.met_ns == 0) process.met_ns = event.mono_ns;
+      process.listens_at.insert(process.listens_at.end(), event.listens.begin(),
+                                event.listens.end());
       break;
     case EventId::kCommInit:
       if (process.init_ns == 0) process.init_ns = event.mono_ns;
@@ -453,6 +456,9 @@ void Job::add(const Event& event) {
       break;
     case EventId::kNetDevice:
       if (event.dev.index) process.net_devices[*event.dev.index] = event.dev;
+      break;
+    case EventId::kOobClosed:
+      process.closed.push_back({event.target, event.mono_ns, event.error == ECONNREFUSED});
       break;
     case EventId::kQpTransition:
       if (!event.conn) process.transitions.push_back(transition_of(event));

@@ -146,6 +146,13 @@ struct Summary {
   std::vector<PortSends> ports;
 };
 
+// A listener of another process's NCCL that is gone, as this one sees it.
+struct Closed {
+  std::string address;  // as in listens_at
+  std::uint64_t mono_ns = 0;
+  bool refused = false;  // a connection anew; else one that was there was closed
+};
+
 struct Process {
   std::string proc, host;
   std::int64_t pid = 0;
@@ -156,6 +163,8 @@ struct Process {
   Launch launch;
   std::string version, nccl_version, log;
   std::optional<int> net_api;
+  std::vector<std::string> listens_at;  // "10.0.0.12:40211": NCCL, for other ranks
+  std::vector<Closed> closed;           // in the log's order
   // CLOCK_MONOTONIC: when its first communicator began to be made, and when that one's ranks had
   // met; 0: not told.
   std::uint64_t init_ns = 0, met_ns = 0;

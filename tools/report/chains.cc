@@ -25,8 +25,8 @@ class Graph {
     const std::set<const Wait*> network(stuck.begin(), stuck.end());
     for (const auto& wait : open) {
       if (network.contains(&wait)) continue;
-      if (wait.stall->kind == "idle") {
-        idle_.emplace(wait.member, wait.since);
+      if (wait.is_for_nobody()) {
+        add_idle(wait);
         continue;
       }
       if (!is_for_peer(wait.stall->kind) && !wait.blames_network()) continue;
@@ -82,6 +82,15 @@ class Graph {
     // Inside its node, for one that waits for another sink, or for a process without a log.
     bool may_wait = false, may_wait_for_stranger = false;
   };
+  void add_idle(const Wait& wait) {
+    const bool unasked = wait.stall->kind == "not-asked";
+    // After a failure NCCL asks for nothing more: that says no more than the failure.
+    if (unasked && tells_of_failure(*picture_.members[wait.member].log)) return;
+    const auto found = idle_.try_emplace(wait.member, wait.since).first;
+    found->second = std::min(found->second, wait.since);
+    if (unasked) unasked_.insert(wait.member);
+  }
+
   // A process at an address that no log is of.
   struct Stranger {
     std::set<std::size_t> waiting;
@@ -127,6 +136,7 @@ class Graph {
       if (one.sink.kind == Sink::Kind::kNoLog)
         for (const auto member : one.waiting) for_strangers.insert(picture_.members[member].host);
     for (auto* one : idle) {
+      if (one->sink.unasked) continue;  // it gave up what it had begun
       one->may_wait = waiting.contains(host_of(*one));
       one->may_wait_for_stranger = for_strangers.contains(host_of(*one));
     }
@@ -285,6 +295,7 @@ class Graph {
     } else if (idle != idle_.end()) {
       sink.kind = Sink::Kind::kIdle;
       sink.since = idle->second;
+      sink.unasked = unasked_.contains(member);
     } else if (const auto since = idle_by_box(picture_, member)) {
       sink.kind = Sink::Kind::kIdle;
       sink.since = *since;
@@ -305,7 +316,7 @@ class Graph {
   // What processes of one node wait for in each other is not seen: of several there that ask the
   // network for nothing, one is late, and nobody can tell which.
   Sink with_neighbours(Sink sink) const {
-    if (sink.kind != Sink::Kind::kIdle) return sink;
+    if (sink.kind != Sink::Kind::kIdle || sink.unasked) return sink;
     const auto& host = picture_.host_of(sink.members.front());
     for (const auto other : host.members) {
       if (other == sink.members.front() || waiting_.contains(other)) continue;
@@ -325,6 +336,7 @@ class Graph {
   const std::vector<End>& ends_;
   std::set<std::size_t> waiting_, on_network_;
   std::map<std::size_t, Ns> idle_;  // since when
+  std::set<std::size_t> unasked_;   // of these
   std::map<std::size_t, std::set<std::size_t>> next_;
   std::map<std::size_t, std::vector<std::size_t>> waiters_;
   // By who is waited for: when that was told first, and since when the first waits.

@@ -34,7 +34,7 @@ void observe(Model& model, const Picture& picture) {
     const Span when{wait.since, picture.members[wait.member].last};
     if (wait.blames_network()) {
       model.observations.push_back(made(Kind::kStuck, i, wait.member, when));
-    } else if (wait.stall->kind != "idle" && !waits[wait.member]) {
+    } else if (!wait.is_for_nobody() && !waits[wait.member]) {
       waits[wait.member] = true;
       model.observations.push_back(made(Kind::kWait, i, wait.member, when));
     }

@@ -82,6 +82,15 @@ void add_addresses(Picture& picture) {
   for (const auto& gid : of_several) picture.by_gid.erase(gid);
 }
 
+void add_listeners(Picture& picture) {
+  if (std::none_of(picture.members.begin(), picture.members.end(),
+                   [](const Member& one) { return !one.log->closed.empty(); }))
+    return;
+  for (std::size_t i = 0; i < picture.members.size(); ++i)
+    for (const std::string& address : picture.members[i].log->listens_at)
+      picture.by_listener.emplace(address, i);
+}
+
 void add_times(Picture& picture) {
   for (std::size_t i = 0; i < picture.members.size(); ++i) {
     Member& member = picture.members[i];
@@ -152,6 +161,18 @@ std::optional<std::size_t> Picture::peer_of(std::size_t member, const log::Peer&
   return by(link.proc);
 }
 
+std::optional<std::size_t> Picture::listener_at(std::size_t member,
+                                                const std::string& address) const {
+  std::optional<std::size_t> out;
+  const auto range = by_listener.equal_range(address);
+  for (auto at = range.first; at != range.second; ++at) {
+    if (at->second == member) continue;
+    if (out && *out != at->second) return std::nullopt;
+    out = at->second;
+  }
+  return out;
+}
+
 Place Picture::place_of(std::size_t member, const log::Dev& dev) const {
   const auto& process = *members[member].log;
   Place out{process.host, dev.name, dev.subnet, port_of(process, dev)};
@@ -189,6 +210,7 @@ Picture picture_of(const Input& input, std::optional<std::size_t> run) {
   add_members(out, input, runs[chosen]);
   add_hosts(out);
   add_addresses(out);
+  add_listeners(out);
   out.ends = input.job.ends();
   compare_clocks(out);
   add_times(out);

@@ -65,6 +65,7 @@ struct Picture {
   std::unordered_map<std::string, std::size_t> by_proc;
   std::unordered_map<std::string, Place> by_gid;                    // addresses that one HCA has
   std::map<std::pair<std::string, int>, std::size_t> by_comm_rank;  // communicator, rank in it
+  std::multimap<std::string, std::size_t> by_listener;              // "10.0.0.12:40211"
   std::set<std::string> several;  // communicators that share their hash: not compared
   std::optional<int> world_size;  // as launchers and NCCL say
   Ns first = 0, last = 0;
@@ -78,6 +79,9 @@ struct Picture {
   std::optional<std::size_t> peer_of(std::size_t member, const log::Peer& peer,
                                      std::optional<std::uint64_t> conn,
                                      const log::Link& link = {}) const;
+  // The process whose NCCL listened at the address, as that member sees it: none of those that are
+  // known, or not one alone.
+  std::optional<std::size_t> listener_at(std::size_t member, const std::string& address) const;
   Place place_of(std::size_t member, const log::Dev& dev) const;
   Place peer_place(std::size_t member, const log::Peer& peer,
                    std::optional<std::uint64_t> conn) const;

@@ -352,6 +352,9 @@ class Relations {
         explain(i, own->second, How::kEndedBy))
       return;
     if (explain_by_own_wait(i, member)) return;
+    if (const auto& after = model_.ends[member].after;
+        after && explain(i, end_of_[*after], How::kEndedBy))
+      return;
     // A job falls with whoever failed or went before. What failed within the bounds of an end came
     // first, unless it is what the end makes fail.
     if (const auto failed = first_root_failure();
@@ -370,6 +373,7 @@ class Relations {
   bool explain_by_exit(std::size_t i, std::size_t member) {
     const auto exit = first_failed_exit();
     if (!exit || model_.ends[member].kind != End::Kind::kDied) return false;
+    if (model_.ends[*model_.observations[*exit].member].after == member) return false;
     return model_.observations[*exit].when.from <=
                model_.observations[i].when.to + slack(member, *model_.observations[*exit].member) &&
            most_ended_by(model_.observations[*exit].when.from) && explain(i, exit, How::kEndedBy);
@@ -423,7 +427,8 @@ class Relations {
   std::optional<std::size_t> first_failed_exit() {
     return find_first(failed_exit_, Kind::kEnd, [&](std::size_t i) {
       const auto member = *model_.observations[i].member;
-      return end_kind(i) == End::Kind::kLeft && is_failed_exit(*picture_.members[member].log) &&
+      return end_kind(i) == End::Kind::kLeft &&
+             (is_failed_exit(*picture_.members[member].log) || model_.ends[member].closed_for) &&
              !first_failure_.contains(member);
     });
   }

@@ -42,7 +42,7 @@ void add_not_come(Model& model, const Picture& picture) {
   sink.waiting = model.making.size();
   std::set<std::size_t> busy(model.making.begin(), model.making.end());
   for (const Wait& wait : model.waits.waits)
-    if (!wait.blames_network() && wait.stall->kind != "idle") busy.insert(wait.member);
+    if (!wait.blames_network() && !wait.is_for_nobody()) busy.insert(wait.member);
   for (std::size_t i = 0; i < picture.members.size(); ++i) {
     const Member& one = picture.members[i];
     if (busy.contains(i) || !one.log->loaded || one.ending == Ending::kCutOff || one.log->cut_off ||

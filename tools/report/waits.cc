@@ -79,6 +79,7 @@ void by_time(std::vector<Wait>& waits) {
 }  // namespace
 
 bool Wait::blames_network() const { return lost || shows_network(*stall); }
+bool Wait::is_for_nobody() const { return stall->kind == "idle" || stall->kind == "not-asked"; }
 bool is_for_peer(const std::string& kind) { return is_one_of(kind, kPeerKinds); }
 
 Waits waits_of(const Picture& picture) {
@@ -104,7 +105,7 @@ Waits waits_of(const Picture& picture) {
   by_time(out.passed);
   std::set<std::size_t> waiting;
   for (const auto& wait : out.waits)
-    if (wait.stall->kind != "idle" && wait.waiter) waiting.insert(*wait.waiter);
+    if (!wait.is_for_nobody() && wait.waiter) waiting.insert(*wait.waiter);
   out.apart = apart_in_collectives(picture, waiting);
   // What a box shows of a moment is a wait only where somebody tells of one.
   if (out.waits.empty()) std::erase_if(out.apart, [](const Apart& one) { return one.since == 0; });

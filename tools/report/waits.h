@@ -27,6 +27,8 @@ struct Wait {
   std::size_t who() const { return waiter.value_or(member); }
   // Only the network (or a driver) explains it; the others may be the program's own doing.
   bool blames_network() const;
+  // Its process waits for nobody over the network: it asks for nothing, or no more.
+  bool is_for_nobody() const;
 };
 
 // Where chains of waiting processes end.
@@ -46,6 +48,7 @@ struct Sink {
   };
   Kind kind = Kind::kSilent;
   bool by_last_words = false;        // kIdle: nothing shows it before its end
+  bool unasked = false;              // kIdle: its NCCL asks no more for what is under way
   std::vector<std::size_t> members;  // empty: kNoLog
   std::string address;               // kNoLog: of the peer
   std::optional<int> rank;           // kNoLog: in its communicator

@@ -130,7 +130,7 @@ TEST_CASE("A rank's bootstrap, step by step") {
     CHECK(image().listen(listener) == 0);
     CHECK(boot().comm == 0x1f);
     CHECK(boot().listens == 1);
-    CHECK(boot().listener.port == port_of(listener));
+    CHECK(boot().listeners[0].port == port_of(listener));
     const int sender = connect_to(port_of(listener));
     CHECK(boot().connects == 1);
     CHECK(boot().root.port == port_of(listener));
@@ -414,15 +414,76 @@ TEST_CASE("Too few files may be open: named where the socket fails") {
   CHECK(told[0].at("errno") == EMFILE);
 }
 
+TEST_CASE("A connection that another process has closed is told once, and whose guests go is not") {
+  const int other = ::socket(AF_INET, SOCK_STREAM, 0);  // where another process listens
+  const sockaddr_in any = loopback(0);
+  REQUIRE(::bind(other, reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0);
+  REQUIRE(::listen(other, 1) == 0);
+  const std::vector<json> log = test::recorded([&] {
+    state::forget_bootstraps();
+    char byte = 0;
+    const int own = bound_socket();
+    image().listen(own);
+    const int guest = ::socket(AF_INET, SOCK_STREAM, 0);  // of another process
+    const sockaddr_in here = loopback(port_of(own));
+    REQUIRE(::connect(guest, reinterpret_cast<const sockaddr*>(&here), sizeof here) == 0);
+    const int accepted = image().accept(own);
+    ::close(guest);
+    in_thread([&] {
+      while (image().recv(accepted, &byte, 1) < 0) {
+      }
+    });
+    for (int i = 0; i < 2; ++i)
+      in_thread([&] {
+        const int to = connect_to(port_of(other));
+        ::close(::accept(other, nullptr, nullptr));
+        while (image().recv(to, &byte, 1) < 0) {
+        }
+        ::close(to);
+      });
+    ::close(accepted);
+    ::close(own);
+  });
+  const auto told = of(log, "oob.closed");
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].at("target").at("address") == "127.0.0.1:" + std::to_string(port_of(other)));
+  CHECK(told[0].at("cause") == "OOB-CLOSED");
+  CHECK(told[0].at("sev") == "info");
+  ::close(other);
+}
+
+TEST_CASE("A listener of another process that is closed by then is told as well") {
+  const int other = ::socket(AF_INET, SOCK_STREAM, 0);
+  const sockaddr_in any = loopback(0);
+  REQUIRE(::bind(other, reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0);
+  const std::vector<json> log = test::recorded([&] {
+    state::forget_bootstraps();
+    in_thread([&] {
+      const int to = connect_to(port_of(other), SOCK_STREAM | SOCK_NONBLOCK);
+      int error = 0;
+      image().getsockopt(to, &error);
+      ::close(to);
+    });
+  });
+  const auto told = of(log, "oob.closed");
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].at("target").at("address") == "127.0.0.1:" + std::to_string(port_of(other)));
+  CHECK(told[0].at("target").at("errno") == ECONNREFUSED);
+  ::close(other);
+}
+
 TEST_CASE("A bootstrap that is over says where the process listens") {
   const std::vector<json> log = test::recorded([] {
     const int listener = bound_socket();
     image().listen(listener);
+    image().listen(bound_socket());
     oob::tell_ready(boot());
   });
   const auto told = of(log, "init.ready");
   REQUIRE(told.size() == 1);
   CHECK(told[0].at("bootstrap").at("address").get<std::string>().starts_with("127.0.0.1:"));
   CHECK(told[0].at("bootstrap").at("netdev") == "lo");
+  CHECK(told[0].at("listens").size() == 2);
+  CHECK(told[0].at("listens")[0] == told[0].at("bootstrap").at("address"));
   CHECK(told[0].at("dur_us") >= 0);
 }

@@ -271,6 +271,86 @@ TEST_CASE("who was silent for longer than the others took to end went before the
   CHECK_FALSE(job(2.5).found_cause());
 }
 
+// Rank 2 listens for rank 3 of its node.
+struct Neighbours : Made {
+  Neighbours() {
+    for (int i = 0; i < 4; ++i) load(i, 0, 4);
+    for (const int i : {2, 3}) {
+      auto met = event(i, t::EventId::kInitReady, 1);
+      met.listens = {"127.0.0.1:" + std::to_string(i), "127.0.0.1:40" + std::to_string(i)};
+      add(met);
+    }
+  }
+  void finds_closed(int process, int by, double sec, std::optional<int> error = {}) {
+    auto closed = event(process, t::EventId::kOobClosed, sec);
+    closed.target = "127.0.0.1:40" + std::to_string(by);
+    closed.error = error;
+    add(closed);
+  }
+  void fails(int process, double sec, bool asked = false) {
+    auto out = event(process, t::EventId::kSummary, sec);
+    out.open = 2;
+    out.exit_status = 1;
+    if (asked) out.catches_sigterm = true;
+    add(out);
+  }
+};
+
+TEST_CASE("who closed what its neighbour failed of went before it", "[ends]") {
+  Neighbours made;
+  made.finds_closed(3, 2, 5);
+  made.fails(3, 5.05);
+  const auto alive = [&](double culprit) {
+    for (const int other : {0, 1}) box(made, other, 5.2, 5, 1);
+    box(made, 2, culprit, 5, 0);
+  };
+  SECTION("it is gone with that") { alive(4.95); }
+  SECTION("its abort hangs until all are killed") { alive(5.2); }
+  SECTION("and that one closed its own in turn") {
+    made.finds_closed(2, 3, 5.06);
+    alive(5.2);
+  }
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kLost);
+  CHECK(report.blame == Blame::kNotNetwork);
+  CHECK(lost(report) == std::vector{2});
+}
+
+TEST_CASE("who was seen to go long before all others were ended went by itself", "[ends]") {
+  Neighbours made;
+  const bool long_before = GENERATE(true, false);
+  made.finds_closed(3, 2, 5);
+  made.fails(2, 5, true);
+  for (const int other : {0, 1, 3}) box(made, other, long_before ? 8.5 : 6, 5, 0);
+  const auto report = analyse(made.input);
+  CHECK(lost(report) == (long_before ? std::vector{2} : std::vector<int>{}));
+}
+
+TEST_CASE("what a healthy job's processes close, or a firewall refuses, is no end", "[ends]") {
+  Neighbours made;
+  SECTION("one had ended well") {
+    made.finds_closed(3, 2, 5);
+    leave(made, 2, 4.9, 0, 0);
+    made.fails(3, 9);
+    for (const int other : {0, 1}) box(made, other, 9.1, 8, 0);
+    const auto report = analyse(made.input);
+    CHECK(std::none_of(report.ends.begin(), report.ends.end(),
+                       [](const nnd::report::End& end) { return end.closed_for || end.after; }));
+  }
+  SECTION("all are asked to end") {
+    made.finds_closed(3, 2, 5);
+    made.finds_closed(2, 3, 5.01);
+    for (const int i : {0, 1, 2, 3}) made.fails(i, 5.1, true);
+    CHECK(lost(analyse(made.input)).empty());
+  }
+  SECTION("on the way to another node") {
+    made.finds_closed(1, 2, 5, ECONNREFUSED);
+    made.fails(1, 5.05);
+    for (const int other : {0, 2, 3}) box(made, other, 5.2, 5, 0);
+    CHECK(lost(analyse(made.input)) == std::vector{1});
+  }
+}
+
 TEST_CASE("a node's processes that failed together went before all who lived on", "[ends]") {
   const auto job = [](double rest) {
     Made made;

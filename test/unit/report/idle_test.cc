@@ -24,6 +24,22 @@ TEST_CASE("who polls a connection no more waits for nobody", "[ends]") {
   CHECK(report.blame == Blame::kNone);
 }
 
+TEST_CASE("a process whose NCCL asks no more keeps the others, whatever it had begun", "[ends]") {
+  Made made;
+  made.ring(6);
+  made.stall(1, "nothing-came", 7, 2, 0);
+  made.stall(2, "nothing-came", 7, 2, 1);
+  made.stall(3, "not-asked", 7, 2, 2);
+  made.stall(4, "nothing-came", 7, 2, 3);
+  const auto report = analyse(made.input);
+  CHECK(report.kind == Kind::kHang);
+  CHECK(report.blame == Blame::kNotNetwork);
+  REQUIRE_FALSE(report.waits.sinks.empty());
+  CHECK(report.waits.sinks[0].kind == Sink::Kind::kIdle);
+  CHECK(report.waits.sinks[0].unasked);
+  CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{3});
+}
+
 TEST_CASE("a box shows that a process asked the network for nothing", "[ends]") {
   Made made;
   for (const int process : {0, 2}) made.load(process, 0, 2);

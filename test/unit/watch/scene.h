@@ -113,6 +113,7 @@ class Scene {
   Scene& pass(int seconds, F&& each) {
     for (int i = 0; i < seconds; ++i) {
       each();
+      if (nccl_asks) ask();
       watch.look(now += kSec);
     }
     return *this;
@@ -122,7 +123,15 @@ class Scene {
   }
 
   std::uint64_t now = 100 * kSec;
+  bool nccl_asks = true;  // whether what is in flight is done
   Watch watch;
+
+ private:
+  static void ask() {
+    for (std::size_t place = 0; place < state::entries_used(); ++place)
+      if (Connection* const c = state::entry_at(place); c != nullptr)
+        for (std::size_t i = 0; i < c->pool; ++i) c->requests()[i].asked = true;
+  }
 };
 
 // What a scene makes the watch say.

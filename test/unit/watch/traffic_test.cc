@@ -115,6 +115,51 @@ TEST_CASE("what NCCL has not handed to the HCA is not the network's") {
   CHECK(sockets.warnings.empty());
 }
 
+TEST_CASE("what NCCL asks for no more is not the network's") {
+  const auto stall_of = [](Kind kind, int asks_again_after) {
+    const Said out = said([&] {
+      Scene scene;
+      Comm comm(kind);
+      comm.qp(3, 2).ready();
+      scene.pass(1);
+      comm.post(kind == Kind::kSend ? RequestKind::kSend : RequestKind::kRecv);
+      scene.nccl_asks = false;
+      scene.pass(12);
+      scene.nccl_asks = true;
+      scene.pass(asks_again_after);
+    });
+    REQUIRE(!out.stalls.empty());
+    CHECK(out.stalls[0]["kind"] == "not-asked");
+    CHECK(out.stalls[0]["sev"] == "info");
+    CHECK(out.stalls[0]["process"] == json{{"moving", 0}, {"not-asked", 1}});
+    return out;
+  };
+  CHECK(stall_of(Kind::kRecv, 0).warnings.empty());
+  CHECK(stall_of(Kind::kSend, 0)
+            .stalls[0]["msg"]
+            .get<std::string>()
+            .find("and for 10 s NCCL has not asked whether it is done") != std::string::npos);
+  // Its thread was only held: what is told next is what it waits for.
+  const Said held = stall_of(Kind::kSend, 20);
+  REQUIRE(held.stalls.size() == 2);
+  CHECK(held.stalls[1]["kind"] == "stuck-send");
+}
+
+TEST_CASE("who gives up what it waited for has waited") {
+  const Said out = said([] {
+    Scene scene;
+    Comm send(Kind::kSend);
+    send.qp(3, 2).ready();
+    scene.pass(1);
+    send.post(RequestKind::kSend);
+    scene.pass(8);
+    scene.nccl_asks = false;
+    scene.pass(30);
+  });
+  CHECK(ages(out.stalls) == std::vector{10, 30});
+  for (const json& one : out.stalls) CHECK(one["kind"] == "stuck-send");
+}
+
 TEST_CASE("isend that gets no request: the peer has posted no receive") {
   const Said out = said([] {
     Scene scene;

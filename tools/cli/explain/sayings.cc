@@ -71,7 +71,7 @@ const std::vector<Saying>& sayings() {
       {"connect to", {Cause::kDevOob, Cause::kHangConnect}},
       {"socketprogress", {Cause::kRc6, Cause::kHangConnect}},
       {"exceeded error retry count", {Cause::kDevOob, Cause::kHangConnect}},
-      {"connection closed by remote peer", {Cause::kRc6, Cause::kHangConnect}},
+      {"connection closed by remote peer", {Cause::kOobClosed, Cause::kRc6, Cause::kHangConnect}},
       {"failed to execute operation connect", {Cause::kHangConnect, Cause::kRc6, Cause::kRc2}},
       // what ranks don't have in common
       {"message truncated", {Cause::kIncEnv, Cause::kIncVersion, Cause::kWc1}},

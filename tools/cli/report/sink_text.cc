@@ -26,6 +26,9 @@ std::string is_behind(const Report& report, const Sink& sink) {
                      communicator_text(report.picture, apart.comm));
 }
 
+constexpr const char* kGivenUp =
+    ", with requests under way: its communicator was aborted, or NCCL's proxy thread is held there";
+
 // How a process that was late ended, where that was not with all the others.
 std::string went_then(const Report& report, const Sink& sink) {
   constexpr Ns kWithOthers = 1'000'000'000;
@@ -125,9 +128,10 @@ std::string sink_text(const Report& report, const Sink& sink) {
       if (lacking())
         return of_its_node(fmt::format("{} {} asked the network for nothing", names,
                                        sink.members.size() == 1 ? "has" : "have"));
-      return fmt::format("{} {} asked the network for nothing since {}{}{}", names,
+      return fmt::format("{} {} asked the network for nothing since {}{}{}{}", names,
                          sink.members.size() == 1 ? "has" : "have", time_text(sink.since),
-                         is_behind(report, sink), went_then(report, sink));
+                         is_behind(report, sink), went_then(report, sink),
+                         sink.unasked ? kGivenUp : "");
     case Sink::Kind::kStopped:
       if (report.picture.members[sink.members.front()].ending == report::Ending::kDied)
         return fmt::format(

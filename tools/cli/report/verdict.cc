@@ -188,7 +188,7 @@ std::string verdict_missing(const Report& report) {
 std::size_t count_waiting(const Report& report) {
   std::set<std::size_t> waiting;
   for (const auto& wait : report.waits.waits)
-    if (wait.stall->kind != "idle") waiting.insert(wait.member);
+    if (!wait.is_for_nobody()) waiting.insert(wait.member);
   return waiting.empty() ? report.making.size() : waiting.size();
 }
 

@@ -31,7 +31,7 @@ struct Leaving {};
 
 // Who is inside NCCL and doesn't see the request in time is ended by SIGALRM.
 void leave(int /*signal*/) {
-  constexpr unsigned kPatienceSec = 2;
+  constexpr unsigned kPatienceSec = 4;
   asked_to_leave = 1;
   alarm(kPatienceSec);
 }
