@@ -6,6 +6,7 @@
 
 #include "report/clocks.h"
 #include "report/collectives.h"
+#include "report/gone.h"
 #include "report/model.h"
 
 namespace nnd::report {
@@ -17,8 +18,8 @@ constexpr Ns kTick = 250'000'000;
 constexpr Ns kTogether = 100'000'000;
 constexpr Ns kMoment = 1'000'000'000;
 constexpr Ns kWaited = 3'000'000'000;
-// Who is asked to end has by then; and the last of a job has been asked when the first has ended.
-constexpr Ns kAskedTake = 3'000'000'000, kSignalsTake = 25'000'000;
+// The last of a job has been asked to end when the first has ended.
+constexpr Ns kSignalsTake = 25'000'000;
 
 // It has requests under way that were not answered.
 bool asks(const Box& box) {
@@ -208,79 +209,14 @@ class Ends {
       }
   }
 
-  // NCCL's own TCP connections are closed by a process that ends, and by one that aborts its
-  // communicator; NCCL fails in whoever still needs them.
   void add_closed_beside_the_network() {
-    std::map<std::size_t, std::size_t> after;  // who saw one go, and whom
-    std::map<std::size_t, Ns> closed;          // who went, of themselves as far as that shows
-    std::map<std::size_t, std::size_t> first_seer;
-    for (const Closing& one : closings()) {
-      if (after.contains(one.by) || first_of(after, one.who) == one.by) continue;
-      after.emplace(one.by, one.who);
-      if (after.contains(one.who)) continue;
-      closed.try_emplace(one.who, one.at);
-      first_seer.try_emplace(one.who, one.by);
-    }
-    for (const auto& one : closed) {
-      const auto who = one.first;
-      const Ns at = one.second;
-      const auto follows = [&](std::size_t member) {
-        return after.contains(member) && first_of(after, member) == who &&
-               out_[member].kind == End::Kind::kLeft &&
-               tells_of_failure(*picture_.members[member].log);
-      };
-      if (!went_by_itself(who, at, follows)) continue;
-      for (std::size_t i = 0; i < out_.size(); ++i)
-        if (follows(i)) out_[i].after = after.at(i);
-      End& end = out_[who];
-      end.closed_for = first_seer.at(who);
+    for (const Gone& one : gone_of(picture_, out_)) {
+      for (const auto& [member, other] : one.after) out_[member].after = other;
+      End& end = out_[one.who];
+      end.closed_for = one.seen_by;
       end.missed = end.failed_towards = true;
-      end.when = {std::min(end.when.from, at), std::min(end.when.to, at)};
+      end.when = {std::min(end.when.from, one.at), std::min(end.when.to, one.at)};
     }
-  }
-  struct Closing {
-    std::size_t by = 0, who = 0;
-    Ns at = 0;
-  };
-  // In the order of time; of those that failed, or were ended.
-  std::vector<Closing> closings() const {
-    std::vector<Closing> out;
-    for (std::size_t i = 0; i < picture_.members.size(); ++i)
-      for (const log::Closed& one : picture_.members[i].log->closed) {
-        const auto who = picture_.listener_at(i, one.address);
-        if (!who || !out_[*who].ended()) continue;
-        // On the way to another node a firewall may refuse as well.
-        if (one.refused && picture_.members[i].host != picture_.members[*who].host) continue;
-        if (ended_well(i) || ended_well(*who)) continue;
-        out.push_back({i, *who, picture_.at(i, one.mono_ns)});
-      }
-    std::stable_sort(out.begin(), out.end(),
-                     [](const Closing& a, const Closing& b) { return a.at < b.at; });
-    return out;
-  }
-  bool ended_well(std::size_t member) const {
-    return out_[member].kind == End::Kind::kLeft &&
-           !tells_of_failure(*picture_.members[member].log);
-  }
-  static std::size_t first_of(const std::map<std::size_t, std::size_t>& after, std::size_t member) {
-    for (auto at = after.find(member); at != after.end(); at = after.find(member))
-      member = at->second;
-    return member;
-  }
-  // Where all are asked to end, or killed, one sees another go as well: it exited with a failure,
-  // or somebody failed of it, who wasn't asked to end, or all the others lived on for longer than
-  // who is asked takes.
-  template <typename Follows>
-  bool went_by_itself(std::size_t who, Ns at, const Follows& follows) const {
-    std::size_t others = 0, lived_on = 0;
-    if (out_[who].kind == End::Kind::kLeft && !was_asked(who)) return true;
-    for (std::size_t i = 0; i < out_.size(); ++i) {
-      if (i != who && follows(i) && !was_asked(i)) return true;
-      if (i == who || follows(i)) continue;
-      ++others;
-      lived_on += picture_.members[i].last >= at + kAskedTake;
-    }
-    return others != 0 && lived_on == others;
   }
 
   // A process that ends by itself in the middle, with its communicators as they are, is missed

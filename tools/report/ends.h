@@ -10,6 +10,9 @@
 
 namespace nnd::report {
 
+// Who is asked to end has by then.
+inline constexpr Ns kAskedTake = 3'000'000'000;
+
 struct End {
   enum class Kind : std::uint8_t {
     kNone,  // it lives, or nobody knows
