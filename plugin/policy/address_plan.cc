@@ -62,7 +62,7 @@ std::optional<IpPrefix> network_of(const Candidate& one) {
   return gid->address;
 }
 
-std::optional<IpPrefix> plan_of(const std::vector<Candidate*>& members) {
+std::optional<IpPrefix> plan_of(const std::vector<const Candidate*>& members) {
   std::vector<IpPrefix> networks;
   for (const Candidate* one : members)
     if (const auto network = network_of(*one)) networks.push_back(*network);

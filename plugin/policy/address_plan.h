@@ -15,7 +15,7 @@ std::optional<facts::IpPrefix> network_of(const Candidate& one);
 
 // What the addresses of most of these have in common; none where there is no such thing, or only
 // one address. InfiniBand's prefixes are alike or not: they have no plan above them.
-std::optional<facts::IpPrefix> plan_of(const std::vector<Candidate*>& members);
+std::optional<facts::IpPrefix> plan_of(const std::vector<const Candidate*>& members);
 
 // IPv4 subnets are numbered on from those of the plan, one by one, over the end of an octet:
 // 172.17.0 after 172.16.255.

@@ -98,7 +98,7 @@ class Finder {
         &*std::max_element(groups_.begin(), groups_.end(),
                            [](const Group& a, const Group& b) { return a.weight < b.weight; });
     find_covered();
-    plan_ = plan_of(fabric_->members);
+    plan_ = plan_of({fabric_->members.begin(), fabric_->members.end()});
     for (Group& group : groups_)
       for (Candidate* one : group.members) compare(*one);
     find_rails();
@@ -185,7 +185,6 @@ class Finder {
   // A GPU whose rail is slow or down has one all the same.
   void find_covered() {
     std::set<std::string> covered = gpus_beside(fabric_->members);
-    const std::size_t by_fabric = covered.size();
     for (const facts::Hca& hca : node_.hcas)
       if (beside_gpu(hca) && is_missing_rail(hca))
         covered.insert(hca.near_gpus.begin(), hca.near_gpus.end());
@@ -194,8 +193,31 @@ class Finder {
         if (group.infiniband == fabric_->infiniband && group.bonds == fabric_->bonds &&
             beside_gpu(*one->hca) && of_their_make(*one->hca))
           covered.insert(one->hca->near_gpus.begin(), one->hca->near_gpus.end());
-    not_whole_ = covered.size() - by_fabric;
     covered_ = covered.size() == node_.pci.gpus.size() && !covered.empty();
+    find_not_whole();
+  }
+
+  void find_not_whole() {
+    std::vector<const facts::Hca*> those;
+    for (const facts::Hca& hca : node_.hcas)
+      if (is_missing_rail(hca)) those.push_back(&hca);
+    for (const Group& group : groups_)
+      if (&group != fabric_ && group.infiniband == fabric_->infiniband &&
+          group.bonds == fabric_->bonds)
+        for (const Candidate* one : group.members)
+          if (of_their_make(*one->hca)) those.push_back(one->hca);
+    Seats seats(node_.pci.gpus);
+    for (const Candidate* one : fabric_->members) seats.take(*one->hca);
+    for (const facts::Hca* hca : those) seats.offer(*hca);
+    not_whole_ = std::count_if(those.begin(), those.end(), [&](const facts::Hca* hca) {
+      return !seats.free_beside(*hca).empty();
+    });
+  }
+
+  // Rails beside a GPU, with those that are slow or down.
+  long near() const {
+    return not_whole_ + std::count_if(fabric_->members.begin(), fabric_->members.end(),
+                                      [](const Candidate* one) { return beside_gpu(*one->hca); });
   }
 
   bool of_their_make(const facts::Hca& hca) const {
@@ -248,6 +270,12 @@ class Finder {
     const bool known = !fabric_->infiniband || rails + slower.size() == node_.pci.gpus.size();
     if (seats.of_all() == 0 && slower.size() * 4 <= rails && known)
       for (Candidate* one : slower) one->unlike = {};
+    if (rails == 1)
+      for (Group& group : groups_)
+        if (group.members.size() == 1 && is_only_slower(*group.members.front()) &&
+            is_twin(*group.members.front()->hca, *fabric_->members.front()->hca) &&
+            group.members.front()->hca->near_gpus != fabric_->members.front()->hca->near_gpus)
+          group.members.front()->unlike = {};
   }
 
   bool is_only_slower(const Candidate& one) const {
@@ -322,10 +350,9 @@ class Finder {
   // Some GPUs may have none, and yet that is where this fabric's HCAs hang.
   bool rails_are_near() const {
     constexpr long kMany = 4;
-    const auto near = std::count_if(fabric_->members.begin(), fabric_->members.end(),
-                                    [](const Candidate* one) { return beside_gpu(*one->hca); });
-    const auto far = static_cast<long>(fabric_->members.size()) - near;
-    return near >= kMany && far * 2 <= near;
+    const long far = std::count_if(fabric_->members.begin(), fabric_->members.end(),
+                                   [](const Candidate* one) { return !beside_gpu(*one->hca); });
+    return near() >= kMany && far * 2 <= near();
   }
 
   // What is odd about a port is odd about its card: of a port that differs in its network or its
@@ -382,20 +409,15 @@ class Finder {
 
   // At most half as many are far from the GPUs as beside them.
   bool is_surplus() const {
-    const auto near = std::count_if(fabric_->members.begin(), fabric_->members.end(),
-                                    [](const Candidate* one) { return beside_gpu(*one->hca); });
     const auto far =
         std::count_if(fabric_->members.begin(), fabric_->members.end(),
                       [](const Candidate* one) { return !one->unlike.distance.empty(); });
-    return near >= 2 && far * 2 <= near;
+    return near() >= 2 && far * 2 <= near();
   }
 
   // As a DGX has it: each of many GPUs has an HCA of its own beside it.
   bool has_one_each() const {
-    const auto near = std::count_if(fabric_->members.begin(), fabric_->members.end(),
-                                    [](const Candidate* one) { return beside_gpu(*one->hca); });
-    return node_.pci.gpus.size() >= 4 &&
-           near + static_cast<long>(not_whole_) >= static_cast<long>(node_.pci.gpus.size());
+    return node_.pci.gpus.size() >= 4 && near() >= static_cast<long>(node_.pci.gpus.size());
   }
 
   std::size_t count_inside() const {
@@ -409,8 +431,8 @@ class Finder {
   const facts::Node& node_;
   std::vector<Group> groups_;
   Group* fabric_ = nullptr;
-  bool covered_ = false;       // each GPU has an HCA of the fabric beside it
-  std::size_t not_whole_ = 0;  // GPUs whose rail is slow or down
+  bool covered_ = false;  // each GPU has an HCA of the fabric beside it
+  long not_whole_ = 0;    // rails that are slow or down
   std::optional<IpPrefix> plan_;
 };
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <string_view>
 
+#include "policy/address_plan.h"
 #include "policy/seats.h"
 
 namespace nnd::policy {
@@ -56,8 +57,8 @@ class Finder {
         diagnosis::MissingPort seen{fmt::format("{}:{}", hca.name, port.number),
                                     facts::port_state_text(port.state),
                                     facts::phys_state_text(port.phys_state)};
-        if (beside_its_gpu(hca, port, seen) || set_up_as_siblings(hca, port, seen) ||
-            one_for_each_gpu(hca, port, seen))
+        if (beside_its_gpu(hca, port, seen) || one_for_each_gpu(hca, port, seen) ||
+            set_up_as_siblings(hca, port, seen))
           out.push_back({&hca, &port, std::move(seen)});
       }
     return out;
@@ -90,25 +91,38 @@ class Finder {
   // It was given an address as its siblings of the same make have it, one subnet a port; or
   // InfiniBand's link is up and nobody set it up.
   bool set_up_as_siblings(const Hca& hca, const Port& port, diagnosis::MissingPort& seen) const {
-    constexpr int kLinkUp = 5;
     constexpr std::size_t kSiblings = 2;
-    const Gid* const own = addressed(port);
-    std::size_t alike = 0;
-    for (const Candidate& one : all_) {
-      const Gid* const gid = addressed(*one.port);
-      if (one.out || one.hca->vendor_part_id != hca.vendor_part_id ||
-          one.port->infiniband() != port.infiniband())
-        return false;
-      if (port.ethernet() &&
-          (own == nullptr || gid == nullptr || gid->address->length != own->address->length ||
-           gid->address->contains(own->address->address)))
-        return false;
-      ++alike;
-    }
-    if (alike < kSiblings || (port.infiniband() && port.phys_state != kLinkUp)) return false;
-    seen.address = own == nullptr ? "" : own->address->text();
-    seen.others = alike;
+    std::vector<const Candidate*> rails;
+    for (const Candidate& one : all_)
+      if (!one.out && one.membership == Membership::kCompute) rails.push_back(&one);
+    const bool alike = std::all_of(rails.begin(), rails.end(), [&](const Candidate* one) {
+      return one->hca->vendor_part_id == hca.vendor_part_id &&
+             one->port->infiniband() == port.infiniband();
+    });
+    if (rails.size() < kSiblings || !alike) return false;
+    // Where other networks have ports of this node, it may be one of theirs.
+    const bool alone = rails.size() == all_.size();
+    if (port.infiniband() ? !alone || !is_linked(port) : !is_addressed_as(rails, port, alone))
+      return false;
+    seen.address = addressed(port) == nullptr ? "" : addressed(port)->address->text();
+    seen.others = rails.size();
     return true;
+  }
+  static bool is_linked(const Port& port) {
+    constexpr int kLinkUp = 5;
+    return port.phys_state == kLinkUp;
+  }
+  static bool is_addressed_as(const std::vector<const Candidate*>& rails, const Port& port,
+                              bool alone) {
+    const Gid* const own = addressed(port);
+    if (own == nullptr) return false;
+    const auto plan = plan_of(rails);
+    if (!alone && !(plan && plan->contains(own->address->address))) return false;
+    return std::all_of(rails.begin(), rails.end(), [&](const Candidate* one) {
+      const Gid* const gid = addressed(*one->port);
+      return gid != nullptr && gid->address->length == own->address->length &&
+             !gid->address->contains(own->address->address);
+    });
   }
 
   // As virtual machines have it: the PCI bus shows no GPU beside an HCA, and with the ports of one

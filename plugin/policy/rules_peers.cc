@@ -5,6 +5,7 @@
 
 #include "diagnosis/device.h"
 #include "policy/candidates.h"
+#include "policy/seats.h"
 
 namespace nnd::policy {
 
@@ -108,8 +109,9 @@ void judge_speed(const facts::Node&, const Candidates& all, const Candidate& one
   const HcaRules& rules = one.rules.hca;
   const auto peers = peers_of(all, one);
   // What the policy allows though it is of another network has that network's speed.
-  if (peers.size() < 2 || (one.membership != Membership::kCompute && !odd_bond(one)) ||
-      told_outside(one))
+  const bool enough =
+      peers.size() >= 2 || (peers.size() == 1 && is_twin(*one.hca, *peers.front()->hca));
+  if (!enough || (one.membership != Membership::kCompute && !odd_bond(one)) || told_outside(one))
     return;
   const long median = median_speed(peers);
   const long speed = one.port->speed_mbps;

@@ -1,5 +1,7 @@
 #include "policy/seats.h"
 
+#include <algorithm>
+
 namespace nnd::policy {
 
 namespace {
@@ -27,11 +29,30 @@ void Seats::take(const facts::Hca& hca) {
 }
 
 void Seats::offer(const facts::Hca& hca) {
-  if (beside_gpu(hca)) offered_.insert(hca.near_gpus.begin(), hca.near_gpus.end());
+  if (!beside_gpu(hca)) return;
+  for (const std::string& gpu : hca.near_gpus) ++offered_[gpu];
 }
 
 std::size_t Seats::of_all() const {
-  return taken_.size() < 3 ? 0 : most_have(taken_);  // of two, either may be odd
+  if (taken_.size() < 3) return 0;  // of two, either may be odd
+  const std::size_t most = most_have(taken_);
+  return most != 0 ? most : half_has();
+}
+
+// As where half of the GPUs are below one switch, and a rail of that is down.
+std::size_t Seats::half_has() const {
+  constexpr std::size_t kMany = 8;
+  if (taken_.size() < kMany) return 0;
+  std::size_t most = 0, of = 0;
+  for (const auto& [gpu, count] : taken_) most = std::max(most, count);
+  for (const auto& [gpu, count] : taken_) {
+    of += count == most;
+    const auto offered = offered_.find(gpu);
+    if (count == most) continue;
+    // A node may be cabled by half.
+    if (count == 0 || offered == offered_.end() || offered->second != most) return 0;
+  }
+  return of * 2 == taken_.size() ? most : 0;
 }
 
 std::size_t Seats::usual() const {
@@ -61,6 +82,11 @@ std::vector<std::string> Seats::free_beside(const facts::Hca& hca) const {
 
 bool beside_gpu(const facts::Hca& hca) {
   return hca.gpu_distance <= facts::PciDistance::kPxb && !hca.near_gpus.empty();
+}
+
+bool is_twin(const facts::Hca& one, const facts::Hca& other) {
+  return one.vendor_part_id == other.vendor_part_id && beside_gpu(one) && beside_gpu(other) &&
+         one.near_gpus.size() == other.near_gpus.size();
 }
 
 }  // namespace nnd::policy

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -24,7 +23,8 @@ class Seats {
   // GPUs beside the HCA that have fewer than most of the node's GPUs have. None where most have
   // none, or where it hangs at a CPU.
   std::vector<std::string> free_beside(const facts::Hca& hca) const;
-  // What most GPUs have beside them; 0: there is no such number.
+  // What most GPUs have beside them, or half of them where what is offered makes it all; 0: there
+  // is no such number.
   std::size_t of_all() const;
   // Where there is none, as with a rail for every second GPU: what most of those have that any is
   // beside, taken or offered.
@@ -32,11 +32,16 @@ class Seats {
   std::size_t free_at(const std::string& gpu) const;
 
  private:
-  std::map<std::string, std::size_t> taken_;  // by the GPU's address
-  std::set<std::string> offered_;             // GPUs
+  std::size_t half_has() const;
+
+  std::map<std::string, std::size_t> taken_;    // by the GPU's address
+  std::map<std::string, std::size_t> offered_;  // likewise, those taken among them
 };
 
 // Below one PCIe switch, or several.
 bool beside_gpu(const facts::Hca& hca);
+// Of the same make, and beside as many GPUs: of two alone the faster one shows what the other could
+// do.
+bool is_twin(const facts::Hca& one, const facts::Hca& other);
 
 }  // namespace nnd::policy

@@ -14,8 +14,9 @@ namespace {
 
 // Until a hang is taken for one: the watch tells of a stall after two seconds, of a communicator
 // that is being made after ten, and of who has not come once the others have had five more to tell;
-// a process counts as stopped after five without a sign of life.
-constexpr double kBeforeConnectionsSec = 17;
+// a process counts as stopped after five without a sign of life, and as one that asks the network
+// for nothing after twelve.
+constexpr double kBeforeConnectionsSec = 17, kIdleSec = 13;
 // torchelastic gives who doesn't heed SIGTERM 30 s: longer than it takes to heed it.
 constexpr double kElasticGrace = 4;
 
@@ -26,6 +27,7 @@ double patience_of(const Case& one) {
                                             (one.fault == "idle rank" || one.fault == "SIGSTOP"));
   if (before) return kBeforeConnectionsSec;
   if (one.fault == "SIGSTOP") return 8;
+  if (one.fault == "missing rank" && one.ending == Ending::kLive) return kIdleSec;
   if (one.fault == "slow rail") return kBeforeConnectionsSec;  // nothing hangs: the machine is busy
   return 4.5;
 }
