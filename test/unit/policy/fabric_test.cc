@@ -313,6 +313,41 @@ TEST_CASE("fabric: storage stays outside while a rail is slow or down") {
   check();
 }
 
+TEST_CASE("fabric: a switch that has a rail less than the other one misses it") {
+  MadeNode made = gpu_rails(8);
+  for (std::size_t i = 0; i < 8; ++i) {
+    facts::Hca& hca = made.hca(fmt::format("mlx5_{}", i));
+    hca.near_gpus.clear();
+    for (std::size_t gpu = i / 4 * 4; gpu < i / 4 * 4 + 4; ++gpu)
+      hca.near_gpus.push_back(made.node.pci.gpus[gpu].address);
+  }
+  CHECK(made.judge(Mode::kWarn).verdicts.empty());
+  for (const bool down : {true, false}) {
+    facts::Port& port = made.port("mlx5_3");
+    port.skip = down ? facts::Skip::kNotActive : facts::Skip::kTaken;
+    port.state = down ? 1 : 4;
+    port.speed_mbps = down ? 400000 : 100000;
+    const Judgement judgement = made.judge(Mode::kEnforce);
+    CHECK(rules_of(judgement.verdicts) ==
+          Strings{down ? "hca.phys_state DEV-DOWN" : "hca.slow DEV-SLOW"});
+    CHECK(judgement.meant.size() == 8);
+  }
+}
+
+TEST_CASE("fabric: of two of one make the faster shows what the other could do") {
+  MadeNode made = gpu_rails(2);
+  made.port("mlx5_1").speed_mbps = 100000;
+  const Judgement own = made.judge(Mode::kEnforce);
+  CHECK(rules_of(own.verdicts) == Strings{"hca.slow DEV-SLOW"});
+  CHECK(own.verdicts[0].device == "mlx5_1");
+  CHECK(own.refused.empty());
+  // Of two at one GPU it is told as well; which of them is meant isn't known.
+  made.hca("mlx5_1").near_gpus = made.hca("mlx5_0").near_gpus;
+  CHECK(rules_of(made.judge(Mode::kWarn).verdicts) == Strings{"hca.slow DEV-SLOW"});
+  made.hca("mlx5_1").vendor_part_id = 1;
+  CHECK(made.judge(Mode::kWarn).verdicts.empty());
+}
+
 TEST_CASE("fabric: addresses that are numbered on over an octet's end are one plan") {
   MadeNode made;
   for (int i = 0; i < 6; ++i)

@@ -262,6 +262,24 @@ TEST_CASE("a rail that is down, and has an address as its siblings have, is miss
   CHECK(judgement.refused.empty());
 }
 
+TEST_CASE("beside another network's HCA a port that is down is missed by the plan of its address") {
+  MadeNode made = rails();
+  made.add_rail("mlx5_x", "198.18.0.2/24", 100000);
+  for (const char* down : {"mlx5_7", "mlx5_y"}) {
+    if (std::string_view(down) == "mlx5_y") {
+      made.port("mlx5_7").state = 4;
+      made.port("mlx5_7").skip = facts::Skip::kTaken;
+      made.add_rail(down, "198.18.9.2/24");
+    }
+    made.port(down).state = 1;
+    made.port(down).skip = facts::Skip::kNotActive;
+    const auto told = rules_of(made.judge(Mode::kEnforce).verdicts);
+    const bool missed =
+        std::find(told.begin(), told.end(), "hca.phys_state DEV-DOWN") != told.end();
+    CHECK(missed == (std::string_view(down) == "mlx5_7"));
+  }
+}
+
 TEST_CASE("every built-in rule, broken and nearly broken") {
   for (const RuleRow& row : roce_rows()) {
     INFO(row.what);
