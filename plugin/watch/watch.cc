@@ -123,7 +123,10 @@ Wait Watch::closer(state::Connection& c, Memory& memory, std::uint64_t age_ns) {
   if (age_ns < times(asked) * first_ns) return memory.closer;
   const bool may_not_ask = memory.closer_at_ns == 0 || memory.closer == Wait::kNotAsked;
   memory.closer_at_ns = age_ns;
-  if (may_not_ask && memory.asked_ns != 0 && now_ns_ - memory.asked_ns >= ages_.stall_ns / 2)
+  // A thread without a processor asks for nothing for a while as well.
+  constexpr std::uint64_t kStarvedNs = 400'000'000;
+  if (may_not_ask && memory.asked_ns != 0 &&
+      now_ns_ - memory.asked_ns >= std::max(ages_.stall_ns / 2, kStarvedNs))
     return memory.closer = Wait::kNotAsked;
   return memory.closer = look_closer(c, *memory.wait, tcp_);
 }

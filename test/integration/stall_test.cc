@@ -391,6 +391,28 @@ TEST_CASE("a send that waits for the others of its group") {
   CHECK(pair.await(0, "conn.resume", "held-back")["conn"] == held["conn"]);
 }
 
+TEST_CASE("requests for which NCCL asks no more, at either end") {
+  auto environment = kEager;
+  environment["NCCL_NET_DIAG_STALL_SEC"] = "1";
+  Stalled pair(two_hosts(), environment);
+  const driver::Link link = pair.open();
+  driver::Traffic given_up = little();
+  given_up.asks = false;
+  const int receive = pair.receive(link, given_up);
+  const json received = pair.await(1, "conn.stall", "not-asked");
+  check_about(received, "info", "HANG-DATA", "recv");
+  CHECK(received["peer"]["gid"] == "::ffff:10.0.0.1");
+  CHECK(received["in_flight"] == 8);
+  const int send = pair.send(link, given_up);
+  const json sent = pair.await(0, "conn.stall", "not-asked");
+  check_about(sent, "info", "HANG-DATA", "send");
+  CHECK(sent["peer"]["gid"] == "::ffff:10.0.0.2");
+  for (const auto& [rank, id] : {std::pair{1, receive}, {0, send}}) {
+    pair.rank(rank).run({{"op", "hurry"}, {"request", id}, {"ms", 0}});
+    CHECK(pair.rank(rank).wait(id).value("timeout", false));
+  }
+}
+
 TEST_CASE("a flush that the HCA does not end") {
   Stalled pair(
       two_hosts("[[fault]]\nkind = \"hold-wr\"\nhost = \"node1\"\nreads = true\n"

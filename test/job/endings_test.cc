@@ -77,6 +77,24 @@ TEST_CASE("a rank that ends by itself", "[ends-itself]") {
   }
 }
 
+// In 2.18 the abort hangs, and nothing tells which process of the node it is that does.
+TEST_CASE("a rank that aborts its communicator, of which its neighbour may fail first",
+          "[ends-itself]") {
+  const int guilty = 2, neighbour = 3;
+  EndingJob job(2, Launcher::kMpirun);
+  job.spec().heeds_sigterm = false;
+  job.spec().actions = program(
+      guilty, {"an abort", true, {{.kind = What::kAbort}, {.kind = What::kExit, .status = 1}}});
+  job.run([&] {
+    if (job.ended(guilty) || job.ended(neighbour) || job.anybody_waits_but(guilty)) job.end_all();
+    return false;
+  });
+  if (nnd::test::nccl_version() < 22300)
+    CHECK(report_of(job.logs()).blame != "network");
+  else
+    check_guilty(job, guilty);
+}
+
 // Torchrun asks, waits and kills; mpirun asks and kills; srun's step is killed.
 TEST_CASE("a rank that ends by itself, and a launcher that ends the others", "[ends-launcher]") {
   const auto at = GENERATE(std::size_t{0}, std::size_t{2}, std::size_t{6});

@@ -61,7 +61,7 @@ json Transport::request() const {
 
 json Traffic::request() const {
   return {{"sizes", sizes},   {"repeat", repeat},     {"group", group}, {"window", window},
-          {"offset", offset}, {"optional", optional}, {"flush", flush}};
+          {"offset", offset}, {"optional", optional}, {"flush", flush}, {"asks", asks}};
 }
 
 void expect_success(const RankProcess& rank, const json& reply) {

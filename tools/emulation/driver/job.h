@@ -38,6 +38,7 @@ struct Traffic {
   std::size_t offset = 0;  // bytes past a page
   bool optional = false;   // the receiver does without the completion
   bool flush = false;      // as for data that a GPU will read
+  bool asks = true;        // else nothing is tested, and ends with its deadline
   nlohmann::json request() const;
 };
 

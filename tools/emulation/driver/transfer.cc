@@ -30,7 +30,8 @@ struct Plan {
         type(request.value("type", nccl_abi::kPtrHost)),
         group(request.value("group", std::size_t{1})),
         optional(request.value("optional", false)),
-        flush(request.value("flush", false)) {
+        flush(request.value("flush", false)),
+        asks(request.value("asks", true)) {
     if (sizes.empty() || group == 0 || group > kMaxGroup || window == 0 || messages % group != 0)
       throw Error("send, recv: sizes, window and group do not fit together");
     capacity = request.value("capacity", *std::max_element(sizes.begin(), sizes.end()));
@@ -50,6 +51,7 @@ struct Plan {
   std::size_t group;
   bool optional;
   bool flush;
+  bool asks;
   std::size_t capacity = 0;
 };
 
@@ -158,7 +160,7 @@ class SendTask final : public TransferTask {
         ++retries_, ++waits_;
       }
     }
-    while (!flying_.empty()) {
+    while (plan_.asks && !flying_.empty()) {
       auto& oldest = flying_.front();
       int done = 0, size = -1;
       const int rc = net().test(oldest.request, &done, &size);
@@ -189,7 +191,7 @@ class RecvTask final : public TransferTask {
   std::optional<json> advance() override {
     if (posted_ < plan_.messages && flying_.size() < plan_.window)
       if (auto result = post()) return result;
-    while (!flying_.empty()) {
+    while (plan_.asks && !flying_.empty()) {
       auto& oldest = flying_.front();
       int done = 0;
       const int rc =

@@ -6,7 +6,7 @@
 // page. "group" of them make one irecv, each with a tag of its own; "window" counts such groups.
 // recv also takes "capacity" (bytes offered per message; the largest size if absent), "flush" (what
 // came is flushed before it is read) and "optional" (the completion is not needed, said from net
-// v9).
+// v9). With "asks" false nothing is tested, as where NCCL's proxy has ended.
 //
 // Result: {"rc", "bytes", "messages", "ns", "retries"}, with "stage" and "message" where the
 // transport failed, "timeout" where the deadline came first, "corrupt": sentence where data is
