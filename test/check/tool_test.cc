@@ -58,6 +58,30 @@ std::string two_rails(const std::string& more = "") {
 
 }  // namespace
 
+TEST_CASE("what the ports carry, as those who built the node say") {
+  const std::string fleets = std::string(NND_EXAMPLES) + "/fleets/";
+  const std::map<std::string, double> published{
+      {"dgx-a100", 1600},         {"dgx-h100", 3200},        {"azure-nd-a100-v4", 1600},
+      {"azure-nd-h100-v5", 3200}, {"gcp-a3-ultra", 3200},    {"ibm-h100-cluster-network", 3200},
+      {"leonardo-booster", 400},  {"oci-bm-gpu-h100", 3200}, {"oci-bm-gpu4", 1600}};
+  for (const auto& [fleet, gbit] : published) {
+    INFO(fleet);
+    const json carried =
+        look({"--scenario", fleets + fleet + ".toml", "--mode", "enforce"}).at("carried");
+    CHECK(carried.at("gbit_per_sec") == gbit);
+    CHECK(carried.at("gb_per_sec") == gbit / 8);
+    CHECK(carried.at("slots").empty());
+  }
+  // A slot that trained low carries less than its port: PCIe 5.0 x4.
+  const json low =
+      look({"--scenario", fleets + "rail-narrow-slot.toml", "--mode", "enforce"}).at("carried");
+  REQUIRE(low.at("slots").size() == 1);
+  const json slot = low.at("slots")[0];
+  const double part = slot.at("gts").get<double>() * slot.at("width").get<double>() * 128 / 130;
+  CHECK(slot.at("slot_gbit_per_sec").get<double>() == Approx(part));
+  CHECK(slot.at("slot_gbit_per_sec") < slot.at("ports_gbit_per_sec"));
+}
+
 TEST_CASE("a front-end bond beside eight rails, in each mode") {
   const json warned = look({"--scenario", kBond});
   CHECK(exit_code(warned) == 0);

@@ -70,6 +70,55 @@ class Collected {
   std::map<Key, One> all_;
 };
 
+std::optional<std::int64_t> speed_of(const log::Process& process, const log::Dev& dev) {
+  if (dev.speed_mbps) return dev.speed_mbps;
+  for (const log::Hca& hca : process.hcas)
+    if (hca.dev.name == dev.name && (!dev.port || hca.dev.port == dev.port))
+      return hca.dev.speed_mbps;
+  return std::nullopt;
+}
+
+// Of one node, by HCA and port, in Mbit/s.
+using Ports = std::map<std::pair<std::string, int>, std::int64_t>;
+
+class Used {
+ public:
+  Used(const Picture& picture, const std::string& comm) : picture_(picture) {
+    for (std::size_t i = 0; i < picture.members.size(); ++i)
+      if (picture.members[i].log->communicators.contains(comm)) add(i);
+  }
+
+  void tell(Bandwidth& of) const {
+    if (ports_.size() < 2 || unknown_) return;
+    for (const auto& [host, ports] : ports_) {
+      double bytes = 0;  // GB/s
+      for (const auto& [port, mbps] : ports) bytes += static_cast<double>(mbps) / 8e3;
+      if (bytes > 0) of.ports = std::min(of.ports.value_or(bytes), bytes);
+    }
+    of.through_host = through_host_;
+  }
+
+ private:
+  void add(std::size_t member) {
+    const log::Process& process = *picture_.members[member].log;
+    Ports& ports = ports_[picture_.members[member].host];
+    for (const auto& [number, one] : process.connections) {
+      if (one.dev.name.empty() || one.bytes.value_or(0) == 0) continue;
+      const auto mbps = speed_of(process, one.dev);
+      unknown_ = unknown_ || !mbps;
+      ports[{one.dev.name, one.dev.port.value_or(1)}] = mbps.value_or(0);
+      if (const auto way = process.gdr.find(one.dev.name);
+          way != process.gdr.end() && way->second == "none")
+        through_host_.insert(picture_.host_of(member).name);
+    }
+  }
+
+  const Picture& picture_;
+  std::map<std::size_t, Ports> ports_;  // by host
+  std::set<std::string> through_host_;
+  bool unknown_ = false;
+};
+
 }  // namespace
 
 std::vector<Bandwidth> bandwidths_of(const Picture& picture) {
@@ -80,7 +129,10 @@ std::vector<Bandwidth> bandwidths_of(const Picture& picture) {
         if (!picture.several.contains(comm))
           collected.add({comm, call.kind, call.bytes}, communicator.name, communicator.nranks,
                         busy);
-  return collected.take();
+  auto out = collected.take();
+  std::map<std::string, Used> used;
+  for (Bandwidth& one : out) used.try_emplace(one.comm, picture, one.comm).first->second.tell(one);
+  return out;
 }
 
 std::vector<Bandwidth> bandwidths_of(const std::vector<foreign::Inspected>& inspected) {

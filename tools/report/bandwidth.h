@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,10 @@ struct Bandwidth {
   // what each link must carry of it, as nccl-tests define it.
   double algorithm = 0;
   std::optional<double> bus;  // unset: not known for that function or size of a communicator
+  // What the ports that its ranks use carry each way, of the node that has least; unset: it has one
+  // node only, or a speed isn't known.
+  std::optional<double> ports;
+  std::set<std::string> through_host;  // nodes without GPUDirect RDMA at one of these ports
 };
 
 // That with most time first. By what the plugin counts, from the asking or the end of the

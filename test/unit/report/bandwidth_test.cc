@@ -62,6 +62,41 @@ TEST_CASE("bandwidth of what the plugin counted: the median of the ranks", "[ban
   CHECK_THAT(*found[0].bus, WithinRel(of_count * expected.bus, 1e-6));
 }
 
+TEST_CASE("what the ports carry goes beside it, of the node that has least", "[bandwidth]") {
+  Made made;
+  made.ring(4);
+  for (int i = 0; i < 4; ++i) {
+    count(made, i, "AllReduce", 1, 4);
+    auto closed = made.of(i, (i + 1) % 4, t::Direction::kSend, t::EventId::kConnClose, 10);
+    closed.dev.speed_mbps = i == 3 ? 100'000 : 400'000;
+    closed.bytes = 1;
+    made.add(closed);
+  }
+  auto gdr = made.event(2, t::EventId::kGdrState, 1);
+  gdr.dev = Made::dev(2);
+  gdr.facts["way"] = "none";
+  made.add(gdr);
+  const auto found = analyse(made.input).bandwidths;
+  REQUIRE(found.size() == 1);
+  REQUIRE(found[0].ports);
+  CHECK_THAT(*found[0].ports, WithinRel(62.5, 1e-6));
+  CHECK(found[0].through_host == std::set<std::string>{"host1"});
+}
+
+TEST_CASE("on one node, or where a speed isn't known, nothing is said of ports", "[bandwidth]") {
+  Made made;
+  const int processes = GENERATE(2, 4);
+  made.ring(processes);
+  for (int i = 0; i < processes; ++i) {
+    count(made, i, "AllReduce", 1, processes);
+    auto closed = made.of(i, (i + 1) % processes, t::Direction::kSend, t::EventId::kConnClose, 10);
+    if (processes == 2) closed.dev.speed_mbps = 400'000;
+    closed.bytes = 1;
+    made.add(closed);
+  }
+  CHECK_FALSE(analyse(made.input).bandwidths.at(0).ports);
+}
+
 TEST_CASE("without the number of ranks what the bus carries isn't known", "[bandwidth]") {
   Made made;
   made.ring(2);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <set>
 
+#include "cli/check/carried.h"
 #include "cli/check/json.h"
 #include "cli/common/exit_code.h"
 #include "cli/common/printable.h"
@@ -148,6 +149,22 @@ json policy_json(const Checked& checked) {
           {"mode", policy::mode_text(checked.judgement.mode)}};
 }
 
+json carried_json(const Checked& checked) {
+  const auto& ports = checked.judgement.remaining;
+  const Carried carried = carried_by(checked.node, {ports.begin(), ports.end()});
+  if (carried.gbit <= 0) return {};
+  json slots = json::array();
+  for (const SlotLimit& one : carried.slots)
+    slots.push_back({{"hcas", one.hcas},
+                     {"gts", one.gts},
+                     {"width", one.width},
+                     {"slot_gbit_per_sec", one.slot_gbit},
+                     {"ports_gbit_per_sec", one.ports_gbit}});
+  return {
+      {"ports", carried.ports},         {"gpus", carried.gpus}, {"gbit_per_sec", carried.gbit},
+      {"gb_per_sec", carried.gbit / 8}, {"slots", slots},       {"text", carried_lines(carried)}};
+}
+
 // Variables, policies and drivers may hold anything.
 void make_printable(json& value) {
   if (value.is_string()) value = printable(value.get<std::string>());
@@ -164,6 +181,7 @@ nlohmann::json check_result(const Checked& checked, const CheckDemands& demands)
           {"policy", policy_json(checked)},
           {"verbs", verbs_json(checked.survey)},
           {"hcas", hcas_json(checked)},
+          {"carried", carried_json(checked)},
           {"transport", transport_json(checked.node)},
           {"gpudirect", gpudirect_json(checked.node)},
           {"limits", limits_json(checked)},

@@ -54,6 +54,7 @@ class Page {
                           : fmt::format("{}: {}", hca["gpus"]["distance"].get<std::string>(),
                                         fmt::join(near, ", "));
     });
+    carried();
     system();
     verdicts();
     lint();
@@ -153,6 +154,12 @@ class Page {
   static std::string limit_text(const json& value, double unit, const char* name) {
     return value.is_null() ? std::string("unlimited")
                            : fmt::format("{:g}{}", value.get<double>() / unit, name);
+  }
+
+  void carried() {
+    if (result_["carried"].is_null()) return;
+    out_ += title("Bandwidth");
+    for (const json& text : result_["carried"]["text"]) line("  " + text.get<std::string>(), 4);
   }
 
   void system() {
