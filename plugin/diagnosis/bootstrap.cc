@@ -142,6 +142,9 @@ std::string remedy(const Bootstrap& seen) {
   return remedy_of(Cause::kInitStuck);
 }
 
+// Ranks have met there before.
+bool is_closed(const Bootstrap& seen) { return seen.past && seen.far == FarEnd::kRefuses; }
+
 bool is_unopened(const Bootstrap& seen) { return seen.error == EMFILE || seen.error == ENFILE; }
 
 }  // namespace
@@ -167,13 +170,14 @@ std::string_view far_end_name(FarEnd end) noexcept {
 }
 
 bool is_blocked(const Bootstrap& seen) noexcept {
+  if (is_closed(seen)) return false;
   // With an address that was given in advance ranks may come before the one that listens there.
   if (seen.far == FarEnd::kRefuses) return !(seen.id_given && seen.step == BootStep::kRoot);
   return seen.far == FarEnd::kSilent || seen.far == FarEnd::kUnreachable;
 }
 
 bool is_warning(const Bootstrap& seen) noexcept {
-  return is_blocked(seen) || (!seen.past && seen.sec >= kLateSec);
+  return is_blocked(seen) || is_closed(seen) || (!seen.past && seen.sec >= kLateSec);
 }
 
 Diagnosis diagnose(const Bootstrap& seen) {
@@ -185,6 +189,7 @@ Diagnosis diagnose(const Bootstrap& seen) {
     sentence = "A communicator can't be made: ";
   sentence += what_is_seen(seen) + apart(seen) + of_listener(seen) + '.';
   if (is_unopened(seen)) return by_default(Cause::kLimNoFile, sentence);
+  if (is_closed(seen)) return by_default(Cause::kOobClosed, sentence);
   const Cause cause =
       is_blocked(seen) || !seen.call.empty() ? Cause::kOobBlocked : Cause::kInitStuck;
   return {cause, sentence, remedy(seen)};

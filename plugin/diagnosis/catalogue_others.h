@@ -326,15 +326,12 @@ inline constexpr Explanation kOobBlocked{
     "A communicator is still being made after 10 s: 10.0.0.12 (eth0) gets no answer from "
     "10.0.0.11:4711, where the root listens: 4 SYN sent."};
 inline constexpr Explanation kOobClosed{
-    "Besides the network that we carry NCCL's ranks talk over TCP, inside a node most of all. A "
-    "rank "
-    "that ends, or whose program aborts its communicator, closes that, and NCCL fails in those "
-    "that "
-    "still need it: socketProgress: Connection closed by remote peer, an internal or a remote "
-    "error.",
-    "A read or write of NCCL's own over a connection that it makes to another rank finds it "
-    "closed, "
-    "reset or refused (oob.closed). report knows by init.ready who listened there.",
+    "Ranks talk over TCP too, inside a node most of all. A rank that ends, or whose program aborts "
+    "its communicator, closes that, and NCCL fails in those that still need it: socketProgress: "
+    "Connection closed by remote peer, an internal or a remote error.",
+    "A read or write of NCCL's own on the way to another rank's listener finds it closed, reset or "
+    "refused (oob.closed); or it is still refused after 10 s where ranks had met (init.stall). "
+    "report knows by init.ready who listened there.",
     "Look at the rank that listened there, what it printed and how it ended; not at those that "
     "failed of it.",
     EventId::kOobClosed,

@@ -326,8 +326,10 @@ const End* find_by_qps(const Connection& connection, const std::vector<End>& can
 }  // namespace
 
 bool Making::blocked() const {
+  using nccl_net_diag::Cause;
   return told.severity != Severity::kInfo &&
-         told.cause != nccl_net_diag::cause_id(nccl_net_diag::Cause::kInitStuck);
+         told.cause != nccl_net_diag::cause_id(Cause::kInitStuck) &&
+         told.cause != nccl_net_diag::cause_id(Cause::kOobClosed);
 }
 
 Diagnosis diagnosis_of(const Event& event) {

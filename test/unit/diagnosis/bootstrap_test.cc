@@ -113,6 +113,17 @@ TEST_CASE("Later meetings of ranks are never a warning by their age alone") {
         "10.0.0.11:4711.");
 }
 
+TEST_CASE("Where ranks have met before, who refuses has ended") {
+  Bootstrap seen = connecting(BootStep::kConnect, FarEnd::kRefuses);
+  seen.error = ECONNREFUSED;
+  CHECK(diagnose(seen).cause == Cause::kOobBlocked);
+  seen.past = true;
+  CHECK_FALSE(is_blocked(seen));
+  CHECK(is_warning(seen));
+  CHECK(diagnose(seen).cause == Cause::kOobClosed);
+  CHECK(has(diagnose(seen).remedy, "Look at the rank that listened there"));
+}
+
 TEST_CASE("A call that failed for good") {
   Bootstrap seen = connecting(BootStep::kRoot, FarEnd::kUnreachable);
   seen.call = "connect";
