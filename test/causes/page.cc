@@ -1,4 +1,4 @@
-// docs/causes.md and the list of causes in the event log's schema, from the table of causes:
+// docs/causes.md, and the lists of causes and events in the event log's schema, from their tables:
 // causes_page --check|--write SOURCE_DIR. --check exits with 1 where a file is not what it should
 // be.
 #include <cstdio>
@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "diagnosis/catalogue.h"
+#include "nccl_net_diag/events.h"
 
 namespace {
 
@@ -70,14 +71,22 @@ std::string page() {
   return out;
 }
 
-std::string schema(const std::string& before) {
-  std::string ids;
-  for (const CauseEntry& entry : kCauses) ids += (ids.empty() ? "" : ", ") + quoted(entry.id);
+// The line of that property, with these values.
+std::string with_line(const std::string& before, const std::string& property,
+                      const std::string& opening, const std::string& values) {
   const std::string line =
-      R"(    "cause": {"description": "docs/causes.md says what each means", "enum": [)" + ids +
-      "]},\n";
-  return std::regex_replace(before, std::regex("    \"cause\": \\{[^\n]*\\},\n"), line,
+      "    \"" + property + "\": {" + opening + "\"enum\": [" + values + "]},\n";
+  return std::regex_replace(before, std::regex("    \"" + property + "\": \\{[^\n]*\\},\n"), line,
                             std::regex_constants::format_first_only);
+}
+
+std::string schema(const std::string& before) {
+  std::string ids, events;
+  for (const CauseEntry& entry : kCauses) ids += (ids.empty() ? "" : ", ") + quoted(entry.id);
+  for (const std::string_view event : nccl_net_diag::kEventNames)
+    events += (events.empty() ? "" : ", ") + quoted(event);
+  return with_line(with_line(before, "ev", "", events), "cause",
+                   R"("description": "docs/causes.md says what each means", )", ids);
 }
 
 std::string read(const std::string& path) {
