@@ -99,6 +99,9 @@ class Closings {
 }  // namespace
 
 std::vector<Gone> gone_of(const Picture& picture, const std::vector<End>& ends) {
+  // Who went first may have left no log here.
+  if (picture.world_size && picture.members.size() < static_cast<std::size_t>(*picture.world_size))
+    return {};
   return Closings(picture, ends).gone();
 }
 

@@ -316,6 +316,23 @@ TEST_CASE("who closed what its neighbour failed of went before it", "[ends]") {
   CHECK(lost(report) == std::vector{2});
 }
 
+TEST_CASE("where logs are missing, who closed what others failed of may have failed of another",
+          "[ends]") {
+  Made made;
+  for (const int i : {2, 3}) {
+    made.load(i, 0, 4);
+    auto met = made.event(i, t::EventId::kInitReady, 1);
+    met.listens = {"127.0.0.1:40" + std::to_string(i)};
+    made.add(met);
+    leave(made, i, 5.05, 0, 1);
+  }
+  auto closed = made.event(3, t::EventId::kOobClosed, 5);
+  closed.target = "127.0.0.1:402";
+  made.add(closed);
+  const auto report = analyse(made.input);
+  CHECK(report.blame == Blame::kOpen);
+}
+
 TEST_CASE("who was seen to go long before all others were ended went by itself", "[ends]") {
   Neighbours made;
   const bool long_before = GENERATE(true, false);
