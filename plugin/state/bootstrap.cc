@@ -32,11 +32,11 @@ thread_local OwnBoot t_own;
 // are at it.
 BootThread* find_entry(std::uint32_t number) noexcept {
   constexpr std::uint64_t kSilentNs = 120'000'000'000;
-  BootThread* oldest = nullptr;
+  BootThread* oldest = &boot_threads().front();
   for (BootThread& one : boot_threads()) {
     std::uint32_t free = 0;
     if (one.owner.compare_exchange_strong(free, number)) return &one;
-    if (oldest == nullptr || one.last_ns.load() < oldest->last_ns.load()) oldest = &one;
+    if (one.last_ns.load() < oldest->last_ns.load()) oldest = &one;
   }
   std::uint32_t owner = oldest->owner.load();
   const bool silent =
