@@ -159,8 +159,9 @@ std::string lost_text(const Report& report) {
                        lost.size() == 1 ? "it" : "them");
   if (const auto& by = report.ends[lost[0]].closed_for; by && lost.size() == 1)
     return fmt::format(
-        "not the network: {} closed its connections to other ranks at {}: it ended, or its "
-        "communicator was aborted; {} failed of that.",
+        "not the network: {} closed its connections to other ranks at {}, as {} found: it ended, "
+        "or "
+        "its communicator was aborted.",
         names, time_text(report.first.at), who(report.picture, {*by}));
   // A process that is stopped leaves the same, until it is ended; but a dead one's peers fail.
   const bool died = report.picture.members[lost[0]].ending == report::Ending::kDied;
