@@ -136,6 +136,8 @@ struct Hca : DeviceAttributes {
   GdrState gdr;
 
   bool is_virtual() const { return !physfn.empty(); }
+  // What its functions and ports have in common, and with them the PCIe slot.
+  std::string card() const { return pci.empty() ? name : pci.substr(0, pci.rfind('.')); }
   // "eno1 is down; eno2 25 Gbit/s, eno3 10 Gbit/s": what is odd about the bond's lower devices.
   std::string bond_trouble() const;
 };

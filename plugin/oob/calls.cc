@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <optional>
 
 #include "context/clock.h"
 #include "context/fork_mutex.h"
@@ -305,18 +306,15 @@ ssize_t send_seen(int fd, const void* buffer, size_t size, int flags) {
 ssize_t recv_seen(int fd, void* buffer, size_t size, int flags) {
   if (within_net_api()) return ::recv(fd, buffer, size, flags);
   OwnBoot* const own = state::own_boot();
-  if (own == nullptr) {
-    const ssize_t got = ::recv(fd, buffer, size, flags);
-    if (got <= 0 && size != 0) look_if_closed(fd, got < 0 ? errno : 0);
-    return got;
-  }
   ssize_t got = -1;
   {
-    const Inside inside(*own->entry);
+    std::optional<Inside> inside;
+    if (own != nullptr) inside.emplace(*own->entry);
     got = ::recv(fd, buffer, size, flags);
   }
   const context::ErrnoKeeper keep;
   if (got <= 0 && size != 0) look_if_closed(fd, got < 0 ? errno : 0);
+  if (own == nullptr) return got;
   Boot& boot = own->boot;
   if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
     if (boot.call == BootCall::kReceive && boot.fd == fd) return got;

@@ -65,15 +65,10 @@ long depth(const Candidate& one) {
   return std::count(path.begin(), path.end(), '/');
 }
 
-std::string card_of(const Candidate& one) {
-  const std::string& pci = one.hca->pci;
-  return pci.empty() ? one.hca->name : pci.substr(0, pci.rfind('.'));
-}
-
 // Functions and ports of a card count once: an onboard NIC is no more for having two ports.
 std::set<std::string> cards(const std::vector<Candidate*>& members) {
   std::set<std::string> out;
-  for (const Candidate* one : members) out.insert(card_of(*one));
+  for (const Candidate* one : members) out.insert(one->hca->card());
   return out;
 }
 
@@ -182,30 +177,26 @@ class Finder {
     if (out.kinds() == 1 && !out.default_route.empty() && fabric_->bonds) out = {};
   }
 
-  // A GPU whose rail is slow or down has one all the same.
-  void find_covered() {
-    std::set<std::string> covered = gpus_beside(fabric_->members);
+  // Of the fabric's make, and down or of another speed.
+  std::vector<const facts::Hca*> not_whole() const {
+    std::vector<const facts::Hca*> out;
     for (const facts::Hca& hca : node_.hcas)
-      if (beside_gpu(hca) && is_missing_rail(hca))
-        covered.insert(hca.near_gpus.begin(), hca.near_gpus.end());
-    for (const Group& group : groups_)
-      for (const Candidate* one : group.members)
-        if (group.infiniband == fabric_->infiniband && group.bonds == fabric_->bonds &&
-            beside_gpu(*one->hca) && of_their_make(*one->hca))
-          covered.insert(one->hca->near_gpus.begin(), one->hca->near_gpus.end());
-    covered_ = covered.size() == node_.pci.gpus.size() && !covered.empty();
-    find_not_whole();
-  }
-
-  void find_not_whole() {
-    std::vector<const facts::Hca*> those;
-    for (const facts::Hca& hca : node_.hcas)
-      if (is_missing_rail(hca)) those.push_back(&hca);
+      if (is_missing_rail(hca)) out.push_back(&hca);
     for (const Group& group : groups_)
       if (&group != fabric_ && group.infiniband == fabric_->infiniband &&
           group.bonds == fabric_->bonds)
         for (const Candidate* one : group.members)
-          if (of_their_make(*one->hca)) those.push_back(one->hca);
+          if (of_their_make(*one->hca)) out.push_back(one->hca);
+    return out;
+  }
+
+  // A GPU whose rail is slow or down has one all the same.
+  void find_covered() {
+    const std::vector<const facts::Hca*> those = not_whole();
+    std::set<std::string> covered = gpus_beside(fabric_->members);
+    for (const facts::Hca* hca : those)
+      if (beside_gpu(*hca)) covered.insert(hca->near_gpus.begin(), hca->near_gpus.end());
+    covered_ = covered.size() == node_.pci.gpus.size() && !covered.empty();
     Seats seats(node_.pci.gpus);
     for (const Candidate* one : fabric_->members) seats.take(*one->hca);
     for (const facts::Hca* hca : those) seats.offer(*hca);
@@ -374,7 +365,7 @@ class Finder {
     for (const Group& group : groups_)
       for (const Candidate* other : group.members)
         if (other != &one && other->membership == Membership::kOutside &&
-            !other->unlike.other_layer && card_of(*other) == card_of(one))
+            !other->unlike.other_layer && other->hca->card() == one.hca->card())
           return other;
     return nullptr;
   }

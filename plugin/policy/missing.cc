@@ -102,9 +102,10 @@ class Finder {
     if (rails.size() < kSiblings || !alike) return false;
     // Where other networks have ports of this node, it may be one of theirs.
     const bool alone = rails.size() == all_.size();
-    if (port.infiniband() ? !alone || !is_linked(port) : !is_addressed_as(rails, port, alone))
+    const Gid* const own = addressed(port);
+    if (port.infiniband() ? !alone || !is_linked(port) : !is_addressed_as(rails, own, alone))
       return false;
-    seen.address = addressed(port) == nullptr ? "" : addressed(port)->address->text();
+    seen.address = own == nullptr ? "" : own->address->text();
     seen.others = rails.size();
     return true;
   }
@@ -112,9 +113,8 @@ class Finder {
     constexpr int kLinkUp = 5;
     return port.phys_state == kLinkUp;
   }
-  static bool is_addressed_as(const std::vector<const Candidate*>& rails, const Port& port,
+  static bool is_addressed_as(const std::vector<const Candidate*>& rails, const Gid* own,
                               bool alone) {
-    const Gid* const own = addressed(port);
     if (own == nullptr) return false;
     const auto plan = plan_of(rails);
     if (!alone && !(plan && plan->contains(own->address->address))) return false;

@@ -72,7 +72,7 @@ TEST_CASE("what the ports carry, as those who built the node say") {
     CHECK(carried.at("gb_per_sec") == gbit / 8);
     CHECK(carried.at("slots").empty());
   }
-  // A slot that trained low carries less than its port: PCIe 5.0 x4.
+  // A slot that trained low carries less than its port.
   const json low =
       look({"--scenario", fleets + "rail-narrow-slot.toml", "--mode", "enforce"}).at("carried");
   REQUIRE(low.at("slots").size() == 1);

@@ -27,9 +27,9 @@ struct End {
   bool failed_towards = false;  // the first of these
   // What failed towards it before its last sign of life, by clocks that nothing compares.
   std::optional<std::size_t> failed_before;  // of failures
-  // Who found its connections closed first, while it may have lived on, and failed of that.
+  // Who found its connections closed first; the process may have lived on after that.
   std::optional<std::size_t> closed_for;
-  std::optional<std::size_t> after;  // likewise, the other way round
+  std::optional<std::size_t> after;  // of whose closed connections it failed
   bool together = false;  // as others of its node did, and which of them began can't be told
   bool waited = false;    // it died after seconds in which nothing that it had asked for moved
 

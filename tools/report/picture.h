@@ -79,8 +79,8 @@ struct Picture {
   std::optional<std::size_t> peer_of(std::size_t member, const log::Peer& peer,
                                      std::optional<std::uint64_t> conn,
                                      const log::Link& link = {}) const;
-  // The process whose NCCL listened at the address, as that member sees it: none of those that are
-  // known, or not one alone.
+  // The other process whose NCCL listened at the address; none: nobody is known to have, or
+  // several.
   std::optional<std::size_t> listener_at(std::size_t member, const std::string& address) const;
   Place place_of(std::size_t member, const log::Dev& dev) const;
   Place peer_place(std::size_t member, const log::Peer& peer,

@@ -131,14 +131,15 @@ inline std::vector<int> ranks(const Picture& picture, const std::vector<std::siz
   return out;
 }
 
-// Its last words: what it had open, what it had asked for and not got.
+// Its last words: what it had open, what it had asked for and not got; whether it heeds SIGTERM.
 inline void leave(Made& made, int process, double sec, std::uint64_t pending,
-                  std::optional<int> status = {}) {
+                  std::optional<int> status = {}, bool heeds = false) {
   auto out = made.event(process, EventId::kSummary, sec);
   out.open = 2;
   out.started = 10 + pending;
   out.completed = 10;
   out.exit_status = status;
+  if (heeds) out.catches_sigterm = true;
   made.add(out);
 }
 

@@ -27,15 +27,9 @@ double slot_gbit(const facts::Hca& hca) {
   return second_way || hca.data_direct.error == 0 ? 0 : link_gbit(hca.pcie);
 }
 
-// The functions of a card share its slot.
-std::string card_of(const facts::Hca& hca) {
-  return hca.pci.empty() ? hca.name : hca.pci.substr(0, hca.pci.rfind('.'));
-}
-
 struct Card {
+  const facts::Hca* first = nullptr;
   std::vector<std::string> hcas;
-  facts::PcieLink link;
-  double slot = 0;
   double gbit = 0;
 };
 
@@ -50,19 +44,21 @@ Carried carried_by(const facts::Node& node, const std::set<std::string>& ports) 
       if (!ports.contains(fmt::format("{}:{}", hca.name, port.number))) continue;
       ++out.ports;
       known = known && port.speed_mbps > 0;
-      Card& card = cards[card_of(hca)];
+      Card& card = cards[hca.card()];
+      if (card.first == nullptr) card.first = &hca;
       if (card.hcas.empty() || card.hcas.back() != hca.name) card.hcas.push_back(hca.name);
-      card.link = hca.pcie;
-      card.slot = slot_gbit(hca);
       card.gbit += static_cast<double>(port.speed_mbps) / 1000;
     }
   if (!known) return out;
   out.gpus = node.pci.gpus.size();
   for (const auto& [name, card] : cards) {
-    if (card.slot > 0 && card.slot < card.gbit)
-      out.slots.push_back({fmt::format("{}", fmt::join(card.hcas, ", ")), card.link.current_gts,
-                           card.link.current_width, card.slot, card.gbit});
-    out.gbit += card.slot > 0 ? std::min(card.slot, card.gbit) : card.gbit;
+    const double slot = slot_gbit(*card.first);
+    const bool less = slot > 0 && slot < card.gbit;
+    const facts::PcieLink& link = card.first->pcie;
+    if (less)
+      out.slots.push_back({fmt::format("{}", fmt::join(card.hcas, ", ")), link.current_gts,
+                           link.current_width, slot, card.gbit});
+    out.gbit += less ? slot : card.gbit;
   }
   return out;
 }
