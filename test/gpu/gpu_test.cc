@@ -1,7 +1,5 @@
 // Real NCCL on a real GPU, through the shim, over the emulated fabric: two ranks on one GPU that
-// NCCL takes for two nodes (NCCL_HOSTID) and that may not use P2P or shared memory, so that all
-// data goes through the net plugin. The emulated fabric reads host memory only, so GPUDirect is
-// off.
+// NCCL takes for two nodes (on_gpu.py).
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,21 +37,18 @@ pid_t start(const driver::RankOptions& options, const std::vector<std::string>& 
 
 Outcome all_reduce(bool with_shim) {
   const ScratchDir scratch;
-  emulated::Fabric fabric(softverbs::parse_scenario(two_hosts(), "two hosts"),
-                          scratch.path() / "fabric");
+  const auto scenario = scratch.path() / "two-hosts.toml";  // the ranks load it too
+  std::ofstream(scenario) << two_hosts();
+  emulated::Fabric fabric(softverbs::load_scenario(scenario), scratch.path() / "fabric");
   std::vector<pid_t> ranks;
   for (int rank = 0; rank < 2; ++rank) {
     auto options = fabric.rank(static_cast<std::size_t>(rank), std::to_string(rank));
     auto& environment = options.environment;
     if (!with_shim) environment["NCCL_NET_PLUGIN"] = "none";
-    environment["NCCL_HOSTID"] = "node-" + std::to_string(rank);
     environment["NCCL_NET"] = "IB";
-    environment["NCCL_P2P_DISABLE"] = environment["NCCL_SHM_DISABLE"] = "1";
-    environment["NCCL_NET_GDR_LEVEL"] = "LOC";
-    environment["NCCL_SOCKET_IFNAME"] = "lo";
     environment["NCCL_NET_DIAG_FILE"] = scratch.path() / (std::to_string(rank) + ".jsonl");
-    ranks.push_back(
-        start(options, {NND_GPU_RANK, nccl(), scratch.path() / "id", std::to_string(rank), "2"}));
+    ranks.push_back(start(options, {NND_PYTHON, NND_ON_GPU, NND_GPU_RANK, nccl(),
+                                    scratch.path() / "id", std::to_string(rank), "2"}));
   }
   Outcome out;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {

@@ -1,9 +1,10 @@
 """Plays a job of jobs.py by `nccl-net-diag rehearse` and judges what became of it.
 
-usage: judge.py JOB --torch VERSION [--nodes N] [--ranks N] [--guilty RANK] [--tool FILE] [--profiler] [--without-plugin]
+usage: judge.py JOB --torch VERSION|installed [--nodes N] [--ranks N] [--guilty RANK] [--tool FILE] [--profiler] [--without-plugin] [--gpu]
 
 --without-plugin plays it with NCCL_NET_PLUGIN unset as well: data and NCCL's own lines have to be the same, but for those of plugins.
-Exit code 0: as expected, 77: no such torch was fetched, 1: not as expected.
+--gpu plays it on this machine's GPU, by the torch that is installed (`--torch installed`).
+Exit code 0: as expected, 77: no such torch was fetched or there is no GPU, 1: not as expected.
 """
 import argparse
 import json
@@ -62,25 +63,47 @@ def events_of(logs):
             yield json.loads(line)
 
 
-def play(args, job, scratch, plugin=True):
+def torchrun_of(args, scratch):
+    """The file that starts it; ends the test where there is none."""
+    if args.torch == "installed":
+        torchrun = scratch / "torchrun"
+        torchrun.write_text(f'#!/bin/sh\nexec {sys.executable} -m torch.distributed.run "$@"\n')
+        torchrun.chmod(0o755)
+        return torchrun
     torchrun = cache() / f"{args.torch}-{sys.version_info[0]}.{sys.version_info[1]}" / "torchrun"
     if not torchrun.exists():
         print(f"{torchrun} is not there: test/torch/fetch-torch {args.torch}")
         sys.exit(77)
+    return torchrun
+
+
+def require_gpu():
+    """Ends the test where this machine has none that its torch can use."""
+    asked = subprocess.run([sys.executable, "-c", "import torch; assert torch.cuda.is_available(); print(torch.__version__)"], capture_output=True, text=True)
+    if asked.returncode != 0:
+        print(f"SKIPPED: no GPU, or no PyTorch that can use it: {asked.stderr.strip().splitlines()[-1]}")
+        sys.exit(77)
+    print(f"torch {asked.stdout.strip()}")
+
+
+def play(args, job, scratch, plugin=True):
     dumps, said = scratch / "dumps", scratch / "nccl"
     dumps.mkdir(parents=True)
     said.mkdir()
+    torchrun = torchrun_of(args, scratch)
     environment = dict(os.environ, NCCL_DEBUG="INFO" if args.without_plugin else "WARN", TORCH_NCCL_TRACE_BUFFER_SIZE="2000",
                        TORCH_NCCL_DUMP_ON_TIMEOUT="1", TORCH_NCCL_DEBUG_INFO_TEMP_FILE=f"{dumps}/rank_", NND_GUILTY=str(args.guilty), **job.environment)
     if args.profiler:
         environment["NCCL_PROFILER_PLUGIN"] = "libnccl-net-diag.so"
     if args.without_plugin:
         environment["NCCL_DEBUG_FILE"] = f"{said}/%h.%p"
-    if args.torch.startswith("2.15"):  # they were renamed
+    if not args.torch.startswith("2.7"):  # they were renamed
         environment |= dict(TORCH_FR_BUFFER_SIZE="2000", TORCH_FR_DUMP_ON_TIMEOUT="1", TORCH_FR_DUMP_TEMP_FILE=f"{dumps}/rank_")
     scenario = str(HERE.parents[1] / job.scenario) if "/" in job.scenario else job.scenario
     command = [args.tool, "rehearse", "--json", "--scenario", scenario, "--nodes", str(args.nodes), "--ranks", str(args.ranks),
                "--logs", str(scratch / "logs"), "--deadline", str(job.deadline + 8 * args.nodes * args.ranks if job.deadline else 240), "--"]
+    if args.gpu:
+        command += [sys.executable, str(HERE.parent / "gpu/on_gpu.py")]
     if not plugin:
         command += ["env", "-u", "NCCL_NET_PLUGIN", "-u", "NCCL_PROFILER_PLUGIN"]
     port = free_port()
@@ -351,6 +374,7 @@ def main():
     parser.add_argument("--tool", default=str(HERE.parents[1] / "build/tools/cli/nccl-net-diag"))
     parser.add_argument("--profiler", action="store_true", help="NCCL_PROFILER_PLUGIN is set, which NCCL up to 2.27 needs")
     parser.add_argument("--without-plugin", action="store_true")
+    parser.add_argument("--gpu", action="store_true", help="on this machine's GPU")
     parser.add_argument("--keep", help="a directory for what the job leaves")
     args = parser.parse_args()
     job = JOBS[args.job]
@@ -359,6 +383,8 @@ def main():
         parser.error(f"{args.job} is played with {job.most_ranks} ranks at most")
     if args.guilty is None:
         args.guilty = args.nodes * args.ranks - 1
+    if args.gpu:
+        require_gpu()
     verdict = Verdict()
     with tempfile.TemporaryDirectory(prefix="nnd-torch-") as folder:
         run = (compare if args.without_plugin else judge)(verdict, args, job, pathlib.Path(folder))
