@@ -25,7 +25,7 @@ namespace nccl_net_diag::box {
 
 inline constexpr const char* kFileEnding = ".nndbox";
 inline constexpr char kMagic[8] = {'N', 'N', 'D', 'B', 'O', 'X', '\r', '\n'};
-inline constexpr std::uint32_t kVersion = 3;
+inline constexpr std::uint32_t kVersion = 4;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 
 struct FileHeader {
@@ -55,8 +55,9 @@ struct FileHeader {
   std::uint64_t raw_base_mono_ns;  // CLOCK_MONOTONIC at one instant, and the
   std::uint64_t raw_hz;            // counter's ticks per second (0: not known yet)
   std::uint64_t conn_count;        // places at conns_offset, conn_size bytes each
+  std::uint64_t longest_pause_ns;  // between two such passes, of the last seconds
 };
-static_assert(sizeof(FileHeader) == 480);
+static_assert(sizeof(FileHeader) == 488);
 static_assert(offsetof(FileHeader, ring_count) == 40);
 static_assert(offsetof(FileHeader, proc_id) == 72);
 static_assert(offsetof(FileHeader, host) == 96);

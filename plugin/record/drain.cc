@@ -361,6 +361,7 @@ void Drain::finish() {
 void Drain::mirror() {
   const std::uint64_t now = context::mono_ns();
   if (now - mirrored_at_ < kMirrorEvery && !stop_.load(std::memory_order_relaxed)) return;
+  const std::uint64_t pause = pauses_.longest(mirrored_at_, now);
   mirrored_at_ = now;
   const std::uint64_t real_ns = context::now_ns(CLOCK_REALTIME);
   if (context::mono_ns() - now < kClockStep) lines_.set_clock(now, real_ns, kClockStep);
@@ -371,6 +372,7 @@ void Drain::mirror() {
   const context::raw_clock::Reference reference = context::raw_clock::reference();
   box::FileHeader& header = box_.header();
   header.alive_mono_ns = now;
+  header.longest_pause_ns = pause;
   header.lines_written = next_seq_;
   header.raw_base = reference.raw;
   header.raw_base_mono_ns = reference.mono_ns;

@@ -10,6 +10,7 @@
 #include "record/box.h"
 #include "record/files.h"
 #include "record/line.h"
+#include "record/pauses.h"
 #include "record/ring.h"
 #include "record/sink.h"
 #include "record/tail.h"
@@ -92,6 +93,7 @@ class Drain {
   std::uint64_t reported_ = 0;    // losses that a log.dropped told
   std::uint64_t reported_at_ = 0;  // when, CLOCK_MONOTONIC ns
   std::uint64_t mirrored_at_ = 0;
+  Pauses pauses_;
   std::uint64_t tables_due_ = 0;  // CLOCK_MONOTONIC ns: not before
   std::uint64_t started_ns_;
   bool full_ = false;     // the log itself has no room for lines of healthy connections

@@ -27,11 +27,15 @@ std::uint64_t comm_bytes(const box::FileHeader& h) {
   return bytes <= h.conns_offset ? bytes : 0;
 }
 
+// Of older plugins: its header ends before longest_pause_ns.
+constexpr std::uint32_t kWithoutPauses = 3;
+
 // A file's header from before it was described, of another version, or of something else.
 std::string problem_of(const box::FileHeader& h) {
   if (std::memcmp(h.magic, box::kMagic, sizeof(h.magic)) != 0) return "is no black box";
   if (h.byte_order != box::kByteOrder) return "was written on a machine of another byte order";
-  if (h.version != box::kVersion) return "has layout version " + std::to_string(h.version);
+  if (h.version != box::kVersion && h.version != kWithoutPauses)
+    return "has layout version " + std::to_string(h.version);
   if (h.checksum != box::Checksum().add(&h, offsetof(box::FileHeader, checksum)).value())
     return "has a damaged header";
   if (h.ring_header_size != sizeof(box::RingHeader) ||
@@ -135,12 +139,15 @@ void read_tables(std::string_view bytes, std::uint64_t begin, BoxContents& conte
 }
 
 void read_header(std::string_view bytes, BoxContents& contents) {
-  if (!inside(bytes, 0, sizeof(contents.header))) {
+  constexpr std::size_t kOldSize = offsetof(box::FileHeader, longest_pause_ns);
+  const std::size_t size = std::min(bytes.size(), sizeof(contents.header));
+  if (size < kOldSize) {
     contents.problem = "is too short";
     return;
   }
-  std::memcpy(&contents.header, bytes.data(), sizeof(contents.header));
+  std::memcpy(&contents.header, bytes.data(), size);
   contents.problem = problem_of(contents.header);
+  if (contents.header.version == kWithoutPauses) contents.header.longest_pause_ns = 0;
 }
 
 }  // namespace

@@ -114,9 +114,11 @@ class Conclude {
   }
 
   bool some_went_before(const std::vector<Ns>& times) const {
+    Ns tick = 0;
+    for (const Member& member : picture_.members) tick = std::max(tick, tick_of(member));
     std::size_t first = times.size(), later_gaps = 0;
     for (std::size_t i = 1; i < times.size(); ++i) {
-      if (times[i] - times[i - 1] < kTick) continue;
+      if (times[i] - times[i - 1] < tick) continue;
       later_gaps += first != times.size();
       first = std::min(first, i);
     }

@@ -83,7 +83,7 @@ End end_of(const Picture& picture, std::size_t index) {
   }
   if (member.ending == Ending::kDied) {
     out.kind = End::Kind::kDied;
-    out.when.to += kTick;
+    out.when.to += tick_of(member);
   }
   return out;
 }
@@ -128,7 +128,7 @@ class Ends {
     for (std::size_t i = 0; i < failures_.size(); ++i) add_failure(i);
     for_each_unanswered(picture_, [&](std::size_t peer, Ns at) { miss(peer, peer, at); });
     for (const auto& wait : open_)
-      if (wait.peer && !wait.is_for_nobody())
+      if (wait.peer && !wait.is_for_nobody() && !are_asked_together(*wait.peer, wait.member))
         miss(*wait.peer, wait.member, picture_.members[wait.member].last);
     add_abrupt();
     add_failed_exits();
@@ -180,7 +180,7 @@ class Ends {
       const Member& member = picture_.members[i];
       if (out_[i].kind == End::Kind::kDied && member.silent > 0) {
         out_[i].when.from = member.last + member.silent;
-        out_[i].when.to = std::max(out_[i].when.to, out_[i].when.from + kTick);
+        out_[i].when.to = std::max(out_[i].when.to, out_[i].when.from + tick_of(member));
       }
       if (member.box == nullptr) continue;
       for (const auto& [number, mono_ns] : member.box->came) {
@@ -193,7 +193,7 @@ class Ends {
         const Ns at = picture_.at(i, mono_ns) - apart(picture_, i, *peer);
         if (at <= when.from) continue;
         when.from = at;
-        when.to = std::max(when.to, at + kTick);
+        when.to = std::max(when.to, at + tick_of(picture_.members[*peer]));
       }
     }
   }
@@ -214,9 +214,22 @@ class Ends {
       for (const auto& [member, other] : one.after) out_[member].after = other;
       End& end = out_[one.who];
       end.closed_for = one.seen_by;
+      end.died_then = died_with(one);
       end.missed = end.failed_towards = true;
       end.when = {std::min(end.when.from, one.at), std::min(end.when.to, one.at)};
     }
+  }
+
+  // Who aborts its communicator closes its connections itself, and lives on.
+  bool died_with(const Gone& one) const {
+    const Member& member = picture_.members[one.who];
+    const auto& all = member.log->connections;
+    return member.ending == Ending::kDied &&
+           member.last <= one.at + apart(picture_, one.who, one.seen_by) &&
+           std::none_of(all.begin(), all.end(), [&](const auto& own) {
+             const auto closed_ns = own.second.closed_ns;
+             return closed_ns != 0 && picture_.at(one.who, closed_ns) + kMoment >= one.at;
+           });
   }
 
   // A process that ends by itself in the middle, with its communicators as they are, is missed
@@ -386,6 +399,10 @@ class Ends {
   bool was_asked(std::size_t member) const {
     return out_[member].kind == End::Kind::kLeft && was_ended(picture_.members[member]);
   }
+  // Whoever waits for another is ended with it where all are asked to end.
+  bool are_asked_together(std::size_t peer, std::size_t waiting) const {
+    return was_asked(peer) && picture_.members[waiting].last < out_[peer].when.from + kAskedTake;
+  }
   template <typename Is>
   bool any_other(std::size_t member, const Is& is) const {
     for (std::size_t other = 0; other < out_.size(); ++other)
@@ -486,6 +503,11 @@ bool is_failed_exit(const log::Process& process) {
          process.summary->pending == 0 &&
          std::none_of(process.connections.begin(), process.connections.end(),
                       [](const auto& one) { return one.second.in_flight.value_or(0) != 0; });
+}
+
+Ns tick_of(const Member& member) {
+  const std::uint64_t pause = member.box == nullptr ? 0 : member.box->pause_ns;
+  return pause == 0 ? kTick : std::min(kTick, static_cast<Ns>(pause / 2 * 3));
 }
 
 Ns apart(const Picture& picture, std::size_t one, std::size_t other) {

@@ -29,6 +29,7 @@ struct End {
   std::optional<std::size_t> failed_before;  // of failures
   // Who found its connections closed first; the process may have lived on after that.
   std::optional<std::size_t> closed_for;
+  bool died_then = false;  // it shows no life after that, and had closed nothing itself
   std::optional<std::size_t> after;  // of whose closed connections it failed
   bool together = false;  // as others of its node did, and which of them began can't be told
   bool waited = false;    // it died after seconds in which nothing that it had asked for moved
@@ -53,6 +54,9 @@ bool is_failed_exit(const log::Process& process);
 
 // By a signal, or by itself when it may have been asked to.
 bool was_ended(const Member& member);
+
+// For how long a process may have lived on after its box told so the last time.
+Ns tick_of(const Member& member);
 
 // By how much what two processes tell of one moment may be apart: their hosts' clocks, and the
 // pace of the logs.

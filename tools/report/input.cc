@@ -285,6 +285,7 @@ void add_box(Input& input, const BoxFile& file, bool on_later) {
   box.file = file.path.string();
   box.living = file.living;
   box.alive_ns = std::max(contents.header.alive_mono_ns, contents.header.start_mono_ns);
+  box.pause_ns = contents.header.longest_pause_ns;
   box.began_ns = file.began_ns;
   box.done_ns = file.done_ns;
   box.damaged = contents.damaged();

@@ -21,6 +21,7 @@ struct Box {
   std::string file;
   bool living = false;
   std::uint64_t alive_ns = 0;              // CLOCK_MONOTONIC: its last sign of life
+  std::uint64_t pause_ns = 0;              // the longest between two of these lately; 0: not known
   std::int64_t began_ns = 0, done_ns = 0;  // wall time: when its reading began and ended
   std::uint64_t records = 0;               // that the log hadn't
   std::uint64_t damaged = 0;               // records, rings and connections

@@ -214,6 +214,22 @@ TEST_CASE("a healthy job that is killed is nobody's fault, and worth no warning"
   CHECK_FALSE(report.warned);
 }
 
+TEST_CASE("who is killed 0.2 s before the others went first where boxes are known to be on time",
+          "[ends]") {
+  const auto job = [](double pause_sec) {
+    Made made;
+    made.ring(4);
+    for (int i = 0; i < 4; ++i) {
+      box(made, i, i == 2 ? 4.8 : 5, 4.7, 1);
+      made.input.boxes[Made::proc(i)].pause_ns = static_cast<std::uint64_t>(pause_sec * 1e9);
+    }
+    return analyse(made.input);
+  };
+  CHECK(lost(job(0.101)) == std::vector{2});
+  for (const double late_or_not_known : {0.17, 3.0, 0.0})
+    CHECK(lost(job(late_or_not_known)).empty());
+}
+
 TEST_CASE("a machine that is busy shows the end of some early, on several nodes", "[ends]") {
   const auto job = [](std::vector<int> early) {
     Made made;

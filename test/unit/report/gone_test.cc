@@ -43,7 +43,11 @@ TEST_CASE("who closed what its neighbour failed of went before it", "[ends]") {
     for (const int other : {0, 1}) box(made, other, 5.2, 5, 1);
     box(made, 2, culprit, 5, 0);
   };
-  SECTION("it is gone with that") { alive(4.95); }
+  bool died = false;
+  SECTION("it is gone with that") {
+    alive(4.95);
+    died = true;
+  }
   SECTION("its abort hangs until all are killed") { alive(5.2); }
   SECTION("and that one closed its own in turn") {
     made.finds_closed(2, 3, 5.06);
@@ -53,6 +57,7 @@ TEST_CASE("who closed what its neighbour failed of went before it", "[ends]") {
   CHECK(report.kind == Kind::kLost);
   CHECK(report.blame == Blame::kNotNetwork);
   CHECK(lost(report) == std::vector{2});
+  CHECK(report.ends[report.first.losses.at(0).member].died_then == died);
 }
 
 TEST_CASE("where logs are missing, who closed what others failed of may have failed of another",
