@@ -330,7 +330,8 @@ inline constexpr Explanation kOobClosed{
     "its communicator, closes that, and NCCL fails in those that still need it: socketProgress: "
     "Connection closed by remote peer, an internal or a remote error.",
     "A read or write of NCCL's own on the way to another rank's listener finds it closed, reset or "
-    "refused (oob.closed); or it is still refused after 10 s where ranks had met (init.stall). "
+    "refused (oob.closed); it is still refused after 10 s where ranks had met (init.stall); or the "
+    "connection over which two ends set up their QPs is reset (conn.fail). "
     "report knows by init.ready who listened there.",
     "Look at the rank that listened there, what it printed and how it ended; not at those that "
     "failed of it.",

@@ -99,6 +99,8 @@ Cause result_cause(int rc) noexcept {
 Cause verb_cause(std::string_view verb, int error, const LockedMemory& locked) noexcept {
   const auto has = [verb](std::string_view part) { return verb.find(part) != verb.npos; };
   if (error == EMFILE || error == ENFILE) return Cause::kLimNoFile;
+  // Somebody answered there, and went.
+  if (verb == "connect" && (error == ECONNABORTED || error == ECONNRESET)) return Cause::kOobClosed;
   if (verb == "connect" || verb == "socket" || verb == "accept") return Cause::kOobBlocked;
   const bool holds_memory = has("create_cq") || has("create_qp") || has("reg_");
   if (error == ENOMEM && holds_memory) return out_of_memory(locked);

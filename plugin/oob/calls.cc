@@ -161,13 +161,6 @@ int listen_seen(int fd, int backlog) {
   return rc;
 }
 
-// Ranks' sockets don't block, since their communicator may be aborted; the root's do.
-OwnBoot* own_or_root(int fd) noexcept {
-  OwnBoot* own = state::own_boot();
-  if (own == nullptr && blocks(fd)) own = state::begin_own_boot(BootRole::kRoot);
-  return own;
-}
-
 // The calling thread's last connect: the kernel tells a peer no more once a connection is reset.
 thread_local struct {
   int fd = -1;
@@ -205,7 +198,7 @@ int connect_seen(int fd, const sockaddr* address, socklen_t size) {
   if (within_net_api()) return connect_in_net_api(fd, address, size);
   const SocketAddress target = address == nullptr ? SocketAddress{} : read_address(address, size);
   t_connect = {fd, target};
-  OwnBoot* const own = target.known() ? own_or_root(fd) : nullptr;
+  OwnBoot* const own = target.known() ? state::own_boot() : nullptr;
   if (own == nullptr) {
     const int rc = ::connect(fd, address, size);
     if (rc != 0) look_if_closed(fd, errno);
@@ -264,11 +257,21 @@ void begin_accept(OwnBoot& own, int fd) noexcept {
 
 // NCCL up to 2.27 makes connections at a first collective on threads of their own: one that waits
 // there for another rank.
-void begin_passing(int fd) noexcept {
+OwnBoot* begin_passing(int fd) noexcept {
   OwnBoot* const own = state::begin_own_boot(BootRole::kRank);
-  if (own == nullptr) return;
+  if (own == nullptr) return nullptr;
   own->boot.passing = true;
   begin_accept(*own, fd);
+  return own;
+}
+
+// A root's socket blocks, and in some releases a rank's (a communicator that can't be aborted
+// there, as in v2.23.4-1): whose it is its address tells.
+OwnBoot* own_or_blocking(int fd) noexcept {
+  OwnBoot* const own = state::own_boot();
+  if (own != nullptr || !blocks(fd)) return own;
+  return state::is_of_a_rank(name_of(fd, ::getsockname)) ? begin_passing(fd)
+                                                         : state::begin_own_boot(BootRole::kRoot);
 }
 
 int accept_unowned(int fd, sockaddr* address, socklen_t* size) {
@@ -282,7 +285,7 @@ int accept_unowned(int fd, sockaddr* address, socklen_t* size) {
 }
 
 int accept_seen(int fd, sockaddr* address, socklen_t* size) {
-  OwnBoot* const own = within_net_api() ? nullptr : own_or_root(fd);
+  OwnBoot* const own = within_net_api() ? nullptr : own_or_blocking(fd);
   if (own == nullptr) return accept_unowned(fd, address, size);
   if (own->boot.call != BootCall::kAccept || own->boot.fd != fd) begin_accept(*own, fd);
   int got = -1;

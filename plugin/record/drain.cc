@@ -32,8 +32,8 @@ constexpr std::uint64_t kMs = 1000000;
 constexpr std::uint64_t kShortestSleep = 2 * kMs;
 constexpr std::uint64_t kLongestSleep = 100 * kMs;
 constexpr std::uint64_t kRetrySleep = 250 * kMs;
-constexpr std::uint64_t kMirrorEvery = 100 * kMs;
-constexpr std::uint64_t kTablesCpuPart = 400;  // of the time that passes
+constexpr std::uint64_t kMirrorEvery = 90 * kMs;  // each longest sleep ends with one
+constexpr std::uint64_t kTablesCpuPart = 400;     // of the time that passes
 constexpr std::uint64_t kTablesBytesPerSec = 500'000;
 constexpr std::uint64_t kTablesAtLeastEvery = 2000 * kMs;
 constexpr std::uint64_t kReportEvery = 1000 * kMs;
@@ -335,6 +335,7 @@ bool Drain::write_summary() {
   if (const auto status = exit_status())
     fields.add_unsigned("exit_status", static_cast<unsigned>(*status));
   if (catches_sigterm()) fields.add("catches_sigterm", true);
+  if (pauses_.longest() != 0) fields.add_unsigned("longest_pause_us", pauses_.longest() / 1000);
   add_causes(fields);
   add_failures(fields);
   add_traffic(fields);
@@ -361,7 +362,7 @@ void Drain::finish() {
 void Drain::mirror() {
   const std::uint64_t now = context::mono_ns();
   if (now - mirrored_at_ < kMirrorEvery && !stop_.load(std::memory_order_relaxed)) return;
-  const std::uint64_t pause = pauses_.longest(mirrored_at_, now);
+  pauses_.add(mirrored_at_, now);
   mirrored_at_ = now;
   const std::uint64_t real_ns = context::now_ns(CLOCK_REALTIME);
   if (context::mono_ns() - now < kClockStep) lines_.set_clock(now, real_ns, kClockStep);
@@ -372,7 +373,7 @@ void Drain::mirror() {
   const context::raw_clock::Reference reference = context::raw_clock::reference();
   box::FileHeader& header = box_.header();
   header.alive_mono_ns = now;
-  header.longest_pause_ns = pause;
+  header.longest_pause_ns = pauses_.longest();
   header.lines_written = next_seq_;
   header.raw_base = reference.raw;
   header.raw_base_mono_ns = reference.mono_ns;

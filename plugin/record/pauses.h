@@ -9,18 +9,18 @@ namespace nnd::record {
 // Of one thread. Times in ns, of one clock.
 class Pauses {
  public:
-  // The longest between two passes of the last seconds, with the one from `before` (0: there was
-  // none) to `now`; 0: not known yet.
-  std::uint64_t longest(std::uint64_t before, std::uint64_t now) noexcept {
-    if (before == 0) return 0;
+  // From the pass before (0: there was none) to the one at `now`.
+  void add(std::uint64_t before, std::uint64_t now) noexcept {
+    if (before == 0) return;
     if (now - since_ > kWindow) {
       past_ = now - since_ > 2 * kWindow ? 0 : recent_;
       recent_ = 0;
       since_ = now;
     }
     recent_ = std::max(recent_, now - before);
-    return std::max(past_, recent_);
   }
+  // Of the last seconds; 0: not known yet.
+  std::uint64_t longest() const noexcept { return std::max(past_, recent_); }
 
  private:
   static constexpr std::uint64_t kWindow = 2'000'000'000;

@@ -111,6 +111,17 @@ bool is_own_listener(std::uint16_t port) noexcept {
                      [&](const auto& one) { return one.load() == port; });
 }
 
+bool is_of_a_rank(const SocketAddress& listener) noexcept {
+  return std::any_of(boot_threads().begin(), boot_threads().end(), [&](const BootThread& one) {
+    Boot boot;
+    if (one.owner.load() == 0 || !one.boot.get(boot) || boot.role != BootRole::kRank ||
+        boot.began_ns != 0)
+      return false;
+    const auto& own = boot.listeners;
+    return std::find(own.begin(), own.end(), listener) != own.end() && boot.root != listener;
+  });
+}
+
 bool is_newly_closed(const SocketAddress& listener) noexcept {
   const std::lock_guard guard(closed_mutex());
   const auto end = g_closed.begin() + static_cast<std::ptrdiff_t>(g_closed_count);

@@ -87,6 +87,9 @@ bool end_bootstrap(Boot& boot) noexcept;
 void remember_listener(std::uint16_t port) noexcept;
 bool is_own_listener(std::uint16_t port) noexcept;
 
+// Whether a rank of this process listens there whose bootstrap is over, and no root. Any thread.
+bool is_of_a_rank(const SocketAddress& listener) noexcept;
+
 // True once for each of the first few: another process's listener is closed. Any thread.
 bool is_newly_closed(const SocketAddress& listener) noexcept;
 

@@ -268,6 +268,7 @@ void add_end(Process& process, const Event& event) {
                      event.bytes.value_or(0),
                      event.exit_status,
                      event.catches_sigterm.value_or(false),
+                     event.longest_pause_us,
                      event.oldest_us,
                      event.ports};
   const std::uint64_t ended = event.completed.value_or(0) + event.failed.value_or(0);

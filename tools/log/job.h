@@ -141,8 +141,9 @@ struct Summary {
   std::uint64_t pending = 0;      // requests that had not completed
   std::uint64_t sent = 0;         // bytes
   std::optional<int> exit_status;
-  bool catches_sigterm = false;     // it may have been asked to end
-  std::optional<double> oldest_us;  // age of the oldest of those that are pending
+  bool catches_sigterm = false;            // it may have been asked to end
+  std::optional<double> longest_pause_us;  // of the drain, which means to look 10 times a second
+  std::optional<double> oldest_us;         // age of the oldest of those that are pending
   std::vector<PortSends> ports;
 };
 

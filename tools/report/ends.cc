@@ -15,8 +15,10 @@ namespace {
 
 // A box tells of life ten times a second, and less often on a machine that is busy.
 constexpr Ns kTick = 250'000'000;
+constexpr Ns kPace = 100'000'000;  // of a box
 constexpr Ns kTogether = 100'000'000;
 constexpr Ns kMoment = 1'000'000'000;
+constexpr double kLongUs = 2e6;
 constexpr Ns kWaited = 3'000'000'000;
 // The last of a job has been asked to end when the first has ended.
 constexpr Ns kSignalsTake = 25'000'000;
@@ -44,7 +46,6 @@ bool waited(const Picture& picture, std::size_t index) {
 
 // It had asked for something and got no answer for long, or nobody tells for how long.
 bool waited_to_the_end(const log::Process& process) {
-  constexpr double kLongUs = 2e6;
   std::uint64_t given_up = 0;
   for (const auto& [number, one] : process.connections) {
     const std::uint64_t in_flight = one.in_flight.value_or(0);
@@ -88,7 +89,8 @@ End end_of(const Picture& picture, std::size_t index) {
   return out;
 }
 
-// Calls take(peer, at) for each request that was left unanswered, with when that was seen.
+// Calls take(peer, at, for_long) for each request that was left unanswered, with when that was
+// seen, and whether it may have been for seconds.
 template <typename Take>
 void for_each_unanswered(const Picture& picture, const Take& take) {
   for (std::size_t i = 0; i < picture.members.size(); ++i) {
@@ -96,7 +98,8 @@ void for_each_unanswered(const Picture& picture, const Take& take) {
     for (const auto& [number, connection] : member.log->connections)
       if (connection.in_flight.value_or(0) != 0 && connection.closed_ns != 0)
         if (const auto peer = picture.peer_of(i, connection.peer, number, connection.link))
-          take(*peer, picture.at(i, connection.closed_ns));
+          take(*peer, picture.at(i, connection.closed_ns),
+               connection.oldest_us.value_or(kLongUs) >= kLongUs);
     if (member.box == nullptr || member.ending == Ending::kClean) continue;
     for (const auto& slot : member.box->conns) {
       if (slot.started <= slot.completed + slot.failed || slot.conn == 0) continue;
@@ -104,7 +107,7 @@ void for_each_unanswered(const Picture& picture, const Take& take) {
       if (connection == member.log->connections.end() || connection->second.closed) continue;
       if (const auto peer =
               picture.peer_of(i, connection->second.peer, slot.conn, connection->second.link))
-        take(*peer, member.last);
+        take(*peer, member.last, true);
     }
   }
 }
@@ -126,7 +129,7 @@ class Ends {
     add_closed_by_peers();
     add_closed_beside_the_network();
     for (std::size_t i = 0; i < failures_.size(); ++i) add_failure(i);
-    for_each_unanswered(picture_, [&](std::size_t peer, Ns at) { miss(peer, peer, at); });
+    for_each_unanswered(picture_, [&](std::size_t peer, Ns at, bool) { miss(peer, peer, at); });
     for (const auto& wait : open_)
       if (wait.peer && !wait.is_for_nobody() && !are_asked_together(*wait.peer, wait.member))
         miss(*wait.peer, wait.member, picture_.members[wait.member].last);
@@ -295,7 +298,7 @@ class Ends {
         was_asked(*first) && !any_other(*first, [&](std::size_t other) {
           return picture_.members[other].last >= out_[*first].when.from + kAskedTake;
         });
-    const Ns spread = all_asked ? kSignalsTake : 0;
+    const Ns spread = all_asked ? kSignalsTake + 2 * lateness() : 0;
     for (std::size_t i = 0; i < out_.size(); ++i) {
       const Ns last = out_[i].ended() ? out_[i].when.from : picture_.members[i].last;
       if (i != *first &&
@@ -303,6 +306,14 @@ class Ends {
         return std::nullopt;
     }
     return first;
+  }
+  // By how much threads of this job ran later than they meant to, lately.
+  Ns lateness() const {
+    double longest_us = 0;
+    for (const Member& one : picture_.members)
+      if (one.log->summary)
+        longest_us = std::max(longest_us, one.log->summary->longest_pause_us.value_or(0));
+    return std::max<Ns>(0, static_cast<Ns>(longest_us * 1000) - kPace);
   }
   // Processes of one node that failed within a moment, as where one aborts and takes its neighbour
   // with it, and everybody else lived on for longer than who is asked to end takes.
@@ -455,8 +466,8 @@ class Ends {
       failed_.insert(failure.member);
     }
     if (failures_.empty())
-      for_each_unanswered(picture_, [&](std::size_t peer, Ns at) {
-        if (!may_be_gone(peer) || picture_.members[peer].last > at) return;
+      for_each_unanswered(picture_, [&](std::size_t peer, Ns at, bool for_long) {
+        if (!for_long || !may_be_gone(peer) || picture_.members[peer].last > at) return;
         ++missed_by[peer];
         ++explained;
       });

@@ -44,6 +44,7 @@ class Closings {
       for (const log::Closed& one : picture_.members[i].log->closed) {
         const auto who = picture_.listener_at(i, one.address);
         if (!who || !ends_[*who].ended() || ended_well(i) || ended_well(*who)) continue;
+        if (picture_.members[*who].log->cut_off) continue;  // what it had failed of may be there
         // On the way to another node a firewall may refuse as well.
         if (one.refused && picture_.members[i].host != picture_.members[*who].host) continue;
         out.push_back({i, *who, picture_.at(i, one.mono_ns)});

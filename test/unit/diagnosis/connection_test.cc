@@ -45,7 +45,8 @@ TEST_CASE("a call of which nothing was diagnosed: by verb and errno, or by NCCL'
   const auto row =
       GENERATE(Row{"ibv_modify_qp", 110, Cause::kQp110}, Row{"ibv_create_cq", 22, Cause::kCqErrno},
                Row{"ibv_reg_mr", 14, Cause::kMr14}, Row{"ibv_post_send", 12, Cause::kPostErrno},
-               Row{"ibv_alloc_pd", 12, Cause::kVerbsErrno}, Row{"", 0, Cause::kRc2});
+               Row{"ibv_alloc_pd", 12, Cause::kVerbsErrno}, Row{"connect", 103, Cause::kOobClosed},
+               Row{"connect", 111, Cause::kOobBlocked}, Row{"", 0, Cause::kRc2});
   CAPTURE(row.verb);
   const Diagnosis out = diagnose(call("connect", row.verb, row.error));
   CHECK(out.cause == row.cause);

@@ -7,12 +7,14 @@ using nnd::record::Pauses;
 TEST_CASE("the longest pause of the last seconds is known, and an older one is forgotten") {
   constexpr std::uint64_t kMs = 1'000'000;
   Pauses pauses;
-  CHECK(pauses.longest(0, 1000 * kMs) == 0);
+  pauses.add(0, 1000 * kMs);
+  CHECK(pauses.longest() == 0);
   std::uint64_t now = 1000 * kMs;
   const auto pass = [&](std::uint64_t after) {
     const auto before = now;
     now += after * kMs;
-    return pauses.longest(before, now);
+    pauses.add(before, now);
+    return pauses.longest();
   };
   CHECK(pass(100) == 100 * kMs);
   CHECK(pass(180) == 180 * kMs);

@@ -143,8 +143,10 @@ TEST_CASE("who aborts its communicators is gone by then, however long its exit t
 TEST_CASE("who heeds SIGTERM and ends with the others was asked to", "[ends]") {
   Made made;
   made.ring(4);
-  const auto end = [&made](int process, double sec, std::uint64_t pending) {
+  double pause_us = 101e3;
+  const auto end = [&](int process, double sec, std::uint64_t pending) {
     auto out = made.event(process, t::EventId::kSummary, sec);
+    out.longest_pause_us = pause_us;
     out.started = 10 + pending;
     out.completed = 10;
     out.exit_status = 1;
@@ -156,6 +158,10 @@ TEST_CASE("who heeds SIGTERM and ends with the others was asked to", "[ends]") {
   }
   SECTION("one of them a moment before, by when others had not been asked") {
     for (const int i : {0, 1, 2, 3}) end(i, i == 2 ? 4.985 : 5, i == 2 ? 0u : 4u);
+  }
+  SECTION("one of them a while before, on a machine that is busy") {
+    pause_us = 190e3;
+    for (const int i : {0, 1, 2, 3}) end(i, i == 2 ? 4.8 : 5, 4);
   }
   SECTION("but for one that had gone before with status 0, as if it were done") {
     leave(made, 1, 4.5, 2, 0);

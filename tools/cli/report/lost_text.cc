@@ -157,14 +157,16 @@ std::string lost_text(const Report& report) {
                        names, lost.size() == 1 ? "itself" : "themselves",
                        time_text(report.first.at), status_text(report),
                        lost.size() == 1 ? "it" : "them");
-  if (const auto& by = report.ends[lost[0]].closed_for; by && lost.size() == 1)
-    return fmt::format(
-        "not the network: {} {} at {}, as {} found: {}.", names,
-        report.ends[lost[0]].died_then ? "died" : "closed its connections to other ranks",
-        time_text(report.first.at), who(report.picture, {*by}),
-        report.ends[lost[0]].died_then ? "its connections to other ranks were closed, and it had "
-                                         "closed none itself; nothing had failed before"
-                                       : "it ended, or its communicator was aborted");
+  if (report.ends[lost[0]].closed_for && lost.size() == 1)
+    return report.ends[lost[0]].died_then
+               ? fmt::format(
+                     "not the network: {} died at {}: its connections to other ranks were "
+                     "closed, and it had closed none itself; nothing had failed before.",
+                     names, time_text(report.first.at))
+               : fmt::format(
+                     "not the network: {} closed its connections to other ranks at {}: it "
+                     "ended, or its communicator was aborted.",
+                     names, time_text(report.first.at));
   // A process that is stopped leaves the same, until it is ended; but a dead one's peers fail.
   const bool died = report.picture.members[lost[0]].ending == report::Ending::kDied;
   if (died && others_lived_on(report, losses[0]) && nodes && hosts.size() == 1 && lost.size() > 1)
