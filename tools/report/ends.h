@@ -29,7 +29,7 @@ struct End {
   std::optional<std::size_t> failed_before;  // of failures
   // Who found its connections closed first; the process may have lived on after that.
   std::optional<std::size_t> closed_for;
-  bool died_then = false;  // it shows no life after that, and had closed nothing itself
+  bool died_then = false;            // it shows no life after that, and had closed nothing itself
   std::optional<std::size_t> after;  // of whose closed connections it failed
   bool together = false;  // as others of its node did, and which of them began can't be told
   bool waited = false;    // it died after seconds in which nothing that it had asked for moved
