@@ -45,6 +45,11 @@ Diagnosis diagnose(const FailedVerb& seen) {
                     seen.verb + " failed with errno " + errno_text(seen.error) + '.');
 }
 
+bool is_told_by_warning(const FailedCall& seen) noexcept {
+  return seen.verb.empty() && seen.wc_status == 0 && !seen.said.empty() && !registers(seen) &&
+         !(may_be_pair(seen) && seen.layers.differ());
+}
+
 Diagnosis diagnose(const FailedCall& seen, const Diagnosis* failure) {
   std::string sentence = returned(seen);
   if (failure != nullptr) {
@@ -64,6 +69,7 @@ Diagnosis diagnose(const FailedCall& seen, const Diagnosis* failure) {
   const Cause cause = seen.wc_status != 0 ? status_cause(seen.wc_status)
                       : seen.verb.empty() ? result_cause(seen.rc)
                                           : verb_cause(seen.verb, seen.verb_errno, seen.locked);
+  if (is_told_by_warning(seen)) sentence += "; NCCL's last warning: \"" + seen.said + '"';
   return by_default(cause, sentence + '.');
 }
 

@@ -25,10 +25,14 @@ struct FailedCall {
   std::uint64_t age_ns = 0;
   std::string verb;  // the last that failed inside the call; empty: none
   int verb_errno = 0;
-  int wc_status = 0;  // of the completion that made the transport's test fail; 0: none was seen
+  int wc_status = 0;      // of the completion that made the transport's test fail; 0: none was seen
+  std::string said = {};  // NCCL's last warning, new since the connection was begun; empty: none
   LinkLayers layers = {};
   LockedMemory locked = {};
 };
+
+// Nothing but NCCL's own words tells why.
+bool is_told_by_warning(const FailedCall& seen) noexcept;
 
 // failure: what was diagnosed when it happened, of which this call is the end; null: nothing was.
 Diagnosis diagnose(const FailedCall& seen, const Diagnosis* failure = nullptr);

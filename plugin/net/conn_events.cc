@@ -1,5 +1,7 @@
 #include "net/conn_events.h"
 
+#include <atomic>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -8,6 +10,7 @@
 #include "context/clock.h"
 #include "diagnosis/connection.h"
 #include "diagnosis/memory.h"
+#include "inner/last_error.h"
 #include "net/devices.h"
 #include "net/requests.h"
 #include "record/fields.h"
@@ -97,6 +100,17 @@ diagnosis::LinkLayers layers_of(int api, const state::About& about) {
   return {port_of(api, about.dev).link_layer, about.peer_link_layer};
 }
 
+// NCCL's last warning when a connection was begun last: what is the same later is older than it.
+std::atomic<std::uint64_t> g_old_warning{0};
+
+std::uint64_t mark_of(const std::string& warning) { return std::hash<std::string>{}(warning); }
+
+std::string new_warning() {
+  std::string warning = inner::last_error();
+  const bool own = warning.starts_with(record::kNcclPrefix);
+  return own || mark_of(warning) == g_old_warning.load() ? std::string() : warning;
+}
+
 diagnosis::FailedCall evidence(int api, const state::About& about, std::string_view stage,
                                const Outcome& outcome, std::uint64_t age_ns) {
   diagnosis::FailedCall seen;
@@ -107,6 +121,7 @@ diagnosis::FailedCall evidence(int api, const state::About& about, std::string_v
   seen.verb_errno = outcome.verb_errno;
   seen.wc_status = outcome.wc_status;
   seen.layers = layers_of(api, about);
+  seen.said = new_warning();
   return seen;
 }
 
@@ -158,6 +173,7 @@ void tell_listen(int api, const state::About& about, bool trailer, std::uint64_t
 }
 
 void tell_open(int api, const state::About& about) {
+  g_old_warning = mark_of(inner::last_error());
   Event e(EventId::kConnOpen, Severity::kInfo, Weight::kStep);
   if (!e.enabled()) return;
   add_about(e, api, about);
@@ -184,8 +200,9 @@ void tell_fail(int api, const state::About& about, std::string_view stage, const
   add_outcome(e, outcome);
   e.add("age_us", to_us(age_ns)).add("polls", polls);
   const auto known = known_of(api, about, outcome.rc == Result::kRemoteError);
-  end_with(e, about, known,
-           diagnose(evidence(api, about, stage, outcome, age_ns), diagnosis_of(known)), true);
+  const auto seen = evidence(api, about, stage, outcome, age_ns);
+  if (!known && is_told_by_warning(seen)) e.add("nccl_warning", seen.said);
+  end_with(e, about, known, diagnose(seen, diagnosis_of(known)), true);
 }
 
 void tell_refused(int api, const state::About& about, std::string_view stage,

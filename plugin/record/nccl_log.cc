@@ -23,8 +23,8 @@ void say(int level, std::string_view line) {
   std::string made_plain;  // names and values of variables may hold anything
   if (!config::is_plain(line)) line = made_plain = config::plain(line);
   // A logger of printf's kind: __func__ and a line are its prefix at WARN.
-  logger(level, kInitAndNet, "nccl-net-diag", 0, "NET/DIAG %.*s", static_cast<int>(line.size()),
-         line.data());
+  logger(level, kInitAndNet, "nccl-net-diag", 0, "%s %.*s", kNcclPrefix.data(),
+         static_cast<int>(line.size()), line.data());
 }
 
 }  // namespace

@@ -41,7 +41,8 @@ std::string log_place();
 using NcclLogger = void (*)(int level, unsigned long flags, const char* file, int line,
                             const char* fmt, ...);
 void set_nccl_logger(NcclLogger logger) noexcept;
-void nccl_info(std::string_view line);  // "NET/DIAG <line>" at INFO
+inline constexpr std::string_view kNcclPrefix = "NET/DIAG";  // how our lines in NCCL's log begin
+void nccl_info(std::string_view line);                       // "NET/DIAG <line>" at INFO
 void nccl_warn(
     std::string_view line);  // at WARN: only as the last thing before returning an error to NCCL
 

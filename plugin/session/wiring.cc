@@ -23,6 +23,7 @@
 #include "guard/guard.h"
 #include "guard/pairs.h"
 #include "inner/chain.h"
+#include "inner/last_error.h"
 #include "nccl_abi/releases.h"
 #include "net/connector.h"
 #include "net/dependencies.h"
@@ -208,6 +209,7 @@ void found(const inner::Found& found, int api, const void* caller) {
   const OtherLayers others{install_verbs(found, caller),
                            profiler_comes(settings(), found.nccl_version, caller)};
   oob::install(nccl_image(found, caller));
+  if (const auto nccl = inner::module_of(nccl_image(found, caller))) inner::ask_for_errors(*nccl);
   tell_loaded(found, api, others, settings());
 }
 

@@ -207,6 +207,7 @@ struct Event {
   std::optional<std::uint64_t> open;  // connections; started, completed, failed, bytes: of all
   std::optional<int> exit_status;
   std::optional<bool> catches_sigterm;
+  std::string nccl_warning;
   std::optional<double> longest_pause_us;
   std::optional<double> oldest_us;  // age of the oldest request in flight
   std::map<std::string, std::uint64_t> causes;

@@ -275,6 +275,7 @@ std::array<Setters, kPlaces> all_setters() {
                               {"listener", set<&Event::listener>},
                               {"age_us", set<&Event::age_us>},
                               {"oldest_us", set<&Event::oldest_us>},
+                              {"nccl_warning", set<&Event::nccl_warning>},
                               {"longest_pause_us", set<&Event::longest_pause_us>},
                               {"mean_us", set<&Event::mean_us>},
                               {"usual_us", set<&Event::usual_us>},

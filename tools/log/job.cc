@@ -346,6 +346,7 @@ Diagnosis diagnosis_of(const Event& event) {
   out.dir = event.dir;
   out.error = event.error;
   out.rc = event.rc;
+  out.nccl_warning = event.nccl_warning;
   out.cause = event.cause;
   out.msg = event.msg;
   out.fix = event.fix;

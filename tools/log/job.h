@@ -43,6 +43,7 @@ struct Diagnosis {
   std::optional<int> error, rc;
   std::string cause, msg, fix, rule, stage, verb, transition;  // transition: "RTR"
   std::string port_event;                                      // of port.event
+  std::string nccl_warning;  // NCCL's own words, where nothing else tells why a call failed
   Completion wc;
   Dev dev;
   Peer peer;

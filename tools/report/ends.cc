@@ -313,7 +313,8 @@ class Ends {
     for (const Member& one : picture_.members)
       if (one.log->summary)
         longest_us = std::max(longest_us, one.log->summary->longest_pause_us.value_or(0));
-    return std::max<Ns>(0, static_cast<Ns>(longest_us * 1000) - kPace);
+    constexpr double kMostUs = 1e6;  // whatever a log says
+    return std::max<Ns>(0, static_cast<Ns>(std::min(longest_us, kMostUs) * 1000) - kPace);
   }
   // Processes of one node that failed within a moment, as where one aborts and takes its neighbour
   // with it, and everybody else lived on for longer than who is asked to end takes.
@@ -518,7 +519,8 @@ bool is_failed_exit(const log::Process& process) {
 
 Ns tick_of(const Member& member) {
   const std::uint64_t pause = member.box == nullptr ? 0 : member.box->pause_ns;
-  return pause == 0 ? kTick : std::min(kTick, static_cast<Ns>(pause / 2 * 3));
+  constexpr std::uint64_t kMost = kTick;
+  return pause == 0 ? kTick : std::min(kTick, static_cast<Ns>(std::min(pause, kMost) / 2 * 3));
 }
 
 Ns apart(const Picture& picture, std::size_t one, std::size_t other) {

@@ -74,6 +74,20 @@ TEST_CASE("a port's event is told once, and that it came back", "[words]") {
   CHECK((said.find("; the port came back 0.5 s later") != std::string::npos) == back);
 }
 
+TEST_CASE("where NCCL's own words alone tell why, the first sentence has them", "[words]") {
+  Made made;
+  made.ring(2);
+  auto failed = made.of(0, 1, nnd::log::Direction::kSend, t::EventId::kConnFail, 9);
+  failed.severity = t::Severity::kError;
+  failed.cause = "RC-2";
+  failed.failure = 1;
+  failed.nccl_warning = "NET/IB: open failed: No such file or directory";
+  made.add(failed);
+  CHECK(verdict(analyse(made.input))
+            .find("RC-2, the transport returned ncclSystemError (NCCL: \"NET/IB: open failed: No "
+                  "such file or directory\"), at ") != std::string::npos);
+}
+
 TEST_CASE("of two that wait for each other both are named, and what each waits for", "[words]") {
   Made made;
   for (const int i : {0, 2}) made.load(i);

@@ -55,6 +55,15 @@ TEST_CASE("a call of which nothing was diagnosed: by verb and errno, or by NCCL'
                             errno_text(row.error)) != std::string::npos);
 }
 
+TEST_CASE("what NCCL itself warned of is told where nothing else says why a call failed") {
+  FailedCall seen = call("connect");
+  seen.said = "NET/IB: open failed: No such file or directory";
+  CHECK(diagnose(seen).sentence.find("NCCL's last warning: \"" + seen.said + "\".") !=
+        std::string::npos);
+  seen.verb = "ibv_modify_qp";
+  CHECK(diagnose(seen).sentence.find(seen.said) == std::string::npos);
+}
+
 TEST_CASE("each of NCCL's results has an id") {
   std::string ids;
   for (int rc = 1; rc <= 7; ++rc) {

@@ -148,9 +148,12 @@ std::string verdict_failed(const Report& report) {
                             ? " The processes at the other ends have no log here, or one that ends "
                               "before: they may have died."
                             : "";
-  return fmt::format("{}{}, at {}; first told by {}.{}{}", where.empty() ? "" : where + ": ",
-                     cause_text(named_cause(report)), time_text(root.at),
-                     who(report.picture, {root.member}), kernel_sign_text(report), unknown);
+  const auto& warning = root.told->nccl_warning;
+  return fmt::format("{}{}{}, at {}; first told by {}.{}{}", where.empty() ? "" : where + ": ",
+                     cause_text(named_cause(report)),
+                     warning.empty() ? "" : fmt::format(" (NCCL: \"{}\")", warning),
+                     time_text(root.at), who(report.picture, {root.member}),
+                     kernel_sign_text(report), unknown);
 }
 
 std::string verdict_missing(const Report& report) {
