@@ -76,15 +76,17 @@ TEST_CASE("a port's event is told once, and that it came back", "[words]") {
 
 TEST_CASE("where NCCL's own words alone tell why, the first sentence has them", "[words]") {
   Made made;
-  made.ring(2);
-  auto failed = made.of(0, 1, nnd::log::Direction::kSend, t::EventId::kConnFail, 9);
+  for (const int i : {0, 2}) made.load(i);
+  for (const int i : {0, 2}) made.connect(i, 2 - i);
+  auto failed = made.of(0, 2, nnd::log::Direction::kSend, t::EventId::kConnFail, 9);
   failed.severity = t::Severity::kError;
   failed.cause = "RC-2";
   failed.failure = 1;
   failed.nccl_warning = "NET/IB: open failed: No such file or directory";
   made.add(failed);
-  CHECK(verdict(analyse(made.input))
-            .find("RC-2, the transport returned ncclSystemError (NCCL: \"NET/IB: open failed: No "
+  const std::string said = verdict(analyse(made.input));
+  INFO(said);
+  CHECK(said.find("RC-2, the transport returned ncclSystemError (NCCL: \"NET/IB: open failed: No "
                   "such file or directory\"), at ") != std::string::npos);
 }
 
