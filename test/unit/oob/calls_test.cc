@@ -222,6 +222,33 @@ TEST_CASE("The root's thread is known by its sockets, which block") {
   });
 }
 
+TEST_CASE("A rank's listener that blocks is no root's once its bootstrap is over") {
+  in_thread([] {
+    state::begin_bootstrap(0x1f);
+    const int root = bound_socket();
+    ::listen(root, 1);
+    const int sender = connect_to(port_of(root));
+    const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
+    const sockaddr_in any = loopback(0);
+    REQUIRE(::bind(listener, reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0);
+    CHECK(image().listen(listener) == 0);
+    const state::SocketAddress at = boot().listeners[0];
+    CHECK_FALSE(state::is_of_a_rank(at));  // a root is asked for meanwhile
+    REQUIRE(::send(::accept(root, nullptr, nullptr), "x", 1, 0) == 1);
+    char byte = 0;
+    CHECK(image().recv(sender, &byte, 1) == 1);
+    Boot over;
+    CHECK(state::end_bootstrap(over));
+    CHECK(state::is_of_a_rank(at));
+    CHECK_FALSE(state::is_of_a_rank(boot().root));
+    connect_to(port_of(listener), SOCK_STREAM | SOCK_NONBLOCK);
+    in_thread([&] {
+      CHECK(image().accept(listener) >= 0);
+      CHECK(state::own_boot() == nullptr);  // it waited for this one only
+    });
+  });
+}
+
 TEST_CASE("A thread that makes no communicator is left alone") {
   in_thread([] {
     const int taken = bound_socket();
