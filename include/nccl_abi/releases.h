@@ -6,6 +6,7 @@
 // that are null).
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 namespace nccl_abi {
@@ -61,6 +62,25 @@ static_assert(net_version_of(nccl_code(2, 18, 3)) == 6);
 static_assert(net_version_of(nccl_code(2, 23, 4)) == 8);
 static_assert(net_version_of(nccl_code(2, 32, 3)) == 12);
 static_assert(net_version_of(nccl_code(2, 33, 0)) == 0);
+
+// Bytes of /dev/shm that a rank which uses the network takes, once a communicator, for the queue to
+// its proxy (src/proxy.cc, struct ncclProxyOpsPool). Seen, rounded down to MiB: official libraries
+// 2.18.3, 2.23.4, 2.26.2, 2.27.7, 2.28.3, 2.29.2, 2.29.7, 2.30.3, 2.32.3.
+struct ProxyPool {
+  int from;
+  std::uint64_t mib;
+};
+inline constexpr ProxyPool kProxyPools[] = {{nccl_code(2, 18, 0), 4},
+                                            {nccl_code(2, 23, 0), 10},
+                                            {nccl_code(2, 26, 0), 31},
+                                            {nccl_code(2, 28, 0), 32},
+                                            {nccl_code(2, 32, 0), 65}};
+constexpr std::uint64_t proxy_pool_bytes(int code) {  // 0: the newest
+  std::uint64_t mib = 0;
+  for (const ProxyPool& row : kProxyPools)
+    if (code == 0 || row.from <= code) mib = row.mib;
+  return mib << 20;
+}
 
 // MAX_IB_DEVS (src/transport/net_ib.cc, later net_ib/common.h): 16, then 32.
 inline constexpr Releases kTakes32Devices{nccl_code(2, 19, 0)};

@@ -140,6 +140,8 @@ constexpr std::string_view reach_name(Reach reach) {
   X(kLimUverbs, "LIM-UVERBS", kError, kElsewhere, kNode, "The verbs device node is out of reach") \
   X(kLimQpCount, "LIM-QPCOUNT", kWarn, kNow, kNode, "How many QPs are in use") \
   X(kLimShm, "LIM-SHM", kError, kElsewhere, kNode, "/dev/shm has no room for what NCCL shares") \
+  X(kLimCpu, "LIM-CPU", kWarn, kElsewhere, kNode, "A rank has too few CPUs") \
+  X(kLimNproc, "LIM-NPROC", kWarn, kElsewhere, kNode, "Too few threads may be started") \
   X(kLimFork, "LIM-FORK", kWarn, kElsewhere, kNode, "A process forked while it used RDMA") \
   /* what nodes or processes do not have in common */ \
   X(kIncEnv, "INC-ENV", kWarn, kNow, kJob, "A variable is not set everywhere") \
@@ -166,6 +168,7 @@ constexpr std::string_view reach_name(Reach reach) {
   X(kOobClosed, "OOB-CLOSED", kInfo, kNow, kEcho, "Another rank closed NCCL's own connection to it") \
   X(kOobStore, "OOB-STORE", kError, kElsewhere, kOpen, "PyTorch's ranks don't meet at its store") \
   X(kOobPort, "OOB-PORT", kError, kElsewhere, kNode, "The port where ranks are to meet is taken") \
+  X(kOobMesh, "OOB-MESH", kWarn, kElsewhere, kNode, "A service mesh's proxy stands between the ranks") \
   X(kHangData, "HANG-DATA", kError, kNow, kPair, "Requests are outstanding for ever") \
   /* this library's own */ \
   X(kPolicy, "POLICY", kError, kNow, kNode, "The policy is wrong, or can't be enforced") \

@@ -95,7 +95,8 @@ inline constexpr Explanation kGdrAcs{
     "the traffic between GPU and HCA through the root complex, or reject it: slow, hung, or WC-4.",
     "An HCA that was given GPU memory can't reach local memory (status 4 or 8), and its IOMMU "
     "group "
-    "translates. hca.port has that type, node.facts the kernel's words on it.",
+    "translates. check, as root: bridges below a switch of GPUs and HCAs that redirect. hca.port "
+    "has that type, node.facts the kernel's words on it.",
     "Disable ACS on the bridges, boot with iommu=pt, enable ATS in virtual machines; "
     "NCCL_NET_GDR_LEVEL=LOC shows whether that is it.",
     EventId::kWcError,
@@ -162,11 +163,32 @@ inline constexpr Explanation kLimQpCount{
 inline constexpr Explanation kLimShm{
     "Ranks of one node share memory in /dev/shm, of which a container has 64 MB where nothing else "
     "is said; what dead jobs left there fills it too.",
-    "Not seen by this library. report reads NCCL's warning: Error while creating shared memory "
+    "check: what is free there against what NCCL takes for each rank that uses the network, for "
+    "each "
+    "GPU that may be used. report reads NCCL's warning: Error while creating shared memory "
     "segment.",
     "Give the container more: docker run --shm-size=8g or --ipc=host, in Kubernetes an emptyDir "
     "with medium: Memory at /dev/shm. df /dev/shm shows what is left; remove /dev/shm/nccl-* of "
     "jobs that are dead."};
+inline constexpr Explanation kLimCpu{
+    "A launcher gave each task one CPU (srun without --cpus-per-task), or a container has a small "
+    "CPU limit: NCCL's thread that drives the network spins on the CPU that the program needs, and "
+    "all collectives are slow, without an error.",
+    "check, on a node with GPUs: this process's CPU affinity and its cgroup's cpu.max leave less "
+    "than "
+    "two CPUs, where the node has four at least.",
+    "Slurm: --cpus-per-task=N (srun does not take sbatch's since 22.05: export "
+    "SRUN_CPUS_PER_TASK), "
+    "mpirun --bind-to none; raise the container's CPU limit."};
+inline constexpr Explanation kLimNproc{
+    "A limit of the user or of the cgroup on threads and processes: pthread_create fails with "
+    "EAGAIN "
+    "(Resource temporarily unavailable) in NCCL, in data loaders, or in OpenMP.",
+    "check: four fifths of ulimit -u or of a pids.max of the process's cgroups are in use, or "
+    "fewer "
+    "than 64 are left.",
+    "ulimit -u unlimited; TasksMax=infinity for the daemon that starts the job; docker run "
+    "--pids-limit=-1, podPidsLimit of the kubelet. ps -eLf | wc -l shows who has them."};
 inline constexpr Explanation kLimFork{
     "A data loader forks in the middle of RDMA traffic: the child shares pages that the HCA "
     "writes.",
@@ -230,7 +252,9 @@ inline constexpr Explanation kDupGpu{
     "The program doesn't choose the GPU by its local rank, CUDA_VISIBLE_DEVICES names one twice, "
     "or "
     "a node runs more processes than it has GPUs.",
-    "Not seen by this library. report reads NCCL's warning: Duplicate GPU detected.",
+    "check: a launcher's count of tasks on this node against its GPUs. report reads NCCL's "
+    "warning: "
+    "Duplicate GPU detected.",
     "One process a GPU: torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"])) before anything "
     "else uses CUDA; compare CUDA_VISIBLE_DEVICES of the node's processes."};
 inline constexpr Explanation kCudaFail{
@@ -242,7 +266,8 @@ inline constexpr Explanation kCudaFail{
 inline constexpr Explanation kGpuNvls{
     "The Fabric Manager isn't running, was started again without a reset of the GPUs, or a "
     "container lacks /dev/nvidia-caps: NCCL can't bind the multicast memory of NVLink SHARP.",
-    "Not seen by this library. report reads NCCL's warnings of transport/nvls.cc.",
+    "check: NVSwitches on the PCI bus, and no process nv-fabricmanager, where all processes can be "
+    "seen. report reads NCCL's warnings of transport/nvls.cc.",
     "On the node that tells: systemctl status nvidia-fabricmanager, nvidia-smi -q (Fabric), "
     "/dev/nvidia-caps in the container; after a restart of the Fabric Manager reset the GPUs. "
     "Until "
@@ -303,6 +328,14 @@ inline constexpr Explanation kOobStore{
     "an "
     "address or a name of its node that all nodes reach, MASTER_PORT the same everywhere and let "
     "through."};
+inline constexpr Explanation kOobMesh{
+    "A sidecar (Istio, Kuma, Linkerd, Consul) sends all TCP of its pod through a proxy that "
+    "expects HTTP or TLS: "
+    "NCCL's bootstrap and PyTorch's store connect, and then hear nothing or are cut off.",
+    "check: the proxy's ports are listened at in this network namespace, which a pod's containers "
+    "share. What a network policy or an eBPF program (Cilium) drops can't be seen from here.",
+    "Start the job's pods without the sidecar: label or annotation sidecar.istio.io/inject: "
+    "\"false\", linkerd.io/inject: disabled."};
 inline constexpr Explanation kOobPort{
     "Another process of that node listens there: another job with the same MASTER_PORT, or one "
     "that "

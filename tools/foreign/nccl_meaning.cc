@@ -134,9 +134,10 @@ void judge(Fact& fact, Says says, std::string_view text) {
       say_as_printed(fact, Cause::kDevOob);
       break;
     case Says::kTruncated:
-      fact.what = What::kFailure;
-      fact.cause = Cause::kIncEnv;
-      fact.sure = Sure::kFollows;
+      // It was the release itself where its cause was found (NCCL's issues 1176, 1273).
+      fact.detail =
+          "ranks are at different steps of NCCL's bootstrap: one runs another release or has other "
+          "settings, or it is a fault of this release";
       break;
     case Says::kVersions:
       fact.what = What::kFailure;

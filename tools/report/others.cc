@@ -184,7 +184,6 @@ Blame blame_of(const Others& others) {
   switch (*first.cause) {
     case Cause::kWc12:
     case Cause::kWc13:
-    case Cause::kIncEnv:
       return Blame::kOpen;  // the peer may have died, or have other settings
     case Cause::kIncVersion:
     case Cause::kIncRanks:

@@ -132,6 +132,12 @@ TEST_CASE("what has nothing to do with the network", "[nccl-text]") {
   CHECK(only("socketTryAccept: Accept failed: Too many open files").cause == Cause::kLimNoFile);
 }
 
+TEST_CASE("a bootstrap message of another size names no cause", "[nccl-text]") {
+  const auto fact = only("Message truncated : received 32 bytes instead of 4");
+  CHECK_FALSE(fact.cause.has_value());
+  CHECK(fact.detail.starts_with("ranks are at different steps of NCCL's bootstrap"));
+}
+
 TEST_CASE("NVLink SHARP, by where NCCL tells of CUDA, and where it does without", "[nccl-text]") {
   const auto all =
       facts_of("node1:1:2 [0] transport/nvls.cc:223 NCCL WARN Cuda failure 1 'invalid argument'");

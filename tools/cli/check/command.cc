@@ -43,6 +43,7 @@ Answer check(const CheckOptions& options) {
     input.standing.clear();
   }
   input.host = host_name();
+  input.inside = true;
   CheckDemands demands;
   if (options.fail_on == "warn") demands.fail_on = FailOn::kWarn;
   if (options.fail_on == "refuse") demands.fail_on = FailOn::kRefuse;

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "cli/common/call_error.h"
+#include "cli/common/environment.h"
 #include "cli/common/exit_code.h"
 #include "nccl_abi/releases.h"
 #include "policy/judge.h"
@@ -107,6 +108,8 @@ Checked examine(const CheckInput& input) {
                               out.judgement);
   policy::fill_places(out.node, out.judgement);
   out.lint = policy::lint_environment(out.node, sources.environment);
+  if (input.inside && out.settings.sysfs == "/sys")
+    out.inside = look_inside(out.node, "", variable);
   out.took_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return out;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/check/inside.h"
 #include "cli/check/root.h"
 #include "config/settings.h"
 #include "facts/node.h"
@@ -21,6 +22,7 @@ struct CheckInput {
   std::optional<config::Mode> mode;              // none: the one that a job would take
   int nccl_version = 0;                          // NCCL's own code; 0: the newest rules
   std::string host;                              // the name that the policy's overrides are for
+  bool inside = false;  // look at what else NCCL needs of this node, where sysfs is its own
 };
 
 struct Checked {
@@ -32,6 +34,7 @@ struct Checked {
   policy::Judgement judgement;
   std::vector<policy::Lint> lint;
   std::optional<RootTry> root;  // where one was given
+  std::optional<Inside> inside;
   double took_ms = 0;
 };
 

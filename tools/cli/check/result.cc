@@ -57,7 +57,8 @@ Tally count(const Checked& checked) {
     if (verdict.decision == Decision::kWarn) ++out.warnings;
   }
   if (checked.judgement.mode != policy::Mode::kObserve)
-    out.warnings += checked.lint.size() + checked.settings.complaints.size();
+    out.warnings += checked.lint.size() + checked.settings.complaints.size() +
+                    (checked.inside ? troubles_of(*checked.inside, checked.node).size() : 0);
   out.warnings += switched(checked.settings).size();
   if (!warning_of_root(checked).empty()) ++out.warnings;
   for (const facts::Hca& hca : checked.node.hcas)
@@ -189,6 +190,7 @@ nlohmann::json check_result(const Checked& checked, const CheckDemands& demands)
           {"variables", variables_json(checked.node.system)},
           {"verdicts", verdicts_json(checked.judgement.verdicts)},
           {"lint", lint_json(checked)},
+          {"inside", inside_json(checked.inside, checked.node)},
           {"root", root_json(checked.root)},
           {"proposal", proposal_json(checked)},
           {"result", summary(checked, demands)},

@@ -58,6 +58,7 @@ class Page {
     system();
     verdicts();
     lint();
+    inside();
     proposal();
     return std::move(out_);
   }
@@ -212,6 +213,17 @@ class Page {
            fmt::format("{}={}: {} [{}]", one["variable"].get<std::string>(),
                        one["value"].get<std::string>(), one["msg"].get<std::string>(),
                        one["cause"].get<std::string>()),
+           one["fix"].get<std::string>());
+  }
+
+  void inside() {
+    const json& inside = result_["inside"];
+    if (inside.is_null() || (inside["text"].empty() && inside["troubles"].empty())) return;
+    out_ += title("Inside the node");
+    for (const json& text : inside["text"]) line("  " + text.get<std::string>(), 4);
+    for (const json& one : inside["troubles"])
+      told("warn", Colour::kYellow,
+           fmt::format("{} [{}]", one["msg"].get<std::string>(), one["cause"].get<std::string>()),
            one["fix"].get<std::string>());
   }
 

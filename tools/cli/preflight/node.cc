@@ -104,6 +104,10 @@ Node node_from(const json& check) {
       process.gdr[process.hcas.back().dev.name] = gdr->text("way");
   }
   for (const auto& one : fields.objects("verdicts")) out.verdicts.push_back(verdict_from(one));
+  if (const auto inside = fields.object_if("inside"))
+    for (const auto& one : inside->objects("troubles"))
+      out.verdicts.push_back(
+          {"warn", "inside", one.text("cause"), "", one.text("msg"), one.text("fix")});
   add_facts(fields, process.facts);
   add_variables(fields, process.facts);
   out.proposal = fields.texts("proposal");

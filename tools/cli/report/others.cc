@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <regex>
 
 #include "cli/report/bandwidth_text.h"
 #include "cli/report/kernel_text.h"
@@ -84,6 +86,22 @@ std::string verdict_of(const Others& others) {
       device.empty() && others.blame != Blame::kNotNetwork ? ", and the log names no device" : "");
 }
 
+// What CUDA's error number tells of NVLink SHARP, as it was found in public threads.
+std::string nvls_remedy(const std::string& told) {
+  static const std::regex kNumber("C(?:UDA error|uda failure) (\\d+)");
+  std::smatch match;
+  const int number =
+      std::regex_search(told, match, kNumber) ? std::atoi(match[1].str().c_str()) : 0;
+  if (number == 2)
+    return "The NVSwitches' 128 places for multicast are used up, by many communicators at once, "
+           "or "
+           "the GPU's memory is: NCCL_NVLS_ENABLE=0 for the small communicators, or for all.";
+  if (number == 401 || number == 802)
+    return "The Fabric Manager does not run on that node, or is not done: systemctl status "
+           "nvidia-fabricmanager, nvidia-smi -q (Fabric). Until then NCCL_NVLS_ENABLE=0.";
+  return std::string(diagnosis::explain(nccl_net_diag::Cause::kGpuNvls).remedy);
+}
+
 std::string to_do(const Others& others) {
   if (others.killed_first) return kernel_end_remedy(*others.killed);
   if (others.raised_first && others.raised->worker != nullptr)
@@ -105,6 +123,7 @@ std::string to_do(const Others& others) {
   if (others.first == nullptr) return {};
   const Fact& told = *others.headline();
   if (!told.cause) return "Collect the output of all ranks: the one that ended first says why.";
+  if (told.cause == nccl_net_diag::Cause::kGpuNvls) return nvls_remedy(told.text);
   return std::string(diagnosis::explain(*told.cause).remedy);
 }
 

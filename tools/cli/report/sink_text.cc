@@ -109,9 +109,9 @@ std::string sink_text(const Report& report, const Sink& sink) {
   };
   const auto of_its_node = [&](const std::string& what) {
     return fmt::format(
-        "a process of {} is late since {}; {}, and the logs of others of that node are not here, "
-        "or not whole",
-        report.picture.host_of(sink.members.front()).name, time_text(sink.since), what);
+        "others wait since {} for a node of which not all logs are here, or whole; it is {}, where "
+        "{}: that one is late, or one beside it is, or waits itself",
+        time_text(sink.since), report.picture.host_of(sink.members.front()).name, what);
   };
   switch (sink.kind) {
     case Sink::Kind::kBehind:
