@@ -252,9 +252,10 @@ inline constexpr Explanation kDupGpu{
     "The program doesn't choose the GPU by its local rank, CUDA_VISIBLE_DEVICES names one twice, "
     "or "
     "a node runs more processes than it has GPUs.",
-    "check: a launcher's count of tasks on this node against its GPUs. report reads NCCL's "
-    "warning: "
-    "Duplicate GPU detected.",
+    "check: a launcher's count of tasks on this node against its GPUs. report: NCCL's warning "
+    "(Duplicate GPU detected; Multiple Ranks are using the same GPU), in its log or in the summary "
+    "of "
+    "who ended of it, and by node.facts who shares which GPU.",
     "One process a GPU: torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"])) before anything "
     "else uses CUDA; compare CUDA_VISIBLE_DEVICES of the node's processes."};
 inline constexpr Explanation kCudaFail{

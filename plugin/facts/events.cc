@@ -204,6 +204,7 @@ void add_gpu_driver(Event& event, const GpuDriver& driver) {
   event.object("cuda").add("version", driver.version).add("gpus", driver.gpus.size());
   if (driver.any_rdma()) event.add("gpudirect_rdma", *driver.any_rdma());
   if (driver.any_dmabuf()) event.add("dmabuf", *driver.any_dmabuf());
+  add_text(event, "current", driver.current);
   event.add("pairs", driver.pairs).add("peers", driver.peers);
   event.array("pci");
   for (const Gpu& gpu : driver.gpus) event.push(gpu.pci);

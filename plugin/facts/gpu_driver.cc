@@ -63,6 +63,7 @@ std::optional<CudaDriver> loaded_cuda_driver() {
                      find(library, "cuDeviceGetPCIBusId", out.pci_bus_id) &&
                      find(library, "cuDeviceGetAttribute", out.attribute) &&
                      find(library, "cuDeviceCanAccessPeer", out.can_access_peer) &&
+                     find(library, "cuCtxGetDevice", out.current) &&
                      find(library, "cuPointerGetAttribute", out.pointer_attribute);
   ::dlclose(library);  // only the count of this call: who loaded it keeps it
   return found ? std::optional(out) : std::nullopt;
@@ -81,6 +82,7 @@ GpuDriver ask_gpu_driver(const std::optional<CudaDriver>& driver) {
     out.gpus.push_back({pci_of(*driver, gpu),
                         attribute(*driver, cuda::kGpuDirectRdmaSupported, gpu),
                         attribute(*driver, cuda::kDmaBufSupported, gpu)});
+  if (int own = 0; driver->current(&own) == 0) out.current = pci_of(*driver, own);
   count_peers(*driver, gpus, out);
   return out;
 }

@@ -26,6 +26,7 @@ struct CudaDriver {
   int (*pci_bus_id)(char* text, int bytes, int gpu) = nullptr;
   int (*attribute)(int* value, int attribute, int gpu) = nullptr;
   int (*can_access_peer)(int* can, int gpu, int peer) = nullptr;
+  int (*current)(int* gpu) = nullptr;  // of the calling thread; an error where it uses none
   int (*pointer_attribute)(void* value, int attribute, unsigned long long address) = nullptr;
 };
 
@@ -42,6 +43,7 @@ struct Gpu {
 struct GpuDriver {
   int version = 0;        // CUDA's, 12040 for 12.4; 0: nobody could be asked
   std::vector<Gpu> gpus;  // by the driver's ordinal: those that this process may use
+  std::string current;    // that of the thread that asked, on which NCCL makes its communicator
   std::size_t pairs = 0;  // ordered pairs of them
   std::size_t peers = 0;  // that reach each other's memory
 

@@ -243,6 +243,7 @@ ProfilerOffer offer_profiler(int api) noexcept try {
 void wire() {
   profiler::dependencies() = {start_without_net,
                               [](nccl_abi::Result rc) { tell_other_failed(settings(), rc); }};
+  watch::ask_for_last_words(inner::last_error);
   watch::also_look([](std::uint64_t mono_ns) {
     profiler::look(mono_ns);
     net::end_given_up(mono_ns);

@@ -58,6 +58,7 @@ struct Running {
 std::atomic<pid_t> g_owner{0};
 std::atomic<Running*> g_running{nullptr};
 std::atomic<void (*)(std::uint64_t)> g_also{nullptr};
+std::atomic<std::string (*)()> g_last_words{nullptr};
 
 void* look_body(void* argument) {
   auto& own = *static_cast<Running*>(argument);
@@ -102,6 +103,12 @@ std::string shared_place(const config::Settings& settings) {
   return settings.sysfs == config::Settings().sysfs ? record::default_place() : std::string();
 }
 
+void add_last_words(record::Pack& fields) {
+  const auto ask = g_last_words.load();
+  const std::string words = ask == nullptr ? std::string() : ask();
+  if (!words.empty() && !words.starts_with(record::kNcclPrefix)) fields.add("nccl_warning", words);
+}
+
 // For the drain, at the end: what a driver that hangs has not told is left out.
 void add_to_summary(record::Pack& fields) {
   Running* const own = g_running.load();
@@ -112,12 +119,15 @@ void add_to_summary(record::Pack& fields) {
        waited += kSecond / 1000)
     sleep(kSecond / 1000);
   facts::add_counters(fields);
+  add_last_words(fields);
   add_summary(fields, own->watch.totals(), own->ports.any_worse());
 }
 
 }  // namespace
 
 void also_look(void (*look)(std::uint64_t mono_ns)) noexcept { g_also.store(look); }
+
+void ask_for_last_words(std::string (*words)()) noexcept { g_last_words.store(words); }
 
 void start(const config::Settings& settings) noexcept {
   const pid_t self = ::getpid();

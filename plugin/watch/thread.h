@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "config/settings.h"
 
@@ -14,5 +15,8 @@ void start(const config::Settings& settings) noexcept;
 
 // What another room does at each look: on nnd-watch, so it may not block.
 void also_look(void (*look)(std::uint64_t mono_ns)) noexcept;
+
+// Who tells at the end what NCCL warned of last; empty: of nothing. Before start().
+void ask_for_last_words(std::string (*words)()) noexcept;
 
 }  // namespace nnd::watch

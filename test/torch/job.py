@@ -25,8 +25,8 @@ COUNT = 1 << 16
 
 
 def begin(**where):
-    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    if JOB == "groups":  # what split_group needs
+    torch.cuda.set_device(0 if JOB == "one_gpu" and GUILTY else int(os.environ["LOCAL_RANK"]))
+    if JOB in ("groups", "one_gpu"):  # what split_group needs; else PyTorch goes by LOCAL_RANK
         where["device_id"] = torch.device("cuda", torch.cuda.current_device())
     dist.init_process_group("nccl", timeout=datetime.timedelta(seconds=120), **where)
 
@@ -285,6 +285,7 @@ JOBS = {
     "run_ahead": run_ahead,
     "abort_and_init_again": abort_and_init_again,
     "restart": restart,
+    "one_gpu": step,
 }
 # Where somebody has to stop waiting for the job to end.
 SHORT = {"data_loader", "short_watchdog", "blocking_wait", "run_ahead", "wrong_collective", "wrong_shape", "wrong_dtype", "wrong_order", "wrong_group"}

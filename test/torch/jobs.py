@@ -53,6 +53,7 @@ JOBS = {
     "system_exit": Job("sys.exit(3) in the last rank between two steps", words=("ended", "exited", "left")),
     "segmentation_fault": Job("a segmentation fault in the last rank", words=("died", "killed", "crash")),
     "out_of_memory": Job("SIGKILL to the last rank, as the OOM killer does it", words=("died", "killed")),
+    "one_gpu": Job("the last rank takes the GPU of its neighbour", least_ranks=4, guilty=False, words=("one GPU",)),
     "wrong_collective": Job("the last rank calls all_gather where the others call all_reduce", guilty=False, both=("AllReduce", "AllGather"), by_calls=True, **WATCHDOG),
     "wrong_shape": Job("the last rank reduces more elements than the others", guilty=False, both=("262144 bytes|256 KiB", "16777216 bytes|16 MiB"), by_calls=True, **WATCHDOG),
     "wrong_dtype": Job("the last rank reduces float32 where the others reduce uint8", guilty=False, both=("[Uu]int8|4194304 bytes|4 MiB", "[Ff]loat32|16777216 bytes|16 MiB"), by_calls=True, **WATCHDOG),

@@ -398,6 +398,7 @@ Place place_of(Place outer, std::string_view key) {
                                      {"latency_ns", Place::kLatency},
                                      {"env", Place::kEnvironment},
                                      {"limits", Place::kLimits},
+                                     {"cuda", Place::kCuda},
                                      {"network", Place::kNetwork},
                                      {"counters", Place::kCounters},
                                      {"per_port", Place::kPorts},
@@ -452,6 +453,7 @@ bool store(Event& event, Place place, std::string_view key, const Scalar& value)
   if (place == Place::kEnvironment) return store_fact(event, "env.", key, value);
   if (place == Place::kPcie) return store_fact(event, "pcie.", key, value);
   if (place == Place::kLimits) return store_fact(event, "limits.", key, value);
+  if (place == Place::kCuda) return key != "current" || store_fact(event, "cuda.", key, value);
   if (place == Place::kGrown)
     return event.counters.empty() || assign(event.counters.back().grown[std::string(key)], value);
   static const auto setters = all_setters();

@@ -29,6 +29,7 @@ enum class Place : std::uint8_t {
   kNetwork,
   kEnvironment,
   kLimits,
+  kCuda,
   kCounters,
   kQps,
   kGrown,

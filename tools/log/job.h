@@ -146,6 +146,7 @@ struct Summary {
   std::optional<double> longest_pause_us;  // of the drain, which means to look 10 times a second
   std::optional<double> oldest_us;         // age of the oldest of those that are pending
   std::vector<PortSends> ports;
+  std::string nccl_warning;  // NCCL's last
 };
 
 // A listener of another process's NCCL that is gone, as this one sees it.

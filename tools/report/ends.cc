@@ -262,7 +262,8 @@ class Ends {
     if (const auto one = surely_first(); one && out_[*one].kind == End::Kind::kLeft) {
       const log::Process& log = *picture_.members[*one].log;
       const bool needed = others_need(*one) || keeps_others_waiting(*one) || called_less(log);
-      if (was_asked(*one) ? needed || others_lived_on(*one)
+      // Who waited for others did not go by itself where it may have been asked to.
+      if (was_asked(*one) ? !waited_to_the_end(log) && (needed || others_lived_on(*one))
                           : needed && is_abrupt(log) && others_were_ended(*one))
         out_[*one].missed = true;
     }

@@ -75,19 +75,15 @@ bool is_of_releases(const Difference& difference) {
 }
 
 // All ended by themselves, and none made a communicator: NCCL may have refused to make one.
-bool made_nothing(const Report& report) {
+bool none_made_any(const Report& report) {
   const auto& members = report.picture.members;
   const auto& losses = report.first.losses;
   const bool failed = report.kind == Kind::kLost &&
                       std::all_of(losses.begin(), losses.end(),
                                   [&](const Loss& one) { return report.ends[one.member].failed; });
   return (report.kind == Kind::kHealthy || failed) && members.size() > 1 &&
-         std::all_of(members.begin(), members.end(), [](const Member& member) {
-           const auto& made = member.log->communicators;
-           return member.log->connections.empty() &&
-                  std::none_of(made.begin(), made.end(),
-                               [](const auto& one) { return one.second.init_seq != 0; });
-         });
+         std::all_of(members.begin(), members.end(),
+                     [](const Member& member) { return made_nothing(*member.log); });
 }
 
 bool any_warned(const Picture& picture) {
@@ -118,7 +114,7 @@ Report analyse(const Input& input, std::optional<int> expected_ranks,
   out.blame = conclusion.blame;
   out.first = std::move(conclusion.first);
   const auto failing = compared(out);
-  const bool nothing_made = made_nothing(out);
+  const bool nothing_made = none_made_any(out);
   if (!failing.empty() || is_unexplained(out) || nothing_made)
     out.difference = difference_of(out.picture, out.odd, failing);
   if (nothing_made && out.difference && !is_of_releases(*out.difference)) out.difference.reset();
@@ -131,6 +127,11 @@ Report analyse(const Input& input, std::optional<int> expected_ranks,
   if (out.rails) out.blame = Blame::kNetwork;
   // What keeps ends apart that wait for each other is nobody's being late.
   if (out.difference && out.kind == Kind::kHang) out.blame = Blame::kNetwork;
+  if (auto words = own_words_of(out)) {
+    out.own_words = std::move(words);
+    out.kind = Kind::kLost;
+    out.blame = Blame::kNotNetwork;
+  }
   out.culprits = culprits_of(out.picture, failing_of(out), out.first.signs, doubted_of(out));
   out.warned = any_warned(out.picture) || (out.kind == Kind::kEnded && !out.making.empty());
   return out;

@@ -15,6 +15,7 @@ struct Fake {
   int gpus = 4;
   std::map<int, std::pair<int, int>> attributes;  // number: error, value
   std::map<int, std::pair<int, unsigned>> pointers;
+  bool has_context = true;
 } fake;
 
 CudaDriver driver() {
@@ -40,6 +41,11 @@ CudaDriver driver() {
   out.can_access_peer = [](int* can, int gpu, int peer) {
     *can = gpu / 2 == peer / 2 ? 1 : 0;
     return 0;
+  };
+  out.current = [](int* gpu) {
+    constexpr int kNoContext = 201;
+    *gpu = 0;
+    return fake.has_context ? 0 : kNoContext;
   };
   out.pointer_attribute = [](void* value, int number, unsigned long long) {
     constexpr int kInvalidValue = 1;
@@ -71,6 +77,9 @@ TEST_CASE("the driver tells of the GPUs, what any of them can, and which reach e
   CHECK(told.any_dmabuf() == false);
   CHECK(told.pairs == 12);
   CHECK(told.peers == 4);
+  CHECK(told.current == "0000:1b:00.0");
+  fake.has_context = false;  // a thread that has used no GPU
+  CHECK(ask_gpu_driver(driver()).current.empty());
 }
 
 TEST_CASE("a driver that doesn't know the question, or isn't initialised, has said nothing") {

@@ -117,6 +117,28 @@ TEST_CASE("who was first to fail is told by its time, if it waited for nothing",
   CHECK(lost(job(5)) == std::vector{0});
 }
 
+TEST_CASE("who waited for others, and may have been asked to end, did not begin it", "[ends]") {
+  const auto job = [](double oldest_sec) {
+    Made made;
+    made.load(0);
+    made.load(2);
+    made.connect(0, 2);
+    for (const int rank : {0, 2}) {
+      auto out = made.event(rank, t::EventId::kSummary, rank == 2 ? 5 : 5.55);
+      out.open = 2;
+      out.started = 11;
+      out.completed = 10;
+      out.oldest_us = (rank == 2 ? oldest_sec : 0.003) * 1e6;
+      out.exit_status = 1;
+      out.catches_sigterm = true;
+      made.add(out);
+    }
+    return analyse(made.input);
+  };
+  CHECK(lost(job(0.01)) == std::vector{2});
+  CHECK_FALSE(job(3).found_cause());
+}
+
 TEST_CASE("who aborts its communicators is gone by then, however long its exit takes", "[ends]") {
   Made made;
   made.ring(4);

@@ -28,7 +28,7 @@ class Commands {
         break;
       case Kind::kLost:
         for (const auto& loss : report_.first.losses)
-          if (!loss.clean && !report_.ended_by_kernel)
+          if (!loss.clean && !report_.ended_by_kernel && !report_.own_words)
             at_host(loss.member, "dmesg -T | grep -iE 'oom|killed process|xid|segfault'");
         break;
       case Kind::kFailed:

@@ -15,6 +15,7 @@
 #include "cli/report/names.h"
 #include "cli/report/sink_text.h"
 #include "cli/report/warned.h"
+#include "diagnosis/catalogue.h"
 #include "nccl_net_diag/causes.h"
 
 namespace nnd::cli {
@@ -252,6 +253,17 @@ std::string verdict_of_making(const Report& report) {
                          : "");
 }
 
+// NCCL refused, and said why.
+std::string verdict_of_own_words(const Report& report) {
+  const report::OwnWords& words = *report.own_words;
+  const auto cause = cause_text(std::string(nccl_net_diag::cause_id(words.cause)));
+  const auto whose = who(report.picture, words.members);
+  return words.gpu.empty()
+             ? fmt::format("not the network: {}: {} (NCCL: \"{}\").", whose, cause, words.said)
+             : fmt::format("not the network: {}: {}, {} (NCCL: \"{}\").", whose, cause, words.gpu,
+                           words.said);
+}
+
 bool only_one_without_last_words(const Report& report, const Sink& sink) {
   const auto& all = report.picture.members;
   return all[sink.members.front()].ending == report::Ending::kCutOff &&
@@ -444,7 +456,8 @@ std::string verdict(const Report& report) {
     case Kind::kFailed:
       return verdict_failed(report);
     case Kind::kLost:
-      return report.ended_by_kernel ? verdict_of_kernel(report) : lost_text(report);
+      if (report.ended_by_kernel) return verdict_of_kernel(report);
+      return report.own_words ? verdict_of_own_words(report) : lost_text(report);
     case Kind::kMissing:
       return verdict_missing(report);
     case Kind::kHang:
@@ -504,6 +517,7 @@ std::string remedy(const Report& report) {
     case Kind::kLost:
       if (report.ended_by_kernel)
         return kernel_end_remedy(*report.kernel[*report.ended_by_kernel].told);
+      if (report.own_words) return std::string(diagnosis::explain(report.own_words->cause).remedy);
       if (report.first.losses[0].clean)
         return "Look at what that process printed last: its program ended.";
       return "Look at what that process printed last, at its node's kernel log (OOM, Xid) and at "
@@ -527,6 +541,8 @@ std::string remedy(const Report& report) {
 std::string named_cause(const Report& report) {
   if (report.difference && !report.difference->cause.empty()) return report.difference->cause;
   if (report.rails) return std::string(nccl_net_diag::cause_id(nccl_net_diag::Cause::kSubRail));
+  if (report.own_words && !report.ended_by_kernel)
+    return std::string(nccl_net_diag::cause_id(report.own_words->cause));
   const auto* told = first_told(report);
   return told != nullptr ? told->cause : "";
 }

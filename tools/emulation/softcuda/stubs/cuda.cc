@@ -54,6 +54,8 @@ CUDA int cuDeviceCanAccessPeer(int* can, int device, int peer) {
   return call("cuDeviceCanAccessPeer", can, device, peer);
 }
 
+CUDA int cuCtxGetDevice(int* device) { return call("cuCtxGetDevice", device); }
+
 CUDA int cuPointerGetAttribute(void* value, int attribute, unsigned long long address) {
   return call("cuPointerGetAttribute", value, attribute, address);
 }
