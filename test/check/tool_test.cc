@@ -80,6 +80,11 @@ TEST_CASE("what the ports carry, as those who built the node say") {
   const double part = slot.at("gts").get<double>() * slot.at("width").get<double>() * 128 / 130;
   CHECK(slot.at("slot_gbit_per_sec").get<double>() == Approx(part));
   CHECK(slot.at("slot_gbit_per_sec") < slot.at("ports_gbit_per_sec"));
+  const json halved = look({"--scenario", fleets + "h20-two-gpus-a-rail.toml"}).at("carried");
+  REQUIRE(halved.at("shared").size() == 4);
+  CHECK(halved.at("shared")[0].at("ports") == json::array({"mlx5_1:1"}));
+  CHECK(halved.at("shared")[0].at("gpus") == json::array({"GPU 1000:04:00.0", "GPU 1000:05:00.0"}));
+  CHECK(low.at("shared").empty());
 }
 
 TEST_CASE("a front-end bond beside eight rails, in each mode") {

@@ -435,6 +435,42 @@ TEST_CASE("two hosts that differ in one rail: which, where, and what fits both",
   }
 }
 
+TEST_CASE("a rail that gets little beside its like is slow, and a healthy one is not", "[ping]") {
+  const std::string healthy =
+      "[[host]]\ncount = 2\nname = \"node{h}\"\n[[host.hca]]\ncount = 2\nname = \"mlx5_{i}\"\n"
+      "address = \"10.200.{i}.{h+1}/24\"\nspeed_mbps = 2500\n";
+  const auto ping = [](const std::string& scenario) {
+    const Hosts two(scenario);
+    const auto listener = two.listen();
+    const Outcome outcome = two.call({"--sizes", "1M"})->wait();
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.exit_code == 0);
+    listener->wait();
+    return outcome.json();
+  };
+  const json fine = ping(healthy);
+  CHECK(fine["slow"].empty());
+  CHECK(fine["notes"].empty());
+  for (const auto& pair : fine["pairs"]) {
+    CHECK(pair["allowed_gb_per_s"] == 0.3125);
+    CHECK(pair["allowed_by"] == "both ports");
+  }
+  const json slow = ping(healthy +
+                         "[[fault]]\nkind = \"hold-wr\"\nhost = \"node1\"\nhca = \"mlx5_1\"\n"
+                         "delay_ms = 50\n");
+  REQUIRE(slow["slow"].size() == 1);
+  CHECK(slow["slow"][0].get<std::string>().starts_with("node0's mlx5_1:1 and node1's mlx5_1:1 "));
+  CHECK(slow["verdict"] == "2 of 2 pairs can talk; 1 is slow.");
+  CHECK(slow["pairs"][1]["attempts"] == 2);  // it had a second chance
+  // A fabric that is slow as a whole is told of, and no pair is to blame.
+  std::string fast = healthy;
+  fast.replace(fast.find("2500"), 4, "400000");
+  const json far = ping(fast);
+  CHECK(far["slow"].empty());
+  REQUIRE(far["notes"].size() == 1);
+  CHECK(far["notes"][0].get<std::string>().starts_with("No pair comes near what it allows"));
+}
+
 TEST_CASE("a list may stand before the host", "[ping]") {
   const Outcome outcome =
       run_tool({"ping", "--hca", "mlx5_0,mlx5_1", "--sizes", "64K", "127.0.0.1:1", "--token",

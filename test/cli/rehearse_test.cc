@@ -82,6 +82,8 @@ TEST_CASE("two nodes played by hand", "[rehearse]") {
     done.emplace_back(row["collective"].get<std::string>(), row["bytes"].get<int>());
     CHECK(row["iterations"] == 3);
     CHECK(row["algorithm_gb_per_s"] > 0);
+    CHECK(row["bus_gb_per_s"] > 0);
+    CHECK(row["allowed_gb_per_s"] == 50);  // one rail of 400 Gbit/s a node
   }
   CHECK(done == std::vector<std::pair<std::string, int>>{{"all_reduce", 65536},
                                                          {"all_reduce", 1048576},

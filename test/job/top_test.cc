@@ -109,6 +109,8 @@ TEST_CASE("a job that runs: ranks, HCAs, how much moves, and nothing that waits"
     for (const json& rail : process.at("rails")) {
       CHECK(rail.at("hca").get<std::string>().starts_with("mlx5_"));
       CHECK(rail.at("failed") == 0);
+      CHECK(rail.at("port_gbit_per_s") == 200);
+      CHECK(rail.contains("of_port"));
       sends += rail.at("sends").get<std::uint64_t>();
       receives += rail.at("receives").get<std::uint64_t>();
     }

@@ -2,29 +2,14 @@
 
 #include <algorithm>
 #include <map>
-#include <string_view>
 #include <tuple>
 
+#include "log/bus_factors.h"
 #include "report/robust.h"
 
 namespace nnd::report {
 
 namespace {
-
-// nccl-tests, doc/PERFORMANCE.md. The count of these functions is that of one rank's part, which
-// all n ranks have.
-struct Factors {
-  double data = 1;  // bytes of the operation, by those of the count
-  double bus = 1;   // that a link carries, by those of the operation
-};
-
-std::optional<Factors> factors_of(std::string_view collective, double n) {
-  if (collective == "AllReduce") return Factors{1, 2 * (n - 1) / n};
-  if (collective == "Broadcast" || collective == "Reduce") return Factors{1, 1};
-  for (const auto* one : {"AllGather", "ReduceScatter", "AlltoAll", "Gather", "Scatter"})
-    if (collective == one) return Factors{n, (n - 1) / n};
-  return std::nullopt;
-}
 
 class Collected {
  public:
@@ -51,7 +36,7 @@ class Collected {
       of.algorithm = median(one.speeds);
       // What an operation moves in all is known by the number of ranks only.
       if (of.nranks.value_or(0) > 1)
-        if (const auto factors = factors_of(of.collective, *of.nranks)) {
+        if (const auto factors = log::bus_factors(of.collective, *of.nranks)) {
           of.algorithm *= factors->data;
           of.bus = of.algorithm * factors->bus;
         }

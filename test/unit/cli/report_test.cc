@@ -62,6 +62,51 @@ TEST_CASE("both ends of a connection find each other, and the slowest rank count
   CHECK(rehearsal_page(rehearsal, Screen()).find("0-1") != std::string::npos);
 }
 
+TEST_CASE("beside each collective stands what the ports of the node with least allow", "[report]") {
+  const auto with_ports = [](json made, std::vector<int> mbps) {
+    for (std::size_t i = 0; i < mbps.size(); ++i)
+      made["hcas"].push_back(
+          {{"host", made["ranks"][0]["host"]},
+           {"verdict", "taken"},
+           {"reasons", json::array()},
+           {"dev", {{"name", "mlx5_" + std::to_string(i)}, {"port", 1}, {"speed_mbps", mbps[i]}}}});
+    return made;
+  };
+  const auto on = [](json to, const char* hca) {
+    to["hca"] = hca;
+    return to;
+  };
+  const json a = part(0, "a", 1, {channel(0, "send", 1), on(channel(1, "send", 1), "mlx5_1:1")},
+                      json::array());
+  const json b = part(1, "b", 2, {on(channel(0, "recv", 0), "mlx5_0+mlx5_1:1")}, json::array());
+  // The third is there, and no rank used it.
+  auto rehearsal =
+      merge({with_ports(a, {400000, 400000, 400000}), with_ports(b, {400000, 200000})});
+  CHECK(rehearsal.allowed == 75.0);
+  json merged = to_json(rehearsal);
+  CHECK(merged["collectives"][0]["allowed_gb_per_s"] == 75);
+  CHECK(merged["collectives"][0]["bus_gb_per_s"] == 0.005);  // two ranks: as much as the algorithm
+  CHECK(rehearsal_page(rehearsal, Screen()).find("host memory and the CPU") != std::string::npos);
+  // A speed that nobody knows; and a host whose ranks talk to each other by way of the network.
+  CHECK_FALSE(merge({with_ports(a, {400000, 400000}), with_ports(b, {400000})}).allowed);
+  json same = b;
+  same["ranks"][0]["host"] = "a";
+  CHECK_FALSE(merge({with_ports(a, {400000, 400000}), same}).allowed);
+}
+
+TEST_CASE("bus bandwidth is what nccl-tests make of it", "[report]") {
+  const auto bus = [](const char* collective) {
+    return bus_gb_per_s({collective, 1000000000, 1, 1000}, 4).value_or(0);  // 1 GB in 1 s
+  };
+  CHECK(bus("all_reduce") == 1.5);
+  CHECK(bus("all_gather") == 3);  // of each rank's share, four of which are the whole
+  CHECK(bus("reduce_scatter") == 3);
+  CHECK(bus("broadcast") == 1);
+  CHECK(bus("reduce") == 1);
+  CHECK(bus("sendrecv") == 1);
+  CHECK_FALSE(bus_gb_per_s({"all_reduce", 1000, 1, 1}, 1));
+}
+
 TEST_CASE("a channel has the name of its net device, also of two HCAs that NCCL merged",
           "[report]") {
   softcuda::JobResult result;

@@ -13,6 +13,7 @@
 #include "living.h"
 #include "log/living.h"
 #include "record/event.h"
+#include "record/fields.h"
 #include "support/catch.h"
 #include "support/made_box.h"
 #include "support/temp_dir.h"
@@ -61,6 +62,13 @@ TEST_CASE("the box of a living process is found and read", "[top]") {
         .add("world_size", 8)
         .end()
         .emit();
+    record::Event port(record::EventId::kHcaPort);
+    record::DeviceFields device;
+    device.name = "mlx5_0";
+    device.port = 1;
+    device.speed_mbps = 400000;
+    record::add_device(port, device);
+    port.emit();
     open_connection(state::Kind::kSend);
     open_connection(state::Kind::kRecv);
   });
@@ -77,7 +85,10 @@ TEST_CASE("the box of a living process is found and read", "[top]") {
     CHECK(slot.bytes == 1000);
     CHECK(box::kStageNames[slot.stage] == std::string("ready"));
   }
-  CHECK(Looker({process.pid()}).look().processes.at(0).launch.value().rank == 5);
+  const auto again = Looker({process.pid()}).look();
+  CHECK(again.processes.at(0).launch.value().rank == 5);
+  CHECK(again.processes.at(0).port_mbps ==
+        std::map<std::string, std::int64_t>{{"mlx5_0:1", 400000}});
 
   // Among all processes, and by the name that it has itself.
   const auto all = nnd::log::processes();

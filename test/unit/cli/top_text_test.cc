@@ -67,6 +67,21 @@ TEST_CASE("what waits longest comes first, then by rank", "[top]") {
   CHECK(cells(silent[4])[0] == "1");
 }
 
+TEST_CASE("a column has the share of the port, where a log tells how fast the port is", "[top]") {
+  const auto page = [](SeenProcess before, bool told) {
+    SeenProcess now = made_process(7, 101, {{.bytes = 5'000'000'000}});
+    if (told) before.port_mbps = now.port_mbps = {{"mlx5_0:1", 400000}};
+    Tracker tracker(0);
+    tracker.see(made_look(100, {before}));
+    return lines_of(top_page(tracker.see(made_look(101, {now})), 1, 0, Screen()));
+  };
+  const auto before = made_process(7, 100, {{}});
+  CHECK(page(before, false)[1].find("of port") == std::string::npos);
+  const auto lines = page(before, true);
+  CHECK(lines[1].find("of port") != std::string::npos);
+  CHECK(cells(lines[2])[7] == "10%");  // 40 of 400 Gbit/s
+}
+
 TEST_CASE("ranks of a communicator that are at the same task share a line", "[top]") {
   const auto process = [](int rank, std::uint64_t seq, double changed) {
     return made_process(

@@ -46,6 +46,30 @@ TEST_CASE("a rate is what has come since the look before, on the box's own clock
   CHECK(process.rails[0].receives == 2);
 }
 
+TEST_CASE("beside a rail's rate stands its share of the port's speed", "[top]") {
+  const auto seen = [](std::uint64_t bytes, double alive) {
+    auto out = made_process(7, alive,
+                            {{.conn = 1, .kind = "send", .bytes = bytes},
+                             {.conn = 2, .kind = "recv", .bytes = bytes / 2},
+                             {.conn = 3, .device = "mlx5_1"}});
+    out.port_mbps = {{"mlx5_0:1", 400000}};  // the log doesn't tell of the other
+    return out;
+  };
+  const auto view =
+      after_two(made_look(100, {seen(0, 100)}), made_look(101, {seen(10'000'000'000, 101)}));
+  const auto& rails = view.processes[0].rails;
+  REQUIRE(rails.size() == 2);
+  CHECK(rails[0].of_port().value() == Approx(0.2));  // 80 of 400 Gbit/s
+  CHECK_FALSE(rails[1].of_port());
+  const json shown = top_json(view)["processes"][0]["rails"];
+  CHECK(shown[0]["port_gbit_per_s"] == 400);
+  CHECK(shown[0]["of_port"].get<double>() == Approx(0.2));
+  CHECK_FALSE(shown[1].contains("of_port"));
+  CHECK(part_text(rails[0].of_port()) == "20%");
+  CHECK(part_text(0.0004) == "0.04%");
+  CHECK(part_text({}) == "-");
+}
+
 TEST_CASE("no rate is told where there is none to tell", "[top]") {
   const auto process = made_process(7, 99.9, {{.bytes = 1000}});
   CHECK_FALSE(after_one(made_look(100, {process})).processes[0].rate.out);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "cli/check/carried.h"
 #include "diagnosis/own.h"
 #include "nccl_abi/releases.h"
 #include "policy/judge.h"
@@ -101,6 +102,7 @@ json hca_json(const Hca& hca) {
                    {"max_gts", hca.pcie.max_gts},
                    {"width", hca.pcie.current_width},
                    {"max_width", hca.pcie.max_width}};
+  if (const double gbit = slot_gbit(hca); gbit > 0) out["pcie"]["gbit_per_sec"] = gbit;
   return out;
 }
 

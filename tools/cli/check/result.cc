@@ -161,9 +161,17 @@ json carried_json(const Checked& checked) {
                      {"width", one.width},
                      {"slot_gbit_per_sec", one.slot_gbit},
                      {"ports_gbit_per_sec", one.ports_gbit}});
-  return {
-      {"ports", carried.ports},         {"gpus", carried.gpus}, {"gbit_per_sec", carried.gbit},
-      {"gb_per_sec", carried.gbit / 8}, {"slots", slots},       {"text", carried_lines(carried)}};
+  json shared = json::array();
+  for (const SharedPorts& one : carried.shared)
+    shared.push_back({{"gpus", one.gpus}, {"ports", one.ports}});
+  return {{"ports", carried.ports},
+          {"gpus", carried.gpus},
+          {"gbit_per_sec", carried.gbit},
+          {"gb_per_sec", carried.gbit / 8},
+          {"slots", slots},
+          {"shared", shared},
+          {"through_host", carried.through_host},
+          {"text", carried_lines(carried)}};
 }
 
 // Variables, policies and drivers may hold anything.

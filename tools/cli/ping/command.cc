@@ -79,8 +79,9 @@ Answer answer_of(const PingOptions& options, const OutputFile& page, const PingR
   out.exit_code = kept ? result.exit_code : kNotExamined;
   out.verdict = result.text;
   out.body = to_json(result);
-  out.warned = std::any_of(result.hosts.begin(), result.hosts.end(),
-                           [](const auto& host) { return host.refused != 0; });
+  out.warned =
+      !result.slow.empty() || std::any_of(result.hosts.begin(), result.hosts.end(),
+                                          [](const auto& host) { return host.refused != 0; });
   out.page = [result](const Screen& screen) { return render_ping(result, screen); };
   out.brief = [result] {
     std::vector<std::string> lines;

@@ -13,12 +13,6 @@ namespace nnd::cli {
 
 namespace {
 
-const PortDescription* find(const HostDescription& host, const std::string& name) {
-  const auto at = std::find_if(host.ports.begin(), host.ports.end(),
-                               [&](const PortDescription& port) { return port.name() == name; });
-  return at == host.ports.end() ? nullptr : &*at;
-}
-
 // NCCL takes it, and nothing is odd about it.
 bool whole(const PortDescription& port) { return port.verdict == "taken" && port.rules.empty(); }
 
@@ -43,7 +37,7 @@ std::string common_list(const std::vector<HostDescription>& hosts) {
   std::vector<std::string> out;
   for (const PortDescription& port : hosts.front().ports)
     if (std::all_of(hosts.begin(), hosts.end(), [&](const HostDescription& host) {
-          const PortDescription* own = find(host, port.name());
+          const PortDescription* own = host.find(port.name());
           return own != nullptr && whole(*own) && own->speed_mbps == port.speed_mbps;
         }))
       out.push_back(listed(hosts.front(), port));
@@ -98,7 +92,7 @@ std::vector<std::string> rails_short(const std::vector<HostDescription>& hosts) 
   for (const HostDescription& lacks : hosts)
     for (const PortDescription& port : lacks.ports)
       for (const HostDescription& has : hosts) {
-        const PortDescription* const other = find(has, port.name());
+        const PortDescription* const other = has.find(port.name());
         if (&has == &lacks || other == nullptr || !whole(*other)) continue;
         if (is_down(port))
           out.push_back(fmt::format("{}'s {} is {}, and {}'s is used", lacks.host, port.name(),
@@ -155,7 +149,7 @@ void name_mixed_links(const std::vector<HostDescription>& hosts, PairResult& pai
   const auto layer = [&hosts](const PairEnd& end) {
     for (const HostDescription& host : hosts)
       if (host.host == end.host)
-        if (const PortDescription* port = find(host, end.port_name())) return port->link_layer;
+        if (const PortDescription* port = host.find(end.port_name())) return port->link_layer;
     return std::string();
   };
   const std::string from = layer(pair.from), to = layer(pair.to);

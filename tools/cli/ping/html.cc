@@ -13,6 +13,7 @@
 #include "cli/common/page_policy.h"
 #include "cli/common/text_table.h"
 #include "cli/common/version.h"
+#include "cli/ping/allowed.h"
 #include "cli/ping/html_grid.h"
 #include "cli/ping/text.h"
 
@@ -61,7 +62,9 @@ std::string head() {
 std::string verdict_part(const PingResult& result, const PageOrigin& origin) {
   auto out = fmt::format("<h1>nccl-net-diag ping</h1>\n<p class=\"verdict{}\">{}</p>\n",
                          result.exit_code == kFine ? "" : " broken", html_text(result.text));
-  for (const auto& fault : result.broken) out += "<p class=\"bad\">" + html_text(fault) + "</p>\n";
+  for (const auto* sentences : {&result.broken, &result.slow})
+    for (const auto& one : *sentences) out += "<p class=\"bad\">" + html_text(one) + "</p>\n";
+  for (const auto& note : result.notes) out += "<p>" + html_text(note) + "</p>\n";
   std::vector<std::string> hosts;
   for (const auto& host : result.hosts)
     hosts.push_back(fmt::format("{} NCCL {}", host.host, or_dash(host.nccl)));
@@ -91,21 +94,25 @@ std::string causes_part(const std::vector<PairResult>& pairs) {
 std::string pairs_part(const std::vector<PairResult>& pairs) {
   std::string rows;
   for (const auto& pair : pairs) {
-    std::string speed;
-    for (const auto& one : pair.bandwidth)
+    std::string speed, share;
+    for (const auto& one : pair.bandwidth) {
       speed += fmt::format("{}{}: {:.2f} / {:.2f}", speed.empty() ? "" : ", ", size_text(one.size),
                            one.there_gb_per_s, one.back_gb_per_s);
+      share += (share.empty() ? "" : ", ") + share_text(pair, one);
+    }
     const auto latency = [&](double Latency::*figure) {
       return rounded(pair.latency ? std::optional((*pair.latency).*figure) : std::nullopt);
     };
     rows += markup_row({pair.from.port_name(), pair.to.port_name(), text_of(pair.state),
                         or_dash(pair.error_name()), or_dash(pair.told ? pair.told->cause : ""),
                         or_dash(pair.path_mtu), rounded(pair.connect_ms), latency(&Latency::p50_us),
-                        latency(&Latency::p99_us), or_dash(speed), pair.policy()});
+                        latency(&Latency::p99_us), or_dash(speed),
+                        or_dash(pair.allowed ? rough(pair.allowed->gb_per_s) : ""), or_dash(share),
+                        pair.policy()});
   }
   return "<h2>Pairs</h2>\n" +
          markup_table({"from", "to", "state", "errno", "cause", "MTU", "connect ms", "p50 us",
-                       "p99 us", "GB/s there / back", "policy"},
+                       "p99 us", "GB/s there / back", "allowed", "of it", "policy"},
                       rows);
 }
 

@@ -49,6 +49,7 @@ PortDescription port_from(const Fields& fields) {
   out.verdict = fields.text("verdict");
   out.mtu = fields.number_if<int>("mtu");
   out.speed_mbps = fields.number_if<std::int64_t>("speed_mbps").value_or(0);
+  if (const auto pcie = fields.object_if("pcie")) out.slot_gbit = pcie->real_if("gbit_per_sec");
   out.reasons = fields.texts("reasons");
   if (fields.value().contains("rules")) out.rules = fields.texts("rules");
   if (const auto pick = fields.object_if("pick")) {
@@ -148,6 +149,12 @@ PingRequest parse_ping_request(const json& message) {
 }
 
 std::string PortDescription::name() const { return fmt::format("{}:{}", hca, port); }
+
+const PortDescription* HostDescription::find(const std::string& port) const {
+  const auto at = std::find_if(ports.begin(), ports.end(),
+                               [&](const PortDescription& one) { return one.name() == port; });
+  return at == ports.end() ? nullptr : &*at;
+}
 
 HostDescription host_from(const json& reply) {
   const Fields fields(reply);

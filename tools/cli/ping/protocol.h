@@ -62,6 +62,7 @@ struct PortDescription {
   std::string netdev, gid, subnet, verdict, link_layer;
   std::optional<int> mtu, gid_index;
   std::int64_t speed_mbps = 0;
+  std::optional<double> slot_gbit;  // what the PCIe link of its card carries, in Gbit/s
   std::vector<std::string> reasons, rules;
 
   std::string name() const;  // "mlx5_0:1"
@@ -81,6 +82,8 @@ struct HostDescription {
   int refused = 0;                            // HCAs that the policy refuses
   std::string socket_netdev, socket_address;  // of NCCL's own TCP sockets
   nlohmann::json whole;                       // as the host said it
+
+  const PortDescription* find(const std::string& port) const;  // "mlx5_0:1"; null: none
 };
 
 HostDescription host_from(const nlohmann::json& reply);

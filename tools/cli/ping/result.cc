@@ -12,6 +12,7 @@
 #include "cli/common/call_error.h"
 #include "cli/common/event_json.h"
 #include "cli/common/exit_code.h"
+#include "cli/ping/allowed.h"
 #include "cli/ping/compare.h"
 #include "config/nearest.h"
 
@@ -20,12 +21,6 @@ namespace nnd::cli {
 using nlohmann::json;
 
 namespace {
-
-const PortDescription* find_port(const HostDescription& host, const std::string& name) {
-  const auto found = std::find_if(host.ports.begin(), host.ports.end(),
-                                  [&](const auto& port) { return port.name() == name; });
-  return found != host.ports.end() ? &*found : nullptr;
-}
 
 bool fits(const std::string& pattern, const std::string& port) {
   return fnmatch(pattern.c_str(), port.c_str(), 0) == 0 ||
@@ -67,7 +62,7 @@ PairEnd end_of(const HostDescription& host, const std::string& name, const Endpo
   out.host = host.host;
   out.hca = name.substr(0, name.rfind(':'));
   out.port = port_number(name);
-  if (const auto* port = find_port(host, name)) {
+  if (const auto* port = host.find(name)) {
     out.netdev = port->netdev;
     out.mtu = port->mtu;
     out.gid_index = port->gid_index;
@@ -226,6 +221,8 @@ std::string summary(const PingResult& result) {
   if (apart != 0)
     out += fmt::format("; {} {} in different subnets that nothing joins", apart,
                        apart == 1 ? "is" : "are");
+  if (const auto slow = result.slow.size(); slow != 0)
+    out += fmt::format("; {} {} slow", slow, slow == 1 ? "is" : "are");
   out += ".";
   for (const auto& host : result.hosts)
     if (host.refused != 0)
@@ -336,6 +333,7 @@ PairResult pair_result(const PingPair& pair, const std::vector<HostDescription>&
     out.latency = from.latency;
     out.verified_bytes = from.verified_bytes + to.verified_bytes;
     out.bandwidth = bandwidth_of(from, to);
+    out.allowed = allowed_between(hosts[pair.from_host], pair.from, hosts[pair.to_host], pair.to);
   } else {
     add_failure(from, to, out);
     if (out.state == PairState::kSilent && out.stage == "connect" && !out.told)
@@ -352,13 +350,17 @@ PairResult pair_result(const PingPair& pair, const std::vector<HostDescription>&
 
 PingResult ping_result(std::vector<HostDescription> hosts, std::vector<PairResult> pairs,
                        PingScope scope) {
-  PingResult out{std::move(hosts), std::move(pairs), std::move(scope), {}, kFine, "", {}};
+  PingResult out{std::move(hosts), std::move(pairs), std::move(scope), {}, kFine, "", {}, {}, {}};
   find_misaddressed(out.pairs);
   for (const auto state : {PairState::kReachable, PairState::kRefused, PairState::kUnreachable,
                            PairState::kSilent, PairState::kFailed})
     out.counts[state] = 0;
   for (const auto& pair : out.pairs) ++out.counts[pair.state];
   out.broken = broken(out);
+  if (out.scope.alone) {
+    out.slow = slow_sentences(out.pairs);
+    out.notes = bound_notes(out.pairs);
+  }
   out.text = summary(out);
   const bool refuses = std::any_of(out.hosts.begin(), out.hosts.end(),
                                    [](const auto& host) { return host.refused != 0; });
@@ -389,10 +391,17 @@ json to_json(const PairResult& pair) {
     out["latency_us"] = to_json(*pair.latency);
     out["verified_bytes"] = pair.verified_bytes;
     out["bandwidth"] = json::array();
-    for (const auto& row : pair.bandwidth)
+    for (const auto& row : pair.bandwidth) {
       out["bandwidth"].push_back({{"size", row.size},
                                   {"there_gb_per_s", row.there_gb_per_s},
                                   {"back_gb_per_s", row.back_gb_per_s}});
+      if (pair.allowed)
+        out["bandwidth"].back()["of_allowed"] = row.slower() / pair.allowed->gb_per_s;
+    }
+    if (pair.allowed) {
+      out["allowed_gb_per_s"] = pair.allowed->gb_per_s;
+      out["allowed_by"] = pair.allowed->by;
+    }
     return out;
   }
   out["end"] = pair.told_by_from ? "from" : "to";
@@ -418,7 +427,9 @@ json to_json(const PingResult& result) {
            {"pairs", json::array()},
            {"planned", result.scope.planned},
            {"ended", or_null(result.scope.ended)},
-           {"broken", result.broken}};
+           {"broken", result.broken},
+           {"slow", result.slow},
+           {"notes", result.notes}};
   for (const auto& host : result.hosts) out["hosts"].push_back(host.whole);
   for (const auto& pair : result.pairs) out["pairs"].push_back(to_json(pair));
   for (const auto& [state, count] : result.counts) out["counts"][text_of(state)] = count;

@@ -2,6 +2,7 @@
 // reported.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -63,6 +64,15 @@ struct PairEnd {
 struct Bandwidth {
   std::size_t size = 0;
   double there_gb_per_s = 0, back_gb_per_s = 0;
+
+  double slower() const { return std::min(there_gb_per_s, back_gb_per_s); }
+};
+
+// What the ports and PCIe links of both ends carry: the least of it.
+struct Allowed {
+  double gb_per_s = 0;
+  std::string by;     // "both ports", "b's mlx5_0:1", "the PCIe link of b's mlx5_0"
+  bool slot = false;  // it is a PCIe link, and the ports carry more
 };
 
 struct PairResult {
@@ -75,6 +85,7 @@ struct PairResult {
   std::optional<double> connect_ms;
   std::optional<Latency> latency;
   std::vector<Bandwidth> bandwidth;
+  std::optional<Allowed> allowed;  // unset: a port's speed isn't known
   std::uint64_t verified_bytes = 0;
   // Where it is not reachable.
   bool told_by_from = true;  // which end tells the rest
@@ -103,6 +114,7 @@ struct PingScope {
   // it could reach were asked for.
   bool judge_from = true, judge_to = true;
   bool all_hcas = true;  // nobody chose some of them: what one host lacks is a fault
+  bool alone = true;     // pairs were tried one by one: their figures are theirs
 };
 
 // All of it.
@@ -114,6 +126,8 @@ struct PingResult {
   int exit_code = 0;
   std::string text;                 // one sentence or two
   std::vector<std::string> broken;  // what is wrong, in sentences
+  std::vector<std::string> slow;    // pairs that are slow beside their like
+  std::vector<std::string> notes;   // what bounds all of them, and is no fault
 };
 
 PingResult ping_result(std::vector<HostDescription> hosts, std::vector<PairResult> pairs,

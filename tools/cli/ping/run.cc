@@ -20,6 +20,7 @@
 #include "cli/common/exit_code.h"
 #include "cli/common/output.h"
 #include "cli/ping/agent.h"
+#include "cli/ping/allowed.h"
 #include "cli/ping/text.h"
 
 namespace nnd::cli {
@@ -136,10 +137,29 @@ class Rounds {
       }
       if (!out.ended.empty()) break;
     }
+    if (!run_.plan && out.ended.empty()) measure_again(rounds, out);
     return out;
   }
 
  private:
+  // One that is slow beside its like may have had bad luck: its better figures count. rounds: of
+  // one pair each.
+  void measure_again(const std::vector<PingRound>& rounds, Tried& tried) {
+    const auto slow = slow_pairs(tried.pairs);
+    planned_ += slow.size();
+    for (const std::size_t i : slow) {
+      Tried again = follow(rounds[i].front());
+      tried.ended = std::move(again.ended);
+      if (!tried.ended.empty()) return;
+      PairResult& before = tried.pairs[i];
+      again.pairs.front().attempts = before.attempts + 1;
+      if (faster(before, again.pairs.front()))
+        before.attempts = again.pairs.front().attempts;
+      else
+        before = std::move(again.pairs.front());
+    }
+  }
+
   Tried follow(const PingLane& lane) {
     Tried out;
     try {
@@ -185,6 +205,7 @@ PingResult conduct(const PingRun& run, std::vector<wire::JsonSocket> sockets,
   scope.judge_from = !run.hcas.empty() || run.peer_hcas.empty();
   scope.judge_to = !run.peer_hcas.empty() || run.hcas.empty();
   scope.all_hcas = run.hcas.empty() && run.peer_hcas.empty();
+  scope.alone = !run.plan;
   try {
     hosts = conductor.describe();
     const auto rounds = run.plan ? run.plan(hosts) : one_at_a_time(run, hosts);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/common/text_table.h"
+#include "cli/ping/allowed.h"
 
 namespace nnd::cli {
 
@@ -74,7 +75,7 @@ void grid_part(const PingGrid& grid, const Screen& screen, std::string& out) {
 
 void reachable_part(const std::vector<PairResult>& pairs, const Screen& screen, std::string& out) {
   TextTable table({"from", "to", "GIDs", "MTU", "connect ms", "p50 us", "p99 us", "size",
-                   "GB/s there", "back", "policy"});
+                   "GB/s there", "back", "allowed", "of it", "policy"});
   for (const auto& pair : pairs) {
     if (!pair.reachable()) continue;
     std::vector<std::string> first{
@@ -86,15 +87,19 @@ void reachable_part(const std::vector<PairResult>& pairs, const Screen& screen, 
         rounded(pair.latency->p50_us),
         rounded(pair.latency->p99_us)};
     std::string policy = pair.policy();
+    auto allowed = or_dash(pair.allowed ? rough(pair.allowed->gb_per_s) : "");
     for (const auto& row : pair.bandwidth) {
       auto line = first;
       line.push_back(size_text(row.size));
       line.push_back(fmt::format("{:.3f}", row.there_gb_per_s));
       line.push_back(fmt::format("{:.3f}", row.back_gb_per_s));
+      line.push_back(allowed);
+      line.push_back(share_text(pair, row));
       line.push_back(policy);
       table.add(std::move(line));
       first.assign(first.size(), "");
       policy.clear();
+      allowed.clear();
     }
   }
   if (!table.empty()) out += table.render(screen) + "\n";
@@ -166,6 +171,10 @@ std::string rounded(const std::optional<double>& value) {
   return value ? fmt::format("{:.1f}", *value) : "-";
 }
 
+std::string share_text(const PairResult& pair, const Bandwidth& row) {
+  return pair.allowed ? fmt::format("{:.1f}%", 100 * row.slower() / pair.allowed->gb_per_s) : "-";
+}
+
 std::string ping_cell(const PairResult& pair) {
   if (pair.reachable()) return "ok";
   if (pair.state == PairState::kUnreachable && pair.error) return std::to_string(*pair.error);
@@ -191,11 +200,15 @@ std::string render_ping(const PingResult& result, const Screen& screen) {
   std::string out;
   for (const auto& fault : result.broken)
     out += screen.paint(screen.wrap("Not fine: " + fault, 2), Colour::kRed) + "\n";
-  if (!result.broken.empty()) out += "\n";
+  for (const auto& slow : result.slow)
+    out += screen.paint(screen.wrap("Slow: " + slow, 2), Colour::kYellow) + "\n";
+  if (!result.broken.empty() || !result.slow.empty()) out += "\n";
   for (const auto& host : result.hosts) host_part(host, screen, out);
   if (result.scope.matrix)
     for (const auto& grid : ping_grids(result.pairs)) grid_part(grid, screen, out);
   reachable_part(result.pairs, screen, out);
+  for (const auto& note : result.notes) out += screen.wrap(note, 2) + "\n";
+  if (!result.notes.empty()) out += "\n";
   others_part(result.pairs, screen, out);
   environment_part(result.hosts, out);
   return out;

@@ -29,6 +29,8 @@ std::vector<PingGroup> ping_groups(const std::vector<PairResult>& pairs);
 std::string names_of(const PingGroup& group, std::size_t most);
 // "64K".
 std::string size_text(std::size_t bytes);
+// "87.5%": the slower direction, of what the pair allows; a dash where that isn't known.
+std::string share_text(const PairResult& pair, const Bandwidth& row);
 // One digit behind the point, or a dash.
 std::string rounded(const std::optional<double>& value);
 

@@ -9,6 +9,7 @@
 #include "cli/common/event_json.h"
 #include "cli/common/number_list.h"
 #include "cli/common/text_table.h"
+#include "cli/rehearse/allowed.h"
 
 namespace nnd::cli {
 
@@ -118,19 +119,37 @@ std::string path_table(const Rehearsal& rehearsal, const Screen& screen) {
 }
 
 std::string collective_table(const Rehearsal& rehearsal, const Screen& screen) {
-  TextTable table({"collective", "bytes", "iterations", "ms", "GB/s (algorithm, host memory)"});
+  TextTable table({"collective", "bytes", "iterations", "ms", "GB/s (algorithm, host memory)",
+                   "bus", "allowed"});
+  const auto figure = [](const char* form, const std::optional<double>& value) {
+    return value ? fmt::format(fmt::runtime(form), *value) : "-";
+  };
   for (const auto& run : rehearsal.collectives)
     table.add({run.collective, std::to_string(run.bytes), std::to_string(run.iterations),
-               fmt::format("{:.2f}", run.ms), fmt::format("{:.3f}", gb_per_s(run))});
-  return table.empty()
-             ? ""
-             : screen.paint("Collectives", Colour::kBold) + "\n" + table.render(screen) + "\n";
+               fmt::format("{:.2f}", run.ms), fmt::format("{:.3f}", gb_per_s(run)),
+               figure("{:.3f}", bus_gb_per_s(run, rehearsal.all.ranks.size())),
+               figure("{:.3g}", rehearsal.allowed)});
+  if (table.empty()) return "";
+  auto out = screen.paint("Collectives", Colour::kBold) + "\n" + table.render(screen);
+  if (rehearsal.allowed)
+    out += screen.wrap(
+               "  bus: what each link must carry; allowed: what the ports of the node that "
+               "has least carry. The figures are those of host memory and the CPU.",
+               2) +
+           "\n";
+  return out + "\n";
 }
 
 }  // namespace
 
 double gb_per_s(const CollectiveRun& run) {
   return static_cast<double>(run.bytes) * run.iterations / 1e6 / std::max(run.ms, 1e-6);
+}
+
+std::optional<double> bus_gb_per_s(const CollectiveRun& run, std::size_t ranks) {
+  if (ranks < 2) return std::nullopt;
+  const auto factors = bus_factors_of(run.collective, static_cast<double>(ranks));
+  return factors ? std::optional(gb_per_s(run) * factors->data * factors->bus) : std::nullopt;
 }
 
 Rehearsal merge_parts(std::vector<Part> parts) {
@@ -145,6 +164,7 @@ Rehearsal merge_parts(std::vector<Part> parts) {
   }
   out.collectives = slowest(out.all.ranks);
   out.paths = paths_of(out.all);
+  out.allowed = allowed_by_ports(out.paths, out.all.hcas);
   for (const auto& rank : out.all.ranks) {
     if (!rank.network.empty()) out.networks.insert(rank.network);
     out.nccl_warnings.insert(rank.nccl_warnings.begin(), rank.nccl_warnings.end());
@@ -161,12 +181,16 @@ json to_json(const Rehearsal& rehearsal) {
       if (end->second->rank) out["connections"][i]["peer"]["rank"] = *end->second->rank;
     }
   out["collectives"] = json::array();
-  for (const auto& run : rehearsal.collectives)
+  for (const auto& run : rehearsal.collectives) {
     out["collectives"].push_back({{"collective", run.collective},
                                   {"bytes", run.bytes},
                                   {"iterations", run.iterations},
                                   {"ms", run.ms},
                                   {"algorithm_gb_per_s", gb_per_s(run)}});
+    auto& last = out["collectives"].back();
+    if (const auto bus = bus_gb_per_s(run, rehearsal.all.ranks.size())) last["bus_gb_per_s"] = *bus;
+    if (rehearsal.allowed) last["allowed_gb_per_s"] = *rehearsal.allowed;
+  }
   out["paths"] = json::array();
   for (const auto& path : rehearsal.paths) out["paths"].push_back(path_json(path));
   out["networks"] = rehearsal.networks;

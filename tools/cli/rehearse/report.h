@@ -1,7 +1,9 @@
 // What a rehearsal showed: which channel used which HCA to which peer, how fast, and what was said.
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -25,12 +27,17 @@ struct Rehearsal {
   std::vector<CollectiveRun> collectives;  // the slowest rank's time counts
   std::vector<Path> paths;
   std::set<std::string> networks, nccl_warnings;
+  // GB/s that the ports which the ranks used carry each way, of the node that has least; unset: a
+  // speed isn't known, or ranks of one host went through the network to each other.
+  std::optional<double> allowed;
 };
 
 Rehearsal merge_parts(std::vector<Part> parts);
 
 // Algorithm bandwidth, from host memory.
 double gb_per_s(const CollectiveRun& run);
+// Bus bandwidth as nccl-tests define it; none for fewer than two ranks.
+std::optional<double> bus_gb_per_s(const CollectiveRun& run, std::size_t ranks);
 
 // docs/rehearse.md; of a connection also the peer's rank and HCA where its other end is known.
 nlohmann::json to_json(const Rehearsal& rehearsal);

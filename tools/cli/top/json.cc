@@ -29,6 +29,8 @@ json to_json(const Rail& rail) {
            {"in_flight", rail.in_flight},
            {"failed", rail.failed}};
   add(out, rail.rate);
+  if (rail.port_gbit > 0) out["port_gbit_per_s"] = rail.port_gbit;
+  add(out, "of_port", rail.of_port());
   add(out, "wait_sec", rail.wait_sec);
   return out;
 }

@@ -13,6 +13,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "cli/common/box_slots.h"
 #include "cli/top/users.h"
 #include "log/line_parser.h"
 #include "log/source.h"
@@ -48,19 +49,19 @@ log::BoxContents read_whole_tables(const log::LivingBox& box) {
   return contents;
 }
 
-// What its launcher said, of which the first lines of its log tell.
-std::optional<log::Launch> launch_of(const SeenProcess& process) {
+// What its launcher said and how fast its ports are, of which the first lines of its log tell.
+void read_log(SeenProcess& process) {
   constexpr std::uint64_t kFirst = 65536;
+  ++process.log_reads;
   const char* const log = process.header.log_path;
   const std::string file = "/proc/" + std::to_string(process.pid) + "/root" + log;
   struct stat about {};
-  if (log[0] != '/' || stat(file.c_str(), &about) != 0 || about.st_uid != process.user)
-    return std::nullopt;
+  if (log[0] != '/' || stat(file.c_str(), &about) != 0 || about.st_uid != process.user) return;
   std::string text(kFirst, '\0');
   try {
     text.resize(log::open_source(file, 0)->read(text.data(), text.size()));
   } catch (const log::ReadError&) {
-    return std::nullopt;
+    return;
   }
   const std::size_t size = text.size();
   text.append(log::kLinePadding, '\0');
@@ -69,12 +70,23 @@ std::optional<log::Launch> launch_of(const SeenProcess& process) {
   for (std::size_t at = 0; at < size;) {
     const auto end = text.find('\n', at);
     if (end == std::string::npos || end >= size) break;
-    if (parser.parse(std::string_view(text).substr(at, end - at), event) &&
-        event.id == log::EventId::kPluginLoad)
-      return event.launch;
+    if (parser.parse(std::string_view(text).substr(at, end - at), event)) {
+      if (event.id == log::EventId::kPluginLoad) process.launch = event.launch;
+      if (event.id == log::EventId::kHcaPort && event.dev.speed_mbps.value_or(0) > 0)
+        process.port_mbps[event.dev.port_name()] = *event.dev.speed_mbps;
+    }
     at = end + 1;
   }
-  return std::nullopt;
+}
+
+// Its log may have been begun a moment ago, or never tell of a port.
+bool may_tell_more(const SeenProcess& process) {
+  constexpr int kMostReads = 20;
+  return !process.launch ||
+         (process.log_reads < kMostReads &&
+          std::any_of(process.conns.begin(), process.conns.end(), [&](const auto& slot) {
+            return !process.port_mbps.contains(device_of(slot));
+          }));
 }
 
 // Its descriptor may be another file's by now.
@@ -183,10 +195,14 @@ bool Looker::read(const log::LivingBox& box, Look& look) {
   // A box that two processes hold, one by way of the other, is the first's.
   const auto same = [&](const SeenProcess& other) { return key_of(other) == key_of(now); };
   if (std::any_of(look.processes.begin(), look.processes.end(), same)) return true;
-  if (known != before_.end()) now.launch = known->second.launch;
-  if (!now.launch) now.launch = launch_of(now);
+  if (known != before_.end()) {
+    now.launch = known->second.launch;
+    now.port_mbps = known->second.port_mbps;
+    now.log_reads = known->second.log_reads;
+  }
   for (const auto& slot : contents.conns)
     if (slot.conn != 0) now.conns.push_back(slot);
+  if (may_tell_more(now)) read_log(now);
   now.comms = contents.comms;
   make_words(now);
   if (known != before_.end()) keep_what_was_torn(known->second, contents, now);

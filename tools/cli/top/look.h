@@ -29,7 +29,10 @@ struct SeenProcess {
   nccl_net_diag::box::FileHeader header{};
   std::vector<nccl_net_diag::box::CommSlot> comms;
   std::vector<nccl_net_diag::box::ConnSlot> conns;  // without listen comms
-  std::optional<log::Launch> launch;                // as its log says; unset: it does not yet
+  // What the first lines of its log say; unset, empty: they do not yet.
+  std::optional<log::Launch> launch;
+  std::map<std::string, std::int64_t> port_mbps;  // of "mlx5_0:1"
+  int log_reads = 0;                              // so often it was looked into
 };
 
 // What a process is known by from look to look. Another user's box may claim its number.

@@ -59,19 +59,21 @@ Section worst_first(std::string title, TextTable::Row headings, std::vector<Rank
 using Processes = std::vector<const ShownProcess*>;
 
 Section rails_of(const std::string& title, const Processes& processes) {
-  const bool any_made =
-      std::any_of(processes.begin(), processes.end(), [](const ShownProcess* process) {
-        return std::any_of(process->rails.begin(), process->rails.end(),
-                           [](const Rail& rail) { return rail.being_made != 0; });
-      });
+  const auto any = [&](const auto& is) {
+    return std::any_of(processes.begin(), processes.end(), [&](const ShownProcess* process) {
+      return std::any_of(process->rails.begin(), process->rails.end(), is);
+    });
+  };
+  const bool any_made = any([](const Rail& rail) { return rail.being_made != 0; });
+  const bool any_speed = any([](const Rail& rail) { return rail.port_gbit > 0; });
   const auto cells = [&](const ShownProcess& process, const Rail& rail) {
     TextTable::Row out{or_dash(process.rank), std::to_string(process.pid), rail.hca,
                        std::to_string(rail.sends), std::to_string(rail.receives)};
     if (any_made) out.push_back(std::to_string(rail.being_made));
-    for (auto text :
-         {rate_text(rail.rate.out), rate_text(rail.rate.in), std::to_string(rail.in_flight),
-          age_text(rail.wait_sec), std::to_string(rail.failed)})
-      out.push_back(std::move(text));
+    out.insert(out.end(), {rate_text(rail.rate.out), rate_text(rail.rate.in)});
+    if (any_speed) out.push_back(part_text(rail.of_port()));
+    out.insert(out.end(), {std::to_string(rail.in_flight), age_text(rail.wait_sec),
+                           std::to_string(rail.failed)});
     return out;
   };
   std::vector<Ranked> rows;
@@ -84,10 +86,11 @@ Section rails_of(const std::string& title, const Processes& processes) {
   }
   TextTable::Row headings{"rank", "pid", "HCA", "send", "recv"};
   if (any_made) headings.push_back("making");
-  for (const char* const one : {"Gbit/s out", "in", "in flight", "waits s", "failed"})
-    headings.push_back(one);
+  headings.insert(headings.end(), {"Gbit/s out", "in"});
+  if (any_speed) headings.push_back("of port");
+  headings.insert(headings.end(), {"in flight", "waits s", "failed"});
   auto out = worst_first(title, std::move(headings), std::move(rows));
-  out.may_lack = {"send", "recv", "failed", "in flight", "in", "Gbit/s out"};
+  out.may_lack = {"send", "recv", "failed", "in flight", "of port", "in", "Gbit/s out"};
   return out;
 }
 
@@ -281,6 +284,7 @@ std::string top_help(const Screen& screen) {
               "q ends, h or ? shows this and goes back, v a row for each connection and "
               "back, p holds what is shown and goes on.") +
          part("Gbit/s out, in", "of requests that completed since the last look.") +
+         part("of port", "the busier direction's share of the port's speed.") +
          part("in flight, waits s",
               "requests that were posted and have not completed, and for how long none has.") +
          part("making", "connections that NCCL has not got yet.") +

@@ -146,7 +146,7 @@ void add_to(Rail& rail, const ShownConnection& one) {
   rail.waits_long = rail.waits_long || one.waits_long();
 }
 
-void fold(ShownProcess& process) {
+void fold(const std::map<std::string, std::int64_t>& port_mbps, ShownProcess& process) {
   std::map<std::string, Rail> rails;
   for (const auto& one : process.connections) {
     Rail& rail = rails[printable(device_of(one.slot))];
@@ -156,6 +156,8 @@ void fold(ShownProcess& process) {
   }
   for (auto& [hca, rail] : rails) {
     rail.hca = hca;
+    if (const auto port = port_mbps.find(hca); port != port_mbps.end())
+      rail.port_gbit = static_cast<double>(port->second) / 1000;
     process.rails.push_back(std::move(rail));
   }
   std::sort(process.rails.begin(), process.rails.end(),
@@ -173,6 +175,11 @@ bool comes_before(const ShownProcess& a, const ShownProcess& b) {
 void Rate::add(const Rate& other) {
   cli::add(out, other.out);
   cli::add(in, other.in);
+}
+
+std::optional<double> Rail::of_port() const {
+  if (port_gbit <= 0 || (!rate.out && !rate.in)) return std::nullopt;
+  return std::max(rate.out.value_or(0), rate.in.value_or(0)) / port_gbit;
 }
 
 ShownProcess::State ShownProcess::state() const {
@@ -291,7 +298,7 @@ View Tracker::see(const Look& look) {
     one.job_id = launch.job;
     set_rank(one, launch);
     find_stuck(one);
-    fold(one);
+    fold(seen.port_mbps, one);
     now.shown = one;
     out.processes.push_back(std::move(one));
   }

@@ -48,6 +48,10 @@ struct Rail {
   Rate rate;
   std::optional<double> wait_sec;  // the longest
   bool waits_long = false;         // one does
+  double port_gbit = 0;            // Gbit/s of the port; 0: not known
+
+  // Of what the port carries, in the busier direction.
+  std::optional<double> of_port() const;
 };
 
 // What a communicator is in: the oldest task that began over the network and has not ended, else

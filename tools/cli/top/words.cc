@@ -264,6 +264,12 @@ std::string date_text(std::uint64_t real_ns) {
   return {text, std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &parts)};
 }
 
+std::string part_text(const std::optional<double>& part) {
+  if (!part) return "-";
+  const bool small = *part > 0 && *part < 0.01;  // still told from nothing
+  return fmt::format("{:.{}f}%", 100 * *part, small ? 2 : 0);
+}
+
 std::string rate_text(const std::optional<double>& gbit) {
   if (!gbit) return "-";
   const bool small = *gbit > 0 && *gbit < 1;  // still told from nothing

@@ -34,6 +34,7 @@ std::vector<std::string> top_brief(const View& view);
 
 std::string date_text(std::uint64_t real_ns);                   // "2026-11-24 06:21:04 UTC"
 std::string rate_text(const std::optional<double>& gbit);       // "12.3"; a dash: not known
+std::string part_text(const std::optional<double>& part);       // "87%", likewise
 std::string age_text(const std::optional<double>& seconds);     // likewise
 std::string peer_of(const nccl_net_diag::box::ConnSlot& slot);  // "rank 7", "::ffff:10.200.0.2"
 
