@@ -59,7 +59,50 @@ TEST_CASE("an allocation whose HCAs all talk is a go", "[preflight]") {
   CHECK(said["pairs"] == json{{"tried", 8}, {"talked", 8}});
   CHECK(said["hosts"] == json{"node0", "node1", "node2", "node3"});
   CHECK(said["environment"].size() >= 2);
-  CHECK(said["verdict"] == "go: 4 nodes, and all 8 pairs of HCAs that were tried can talk.");
+  CHECK(said["job"] == json{{"ranks", 4}});
+  CHECK(said["verdict"] ==
+        "go: 4 nodes, and all 8 pairs of HCAs that were tried can talk; in a job of 4 ranks every "
+        "byte was right.");
+}
+
+TEST_CASE("what only a job meets is found by a short one", "[preflight]") {
+  const Fabric fabric(R"(
+[[fault]]
+kind = "refuse-rtr"
+host = "node2"
+hca = "mlx5_0"
+nth = 6
+errno = "ENETUNREACH"
+)");  // a ping makes fewer QPs
+  const auto got = preflight(fabric);
+  INFO(got.out << got.err);
+  REQUIRE(got.exit_code == 1);
+  const auto said = got.json();
+  CHECK(said["pairs"] == json{{"tried", 8}, {"talked", 8}});
+  CHECK(said["job"] == json{{"ranks", 0}});
+  CHECK(said["leave_out"].empty());
+  REQUIRE(said["findings"].size() == 1);
+  const auto& finding = said["findings"][0];
+  CHECK(finding["weight"] == "mend");
+  CHECK(finding["hosts"] == json{"node2"});
+  CHECK(finding["hca"] == "mlx5_0");
+  CHECK(finding["cause"] == "QP-101");
+  CHECK(finding["msg"].get<std::string>().starts_with("A job of 4 ranks failed; node2 says: "));
+}
+
+TEST_CASE("what can't be rehearsed is a note, and no reason to wait", "[preflight]") {
+  const Fabric fabric;
+  Tool tool({"preflight", "--scenario", fabric.file(), "--nccl", NND_CLI_NCCL, "--json"},
+            {{"NCCL_NVLS_ENABLE", "1"}});
+  const auto got = tool.wait();
+  INFO(got.out << got.err);
+  REQUIRE(got.exit_code == 0);
+  const auto said = got.json();
+  CHECK(said["go"] == true);
+  REQUIRE(said["findings"].size() == 1);
+  CHECK(said["findings"][0]["weight"] == "note");
+  CHECK(said["findings"][0]["msg"].get<std::string>().starts_with(
+      "No short job was run; node0 says: NCCL_NVLS_ENABLE=1: "));
 }
 
 TEST_CASE("an HCA that talks to nobody is left out, by what its QPs met", "[preflight]") {
@@ -85,6 +128,7 @@ errno = "ETIMEDOUT"
   CHECK(finding["msg"].get<std::string>().find("can't talk with node3 or node1") !=
         std::string::npos);
   CHECK(said["pairs"] == json{{"tried", 8}, {"talked", 6}});
+  CHECK(said["job"] == json{{"ranks", 3}});  // of the others
   const auto html = fabric.dir() / "page.html";
   const auto page = preflight(fabric, {"--html", html});
   CHECK(page.out.starts_with("not fine: no-go: leave out node2 of 4 nodes: mlx5_1 of node2"));

@@ -193,15 +193,15 @@ PingResult conduct(const PingRun& run, std::vector<wire::JsonSocket> sockets,
     auto tried = Rounds(run, conductor, hosts).carry_out(rounds, scope.planned);
     results = std::move(tried.pairs);
     scope.ended = std::move(tried.ended);
-    conductor.end(scope.ended.empty() ? "finished" : scope.ended);
   } catch (const PingEnded& end) {
     scope.ended = end.what();
-    conductor.end(scope.ended);
   } catch (const BadMessage& bad) {
     scope.ended = fmt::format("a host answered what makes no sense: {}", bad.what());
-    conductor.end(scope.ended);
   }
-  return ping_result(std::move(hosts), std::move(results), std::move(scope));
+  auto out = ping_result(std::move(hosts), std::move(results), std::move(scope));
+  if (run.sequel && out.scope.ended.empty()) run.sequel(out, conductor.sockets());
+  conductor.end(out.scope.ended.empty() ? "finished" : out.scope.ended);
+  return out;
 }
 
 json about(const char* role, int task) { return {{"role", role}, {"task", task}}; }

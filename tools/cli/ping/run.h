@@ -20,6 +20,10 @@ TcpAddress parse_ping_address(const std::string& text);
 // Which pairs are tried, and which of them at once.
 using PingPlan = std::function<std::vector<PingRound>(const std::vector<HostDescription>&)>;
 
+// What follows the pairs, while the hosts are still there: their connections are in the order of
+// the result's hosts.
+using PingSequel = std::function<void(const PingResult&, std::vector<wire::JsonSocket>&)>;
+
 struct PingRun {
   PingHost host;
   std::string token;
@@ -27,6 +31,7 @@ struct PingRun {
   bool matrix = false;
   std::vector<std::string> hcas, peer_hcas;  // patterns; none: all
   PingPlan plan;                             // none: all pairs of all hosts, one at a time
+  PingSequel sequel;                         // none: nothing follows
   // Until when tasks may come; unset: until the deadline, and all must.
   std::optional<Clock::time_point> arrival;
   Clock::time_point deadline;

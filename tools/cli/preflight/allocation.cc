@@ -129,6 +129,13 @@ bool Allocation::go() const {
                      [](const Finding& one) { return one.weight == Weight::kNote; });
 }
 
+void Allocation::add(Finding finding) {
+  const auto behind =
+      std::upper_bound(findings.begin(), findings.end(), finding,
+                       [](const Finding& a, const Finding& b) { return a.weight < b.weight; });
+  findings.insert(behind, std::move(finding));
+}
+
 Allocation allocation_of(std::vector<Node> nodes, const std::vector<PairResult>& pairs,
                          std::vector<Finding> known) {
   Allocation out;

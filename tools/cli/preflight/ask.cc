@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "cli/common/call_error.h"
@@ -12,6 +13,7 @@
 #include "cli/common/tool_process.h"
 #include "cli/exchange/seal.h"
 #include "cli/preflight/plan.h"
+#include "cli/preflight/rehearsal.h"
 
 namespace nnd::cli {
 
@@ -66,18 +68,68 @@ Asked judged(const PingResult& result, const std::string& where) {
   return out;
 }
 
+bool is_mended(const Asked& asked) {
+  return asked.problems.empty() &&
+         std::none_of(asked.allocation.findings.begin(), asked.allocation.findings.end(),
+                      [](const Finding& one) { return one.weight == Weight::kMend; });
+}
+
+// A short job of the nodes that stay, where they are two at least.
+void rehearse(const PingRun& run, std::vector<wire::JsonSocket>& sockets, Asked& asked,
+              const std::vector<HostDescription>& hosts) {
+  constexpr double kSeconds = 60;
+  const auto& bad = asked.allocation.leave_out;
+  std::vector<Player> stay, players;
+  for (std::size_t i = 0; i < hosts.size(); ++i)
+    if (std::find(bad.begin(), bad.end(), hosts[i].host) == bad.end())
+      stay.push_back({hosts[i].host, &sockets[i]});
+  for (const auto i : players_of(stay.size())) players.push_back(stay[i]);
+  if (players.size() < 2) return;
+  run.tell(fmt::format("a job of {} ranks, one a node", players.size()));
+  const auto left = std::chrono::duration<double>(run.deadline - Clock::now()).count();
+  auto result = result_of(rehearse_between(players, std::clamp(left, 1.0, kSeconds), run.stop));
+  if (!result.problem.empty())
+    asked.problems.push_back(std::move(result.problem));
+  else if (result.finding)
+    asked.allocation.add(std::move(*result.finding));
+  else
+    asked.allocation.ranks = players.size();
+}
+
+// What hosts are asked for, in this order: pings, then a job.
+class Questions {
+ public:
+  Questions(PingRun run, std::string where) : run_(std::move(run)), where_(std::move(where)) {
+    keep_short(run_.traffic);
+    run_.plan = ring_of;
+    run_.sequel = [this](const PingResult& result, std::vector<wire::JsonSocket>& sockets) {
+      asked_ = judged(result, where_);
+      if (is_mended(*asked_)) rehearse(run_, sockets, *asked_, result.hosts);
+    };
+    run_.host.rehearse = take_part_in(run_.host);
+  }
+  Questions(const Questions&) = delete;
+  Questions& operator=(const Questions&) = delete;
+
+  const PingRun& run() const { return run_; }
+  // Of a ping that was carried out with run().
+  Asked asked(const PingResult& result) { return asked_ ? *asked_ : judged(result, where_); }
+
+ private:
+  PingRun run_;
+  std::string where_;
+  std::optional<Asked> asked_;
+};
+
 }  // namespace
 
 std::optional<Asked> ask_as_task(PingRun run, const LaunchedTask& task, const TcpAddress& root) {
-  keep_short(run.traffic);
-  run.plan = ring_of;
-  const auto result = ping_as_task(run, task, root);
-  return result ? std::optional(judged(*result, root.text())) : std::nullopt;
+  Questions questions(std::move(run), root.text());
+  const auto result = ping_as_task(questions.run(), task, root);
+  return result ? std::optional(questions.asked(*result)) : std::nullopt;
 }
 
 Asked ask_on_fabric(PingRun run, const std::string& scenario) {
-  keep_short(run.traffic);
-  run.plan = ring_of;
   run.token = new_token();
   const EmulatedHosts hosts(load_scenario(scenario));
   Listener listener({"127.0.0.1", "0"}, ping_meeting(run));
@@ -95,9 +147,10 @@ Asked ask_on_fabric(PingRun run, const std::string& scenario) {
         std::vector<std::string>{"nccl-net-diag", "preflight", "--nccl", run.host.nccl, "--quiet"},
         environment, -1));
   }
-  const auto result = ping_between_tasks(run, listener, tasks);
-  for (const auto& agent : agents) agent->wait(run.stop);
-  return judged(result, "127.0.0.1:" + listener.port());
+  Questions questions(std::move(run), "127.0.0.1:" + listener.port());
+  const auto result = ping_between_tasks(questions.run(), listener, tasks);
+  for (const auto& agent : agents) agent->wait(questions.run().stop);
+  return questions.asked(result);
 }
 
 }  // namespace nnd::cli
