@@ -175,13 +175,11 @@ class Rounds {
 };
 
 PingResult conduct(const PingRun& run, std::vector<wire::JsonSocket> sockets,
-                   std::vector<int> missing = {}) {
+                   PingScope scope = {}) {
   PingConductor conductor(std::move(sockets), run.traffic, run.deadline, run.stop);
   std::vector<HostDescription> hosts;
   std::vector<PairResult> results;
-  PingScope scope;
   scope.matrix = run.matrix;
-  scope.missing = std::move(missing);
   scope.judge_from = !run.hcas.empty() || run.peer_hcas.empty();
   scope.judge_to = !run.peer_hcas.empty() || run.hcas.empty();
   scope.all_hcas = run.hcas.empty() && run.peer_hcas.empty();
@@ -204,7 +202,14 @@ PingResult conduct(const PingRun& run, std::vector<wire::JsonSocket> sockets,
   return out;
 }
 
-json about(const char* role, int task) { return {{"role", role}, {"task", task}}; }
+json about(const char* role, int task, int tasks = 1) {
+  return {{"role", role}, {"task", task}, {"speaks_for", tasks}};
+}
+
+// How many tasks this one speaks for, itself among them.
+int tasks_of(const PingRun& run, const LaunchedTask& task) {
+  return run.by_node ? std::clamp(task.local_tasks.value_or(1), 1, task.tasks) : 1;
+}
 
 }  // namespace
 
@@ -280,39 +285,60 @@ PingResult ping_listener(const PingRun& run, const TcpAddress& address) {
 
 namespace {
 
-// The agents of tasks 1 to `tasks` - 1, by task.
-std::map<int, wire::JsonSocket> attend_agents(const PingRun& run, Listener& listener, int tasks) {
+int number_in(const json& about, const char* name) {
+  const auto number = about.value(name, json());
+  return number.is_number_integer() ? number.get<int>() : 0;
+}
+
+struct Arrived {
+  wire::JsonSocket socket;
+  int tasks = 1;  // that it speaks for
+};
+using Arrivals = std::map<int, Arrived>;  // by task
+
+int tasks_of(const Arrivals& agents) {
+  int out = 0;
+  for (const auto& [task, agent] : agents) out += agent.tasks;
+  return out;
+}
+
+// The agents of `tasks` tasks, of which `own` speak for themselves.
+Arrivals attend_agents(const PingRun& run, Listener& listener, int tasks, int own) {
   const auto until = std::min(run.deadline, run.arrival.value_or(run.deadline));
-  std::map<int, wire::JsonSocket> out;
-  while (static_cast<int>(out.size()) < tasks - 1) {
+  Arrivals out;
+  while (own + tasks_of(out) < tasks) {
     if (run.stop()) throw CallError(kNotExamined, "interrupted", "interrupted");
     if (Clock::now() >= until) {
       if (run.arrival) break;
       throw CallError(kNotExamined, "deadline",
-                      fmt::format("only {} of {} tasks came", out.size() + 1, tasks));
+                      fmt::format("only {} of {} tasks came", own + tasks_of(out), tasks));
     }
     auto caller = listener.attend(run.tell);
     if (!caller) {
       poll(nullptr, 0, kWaitTickMs);
       continue;
     }
-    const auto number = caller->about.value("task", json());
-    const int its = number.is_number_integer() ? number.get<int>() : 0;
+    const int its = number_in(caller->about, "task");
     if (caller->about.value("role", json()) != "agent" || its <= 0 || its >= tasks) continue;
-    out.insert_or_assign(its, std::move(caller->socket));
+    const int speaks_for = std::clamp(number_in(caller->about, "speaks_for"), 1, tasks);
+    out.insert_or_assign(its, Arrived{std::move(caller->socket), speaks_for});
   }
   return out;
 }
 
-// Between those hosts and the agents' as far as they come.
-PingResult conduct_agents(const PingRun& run, Listener& listener, int tasks,
+// Between those hosts and the agents' as far as they come. own: tasks that need no agent, task 0
+// among them.
+PingResult conduct_agents(const PingRun& run, Listener& listener, int tasks, int own,
                           std::vector<wire::JsonSocket> hosts) {
-  auto arrived = attend_agents(run, listener, tasks);
-  std::vector<int> missing;
-  for (int task = 1; task < tasks; ++task)
-    if (!arrived.contains(task)) missing.push_back(task);
-  for (auto& [number, socket] : arrived) hosts.push_back(std::move(socket));
-  return conduct(run, std::move(hosts), std::move(missing));
+  auto arrived = attend_agents(run, listener, tasks, own);
+  PingScope scope;
+  const int came = own + tasks_of(arrived);
+  scope.absent = static_cast<std::size_t>(std::max(tasks - came, 0));
+  const bool one_each = own == 1 && came == 1 + static_cast<int>(arrived.size());
+  for (int task = 1; one_each && task < tasks; ++task)
+    if (!arrived.contains(task)) scope.missing.push_back(task);
+  for (auto& [number, agent] : arrived) hosts.push_back(std::move(agent.socket));
+  return conduct(run, std::move(hosts), std::move(scope));
 }
 
 }  // namespace
@@ -320,8 +346,9 @@ PingResult conduct_agents(const PingRun& run, Listener& listener, int tasks,
 std::optional<PingResult> ping_as_task(const PingRun& run, const LaunchedTask& task,
                                        const TcpAddress& root) {
   if (task.task != 0) {
-    auto conductor = call_listener(root, ping_meeting(run), about("agent", task.task),
-                                   run.arrival.value_or(run.deadline), run.stop);
+    auto conductor =
+        call_listener(root, ping_meeting(run), about("agent", task.task, tasks_of(run, task)),
+                      run.arrival.value_or(run.deadline), run.stop);
     const auto served = serve(conductor, run);
     if (!served.finished) throw CallError(kNotExamined, "ended", "task 0: " + served.why);
     return std::nullopt;
@@ -330,11 +357,11 @@ std::optional<PingResult> ping_as_task(const PingRun& run, const LaunchedTask& t
   Listener listener(root, ping_meeting(run));
   std::vector<wire::JsonSocket> sockets;
   sockets.push_back(own.socket());
-  return conduct_agents(run, listener, task.tasks, std::move(sockets));
+  return conduct_agents(run, listener, task.tasks, tasks_of(run, task), std::move(sockets));
 }
 
 PingResult ping_between_tasks(const PingRun& run, Listener& listener, int tasks) {
-  return conduct_agents(run, listener, tasks, {});
+  return conduct_agents(run, listener, tasks, 1, {});
 }
 
 }  // namespace nnd::cli

@@ -37,13 +37,17 @@ Node node_of(const HostDescription& host) {
   return out;
 }
 
-Finding missing_tasks(const std::vector<int>& tasks, const std::string& where) {
+Finding missing_tasks(const PingScope& scope, const std::string& where) {
+  const auto& tasks = scope.missing;
   Finding out;
   out.weight = Weight::kMend;
   out.text = fmt::format(
-      "{} {} did not come: the node is down, the program did not start there, or it can't reach "
+      "{} did not come: the node is down, the program did not start there, or it can't reach "
       "{}, where task 0 listens.",
-      tasks.size() == 1 ? "Task" : "Tasks", fmt::join(tasks, ", "), where);
+      tasks.empty()
+          ? fmt::format("{} tasks of other nodes", scope.absent)
+          : fmt::format("{} {}", tasks.size() == 1 ? "Task" : "Tasks", fmt::join(tasks, ", ")),
+      where);
   out.remedy =
       "See which node it is in the launcher's output, and run nccl-net-diag check there: it says "
       "by which interface ranks will meet.";
@@ -62,7 +66,7 @@ Asked judged(const PingResult& result, const std::string& where) {
     }
   }
   std::vector<Finding> known;
-  if (!result.scope.missing.empty()) known.push_back(missing_tasks(result.scope.missing, where));
+  if (result.scope.absent != 0) known.push_back(missing_tasks(result.scope, where));
   if (!result.scope.ended.empty()) out.problems.push_back(result.scope.ended + ".");
   out.allocation = allocation_of(nodes, result.pairs, std::move(known));
   return out;
@@ -102,6 +106,7 @@ class Questions {
   Questions(PingRun run, std::string where) : run_(std::move(run)), where_(std::move(where)) {
     keep_short(run_.traffic);
     run_.plan = ring_of;
+    run_.by_node = true;
     run_.sequel = [this](const PingResult& result, std::vector<wire::JsonSocket>& sockets) {
       asked_ = judged(result, where_);
       if (is_mended(*asked_)) rehearse(run_, sockets, *asked_, result.hosts);
@@ -141,6 +146,7 @@ Asked ask_on_fabric(PingRun run, const std::string& scenario) {
     environment["RANK"] = std::to_string(agents.size() + 1);
     environment["WORLD_SIZE"] = std::to_string(tasks);
     environment["LOCAL_RANK"] = "0";
+    environment["LOCAL_WORLD_SIZE"] = "1";
     environment["MASTER_ADDR"] = "127.0.0.1";
     environment["MASTER_PORT"] = listener.port();
     agents.push_back(std::make_unique<ToolProcess>(

@@ -59,9 +59,12 @@ void check_call(const PreflightOptions& options, const std::optional<LaunchedTas
                     "1), or give --from the results of check --json; --help shows both");
   if (!options.from.empty() && !options.scenario.empty())
     throw CallError(kWrongCall, "call", "--from and --scenario exclude each other");
-  if (options.from.empty() && options.scenario.empty() && task->local_task != 0)
+  if (options.from.empty() && options.scenario.empty() && task->local_task != 0 &&
+      !task->local_tasks)
     throw CallError(kWrongCall, "tasks",
-                    "this is a second task of its node: srun --ntasks-per-node=1, mpirun -N 1");
+                    fmt::format("this is a second task of its node, and {} does not say how many "
+                                "there are: start one a node",
+                                task->launcher));
 }
 
 }  // namespace
@@ -70,6 +73,9 @@ Answer preflight(PreflightOptions& options, const Calling& calling) {
   const InterruptGuard guard;
   const auto task = launched_task(variable);
   check_call(options, task);
+  // A node's first task speaks for the others.
+  if (options.from.empty() && options.scenario.empty() && task->local_task != 0)
+    return already_told(kFine);
   const bool answers = options.from.empty() && options.scenario.empty() && task->task != 0;
   const OutputFile page(answers ? "" : options.html, kPageStart);
   if (!options.from.empty()) {
