@@ -302,11 +302,20 @@ int tasks_of(const Arrivals& agents) {
   return out;
 }
 
+// Whether there is nobody to wait for.
+bool all_came(const PingRun& run, const Arrivals& arrivals, int tasks, int own) {
+  if (own + tasks_of(arrivals) >= tasks) return true;
+  if (!run.gone) return false;
+  for (int task = 1; task < tasks; ++task)
+    if (!arrivals.contains(task) && !run.gone(task)) return false;
+  return true;
+}
+
 // The agents of `tasks` tasks, of which `own` speak for themselves.
 Arrivals attend_agents(const PingRun& run, Listener& listener, int tasks, int own) {
   const auto until = std::min(run.deadline, run.arrival.value_or(run.deadline));
   Arrivals out;
-  while (own + tasks_of(out) < tasks) {
+  while (!all_came(run, out, tasks, own)) {
     if (run.stop()) throw CallError(kNotExamined, "interrupted", "interrupted");
     if (Clock::now() >= until) {
       if (run.arrival) break;

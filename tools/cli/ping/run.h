@@ -33,6 +33,8 @@ struct PingRun {
   PingPlan plan;                             // none: all pairs of all hosts, one at a time
   PingSequel sequel;                         // none: nothing follows
   bool by_node = false;                      // a task speaks for all of its node
+  // Whether that task, which has not come, will not come any more; none: nobody knows.
+  std::function<bool(int)> gone;
   // Until when tasks may come; unset: until the deadline, and all must.
   std::optional<Clock::time_point> arrival;
   Clock::time_point deadline;

@@ -77,10 +77,11 @@ Finding failed(const ShortJob& job, const PlayedTask& task) {
 Finding over_tcp(const ShortJob& job, Hosts hosts) {
   Finding out;
   out.weight = Weight::kMend;
-  out.text = fmt::format("In a job of {} ranks NCCL went over TCP and left the HCAs alone on {}.",
-                         job.tasks.size(), fmt::join(hosts, ", "));
+  out.text = fmt::format("In a job of {} ranks NCCL went over TCP on {}.", job.tasks.size(),
+                         fmt::join(hosts, ", "));
   out.hosts = std::move(hosts);
-  out.remedy = "nccl-net-diag check says there why no HCA is taken; NCCL_NET=Socket asks for it.";
+  out.remedy =
+      "nccl-net-diag check says there which HCAs NCCL takes; NCCL_NET=Socket keeps it from all.";
   return out;
 }
 
