@@ -169,6 +169,21 @@ TEST_CASE("where the program does not run there, its last word is told", "[prefl
         "On bare nccl-net-diag preflight ended with exit code 127: no such program.");
 }
 
+TEST_CASE("a host that can't call back says it itself", "[preflight-ssh]") {
+  const Cluster cluster;
+  std::ofstream(cluster.bin() / "far")
+      << "exec sh -c 'sed \"s/^export MASTER_PORT=.*/export MASTER_PORT=1/\" | /bin/sh'\n";
+  const auto got = run_tool(cluster.call("far\nnode1\n", {"--arrival", "4"}), cluster.variables());
+  INFO(got.out << got.err);
+  CHECK(got.exit_code == 1);
+  const auto said = got.json();
+  CHECK(said["leave_out"].empty());
+  REQUIRE(said["findings"].size() == 1);
+  CHECK(said["findings"][0]["msg"] ==
+        "On far nccl-net-diag preflight ended with exit code 3: nccl-net-diag preflight: nobody "
+        "was reached at 127.0.0.1:1: Connection refused.");
+}
+
 TEST_CASE("Ctrl-C ends what was started by ssh", "[preflight-ssh]") {
   const Cluster cluster;
   Tool tool(cluster.call("node0\nhang1\n", {"--arrival", "500"}), cluster.variables());

@@ -355,9 +355,10 @@ PingResult conduct_agents(const PingRun& run, Listener& listener, int tasks, int
 std::optional<PingResult> ping_as_task(const PingRun& run, const LaunchedTask& task,
                                        const TcpAddress& root) {
   if (task.task != 0) {
-    auto conductor =
-        call_listener(root, ping_meeting(run), about("agent", task.task, tasks_of(run, task)),
-                      run.arrival.value_or(run.deadline), run.stop);
+    auto meeting = ping_meeting(run);
+    meeting.hint.clear();  // nobody is to run anything there
+    auto conductor = call_listener(root, meeting, about("agent", task.task, tasks_of(run, task)),
+                                   run.arrival.value_or(run.deadline), run.stop);
     const auto served = serve(conductor, run);
     if (!served.finished) throw CallError(kNotExamined, "ended", "task 0: " + served.why);
     return std::nullopt;
