@@ -225,7 +225,7 @@ class Launched {
 TEST_CASE("a node's first task speaks for all of its tasks", "[preflight]") {
   const Launched launched({2, 1, 3});
   // The others ask nobody: the one that listens is not there yet.
-  for (const std::size_t other : {1, 4, 5}) {
+  for (const std::size_t other : {1U, 4U, 5U}) {
     const auto silent = launched.start(other)->wait();
     CHECK(silent.exit_code == 0);
     CHECK(silent.out.empty());
