@@ -83,7 +83,7 @@ Asked judged(const PingResult& result, const Absent& absent) {
   return out;
 }
 
-bool is_mended(const Asked& asked) {
+bool nothing_to_mend(const Asked& asked) {
   return asked.problems.empty() &&
          std::none_of(asked.allocation.findings.begin(), asked.allocation.findings.end(),
                       [](const Finding& one) { return one.weight == Weight::kMend; });
@@ -121,7 +121,7 @@ class Questions {
     run_.by_node = true;
     run_.sequel = [this](const PingResult& result, std::vector<wire::JsonSocket>& sockets) {
       asked_ = judged(result, absent_);
-      if (is_mended(*asked_)) rehearse(run_, sockets, *asked_, result.hosts);
+      if (nothing_to_mend(*asked_)) rehearse(run_, sockets, *asked_, result.hosts);
     };
     run_.host.rehearse = take_part_in(run_.host);
   }
