@@ -1,5 +1,6 @@
 #include "config/launchers.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
@@ -60,6 +61,23 @@ int weight(const Launch& launch) {
   return *launch.ranks > 1 ? 3 : 2;
 }
 
+// Of Slurm's list of tasks by node, "2(x3),1", where `node` is the number of one in the job.
+std::optional<int> tasks_on(int node, std::string_view list) {
+  while (!list.empty()) {
+    const auto one = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(one.size() + 1, list.size()));
+    const auto bracket = one.find("(x");
+    const auto tasks = number(std::string(one.substr(0, bracket)));
+    const auto nodes = bracket == std::string_view::npos
+                           ? std::optional(1)
+                           : number(std::string(one.substr(bracket + 2, one.size() - bracket - 3)));
+    if (!tasks || !nodes) return std::nullopt;
+    if (node < *nodes) return tasks;
+    node -= *nodes;
+  }
+  return std::nullopt;
+}
+
 Launch by_names(const Lookup& variable, const Names& names) {
   Launch out;
   if (variable(names.needs).empty()) return out;
@@ -69,6 +87,9 @@ Launch by_names(const Lookup& variable, const Names& names) {
   out.local_rank = number(variable, names.local_rank);
   out.local_ranks = number(variable, names.local_ranks);
   out.node = number(variable, names.node);
+  if (out.launcher == "slurm" && out.node)  // what it was asked for is not always what it does
+    if (const auto own = tasks_on(*out.node, variable("SLURM_STEP_TASKS_PER_NODE")))
+      out.local_ranks = own;
   return out;
 }
 

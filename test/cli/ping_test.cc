@@ -14,8 +14,8 @@
 
 #include "cli/exchange/listener.h"
 #include "cli/fabrics.h"
+#include "cli/places.h"
 #include "cli/tool.h"
-#include "softverbs/scenario.h"
 #include "support/catch.h"
 #include "support/free_port.h"
 
@@ -67,18 +67,8 @@ address = "10.200.{i}.{h+1}/16"
 // Two hosts, and where they meet.
 class Hosts {
  public:
-  explicit Hosts(const std::string& scenario) {
-    scenario_ = softverbs::load_scenario(dir_.file("scenario.toml", scenario));
-    fs::create_directories(dir_.path() / "fabric");
-    for (const auto& host : scenario_.hosts) {
-      auto variables = softverbs::materialize(scenario_, host.name, dir_.path() / host.name,
-                                              dir_.path() / "fabric");
-      variables["NCCL_NET_DIAG_TOKEN"] = kToken;
-      variables["NCCL_NET_DIAG_POLICY"] = dir_.file("policy.toml", "");
-      variables_.push_back(variables);
-    }
-    port_ = std::to_string(nnd::test::free_port());
-  }
+  explicit Hosts(const std::string& scenario)
+      : places_(scenario), port_(std::to_string(nnd::test::free_port())) {}
 
   std::unique_ptr<Tool> listen(Variables more = {}) const {
     return start(1, {"ping", "--listen", address()}, std::move(more));
@@ -92,20 +82,20 @@ class Hosts {
   std::string address() const { return "127.0.0.1:" + port_; }
   std::string port() const { return port_; }
   std::string file(const std::string& name, const std::string& content) const {
-    return dir_.file(name, content);
+    return places_.dir().file(name, content);
   }
 
   std::unique_ptr<Tool> start(std::size_t host, std::vector<std::string> arguments,
                               Variables more) const {
     arguments.insert(arguments.end(), {"--nccl", NND_CLI_NCCL});
-    for (const auto& [name, value] : variables_[host]) more.emplace(name, value);
+    more.emplace("NCCL_NET_DIAG_TOKEN", kToken);
+    more.emplace("NCCL_NET_DIAG_POLICY", file("policy.toml", ""));
+    for (const auto& [name, value] : places_.environment(host)) more.emplace(name, value);
     return std::make_unique<Tool>(arguments, more);
   }
 
  private:
-  TemporaryDir dir_;
-  softverbs::Scenario scenario_;
-  std::vector<Variables> variables_;
+  Places places_;
   std::string port_;
 };
 

@@ -41,7 +41,7 @@ Tool::Tool(std::vector<std::string> arguments, const Variables& variables)
   arguments.insert(arguments.begin(), NND_TOOL);
   std::vector<std::string> environment{"TMPDIR=" + temporary_.string()};
   for (const char* kept : {"HOME", "PATH", "XDG_CACHE_HOME", "NND_NCCL_DIR"})
-    if (const char* value = std::getenv(kept))
+    if (const char* value = std::getenv(kept); value != nullptr && !variables.contains(kept))
       environment.push_back(std::string(kept) + "=" + value);
   for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
   const auto argument_list = pointers(arguments), variable_list = pointers(environment);

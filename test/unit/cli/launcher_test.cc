@@ -41,6 +41,7 @@ TEST_CASE("mpirun names no root", "[launcher]") {
   REQUIRE(task);
   CHECK(task->launcher == "openmpi");
   CHECK(task->node == 1);
+  CHECK(task->local_tasks == 2);
   CHECK(task->root.empty());
 }
 

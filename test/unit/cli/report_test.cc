@@ -13,6 +13,7 @@ json part(int rank, const std::string& host, double ms, json channels, json conn
            {{{"rank", rank},
              {"host", host},
              {"done", true},
+             {"played", true},
              {"nccl", 22809},
              {"network", "IB"},
              {"nccl_warnings", json::array()},

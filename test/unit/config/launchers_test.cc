@@ -66,6 +66,25 @@ TEST_CASE("the inner launcher is asked first, and one of a single process last",
   CHECK(with(task, {{"PMIX_RANK", "1"}}).launcher == "slurm");
 }
 
+TEST_CASE("how many tasks a node of Slurm's has", "[launchers]") {
+  const auto on = [](const std::string& node, const std::string& list) {
+    return launch_with({{"SLURM_PROCID", "0"},
+                        {"SLURM_NTASKS", "9"},
+                        {"SLURM_STEP_ID", "0"},
+                        {"SLURM_NODEID", node},
+                        {"SLURM_NTASKS_PER_NODE", "4"},
+                        {"SLURM_STEP_TASKS_PER_NODE", list}})
+        .local_ranks;
+  };
+  CHECK(on("0", "3") == 3);
+  CHECK(on("2", "2(x3),1") == 2);
+  CHECK(on("3", "2(x3),1") == 1);
+  CHECK(on("4", "2(x3),1") == 4);  // which it isn't in; what was asked for
+  CHECK(on("0", "2(x") == 4);
+  CHECK(on("0", ",") == 4);
+  CHECK(on("0", "") == 4);
+}
+
 TEST_CASE("what a batch script is told is no step, and nonsense is nobody's", "[launchers]") {
   CHECK(launch_with({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}}).launcher.empty());
   CHECK_FALSE(launch_with({{"RANK", "zero"}, {"WORLD_SIZE", "2"}}).rank);

@@ -30,11 +30,9 @@ std::optional<LaunchedTask> launched_task(const config::Lookup& variable) {
   const auto launch = config::read_launch(variable);
   if (!launch.rank || launch.ranks.value_or(1) < 2) return std::nullopt;
   const int local = std::max(launch.local_ranks.value_or(1), 1);
-  return LaunchedTask{launch.launcher,
-                      *launch.rank,
-                      *launch.ranks,
-                      launch.local_rank.value_or(0),
-                      launch.node.value_or(*launch.rank / local),
+  return LaunchedTask{launch.launcher,    *launch.rank,
+                      *launch.ranks,      launch.local_rank.value_or(0),
+                      launch.local_ranks, launch.node.value_or(*launch.rank / local),
                       root_of(variable)};
 }
 

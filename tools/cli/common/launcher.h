@@ -12,9 +12,10 @@ struct LaunchedTask {
   std::string launcher;  // config::Launch's
   int task = 0;
   int tasks = 1;
-  int local_task = 0;  // among those of this host
-  int node = 0;        // number of this host in the job, as far as the launcher says
-  std::string root;    // host:port where task 0 can listen; empty where the launcher names none
+  int local_task = 0;              // among those of this host
+  std::optional<int> local_tasks;  // how many these are, where the launcher says it
+  int node = 0;                    // number of this host in the job, as far as the launcher says
+  std::string root;  // host:port where task 0 can listen; empty where the launcher names none
 };
 
 // Reads variables with `variable` (the environment's, by name; empty where not set). Empty when

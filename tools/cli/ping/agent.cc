@@ -88,6 +88,8 @@ class Agent {
 
   void answer(const json& message) {
     using What = PingRequest::What;
+    if (host_.rehearse && message.value("do", json()) == "rehearse")
+      return host_.rehearse(socket_, message, stop_);
     const auto request = read(message);
     if (!request) return;
     const auto tick = [this] { return this->tick(); };

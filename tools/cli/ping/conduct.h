@@ -37,6 +37,9 @@ class PingConductor {
   // Throws PingEnded. Several threads may try pairs at once, as long as no host is in two of them.
   PairOutcome attempt(const PingPair& pair);
 
+  // In describe()'s order, for what is asked of hosts beside pings.
+  std::vector<wire::JsonSocket>& sockets() { return hosts_; }
+
   // why: "finished", or what ended it early.
   void end(const std::string& why);
 

@@ -10,6 +10,7 @@
 //                                            connects both ways, moves data: EndpointReport
 //   {"do": "cancel", "attempt"}              ends an attempt; answered by its report
 //   {"do": "end", "why"}                     the ping is over
+//   {"do": "rehearse", ...}                  preflight's alone: cli/preflight/rehearsal.h
 //
 // Answers are {"attempt", "reply"}, or {"left": why} when a host leaves by itself. What reads a
 // message throws BadMessage.

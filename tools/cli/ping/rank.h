@@ -12,12 +12,18 @@
 #include <utility>
 
 #include "driver/rank_process.h"
+#include "wire/json_socket.h"
 
 namespace nnd::cli {
+
+// Answers a request that is none of a ping's. stop: asked several times a second; true: it leaves.
+using FurtherRequest = std::function<void(wire::JsonSocket&, const nlohmann::json& request,
+                                          const std::function<bool()>& stop)>;
 
 struct PingHost {
   std::string nccl;               // libnccl's file
   std::filesystem::path scratch;  // a directory of this run's own
+  FurtherRequest rehearse;        // what is done when "rehearse" is asked; none: it must not be
 };
 
 // What ping sets for its ranks beside the plugin, by name. docs/ping.md says why.

@@ -109,7 +109,8 @@ struct PingScope {
   bool matrix = false;
   std::size_t planned = 0;   // how many pairs there were to be
   std::string ended;         // why it ended early, or empty
-  std::vector<int> missing;  // tasks that did not come in time
+  std::size_t absent = 0;    // how many tasks did not come in time
+  std::vector<int> missing;  // which; none where a node has several
   // Whether a port of that end that reaches no other is a fault: not where only some of those that
   // it could reach were asked for.
   bool judge_from = true, judge_to = true;

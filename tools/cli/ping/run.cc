@@ -195,13 +195,11 @@ class Rounds {
 };
 
 PingResult conduct(const PingRun& run, std::vector<wire::JsonSocket> sockets,
-                   std::vector<int> missing = {}) {
+                   PingScope scope = {}) {
   PingConductor conductor(std::move(sockets), run.traffic, run.deadline, run.stop);
   std::vector<HostDescription> hosts;
   std::vector<PairResult> results;
-  PingScope scope;
   scope.matrix = run.matrix;
-  scope.missing = std::move(missing);
   scope.judge_from = !run.hcas.empty() || run.peer_hcas.empty();
   scope.judge_to = !run.peer_hcas.empty() || run.hcas.empty();
   scope.all_hcas = run.hcas.empty() && run.peer_hcas.empty();
@@ -214,18 +212,25 @@ PingResult conduct(const PingRun& run, std::vector<wire::JsonSocket> sockets,
     auto tried = Rounds(run, conductor, hosts).carry_out(rounds, scope.planned);
     results = std::move(tried.pairs);
     scope.ended = std::move(tried.ended);
-    conductor.end(scope.ended.empty() ? "finished" : scope.ended);
   } catch (const PingEnded& end) {
     scope.ended = end.what();
-    conductor.end(scope.ended);
   } catch (const BadMessage& bad) {
     scope.ended = fmt::format("a host answered what makes no sense: {}", bad.what());
-    conductor.end(scope.ended);
   }
-  return ping_result(std::move(hosts), std::move(results), std::move(scope));
+  auto out = ping_result(std::move(hosts), std::move(results), std::move(scope));
+  if (run.sequel && out.scope.ended.empty()) run.sequel(out, conductor.sockets());
+  conductor.end(out.scope.ended.empty() ? "finished" : out.scope.ended);
+  return out;
 }
 
-json about(const char* role, int task) { return {{"role", role}, {"task", task}}; }
+json about(const char* role, int task, int tasks = 1) {
+  return {{"role", role}, {"task", task}, {"speaks_for", tasks}};
+}
+
+// How many tasks this one speaks for, itself among them.
+int tasks_of(const PingRun& run, const LaunchedTask& task) {
+  return run.by_node ? std::clamp(task.local_tasks.value_or(1), 1, task.tasks) : 1;
+}
 
 }  // namespace
 
@@ -301,39 +306,69 @@ PingResult ping_listener(const PingRun& run, const TcpAddress& address) {
 
 namespace {
 
-// The agents of tasks 1 to `tasks` - 1, by task.
-std::map<int, wire::JsonSocket> attend_agents(const PingRun& run, Listener& listener, int tasks) {
+int number_in(const json& about, const char* name) {
+  const auto number = about.value(name, json());
+  return number.is_number_integer() ? number.get<int>() : 0;
+}
+
+struct Arrived {
+  wire::JsonSocket socket;
+  int tasks = 1;  // that it speaks for
+};
+using Arrivals = std::map<int, Arrived>;  // by task
+
+int tasks_of(const Arrivals& agents) {
+  int out = 0;
+  for (const auto& [task, agent] : agents) out += agent.tasks;
+  return out;
+}
+
+// Whether there is nobody to wait for.
+bool all_came(const PingRun& run, const Arrivals& arrivals, int tasks, int own) {
+  if (own + tasks_of(arrivals) >= tasks) return true;
+  if (!run.gone) return false;
+  for (int task = 1; task < tasks; ++task)
+    if (!arrivals.contains(task) && !run.gone(task)) return false;
+  return true;
+}
+
+// The agents of `tasks` tasks, of which `own` speak for themselves.
+Arrivals attend_agents(const PingRun& run, Listener& listener, int tasks, int own) {
   const auto until = std::min(run.deadline, run.arrival.value_or(run.deadline));
-  std::map<int, wire::JsonSocket> out;
-  while (static_cast<int>(out.size()) < tasks - 1) {
+  Arrivals out;
+  while (!all_came(run, out, tasks, own)) {
     if (run.stop()) throw CallError(kNotExamined, "interrupted", "interrupted");
     if (Clock::now() >= until) {
       if (run.arrival) break;
       throw CallError(kNotExamined, "deadline",
-                      fmt::format("only {} of {} tasks came", out.size() + 1, tasks));
+                      fmt::format("only {} of {} tasks came", own + tasks_of(out), tasks));
     }
     auto caller = listener.attend(run.tell);
     if (!caller) {
       poll(nullptr, 0, kWaitTickMs);
       continue;
     }
-    const auto number = caller->about.value("task", json());
-    const int its = number.is_number_integer() ? number.get<int>() : 0;
+    const int its = number_in(caller->about, "task");
     if (caller->about.value("role", json()) != "agent" || its <= 0 || its >= tasks) continue;
-    out.insert_or_assign(its, std::move(caller->socket));
+    const int speaks_for = std::clamp(number_in(caller->about, "speaks_for"), 1, tasks);
+    out.insert_or_assign(its, Arrived{std::move(caller->socket), speaks_for});
   }
   return out;
 }
 
-// Between those hosts and the agents' as far as they come.
-PingResult conduct_agents(const PingRun& run, Listener& listener, int tasks,
+// Between those hosts and the agents' as far as they come. own: tasks that need no agent, task 0
+// among them.
+PingResult conduct_agents(const PingRun& run, Listener& listener, int tasks, int own,
                           std::vector<wire::JsonSocket> hosts) {
-  auto arrived = attend_agents(run, listener, tasks);
-  std::vector<int> missing;
-  for (int task = 1; task < tasks; ++task)
-    if (!arrived.contains(task)) missing.push_back(task);
-  for (auto& [number, socket] : arrived) hosts.push_back(std::move(socket));
-  return conduct(run, std::move(hosts), std::move(missing));
+  auto arrived = attend_agents(run, listener, tasks, own);
+  PingScope scope;
+  const int came = own + tasks_of(arrived);
+  scope.absent = static_cast<std::size_t>(std::max(tasks - came, 0));
+  const bool one_each = own == 1 && came == 1 + static_cast<int>(arrived.size());
+  for (int task = 1; one_each && task < tasks; ++task)
+    if (!arrived.contains(task)) scope.missing.push_back(task);
+  for (auto& [number, agent] : arrived) hosts.push_back(std::move(agent.socket));
+  return conduct(run, std::move(hosts), std::move(scope));
 }
 
 }  // namespace
@@ -341,7 +376,9 @@ PingResult conduct_agents(const PingRun& run, Listener& listener, int tasks,
 std::optional<PingResult> ping_as_task(const PingRun& run, const LaunchedTask& task,
                                        const TcpAddress& root) {
   if (task.task != 0) {
-    auto conductor = call_listener(root, ping_meeting(run), about("agent", task.task),
+    auto meeting = ping_meeting(run);
+    meeting.hint.clear();  // nobody is to run anything there
+    auto conductor = call_listener(root, meeting, about("agent", task.task, tasks_of(run, task)),
                                    run.arrival.value_or(run.deadline), run.stop);
     const auto served = serve(conductor, run);
     if (!served.finished) throw CallError(kNotExamined, "ended", "task 0: " + served.why);
@@ -351,11 +388,11 @@ std::optional<PingResult> ping_as_task(const PingRun& run, const LaunchedTask& t
   Listener listener(root, ping_meeting(run));
   std::vector<wire::JsonSocket> sockets;
   sockets.push_back(own.socket());
-  return conduct_agents(run, listener, task.tasks, std::move(sockets));
+  return conduct_agents(run, listener, task.tasks, tasks_of(run, task), std::move(sockets));
 }
 
 PingResult ping_between_tasks(const PingRun& run, Listener& listener, int tasks) {
-  return conduct_agents(run, listener, tasks, {});
+  return conduct_agents(run, listener, tasks, 1, {});
 }
 
 }  // namespace nnd::cli

@@ -20,6 +20,10 @@ TcpAddress parse_ping_address(const std::string& text);
 // Which pairs are tried, and which of them at once.
 using PingPlan = std::function<std::vector<PingRound>(const std::vector<HostDescription>&)>;
 
+// What follows the pairs, while the hosts are still there: their connections are in the order of
+// the result's hosts.
+using PingSequel = std::function<void(const PingResult&, std::vector<wire::JsonSocket>&)>;
+
 struct PingRun {
   PingHost host;
   std::string token;
@@ -27,6 +31,10 @@ struct PingRun {
   bool matrix = false;
   std::vector<std::string> hcas, peer_hcas;  // patterns; none: all
   PingPlan plan;                             // none: all pairs of all hosts, one at a time
+  PingSequel sequel;                         // none: nothing follows
+  bool by_node = false;                      // a task speaks for all of its node
+  // Whether that task, which has not come, will not come any more; none: nobody knows.
+  std::function<bool(int)> gone;
   // Until when tasks may come; unset: until the deadline, and all must.
   std::optional<Clock::time_point> arrival;
   Clock::time_point deadline;
@@ -42,8 +50,9 @@ int listen_for_ping(const PingRun& run, const TcpAddress& address,
 // Pings the listener at that address. Throws CallError.
 PingResult ping_listener(const PingRun& run, const TcpAddress& address);
 
-// As a launcher's task, one a host: task 0 conducts between all hosts and returns the result, the
-// others serve and return nothing. root: where task 0 listens. Throws CallError.
+// As a launcher's task, one a host (by_node: each node's first): task 0 conducts between all hosts
+// and returns the result, the others serve and return nothing. root: where task 0 listens. Throws
+// CallError.
 std::optional<PingResult> ping_as_task(const PingRun& run, const LaunchedTask& task,
                                        const TcpAddress& root);
 

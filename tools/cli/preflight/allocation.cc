@@ -129,6 +129,13 @@ bool Allocation::go() const {
                      [](const Finding& one) { return one.weight == Weight::kNote; });
 }
 
+void Allocation::add(Finding finding) {
+  const auto behind =
+      std::upper_bound(findings.begin(), findings.end(), finding,
+                       [](const Finding& a, const Finding& b) { return a.weight < b.weight; });
+  findings.insert(behind, std::move(finding));
+}
+
 Allocation allocation_of(std::vector<Node> nodes, const std::vector<PairResult>& pairs,
                          std::vector<Finding> known) {
   Allocation out;
@@ -136,6 +143,11 @@ Allocation allocation_of(std::vector<Node> nodes, const std::vector<PairResult>&
   std::sort(nodes.begin(), nodes.end(),
             [](const Node& a, const Node& b) { return log::natural_less(a.host(), b.host()); });
   for (const Node& node : nodes) out.hosts.push_back(node.host());
+  for (const Finding& one : out.findings)  // also those of which nothing else is known
+    for (const auto& host : one.hosts)
+      if (std::find(out.hosts.begin(), out.hosts.end(), host) == out.hosts.end())
+        out.hosts.push_back(host);
+  std::sort(out.hosts.begin(), out.hosts.end(), log::natural_less);
   for (Finding& one : odd_nodes(nodes)) out.findings.push_back(std::move(one));
   add_broken(nodes, out.findings);
   const Told told = told_of(out.findings);

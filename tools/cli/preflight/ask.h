@@ -19,6 +19,12 @@ struct Asked {
 // answer and return nothing. Throws CallError.
 std::optional<Asked> ask_as_task(PingRun run, const LaunchedTask& task, const TcpAddress& root);
 
+// The hosts by ssh, each a task that calls this process, which listens at root. Of those that don't
+// come within `arrival` seconds it is told why. nccl: the libnccl that was asked for, or empty.
+// Throws CallError.
+Asked ask_over_ssh(PingRun run, const std::vector<std::string>& hosts, const TcpAddress& root,
+                   const std::string& nccl, double arrival);
+
 // All hosts of an emulated fabric, each a process of this machine. Throws CallError.
 Asked ask_on_fabric(PingRun run, const std::string& scenario);
 

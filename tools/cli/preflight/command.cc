@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 
+#include <filesystem>
+
 #include "cli/common/call_error.h"
 #include "cli/common/environment.h"
 #include "cli/common/exit_code.h"
@@ -14,6 +16,7 @@
 #include "cli/common/scratch_dir.h"
 #include "cli/exchange/token.h"
 #include "cli/preflight/ask.h"
+#include "cli/preflight/host_list.h"
 #include "cli/preflight/html.h"
 #include "cli/preflight/saved.h"
 #include "cli/preflight/show.h"
@@ -50,18 +53,40 @@ TcpAddress root_of(const PreflightOptions& options, const LaunchedTask& task) {
   return parse_ping_address(text);
 }
 
+// Where this call listens for the hosts that it starts itself on.
+TcpAddress own_root(const PreflightOptions& options) {
+  return parse_ping_address(options.root.empty() ? host_name() : options.root);
+}
+
+// A path that is this directory's is not another host's.
+std::string nccl_for_others(const std::string& nccl) {
+  std::error_code error;
+  return std::filesystem::exists(nccl, error) ? std::filesystem::absolute(nccl).string() : nccl;
+}
+
+bool is_by_hand(const PreflightOptions& options) {
+  return !options.from.empty() || !options.hosts.empty() || !options.scenario.empty();
+}
+
 void check_call(const PreflightOptions& options, const std::optional<LaunchedTask>& task) {
-  const int ways =
-      (options.from.empty() ? 0 : 1) + (options.scenario.empty() ? 0 : 1) + (task ? 1 : 0);
-  if (ways == 0)
+  const int ways = (options.from.empty() ? 0 : 1) + (options.hosts.empty() ? 0 : 1) +
+                   (options.scenario.empty() ? 0 : 1);
+  if (ways > 1)
+    throw CallError(kWrongCall, "call", "--from, --hosts and --scenario exclude each other");
+  if (ways == 0 && !task)
     throw CallError(kWrongCall, "call",
-                    "run it as a launcher's task, one a node (srun --ntasks-per-node=1, mpirun -N "
-                    "1), or give --from the results of check --json; --help shows both");
-  if (!options.from.empty() && !options.scenario.empty())
-    throw CallError(kWrongCall, "call", "--from and --scenario exclude each other");
-  if (options.from.empty() && options.scenario.empty() && task->local_task != 0)
+                    "run it as a launcher's task (srun, mpirun -N 1), or give --hosts a list of "
+                    "hosts or --from the results of check --json; --help shows all");
+  if (!options.hosts.empty() && task)
+    throw CallError(kWrongCall, "call",
+                    "--hosts is for a call by hand: " + task->launcher + " has started its tasks");
+  if (!options.hosts.empty() && !options.token_file.empty())
+    throw CallError(kWrongCall, "call", "--hosts makes a token of its own: no --token-file");
+  if (!is_by_hand(options) && task->local_task != 0 && !task->local_tasks)
     throw CallError(kWrongCall, "tasks",
-                    "this is a second task of its node: srun --ntasks-per-node=1, mpirun -N 1");
+                    fmt::format("this is a second task of its node, and {} does not say how many "
+                                "there are: start one a node",
+                                task->launcher));
 }
 
 }  // namespace
@@ -70,7 +95,10 @@ Answer preflight(PreflightOptions& options, const Calling& calling) {
   const InterruptGuard guard;
   const auto task = launched_task(variable);
   check_call(options, task);
-  const bool answers = options.from.empty() && options.scenario.empty() && task->task != 0;
+  // A node's first task speaks for the others.
+  const bool launched = !is_by_hand(options);
+  if (launched && task->local_task != 0) return already_told(kFine);
+  const bool answers = launched && task->task != 0;
   const OutputFile page(answers ? "" : options.html, kPageStart);
   if (!options.from.empty()) {
     auto saved = saved_nodes(options.from);
@@ -78,7 +106,7 @@ Answer preflight(PreflightOptions& options, const Calling& calling) {
   }
   emulated::require_parts();
   PingRun run;
-  run.host.nccl = find_nccl(options.nccl, variable);
+  if (options.hosts.empty()) run.host.nccl = find_nccl(options.nccl, variable);
   run.deadline = in_seconds(options.deadline);
   run.arrival = in_seconds(options.arrival);
   run.stop = [] { return InterruptGuard::interrupted(); };
@@ -87,6 +115,12 @@ Answer preflight(PreflightOptions& options, const Calling& calling) {
   };
   if (!options.scenario.empty())
     return answer_of(options, page, ask_on_fabric(std::move(run), options.scenario));
+  if (!options.hosts.empty()) {
+    unsetenv("NCCL_NET_DIAG_TOKEN");  // this run has one of its own
+    return answer_of(options, page,
+                     ask_over_ssh(std::move(run), read_host_list(options.hosts), own_root(options),
+                                  nccl_for_others(options.nccl), options.arrival));
+  }
   run.token = find_token("", options.token_file, variable);
   unsetenv("NCCL_NET_DIAG_TOKEN");  // not for the processes that are started here
   if (run.token.empty()) run.token = job_token(variable);

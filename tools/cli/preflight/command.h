@@ -10,6 +10,7 @@ namespace nnd::cli {
 
 struct PreflightOptions {
   std::vector<std::string> from;  // files, directories; none: the nodes are asked
+  std::string hosts;              // file; they are reached by ssh
   std::string root, token_file, nccl, scenario, html;
   std::string command;                  // as it was called
   double arrival = 60, deadline = 600;  // seconds

@@ -77,6 +77,9 @@ std::string preflight_html(const Allocation& allocation, const std::vector<std::
   if (allocation.pairs != 0)
     out += fmt::format("<p>Pairs of HCAs that can talk: {} of {} that were tried.</p>\n",
                        allocation.talked, allocation.pairs);
+  if (allocation.ranks != 0)
+    out +=
+        fmt::format("<p>A job of {} ranks, one a node: every byte right.</p>\n", allocation.ranks);
   out += nodes_part(allocation);
   if (!allocation.leave_out.empty())
     out += lines_part("To leave them out",

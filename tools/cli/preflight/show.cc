@@ -32,8 +32,11 @@ std::string good_news(const Allocation& allocation) {
   if (allocation.pairs == 0)
     return fmt::format("go, as far as the nodes themselves can tell: {}, and nothing was sent.",
                        nodes);
-  return fmt::format("go: {}, and all {} pairs of HCAs that were tried can talk.", nodes,
-                     allocation.pairs);
+  auto out = fmt::format("go: {}, and all {} pairs of HCAs that were tried can talk", nodes,
+                         allocation.pairs);
+  if (allocation.ranks != 0)
+    out += fmt::format("; in a job of {} ranks every byte was right", allocation.ranks);
+  return out + ".";
 }
 
 const Finding* first_bad(const Allocation& allocation) {
@@ -75,6 +78,8 @@ std::string page_of(const Allocation& allocation, const std::vector<std::string>
   if (allocation.pairs != 0)
     out += fmt::format("Pairs of HCAs that can talk: {} of {} that were tried.\n\n",
                        allocation.talked, allocation.pairs);
+  if (allocation.ranks != 0)
+    out += fmt::format("A job of {} ranks, one a node: every byte right.\n\n", allocation.ranks);
   if (!allocation.leave_out.empty()) {
     const auto names = fmt::format("{}", fmt::join(allocation.leave_out, ","));
     out += fmt::format(
@@ -110,6 +115,7 @@ json to_json(const Allocation& allocation, const std::vector<std::string>& probl
           {"findings", findings},
           {"environment", allocation.environment},
           {"pairs", {{"tried", allocation.pairs}, {"talked", allocation.talked}}},
+          {"job", {{"ranks", allocation.ranks}}},
           {"problems", problems}};
 }
 

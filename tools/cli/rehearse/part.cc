@@ -38,6 +38,11 @@ int nccl_version_of(const softcuda::RankResult& rank) {
   return 0;
 }
 
+bool was_refused(const softcuda::RankResult& rank) {
+  return std::any_of(rank.events.begin(), rank.events.end(),
+                     [](const json& event) { return event.value("refused", false); });
+}
+
 const log::Process* process_of(const log::Job& job, int rank) {
   for (const auto* process : job.processes())
     if (process->rank == rank) return process;
@@ -62,10 +67,12 @@ std::vector<ChannelUse> channels_of(const NcclLines& lines, int rank, const log:
 RankReport rank_report(const softcuda::RankResult& rank, const std::string& host,
                        const log::Job& job) {
   const auto lines = read_nccl_lines(rank.output);
+  const int nccl = nccl_version_of(rank);
   return {rank.rank,
           host,
           rank.done,
-          nccl_version_of(rank),
+          nccl != 0 && !was_refused(rank),
+          nccl,
           lines.network,
           lines.warnings,
           collectives_of(rank),
@@ -129,6 +136,7 @@ json to_json(const RankReport& rank) {
   return {{"rank", rank.rank},
           {"host", rank.host},
           {"done", rank.done},
+          {"played", rank.played},
           {"nccl", rank.nccl},
           {"network", rank.network},
           {"nccl_warnings", rank.nccl_warnings},
@@ -173,6 +181,7 @@ Part part_from(const Fields& fields) {
     own.rank = rank.number<int>("rank", 0, kMostRanks);
     own.host = rank.text("host");
     own.done = rank.flag("done");
+    own.played = rank.flag("played");
     own.nccl = rank.number<int>("nccl");
     own.network = rank.text("network");
     own.nccl_warnings = rank.texts("nccl_warnings");

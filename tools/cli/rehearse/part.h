@@ -34,6 +34,7 @@ struct RankReport {
   int rank = 0;
   std::string host;
   bool done = false;
+  bool played = true;   // false: softcuda does not play this libnccl, or what the job asked of it
   int nccl = 0;         // 22809; 0: libnccl was not loaded
   std::string network;  // "IB", "Socket"; empty where NCCL did not say
   std::vector<std::string> nccl_warnings;

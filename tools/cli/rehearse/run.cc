@@ -15,7 +15,9 @@
 #include "cli/rehearse/coordinator.h"
 #include "log/reader.h"
 #include "softcuda/fabric_job.h"
+#include "softcuda/gpu_places.h"
 #include "softcuda/job.h"
+#include "softcuda/job_environment.h"
 
 namespace nnd::cli {
 
@@ -71,6 +73,26 @@ std::string put_task_on_fabric(const RehearseRun& run, const LaunchedTask& task,
   spec.gpus.clear();
   for (const auto& gpu : host.gpus) spec.gpus.push_back(softcuda::parse_pci(gpu.pci).value());
   return host.name;
+}
+
+// The emulated host that this process is on, for the rank: NCCL takes it for a machine of its own.
+void stay_on_emulated_host(softcuda::JobSpec& spec, int task, const std::string& sysfs) {
+  spec.sysfs[task] = sysfs;
+  spec.environment["NCCL_HOSTID"] = host_name();
+  softcuda::let_give_way(spec.environment, spec.ranks());  // the others are on this machine, too
+  if (auto gpus = softcuda::gpus_of_sysfs(sysfs); !gpus.empty()) spec.gpus = std::move(gpus);
+}
+
+// The ranks of one task, and what they did there.
+Part play(const RehearseRun& run, const softcuda::JobSpec& spec, int task, const std::string& host,
+          const TaskLinks& links) {
+  const softcuda::JobPart part{.first_rank = task * run.plan.ranks,
+                               .ranks = run.plan.ranks,
+                               .first_gpu = run.plan.first_gpu,
+                               .hand_out_id = links.hand_out_id,
+                               .get_id = links.get_id};
+  const auto result = softcuda::run_job_part(spec, part, progress_of(run), links.over);
+  return part_of(run, result, [&](int) { return host; });
 }
 
 std::string task_list(const std::vector<int>& tasks) {
@@ -132,6 +154,14 @@ class RootTask {
 
 }  // namespace
 
+Part run_own_task(const RehearseRun& run, int task, const TaskLinks& links) {
+  auto spec = make_rehearsal(run.plan);
+  name_ranks(run, spec, run.plan.first_gpu);
+  if (const auto sysfs = variable("NCCL_NET_DIAG_SYSFS"); !sysfs.empty())
+    stay_on_emulated_host(spec, task, sysfs);
+  return play(run, spec, task, host_name(), links);
+}
+
 Rehearsal run_on_this_host(const RehearseRun& run) {
   auto spec = make_rehearsal(run.plan);
   name_ranks(run, spec, 0);
@@ -174,16 +204,11 @@ Rehearsal run_as_task(const RehearseRun& run, const LaunchedTask& task,
 
   std::optional<RootTask> root_task;
   if (coordinator) root_task.emplace(run, task, *coordinator);
-  softcuda::JobPart part{
-      .first_rank = task.task * plan.ranks,
-      .ranks = plan.ranks,
-      .first_gpu = plan.first_gpu,
+  const TaskLinks links{
       .hand_out_id = [&](const std::string& id) { coordinator->hand_out_id(id); },
-      .get_id = [&] { return participant->id(); }};
-  const auto result = softcuda::run_job_part(spec, part, progress_of(run), [&] {
-    return root_task ? root_task->attend() : run.stop() || participant->over();
-  });
-  auto own = part_of(run, result, [&](int) { return host; });
+      .get_id = [&] { return participant->id(); },
+      .over = [&] { return root_task ? root_task->attend() : run.stop() || participant->over(); }};
+  auto own = play(run, spec, task.task, host, links);
   if (root_task) return root_task->finish(std::move(own), deadline);
   participant->report(own);
   return merge_parts({std::move(own)});

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "cli/common/launcher.h"
@@ -20,6 +21,17 @@ struct RehearseRun {
   std::function<void(const nlohmann::json&)> progress;  // rank.h's events of rank 0, if it is here
   std::function<void(const std::string&)> tell;         // other progress, one line each
 };
+
+// How a task of a job learns of the others, and they of it.
+struct TaskLinks {
+  std::function<void(const std::string&)> hand_out_id;  // of the communicator, by the first task
+  std::function<std::optional<std::string>()> get_id;   // once it is there, in the others
+  std::function<bool()> over;  // asked several times a second: true ends it
+};
+
+// One task of a job, in a process that is on its host already, emulated or not: what it did.
+// plan.nodes: the job's tasks. Throws CallError.
+Part run_own_task(const RehearseRun& run, int task, const TaskLinks& links);
 
 // All of it. Throws CallError.
 Rehearsal run_on_this_host(const RehearseRun& run);

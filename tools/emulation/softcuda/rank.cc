@@ -344,7 +344,7 @@ int run_rank(const RankSpec& spec, const RankLinks& links) {
     rank.report({{"event", "stopped"}});
     return 1;
   } catch (const std::exception& error) {
-    rank.report({{"event", "error"}, {"text", error.what()}});
+    rank.report({{"event", "error"}, {"text", error.what()}, {"refused", !last_refusal().empty()}});
     linger(spec.job.linger_sec);
     return 1;
   }
