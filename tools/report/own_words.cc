@@ -19,7 +19,9 @@ using nccl_net_diag::Cause;
 std::optional<Cause> cause_of(const std::string& warning) {
   std::optional<Cause> out;
   foreign::NcclText reader([&](foreign::Fact&& fact) { out = fact.cause; });
-  reader.take("host:1:1 [0] NCCL WARN " + warning, 1);
+  // Some of NCCL's sentences end with a stop, which the event is written without.
+  for (const char* stop : {"", "."})
+    if (!out) reader.take("host:1:1 [0] NCCL WARN " + warning + stop, 1);
   if (!out) return std::nullopt;
   switch (*out) {
     case Cause::kDupGpu:
