@@ -256,7 +256,8 @@ class Ends {
       const bool others_ended = others_died && out_[i].when.from <= last_death + kTick;
       const bool gone = others_ended
                             ? is_abrupt(log) || is_failed_exit(log)
-                            : is_abrupt(log) && (keeps_others_waiting(i) || called_less(log));
+                            : is_abrupt(log) && (keeps_others_waiting(i) || called_less(log) ||
+                                                 is_asked_for_in_vain(i));
       if (gone && !was_asked(i)) out_[i].missed = true;
     }
     if (const auto one = surely_first(); one && out_[*one].kind == End::Kind::kLeft) {
@@ -353,6 +354,17 @@ class Ends {
   bool keeps_others_waiting(std::size_t member) const {
     return std::any_of(latest_.begin(), latest_.end(), [&](const Wait* wait) {
       return wait->member != member && wait->since + kMoment >= out_[member].when.from;
+    });
+  }
+  // Another one came to where it had listened, and lived on: to meet it there.
+  bool is_asked_for_in_vain(std::size_t member) const {
+    return any_other(member, [&](std::size_t other) {
+      const Member& one = picture_.members[other];
+      return std::any_of(one.log->closed.begin(), one.log->closed.end(), [&](const auto& closed) {
+        const Ns at = picture_.at(other, closed.mono_ns);
+        return closed.refused && at + apart(picture_, member, other) >= out_[member].when.from &&
+               at + kMoment <= one.last && picture_.listener_at(other, closed.address) == member;
+      });
     });
   }
   // Of two processes, as one may be that which is asked about.

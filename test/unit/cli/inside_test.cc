@@ -221,6 +221,8 @@ TEST_CASE("what a process can see of its node's inside") {
                                    {"LOCAL_RANK", "0"},
                                    {"LOCAL_WORLD_SIZE", "4"},
                                    {"TORCHELASTIC_RUN_ID", "none"},
+                                   {"NCCL_P2P_DISABLE", "0"},
+                                   {"NCCL_P2P_LEVEL", "LOC"},
                                    {"CUDA_VISIBLE_DEVICES", "0,1"}});
   Inside seen = look_inside(node, tree.root(), torchrun);
   CHECK(seen.gpus == 2);
@@ -234,6 +236,7 @@ TEST_CASE("what a process can see of its node's inside") {
   REQUIRE(seen.mesh);
   CHECK(seen.mesh->mesh == "Istio or Kuma");
   CHECK(seen.translated == std::vector<std::string>{"0000:0a:00.0"});
+  CHECK(seen.apart == std::vector<std::string>{"NCCL_P2P_LEVEL=LOC"});
   CHECK(seen.nvswitches == 1);
   CHECK(seen.fabric_manager == false);
   REQUIRE(seen.tasks);

@@ -103,3 +103,24 @@ TEST_CASE("what a healthy job's processes close, or a firewall refuses, is no en
     CHECK(lost(analyse(made.input)) == std::vector{1});
   }
 }
+
+TEST_CASE("who ended well and is then asked for at its address ended too early", "[ends]") {
+  Neighbours made;
+  leave(made, 2, 5, 0, 0);
+  made.box(3, true, 12, 12.1);
+  for (const int other : {0, 1}) made.box(other, true, 12, 12.1);
+  SECTION("by one that goes on asking") {
+    made.finds_closed(3, 2, 5.3, ECONNREFUSED);
+    const auto report = analyse(made.input);
+    CHECK(report.kind == Kind::kLost);
+    CHECK(lost(report) == std::vector{2});
+  }
+  SECTION("or is only seen to have closed") {
+    made.finds_closed(3, 2, 5.3);
+    CHECK_FALSE(analyse(made.input).found_cause());
+  }
+  SECTION("or was asked for before") {
+    made.finds_closed(3, 2, 3, ECONNREFUSED);
+    CHECK_FALSE(analyse(made.input).found_cause());
+  }
+}

@@ -234,6 +234,15 @@ std::optional<MoreRanksThanGpus> tasks(const facts::Node& node, const config::Lo
   return out;
 }
 
+// As NCCL reads them (src/graph/paths.cc, ncclTopoCheckP2p).
+std::vector<std::string> kept_apart(const config::Lookup& variable) {
+  std::vector<std::string> out;
+  const std::string off = variable("NCCL_P2P_DISABLE"), level = variable("NCCL_P2P_LEVEL");
+  if (!off.empty() && off != "0") out.push_back("NCCL_P2P_DISABLE=" + off);
+  if (level == "LOC" || level == "0") out.push_back("NCCL_P2P_LEVEL=" + level);
+  return out;
+}
+
 }  // namespace
 
 Inside look_inside(const facts::Node& node, const std::string& root,
@@ -248,6 +257,7 @@ Inside look_inside(const facts::Node& node, const std::string& root,
   out.mesh = mesh(files);
   out.tasks = tasks(node, variable);
   out.translated = translated(node);
+  out.apart = kept_apart(variable);
   if (out.gpus == 0) return out;
   out.nvswitches = nvswitches(sysfs);
   if (out.nvswitches != 0) out.fabric_manager = runs_fabric_manager(files);

@@ -36,6 +36,7 @@ struct Inside {
   // send each other; none: only root can read it.
   std::optional<std::vector<std::string>> redirecting;
   std::vector<std::string> translated;  // GPUs behind an IOMMU that translates
+  std::vector<std::string> apart;       // "NCCL_P2P_DISABLE=1": what keeps its GPUs apart
   std::string virtual_machine;  // "Microsoft Corporation Virtual Machine"; empty: it is none
   std::optional<MeshProxy> mesh;
   std::optional<MoreRanksThanGpus> tasks;  // under a launcher, whether or not they fit

@@ -75,6 +75,9 @@ std::vector<std::string> inside_lines(const Inside& inside, const facts::Node& n
         inside.virtual_machine,
         node.system.topology_file.empty() ? ", and there is no topology file (NCCL_TOPO_FILE)"
                                           : ", and reads " + node.system.topology_file));
+  if (!inside.apart.empty() && inside.gpus > 1)
+    out.push_back(fmt::format("{}: the GPUs here exchange data through host memory, or the network",
+                              fmt::join(inside.apart, ", ")));
   if (!inside.translated.empty())
     out.push_back(
         fmt::format("an IOMMU translates for {} GPU{}: without NVLink, traffic between "
@@ -101,6 +104,7 @@ nlohmann::json inside_json(const std::optional<Inside>& inside, const facts::Nod
       {"fabric_manager", inside->fabric_manager ? json(*inside->fabric_manager) : json()},
       {"redirecting", inside->redirecting ? json(*inside->redirecting) : json()},
       {"translated", inside->translated},
+      {"apart", inside->apart},
       {"virtual_machine", inside->virtual_machine.empty() ? json() : json(inside->virtual_machine)},
       {"mesh", inside->mesh ? json(inside->mesh->mesh) : json()},
       {"text", inside_lines(*inside, node)},
