@@ -12,7 +12,6 @@ namespace nnd::report {
 namespace {
 
 constexpr Ns kTogether = 1'000'000'000;
-constexpr Ns kLivedOn = 2'000'000'000;
 constexpr Ns kStopped = 5'000'000'000;  // the drain looks ten times a second
 constexpr Ns kSurelyStopped = 30'000'000'000;
 

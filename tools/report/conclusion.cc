@@ -13,7 +13,6 @@ using Seen = Observation::Kind;
 
 constexpr Ns kTogether = 2'000'000'000;
 constexpr Ns kLong = 10'000'000'000;  // then waits are told
-constexpr Ns kTick = 250'000'000;     // a box tells of life ten times a second
 
 bool any_is(const Picture& picture, Ending ending) {
   return std::any_of(picture.members.begin(), picture.members.end(),

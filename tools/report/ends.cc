@@ -13,8 +13,6 @@ namespace nnd::report {
 
 namespace {
 
-// A box tells of life ten times a second, and less often on a machine that is busy.
-constexpr Ns kTick = 250'000'000;
 constexpr Ns kPace = 100'000'000;  // of a box
 constexpr Ns kTogether = 100'000'000;
 constexpr Ns kMoment = 1'000'000'000;

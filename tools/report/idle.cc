@@ -4,12 +4,6 @@
 
 namespace nnd::report {
 
-namespace {
-
-constexpr Ns kLivedOn = 2'000'000'000;
-
-}  // namespace
-
 std::optional<Ns> idle_by_box(const Picture& picture, std::size_t member) {
   const Member& one = picture.members[member];
   if (one.box == nullptr || one.log->summary || one.box->conns.empty()) return std::nullopt;

@@ -87,9 +87,9 @@ class Listen {
 
   // It was not there any more, and lived to then.
   static bool can_be_its_end(const Member& member, Ns at, Ns off) {
-    constexpr Ns kTick = kSecond;
+    constexpr Ns kWithin = kSecond;
     if (member.ending == Ending::kClean || member.ending == Ending::kRunning) return false;
-    if (at + off + kTick < member.last) return false;
+    if (at + off + kWithin < member.last) return false;
     return member.ending != Ending::kDied || at - off - 60 * kSecond < member.last;
   }
 

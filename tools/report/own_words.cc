@@ -53,6 +53,13 @@ std::vector<std::size_t> sharers_of(const Picture& picture, std::string& gpu) {
   return {};
 }
 
+// Its first collective failed, or it came to none.
+bool moved_nothing(const log::Process& process) {
+  return process.summary->sent == 0 &&
+         std::none_of(process.connections.begin(), process.connections.end(),
+                      [](const auto& one) { return one.second.bytes.value_or(0) != 0; });
+}
+
 }  // namespace
 
 bool made_nothing(const log::Process& process) {
@@ -76,7 +83,7 @@ std::optional<OwnWords> own_words_of(const Report& report) {
   for (std::size_t i = 0; i < members.size(); ++i) {
     const log::Process& log = *members[i].log;
     if (!log.summary || log.summary->nccl_warning.empty() || !tells_of_failure(log)) continue;
-    if (!made_nothing(log) && !is_lost(i)) continue;
+    if (!moved_nothing(log) && !is_lost(i)) continue;
     const auto cause = cause_of(log.summary->nccl_warning);
     if (!cause || (out && out->cause != *cause)) continue;
     if (!out) out = OwnWords{*cause, log.summary->nccl_warning, {}, ""};

@@ -8,6 +8,11 @@ namespace nnd::report {
 
 using Ns = std::int64_t;  // wall time of the job since 1970; also a duration
 
+// A box tells of life ten times a second, and less often on a machine that is busy.
+inline constexpr Ns kTick = 250'000'000;
+// Who shows life for so long after it last did something goes on without.
+inline constexpr Ns kLivedOn = 2'000'000'000;
+
 struct Span {
   Ns from = 0, to = 0;
 

@@ -74,6 +74,16 @@ TEST_CASE("who ended by itself while others waited says why", "[own-words]") {
   CHECK(ranks(report.picture, report.own_words->members) == std::vector{2});
 }
 
+TEST_CASE("the first collective fails of it, before anything was moved", "[own-words]") {
+  Made made;
+  made.ring(4);
+  for (const int i : {0, 2}) end(made, i, 5 + 0.01 * i, kNoRoom);
+  for (const int i : {1, 3}) t::box(made, i, 5.02, 4, 0);
+  const auto report = analyse(made.input);
+  REQUIRE(report.own_words);
+  CHECK(ranks(report.picture, report.own_words->members) == std::vector{0, 2});
+}
+
 TEST_CASE("what NCCL warned of is no cause by itself", "[own-words]") {
   Made made;
   const char* warning = kNoRoom;
@@ -85,7 +95,11 @@ TEST_CASE("what NCCL warned of is no cause by itself", "[own-words]") {
   SECTION("where it used the network until others were lost") {
     made.ring(2);
     t::box(made, 1, 3, 2.9, 1);
-    end(made, 0, 5, kNoRoom);
+    auto out = made.event(0, t::EventId::kSummary, 5);
+    out.bytes = 4096;
+    out.exit_status = 1;
+    out.nccl_warning = kNoRoom;
+    made.add(out);
     CHECK_FALSE(analyse(made.input).own_words);
     return;
   }

@@ -10,9 +10,8 @@
 #include "cli/common/exit_code.h"
 #include "cli/common/html_text.h"
 #include "cli/common/markup.h"
-#include "cli/common/page_policy.h"
+#include "cli/common/plain_page.h"
 #include "cli/common/text_table.h"
-#include "cli/common/version.h"
 #include "cli/ping/allowed.h"
 #include "cli/ping/html_grid.h"
 #include "cli/ping/text.h"
@@ -22,15 +21,8 @@ namespace nnd::cli {
 namespace {
 
 constexpr std::string_view kStyle = R"(
-:root { color-scheme: light dark; --line: #8884; }
-body { font: 14px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem; }
-h1 { font-size: 1.4rem; } h2 { font-size: 1.15rem; margin-top: 2rem; } h3 { font-size: 1rem; margin-bottom: .3rem; }
-.verdict { font-size: 1.1rem; padding: .6rem .9rem; border-left: .4rem solid #1a7f37; background: #1a7f3718; }
-.verdict.broken { border-color: #cf222e; background: #cf222e18; }
-.about { color: GrayText; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { border: 1px solid var(--line); padding: .2rem .45rem; text-align: left; }
+h3 { font-size: 1rem; margin-bottom: .3rem; }
+table { font-variant-numeric: tabular-nums; }
 th, .grid td, .pairs td { white-space: nowrap; }
 .grid td { text-align: right; min-width: 3rem; }
 .legend span { padding: .1rem .5rem; margin-right: .3rem; white-space: nowrap; }
@@ -38,39 +30,23 @@ th, .grid td, .pairs td { white-space: nowrap; }
 .apart { background: #88888822; color: GrayText; } .refused { background: #8250df44; }
 .wrong { background: #cf222e; color: #fff; font-weight: 700; }
 .rail { outline: 2px solid CanvasText; outline-offset: -2px; font-weight: 600; }
-pre { padding: .75rem; border: 1px solid var(--line); overflow-x: auto; }
-.bad { color: #cf222e; font-weight: 600; }
 li { margin-bottom: .6rem; }
 @page { size: A4 landscape; margin: 12mm; }
 @media print {
   :root { color-scheme: light; }
-  body { font-size: 9px; margin: 0; max-width: none; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-  .wide, pre { overflow: visible; }
-  tr, li, pre, .grid { break-inside: avoid; } h2, h3, .legend { break-after: avoid; }
+  li, pre, .grid { break-inside: avoid; } h2, h3, .legend { break-after: avoid; }
 }
 )";
-
-std::string head() {
-  return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-      "content=\"width=device-width, initial-scale=1\">\n{}<title>nccl-net-diag ping</title>\n"
-      "<style>{}</style></head><body>\n",
-      page_policy(kStyle, {}), kStyle);
-}
-
 std::string verdict_part(const PingResult& result, const PageOrigin& origin) {
-  auto out = fmt::format("<h1>nccl-net-diag ping</h1>\n<p class=\"verdict{}\">{}</p>\n",
-                         result.exit_code == kFine ? "" : " broken", html_text(result.text));
+  auto out = begin_page({"ping", kStyle, result.text, result.exit_code == kFine});
   for (const auto* sentences : {&result.broken, &result.slow})
-    for (const auto& one : *sentences) out += "<p class=\"bad\">" + html_text(one) + "</p>\n";
+    for (const auto& one : *sentences) out += bad_line(one);
   for (const auto& note : result.notes) out += "<p>" + html_text(note) + "</p>\n";
   std::vector<std::string> hosts;
   for (const auto& host : result.hosts)
     hosts.push_back(fmt::format("{} NCCL {}", host.host, or_dash(host.nccl)));
-  return out + fmt::format("<p class=\"about\">{}<br><code>{}</code><br>nccl-net-diag {}; {}</p>\n",
-                           html_text(origin.when), html_text(origin.command), tool_version(),
-                           html_text(fmt::format("{}", fmt::join(hosts, "; "))));
+  return out + page_about(origin, fmt::format("{}", fmt::join(hosts, "; ")));
 }
 
 // What is true of many pairs is said once, with the sentence of the first.
@@ -126,7 +102,7 @@ std::string host_part(const HostDescription& host) {
                         port.verdict, fmt::format("{}", fmt::join(why, ", "))});
   }
   auto out = fmt::format("<h2>{}</h2>\n", html_text(host.host));
-  if (!host.problem.empty()) out += "<p class=\"bad\">" + html_text(host.problem) + "</p>\n";
+  if (!host.problem.empty()) out += bad_line(host.problem);
   out +=
       markup_table({"HCA", "netdev", "MTU", "GID index", "GID", "subnet", "verdict", "why"}, rows);
   for (const auto& verdict : host.verdicts)
@@ -141,10 +117,10 @@ std::string host_part(const HostDescription& host) {
 }  // namespace
 
 std::string render_ping_html(const PingResult& result, const PageOrigin& origin) {
-  auto out = head() + verdict_part(result, origin) + ping_grids_html(result.pairs) +
+  auto out = verdict_part(result, origin) + ping_grids_html(result.pairs) +
              causes_part(result.pairs) + pairs_part(result.pairs);
   for (const auto& host : result.hosts) out += host_part(host);
-  return out + "</body></html>\n";
+  return out + end_page();
 }
 
 }  // namespace nnd::cli

@@ -128,10 +128,14 @@ Ssh::~Ssh() {
 
 void Ssh::hear() {
   constexpr std::size_t kKept = 4096;
-  std::array<char, 4096> buffer;
-  for (ssize_t size = 0; (size = read(output_, buffer.data(), buffer.size())) > 0;)
+  constexpr int kReadsAtOnce = 64;  // a host that talks without end holds nobody up
+  std::array<char, kKept> buffer;
+  for (int i = 0; i < kReadsAtOnce; ++i) {
+    const ssize_t size = read(output_, buffer.data(), buffer.size());
+    if (size <= 0) return;
     said_.append(buffer.data(), static_cast<std::size_t>(size));
-  if (said_.size() > kKept) said_.erase(0, said_.size() - kKept);
+    if (said_.size() > kKept) said_.erase(0, said_.size() - kKept);
+  }
 }
 
 bool Ssh::ended() {
