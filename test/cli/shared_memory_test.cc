@@ -75,8 +75,9 @@ TEST_CASE("/dev/shm: what check says, NCCL does", "[shared-memory]") {
     expect(names(troubles(), "LIM-SHM"), "check says nothing of 20 MiB");
     const json failed = rehearsal();
     expect(failed.at("exit_code") == 1, "NCCL was content with 20 MiB");
-    expect(failed.dump().find("Error while creating shared memory segment") != std::string::npos,
-           "NCCL failed of something else: " + failed.dump());
+    expect(failed.at("report").at("cause") == "LIM-SHM" &&
+               failed.at("report").at("blame") == "not the network",
+           "it failed of something else: " + failed.at("report").dump());
     // The remedy: more of it.
     expect(mount(nullptr, "/dev/shm", nullptr, MS_REMOUNT, "size=400m") == 0, "remount");
     expect(troubles().empty(), "a trouble is left: " + troubles().dump());
