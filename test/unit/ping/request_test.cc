@@ -31,6 +31,12 @@ TEST_CASE("requests are read as they are written") {
             .hca == "mlx5_0:1");
   CHECK(parse_ping_request({{"do", "cancel"}, {"attempt", 3}}).attempt == 3);
   CHECK(parse_ping_request({{"do", "end"}, {"why", "finished"}}).why == "finished");
+  CHECK(parse_ping_request({{"do", "listen"}, {"address", "10.0.0.1"}}).address == "10.0.0.1");
+  const auto places = parse_ping_request(
+      {{"do", "reach"}, {"places", {{{"address", "10.0.0.2"}, {"port", "4711"}}}}});
+  CHECK(places.what == PingRequest::What::kReach);
+  REQUIRE(places.places.size() == 1);
+  CHECK(places.places[0].port == "4711");
 }
 
 TEST_CASE("no request goes beyond the limits, whoever asks") {
@@ -47,6 +53,12 @@ TEST_CASE("no request goes beyond the limits, whoever asks") {
         json{{"do", "exec"}, {"attempt", 1}},
         json{{"do", "prepare"}, {"attempt", 1}},
         json{{"do", "end"}},
+        json{{"do", "listen"}},
+        json{{"do", "reach"}, {"places", "10.0.0.2"}},
+        json{{"do", "reach"}, {"places", {{{"address", "10.0.0.2"}, {"port", 4711}}}}},
+        json{{"do", "reach"}, {"places", {{{"address", "10.0.0.2"}, {"port", "471147"}}}}},
+        json{{"do", "reach"},
+             {"places", std::vector<json>(5000, {{"address", "10.0.0.2"}, {"port", "4711"}})}},
         json{{"do", "prepare"}, {"attempt", 1}, {"hca", std::string(5000, 'x')}, {"dev", 0}},
         json{{"do", "prepare"}, {"attempt", 1}, {"hca", "mlx5_0:1"}, {"dev", -1}},
         with("/attempt", 0),

@@ -64,21 +64,6 @@ std::string netdev_of(const std::string& address, const facts::Network& network)
   return dev != nullptr ? dev->name : std::string();
 }
 
-const char* outcome_of(int error) {
-  switch (error) {
-    case 0:
-      return "listens";
-    case ECONNREFUSED:
-      return "refused";
-    case ECONNRESET:
-      return "reset";
-    case ETIMEDOUT:
-      return "silent";
-    default:
-      return "unreachable";
-  }
-}
-
 }  // namespace
 
 std::optional<TcpAddress> root_address(const std::string& text) {
@@ -105,7 +90,7 @@ RootTry try_root(const TcpAddress& root, const facts::Network& network) {
   const Socket socket(found->ai_family, SOCK_STREAM);
   int error = socket.connect_to(*found);
   if (error == EINPROGRESS) error = socket.connected_in(kPatienceMs);
-  out.outcome = outcome_of(error);
+  out.outcome = connect_outcome(error);
   if (error != 0) out.why = std::strerror(error);
   return out;
 }

@@ -97,6 +97,10 @@ class Agent {
       finish(*request);
     } else if (request->what == What::kDescribe) {
       reply(0, describe_ping_host(host_, tick));
+    } else if (request->what == What::kListen) {
+      reply(0, {{"port", listener_.listen_at(request->address)}});
+    } else if (request->what == What::kReach) {
+      reply(0, {{"errors", reach(request->places)}});
     } else if (request->what == What::kPrepare) {
       attempt_ = request->attempt;
       ++served_.attempts;
@@ -117,6 +121,7 @@ class Agent {
   const PingHost& host_;
   const std::function<bool()>& stop_;
   std::optional<PingEndpoint> endpoint_;
+  MeetingListener listener_;
   int attempt_ = 0;
   bool over_ = false;
   PingServed served_;

@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 namespace nnd::cli {
@@ -20,6 +21,12 @@ constexpr milliseconds kReportPatience{60000};
 // When one end has failed the other soon knows more than that it was cancelled.
 constexpr milliseconds kGrace{3000};
 constexpr int kReplyTickMs = 5;
+constexpr int kMostErrno = 4095;  // as the kernel has it
+
+// One of a link needs the name of an interface at the other end.
+bool can_be_tried(const std::string& address) {
+  return !address.empty() && !address.starts_with("fe80:");
+}
 
 // NCCL's, of a port that the host has described.
 int device_number(const HostDescription& host, const std::string& port) {
@@ -72,22 +79,67 @@ std::optional<json> PingConductor::reply(std::size_t host, int attempt) {
   return std::nullopt;
 }
 
-const std::vector<HostDescription>& PingConductor::describe() {
-  std::vector<std::optional<json>> replies(hosts_.size());
-  for (std::size_t i = 0; i < hosts_.size(); ++i) ask(i, {{"do", "describe"}});
-  const auto late = Clock::now() + kDescribePatience;
-  for (std::size_t i = 0; i < hosts_.size();) {
-    if (!replies[i]) replies[i] = reply(i, 0);
-    if (replies[i]) {
-      ++i;
-      continue;
+std::vector<json> PingConductor::ask_all(const std::map<std::size_t, json>& requests,
+                                         milliseconds patience) {
+  for (const auto& [host, request] : requests) ask(host, request);
+  const auto late = Clock::now() + patience;
+  std::vector<json> out;
+  for (const auto& [host, request] : requests)
+    for (;;) {
+      if (auto said = reply(host, 0)) {
+        out.push_back(std::move(*said));
+        break;
+      }
+      check();
+      if (Clock::now() >= late) throw PingEnded(name(host) + " does not answer");
+      poll(nullptr, 0, kReplyTickMs);
     }
-    check();
-    if (Clock::now() >= late) throw PingEnded(name(i) + " does not answer");
-    poll(nullptr, 0, kReplyTickMs);
-  }
-  for (const auto& one : replies) described_.push_back(host_from(*one));
+  return out;
+}
+
+const std::vector<HostDescription>& PingConductor::describe() {
+  std::map<std::size_t, json> requests;
+  for (std::size_t i = 0; i < hosts_.size(); ++i) requests[i] = {{"do", "describe"}};
+  for (const auto& one : ask_all(requests, kDescribePatience)) described_.push_back(host_from(one));
   return described_;
+}
+
+std::vector<MeetingTry> PingConductor::meet(
+    const std::set<std::pair<std::size_t, std::size_t>>& pairs) {
+  std::map<std::size_t, json> to_listen, to_reach;
+  for (const auto& [from, to] : pairs)
+    for (const std::size_t host : {from, to})
+      if (const auto& address = described_[host].socket_address; can_be_tried(address))
+        to_listen[host] = {{"do", "listen"}, {"address", address}};
+  const auto listening = ask_all(to_listen, kReportPatience);
+  std::map<std::size_t, std::string> ports;
+  for (auto at = to_listen.begin(); at != to_listen.end(); ++at) {
+    const auto& said = listening[static_cast<std::size_t>(std::distance(to_listen.begin(), at))];
+    if (auto port = Fields(said).text("port"); !port.empty()) ports[at->first] = std::move(port);
+  }
+  std::map<std::size_t, std::vector<std::size_t>> targets;
+  for (const auto& [from, to] : pairs)
+    for (const auto& [one, other] : {std::pair(from, to), std::pair(to, from)})
+      if (ports.contains(other) && targets[one].size() < kMostPlaces) targets[one].push_back(other);
+  for (const auto& [host, all] : targets) {
+    json places = json::array();
+    for (const std::size_t to : all)
+      places.push_back({{"address", described_[to].socket_address}, {"port", ports.at(to)}});
+    if (!all.empty()) to_reach[host] = {{"do", "reach"}, {"places", std::move(places)}};
+  }
+  const auto reached = ask_all(to_reach, kReportPatience);
+  std::vector<MeetingTry> out;
+  std::size_t next = 0;
+  for (const auto& [host, request] : to_reach) {
+    const auto errors = Fields(reached[next++]).numbers<int>("errors", 0, kMostErrno);
+    if (errors.size() != targets[host].size()) throw BadMessage("errors has another length");
+    for (std::size_t i = 0; i < errors.size(); ++i) {
+      const HostDescription& to = described_[targets[host][i]];
+      out.push_back(
+          {described_[host].host, to.host, to.socket_address, to.socket_netdev, errors[i]});
+    }
+  }
+  return out;
 }
 
 // Waits for both ends, and cancels the one that is left when the other has failed.

@@ -6,8 +6,10 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -34,6 +36,11 @@ class PingConductor {
   // What each host says of itself. Throws PingEnded.
   const std::vector<HostDescription>& describe();
 
+  // Whether the two hosts of each pair come to each other where ranks would meet; once the hosts
+  // are described. Who can't be tried, as where its address is none of this fabric's, is left out.
+  // Throws PingEnded.
+  std::vector<MeetingTry> meet(const std::set<std::pair<std::size_t, std::size_t>>& pairs);
+
   // Throws PingEnded. Several threads may try pairs at once, as long as no host is in two of them.
   PairOutcome attempt(const PingPair& pair);
 
@@ -57,6 +64,9 @@ class PingConductor {
   std::string name(std::size_t host) const;
   void ask(std::size_t host, const nlohmann::json& request);
   std::optional<nlohmann::json> reply(std::size_t host, int attempt);
+  // Asks these hosts at once, and waits for all; in the order of the requests.
+  std::vector<nlohmann::json> ask_all(const std::map<std::size_t, nlohmann::json>& requests,
+                                      std::chrono::milliseconds patience);
   Answers answers(const PingPair& pair, int attempt, Answers so_far,
                   std::chrono::milliseconds patience);
   void check();

@@ -40,6 +40,15 @@ std::string handle_from(const Fields& fields) {
   return handle;
 }
 
+std::vector<MeetingPlace> places_from(const Fields& fields) {
+  constexpr std::size_t kMostOfPort = 5;
+  std::vector<MeetingPlace> out;
+  for (const auto& place : fields.objects("places"))
+    out.push_back({place.text("address", kMostAsked), place.text("port", kMostOfPort)});
+  if (out.size() > kMostPlaces) throw BadMessage("places is too long");
+  return out;
+}
+
 PortDescription port_from(const Fields& fields) {
   PortDescription out;
   out.hca = fields.text("name");
@@ -124,6 +133,16 @@ PingRequest parse_ping_request(const json& message) {
   const auto what = fields.text("do");
   if (what == "describe") {
     out.what = PingRequest::What::kDescribe;
+    return out;
+  }
+  if (what == "listen") {
+    out.what = PingRequest::What::kListen;
+    out.address = fields.text("address", kMostAsked);
+    return out;
+  }
+  if (what == "reach") {
+    out.what = PingRequest::What::kReach;
+    out.places = places_from(fields);
     return out;
   }
   if (what == "end") {

@@ -2,6 +2,11 @@
 // member checked when a message is read, so that the limits hold whatever the other side says.
 //
 //   {"do": "describe"}                       this host's HCAs, verdicts, NCCL: HostDescription
+//   {"do": "listen", "address"}              at that address of its own, for others: {"port"},
+//   empty
+//                                            where it is none
+//   {"do": "reach", "places": [{"address", "port"}]}
+//                                            connects there and says no more: {"errors"}, errnos
 //   {"do": "prepare", "attempt", "hca", "dev"}
 //                                            a rank that listens on NCCL's device of that number,
 //                                            which is this HCA's: {"handle"}, or a report where it
@@ -23,12 +28,14 @@
 #include <vector>
 
 #include "cli/common/checked_json.h"
+#include "cli/ping/meeting.h"
 #include "log/job.h"
 
 namespace nnd::cli {
 
 inline constexpr std::size_t kLargestPing = 64U << 20U;  // bytes of a message
 inline constexpr std::size_t kMostPingSizes = 16;
+inline constexpr std::size_t kMostPlaces = 1024;
 inline constexpr int kLongestPhaseMs = 60000;
 inline constexpr int kLongestAttemptMs = 600000;
 
@@ -43,7 +50,7 @@ struct PingTraffic {
 };
 
 struct PingRequest {
-  enum class What { kDescribe, kPrepare, kGo, kCancel, kEnd };
+  enum class What { kDescribe, kListen, kReach, kPrepare, kGo, kCancel, kEnd };
   What what = What::kEnd;
   int attempt = 0;
   std::string hca;  // "mlx5_0:1"
@@ -52,6 +59,8 @@ struct PingRequest {
   bool first = false;
   PingTraffic traffic;
   std::string why;
+  std::string address;               // of kListen
+  std::vector<MeetingPlace> places;  // of kReach
 };
 
 PingRequest parse_ping_request(const nlohmann::json& message);

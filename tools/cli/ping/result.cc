@@ -185,6 +185,8 @@ std::vector<std::string> broken(const PingResult& result) {
     if (host.refused != 0 && select_ports(host, {}).empty())
       out.push_back(fmt::format("{}: the policy keeps all of its HCAs out", host.host));
   }
+  for (const auto& tried : result.scope.meetings)
+    if (tried.error != 0) out.push_back(trouble_of(tried) + ". " + remedy_of(tried));
   for (const auto& pair : result.pairs)
     if (!pair.reachable() && !pair.apart)
       out.push_back(fmt::format("{} and {}: {}", name_of(pair.from), name_of(pair.to),
@@ -425,6 +427,7 @@ json to_json(const PingResult& result) {
   json out{{"matrix", result.scope.matrix},
            {"hosts", json::array()},
            {"pairs", json::array()},
+           {"meetings", json::array()},
            {"planned", result.scope.planned},
            {"ended", or_null(result.scope.ended)},
            {"broken", result.broken},
@@ -432,6 +435,7 @@ json to_json(const PingResult& result) {
            {"notes", result.notes}};
   for (const auto& host : result.hosts) out["hosts"].push_back(host.whole);
   for (const auto& pair : result.pairs) out["pairs"].push_back(to_json(pair));
+  for (const auto& tried : result.scope.meetings) out["meetings"].push_back(to_json(tried));
   for (const auto& [state, count] : result.counts) out["counts"][text_of(state)] = count;
   return out;
 }

@@ -114,8 +114,9 @@ struct PingScope {
   // Whether a port of that end that reaches no other is a fault: not where only some of those that
   // it could reach were asked for.
   bool judge_from = true, judge_to = true;
-  bool all_hcas = true;  // nobody chose some of them: what one host lacks is a fault
-  bool alone = true;     // pairs were tried one by one: their figures are theirs
+  bool all_hcas = true;              // nobody chose some of them: what one host lacks is a fault
+  std::vector<MeetingTry> meetings;  // of the hosts of the pairs, both ways
+  bool alone = true;                 // pairs were tried one by one: their figures are theirs
 };
 
 // All of it.

@@ -14,6 +14,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "cli/common/call_error.h"
 #include "cli/common/checked_json.h"
@@ -207,8 +208,13 @@ PingResult conduct(const PingRun& run, std::vector<wire::JsonSocket> sockets,
   try {
     hosts = conductor.describe();
     const auto rounds = run.plan ? run.plan(hosts) : one_at_a_time(run, hosts);
+    std::set<std::pair<std::size_t, std::size_t>> meeting;
     for (const auto& round : rounds)
-      for (const auto& lane : round) scope.planned += lane.size();
+      for (const auto& lane : round) {
+        scope.planned += lane.size();
+        for (const auto& pair : lane) meeting.emplace(pair.from_host, pair.to_host);
+      }
+    scope.meetings = conductor.meet(meeting);
     auto tried = Rounds(run, conductor, hosts).carry_out(rounds, scope.planned);
     results = std::move(tried.pairs);
     scope.ended = std::move(tried.ended);

@@ -17,6 +17,7 @@
 #include "cli/preflight/plan.h"
 #include "cli/preflight/rehearsal.h"
 #include "cli/preflight/ssh.h"
+#include "cli/preflight/talk.h"
 
 namespace nnd::cli {
 
@@ -78,6 +79,7 @@ Asked judged(const PingResult& result, const Absent& absent) {
   }
   std::vector<Finding> known;
   if (result.scope.absent != 0) known = absent(result.scope);
+  for (Finding& one : unmet(result.scope.meetings)) known.push_back(std::move(one));
   if (!result.scope.ended.empty()) out.problems.push_back(result.scope.ended + ".");
   out.allocation = allocation_of(nodes, result.pairs, std::move(known));
   return out;

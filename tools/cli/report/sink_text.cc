@@ -68,6 +68,12 @@ std::string one_of_hosts(const Picture& picture, const std::vector<std::size_t>&
                                    : fmt::format("{}", fmt::join(names, " or "));
 }
 
+bool share_a_host(const Picture& picture, const std::vector<std::size_t>& members) {
+  return std::all_of(members.begin(), members.end(), [&](std::size_t member) {
+    return picture.members[member].host == picture.members[members.front()].host;
+  });
+}
+
 bool only_for_data(const Report& report, const Sink& sink) {
   return std::all_of(report.waits.waits.begin(), report.waits.waits.end(), [&](const auto& wait) {
     return wait.stall->kind == "nothing-came" ||
@@ -120,14 +126,14 @@ std::string sink_text(const Report& report, const Sink& sink) {
     case Sink::Kind::kMismatched:
       return apart_text(report, report.waits.apart[*sink.apart]);
     case Sink::Kind::kIdle:
+      if (lacking() && share_a_host(report.picture, sink.members))
+        return of_its_node(fmt::format("{} {} asked the network for nothing", names,
+                                       sink.members.size() == 1 ? "has" : "have"));
       if (sink.members.size() > 1 && !sink.apart)
         return fmt::format(
             "a process of {} is late since {}; {} have asked the network for nothing, and what "
             "they wait for in each other is not seen here",
             one_of_hosts(report.picture, sink.members), time_text(sink.since), names);
-      if (lacking())
-        return of_its_node(fmt::format("{} {} asked the network for nothing", names,
-                                       sink.members.size() == 1 ? "has" : "have"));
       return fmt::format("{} {} asked the network for nothing since {}{}{}{}", names,
                          sink.members.size() == 1 ? "has" : "have", time_text(sink.since),
                          is_behind(report, sink), went_then(report, sink),
