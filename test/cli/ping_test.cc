@@ -154,6 +154,8 @@ TEST_CASE("each HCA with the one of its name: healthy, silent, complete", "[ping
   CHECK(result["ok"] == true);
   CHECK(result["ended"].is_null());
   CHECK(result["broken"].empty());
+  REQUIRE(result["meetings"].size() == 2);  // both ways
+  for (const auto& meeting : result["meetings"]) CHECK(meeting["outcome"] == "listens");
   REQUIRE(result["pairs"].size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
     const auto& pair = result["pairs"][i];
