@@ -11,6 +11,7 @@ constexpr unsigned long kVga = 0x0300;
 constexpr unsigned long k3d = 0x0302;
 constexpr unsigned long kInfiniband = 0x0207;
 constexpr unsigned long kEthernet = 0x0200;
+constexpr unsigned long kOtherBridge = 0x0680;  // as which NVSwitches show up
 constexpr unsigned long kNvidia = 0x10de;
 constexpr unsigned long kMellanox = 0x15b3;
 
@@ -28,10 +29,6 @@ std::vector<std::string_view> components(std::string_view path) {
   return out;
 }
 
-bool is_function(std::string_view name) {  // "0000:c1:00.0", not "pci0000:c0"
-  return name.size() >= 12 && name[name.size() - 2] == '.';
-}
-
 // "GPU UUID: \t GPU-8f5a...": of a GPU that nobody has used yet the driver writes question marks.
 std::string uuid_of(std::string_view information) {
   constexpr std::string_view kKey = "GPU UUID:";
@@ -46,6 +43,10 @@ std::string uuid_of(std::string_view information) {
 
 }  // namespace
 
+bool is_function(std::string_view name) {
+  return name.size() >= 12 && name[name.size() - 2] == '.';
+}
+
 PciBus read_pci_bus(const FileTree& sysfs, bool whole) {
   PciBus out;
   std::vector<std::string> looked_at;
@@ -56,8 +57,9 @@ PciBus read_pci_bus(const FileTree& sysfs, bool whole) {
     const std::string at = "bus/pci/devices/" + address;
     const unsigned long kind = hex(sysfs, at + "/class") >> 8;
     const bool display = kind == kVga || kind == k3d;
-    if (!display && kind != kInfiniband && kind != kEthernet) continue;
+    if (!display && kind != kInfiniband && kind != kEthernet && kind != kOtherBridge) continue;
     const unsigned long vendor = hex(sysfs, at + "/vendor");
+    if (kind == kOtherBridge && vendor == kNvidia) ++out.nvswitches;
     const bool gpu = display && vendor == kNvidia;
     const bool rdma = kind == kInfiniband || (kind == kEthernet && vendor == kMellanox);
     if (!gpu && !rdma) continue;

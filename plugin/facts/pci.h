@@ -2,6 +2,7 @@
 // driver has taken.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -25,7 +26,11 @@ struct PciBus {
   std::vector<PciFunction> gpus;  // NVIDIA's, by address
   // InfiniBand controllers, and Mellanox Ethernet ones: what could do RDMA with a driver.
   std::vector<PciFunction> rdma;
+  std::size_t nvswitches = 0;  // where the whole bus was read
 };
+
+// The name of a folder of sysfs is a function's, "0000:c1:00.0", and not "pci0000:c0".
+bool is_function(std::string_view name);
 
 // One small file per function on the bus, and three more per GPU and RDMA function. A big node has
 // hundreds: unless the whole bus is wanted, only the GPUs that NVIDIA's driver has are looked at,

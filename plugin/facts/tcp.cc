@@ -100,6 +100,13 @@ TcpState TcpTable::to(const TcpEnd& listener) const {
   return seen;
 }
 
+std::set<std::uint16_t> TcpTable::listening() const {
+  std::set<std::uint16_t> out;
+  for (const Row& row : rows_)
+    if (row.state == kListen) out.insert(row.local.port);
+  return out;
+}
+
 TcpState TcpTable::from(const TcpEnd& listener) const {
   TcpState seen = TcpState::kUnknown;
   for (const Row& row : rows_) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,8 @@ class TcpTable {
   TcpState to(const TcpEnd& listener) const;
   // Of a connection from anywhere to that end, which is of this node.
   TcpState from(const TcpEnd& listener) const;
+  // The ports at which somebody listens.
+  std::set<std::uint16_t> listening() const;
 
  private:
   struct Row {

@@ -20,4 +20,16 @@ address = ")" +
 inline const std::string kTogether = two_hosts("10.200.0.{h+1}/24");
 inline const std::string kApart = two_hosts("10.{h}.0.1/24");  // in networks that nothing joins
 
+// So many hosts, node0 and on, with two rails.
+inline std::string hosts_with_rails(int count) {
+  return "\nresolve_timeout_ms = 20\n[[host]]\ncount = " + std::to_string(count) + R"(
+name = "node{h}"
+[[host.hca]]
+count = 2
+name = "mlx5_{i}"
+address = "10.200.{i}.{h+1}/24"
+speed_mbps = 400000
+)";
+}
+
 }  // namespace nnd::cli_test

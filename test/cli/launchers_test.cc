@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "cli/fabrics.h"
 #include "cli/places.h"
 #include "support/catch.h"
 #include "support/free_port.h"
@@ -17,26 +18,12 @@ namespace {
 
 constexpr int kSkipped = 77;
 
-const std::string kThreeHosts = R"(
-resolve_timeout_ms = 20
-[[host]]
-count = 3
-name = "node{h}"
-[[host.hca]]
-count = 2
-name = "mlx5_{i}"
-address = "10.200.{i}.{h+1}/24"
-speed_mbps = 400000
-)";
+const std::string kThreeHosts = hosts_with_rails(3);
 
 Outcome preflight_under(const std::string& launcher) {
   const Places places(kThreeHosts);
   const TemporaryDir dir;
-  for (std::size_t i = 0; i < places.count(); ++i) {
-    std::ofstream file(dir.path() / ("node" + std::to_string(i)));
-    for (const auto& [name, value] : places.environment(i))
-      file << "export " << name << "='" << value << "'\n";
-  }
+  places.write_environments(dir.path());
   const std::string call = std::string(NND_LAUNCHERS) + " " + launcher + " " + dir.path().string() +
                            " " + NND_TOOL + " preflight --quiet --json --nccl " + NND_CLI_NCCL +
                            " --root 127.0.0.1:" + std::to_string(nnd::test::free_port());

@@ -1,6 +1,8 @@
 // The hosts of an emulated fabric, for processes that are started one by one.
 #pragma once
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,14 @@ class Places {
 
   // What a process must have in its environment to be on that host.
   const Variables& environment(std::size_t host) const { return hosts_[host]; }
+  // A file for each host, node0 and on, by which a shell gets there.
+  void write_environments(const std::filesystem::path& dir) const {
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+      std::ofstream file(dir / ("node" + std::to_string(i)));
+      for (const auto& [name, value] : hosts_[i])
+        file << "export " << name << "='" << value << "'\n";
+    }
+  }
   std::size_t count() const { return hosts_.size(); }
   const TemporaryDir& dir() const { return dir_; }
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "cli/fabrics.h"
 #include "cli/places.h"
 #include "cli/tool.h"
 #include "support/catch.h"
@@ -18,17 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string kThreeHosts = R"(
-resolve_timeout_ms = 20
-[[host]]
-count = 3
-name = "node{h}"
-[[host.hca]]
-count = 2
-name = "mlx5_{i}"
-address = "10.200.{i}.{h+1}/24"
-speed_mbps = 400000
-)";
+const std::string kThreeHosts = hosts_with_rails(3);
 
 // $0's directory has a file for each host that is there; others can't be reached, or hang.
 constexpr const char* kStandIn = R"(#!/bin/sh
@@ -59,11 +50,7 @@ class Cluster {
     fs::create_directory(bin());
     std::ofstream(bin() / "ssh") << kStandIn;
     chmod((bin() / "ssh").c_str(), 0755);
-    for (std::size_t i = 0; i < places_.count(); ++i) {
-      std::ofstream file(bin() / ("node" + std::to_string(i)));
-      for (const auto& [name, value] : places_.environment(i))
-        file << "export " << name << "='" << value << "'\n";
-    }
+    places_.write_environments(bin());
   }
 
   fs::path bin() const { return places_.dir().path() / "bin"; }

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <memory>
 
+#include "cli/fabrics.h"
 #include "cli/places.h"
 #include "cli/tool.h"
 #include "support/catch.h"
@@ -15,17 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string kFourHosts = R"(
-resolve_timeout_ms = 20
-[[host]]
-count = 4
-name = "node{h}"
-[[host.hca]]
-count = 2
-name = "mlx5_{i}"
-address = "10.200.{i}.{h+1}/24"
-speed_mbps = 400000
-)";
+const std::string kFourHosts = hosts_with_rails(4);
 
 // Four hosts with two rails; `more`: what is wrong.
 class Fabric {

@@ -62,12 +62,6 @@ bool moved_nothing(const log::Process& process) {
 
 }  // namespace
 
-bool made_nothing(const log::Process& process) {
-  return process.connections.empty() &&
-         std::none_of(process.communicators.begin(), process.communicators.end(),
-                      [](const auto& one) { return one.second.init_seq != 0; });
-}
-
 std::optional<OwnWords> own_words_of(const Report& report) {
   const bool may_be = report.kind == Kind::kLost || report.kind == Kind::kEnded ||
                       report.kind == Kind::kHealthy || report.kind == Kind::kMissing;

@@ -21,9 +21,6 @@ struct OwnWords {
   std::string gpu;                   // "0000:14:00.0": of members, which share it
 };
 
-// No communicator, that is known of, and no connection.
-bool made_nothing(const log::Process& process);
-
 // Where NCCL refused to make a communicator, or whoever ended by itself had been warned of that.
 std::optional<OwnWords> own_words_of(const Report& report);
 

@@ -74,6 +74,13 @@ bool is_of_releases(const Difference& difference) {
   return difference.cause == nccl_net_diag::cause_id(nccl_net_diag::Cause::kIncVersion);
 }
 
+// No communicator, that is known of, and no connection.
+bool made_nothing(const log::Process& process) {
+  return process.connections.empty() &&
+         std::none_of(process.communicators.begin(), process.communicators.end(),
+                      [](const auto& one) { return one.second.init_seq != 0; });
+}
+
 // All ended by themselves, and none made a communicator: NCCL may have refused to make one.
 bool none_made_any(const Report& report) {
   const auto& members = report.picture.members;

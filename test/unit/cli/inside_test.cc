@@ -199,22 +199,21 @@ TEST_CASE("what a process can see of its node's inside") {
       .write("sys/fs/cgroup/job/task/pids.max", "max\n")
       .write("sys/fs/cgroup/job/task/pids.current", "20\n");
   tree.write("proc/cpuinfo", "flags\t\t: fpu hypervisor lahf_lm\n");
-  tree.write("proc/net/tcp",
+  tree.write("proc/self/net/tcp",
              "  sl  local_address rem_address   st\n"
              "   0: 00000000:3A99 00000000:0000 0A 0\n"
              "   1: 00000000:3A9E 00000000:0000 01 0\n");
   tree.write(
-      "proc/net/tcp6",
+      "proc/self/net/tcp6",
       "   0: 00000000000000000000000000000000:3A9E 00000000000000000000000000000000:0000 0A 0\n");
   tree.write("proc/1/comm", "systemd\n").link("proc/self/ns/pid", "pid:[4026531836]");
   sysfs.write("class/dmi/id/sys_vendor", "Vendor\n")
       .write("class/dmi/id/product_name", "Machine\n");
-  sysfs.write("bus/pci/devices/0000:07:00.0/class", "0x068000\n")
-      .write("bus/pci/devices/0000:07:00.0/vendor", "0x10de\n")
-      .write("bus/pci/devices/0000:0a:00.0/iommu_group/type", "DMA-FQ\n");
+  sysfs.write("bus/pci/devices/0000:0a:00.0/iommu_group/type", "DMA-FQ\n");
   facts::Node node;
   node.sysfs = sysfs.root();
   node.pci.gpus = {{"0000:0a:00.0", "devices/pci0000:00/0000:0a:00.0"}};
+  node.pci.nvswitches = 1;
 
   const auto torchrun = variables({{"RANK", "0"},
                                    {"WORLD_SIZE", "4"},
@@ -245,7 +244,7 @@ TEST_CASE("what a process can see of its node's inside") {
   CHECK(seen.tasks->among == "CUDA_VISIBLE_DEVICES=0,1");
 
   tree.write("proc/77/comm", "nv-fabricmanage\n");
-  tree.write("proc/net/tcp6", "");
+  tree.write("proc/self/net/tcp6", "");
   // What Slurm tells is the allocation's, whose tasks may be others than ranks.
   seen = look_inside(node, tree.root(),
                      variables({{"SLURM_PROCID", "0"},

@@ -1,52 +1,14 @@
 #include "cli/check/root.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <vector>
-
 #include "support/catch.h"
 #include "support/free_port.h"
+#include "support/listening_port.h"
 
 using namespace nnd;
 using namespace nnd::cli;
+using nnd::test::ListeningPort;
 
 namespace {
-
-class ListeningPort {
- public:
-  explicit ListeningPort(int backlog) {
-    sockaddr_in any{};
-    any.sin_family = AF_INET;
-    any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    bind(fd_, reinterpret_cast<sockaddr*>(&any), sizeof any);
-    listen(fd_, backlog);
-    socklen_t size = sizeof address_;
-    getsockname(fd_, reinterpret_cast<sockaddr*>(&address_), &size);
-  }
-  ~ListeningPort() {
-    for (const int one : callers_) close(one);
-    close(fd_);
-  }
-  ListeningPort(const ListeningPort&) = delete;
-  ListeningPort& operator=(const ListeningPort&) = delete;
-
-  std::string port() const { return std::to_string(ntohs(address_.sin_port)); }
-  // The kernel drops what comes after these, as a firewall would.
-  void fill() {
-    for (int i = 0; i < 4; ++i) {
-      callers_.push_back(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-      connect(callers_.back(), reinterpret_cast<sockaddr*>(&address_), sizeof address_);
-    }
-  }
-
- private:
-  int fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address_{};
-  std::vector<int> callers_;
-};
 
 RootTry tried_at(const std::string& port) { return try_root({"127.0.0.1", port}, {}); }
 

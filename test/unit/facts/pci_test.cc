@@ -27,7 +27,10 @@ TEST_CASE("GPUs and RDMA hardware on the bus") {
   add_function(tree, "pci0000:80", "0000:82:00.0", "0x020700", "0x15b3", "1");
   add_function(tree, "pci0000:80", "0000:83:00.0", "0x020000", "0x8086", "1");  // plain Ethernet
   add_function(tree, "pci0000:80", "0000:84:00.0", "0x010802", "0x15b3", "1");  // storage
+  add_function(tree, "pci0000:80", "0000:85:00.0", "0x068000", "0x10de", "1");  // NVSwitch
+  add_function(tree, "pci0000:80", "0000:86:00.0", "0x068000", "0x8086", "1");
   const PciBus bus = read_pci_bus(FileTree(tree.root()), true);
+  CHECK(bus.nvswitches == 1);
   REQUIRE(bus.gpus.size() == 1);
   CHECK(bus.gpus[0].address == "0000:01:00.0");
   CHECK(bus.gpus[0].path == "devices/pci0000:00/0000:00:01.0/0000:01:00.0");

@@ -43,7 +43,7 @@ std::vector<std::string_view> bridges_above(std::string_view device) {
        at = device.find('/', at + 1)) {
     const std::string_view path = device.substr(0, at);
     const std::string_view name = path.substr(path.rfind('/') + 1);
-    if (name.size() >= 12 && name[name.size() - 2] == '.') out.push_back(path);
+    if (facts::is_function(name)) out.push_back(path);
   }
   return out;
 }

@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
-#include <set>
 #include <string_view>
 
 #include "cli/check/bridges.h"
+#include "facts/tcp.h"
 
 namespace nnd::cli {
 
@@ -132,18 +132,6 @@ std::optional<FewThreads> threads(const FileTree& files) {
   return out;
 }
 
-// PCI's class of "other bridges", by which NVSwitches show up.
-std::size_t nvswitches(const FileTree& sysfs) {
-  std::size_t out = 0;
-  for (const std::string& address : sysfs.list("bus/pci/devices")) {
-    const std::string at = "bus/pci/devices/" + address;
-    if (sysfs.read(at + "/class").text.starts_with("0x0680") &&
-        sysfs.read(at + "/vendor").text == "0x10de")
-      ++out;
-  }
-  return out;
-}
-
 std::optional<bool> runs_fabric_manager(const FileTree& files) {
   // linux/proc_ns.h: the first PID namespace has this number, and shows all processes.
   constexpr std::string_view kFirst = "pid:[4026531836]";
@@ -179,37 +167,13 @@ std::string virtual_machine(const FileTree& files, const FileTree& sysfs) {
   return out.empty() ? "of unknown make" : out;
 }
 
-// What TCP listens at in this network namespace.
-std::set<unsigned> listening(const FileTree& files) {
-  constexpr std::size_t kMost = 4u << 20;
-  constexpr std::string_view kListen = "0A";  // net/tcp_states.h
-  std::set<unsigned> out;
-  for (const char* table : {"proc/net/tcp", "proc/net/tcp6"}) {
-    const std::string text = files.read(table, kMost).text;
-    for (std::size_t at = 0; at < text.size();) {
-      const auto end = std::min(text.find('\n', at), text.size());
-      const std::string_view line = std::string_view(text).substr(at, end - at);
-      at = end + 1;
-      // "  0: 0100007F:3A99 00000000:0000 0A ..."
-      const auto number_end = line.find(": "), port = line.find(':', number_end + 1);
-      const auto space = line.find(' ', port), state = line.find(' ', space + 1);
-      if (number_end == line.npos || port == line.npos || space == line.npos ||
-          state == line.npos || line.substr(state + 1, 2) != kListen)
-        continue;
-      unsigned value = 0;
-      std::from_chars(line.data() + port + 1, line.data() + space, value, 16);
-      out.insert(value);
-    }
-  }
-  return out;
-}
-
 // Istio's documentation, "Ports used by Istio"; Linkerd's, "Architecture"; Consul's, "Transparent
 // proxy". Kuma has Istio's ports.
-std::optional<MeshProxy> mesh(const FileTree& files) {
-  const auto ports = listening(files);
-  const auto all = [&](std::initializer_list<unsigned> of) {
-    return std::all_of(of.begin(), of.end(), [&](unsigned port) { return ports.contains(port); });
+std::optional<MeshProxy> mesh(const std::string& root) {
+  const auto ports = facts::TcpTable(root).listening();
+  const auto all = [&](std::initializer_list<std::uint16_t> of) {
+    return std::all_of(of.begin(), of.end(),
+                       [&](std::uint16_t port) { return ports.contains(port); });
   };
   if (all({15001, 15006})) return MeshProxy{"Istio or Kuma", {15001, 15006}};
   if (all({4140, 4143})) return MeshProxy{"Linkerd", {4140, 4143}};
@@ -254,12 +218,12 @@ Inside look_inside(const facts::Node& node, const std::string& root,
   out.cpus = cpus(files);
   out.threads = threads(files);
   out.virtual_machine = virtual_machine(files, sysfs);
-  out.mesh = mesh(files);
+  out.mesh = mesh(root);
   out.tasks = tasks(node, variable);
   out.translated = translated(node);
   out.apart = kept_apart(variable);
   if (out.gpus == 0) return out;
-  out.nvswitches = nvswitches(sysfs);
+  out.nvswitches = node.pci.nvswitches;
   if (out.nvswitches != 0) out.fabric_manager = runs_fabric_manager(files);
   out.redirecting = redirecting_bridges(node);
   return out;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "cli/common/reach.h"
 #include "facts/ip.h"
 
 namespace nnd::cli {
@@ -17,8 +17,6 @@ namespace nnd::cli {
 using nlohmann::json;
 
 namespace {
-
-constexpr int kPatienceMs = 3000;
 
 class Socket {
  public:
@@ -32,15 +30,6 @@ class Socket {
   // 0, or the errno.
   int connect_to(const addrinfo& target) const {
     return ::connect(fd_, target.ai_addr, target.ai_addrlen) == 0 ? 0 : errno;
-  }
-  // That of a connect that goes on; ETIMEDOUT: it still does.
-  int connected_in(int ms) const {
-    pollfd one{fd_, POLLOUT, 0};
-    if (poll(&one, 1, ms) <= 0) return ETIMEDOUT;
-    int error = 0;
-    socklen_t size = sizeof error;
-    getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &size);
-    return error;
   }
   std::string own_address() const {
     sockaddr_storage address{};
@@ -87,9 +76,7 @@ RootTry try_root(const TcpAddress& root, const facts::Network& network) {
   out.netdev = netdev_of(out.source, network);
   out.own = out.source == out.address;
   if (!with_port) return out;
-  const Socket socket(found->ai_family, SOCK_STREAM);
-  int error = socket.connect_to(*found);
-  if (error == EINPROGRESS) error = socket.connected_in(kPatienceMs);
+  const int error = reach({{out.address, root.port}}).front();
   out.outcome = connect_outcome(error);
   if (error != 0) out.why = std::strerror(error);
   return out;
@@ -105,7 +92,7 @@ std::string root_trouble(const RootTry& tried) {
   if (tried.outcome == "silent")
     return fmt::format(
         "{} ({}) answers nothing within {} s: the host is down, or a firewall drops what comes.",
-        tried.root, tried.address, kPatienceMs / 1000);
+        tried.root, tried.address, kReachPatienceMs / 1000);
   if (tried.outcome == "unreachable")
     return fmt::format("{} ({}) can't be reached: {}.", tried.root, tried.address, tried.why);
   return {};

@@ -93,21 +93,6 @@ int listen_on_all(const std::string& port, std::string& why) {
   return -1;
 }
 
-const char* connect_outcome(int error) {
-  switch (error) {
-    case 0:
-      return "listens";
-    case ECONNREFUSED:
-      return "refused";
-    case ECONNRESET:
-      return "reset";
-    case ETIMEDOUT:
-      return "silent";
-    default:
-      return "unreachable";
-  }
-}
-
 std::string port_of(int fd) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;

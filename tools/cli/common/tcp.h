@@ -33,10 +33,6 @@ int listen_on(const TcpAddress& address, const Addresses& found, std::string& wh
 // The same on all of this host's addresses, of IPv4 and IPv6.
 int listen_on_all(const std::string& port, std::string& why);
 
-// What came of a connect: "listens" for 0, else by its errno "refused", "reset", "silent" or
-// "unreachable".
-const char* connect_outcome(int error);
-
 // Where a socket listens, also one that was bound to port 0.
 std::string port_of(int fd);
 

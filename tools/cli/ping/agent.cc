@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "cli/common/reach.h"
 #include "cli/ping/describe.h"
 #include "cli/ping/endpoint.h"
 

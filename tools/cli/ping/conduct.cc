@@ -4,7 +4,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 
 namespace nnd::cli {
@@ -79,15 +78,15 @@ std::optional<json> PingConductor::reply(std::size_t host, int attempt) {
   return std::nullopt;
 }
 
-std::vector<json> PingConductor::ask_all(const std::map<std::size_t, json>& requests,
-                                         milliseconds patience) {
+std::map<std::size_t, json> PingConductor::ask_all(const std::map<std::size_t, json>& requests,
+                                                   milliseconds patience) {
   for (const auto& [host, request] : requests) ask(host, request);
   const auto late = Clock::now() + patience;
-  std::vector<json> out;
+  std::map<std::size_t, json> out;
   for (const auto& [host, request] : requests)
     for (;;) {
       if (auto said = reply(host, 0)) {
-        out.push_back(std::move(*said));
+        out.emplace(host, std::move(*said));
         break;
       }
       check();
@@ -100,7 +99,8 @@ std::vector<json> PingConductor::ask_all(const std::map<std::size_t, json>& requ
 const std::vector<HostDescription>& PingConductor::describe() {
   std::map<std::size_t, json> requests;
   for (std::size_t i = 0; i < hosts_.size(); ++i) requests[i] = {{"do", "describe"}};
-  for (const auto& one : ask_all(requests, kDescribePatience)) described_.push_back(host_from(one));
+  for (const auto& [host, said] : ask_all(requests, kDescribePatience))
+    described_.push_back(host_from(said));
   return described_;
 }
 
@@ -111,12 +111,9 @@ std::vector<MeetingTry> PingConductor::meet(
     for (const std::size_t host : {from, to})
       if (const auto& address = described_[host].socket_address; can_be_tried(address))
         to_listen[host] = {{"do", "listen"}, {"address", address}};
-  const auto listening = ask_all(to_listen, kReportPatience);
   std::map<std::size_t, std::string> ports;
-  for (auto at = to_listen.begin(); at != to_listen.end(); ++at) {
-    const auto& said = listening[static_cast<std::size_t>(std::distance(to_listen.begin(), at))];
-    if (auto port = Fields(said).text("port"); !port.empty()) ports[at->first] = std::move(port);
-  }
+  for (const auto& [host, said] : ask_all(to_listen, kReportPatience))
+    if (auto port = Fields(said).text("port"); !port.empty()) ports[host] = std::move(port);
   std::map<std::size_t, std::vector<std::size_t>> targets;
   for (const auto& [from, to] : pairs)
     for (const auto& [one, other] : {std::pair(from, to), std::pair(to, from)})
@@ -127,11 +124,9 @@ std::vector<MeetingTry> PingConductor::meet(
       places.push_back({{"address", described_[to].socket_address}, {"port", ports.at(to)}});
     if (!all.empty()) to_reach[host] = {{"do", "reach"}, {"places", std::move(places)}};
   }
-  const auto reached = ask_all(to_reach, kReportPatience);
   std::vector<MeetingTry> out;
-  std::size_t next = 0;
-  for (const auto& [host, request] : to_reach) {
-    const auto errors = Fields(reached[next++]).numbers<int>("errors", 0, kMostErrno);
+  for (const auto& [host, said] : ask_all(to_reach, kReportPatience)) {
+    const auto errors = Fields(said).numbers<int>("errors", 0, kMostErrno);
     if (errors.size() != targets[host].size()) throw BadMessage("errors has another length");
     for (std::size_t i = 0; i < errors.size(); ++i) {
       const HostDescription& to = described_[targets[host][i]];

@@ -64,9 +64,9 @@ class PingConductor {
   std::string name(std::size_t host) const;
   void ask(std::size_t host, const nlohmann::json& request);
   std::optional<nlohmann::json> reply(std::size_t host, int attempt);
-  // Asks these hosts at once, and waits for all; in the order of the requests.
-  std::vector<nlohmann::json> ask_all(const std::map<std::size_t, nlohmann::json>& requests,
-                                      std::chrono::milliseconds patience);
+  // Asks these hosts at once, and waits for all.
+  std::map<std::size_t, nlohmann::json> ask_all(
+      const std::map<std::size_t, nlohmann::json>& requests, std::chrono::milliseconds patience);
   Answers answers(const PingPair& pair, int attempt, Answers so_far,
                   std::chrono::milliseconds patience);
   void check();

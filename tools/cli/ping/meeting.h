@@ -4,13 +4,8 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 namespace nnd::cli {
-
-struct MeetingPlace {
-  std::string address, port;
-};
 
 // Listens until it is asked to elsewhere, or ends; who comes is not answered.
 class MeetingListener {
@@ -26,12 +21,6 @@ class MeetingListener {
  private:
   int fd_ = -1;
 };
-
-inline constexpr int kMeetingPatienceMs = 3000;
-
-// Of each place, in that order: 0, or the errno of the connect; all are tried at once, within
-// kMeetingPatienceMs.
-std::vector<int> reach(const std::vector<MeetingPlace>& places);
 
 // One host that was to come to another.
 struct MeetingTry {

@@ -40,9 +40,9 @@ std::string handle_from(const Fields& fields) {
   return handle;
 }
 
-std::vector<MeetingPlace> places_from(const Fields& fields) {
+std::vector<TcpAddress> places_from(const Fields& fields) {
   constexpr std::size_t kMostOfPort = 5;
-  std::vector<MeetingPlace> out;
+  std::vector<TcpAddress> out;
   for (const auto& place : fields.objects("places"))
     out.push_back({place.text("address", kMostAsked), place.text("port", kMostOfPort)});
   if (out.size() > kMostPlaces) throw BadMessage("places is too long");

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "cli/common/checked_json.h"
+#include "cli/common/tcp.h"
 #include "cli/ping/meeting.h"
 #include "log/job.h"
 
@@ -59,8 +60,8 @@ struct PingRequest {
   bool first = false;
   PingTraffic traffic;
   std::string why;
-  std::string address;               // of kListen
-  std::vector<MeetingPlace> places;  // of kReach
+  std::string address;             // of kListen
+  std::vector<TcpAddress> places;  // of kReach
 };
 
 PingRequest parse_ping_request(const nlohmann::json& message);
