@@ -169,6 +169,11 @@ constexpr std::string_view reach_name(Reach reach) {
   X(kOobStore, "OOB-STORE", kError, kElsewhere, kOpen, "PyTorch's ranks don't meet at its store") \
   X(kOobPort, "OOB-PORT", kError, kElsewhere, kNode, "The port where ranks are to meet is taken") \
   X(kOobMesh, "OOB-MESH", kWarn, kElsewhere, kNode, "A service mesh's proxy stands between the ranks") \
+  X(kHangRank, "HANG-RANK", kInfo, kNow, kOpen, "Everybody waits for a rank that waits for nobody") \
+  X(kHangRing, "HANG-RING", kWarn, kNow, kOpen, "Ranks wait for each other in a ring") \
+  X(kHangStopped, "HANG-STOPPED", kWarn, kNow, kOpen, "Everybody waits for a process that is stopped") \
+  X(kHangEnded, "HANG-ENDED", kWarn, kNow, kOpen, "Everybody waits for a process that has ended") \
+  X(kHangNode, "HANG-NODE", kWarn, kNow, kOpen, "Everybody waits for a node that does not answer") \
   X(kHangData, "HANG-DATA", kError, kNow, kPair, "Requests are outstanding for ever") \
   /* this library's own */ \
   X(kPolicy, "POLICY", kError, kNow, kNode, "The policy is wrong, or can't be enforced") \

@@ -46,6 +46,7 @@ enum class EventId : std::uint16_t {
   kInitReady,
   kInitFail,
   kOobClosed,
+  kJobStall,
   kCount
 };
 
@@ -56,7 +57,8 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(EventId::
                    "conn.stall",    "conn.resume",   "conn.close",  "qp.create",  "qp.transition",
                    "qp.destroy",    "mr.register",   "wc.error",    "port.event", "req.post",
                    "req.done",      "coll.count",    "log.dropped", "summary",    "conn.who",
-                   "init.stall",    "init.ready",    "init.fail",   "oob.closed"};
+                   "init.stall",    "init.ready",    "init.fail",   "oob.closed",
+                   "job.stall"};
 
 constexpr std::string_view event_name(EventId id) {
   return kEventNames[static_cast<std::size_t>(id)];

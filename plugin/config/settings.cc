@@ -118,6 +118,15 @@ void take_stderr(Settings& s, const std::string& value, Complaint& complaint) {
   }
 }
 
+void take_peers(Settings& s, const std::string& value, Complaint& complaint) {
+  if (value == "on" || value == "off") {
+    s.peers = value == "on";
+    return;
+  }
+  complaint.problem = "is neither on nor off; off is used";
+  complaint.nearest = nearest(value, {"on", "off"});
+}
+
 bool matches_an_event(const std::string& glob) {
   for (const std::string_view name : nccl_net_diag::kEventNames)
     if (::fnmatch(glob.c_str(), name.data(), 0) == 0) return true;
@@ -192,6 +201,10 @@ const Row kRows[] = {
       "is, "
       "and calls that one as well"},
      take_text<&Settings::profiler>},
+    {{"NCCL_NET_DIAG_PEERS", "off",
+      "on: while a job waits its processes ask each other for whom (UDP, sealed), and each names "
+      "the one that everybody waits for"},
+     take_peers},
     {{"NCCL_NET_DIAG_TOKEN", "", "the tool's: what all sides of a ping or a rehearse know"},
      take_nothing},
 };

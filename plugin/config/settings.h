@@ -46,6 +46,7 @@ struct Settings {
   Stderr on_stderr = Stderr::kError;
   std::string verbs_lib;
   std::string sysfs = "/sys";
+  bool peers = false;             // processes of the job ask each other whom they wait for
   std::string profiler = "auto";  // "off", or another profiler that ours calls as well
   std::vector<Complaint> complaints;
 };

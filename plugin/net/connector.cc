@@ -191,8 +191,11 @@ void ListenCall::finish(Result rc, void** listen_comm) noexcept {
   }
   PortFacts port;
   context::quietly([&] { port = port_of(api_, about_.dev); });
-  const nccl_net_diag::trailer::Trailer t{about_.link_proc, about_.link_listen, port.gid,
-                                          port.link_layer, port.roce};
+  nccl_net_diag::trailer::Trailer t{
+      about_.link_proc, about_.link_listen, port.gid, port.link_layer, port.roce, 0, {}};
+  state::Start start;
+  read_listener(handle_, start);
+  if (start.listener_port != 0) dependencies().peers.listening(start.listener, t);
   const bool trailer = tail_.seal(t);
   if (Connection* const c = open_connection(state::Kind::kListen, api_, about_, ctx_)) {
     c->opened_ns = began_ns_;
@@ -218,6 +221,9 @@ ConnectPoll::ConnectPoll(int api, void* ctx, int dev, void* handle) noexcept : h
     about.peer_gid = trailer->gid;
     about.peer_link_layer = trailer->link_layer;
     about.peer_roce = trailer->roce;
+    state::Start start;
+    if (attempt_->start.get(start) && trailer->port != 0)
+      dependencies().peers.connecting(*trailer, start.listener);
   }
   attempt_->publish();
   context::quietly([&] { tell_open(api, about); });

@@ -10,6 +10,7 @@
 #include "context/gid.h"
 #include "inner/find.h"
 #include "nccl_abi/common.h"
+#include "nccl_net_diag/handle_trailer.h"
 #include "state/bootstrap.h"
 #include "state/failure.h"
 
@@ -37,6 +38,17 @@ struct PortFacts {
   std::uint8_t roce = 0;        // version of this GID
 };
 
+// The channel between the processes of a job (plugin/peers); by default there is none.
+struct Peers {
+  // Tells it of a listener of ours: port and secret go into the handle of it.
+  void (*listening)(const context::Gid& ip, nccl_net_diag::trailer::Trailer& trailer) noexcept =
+      [](const context::Gid&, nccl_net_diag::trailer::Trailer&) noexcept {};
+  // And of a handle that NCCL has given us.
+  void (*connecting)(const nccl_net_diag::trailer::Trailer& trailer,
+                     const context::Gid& ip) noexcept = [](const nccl_net_diag::trailer::Trailer&,
+                                                           const context::Gid&) noexcept {};
+};
+
 struct Dependencies {
   // Forward everything and do nothing else.
   std::function<bool()> disabled = [] { return false; };
@@ -58,6 +70,7 @@ struct Dependencies {
   // A thread's communicator has met its other ranks.
   void (*met)(const state::Boot&) noexcept = [](const state::Boot&) noexcept {};
   Refusal refusal{};
+  Peers peers{};
 };
 Dependencies& dependencies();
 

@@ -29,6 +29,7 @@
 #include "net/dependencies.h"
 #include "oob/calls.h"
 #include "oob/events.h"
+#include "peers/channel.h"
 #include "profiler/events.h"
 #include "profiler/layer.h"
 #include "record/recorder.h"
@@ -213,6 +214,17 @@ void found(const inner::Found& found, int api, const void* caller) {
   tell_loaded(found, api, others, settings());
 }
 
+void tell_door(const context::Gid& ip, nccl_net_diag::trailer::Trailer& trailer) noexcept {
+  if (const auto door = peers::listening(ip)) {
+    trailer.port = door->port;
+    trailer.secret = door->secret;
+  }
+}
+
+void take_door(const nccl_net_diag::trailer::Trailer& trailer, const context::Gid& ip) noexcept {
+  peers::connecting(trailer.proc, trailer.listen, ip, {trailer.port, trailer.secret});
+}
+
 // Of a plugin that is too old to be wrapped our init never runs: there is no log, and NCCL's logger
 // is not known.
 void tell_left_alone(int api) {
@@ -256,7 +268,8 @@ void wire() {
       [] { tell_ready(hca_summary()); },
       port,
       oob::tell_ready,
-      {guard::network_refusal, guard::refuses_at_init, counted, guard::connect_deadline_sec}};
+      {guard::network_refusal, guard::refuses_at_init, counted, guard::connect_deadline_sec},
+      {tell_door, take_door}};
 }
 
 }  // namespace nnd::session

@@ -3,6 +3,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 
@@ -12,12 +13,14 @@
 #include "context/quiet.h"
 #include "context/worker.h"
 #include "facts/counters.h"
+#include "peers/channel.h"
 #include "record/recorder.h"
 #include "record/safe_file.h"
 #include "state/bootstrap.h"
 #include "watch/inits.h"
 #include "watch/limits.h"
 #include "watch/ports.h"
+#include "watch/roots.h"
 #include "watch/summary.h"
 #include "watch/watch.h"
 
@@ -42,10 +45,13 @@ void sleep(std::uint64_t ns) {
 
 struct Running {
   explicit Running(const config::Settings& settings)
-      : ages{to_ns(settings.connect_sec), to_ns(settings.stall_sec)}, watch(ages) {}
+      : ages{to_ns(settings.connect_sec), to_ns(settings.stall_sec)},
+        watch(ages),
+        roots(ages.stall_ns) {}
 
   Ages ages;
   Watch watch;
+  Roots roots;
   Inits inits;
   Limits limits;
   Ports ports{kCountersEvery * 9 / 10};
@@ -60,13 +66,27 @@ std::atomic<Running*> g_running{nullptr};
 std::atomic<void (*)(std::uint64_t)> g_also{nullptr};
 std::atomic<std::string (*)()> g_last_words{nullptr};
 
+// Until the next look: meanwhile the peers are served, and what they say is told.
+void rest(Running& own) {
+  constexpr std::uint64_t kSlice = kSecond / 10;
+  const std::uint64_t period = own.ages.period_ns();
+  if (!peers::wanted()) return sleep(period);
+  for (std::uint64_t rested = 0; rested < period; rested += kSlice) {
+    peers::serve(std::min(kSlice, period - rested));
+    if (const auto& seen = own.watch.own())
+      context::quietly(
+          [&] { own.roots.look(seen->waits_ms, seen->state.in, seen->state.who.proc); });
+  }
+}
+
 void* look_body(void* argument) {
   auto& own = *static_cast<Running*>(argument);
   for (;;) {
-    sleep(own.ages.period_ns());
+    rest(own);
     if (!record::running()) continue;
     context::quietly([&] {
       own.watch.look(context::mono_ns());
+      if (const auto& seen = own.watch.own()) peers::look(*seen);
       own.inits.look(context::mono_ns());
       if (const auto also = g_also.load()) also(context::mono_ns());
       own.limits.look();
@@ -136,6 +156,11 @@ void start(const config::Settings& settings) noexcept {
     static context::Immortal<Running> instance(settings);
     Running& own = *instance;
     own.watch.forget();  // a parent's
+    own.roots.forget();
+    peers::forget();
+    if (settings.peers)
+      peers::start(this_process(), static_cast<std::uint32_t>(settings.stall_sec * 800),
+                   record::default_place());
     own.inits.forget();
     state::forget_bootstraps();
     own.ports.forget();

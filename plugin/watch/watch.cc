@@ -8,6 +8,7 @@
 
 #include "facts/counters.h"
 #include "facts/own_sockets.h"
+#include "peers/channel.h"
 #include "state/connections.h"
 #include "watch/tell.h"
 
@@ -35,6 +36,11 @@ std::uint64_t Ages::period_ns() const {
   return std::clamp<std::uint64_t>(std::min(connect_ns, stall_ns) / 5, 10'000'000, 1'000'000'000);
 }
 
+Watch::Watch(Ages ages)
+    : ages_(ages),
+      whom_(std::min<std::uint64_t>(ages.stall_ns / 5, 1'000'000'000),
+            static_cast<double>(ages.stall_ns) / static_cast<double>(ages.connect_ns)) {}
+
 // A process that was stopped, or had no processor, did not wait for its peers meanwhile.
 std::uint64_t Watch::advance(std::uint64_t mono_ns) {
   const std::uint64_t passed = last_mono_ns_ == 0 ? 0 : mono_ns - last_mono_ns_;
@@ -57,6 +63,7 @@ void Watch::look(std::uint64_t mono_ns) {
   }
   const std::size_t places = state::entries_used();
   if (memories_.size() < places) memories_.resize(places);
+  whom_.begin();
   for (std::size_t place = 0; place < places; ++place)
     if (state::Connection* const c = state::entry_at(place); c != nullptr)
       look_at(*c, memories_[place], now_ns);
@@ -67,6 +74,7 @@ void Watch::look(std::uint64_t mono_ns) {
     counters_at_ns_ = now_ns;
     facts::need_counters(now_ns - std::min(now_ns, kCountersMayBeOldNs));
   }
+  if (peers::wanted()) own_ = whom_.end(mono_ns);
   tell_resumed();
   tell_old();
   look_at_process(now_ns);
@@ -89,8 +97,10 @@ void Watch::look_at(state::Connection& c, Memory& memory, std::uint64_t now_ns) 
     }
     memory.told.reset();
   }
+  if (change.ready || change.moved || !memory.wait) whom_.note_motion();
   if (!memory.wait) return;
   const std::uint64_t age_ns = now_ns - memory.since_ns;
+  if (peers::wanted()) whom_.take(c, memory, age_ns);
   note_asked(c, memory, age_ns);
   last_move_ns_ = std::max(last_move_ns_, memory.since_ns);
   needs_counters_ =
@@ -230,6 +240,8 @@ void Watch::forget() {
   memories_.clear();
   classes_.clear();
   resumed_.clear();
+  whom_.forget();
+  own_.reset();
   pace_.forget();
   totals_ = {};
   now_ns_ = last_mono_ns_ = idle_since_ns_ = last_ready_ns_ = paced_ns_ = 0;

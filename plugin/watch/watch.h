@@ -14,6 +14,7 @@
 #include "facts/tcp.h"
 #include "watch/judge.h"
 #include "watch/pace.h"
+#include "watch/whom.h"
 
 namespace nnd::watch {
 
@@ -54,11 +55,13 @@ using Totals = std::array<Total, static_cast<std::size_t>(Wait::kCount)>;
 
 class Watch {
  public:
-  explicit Watch(Ages ages) : ages_(ages) {}
+  explicit Watch(Ages ages);
 
   // mono_ns: CLOCK_MONOTONIC.
   void look(std::uint64_t mono_ns);
   Totals totals();
+  // What the last look showed of it, for its peers; where there are any.
+  const std::optional<peers::Own>& own() const { return own_; }
   // In a forked child: what was seen is the parent's.
   void forget();
 
@@ -106,6 +109,8 @@ class Watch {
   bool needs_counters_ = false;
   std::uint64_t counters_at_ns_ = 0;    // last asked for
   std::optional<facts::TcpTable> tcp_;  // read at most once a look
+  Whom whom_;
+  std::optional<peers::Own> own_;
   Pace pace_;
   std::uint64_t paced_ns_ = 0;  // when the last window ended
   Totals totals_;

@@ -105,6 +105,18 @@ struct LastGiven {
   std::optional<std::uint64_t> collectives = {};  // that it was given in all
 };
 
+// Whom a process waits for in the end, as the processes of the job told each other.
+struct Awaited {
+  std::string kind;  // "idle"; empty: nobody told
+  std::string proc, host, place;
+  std::optional<int> rank;
+  std::optional<std::int64_t> pid;
+  double age_us = 0;
+  Task task;                           // the last that it was given
+  std::string other_proc, other_host;  // of a pair, or a ring
+  std::optional<int> other_rank;
+};
+
 // What came through in the time that a communicator was busy with it.
 struct Busy {
   std::uint64_t calls = 0, bytes = 0, ns = 0;
@@ -198,6 +210,7 @@ struct Event {
   std::map<std::string, std::uint64_t> census;  // what the process's connections do, or wait for
   Task task;
   std::vector<LastGiven> communicators;
+  Awaited awaited;  // job.stall
   // coll.count
   std::vector<CallCount> called, ran;
   // port.event

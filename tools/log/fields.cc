@@ -368,6 +368,21 @@ std::array<Setters, kPlaces> all_setters() {
       {"seq", set<&Event::task, &Task::seq>},   {"bytes", set<&Event::task, &Task::bytes>},
       {"ops", set<&Event::task, &Task::ops>},   {"ops_done", set<&Event::task, &Task::ops_done>}};
   setters[at(Place::kTarget)] = {{"errno", set<&Event::error>}, {"address", set<&Event::target>}};
+  setters[at(Place::kAwaited)] = {{"kind", set<&Event::awaited, &Awaited::kind>},
+                                  {"proc", set<&Event::awaited, &Awaited::proc>},
+                                  {"host", set<&Event::awaited, &Awaited::host>},
+                                  {"place", set<&Event::awaited, &Awaited::place>},
+                                  {"rank", set<&Event::awaited, &Awaited::rank>},
+                                  {"pid", set<&Event::awaited, &Awaited::pid>},
+                                  {"age_us", set<&Event::awaited, &Awaited::age_us>}};
+  setters[at(Place::kAwaitedTask)] = {
+      {"kind", set<&Event::awaited, &Awaited::task, &Task::kind>},
+      {"ordinal", set<&Event::awaited, &Awaited::task, &Task::ordinal>},
+      {"seq", set<&Event::awaited, &Awaited::task, &Task::seq>},
+      {"bytes", set<&Event::awaited, &Awaited::task, &Task::bytes>}};
+  setters[at(Place::kAwaitedOther)] = {{"proc", set<&Event::awaited, &Awaited::other_proc>},
+                                       {"host", set<&Event::awaited, &Awaited::other_host>},
+                                       {"rank", set<&Event::awaited, &Awaited::other_rank>}};
   setters[at(Place::kTraffic)] = {{"open", set<&Event::open>}};
   for (const auto place : {Place::kSent, Place::kReceived})
     setters[at(place)] = {{"started", add<&Event::started>},
@@ -411,9 +426,12 @@ Place place_of(Place outer, std::string_view key) {
                                      {"traffic", Place::kTraffic},
                                      {"process", Place::kCensus},
                                      {"target", Place::kTarget},
+                                     {"awaited", Place::kAwaited},
                                      {"ran", Place::kRan}};
   if (outer == Place::kCounters && key == "grown") return Place::kGrown;
   if (outer == Place::kCommunicators && key == "task") return Place::kLastGiven;
+  if (outer == Place::kAwaited && key == "task") return Place::kAwaitedTask;
+  if (outer == Place::kAwaited && key == "other") return Place::kAwaitedOther;
   if (outer == Place::kRan && key == "took_ns") return Place::kTook;
   if (outer == Place::kRan && key == "busy_calls") return Place::kBusyCalls;
   if (outer == Place::kRan && key == "busy_bytes") return Place::kBusyBytes;

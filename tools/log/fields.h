@@ -49,6 +49,9 @@ enum class Place : std::uint8_t {
   kTraffic,
   kCensus,
   kTarget,
+  kAwaited,
+  kAwaitedTask,  // in that
+  kAwaitedOther,
   kSent,  // in that
   kReceived,
   kPorts,

@@ -462,6 +462,10 @@ void Job::add(const Event& event) {
     case EventId::kNetDevice:
       if (event.dev.index) process.net_devices[*event.dev.index] = event.dev;
       break;
+    case EventId::kJobStall:
+      process.job_stall = diagnosis_of(event);
+      process.awaited = event.awaited;
+      return;  // it waits, and nothing of it has failed
     case EventId::kOobClosed:
       process.closed.push_back({event.target, event.mono_ns, event.error == ECONNREFUSED});
       break;

@@ -168,6 +168,8 @@ struct Process {
   std::optional<int> net_api;
   std::vector<std::string> listens_at;  // "10.0.0.12:40211": NCCL, for other ranks
   std::vector<Closed> closed;           // in the log's order
+  std::optional<Diagnosis> job_stall;   // the last word of its peers, and
+  Awaited awaited;                      // whom it names
   // CLOCK_MONOTONIC: when its first communicator began to be made, and when that one's ranks had
   // met; 0: not told.
   std::uint64_t init_ns = 0, met_ns = 0;

@@ -93,6 +93,14 @@ bool none_made_any(const Report& report) {
                      [](const Member& member) { return made_nothing(*member.log); });
 }
 
+// That a rank is late, or that ranks wait for each other, shows that the network has nothing to
+// deliver: their peers' ends agree. Why a process ended or stopped may be anything.
+Blame blame_of(const Named& named) {
+  const std::string& kind = named.awaited->kind;
+  if (kind == "idle" || kind == "cycle") return Blame::kNotNetwork;
+  return kind == "pair" || kind == "port" ? Blame::kNetwork : Blame::kOpen;
+}
+
 bool any_warned(const Picture& picture) {
   return std::any_of(picture.members.begin(), picture.members.end(), [](const Member& member) {
     return std::any_of(
@@ -138,6 +146,11 @@ Report analyse(const Input& input, std::optional<int> expected_ranks,
     out.own_words = std::move(words);
     out.kind = Kind::kLost;
     out.blame = Blame::kNotNetwork;
+  }
+  if (auto named = named_of(out)) {
+    out.blame = blame_of(*named);
+    out.kind = Kind::kHang;
+    out.named = std::move(named);
   }
   out.culprits = culprits_of(out.picture, failing_of(out), out.first.signs, doubted_of(out));
   out.warned = any_warned(out.picture) || (out.kind == Kind::kEnded && !out.making.empty());

@@ -13,6 +13,7 @@
 #include "report/kernel.h"
 #include "report/late.h"
 #include "report/model.h"
+#include "report/named.h"
 #include "report/odd.h"
 #include "report/own_words.h"
 #include "report/picture.h"
@@ -35,6 +36,7 @@ struct Report : Model {
   std::optional<Difference> difference;  // of those: what explains the failure
   std::optional<RailsApart> rails;       // of an echo: why the other end failed, by its address
   std::optional<OwnWords> own_words;     // what NCCL itself told whoever ended
+  std::optional<Named> named;            // by its processes, where not all logs are here
   std::vector<KernelWord> kernel;        // what the nodes' kernels told, where their logs are here
   std::optional<std::size_t> kernel_sign;      // of those: why what failed first did
   std::optional<std::size_t> ended_by_kernel;  // of those: what the job failed of

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <initializer_list>
 
 #include "nccl_net_diag/handle_trailer.h"
 #include "net/handle.h"
@@ -34,14 +36,51 @@ TEST_CASE("a trailer reads back, and its bytes are where they are said to be") {
   CHECK(trailer::decode(bytes) == sample());
 }
 
+TEST_CASE("a trailer that tells how to ask reads back, with the GID where there is room") {
+  const auto told = [](std::initializer_list<std::uint8_t> begin, std::uint32_t listen) {
+    trailer::Trailer t{0x1122334455667788u, listen, {}, 2, 2, 40211, {1, 2, 3, 4, 5, 6, 7, 8}};
+    std::copy(begin.begin(), begin.end(), t.gid.begin());
+    if (begin.size() != 0) t.gid[15] = 9;
+    return t;
+  };
+  const auto none = told({}, 42);
+  const auto ipv4 = told({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10}, 42);
+  const auto local = told({0xfe, 0x80}, 42);
+  for (const auto& one : {none, ipv4, local}) {
+    const trailer::Bytes bytes = trailer::encode(one);
+    CHECK((bytes[1] & 15) != trailer::kPlain);
+    CHECK(bytes[14] == (40211 & 0xff));
+    CHECK(bytes[16] == 1);
+    CHECK(trailer::decode(bytes) == one);
+  }
+  // Another one leaves no room for both: they take turns.
+  const auto global = told({0x20, 0x01, 0x0d, 0xb8}, 42);
+  auto without = global;
+  without.gid = {};
+  CHECK(trailer::decode(trailer::encode(global)) == without);
+  auto odd = told({0x20, 0x01, 0x0d, 0xb8}, 43);
+  auto plain = odd;
+  plain.port = 0;
+  plain.secret = {};
+  CHECK(trailer::decode(trailer::encode(odd)) == plain);
+  // So does a process that has more listeners than two bytes count.
+  odd = told({0xfe, 0x80}, 0x10000);
+  CHECK(trailer::decode(trailer::encode(odd))->port == 0);
+  CHECK(trailer::decode(trailer::encode(odd))->listen == 0x10000);
+}
+
 TEST_CASE("no changed bit of a trailer goes unseen") {
-  const trailer::Bytes good = trailer::encode(sample());
-  REQUIRE(trailer::decode(good));
-  for (std::size_t bit = 0; bit < 8 * trailer::kSize; ++bit) {
-    trailer::Bytes bad = good;
-    bad[bit / 8] = static_cast<std::uint8_t>(bad[bit / 8] ^ (1u << (bit % 8)));
-    INFO("bit " << bit);
-    CHECK_FALSE(trailer::decode(bad));
+  auto asked = sample();
+  asked.port = 7;
+  for (const auto& one : {sample(), asked}) {
+    const trailer::Bytes good = trailer::encode(one);
+    REQUIRE(trailer::decode(good));
+    for (std::size_t bit = 0; bit < 8 * trailer::kSize; ++bit) {
+      trailer::Bytes bad = good;
+      bad[bit / 8] = static_cast<std::uint8_t>(bad[bit / 8] ^ (1u << (bit % 8)));
+      INFO("bit " << bit);
+      CHECK_FALSE(trailer::decode(bad));
+    }
   }
 }
 

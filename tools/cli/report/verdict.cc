@@ -12,6 +12,7 @@
 #include "cli/report/difference_text.h"
 #include "cli/report/kernel_text.h"
 #include "cli/report/lost_text.h"
+#include "cli/report/named_text.h"
 #include "cli/report/names.h"
 #include "cli/report/sink_text.h"
 #include "cli/report/warned.h"
@@ -424,6 +425,7 @@ bool judges(const Report& report) {
 }
 
 std::string verdict(const Report& report) {
+  if (report.named) return named_text(report);
   switch (report.kind) {
     case Kind::kHealthy:
       if (report.missing.any())
@@ -473,6 +475,7 @@ std::string verdict(const Report& report) {
 }
 
 const log::Diagnosis* first_told(const Report& report) {
+  if (report.named) return report.named->told;
   switch (report.kind) {
     case Kind::kFailed:
       if (const auto* sign = sign_of_culprit(report)) return sign->told;

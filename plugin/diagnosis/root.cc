@@ -1,0 +1,141 @@
+#include "diagnosis/root.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "diagnosis/units.h"
+
+namespace nnd::diagnosis {
+
+namespace {
+
+std::string name_of(const RootProcess& who) {
+  std::string out = who.rank >= 0 ? fmt::format("rank {}", who.rank) : "a process";
+  if (!who.host.empty()) out += " of " + who.host;
+  if (who.pid != 0) out += fmt::format(" (pid {})", who.pid);
+  return out;
+}
+
+std::string task_text(const TaskName& task) {
+  std::string out = task.func;
+  if (task.number >= 0) out += fmt::format(" #{}", task.number);
+  return out;
+}
+
+// "rank 3 has been given AllReduce #11 and not yet what this one waits in, AllReduce #12"
+std::string given(const Root& root) {
+  if (root.doing.func.empty()) return root.doing.comm == 0 ? "" : "; it was given nothing yet";
+  std::string out = "; the last that it was given is " + task_text(root.doing);
+  const bool same = root.doing.comm == root.here.comm && !root.here.func.empty();
+  if (same && task_text(root.doing) != task_text(root.here))
+    out += ", this process waits in " + task_text(root.here);
+  return out;
+}
+
+std::string waits(const Root& root) {
+  return root.self ? "others wait for this process, " + name_of(root.who)
+                   : "this process has waited " + span_text(root.waited) + ", and in the end for ";
+}
+
+std::string sentence_of(const Root& root) {
+  const std::string age = span_text(root.sec);
+  const std::string who = root.self ? waits(root) : waits(root) + name_of(root.who);
+  switch (root.kind) {
+    case RootKind::kIdle:
+      return who + ", which waits for nobody: NCCL has asked the network for nothing there for " +
+             age + given(root);
+    case RootKind::kStopped:
+      return who + ", which has not answered for " + age +
+             " while the kernel of its host does: the process is stopped, or hangs in the kernel";
+    case RootKind::kGone:
+      return who + ", which has not answered for " + age + ", and nor does the kernel of its host";
+    case RootKind::kEnded:
+      return who + ", which has ended: the kernel of its host says that nobody has its port";
+    case RootKind::kFailed:
+      return who + ", where " +
+             (root.cause ? std::string(nccl_net_diag::cause_id(*root.cause)) : "something") +
+             (root.place.empty() ? "" : " at " + root.place) + " failed " + age + " ago";
+    case RootKind::kPort:
+      return who + ", whose port " + root.place + " has been down for " + age;
+    case RootKind::kPair:
+      return "this process has waited " + span_text(root.waited) + ", and in the end for what " +
+             name_of(root.who) + " and " + name_of(root.other) +
+             " send each other: both are alive and wait for " + age +
+             ", one for what the other has sent";
+    case RootKind::kCycle:
+      return "this process has waited " + span_text(root.waited) +
+             ", in a ring of processes that wait for each other" +
+             (root.doing.func.empty()
+                  ? ""
+                  : ": " + name_of(root.who) + " is in " + task_text(root.doing) + " (" +
+                        bytes_text(root.doing.bytes) + ")" +
+                        (root.other_doing.func.empty()
+                             ? ""
+                             : ", " + name_of(root.other) + " in " + task_text(root.other_doing) +
+                                   " (" + bytes_text(root.other_doing.bytes) + ")"));
+    case RootKind::kNone:
+    case RootKind::kCount:
+      break;
+  }
+  return who;
+}
+
+Cause cause_of(const Root& root) {
+  switch (root.kind) {
+    case RootKind::kCycle:
+      return Cause::kHangRing;
+    case RootKind::kStopped:
+      return Cause::kHangStopped;
+    case RootKind::kGone:
+      return Cause::kHangNode;
+    case RootKind::kEnded:
+      return Cause::kHangEnded;
+    case RootKind::kFailed:
+      return root.cause.value_or(Cause::kHangRank);
+    case RootKind::kPair:
+      return Cause::kHangData;
+    case RootKind::kPort:
+      return Cause::kAsyncPort;
+    default:
+      return Cause::kHangRank;
+  }
+}
+
+std::string on_host(const RootProcess& who) { return who.host.empty() ? "" : " on " + who.host; }
+
+std::string remedy_for(const Root& root, Cause cause) {
+  const std::string pid = root.who.pid == 0 ? "PID" : std::to_string(root.who.pid);
+  switch (root.kind) {
+    case RootKind::kIdle:
+      return "Not the network: look at what that process does" + on_host(root.who) +
+             " (py-spy dump --pid " + pid + ").";
+    case RootKind::kStopped:
+      return "Look at it" + on_host(root.who) + ": State in /proc/" + pid +
+             "/status (T: kill -CONT " + pid + "; D: dmesg).";
+    case RootKind::kFailed:
+      return "Read the log of that process" + on_host(root.who) +
+             ", which says why and what to do.";
+    default:
+      return remedy_of(cause);
+  }
+}
+
+}  // namespace
+
+std::string_view root_name(RootKind kind) noexcept {
+  constexpr std::array<std::string_view, static_cast<std::size_t>(RootKind::kCount)> kNames{
+      "none", "idle", "cycle", "stopped", "failed", "pair", "port", "gone", "ended"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+bool is_warning(RootKind kind) noexcept {
+  return kind > RootKind::kCycle && kind < RootKind::kCount;
+}
+
+Diagnosis diagnose(const Root& root) {
+  const Cause cause = cause_of(root);
+  return {cause, sentence_of(root), remedy_for(root, cause)};
+}
+
+}  // namespace nnd::diagnosis

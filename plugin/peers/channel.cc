@@ -1,0 +1,385 @@
+#include "peers/channel.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "context/clock.h"
+#include "context/fork_mutex.h"
+#include "context/immortal.h"
+#include "context/quiet.h"
+#include "peers/directory.h"
+#include "peers/siblings.h"
+#include "peers/socket.h"
+#include "record/recorder.h"
+
+namespace nnd::peers {
+
+namespace {
+
+constexpr std::uint64_t kMs = 1'000'000;
+constexpr std::uint64_t kTickMs = 100;
+constexpr std::uint64_t kHelloAgainMs = 500, kHelloLaterMs = 10'000;
+constexpr unsigned kHellosSoon = 8, kHellosLater = 40;
+constexpr std::uint64_t kStableMs = 300;
+constexpr std::uint16_t kHostPort = 1;  // TCPMUX, which nobody has: its host's kernel refuses it
+constexpr std::uint32_t kMostInASecond = 4000, kMostOutASecond = 2000;
+
+// At most so many a second.
+class Bucket {
+ public:
+  explicit Bucket(std::uint32_t most) : most_(most), left_(most) {}
+  bool take(std::uint64_t now_ms) noexcept {
+    if (now_ms - filled_ms_ >= 1000) {
+      filled_ms_ = now_ms;
+      left_ = most_;
+    }
+    return left_ != 0 && left_-- != 0;
+  }
+
+ private:
+  std::uint32_t most_, left_;
+  std::uint64_t filled_ms_ = 0;
+};
+
+struct Met {
+  std::uint64_t proc;
+  std::uint32_t listen;
+  Address address;
+  Secret secret;
+};
+
+// What NCCL's threads leave.
+struct Shared {
+  context::ForkMutex lock;
+  Socket socket;
+  Secret secret{};
+  bool tried = false;
+  std::vector<Met> met;
+};
+Shared& shared() {
+  static context::Immortal<Shared> instance;
+  return *instance;
+}
+
+class Channel {
+ public:
+  Channel(const Who& self, std::uint32_t ask_ms, std::string directory)
+      : place_(std::move(directory)),
+        who_(self),
+        engine_({.ask_ms = ask_ms, .idle_ms = std::min(ask_ms / 4, 1000u)}) {}
+
+  void serve(std::uint64_t ns);
+  std::uint64_t behind(std::uint32_t listen) const { return directory_.behind(listen); }
+  void look(Own own) {
+    who_ = own.state.who;
+    if (own.inside || !own.edges.empty()) find_siblings(own);
+    engine_.look(std::move(own), now_ms());
+    flush();
+  }
+  Answer answer();
+
+ private:
+  static std::uint64_t now_ms() { return context::mono_ns() / kMs; }
+
+  void take_met();
+  void take_all();
+  void take(const Socket::Came& came);
+  void take_refused();
+  void greet();
+  void flush();
+  void send(Contact& contact, Message message, KeyKind kind);
+
+  void find_siblings(Own& own);
+
+  const std::string place_;  // of the node
+  Siblings siblings_;
+  std::uint64_t siblings_ms_ = 0;  // looked for last
+  std::vector<std::uint64_t> found_;
+  Directory directory_;
+  Who who_;
+  Engine engine_;
+  Bucket in_{kMostInASecond}, out_{kMostOutASecond};
+  std::uint64_t ticked_ms_ = 0;
+  Claim last_;
+  std::uint64_t changed_ms_ = 0;
+};
+
+// Made once, by start(); used by the watch's thread alone from then on.
+std::atomic<Channel*> g_channel{nullptr};
+
+Channel* channel() noexcept { return g_channel.load(std::memory_order_acquire); }
+
+void Channel::take_met() {
+  std::vector<Met> met;
+  {
+    const std::lock_guard guard(shared().lock);
+    met.swap(shared().met);
+  }
+  siblings_.enter({record::proc_id(), shared().socket.address(), shared().secret}, place_);
+  for (const Met& one : met)
+    if (Contact* const contact = directory_.add(one.proc, one.address, one.secret)) {
+      contact->links.push_back(one.listen);
+      contact->hello_ms = 0;
+      contact->hellos = 0;
+    }
+}
+
+// No handle tells of them, so they are greeted when they are needed.
+void Channel::find_siblings(Own& own) {
+  constexpr std::uint64_t kEveryMs = 5000;
+  const std::uint64_t now = now_ms();
+  if (engine_.busy(now) && (siblings_ms_ == 0 || now - siblings_ms_ >= kEveryMs)) {
+    siblings_ms_ = now;
+    found_.clear();
+    for (const Sibling& one : siblings_.others()) {
+      Contact* const contact = directory_.add(one.proc, one.address, one.secret);
+      if (contact == nullptr) continue;
+      found_.push_back(one.proc);
+      contact->wanted = !contact->agreed;
+    }
+  }
+  own.siblings = found_;
+}
+
+void Channel::send(Contact& contact, Message message, KeyKind kind) {
+  if (!out_.take(now_ms())) return;
+  message.number = ++contact.sent;
+  const std::uint64_t self = record::proc_id();
+  // A hello is for whoever has that handle, which is its process.
+  std::uint64_t to = 0;
+  directory_.find(contact.address, to);
+  const Key key = kind == KeyKind::kHandle ? key_of_handle(contact.secret, to) : contact.key;
+  const auto datagram = seal({kind, self}, key, encode(message));
+  shared().socket.send(contact.address, datagram);
+}
+
+// Tells those to whom it has connected that it did, until they have confirmed it.
+void Channel::greet() {
+  const std::uint64_t now = now_ms();
+  directory_.for_each([&](std::uint64_t, Contact& contact) {
+    const bool unheard = contact.confirmed < contact.links.size() || contact.wanted;
+    if (!contact.has_handle || !unheard) return;
+    if (contact.hellos >= kHellosLater) return;  // it has no ear, or something keeps us apart
+    const std::uint64_t pause = contact.hellos < kHellosSoon ? kHelloAgainMs : kHelloLaterMs;
+    if (contact.hello_ms != 0 && now - contact.hello_ms < pause) return;
+    contact.hello_ms = now;
+    ++contact.hellos;
+    if (!contact.key_ours && !contact.agreed) {
+      contact.key = new_key();
+      contact.key_ours = true;
+    }
+    Message message;
+    message.type = Type::kHello;
+    message.hello.key = contact.key;
+    message.hello.who = who_;
+    message.hello.who.proc = record::proc_id();
+    const auto begin = contact.links.begin() + contact.confirmed;
+    const auto count = std::min<std::ptrdiff_t>(contact.links.end() - begin, kLinksAtOnce);
+    message.hello.links.assign(begin, begin + count);
+    send(contact, std::move(message), KeyKind::kHandle);
+  });
+}
+
+void Channel::take(const Socket::Came& came) {
+  const auto outside = look_outside(came.datagram);
+  const std::uint64_t self = record::proc_id();
+  if (!outside || outside->from == 0 || outside->from == self) return;
+  Contact* contact = directory_.find(outside->from);
+  Key key{};
+  if (outside->kind == KeyKind::kHandle)
+    key = key_of_handle(shared().secret, self);
+  else if (contact != nullptr && (contact->key_ours || contact->agreed))
+    key = contact->key;
+  else
+    return;
+  const auto opened = open(came.datagram, key);
+  if (!opened) return;
+  const auto message = decode(*opened);
+  if (!message || (message->type == Type::kHello) != (outside->kind == KeyKind::kHandle)) return;
+  if (message->type == Type::kHello) {
+    contact = directory_.take_hello(self, outside->from, came.from, message->hello);
+    if (contact == nullptr) return;
+  }
+  if (!contact->window.take(message->number)) return;
+  contact->agreed = true;
+  const auto meet = [&](Who who) {
+    who.proc = outside->from;
+    engine_.met(who);
+  };
+  if (message->type == Type::kHello) {
+    meet(message->hello.who);
+    Message answer;
+    answer.type = Type::kWelcome;
+    answer.welcome.who = who_;
+    answer.welcome.links = contact->links_heard;
+    send(*contact, std::move(answer), KeyKind::kPair);
+  } else if (message->type == Type::kWelcome) {
+    meet(message->welcome.who);
+    const auto all = static_cast<std::uint32_t>(contact->links.size());
+    if (message->welcome.links > contact->confirmed) contact->hellos = 0;
+    contact->confirmed = std::min(message->welcome.links, all);
+    contact->hello_ms = 0;  // the next ones at once
+    contact->wanted = false;
+  } else {
+    engine_.heard(outside->from, *message, now_ms());
+  }
+}
+
+void Channel::take_refused() {
+  while (const auto address = shared().socket.refused()) {
+    const std::uint64_t now = now_ms();
+    std::uint64_t proc = 0;
+    if (directory_.find(*address, proc) != nullptr) engine_.refused(proc, now);
+    if (address->port != kHostPort) continue;
+    directory_.for_each([&](std::uint64_t other, const Contact& contact) {
+      if (contact.address.ip == address->ip) engine_.host_answered(other, now);
+    });
+  }
+}
+
+void Channel::take_all() {
+  take_refused();
+  for (int i = 0; i < 256; ++i) {
+    const auto came = shared().socket.receive(kLargestMessage + kSealed);
+    if (!came) return;
+    if (in_.take(now_ms())) take(*came);
+  }
+}
+
+void Channel::flush() {
+  for (Engine::Out& out : engine_.take_out())
+    if (Contact* const contact = directory_.find(out.to); contact != nullptr && contact->agreed)
+      send(*contact, std::move(out.message), KeyKind::kPair);
+  for (const std::uint64_t proc : engine_.take_tries())
+    if (const Contact* const contact = directory_.find(proc))
+      shared().socket.send({contact->address.ip, kHostPort}, {});
+}
+
+void Channel::serve(std::uint64_t ns) {
+  const std::uint64_t until = context::mono_ns() + ns;
+  for (;;) {
+    const std::uint64_t now = now_ms();
+    take_met();
+    take_all();
+    if (now - ticked_ms_ >= kTickMs) {
+      ticked_ms_ = now;
+      greet();
+      engine_.tick(now);
+    }
+    flush();
+    const std::uint64_t mono = context::mono_ns();
+    if (mono >= until) return;
+    const std::uint64_t rest = until - mono;
+    const std::uint64_t next = engine_.busy(now) ? kTickMs * kMs : 500 * kMs;
+    // A flood costs what its datagrams cost and no more passes than these.
+    if (shared().socket.wait(std::min(rest, next))) {
+      constexpr timespec kBreath{0, 200'000};
+      ::nanosleep(&kBreath, nullptr);
+    }
+  }
+}
+
+Answer Channel::answer() {
+  const std::uint64_t now = now_ms();
+  Answer out{engine_.claim(now), false, engine_.awaited_ms(now)};
+  if (!same_root(out.claim, last_)) {
+    last_ = out.claim;
+    changed_ms_ = now;
+  }
+  out.stable = now - changed_ms_ >= kStableMs;
+  return out;
+}
+
+void sleep(std::uint64_t ns) noexcept {
+  const timespec time{static_cast<time_t>(ns / 1'000'000'000),
+                      static_cast<long>(ns % 1'000'000'000)};
+  ::nanosleep(&time, nullptr);
+}
+
+constexpr context::Gid kAnyIpv4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0};
+
+void open_once(Shared& own, const context::Gid& ip) {
+  if (own.tried) return;
+  own.tried = true;
+  own.socket.open(ip);
+}
+
+}  // namespace
+
+void start(const Who& self, std::uint32_t ask_ms, const std::string& directory) noexcept {
+  if (channel() != nullptr) return;
+  context::quietly([&] {
+    if (!seals_work()) return;
+    {
+      const std::lock_guard guard(shared().lock);
+      shared().secret = new_secret();
+    }
+    g_channel.store(new Channel(self, ask_ms, directory), std::memory_order_release);
+  });
+}
+
+bool wanted() noexcept { return channel() != nullptr; }
+
+std::optional<Door> listening(const context::Gid& ip) noexcept {
+  if (channel() == nullptr) return std::nullopt;
+  std::optional<Door> out;
+  context::quietly([&] {
+    const std::lock_guard guard(shared().lock);
+    Shared& own = shared();
+    open_once(own, ip);
+    if (own.socket.is_open()) out = {own.socket.address().port, own.secret};
+  });
+  return out;
+}
+
+void connecting(std::uint64_t proc, std::uint32_t listen, const context::Gid& ip,
+                const Door& door) noexcept {
+  if (channel() == nullptr || door.port == 0) return;
+  context::quietly([&] {
+    const std::lock_guard guard(shared().lock);
+    // Where it listens nowhere itself.
+    open_once(shared(), context::gid_ipv4(ip) ? kAnyIpv4 : context::Gid{});
+    if (shared().met.size() < Directory::kMost)
+      shared().met.push_back({proc, listen, {ip, door.port}, door.secret});
+  });
+}
+
+void serve(std::uint64_t ns) noexcept {
+  Channel* const own = channel();
+  if (own == nullptr || !shared().socket.is_open()) return sleep(ns);
+  context::quietly([&] { own->serve(ns); });
+}
+
+std::uint64_t behind(std::uint32_t listen) noexcept {
+  const Channel* const own = channel();
+  return own == nullptr ? 0 : own->behind(listen);
+}
+
+void look(Own own_state) noexcept {
+  if (Channel* const own = channel()) context::quietly([&] { own->look(std::move(own_state)); });
+}
+
+Answer answer() noexcept {
+  Channel* const own = channel();
+  Answer out;
+  if (own != nullptr) context::quietly([&] { out = own->answer(); });
+  return out;
+}
+
+void forget() noexcept {
+  context::quietly([&] {
+    g_channel.store(nullptr);  // its memory is the parent's last
+    const std::lock_guard guard(shared().lock);
+    shared().socket.close();
+    shared().tried = false;
+    shared().met.clear();
+  });
+}
+
+}  // namespace nnd::peers

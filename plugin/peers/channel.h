@@ -1,0 +1,55 @@
+// The channel between the shims of a job: one UDP socket, served by the watch's thread, over which
+// processes that have a connection between them tell each other what they wait for. It opens
+// nothing where it isn't wanted (NCCL_NET_DIAG_PEERS), and what isn't sealed gets no answer.
+//
+// Thread-safe: NCCL's threads hand over what handles tell, the watch's thread does the rest.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "context/gid.h"
+#include "peers/engine.h"
+#include "peers/seal.h"
+
+namespace nnd::peers {
+
+// What a listener's handle says of its process's channel.
+struct Door {
+  std::uint16_t port = 0;
+  Secret secret{};
+};
+
+// From now on there is one. self: what is known of this process by now; ask_ms: how long it waits
+// before it asks; directory: where the processes of this node find each other.
+void start(const Who& self, std::uint32_t ask_ms, const std::string& directory) noexcept;
+bool wanted() noexcept;
+
+// --- NCCL's threads
+
+// A process listens at this address, and others will learn of its channel. Nothing: there is none.
+std::optional<Door> listening(const context::Gid& ip) noexcept;
+// It connects to that one's listener.
+void connecting(std::uint64_t proc, std::uint32_t listen, const context::Gid& ip,
+                const Door& door) noexcept;
+
+// --- the watch's thread
+
+// Serves it for this long, or sleeps.
+void serve(std::uint64_t ns) noexcept;
+// Who has connected to that listener of ours; 0: not known.
+std::uint64_t behind(std::uint32_t listen) noexcept;
+// What this process sees of itself.
+void look(Own own) noexcept;
+struct Answer {
+  Claim claim;
+  bool stable = false;           // nobody has said otherwise for a while
+  std::uint32_t awaited_ms = 0;  // for how long others wait for this process
+};
+Answer answer() noexcept;
+
+// In a forked child: it is the parent's.
+void forget() noexcept;
+
+}  // namespace nnd::peers

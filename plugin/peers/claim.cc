@@ -1,0 +1,64 @@
+#include "peers/claim.h"
+
+#include <tuple>
+
+#include "nccl_net_diag/causes.h"
+
+namespace nnd::peers {
+
+bool same_root(const Claim& a, const Claim& b) noexcept {
+  return a.kind == b.kind && a.who.proc == b.who.proc && a.other.proc == b.other.proc &&
+         a.cause == b.cause;
+}
+
+namespace {
+
+using nccl_net_diag::Reach;
+
+// How certain it is that nothing else explains it. A failure that only tells of another one, or of
+// a peer, follows from a peer's end where there is one.
+int weight(const Claim& claim) noexcept {
+  switch (claim.kind) {
+    case Kind::kNone:
+    case Kind::kCount:
+      return 0;
+    case Kind::kCycle:
+      return 1;
+    case Kind::kIdle:
+      return 2;
+    case Kind::kStopped:
+      return 5;
+    case Kind::kPair:
+      return 6;
+    case Kind::kPort:
+      return 7;
+    case Kind::kGone:
+      return 8;
+    case Kind::kEnded:
+      return 9;
+    case Kind::kFailed:
+      break;
+  }
+  if (claim.cause == 0 || claim.cause > nccl_net_diag::kCauses.size()) return 3;
+  const Reach reach = nccl_net_diag::kCauses[claim.cause - 1u].reach;
+  if (reach == Reach::kEcho || reach == Reach::kOpen) return 3;
+  return reach == Reach::kPair || reach == Reach::kPeer ? 4 : 10;
+}
+
+// Of two that are alike what is older came first, where their clocks can tell.
+constexpr std::uint32_t kSameMs = 1500;
+
+}  // namespace
+
+bool goes_before(const Claim& a, const Claim& b) noexcept {
+  if (weight(a) != weight(b)) return weight(a) > weight(b);
+  // Of two that are idle the one that was given less is behind.
+  if (a.kind == Kind::kIdle && a.doing.behind(b.doing)) return true;
+  if (a.kind == Kind::kIdle && b.doing.behind(a.doing)) return false;
+  if (a.kind != Kind::kIdle &&
+      (a.age_ms > b.age_ms ? a.age_ms - b.age_ms : b.age_ms - a.age_ms) > kSameMs)
+    return a.age_ms > b.age_ms;
+  return std::tie(a.who.proc, a.other.proc) < std::tie(b.who.proc, b.other.proc);
+}
+
+}  // namespace nnd::peers

@@ -1,0 +1,87 @@
+// The processes that this one can write to: where they are, with which key, what of theirs has
+// come, and to whom its connections lead. One thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "context/gid.h"
+#include "peers/message.h"
+#include "peers/seal.h"
+
+namespace nnd::peers {
+
+struct Address {
+  context::Gid ip{};  // IPv4 as ::ffff:a.b.c.d
+  std::uint16_t port = 0;
+
+  bool operator==(const Address&) const = default;
+  bool operator<(const Address& other) const {
+    return std::tie(ip, port) < std::tie(other.ip, other.port);
+  }
+};
+
+// Numbers of messages: each is taken once, and none that is much older than the newest.
+class Window {
+ public:
+  bool take(std::uint64_t number) noexcept;
+
+ private:
+  std::uint64_t newest_ = 0;
+  std::uint64_t seen_ = 0;  // bit i: newest_ - i
+};
+
+struct Contact {
+  Address address;
+  // Of a process whose handle we have; else all zero, and it has written first.
+  Secret secret{};
+  bool has_handle = false;
+  Key key{};              // the pair's
+  bool key_ours = false;  // we made it
+  bool agreed = false;    // the other end has used it
+  Window window;
+  std::uint64_t sent = 0;  // messages
+  // Of its listeners that we connected to; how many it has confirmed.
+  std::vector<std::uint32_t> links;
+  std::uint32_t confirmed = 0;
+  bool wanted = false;            // it is to answer though no connection leads there
+  std::uint64_t hello_ms = 0;     // sent last; 0: never
+  unsigned hellos = 0;            // unanswered
+  std::uint32_t links_heard = 0;  // of its hellos, all together
+};
+
+class Directory {
+ public:
+  // A process of a job that never has so many is not harmed by the rest's being forgotten.
+  static constexpr std::size_t kMost = 16384;
+
+  // By a handle that NCCL gave us. Null: there is no room.
+  Contact* add(std::uint64_t proc, const Address& address, const Secret& secret);
+  // Null: it isn't known.
+  Contact* find(std::uint64_t proc);
+  Contact* find(const Address& address, std::uint64_t& proc);
+
+  // A hello that its key has opened. Null: it is not to be believed.
+  Contact* take_hello(std::uint64_t self, std::uint64_t from, const Address& address,
+                      const Hello& hello);
+
+  // Who has connected to this listener of ours; 0: nobody that said so.
+  std::uint64_t behind(std::uint32_t listen) const;
+
+  template <class F>
+  void for_each(F&& f) {
+    for (auto& [proc, contact] : contacts_) f(proc, contact);
+  }
+  void forget();
+
+ private:
+  std::map<std::uint64_t, Contact> contacts_;
+  std::map<Address, std::uint64_t> by_address_;
+  std::map<std::uint32_t, std::uint64_t> by_listen_;
+};
+
+}  // namespace nnd::peers

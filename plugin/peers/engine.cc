@@ -1,0 +1,483 @@
+#include "peers/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace nnd::peers {
+
+namespace {
+
+constexpr std::size_t kMostAsked = 8;
+constexpr std::size_t kMostPeers = 4096;
+constexpr std::size_t kMostWarned = 64;  // when this process fails
+constexpr std::uint64_t kAskAgainMs = 300, kAskEveryMs = 1000;
+constexpr std::uint64_t kHeardMs = 2500;   // what was said holds for so long
+constexpr std::uint64_t kSilentMs = 2700;  // and with kSilentAsks questions unanswered
+constexpr unsigned kSilentAsks = 8;
+constexpr unsigned kRefusals = 2;
+constexpr std::uint64_t kTryEveryMs = 400;
+constexpr unsigned kTries = 4;
+constexpr std::uint64_t kAskedUsMs = 3500;
+constexpr std::uint64_t kTellEveryMs = 400, kTellAgainstFloodMs = 50;
+constexpr std::uint32_t kRumourMs = 6000;
+constexpr std::uint32_t kDisagreeMs = 2000;
+constexpr std::uint64_t kSiblingsMs = 700;  // until they have answered
+constexpr std::uint64_t kProbeAfterMs = 600, kProbeEveryMs = 1000;
+constexpr std::uint16_t kFarthest = 20000;
+
+std::uint32_t since(std::uint64_t then_ms, std::uint64_t now_ms) {
+  const std::uint64_t ms = now_ms > then_ms ? now_ms - then_ms : 0;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(ms, ~std::uint32_t{0}));
+}
+
+std::uint32_t sum(std::uint32_t a, std::uint32_t b) {
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(std::uint64_t{a} + b, ~std::uint32_t{0}));
+}
+
+// Whether one of these two ends has done its part, and the other says that nothing of it came. An
+// HCA that does not complete what it was given has no answer from the other one.
+bool disagree(const Link& here, const Link& there) {
+  if (here.state == EndState::kStuck || there.state == EndState::kStuck) return true;
+  if (std::min(here.age_ms, there.age_ms) < kDisagreeMs) return false;
+  return (here.state == EndState::kAwaitsData && there.state == EndState::kAwaitsRoom) ||
+         (here.state == EndState::kAwaitsRoom && there.state == EndState::kAwaitsData);
+}
+
+// What collectives of one communicator can't differ in.
+bool differ(const Doing& a, const Doing& b) {
+  return a.known() && a.comm == b.comm && a.number >= 0 && b.number >= 0 &&
+         (a.ordinal != b.ordinal || std::string_view(a.func) != std::string_view(b.func) ||
+          a.bytes != b.bytes);
+}
+
+// An order in which all have the same two ends.
+bool less(const Doing& a, const Doing& b) {
+  if (a.ordinal != b.ordinal) return a.ordinal < b.ordinal;
+  if (std::string_view(a.func) != std::string_view(b.func))
+    return std::string_view(a.func) < std::string_view(b.func);
+  return a.bytes < b.bytes;
+}
+
+// Those of one communicator only.
+void widen(Probe& probe, const Who& who, const Doing& doing) {
+  if (!doing.known()) return;
+  if (!probe.least.known()) {
+    probe.least = probe.most = doing;
+    probe.least_who = probe.most_who = who;
+  }
+  if (doing.comm != probe.least.comm) return;
+  if (less(doing, probe.least)) {
+    probe.least = doing;
+    probe.least_who = who;
+  }
+  if (less(probe.most, doing)) {
+    probe.most = doing;
+    probe.most_who = who;
+  }
+}
+
+}  // namespace
+
+void Engine::look(Own own, std::uint64_t now_ms) {
+  const bool newly_failed = own.failed.cause != 0 && own_.failed.cause == 0;
+  own_ = std::move(own);
+  think(now_ms);
+  if (!newly_failed) return;
+  // It may end before anybody asks.
+  std::size_t warned = 0;
+  for (auto& [proc, peer] : peers_)
+    if (peer.answers && warned++ < kMostWarned) say(proc, peer, now_ms);
+}
+
+bool Engine::asked(std::uint64_t now_ms) const {
+  return std::any_of(peers_.begin(), peers_.end(), [&](const auto& one) {
+    return one.second.asked_us_ms != 0 && now_ms - one.second.asked_us_ms <= kAskedUsMs;
+  });
+}
+
+std::uint32_t Engine::awaited_ms(std::uint64_t now_ms) const {
+  std::uint32_t longest = 0;
+  for (const auto& [proc, peer] : peers_) {
+    if (peer.asked_us_ms == 0 || now_ms - peer.asked_us_ms > kAskedUsMs) continue;
+    for (const Link& link : peer.their_links)
+      longest = std::max(longest, sum(link.age_ms, since(peer.asked_us_ms, now_ms)));
+  }
+  return longest;
+}
+
+void Engine::met(const Who& who) {
+  if (who.proc == 0 || (peers_.size() >= kMostPeers && !peers_.contains(who.proc))) return;
+  Peer& peer = peers_[who.proc];
+  if (!peer.answers) peer.who = who;
+  peer.answers = true;
+}
+
+bool Engine::wants_to_know(std::uint64_t now_ms) const {
+  if (own_.edges.empty() && !own_.inside) return false;
+  return own_.waits_ms >= pace_.ask_ms || asked(now_ms);
+}
+
+bool Engine::busy(std::uint64_t now_ms) const { return wants_to_know(now_ms) || asked(now_ms); }
+
+std::uint64_t Engine::awaited() const { return own_.edges.empty() ? 0 : own_.edges[0].proc; }
+
+// In the communicator that the other one waits in, where this process is in it too.
+State Engine::state_for(const Peer& peer) const {
+  State state = own_.state;
+  state.awaits = awaited();
+  state.given = given(peer.said.state.in.known() ? peer.said.state.in.comm : state.in.comm);
+  return state;
+}
+
+// In that communicator, where it is in it.
+Doing Engine::given(std::uint64_t comm) const {
+  for (const Doing& doing : own_.given)
+    if (doing.comm == comm) return doing;
+  return own_.given.empty() ? Doing{} : own_.given[0];
+}
+
+Engine::Out& Engine::out(std::uint64_t to, Type type) {
+  Out& made = out_.emplace_back();
+  made.to = to;
+  made.message.type = type;
+  return made;
+}
+
+std::vector<Engine::Out> Engine::take_out() { return std::exchange(out_, {}); }
+std::vector<std::uint64_t> Engine::take_tries() { return std::exchange(tries_, {}); }
+
+void Engine::ask(std::uint64_t proc, const std::vector<Link>& links, std::uint64_t now_ms) {
+  if (proc == 0 || (peers_.size() >= kMostPeers && !peers_.contains(proc))) return;
+  Peer& peer = peers_[proc];
+  const std::uint64_t pause =
+      peer.unheard != 0 && peer.refusals < kRefusals ? kAskAgainMs : kAskEveryMs;
+  if (peer.asked_ms != 0 && now_ms - peer.asked_ms < pause) return;
+  peer.asked_ms = now_ms;
+  if (peer.unheard_since_ms == 0) peer.unheard_since_ms = now_ms;
+  ++peer.unheard;
+  Ask& ask = out(proc, Type::kAsk).message.ask;
+  ask.state = state_for(peer);
+  ask.links.assign(links.begin(), links.begin() + static_cast<std::ptrdiff_t>(
+                                                      std::min(links.size(), kLinksAsked)));
+}
+
+void Engine::tick(std::uint64_t now_ms) {
+  if (wants_to_know(now_ms)) {
+    for (std::size_t i = 0; i < std::min(own_.edges.size(), kMostAsked); ++i)
+      ask(own_.edges[i].proc, own_.edges[i].links, now_ms);
+    for (const std::uint64_t sibling : own_.siblings) ask(sibling, {}, now_ms);
+  }
+  for (auto& [proc, peer] : peers_) {
+    if (!silent(peer, now_ms) || peer.host_answers || peer.tries >= kTries) continue;
+    if (peer.tried_ms != 0 && now_ms - peer.tried_ms < kTryEveryMs) continue;
+    peer.tried_ms = now_ms;
+    ++peer.tries;
+    tries_.push_back(proc);
+  }
+  think(now_ms);
+  probe_if_nobody_knows(now_ms);
+}
+
+bool Engine::silent(const Peer& peer, std::uint64_t now_ms) const {
+  return peer.answers && peer.refusals == 0 && peer.unheard >= kSilentAsks &&
+         now_ms - peer.unheard_since_ms >= kSilentMs;
+}
+
+void Engine::refused(std::uint64_t proc, std::uint64_t now_ms) {
+  const auto found = peers_.find(proc);
+  if (found == peers_.end() || found->second.unheard == 0) return;
+  Peer& peer = found->second;
+  if (peer.refusals == 0) peer.refused_ms = now_ms;
+  if (peer.refusals < kRefusals) ++peer.refusals;
+  think(now_ms);
+}
+
+void Engine::host_answered(std::uint64_t proc, std::uint64_t now_ms) {
+  const auto found = peers_.find(proc);
+  if (found == peers_.end() || found->second.tries == 0) return;
+  found->second.host_answers = true;
+  think(now_ms);
+}
+
+// The same connections, as this process sees its ends of them.
+std::vector<Link> Engine::seen_here(const std::vector<Link>& asked) const {
+  std::vector<Link> out;
+  for (const Link& theirs : asked) {
+    Link& mine = out.emplace_back();
+    mine.yours = !theirs.yours;
+    mine.listen = theirs.listen;
+    for (const Own::Edge& edge : own_.edges)
+      for (const Link& link : edge.links)
+        if (link.yours == mine.yours && link.listen == mine.listen) mine = link;
+  }
+  return out;
+}
+
+void Engine::say(std::uint64_t proc, Peer& peer, std::uint64_t now_ms) {
+  peer.told_ms = now_ms;
+  peer.told = claim(now_ms);
+  Say& say = out(proc, Type::kSay).message.say;
+  say.state = state_for(peer);
+  say.links = seen_here(peer.their_links);
+  say.claim = peer.told;
+}
+
+void Engine::heard(std::uint64_t from, const Message& message, std::uint64_t now_ms) {
+  if (peers_.size() >= kMostPeers && !peers_.contains(from)) return;
+  Peer& peer = peers_[from];
+  const auto takes_state = [&](const State& state) {
+    peer.who = state.who;
+    peer.who.proc = from;
+    peer.answers = true;
+    peer.refusals = 0;
+    peer.tries = 0;
+    peer.host_answers = false;
+  };
+  switch (message.type) {
+    case Type::kAsk:
+      takes_state(message.ask.state);
+      peer.said.state = message.ask.state;
+      peer.asked_us_ms = now_ms;
+      peer.their_links = message.ask.links;
+      if (now_ms - peer.told_ms >= kTellAgainstFloodMs || peer.told_ms == 0) {
+        think(now_ms);
+        if (peer.told_ms != now_ms || !same_root(peer.told, claim_)) say(from, peer, now_ms);
+      }
+      break;
+    case Type::kSay:
+      takes_state(message.say.state);
+      peer.said = message.say;
+      peer.said_ms = now_ms;
+      peer.unheard = 0;
+      peer.unheard_since_ms = 0;
+      think(now_ms);
+      break;
+    case Type::kProbe:
+      take_probe(message.probe, now_ms);
+      break;
+    case Type::kHello:
+    case Type::kWelcome:
+      break;
+  }
+}
+
+Claim Engine::adopted(const Peer& peer, std::uint64_t now_ms) const {
+  Claim claim = peer.said.claim;
+  const std::uint32_t held = since(peer.said_ms, now_ms);
+  claim.told_ms = sum(claim.told_ms, held);
+  claim.age_ms = sum(claim.age_ms, held);
+  ++claim.hops;
+  // Who waits is not idle, whatever others have heard of it before.
+  const bool of_us = claim.kind == Kind::kIdle && claim.who.proc == own_.state.who.proc;
+  if (claim.told_ms > kRumourMs || claim.hops > kFarthest || of_us) return {};
+  return claim;
+}
+
+// Both are in a collective, which is another for each.
+Claim Engine::of_difference(const Peer& peer) const {
+  const Doing &mine = own_.state.in, &theirs = peer.said.state.in;
+  if (!differ(mine, theirs) || mine.ordinal != theirs.ordinal) return {};
+  Claim claim;
+  claim.kind = Kind::kCycle;
+  const bool first = less(mine, theirs);
+  claim.who = first ? own_.state.who : peer.who;
+  claim.other = first ? peer.who : own_.state.who;
+  claim.doing = first ? mine : theirs;
+  claim.other_doing = first ? theirs : mine;
+  claim.age_ms = own_.waits_ms;
+  return claim;
+}
+
+Claim Engine::of_silence(const Peer& peer, std::uint64_t now_ms) const {
+  Claim claim;
+  if (peer.refusals >= kRefusals) {
+    const Claim& last = peer.said.claim;
+    if (last.kind == Kind::kFailed && last.who.proc == peer.who.proc) {
+      claim = last;
+      claim.age_ms = sum(last.age_ms, since(peer.said_ms, now_ms));
+      claim.told_ms = 0;
+      return claim;
+    }
+    claim.kind = Kind::kEnded;
+    claim.age_ms = since(peer.refused_ms, now_ms);
+  } else {
+    if (!peer.host_answers && peer.tries < kTries) return {};
+    claim.kind = peer.host_answers ? Kind::kStopped : Kind::kGone;
+    claim.age_ms = since(peer.unheard_since_ms, now_ms);
+  }
+  claim.who = peer.who;
+  claim.doing = peer.said.state.given;
+  return claim;
+}
+
+Claim Engine::of_edge(const Own::Edge& edge, const Peer& peer, std::uint64_t now_ms) const {
+  if (peer.refusals >= kRefusals || silent(peer, now_ms)) return of_silence(peer, now_ms);
+  if (peer.said_ms == 0 || now_ms - peer.said_ms > kHeardMs) return {};
+  for (const Link& mine : edge.links)
+    for (const Link& theirs : peer.said.links) {
+      if (!theirs.same(mine.yours, mine.listen) || !disagree(mine, theirs)) continue;
+      Claim claim;
+      claim.kind = Kind::kPair;
+      // The same pair has the same order at both ends.
+      claim.who =
+          std::min(own_.state.who.proc, peer.who.proc) == peer.who.proc ? peer.who : own_.state.who;
+      claim.other = claim.who.proc == peer.who.proc ? own_.state.who : peer.who;
+      claim.doing = own_.state.in;
+      claim.age_ms = mine.age_ms;
+      // A port that is down says more.
+      const Claim heard = adopted(peer, now_ms);
+      return heard.known() && goes_before(heard, claim) ? heard : claim;
+    }
+  const Claim heard = adopted(peer, now_ms);
+  const Claim differs = of_difference(peer);
+  return differs.known() && !heard.known() ? differs : heard;
+}
+
+// Only of a process that is in the same communicator: others of this node may be another job's. And
+// only what makes clear that this process waits for it, or because of it: two that were given the
+// same and want nothing of the network are alike.
+Claim Engine::of_sibling(const Peer& peer, std::uint64_t now_ms) const {
+  const std::uint64_t comm = own_.state.in.comm;
+  if (comm == 0 || peer.said.state.given.comm != comm) return {};
+  if (peer.refusals >= kRefusals || silent(peer, now_ms)) return of_silence(peer, now_ms);
+  if (peer.said_ms == 0 || now_ms - peer.said_ms > kHeardMs) return {};
+  if (const Claim differs = of_difference(peer); differs.known()) return differs;
+  const Claim claim = adopted(peer, now_ms);
+  const bool certain = claim.kind > Kind::kIdle && claim.kind != Kind::kCycle;
+  return certain || claim.doing.behind(own_.state.in) ? claim : Claim{};
+}
+
+Claim Engine::own_claim(std::uint64_t now_ms) const {
+  Claim claim;
+  claim.who = own_.state.who;
+  // What whoever asks waits in.
+  std::uint64_t comm = own_.state.in.comm;
+  for (const auto& [proc, peer] : peers_)
+    if (peer.asked_us_ms != 0 && now_ms - peer.asked_us_ms <= kAskedUsMs &&
+        peer.said.state.in.known())
+      comm = peer.said.state.in.comm;
+  claim.doing = given(comm);
+  const auto take = [&](Kind kind, const Own::Trouble& trouble) {
+    claim.kind = kind;
+    claim.cause = trouble.cause;
+    claim.place = trouble.place;
+    claim.age_ms = trouble.age_ms;
+  };
+  if (own_.port_down.cause != 0 && !own_.edges.empty()) {
+    take(Kind::kPort, own_.port_down);
+  } else if (own_.failed.cause != 0) {
+    take(Kind::kFailed, own_.failed);
+  } else if (own_.edges.empty() && !own_.state.moves && own_.state.idle_ms >= pace_.idle_ms &&
+             asked_ms_ != 0 && now_ms - asked_ms_ >= (own_.siblings.empty() ? 0 : kSiblingsMs)) {
+    claim.kind = Kind::kIdle;
+    claim.age_ms = own_.state.idle_ms;
+    // Which of the node's processes the others wait for it can't tell.
+    if (!claim.doing.known() && !own_.siblings.empty()) {
+      claim.who.rank = -1;
+      claim.who.pid = 0;
+    }
+  }
+  return claim.known() ? claim : Claim{};
+}
+
+void Engine::think(std::uint64_t now_ms) {
+  if (!asked(now_ms))
+    asked_ms_ = 0;
+  else if (asked_ms_ == 0)
+    asked_ms_ = now_ms;
+  Claim best = own_claim(now_ms);
+  const auto consider = [&](const Claim& claim) {
+    if (claim.known() && (!best.known() || goes_before(claim, best))) best = claim;
+  };
+  if (wants_to_know(now_ms)) {
+    for (std::size_t i = 0; i < std::min(own_.edges.size(), kMostAsked); ++i)
+      if (const auto found = peers_.find(own_.edges[i].proc); found != peers_.end())
+        consider(of_edge(own_.edges[i], found->second, now_ms));
+    for (const std::uint64_t sibling : own_.siblings)
+      if (const auto found = peers_.find(sibling); found != peers_.end())
+        // Before its own word, which is that it wants nothing.
+        if (const Claim claim = of_sibling(found->second, now_ms);
+            claim.known() && (best.who.proc == own_.state.who.proc || goes_before(claim, best)))
+          best = claim;
+    if (cycle_ && !own_.edges.empty() && now_ms - cycle_ms_ <= 3 * kProbeEveryMs) {
+      Claim cycle = *cycle_;
+      cycle.told_ms = since(cycle_ms_, now_ms);
+      consider(cycle);
+    }
+  }
+  claim_ = best;
+  claim_ms_ = now_ms;
+  if (best.known() || !wants_to_know(now_ms) || own_.edges.empty())
+    unknown_ms_ = 0;
+  else if (unknown_ms_ == 0)
+    unknown_ms_ = now_ms;
+  tell_all(now_ms);
+}
+
+Claim Engine::claim(std::uint64_t now_ms) const {
+  Claim claim = claim_;
+  const std::uint32_t passed = since(claim_ms_, now_ms);
+  claim.age_ms = sum(claim.age_ms, passed);
+  claim.told_ms = sum(claim.told_ms, passed);
+  return claim;
+}
+
+// What is new at once; what is so still as often as somebody may need it.
+void Engine::tell_all(std::uint64_t now_ms) {
+  for (auto& [proc, peer] : peers_) {
+    if (peer.asked_us_ms == 0 || now_ms - peer.asked_us_ms > kAskedUsMs) continue;
+    const std::uint64_t passed = now_ms - peer.told_ms;
+    const bool fresher = claim_.known() &&
+                         claim_.told_ms + 200 < sum(peer.told.told_ms, since(peer.told_ms, now_ms));
+    if ((!same_root(claim_, peer.told) && passed >= kTellAgainstFloodMs) ||
+        (fresher && passed >= kTellEveryMs))
+      say(proc, peer, now_ms);
+  }
+}
+
+void Engine::probe_if_nobody_knows(std::uint64_t now_ms) {
+  const bool renews = cycle_ && same_root(claim_, *cycle_);
+  if (!renews && (unknown_ms_ == 0 || now_ms - unknown_ms_ < kProbeAfterMs)) return;
+  if (probed_ms_ != 0 && now_ms - probed_ms_ < kProbeEveryMs) return;
+  probed_ms_ = now_ms;
+  Probe probe;
+  probe.initiator = own_.state.who.proc;
+  probe.round = ++round_;
+  last_probe_ = {probe.initiator, probe.round, now_ms};
+  pass_on(probe, now_ms);
+}
+
+void Engine::pass_on(Probe probe, std::uint64_t) {
+  if (awaited() == 0 || ++probe.hops > kFarthest) return;
+  widen(probe, own_.state.who, own_.state.in.known() ? own_.state.in : own_.state.given);
+  out(awaited(), Type::kProbe).message.probe = probe;
+}
+
+// One probe survives in a ring, that of the greatest initiator; who has seen it before is part of
+// the ring.
+void Engine::take_probe(const Probe& probe, std::uint64_t now_ms) {
+  if (own_.edges.empty()) return;
+  const bool again = probe.initiator == last_probe_.initiator && probe.round == last_probe_.round;
+  if (again) {
+    // Ranks wait for each other in a ring also where one of them waits for its own node.
+    if (!differ(probe.least, probe.most)) return;
+    Claim cycle;
+    cycle.kind = Kind::kCycle;
+    cycle.who = probe.least_who;
+    cycle.other = probe.most_who;
+    cycle.doing = probe.least;
+    cycle.other_doing = probe.most;
+    cycle.age_ms = own_.waits_ms;
+    cycle_ = cycle;
+    cycle_ms_ = now_ms;
+    think(now_ms);
+    return;
+  }
+  const bool recent = last_probe_.seen_ms != 0 && now_ms - last_probe_.seen_ms < 2 * kProbeEveryMs;
+  if (recent && probe.initiator < last_probe_.initiator) return;
+  last_probe_ = {probe.initiator, probe.round, now_ms};
+  pass_on(probe, now_ms);
+}
+
+}  // namespace nnd::peers

@@ -1,0 +1,148 @@
+// Finds out who is to blame that this process waits: it asks those that it waits for, who ask
+// theirs, and what the last of them is comes back along the same way. No I/O and no clock of its
+// own: a test plays ten thousand of them. One thread.
+//
+// A process that waits for nobody is the root, and says so; so is one that has ended, or does not
+// answer, as its neighbours see; a pair whose ends disagree; and a ring of processes that wait for
+// each other, which a probe finds that comes around. Who has heard of a root tells those who have
+// asked it within the last seconds, at once, and again while it is so: what nobody repeats is
+// forgotten, so that no rumour survives what it tells of.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "peers/message.h"
+
+namespace nnd::peers {
+
+// What a process sees of itself.
+struct Own {
+  State state;
+  std::vector<Doing> given;  // the last of each of its communicators
+
+  // A process that it waits for.
+  struct Edge {
+    std::uint64_t proc = 0;
+    std::uint32_t age_ms = 0;
+    std::vector<Link> links;  // the longest waits first; `yours` as for a message to it
+  };
+  std::vector<Edge> edges;
+  std::uint32_t waits_ms = 0;  // the longest, also where it isn't known for whom
+
+  struct Trouble {
+    std::uint16_t cause = 0;  // as of a claim; 0: there is none
+    state::FixedText<24> place;
+    std::uint32_t age_ms = 0;
+  };
+  Trouble failed, port_down;
+
+  // It was given something and wants nothing of the network: processes of its own node may be what
+  // it waits for.
+  bool inside = false;
+  std::vector<std::uint64_t> siblings;  // processes of its node, whatever job they are of
+};
+
+// How old a wait is before anybody is asked, and that of a process before it counts as idle.
+struct Pace {
+  std::uint32_t ask_ms = 8000;
+  std::uint32_t idle_ms = 1000;
+};
+
+class Engine {
+ public:
+  explicit Engine(Pace pace) : pace_(pace) {}
+
+  // Times are milliseconds of any clock that doesn't go back.
+  void look(Own own, std::uint64_t now_ms);
+  void heard(std::uint64_t from, const Message& message, std::uint64_t now_ms);
+  // It has said hello, or answered one.
+  void met(const Who& who);
+  // Nobody has that port any more, says the kernel of its host.
+  void refused(std::uint64_t proc, std::uint64_t now_ms);
+  // What came back of a try of the host itself.
+  void host_answered(std::uint64_t proc, std::uint64_t now_ms);
+  // Every 100 ms while it is busy.
+  void tick(std::uint64_t now_ms);
+  bool busy(std::uint64_t now_ms) const;
+
+  // What is to be sent; hosts that are to be tried.
+  struct Out {
+    std::uint64_t to = 0;
+    Message message;
+  };
+  std::vector<Out> take_out();
+  std::vector<std::uint64_t> take_tries();
+
+  // As of now; its kind is kNone while nothing is known.
+  Claim claim(std::uint64_t now_ms) const;
+  bool asked(std::uint64_t now_ms) const;  // by anybody, within the last seconds
+  // How long the longest wait of those that ask this process is by now.
+  std::uint32_t awaited_ms(std::uint64_t now_ms) const;
+
+ private:
+  struct Peer {
+    Who who;
+    bool answers = false;  // has answered, ever
+    std::uint64_t asked_ms = 0;
+    std::uint64_t unheard_since_ms = 0;  // the first question that is not answered; 0: none
+    unsigned unheard = 0;                // questions
+    std::uint64_t said_ms = 0;
+    Say said;
+    std::uint64_t refused_ms = 0;  // first
+    unsigned refusals = 0;
+    std::uint64_t tried_ms = 0;  // its host
+    unsigned tries = 0;
+    bool host_answers = false;
+    std::uint64_t asked_us_ms = 0;  // 0: never
+    std::vector<Link> their_links;  // of that question
+    std::uint64_t told_ms = 0;      // when it was sent our word
+    Claim told;
+  };
+  struct Round {  // a probe that has passed
+    std::uint64_t initiator = 0;
+    std::uint32_t round = 0;
+    std::uint64_t seen_ms = 0;
+  };
+
+  bool wants_to_know(std::uint64_t now_ms) const;
+  std::vector<std::uint64_t> to_ask() const;
+  void ask(std::uint64_t proc, const std::vector<Link>& links, std::uint64_t now_ms);
+  void say(std::uint64_t proc, Peer& peer, std::uint64_t now_ms);
+  void tell_all(std::uint64_t now_ms);
+  void think(std::uint64_t now_ms);
+  Claim own_claim(std::uint64_t now_ms) const;
+  Claim of_edge(const Own::Edge& edge, const Peer& peer, std::uint64_t now_ms) const;
+  Claim of_difference(const Peer& peer) const;
+  Claim of_silence(const Peer& peer, std::uint64_t now_ms) const;
+  Claim of_sibling(const Peer& peer, std::uint64_t now_ms) const;
+  Claim adopted(const Peer& peer, std::uint64_t now_ms) const;
+  Doing given(std::uint64_t comm) const;
+  std::vector<Link> seen_here(const std::vector<Link>& asked) const;
+  bool silent(const Peer& peer, std::uint64_t now_ms) const;
+  State state_for(const Peer& peer) const;
+  void take_probe(const Probe& probe, std::uint64_t now_ms);
+  void probe_if_nobody_knows(std::uint64_t now_ms);
+  void pass_on(Probe probe, std::uint64_t now_ms);
+  std::uint64_t awaited() const;  // the longest
+  Out& out(std::uint64_t to, Type type);
+
+  Pace pace_;
+  Own own_;
+  std::map<std::uint64_t, Peer> peers_;
+  std::vector<Out> out_;
+  std::vector<std::uint64_t> tries_;
+  Claim claim_;
+  std::uint64_t claim_ms_ = 0;    // its ages are of then
+  std::uint64_t asked_ms_ = 0;    // since when others ask; 0: nobody does
+  std::uint64_t unknown_ms_ = 0;  // since when nothing is known though it asks; 0: it is, or none
+  std::optional<Claim> cycle_;
+  std::uint64_t cycle_ms_ = 0;
+  Round last_probe_;
+  std::uint32_t round_ = 0;
+  std::uint64_t probed_ms_ = 0;
+};
+
+}  // namespace nnd::peers

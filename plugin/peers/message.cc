@@ -1,0 +1,229 @@
+#include "peers/message.h"
+
+#include <algorithm>
+#include <concepts>
+#include <type_traits>
+
+namespace nnd::peers {
+
+namespace {
+
+// A question is at least half as long as its answer, whoever asks: nobody gains by asking in
+// another's name.
+constexpr std::size_t kShortest = 256;
+
+// One description of each value serves both ways: `io` is a Writer or a Reader.
+class Writer {
+ public:
+  template <std::integral T>
+  void number(const T& value) {
+    auto rest = static_cast<std::make_unsigned_t<T>>(value);
+    for (std::size_t i = 0; i < sizeof(T); ++i) {
+      out_.push_back(static_cast<std::uint8_t>(rest & 0xff));
+      rest = static_cast<std::make_unsigned_t<T>>(std::uint64_t{rest} >> 8);
+    }
+  }
+  void flag(const bool& value) { out_.push_back(value ? 1 : 0); }
+  template <class E>
+  void choice(const E& value, E) {
+    out_.push_back(static_cast<std::uint8_t>(value));
+  }
+  template <std::size_t n>
+  void text(const state::FixedText<n>& value) {
+    const std::string_view view = value;
+    number(static_cast<std::uint8_t>(view.size()));
+    out_.insert(out_.end(), view.begin(), view.end());
+  }
+  template <std::size_t n>
+  void bytes(const std::array<std::uint8_t, n>& value) {
+    out_.insert(out_.end(), value.begin(), value.end());
+  }
+  template <class T, class F>
+  void list(const std::vector<T>& values, std::size_t most, F&& each) {
+    const std::size_t count = std::min(values.size(), most);
+    number(static_cast<std::uint8_t>(count));
+    for (std::size_t i = 0; i < count; ++i) each(values[i]);
+  }
+  Bytes take() {
+    if (out_.size() < kShortest) out_.resize(kShortest);
+    return std::move(out_);
+  }
+
+ private:
+  Bytes out_;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::span<const std::uint8_t> in) : in_(in) {}
+
+  template <std::integral T>
+  void number(T& value) {
+    if (!has(sizeof(T))) return;
+    std::uint64_t all = 0;
+    for (std::size_t i = 0; i < sizeof(T); ++i) all |= std::uint64_t{in_[at_ + i]} << (8 * i);
+    value = static_cast<T>(all);
+    at_ += sizeof(T);
+  }
+  void flag(bool& value) {
+    std::uint8_t byte = 0;
+    number(byte);
+    ok_ = ok_ && byte <= 1;
+    value = byte == 1;
+  }
+  template <class E>
+  void choice(E& value, E end) {
+    std::uint8_t byte = 0;
+    number(byte);
+    ok_ = ok_ && byte < static_cast<std::uint8_t>(end);
+    if (ok_) value = static_cast<E>(byte);
+  }
+  // What a peer says is printed: nothing that a terminal would obey.
+  template <std::size_t n>
+  void text(state::FixedText<n>& value) {
+    std::uint8_t size = 0;
+    number(size);
+    ok_ = ok_ && size < n;
+    if (!has(size)) return;
+    const auto* const from = in_.data() + at_;
+    ok_ = std::all_of(from, from + size, [](std::uint8_t c) { return c > 0x20 && c < 0x7f; });
+    if (ok_) value = std::string_view(reinterpret_cast<const char*>(from), size);
+    at_ += size;
+  }
+  template <std::size_t n>
+  void bytes(std::array<std::uint8_t, n>& value) {
+    if (!has(n)) return;
+    std::copy_n(in_.begin() + static_cast<std::ptrdiff_t>(at_), n, value.begin());
+    at_ += n;
+  }
+  template <class T, class F>
+  void list(std::vector<T>& values, std::size_t most, F&& each) {
+    std::uint8_t count = 0;
+    number(count);
+    ok_ = ok_ && count <= most;
+    if (!ok_) return;
+    values.resize(count);
+    for (T& value : values) each(value);
+  }
+  bool ok() const { return ok_; }
+
+ private:
+  bool has(std::size_t size) {
+    ok_ = ok_ && in_.size() - at_ >= size;
+    return ok_;
+  }
+
+  std::span<const std::uint8_t> in_;
+  std::size_t at_ = 0;
+  bool ok_ = true;
+};
+
+template <class IO, class T>
+void describe_who(IO& io, T& who) {
+  io.number(who.proc);
+  io.number(who.rank);
+  io.number(who.pid);
+  io.text(who.host);
+}
+
+template <class IO, class T>
+void describe_doing(IO& io, T& doing) {
+  io.text(doing.func);
+  io.number(doing.comm);
+  io.number(doing.ordinal);
+  io.number(doing.number);
+  io.number(doing.bytes);
+}
+
+template <class IO, class T>
+void describe_link(IO& io, T& link) {
+  io.flag(link.yours);
+  io.number(link.listen);
+  io.choice(link.state, EndState::kCount);
+  io.number(link.age_ms);
+}
+
+template <class IO, class T>
+void describe_state(IO& io, T& state) {
+  describe_who(io, state.who);
+  io.flag(state.moves);
+  io.number(state.idle_ms);
+  io.number(state.awaits);
+  describe_doing(io, state.given);
+  describe_doing(io, state.in);
+}
+
+template <class IO, class T>
+void describe_claim(IO& io, T& claim) {
+  io.choice(claim.kind, Kind::kCount);
+  if (claim.kind == Kind::kNone) return;
+  describe_who(io, claim.who);
+  describe_doing(io, claim.doing);
+  if (claim.kind == Kind::kPair || claim.kind == Kind::kCycle) {
+    describe_who(io, claim.other);
+    describe_doing(io, claim.other_doing);
+  }
+  io.number(claim.cause);
+  io.text(claim.place);
+  io.number(claim.age_ms);
+  io.number(claim.told_ms);
+  io.number(claim.hops);
+}
+
+template <class IO, class M>
+void describe(IO& io, M& message) {
+  io.number(message.number);
+  switch (message.type) {
+    case Type::kHello:
+      io.bytes(message.hello.key);
+      describe_who(io, message.hello.who);
+      io.list(message.hello.links, kLinksAtOnce, [&](auto& number) { io.number(number); });
+      break;
+    case Type::kWelcome:
+      describe_who(io, message.welcome.who);
+      io.number(message.welcome.links);
+      break;
+    case Type::kAsk:
+      describe_state(io, message.ask.state);
+      io.list(message.ask.links, kLinksAsked, [&](auto& link) { describe_link(io, link); });
+      break;
+    case Type::kSay:
+      describe_state(io, message.say.state);
+      io.list(message.say.links, kLinksAsked, [&](auto& link) { describe_link(io, link); });
+      describe_claim(io, message.say.claim);
+      break;
+    case Type::kProbe:
+      io.number(message.probe.initiator);
+      io.number(message.probe.round);
+      io.number(message.probe.hops);
+      describe_who(io, message.probe.least_who);
+      describe_who(io, message.probe.most_who);
+      describe_doing(io, message.probe.least);
+      describe_doing(io, message.probe.most);
+      break;
+  }
+}
+
+}  // namespace
+
+Bytes encode(const Message& message) {
+  Writer out;
+  out.number(static_cast<std::uint8_t>(message.type));
+  describe(out, message);
+  return out.take();
+}
+
+std::optional<Message> decode(std::span<const std::uint8_t> bytes) {
+  if (bytes.empty() || bytes.size() > kLargestMessage) return std::nullopt;
+  const std::uint8_t type = bytes[0];
+  if (type < static_cast<std::uint8_t>(Type::kHello) ||
+      type > static_cast<std::uint8_t>(Type::kProbe))
+    return std::nullopt;
+  Message message;
+  message.type = static_cast<Type>(type);
+  Reader in(bytes.subspan(1));
+  describe(in, message);
+  return in.ok() ? std::optional(std::move(message)) : std::nullopt;
+}
+
+}  // namespace nnd::peers

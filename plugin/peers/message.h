@@ -1,0 +1,99 @@
+// What processes of a job say to each other, and the bytes of it. Pure; no bytes are trusted.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "peers/claim.h"
+
+namespace nnd::peers {
+
+// One end of a connection between the two that talk.
+enum class EndState : std::uint8_t {
+  kQuiet,       // nothing is wanted of it, or it moves
+  kAwaitsData,  // a receive is posted
+  kAwaitsRoom,  // something to send, and the other end has posted no receive
+  kStuck,       // handed to the HCA, which does not complete it
+  kOwn,         // it waits for something of its own process
+  kBeingMade,
+  kCount
+};
+struct Link {
+  bool yours = false;        // the receiver of the message has the listener
+  std::uint32_t listen = 0;  // its number there
+  EndState state = EndState::kQuiet;
+  std::uint32_t age_ms = 0;
+
+  bool same(bool listener_here, std::uint32_t number) const noexcept {
+    return yours != listener_here && listen == number;
+  }
+};
+
+// What a process says of itself.
+struct State {
+  Who who;
+  bool moves = false;         // something completes, or it works on something else
+  std::uint32_t idle_ms = 0;  // it waits for nobody; 0: it does
+  std::uint64_t awaits = 0;   // "proc" of whom it waits for longest; 0: nobody, or not known
+  Doing given;                // the last that it was given
+  Doing in;                   // the oldest that is not over
+};
+
+enum class Type : std::uint8_t { kHello = 1, kWelcome, kAsk, kSay, kProbe };
+
+inline constexpr std::size_t kLinksAtOnce = 64;
+inline constexpr std::size_t kLinksAsked = 4;
+inline constexpr std::size_t kPairKey = 32;
+
+// "I have your handle": under the key that the handle tells of. The rest of what the two say is
+// under the key that it brings.
+struct Hello {
+  std::array<std::uint8_t, kPairKey> key{};
+  Who who;
+  std::vector<std::uint32_t> links;  // numbers of the receiver's listeners that it connected to
+};
+struct Welcome {
+  Who who;
+  std::uint32_t links = 0;  // of the sender's hellos that have come, all together
+};
+struct Ask {
+  State state;
+  std::vector<Link> links;  // over which it waits for the receiver, the longest first
+};
+struct Say {
+  State state;
+  std::vector<Link> links;  // the same as this end sees them
+  Claim claim;
+};
+// Goes from a process to the one that it waits for longest, until somebody has seen it twice.
+struct Probe {
+  std::uint64_t initiator = 0;
+  std::uint32_t round = 0;
+  std::uint16_t hops = 0;
+  Who least_who, most_who;  // of those that it has passed, in one communicator
+  Doing least, most;
+};
+
+struct Message {
+  Type type = Type::kAsk;
+  std::uint64_t number = 0;  // counts the sender's messages
+  Hello hello;
+  Welcome welcome;
+  Ask ask;
+  Say say;
+  Probe probe;
+};
+
+inline constexpr std::size_t kLargestMessage = 512;  // bytes, before it is sealed
+using Bytes = std::vector<std::uint8_t>;
+
+Bytes encode(const Message& message);
+// Nothing for bytes that are no message.
+std::optional<Message> decode(std::span<const std::uint8_t> bytes);
+
+}  // namespace nnd::peers

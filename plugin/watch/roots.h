@@ -1,0 +1,24 @@
+// The event job.stall: for whom this process waits in the end, once its peers have said so. One
+// thread.
+#pragma once
+
+#include <cstdint>
+
+#include "peers/claim.h"
+
+namespace nnd::watch {
+
+class Roots {
+ public:
+  explicit Roots(std::uint64_t due_ns) : due_ns_(due_ns) {}
+
+  // own: what the last look gave (Whom::end).
+  void look(std::uint64_t waits_ms, const peers::Doing& in, std::uint64_t self);
+  void forget() { told_ = {}; }
+
+ private:
+  const std::uint64_t due_ns_;
+  peers::Claim told_;
+};
+
+}  // namespace nnd::watch

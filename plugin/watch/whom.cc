@@ -1,0 +1,205 @@
+#include "watch/whom.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "config/launchers.h"
+#include "peers/channel.h"
+#include "record/recorder.h"
+#include "record/safe_file.h"
+#include "state/bootstrap.h"
+#include "state/communicators.h"
+#include "state/failure.h"
+#include "state/ports.h"
+#include "state/qp_table.h"
+
+namespace nnd::watch {
+
+namespace {
+
+using peers::Doing;
+using peers::EndState;
+using peers::Own;
+
+constexpr std::size_t kMostPorts = 16;
+
+std::uint32_t to_ms(std::uint64_t ns) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(ns / 1'000'000, ~std::uint32_t{0}));
+}
+
+// A send that the transport has taken: is it the HCA that has it?
+EndState of_send(const state::Connection& c) {
+  const state::QpTraffic traffic = state::traffic_of_qps(c);
+  if (traffic.qps == 0) return EndState::kAwaitsRoom;  // no HCA: it is for the peer to read
+  return traffic.sends == traffic.completed ? EndState::kOwn : EndState::kStuck;
+}
+
+EndState state_of(const state::Connection& c, Wait wait) {
+  if (diagnosis::being_made(wait)) return EndState::kBeingMade;
+  switch (wait) {
+    case Wait::kNothingCame:
+      return EndState::kAwaitsData;
+    case Wait::kNoReceive:
+      return EndState::kAwaitsRoom;
+    case Wait::kStuckSend:
+      return of_send(c);
+    default:
+      return EndState::kQuiet;
+  }
+}
+
+// What others may print: no more than a terminal takes.
+std::string plain(std::string text) {
+  for (char& c : text)
+    if (c <= ' ' || c > '~') c = '?';
+  return text;
+}
+
+Doing to_doing(const state::TaskSeen& task, const state::Membership& member) {
+  Doing out;
+  out.func = std::string_view(task.func);
+  out.comm = member.hash;
+  out.ordinal = task.ordinal;
+  out.number = task.has_seq ? static_cast<std::int64_t>(task.seq) : -1;
+  out.bytes = task.bytes;
+  return out;
+}
+
+// The tasks of all communicators: in which the process is, the longest first, and what each was
+// given last.
+void add_tasks(Own& own, std::int32_t& rank) {
+  std::uint64_t oldest = ~std::uint64_t{0};
+  std::int32_t ranks = 0;
+  state::for_each_communicator([&](const state::Communicator& communicator) {
+    state::Membership member;
+    if (!communicator.membership.get(member)) return;
+    if (member.nranks > ranks || rank < 0) {
+      rank = member.rank;
+      ranks = member.nranks;
+    }
+    state::TaskSeen task;
+    const bool any = communicator.collectives.newest(task) || communicator.transfers.newest(task);
+    own.given.push_back(to_doing(any ? task : state::TaskSeen(), member));
+    if ((communicator.collectives.unfinished(task) || communicator.transfers.unfinished(task)) &&
+        task.changed < oldest) {
+      oldest = task.changed;
+      own.state.in = to_doing(task, member);
+    }
+  });
+}
+
+// A thread of NCCL's waits in a call of its bootstrap, by TCP: for whom is not seen here.
+bool meets_others() {
+  for (const state::BootThread& thread : state::boot_threads()) {
+    state::Boot boot;
+    if (thread.owner.load() != 0 && thread.boot.get(boot) && boot.call != state::BootCall::kNone)
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+peers::Who this_process() {
+  static const peers::Who made = [] {
+    peers::Who who;
+    if (const auto rank = config::read_launch().rank) who.rank = *rank;
+    who.host = plain(record::path_fields().host);
+    return who;
+  }();
+  peers::Who out = made;
+  out.proc = record::proc_id();
+  out.pid = static_cast<std::uint32_t>(::getpid());
+  return out;
+}
+
+void Whom::begin() {
+  moves_ = false;
+  waits_ns_ = 0;
+  edges_.clear();
+  ports_.clear();
+}
+
+void Whom::take(const state::Connection& c, const Memory& memory, std::uint64_t age_ns) {
+  if (!memory.wait || *memory.wait == Wait::kIdle) return;
+  if (age_ns < edge_ns_) {
+    moves_ = true;
+    return;
+  }
+  const EndState state = state_of(c, *memory.wait);
+  const std::uint64_t counts =
+      state == EndState::kBeingMade
+          ? static_cast<std::uint64_t>(static_cast<double>(age_ns) * made_weight_)
+          : age_ns;
+  waits_ns_ = std::max(waits_ns_, counts);
+  state::About about;
+  if (!c.identity.get(about)) return;
+  state::Ends ends;
+  if (c.ends.get(ends) && ends.port != 0 && ports_.size() < kMostPorts)
+    ports_.try_emplace(std::string(std::string_view(ends.device)) + ":" +
+                       std::to_string(ends.port));
+  const bool ours = about.link_proc == record::proc_id();
+  const std::uint64_t proc = ours ? peers::behind(about.link_listen) : about.peer_proc;
+  if (proc == 0) return;
+  Own::Edge& edge = edges_[proc];
+  edge.proc = proc;
+  edge.age_ms = std::max(edge.age_ms, to_ms(age_ns));
+  edge.links.push_back({!ours, about.link_listen, state, to_ms(age_ns)});
+}
+
+Own Whom::end(std::uint64_t mono_ns) {
+  Own own;
+  own.state.who = this_process();
+  std::int32_t rank = -1;
+  add_tasks(own, rank);
+  if (own.state.who.rank < 0) own.state.who.rank = rank;
+  own.state.moves = moves_ || meets_others();
+  if (own.state.moves || moved_ns_ == 0 || waits_ns_ != 0) moved_ns_ = mono_ns;
+  own.state.idle_ms = to_ms(mono_ns - moved_ns_);
+  own.waits_ms = to_ms(waits_ns_);
+  // Its GPU has all that it needs of the network, or waits for the others of this node.
+  own.inside = edges_.empty() && waits_ns_ == 0 && !own.state.moves && !own.given.empty();
+  if (own.inside && !own.state.in.known()) own.state.in = own.given.front();
+  for (auto& [proc, edge] : edges_) {
+    std::sort(edge.links.begin(), edge.links.end(),
+              [](const auto& a, const auto& b) { return a.age_ms > b.age_ms; });
+    own.edges.push_back(std::move(edge));
+  }
+  std::stable_sort(own.edges.begin(), own.edges.end(),
+                   [](const auto& a, const auto& b) { return a.age_ms > b.age_ms; });
+  for (auto& [place, trouble] : ports_) {
+    const std::size_t colon = place.rfind(':');
+    const state::PortHistory port = state::history_of(
+        place.substr(0, colon), static_cast<unsigned>(std::stoul(place.substr(colon + 1))));
+    if (!port.down) continue;
+    own.port_down.cause = static_cast<std::uint16_t>(nccl_net_diag::Cause::kAsyncPort) + 1;
+    own.port_down.place = place;
+    own.port_down.age_ms = to_ms(mono_ns - std::min(mono_ns, port.down_ns));
+  }
+  const state::FailureList failures = state::list_failures(4);
+  const auto failed =
+      std::find_if(failures.first.begin(), failures.first.end(), [](const auto& one) {
+        return !one.over && nccl_net_diag::cause_entry(one.failure.diagnosis.cause).severity ==
+                                nccl_net_diag::Severity::kError;
+      });
+  if (failed == failures.first.end()) {
+    failed_ns_ = 0;
+  } else {
+    if (failed_ns_ == 0) failed_ns_ = mono_ns;
+    own.failed.cause =
+        static_cast<std::uint16_t>(static_cast<unsigned>(failed->failure.diagnosis.cause) + 1);
+    own.failed.place = failed->subject.device;
+    own.failed.age_ms = to_ms(mono_ns - failed_ns_);
+  }
+  return own;
+}
+
+void Whom::forget() {
+  begin();
+  moved_ns_ = failed_ns_ = 0;
+}
+
+}  // namespace nnd::watch

@@ -1,0 +1,41 @@
+// For whom this process waits, put together in one look at all connections, for its peers
+// (peers/engine.h).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "peers/engine.h"
+#include "state/connection.h"
+#include "watch/judge.h"
+
+namespace nnd::watch {
+
+// This process, as far as it is known before it has a communicator.
+peers::Who this_process();
+
+class Whom {
+ public:
+  // How old a wait is at least; how much that of a connection that is being made counts.
+  Whom(std::uint64_t edge_ns, double made_weight) : edge_ns_(edge_ns), made_weight_(made_weight) {}
+
+  void begin();
+  void take(const state::Connection& c, const Memory& memory, std::uint64_t age_ns);
+  void note_motion() { moves_ = true; }
+  // mono_ns: CLOCK_MONOTONIC.
+  peers::Own end(std::uint64_t mono_ns);
+  void forget();
+
+ private:
+  const std::uint64_t edge_ns_;
+  const double made_weight_;
+  bool moves_ = false;
+  std::uint64_t moved_ns_ = 0;
+  std::uint64_t waits_ns_ = 0;
+  std::map<std::uint64_t, peers::Own::Edge> edges_;
+  std::map<std::string, peers::Own::Trouble> ports_;  // that waits go over
+  std::uint64_t failed_ns_ = 0;                       // first seen
+};
+
+}  // namespace nnd::watch

@@ -1,0 +1,246 @@
+#include "fabric.h"
+#include "support/catch.h"
+
+using nnd::peers::EndState;
+using nnd::peers::Kind;
+using nnd::test::PeersFabric;
+using Alive = PeersFabric::Alive;
+
+namespace {
+
+// Each waits for the next, the last for nobody.
+void chain(PeersFabric& job, std::size_t processes) {
+  for (std::size_t i = 0; i + 1 < processes; ++i) {
+    job.waits(i, i + 1);
+    job.in(i, "AllReduce", 12);
+  }
+  job.in(processes - 1, "AllReduce", 11);
+}
+
+// As a ring collective waits where `late` has not come: its neighbours for it, the others for
+// theirs in its direction.
+void ring_without(PeersFabric& job, std::size_t processes, std::size_t late) {
+  for (std::size_t i = 0; i < processes; ++i) {
+    if (i == late) continue;
+    job.in(i, "AllReduce", 12);
+    job.waits(i, (i + processes - 1) % processes, EndState::kAwaitsData, 9000, false,
+              static_cast<std::uint32_t>(i + 1));
+    if ((i + 1) % processes == late)
+      job.waits(i, late, EndState::kAwaitsRoom, 9000, true, static_cast<std::uint32_t>(late + 1));
+  }
+  job.in(late, "AllReduce", 11);
+}
+
+}  // namespace
+
+TEST_CASE("all that wait name the one that waits for nobody") {
+  PeersFabric job(16);
+  ring_without(job, 16, 5);
+  const auto took = job.until_agreed(Kind::kIdle, 5, 3000);
+  REQUIRE(took);
+  CHECK(*took <= 1000);
+  const auto said = job.claim(9);
+  CHECK(said.hops == 4);
+  CHECK(said.who.rank == 5);
+  CHECK(std::string_view(said.who.host) == "node0");
+  CHECK(said.doing.ordinal == 11);
+}
+
+TEST_CASE("a chain of 1,023 hops is followed within three seconds") {
+  PeersFabric job(1024);
+  chain(job, 1024);
+  const auto took = job.until_agreed(Kind::kIdle, 1023, 5000);
+  REQUIRE(took);
+  CHECK(*took <= 3000);
+  CHECK(job.claim(0).hops == 1023);
+}
+
+TEST_CASE("nobody asks while nothing waits for long, and few messages go while all wait") {
+  PeersFabric job(64);
+  ring_without(job, 64, 3);
+  for (std::size_t i = 0; i < 64; ++i) job.own(i).waits_ms = std::min(job.own(i).waits_ms, 7000u);
+  job.run(3000);
+  CHECK(job.messages() == 0);
+  CHECK(job.claim(10).kind == Kind::kNone);
+  for (std::size_t i = 0; i < 64; ++i) job.own(i).waits_ms = i == 3 ? 0 : 9000;
+  job.run(10'000);
+  CHECK(job.most_of_one() <= 100);  // ten a second
+  CHECK(job.claim(10).kind == Kind::kIdle);
+}
+
+TEST_CASE("a process that has ended is named, and why it failed where it said so before") {
+  PeersFabric job(8);
+  ring_without(job, 8, 2);
+  job.run(1500);
+  job.alive(2) = Alive::kEnded;
+  REQUIRE(job.until_agreed(Kind::kEnded, 2, 3000));
+  PeersFabric told(8);
+  ring_without(told, 8, 2);
+  told.run(1500);
+  told.own(2).failed = {7, {}, 100};
+  told.run(1500);
+  told.alive(2) = Alive::kEnded;
+  told.run(3000);
+  for (std::size_t i = 0; i < 8; ++i) {
+    if (i == 2) continue;
+    CHECK(told.claim(i).kind == Kind::kFailed);
+    CHECK(told.claim(i).cause == 7);
+    CHECK(told.claim(i).who.rank == 2);
+  }
+}
+
+TEST_CASE("a stopped process and a node that is gone are told apart by the node's kernel") {
+  for (const Alive how : {Alive::kStopped, Alive::kGone}) {
+    PeersFabric job(8);
+    ring_without(job, 8, 6);
+    job.run(1500);
+    job.alive(6) = how;
+    const Kind kind = how == Alive::kStopped ? Kind::kStopped : Kind::kGone;
+    const auto took = job.until_agreed(kind, 6, 8000);
+    REQUIRE(took);
+    CHECK(*took <= 6000);
+    // It goes on: nothing of it is believed any more.
+    job.alive(6) = Alive::kYes;
+    REQUIRE(job.until_agreed(Kind::kIdle, 6, 3000));
+  }
+}
+
+TEST_CASE("who has never answered is not called stopped") {
+  PeersFabric job(4);
+  ring_without(job, 4, 1);
+  job.alive(1) = Alive::kStopped;
+  job.run(10'000);
+  for (const std::size_t i : {std::size_t{0}, std::size_t{2}, std::size_t{3}})
+    CHECK(job.claim(i).kind == Kind::kNone);
+}
+
+TEST_CASE("who has only said hello is known by its name, and when it ends or stops") {
+  for (const Alive how : {Alive::kEnded, Alive::kStopped}) {
+    PeersFabric job(4);
+    ring_without(job, 4, 1);
+    job.meet_all();
+    job.alive(1) = how;
+    const Kind kind = how == Alive::kEnded ? Kind::kEnded : Kind::kStopped;
+    REQUIRE(job.until_agreed(kind, 1, 6000));
+    CHECK(job.claim(0).who.rank == 1);
+    CHECK(job.claim(0).who.pid == 1001);
+  }
+}
+
+TEST_CASE("two neighbours in different collectives are told at once") {
+  PeersFabric job(2);
+  job.waits(0, 1, EndState::kAwaitsData, 9000, false, 1);
+  job.waits(1, 0, EndState::kAwaitsData, 9000, false, 2);
+  job.in(0, "AllReduce", 5);
+  job.in(1, "Broadcast", 5);
+  job.run(1000);
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    const auto said = job.claim(i);
+    CHECK(said.kind == Kind::kCycle);
+    CHECK(said.who.rank != said.other.rank);
+  }
+}
+
+TEST_CASE("a connection whose ends disagree is the root for all") {
+  PeersFabric job(6);
+  for (std::size_t i = 0; i < 6; ++i) {
+    job.in(i, "AllReduce", 12);
+    job.waits(i, (i + 5) % 6, EndState::kAwaitsData, 9000, false,
+              static_cast<std::uint32_t>(i + 1));
+  }
+  // 2 has something for 3, which has posted its receive; neither hears of it.
+  job.waits(2, 3, EndState::kAwaitsRoom, 9000, true, 4);
+  REQUIRE(job.until_agreed(Kind::kPair, PeersFabric::proc_of(2) < PeersFabric::proc_of(3) ? 2 : 3,
+                           4000));
+  CHECK(job.claim(0).other.known());
+}
+
+TEST_CASE("two waits over different connections are no disagreement") {
+  PeersFabric job(2);
+  job.waits(0, 1, EndState::kAwaitsData, 9000, false, 1);
+  job.waits(1, 0, EndState::kAwaitsRoom, 9000, false, 2);
+  job.run(500);
+  CHECK(job.claim(0).kind != Kind::kPair);
+  CHECK(job.claim(1).kind != Kind::kPair);
+}
+
+TEST_CASE("ranks that wait for each other in a ring are told with what they are in") {
+  for (const std::size_t tail : {std::size_t{0}, std::size_t{5}}) {  // others wait for the ring
+    PeersFabric job(7 + tail);
+    for (std::size_t i = 0; i < 7; ++i) {
+      job.waits(i, (i + 1) % 7);
+      job.in(i, i == 4 ? "Broadcast" : "AllReduce", 5);
+    }
+    for (std::size_t i = 7; i < 7 + tail; ++i) {
+      job.waits(i, i == 7 ? 0 : i - 1);
+      job.in(i, "AllReduce", 5);
+    }
+    job.run(5000);
+    for (std::size_t i = 0; i < 7 + tail; ++i) {
+      const auto said = job.claim(i);
+      REQUIRE(said.kind == Kind::kCycle);
+      CHECK(std::string_view(said.doing.func) == "AllReduce");
+      CHECK(said.other.rank == 4);
+      CHECK(std::string_view(said.other_doing.func) == "Broadcast");
+    }
+  }
+}
+
+TEST_CASE("one message of five is lost, and the root is found all the same") {
+  for (const std::uint64_t seed : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 10u}) {
+    PeersFabric job(16, 0.2, seed);
+    ring_without(job, 16, 11);
+    job.run(4000);
+    std::size_t right = 0;
+    for (std::size_t i = 0; i < 16; ++i) {
+      const auto said = job.claim(i);
+      CHECK((said.kind == Kind::kIdle || said.kind == Kind::kNone));
+      right += said.kind == Kind::kIdle && said.who.rank == 11 ? 1 : 0;
+    }
+    CHECK(right >= 15);
+  }
+}
+
+TEST_CASE("what is over is forgotten") {
+  PeersFabric job(8);
+  ring_without(job, 8, 2);
+  REQUIRE(job.until_agreed(Kind::kIdle, 2, 3000));
+  for (std::size_t i = 0; i < 8; ++i) {
+    job.own(i).edges.clear();
+    job.own(i).waits_ms = 0;
+    job.own(i).state.moves = true;
+    job.own(i).state.idle_ms = 0;
+  }
+  job.run(8000);
+  for (std::size_t i = 0; i < 8; ++i) CHECK(job.claim(i).kind == Kind::kNone);
+  // A ring of those that have heard of it keeps no rumour alive.
+  for (std::size_t i = 0; i < 8; ++i) {
+    job.own(i).state.moves = false;
+    job.waits(i, (i + 1) % 8);
+  }
+  job.run(8000);
+  for (std::size_t i = 0; i < 8; ++i) CHECK(job.claim(i).kind == Kind::kCycle);
+}
+
+TEST_CASE("a port that is down is the root before what follows from it") {
+  PeersFabric job(6);
+  ring_without(job, 6, 0);
+  job.own(3).port_down = {1, {}, 12'000};
+  job.own(3).port_down.place = "mlx5_2:1";
+  job.run(3000);
+  for (std::size_t i = 3; i < 6; ++i) {
+    CHECK(job.claim(i).kind == Kind::kPort);
+    CHECK(std::string_view(job.claim(i).place) == "mlx5_2:1");
+  }
+}
+
+TEST_CASE("a process that wants nothing of the network finds its sibling that is behind") {
+  PeersFabric job(4);  // 0 and 1 are of one node, 2 and 3 of another; 1 has not come
+  job.waits(2, 1);
+  job.waits(3, 0, EndState::kAwaitsRoom, 9000, true, 9);
+  for (const std::size_t i : {0, 2, 3}) job.in(i, "AllReduce", 12);
+  job.in(1, "AllReduce", 11);
+  job.own(0).inside = true;
+  job.own(0).siblings = {PeersFabric::proc_of(1)};
+  REQUIRE(job.until_agreed(Kind::kIdle, 1, 4000));
+}

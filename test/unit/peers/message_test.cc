@@ -1,0 +1,104 @@
+#include "peers/message.h"
+
+#include <random>
+
+#include "support/catch.h"
+
+namespace peers = nnd::peers;
+
+namespace {
+
+peers::Who who(std::uint64_t proc) {
+  peers::Who out;
+  out.proc = proc;
+  out.rank = 123456;
+  out.pid = 4'000'000;
+  out.host = "a-host-name-that-is-as-long-as-it-can-be.example.org";
+  return out;
+}
+
+peers::Doing doing() {
+  peers::Doing out;
+  out.func = "ReduceScatter-and-more";
+  out.comm = ~std::uint64_t{0};
+  out.ordinal = 4711;
+  out.number = -1;
+  out.bytes = std::uint64_t{1} << 40;
+  return out;
+}
+
+peers::Message largest() {
+  peers::Message out;
+  out.type = peers::Type::kSay;
+  out.number = 7;
+  peers::Say& say = out.say;
+  say.state.who = who(1);
+  say.state.moves = true;
+  say.state.idle_ms = 5;
+  say.state.awaits = 9;
+  say.state.given = say.state.in = doing();
+  say.links.assign(peers::kLinksAsked, {true, 77, peers::EndState::kStuck, 1234});
+  say.claim.kind = peers::Kind::kPair;
+  say.claim.who = who(2);
+  say.claim.other = who(3);
+  say.claim.doing = say.claim.other_doing = doing();
+  say.claim.cause = 9;
+  say.claim.place = "mlx5_bond_0123456789:1";
+  say.claim.age_ms = 1;
+  say.claim.told_ms = 2;
+  say.claim.hops = 3;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a message reads back, and an answer is at most twice a question") {
+  const auto bytes = peers::encode(largest());
+  CHECK(bytes.size() <= peers::kLargestMessage);
+  const auto read = peers::decode(bytes);
+  REQUIRE(read);
+  CHECK(peers::encode(*read) == bytes);
+  CHECK(read->say.claim.other.proc == 3);
+  CHECK(read->say.links.at(3).listen == 77);
+  CHECK(std::string_view(read->say.state.given.func) == "ReduceScatter-and-m");
+  peers::Message ask;
+  ask.type = peers::Type::kAsk;
+  CHECK(bytes.size() <= 2 * peers::encode(ask).size());
+  peers::Message hello;
+  hello.type = peers::Type::kHello;
+  hello.hello.who = who(5);
+  hello.hello.links.assign(peers::kLinksAtOnce, 8);
+  CHECK(peers::encode(hello).size() <= peers::kLargestMessage);
+  REQUIRE(peers::decode(peers::encode(hello)));
+  CHECK(peers::decode(peers::encode(hello))->hello.links.size() == peers::kLinksAtOnce);
+}
+
+TEST_CASE("what is cut, too long or of no known kind is no message") {
+  const auto bytes = peers::encode(largest());
+  for (std::size_t size = 0; size < bytes.size(); ++size)
+    CHECK_FALSE(peers::decode(std::span(bytes).first(size)));
+  auto more = bytes;
+  more.resize(peers::kLargestMessage + 1);
+  CHECK_FALSE(peers::decode(more));
+  for (const std::uint8_t type : {std::uint8_t{0}, std::uint8_t{6}, std::uint8_t{255}}) {
+    auto other = bytes;
+    other[0] = type;
+    CHECK_FALSE(peers::decode(other));
+  }
+}
+
+TEST_CASE("a text that a terminal would obey is refused") {
+  auto message = largest();
+  message.say.state.who.host = "a\x1b[2J";
+  CHECK_FALSE(peers::decode(peers::encode(message)));
+}
+
+TEST_CASE("no bytes do harm") {
+  std::mt19937_64 random(5);
+  const auto good = peers::encode(largest());
+  for (int i = 0; i < 20'000; ++i) {
+    auto bad = good;
+    for (int n = 0; n < 4; ++n) bad[random() % bad.size()] = static_cast<std::uint8_t>(random());
+    if (const auto read = peers::decode(bad)) CHECK(peers::decode(peers::encode(*read)));
+  }
+}

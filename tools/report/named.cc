@@ -1,0 +1,67 @@
+#include "report/named.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "report/report.h"
+
+namespace nnd::report {
+
+namespace {
+
+// Who waits is told by the logs, and for whom is not.
+bool is_open(const Report& report) {
+  if (report.kind != Kind::kHang || !report.waits.network.empty() || report.difference)
+    return false;
+  if (report.waits.sinks.empty()) return !report.stuck_making;
+  const Sink::Kind kind = report.waits.sinks.front().kind;
+  return kind == Sink::Kind::kNoLog || kind == Sink::Kind::kSilent ||
+         (kind == Sink::Kind::kCycle && report.blame == Blame::kOpen);
+}
+
+// What the logs themselves show of a job of which not all are here may be the job's own end.
+bool may_be_told_better(const Report& report) {
+  if (report.difference || report.own_words || report.ended_by_kernel) return false;
+  if (is_open(report)) return true;
+  if (!report.missing.any()) return false;
+  switch (report.kind) {
+    case Kind::kHealthy:
+    case Kind::kEnded:
+    case Kind::kMissing:
+    case Kind::kLost:
+      return true;
+    case Kind::kHang:
+      return report.waits.network.empty();
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::optional<Named> named_of(const Report& report) {
+  if (!may_be_told_better(report)) return std::nullopt;
+  std::map<std::tuple<std::string, std::string, std::string>, Named> said;
+  const auto& members = report.picture.members;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const log::Process& log = *members[i].log;
+    if (!log.job_stall || log.awaited.kind.empty()) continue;
+    Named& one = said[{log.awaited.kind, log.awaited.proc, log.awaited.other_proc}];
+    const Ns at = report.picture.at(i, log.job_stall->mono_ns);
+    const bool first = one.tellers.empty() || at < one.at;
+    one.tellers.insert(first ? one.tellers.begin() : one.tellers.end(), i);
+    if (!first) continue;
+    one.at = at;
+    one.awaited = &log.awaited;
+    one.told = &*log.job_stall;
+  }
+  const auto most = std::max_element(said.begin(), said.end(), [](const auto& a, const auto& b) {
+    return a.second.tellers.size() < b.second.tellers.size();
+  });
+  if (most == said.end()) return std::nullopt;
+  return std::move(most->second);
+}
+
+}  // namespace nnd::report
