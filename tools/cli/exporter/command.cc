@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/common/call_error.h"
+#include "cli/common/environment.h"
 #include "cli/common/exit_code.h"
 #include "cli/common/interrupt.h"
 #include "cli/common/output.h"
@@ -18,6 +19,7 @@
 #include "cli/exporter/kept_file.h"
 #include "cli/exporter/listen.h"
 #include "cli/exporter/metrics.h"
+#include "cli/exporter/otlp_push.h"
 #include "cli/exporter/page.h"
 #include "cli/top/look.h"
 
@@ -69,15 +71,20 @@ class Served {
 void look_again_and_again(const ExporterOptions& options, bool quiet) {
   const auto every =
       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.every_sec));
+  std::optional<HttpUrl> receiver;
+  if (options.otlp) receiver = otlp_url(*options.otlp);
   std::optional<KeptFile> file;
   if (!options.textfile.empty()) file.emplace(options.textfile);
   std::optional<Served> served;
   if (options.listen) served.emplace(listen_for_scrapes(*options.listen), quiet);
+  std::optional<OtlpPush> push;
+  if (receiver) push.emplace(*receiver, host_name());
   Metrics metrics;
   while (!InterruptGuard::interrupted()) {
     const auto due = Clock::now() + every;
     const Families families = metrics.next();
     if (file) file->write(families);
+    if (push) push->send(families);
     if (served) {
       served->show(families);
       served->until(due);
@@ -93,7 +100,7 @@ Answer exporter(const ExporterOptions& options, const Calling& calling) {
   if (calling.json)
     throw CallError(kWrongCall, "json", "metrics have a format of their own: there is no --json");
   const InterruptGuard guard;
-  if (options.textfile.empty() && !options.listen)
+  if (options.textfile.empty() && !options.listen && !options.otlp)
     print_out(exposition(Metrics().next(), TextFormat::kPrometheus));
   else
     look_again_and_again(options, calling.quiet);
