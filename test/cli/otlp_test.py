@@ -21,15 +21,15 @@ from exported import BOUND_SEC, Exported
 from processes import status
 
 sys.path.append(os.environ.get("NND_OTLP_PROTO", ""))
-INTEGER, NUMBER, TEXT, BOOL = "integer", "number", "text", "bool"
+TIME, COUNT, NUMBER, TEXT, BOOL = "time", "count", "number", "text", "bool"
 
 # The messages that are sent, in proto3's JSON mapping: name -> type, a list where it is repeated. open-telemetry/opentelemetry-proto
-# v1.11.0, opentelemetry/proto/{metrics,common,resource}/v1/*.proto. 64-bit integers are text there, and enumerators numbers
-# (docs/specification.md, "JSON Protobuf Encoding").
+# v1.11.0, opentelemetry/proto/{metrics,common,resource}/v1/*.proto. 64-bit integers are text there, or numbers where
+# they fit, and enumerators numbers (docs/specification.md, "JSON Protobuf Encoding").
 ANY = {"stringValue": TEXT}
 KEY_VALUE = {"key": TEXT, "value": ANY}
-POINT = {"attributes": [KEY_VALUE], "startTimeUnixNano": INTEGER, "timeUnixNano": INTEGER, "asDouble": NUMBER}
-HISTOGRAM_POINT = {"attributes": [KEY_VALUE], "startTimeUnixNano": INTEGER, "timeUnixNano": INTEGER, "count": INTEGER, "bucketCounts": [INTEGER],
+POINT = {"attributes": [KEY_VALUE], "startTimeUnixNano": TIME, "timeUnixNano": TIME, "asDouble": NUMBER}
+HISTOGRAM_POINT = {"attributes": [KEY_VALUE], "startTimeUnixNano": TIME, "timeUnixNano": TIME, "count": COUNT, "bucketCounts": [COUNT],
                    "explicitBounds": [NUMBER]}
 METRIC = {"name": TEXT, "description": TEXT, "unit": TEXT, "gauge": {"dataPoints": [POINT]},
           "sum": {"dataPoints": [POINT], "aggregationTemporality": NUMBER, "isMonotonic": BOOL},
@@ -47,7 +47,8 @@ def faults(message, form, at="request"):
         return [one for key, value in message.items() for one in (faults(value, form[key], f"{at}.{key}") if key in form else [f"{at} has no {key}"])]
     if isinstance(form, list):
         return [one for i, value in enumerate(message) for one in faults(value, form[0], f"{at}[{i}]")] if isinstance(message, list) else [f"{at} is no list"]
-    right = {INTEGER: isinstance(message, str) and re.fullmatch(r"0|[1-9]\d{0,19}", message), TEXT: isinstance(message, str),
+    right = {TIME: isinstance(message, str) and re.fullmatch(r"[1-9]\d{18}", message), TEXT: isinstance(message, str),
+             COUNT: type(message) is int and 0 <= message < 2**53,
              NUMBER: isinstance(message, (int, float)) and not isinstance(message, bool) and math.isfinite(message), BOOL: isinstance(message, bool)}
     return [] if right[form] else [f"{at} is no {form}: {message!r}"]
 

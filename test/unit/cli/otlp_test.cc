@@ -94,9 +94,9 @@ TEST_CASE("each type becomes OTLP's", "[otlp]") {
   const json& took = metrics["n_took_seconds"]["histogram"];
   CHECK(took["aggregationTemporality"] == 2);
   CHECK(took["dataPoints"].size() == 1);
-  CHECK(took["dataPoints"][0]["count"] == "7");
+  CHECK(took["dataPoints"][0]["count"] == 7);
   CHECK(took["dataPoints"][0]["explicitBounds"] == json{1.024e-06, 4.096e-06});
-  CHECK(took["dataPoints"][0]["bucketCounts"] == json{"1", "2", "4"});
+  CHECK(took["dataPoints"][0]["bucketCounts"] == json{1, 2, 4});
   CHECK(text_attributes(took["dataPoints"][0]) == json{{"device", "mlx5_0"}, {"port", "1"}});
 }
 

@@ -14,6 +14,7 @@
 #include "cli/common/interrupt.h"
 #include "cli/common/output.h"
 #include "cli/exporter/exposition.h"
+#include "cli/exporter/failures.h"
 #include "cli/exporter/hcas.h"
 #include "cli/exporter/http_server.h"
 #include "cli/exporter/kept_file.h"
@@ -32,11 +33,14 @@ using Clock = std::chrono::steady_clock;
 class Metrics {
  public:
   Families next() {
-    const View view = tracker_.see(looker_.look());
+    const Look look = looker_.look();
+    const View view = tracker_.see(look);
     totals_.add(view.processes);
+    failures_.look(look.processes, view.processes, look.mono_ns);
     hcas_.look(ports_in_use(view));
     Families out = metrics_of(view, totals_);
-    for (Family& family : hcas_.families()) out.push_back(std::move(family));
+    for (Families more : {failures_.families(), hcas_.families()})
+      for (Family& family : more) out.push_back(std::move(family));
     return out;
   }
 
@@ -44,6 +48,7 @@ class Metrics {
   Looker looker_{{}};
   Tracker tracker_{geteuid()};
   Totals totals_;
+  Failures failures_;
   Hcas hcas_;
 };
 

@@ -16,8 +16,11 @@ namespace {
 
 constexpr int kCumulative = 2;  // enum AggregationTemporality
 
-// 64-bit integers are decimal text in JSON.
-std::string number(std::uint64_t value) { return std::to_string(value); }
+// 64-bit integers are decimal text in JSON, or numbers, and receivers take both. Counts are
+// numbers, as in the specification's examples/metrics.json: receivers in Rust take no others and
+// drop the metric without a word (open-telemetry/opentelemetry-rust#2487). A time would not fit in
+// a double.
+std::string time_text(std::uint64_t ns) { return std::to_string(ns); }
 
 json attribute(const std::string& key, const std::string& value) {
   return {{"key", key}, {"value", {{"stringValue", value}}}};
@@ -48,14 +51,14 @@ Labels without_bound(const Labels& labels) { return {labels.begin(), labels.end(
 }  // namespace
 
 std::string OtlpEncoder::encode(const Families& families, std::uint64_t now_ns) {
-  const std::string now = number(now_ns);
+  const std::string now = time_text(now_ns);
   std::map<Series, std::uint64_t> starts;
   const auto start = [&](const std::string& name, const Labels& labels) {
     Series series(name, labels);
     const auto known = starts_.find(series);
     const std::uint64_t since = known != starts_.end() ? known->second : now_ns;
     starts.emplace(std::move(series), since);
-    return number(since);
+    return time_text(since);
   };
   const auto points = [&](const Family& family, bool sum) {
     json out = json::array();
@@ -74,7 +77,7 @@ std::string OtlpEncoder::encode(const Families& families, std::uint64_t now_ns) 
     json bounds = json::array(), counts = json::array();
     double below = 0;
     for (const Sample& sample : family.samples) {
-      counts.push_back(number(static_cast<std::uint64_t>(sample.value - below)));
+      counts.push_back(static_cast<std::uint64_t>(sample.value - below));
       below = sample.value;
       const std::string& bound = sample.labels.back().second;
       if (bound != "+Inf") {
@@ -85,7 +88,7 @@ std::string OtlpEncoder::encode(const Families& families, std::uint64_t now_ns) 
       out.push_back({{"attributes", attributes(labels)},
                      {"startTimeUnixNano", start(family.name, labels)},
                      {"timeUnixNano", now},
-                     {"count", number(static_cast<std::uint64_t>(below))},
+                     {"count", static_cast<std::uint64_t>(below)},
                      {"explicitBounds", std::exchange(bounds, json::array())},
                      {"bucketCounts", std::exchange(counts, json::array())}});
       below = 0;
