@@ -1,7 +1,8 @@
 """Grafana's dashboards and Prometheus' alerts, as a real Prometheus sees a real job: dashboards_test.py TOOL PART
 
 `files`: what Grafana must find in the dashboards. `panels`: Prometheus scrapes an exporter on an emulated node. While the job is healthy every
-panel has data and no alert fires; then a rank is stopped, and the alerts for that fire until it goes on.
+panel has data and no alert fires; then a rank is stopped, and the alerts for that fire until it goes on. At last a job
+fails, and its cause is told and shown.
 """
 import json
 import math
@@ -24,6 +25,20 @@ BOARDS = {file.stem: json.loads(file.read_text()) for file in (EXAMPLES / "grafa
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 STALL_SEC = 20  # of the alerts, in place of a minute
 HCAS = {f"mlx5_{i}" for i in range(8)} | {"mlx5_bond_0"}
+
+
+# A request that its own HCA fails, in the middle of a job.
+FAILING = """
+[[host]]
+count = 2
+[[host.hca]]
+address = "10.0.0.{h+1}/24"
+[[fault]]
+kind = "fail-wr"
+host = "node0"
+status = "LOC_PROT_ERR"
+nth = 100
+"""
 
 
 def targets():
@@ -171,6 +186,17 @@ scrape_configs:
         self.assertIsNone(self.process.poll())
         os.killpg(self.process.pid, signal.SIGINT)
         self.process.communicate(timeout=BOUND_SEC)
+
+        (self.dir / "failing.toml").write_text(FAILING)
+        self.process = self.start_job(self.dir / "failing.toml")
+        self.until(lambda: any(name == "NcclFailure" for name, _ in self.alerts()))
+        self.process.communicate(timeout=BOUND_SEC)
+        causes = {(has["cause"], has["device"], has["port"]) for has, _ in self.ask('nccl_net_diag_failures_total{hpc_job="$hpc_job",severity="error"}')}
+        self.assertIn(("WC-4", "mlx5_0", "1"), causes)
+        shown = [{has["cause"] for has, _ in self.ask(query)} for name, query, _ in targets() if "by cause" in name]
+        self.assertEqual(len(shown), 3)
+        for one in shown:
+            self.assertLessEqual({"WC-4", "DEV-BOND"}, one)
 
 
 if __name__ == "__main__":
