@@ -13,8 +13,8 @@ namespace {
 
 using log::Severity;
 
-// More than a log has; one that was made to be read for ever takes no longer than that at a look.
-constexpr std::uint64_t kMostAtOnce = std::uint64_t{64} << 20;
+// Of a log at one look: the long log of a job that was there first is read in some of them.
+constexpr std::uint64_t kMostAtOnce = std::uint64_t{16} << 20;
 constexpr std::size_t kMostKnown = 4096;
 constexpr const char* kOther = "other";
 

@@ -67,10 +67,8 @@ class Told {
 
   void about(const std::string& complaint) {
     if (std::exchange(last_, complaint) == complaint) return;
-    print_err(
-        complaint.empty()
-            ? fmt::format("{} takes metrics again\n", to_)
-            : fmt::format("{} does not get all metrics: {}; it is tried again\n", to_, complaint));
+    print_err(complaint.empty() ? fmt::format("{} takes metrics again\n", to_)
+                                : fmt::format("{} does not get all metrics: {}\n", to_, complaint));
   }
 
  private:
