@@ -84,8 +84,8 @@ def chart(panel, lines, span):
     for i, (_, points) in enumerate(lines):
         way, before = "", -math.inf
         for at, value in points:
-            # One that stands alone is a dot.
-            way += f'L{x_of(at):.1f} {y_of(value):.1f}' if at - before < 2.5 * step else f'M{x_of(at):.1f} {y_of(value):.1f}h0'
+            # Some that a busy machine did not answer are no gap, and one that stands alone is a dot.
+            way += f'L{x_of(at):.1f} {y_of(value):.1f}' if at - before < 8.5 * step else f'M{x_of(at):.1f} {y_of(value):.1f}h0'
             before = at
         out.append(f'<path class="line" d="{way}" fill="none" stroke="{COLOURS[i % len(COLOURS)]}" stroke-width="1.7" stroke-linecap="round"/>')
     legend = "".join(f'<span><i style="background:{COLOURS[i % len(COLOURS)]}"></i>{html.escape(name)}</span>' for i, (name, _) in enumerate(lines))
