@@ -25,7 +25,7 @@ set(data ${CMAKE_INSTALL_DATADIR}/nccl-net-diag)
 set(program OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${data})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${data})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${data} PATTERN "*.sh" PERMISSIONS ${program})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${data} PATTERN "*.sh" PERMISSIONS ${program} PATTERN "*.py" PERMISSIONS ${program})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 if(NND_PORTABLE)
   # Of what is inside the programs, in the words of the distribution that it came from.

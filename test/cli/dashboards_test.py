@@ -1,7 +1,9 @@
-"""Grafana's dashboards and Prometheus' alerts, as a real Prometheus sees a real job: dashboards_test.py TOOL PART
+"""Grafana's dashboards and Prometheus' alerts, as a real Prometheus sees a real job: dashboards_test.py TOOL PART [--write]
 
 `files`: what Grafana must find in the dashboards. `panels`: Prometheus scrapes an exporter on an emulated node. While the job is healthy every
-panel has data and no alert fires; then a rank is stopped, and the alerts for that fire until it goes on.
+panel has data and no alert fires; then a rank is stopped, and the alerts for that fire until it goes on. At last a job
+fails, and its cause is told and shown. What was seen meanwhile is drawn (drawn_dashboard.py): each panel has something. --write makes
+docs/dashboard.png of it, with chromium.
 """
 import json
 import math
@@ -12,18 +14,35 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import unittest
 import urllib.parse
 import urllib.request
 
+import drawn_dashboard
 from exported import BOUND_SEC, SCENARIO, TOOL, Exported
 
-PART = sys.argv[2]
+PART, WRITE = sys.argv[2], "--write" in sys.argv
+PICTURE, SIZE = pathlib.Path(__file__).parents[2] / "docs" / "dashboard.png", (1200, 1166)
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 BOARDS = {file.stem: json.loads(file.read_text()) for file in (EXAMPLES / "grafana").glob("*.json")}
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 STALL_SEC = 20  # of the alerts, in place of a minute
 HCAS = {f"mlx5_{i}" for i in range(8)} | {"mlx5_bond_0"}
+
+
+# A cable that stays out: the HCA gives up half a minute later, so that the exporter has seen the job.
+FAILING = """
+[[host]]
+count = 2
+[[host.hca]]
+address = "10.0.0.{h+1}/24"
+[[fault]]
+kind = "link-down"
+host = "node0"
+hca = "mlx5_0"
+after_messages = 40
+"""
 
 
 def targets():
@@ -74,7 +93,8 @@ class Panels(Exported):
                   f"[ $NODE_RANK = 0 ] || exec sleep 3600; exec {TOOL} exporter --listen 0 --every 1 2>{told}")
         return self.until(lambda: told.exists() and re.search(r"http://(127\.0\.0\.1:\d+)/metrics", told.read_text())).group(1)
 
-    def start_prometheus(self, target):
+    def start_prometheus(self, address):
+        """The node has a name in it, as it has on a site."""
         rules = (EXAMPLES / "prometheus" / "nccl-net-diag.rules.yml").read_text()
         for said, short in ((r"> 60\b", f"> {STALL_SEC}"), (r"for: 5m", "for: 10s"), (r"\[5m\]", "[30s]")):
             rules, count = re.subn(said, short, rules)
@@ -85,7 +105,7 @@ global: {{scrape_interval: 1s, evaluation_interval: 1s}}
 rule_files: [rules.yml]
 scrape_configs:
   - job_name: nccl-net-diag
-    static_configs: [{{targets: ["{target}"]}}]
+    static_configs: [{{targets: ["{address}"], labels: {{instance: "{self.target}"}}}}]
 """)
         log = self.dir / "prometheus.log"
         with log.open("w") as file:
@@ -99,11 +119,31 @@ scrape_configs:
         with urllib.request.urlopen(f"http://{self.address}/api/v1/{path}?{urllib.parse.urlencode(query)}", timeout=BOUND_SEC) as answer:
             return json.load(answer)["data"]
 
-    def ask(self, query):
-        """[(labels, value)], with what Grafana puts in place of its variables."""
+    def with_variables(self, query):
+        """With what Grafana puts in their place."""
         for name, value in (("$hpc_job", self.job), ("$instance", self.target), ("$__rate_interval", "30s"), ("$__range", "5m")):
             query = query.replace(name, value)
-        return [(one["metric"], float(one["value"][1])) for one in self.get("query", query=query)["result"]]
+        return query
+
+    def ask(self, query):
+        """[(labels, value)]"""
+        return [(one["metric"], float(one["value"][1])) for one in self.get("query", query=self.with_variables(query))["result"]]
+
+    def draw(self, name, span):
+        begin, end, step = span
+
+        def ask(query):
+            found = self.get("query_range", query=self.with_variables(query), start=begin, end=end, step=step)["result"]
+            return [(one["metric"], [(float(at), float(value)) for at, value in one["values"]]) for one in found]
+
+        return drawn_dashboard.page(BOARDS[name], ask, span, f"job {self.job}, drawn without Grafana from what Prometheus answered")
+
+    def write(self, page):
+        file = self.dir / "page.html"
+        file.write_text(page)
+        subprocess.run([shutil.which("chromium"), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+                        f"--user-data-dir={self.dir}/profile", f"--window-size={SIZE[0]},{SIZE[1]}", f"--screenshot={PICTURE}", file.as_uri()],
+                       capture_output=True, timeout=400, check=True)
 
     def alerts(self, state="firing"):
         """{(name, rank)}: of our job, or of the node's ports. Other jobs of this machine may be in trouble."""
@@ -134,9 +174,11 @@ scrape_configs:
                     yield one["name"], self.get(f"label/{label}/values", **{"match[]": series})
 
     def test_a_job(self):
-        self.target = self.start_exporter()
+        self.target = "node0:9988"
+        address = self.start_exporter()
         self.process = self.start_job()
-        self.start_prometheus(self.target)
+        began = time.time()
+        self.start_prometheus(address)
         healthy = {name: (query, labels) for name, query, labels in targets() if "ALERTS" not in query}
         last = {}
 
@@ -171,6 +213,27 @@ scrape_configs:
         self.assertIsNone(self.process.poll())
         os.killpg(self.process.pid, signal.SIGINT)
         self.process.communicate(timeout=BOUND_SEC)
+
+        (self.dir / "failing.toml").write_text(FAILING)
+        self.process = self.start_job(self.dir / "failing.toml")
+        self.until(lambda: any(name == "NcclFailure" for name, _ in self.alerts()))
+        self.process.communicate(timeout=BOUND_SEC)
+        failed = {has["cause"] for has, _ in self.ask('nccl_net_diag_failures_total{hpc_job="$hpc_job",severity="error"}')}
+        self.assertTrue(failed and failed <= {"ASYNC-PORT", "WC-12"}, failed)
+        shown = [{has["cause"] for has, _ in self.ask(query)} for name, query, _ in targets() if "by cause" in name]
+        self.assertEqual(len(shown), 3)
+        for one in shown:
+            self.assertLessEqual(failed | {"DEV-BOND"}, one)
+
+        if WRITE:
+            time.sleep(20)  # what came last is to be seen
+        span = (began, time.time(), 1)
+        for name in BOARDS:
+            page, drawn = self.draw(name, span)
+            self.assertEqual({title for title, count in drawn.items() if count == 0}, set(), name)
+            self.assertEqual(page.count("<section"), len(BOARDS[name]["panels"]))
+            if WRITE and name == "job":
+                self.write(page)
 
 
 if __name__ == "__main__":

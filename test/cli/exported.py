@@ -29,10 +29,10 @@ class Exported(unittest.TestCase):
         self.addCleanup(lambda: process.poll() is None and os.killpg(process.pid, signal.SIGKILL))
         return process
 
-    def start_job(self):
+    def start_job(self, scenario=SCENARIO):
         """A rehearsal that goes on until it is ended. Other jobs may run on this machine: ours has a number of its own."""
         self.job = str(os.getpid())
-        return self.call("rehearse", "--scenario", SCENARIO, "--json", "--quiet", "--iterations", "1000000", "--deadline", "3600",
+        return self.call("rehearse", "--scenario", scenario, "--json", "--quiet", "--iterations", "1000000", "--deadline", "3600",
                          "--logs", self.dir / "logs", SLURM_JOB_ID=self.job)
 
     def ranks(self):

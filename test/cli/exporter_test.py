@@ -3,6 +3,7 @@
 `job`: a job that runs, of which a rank is stopped and goes on, and that ends. `format`: promtool's word on what is printed of it;
 `alerts`: on the rules that come with it.
 """
+import json
 import os
 import pathlib
 import re
@@ -56,6 +57,7 @@ class Job(Filed):
         self.assertEqual(sum(self.values("nccl_net_diag_connections", stage="failed")), 0)
         self.assertEqual(max(self.values("nccl_net_diag_stall_seconds")), 0)
         self.assertEqual(sum(self.values("nccl_net_diag_failed_requests_total")), 0)
+        self.assertEqual({key for key in self.failed() if "warn" in key}, {("mlx5_bond_0", "1", "DEV-BOND", "warn")})
         for direction in ("transmit", "receive"):
             self.assertGreater(sum(self.values(moved, direction=direction)), 0)
 
@@ -68,11 +70,37 @@ class Job(Filed):
 
         os.killpg(self.process.pid, signal.SIGINT)
         self.process.communicate(timeout=BOUND_SEC)
-        self.until(lambda: self.read() == [])
+        self.until(lambda: {name for name, _, _ in self.read()} == {"nccl_net_diag_failures_total"})
         exporter.send_signal(signal.SIGTERM)
         _, err = exporter.communicate(timeout=BOUND_SEC)
         self.assertEqual(exporter.returncode, 0, err)
         self.assertEqual([one.name for one in self.dir.glob("nccl.prom*")], [])
+
+    def failed(self):
+        """{(device, port, cause, severity): how often}, of all ranks of our job."""
+        found = {}
+        for name, has, value in self.read():
+            if name == "nccl_net_diag_failures_total":
+                key = tuple(has[label] for label in ("device", "port", "cause", "severity"))
+                found[key] = found.get(key, 0) + value
+        return found
+
+    def test_why_a_job_failed(self):
+        exporter = self.call("exporter", "--textfile", self.file, "--every", "1")
+        job = self.start_job("link-drop")
+        down = ("mlx5_0", "1", "ASYNC-PORT", "warn")
+        self.until(lambda: down in self.failed())
+        os.killpg(job.pid, signal.SIGINT)
+        job.communicate(timeout=BOUND_SEC)
+        # It is counted as `report` counts it, also when the job has ended.
+        self.until(lambda: self.values("nccl_net_diag_processes") == [])
+        told = [json.loads(line) for log in (self.dir / "logs").glob("*/**/*.jsonl") for line in log.read_text().splitlines()]
+        once = {(one["proc"], one["failure"]) for one in told if one.get("cause") == "ASYNC-PORT" and one["sev"] == "warn"}
+        self.assertEqual(self.failed()[down], len(once))
+        self.assertLessEqual({has["cause"] for name, has, _ in self.read() if name == "nccl_net_diag_failures_total"},
+                             {one.get("cause") for one in told})
+        exporter.send_signal(signal.SIGTERM)
+        exporter.communicate(timeout=BOUND_SEC)
 
     def on_a_node(self):
         """What is printed on the first of the scenario's nodes."""

@@ -182,7 +182,7 @@ class Scraped(unittest.TestCase):
             self.assertIn(f"--listen {where}: ", self.fails(code, "--listen", where, "--textfile", file))
         self.assertIn("Address already in use", self.fails(3, "--listen", taken))
         self.assertEqual(file.read_text(), "another's")
-        self.assertIn("--every requires --listen or --textfile", self.fails(2, "--every", "5"))
+        self.assertIn("--every requires --listen, --textfile or --otlp", self.fails(2, "--every", "5"))
 
 
 if __name__ == "__main__":

@@ -9,15 +9,18 @@
 #include <utility>
 
 #include "cli/common/call_error.h"
+#include "cli/common/environment.h"
 #include "cli/common/exit_code.h"
 #include "cli/common/interrupt.h"
 #include "cli/common/output.h"
 #include "cli/exporter/exposition.h"
+#include "cli/exporter/failures.h"
 #include "cli/exporter/hcas.h"
 #include "cli/exporter/http_server.h"
 #include "cli/exporter/kept_file.h"
 #include "cli/exporter/listen.h"
 #include "cli/exporter/metrics.h"
+#include "cli/exporter/otlp_push.h"
 #include "cli/exporter/page.h"
 #include "cli/top/look.h"
 
@@ -30,11 +33,14 @@ using Clock = std::chrono::steady_clock;
 class Metrics {
  public:
   Families next() {
-    const View view = tracker_.see(looker_.look());
+    const Look look = looker_.look();
+    const View view = tracker_.see(look);
     totals_.add(view.processes);
+    failures_.look(look.processes, view.processes, look.mono_ns);
     hcas_.look(ports_in_use(view));
     Families out = metrics_of(view, totals_);
-    for (Family& family : hcas_.families()) out.push_back(std::move(family));
+    for (Families more : {failures_.families(), hcas_.families()})
+      for (Family& family : more) out.push_back(std::move(family));
     return out;
   }
 
@@ -42,6 +48,7 @@ class Metrics {
   Looker looker_{{}};
   Tracker tracker_{geteuid()};
   Totals totals_;
+  Failures failures_;
   Hcas hcas_;
 };
 
@@ -69,15 +76,20 @@ class Served {
 void look_again_and_again(const ExporterOptions& options, bool quiet) {
   const auto every =
       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.every_sec));
+  std::optional<HttpUrl> receiver;
+  if (options.otlp) receiver = otlp_url(*options.otlp);
   std::optional<KeptFile> file;
   if (!options.textfile.empty()) file.emplace(options.textfile);
   std::optional<Served> served;
   if (options.listen) served.emplace(listen_for_scrapes(*options.listen), quiet);
+  std::optional<OtlpPush> push;
+  if (receiver) push.emplace(*receiver, host_name());
   Metrics metrics;
   while (!InterruptGuard::interrupted()) {
     const auto due = Clock::now() + every;
     const Families families = metrics.next();
     if (file) file->write(families);
+    if (push) push->send(families);
     if (served) {
       served->show(families);
       served->until(due);
@@ -93,7 +105,7 @@ Answer exporter(const ExporterOptions& options, const Calling& calling) {
   if (calling.json)
     throw CallError(kWrongCall, "json", "metrics have a format of their own: there is no --json");
   const InterruptGuard guard;
-  if (options.textfile.empty() && !options.listen)
+  if (options.textfile.empty() && !options.listen && !options.otlp)
     print_out(exposition(Metrics().next(), TextFormat::kPrometheus));
   else
     look_again_and_again(options, calling.quiet);

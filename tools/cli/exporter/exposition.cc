@@ -66,6 +66,11 @@ void add_count(std::string& out, const Family& family, const Sample& sample) {
 
 std::string number_text(double value) { return fmt::format("{}", value); }
 
+std::string sampled_name(const Family& family) {
+  return family.type == MetricType::kHistogram ? family.name
+                                               : family.name + text_of(family.type).suffix;
+}
+
 // OpenMetrics names a family without its samples' suffix, knows infos, and counts a histogram's
 // samples only beside their sum. Prometheus' older text has none of the three.
 std::string exposition(const Families& families, TextFormat format) {
