@@ -70,6 +70,7 @@ struct Fact {
   std::string detail;  // what the cause alone does not tell, as printed
   std::string text;    // what was said
   std::string file;
+  bool by_setting = false;  // whatever the network does, it fails so
   std::uint64_t line = 0;   // in it, from 1
   std::uint64_t count = 1;  // as often the writer said so
 };

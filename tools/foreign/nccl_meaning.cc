@@ -167,6 +167,9 @@ void judge(Fact& fact, Says says, std::string_view text) {
     case Says::kNvls:
       say_as_printed(fact, Cause::kGpuNvls);
       break;
+    case Says::kSuspected:
+      fact.detail = "a collective takes so long that NCCL suspects another one in some rank";
+      break;
     case Says::kMismatched:
       say_as_printed(fact, Cause::kIncColl);
       break;
