@@ -13,6 +13,7 @@
 #include "foreign/pickle.h"
 #include "foreign/process_end.h"
 #include "foreign/ras_status.h"
+#include "foreign/releases.h"
 #include "foreign/rendezvous.h"
 #include "foreign/torch_error.h"
 #include "foreign/traceback.h"
@@ -213,6 +214,7 @@ Evidence read_files(const std::vector<std::string>& files, const std::function<b
   });
   Evidence out;
   for (auto& part : parts) out.merge(std::move(part));
+  if (auto fact = mixed_releases(out.facts())) out.add(std::move(*fact));
   return out;
 }
 

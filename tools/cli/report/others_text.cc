@@ -20,12 +20,6 @@ using report::Others;
 
 namespace {
 
-std::string call_text(const foreign::FlightCall& call) {
-  return fmt::format("{}{}{}", call.what.empty() ? "collective" : call.what,
-                     call.seq == 0 ? "" : fmt::format(" #{}", call.seq),
-                     call.sizes.empty() ? "" : " (" + call.sizes + ")");
-}
-
 std::string at_place(const foreign::FlightCall& call) {
   return call.place.empty() ? "" : " at " + call.place;
 }
@@ -55,6 +49,12 @@ std::string loader_text(const Others& others) {
 }
 
 }  // namespace
+
+std::string call_text(const foreign::FlightCall& call) {
+  return fmt::format("{}{}{}", call.what.empty() ? "collective" : call.what,
+                     call.seq == 0 ? "" : fmt::format(" #{}", call.seq),
+                     call.sizes.empty() ? "" : " (" + call.sizes + ")");
+}
 
 std::string id_of_cause(const Fact& fact) {
   return fact.cause ? std::string(nccl_net_diag::cause_id(*fact.cause)) : std::string();
