@@ -27,10 +27,10 @@ Fact echo(std::string detail) {
 
 // "[10.0.0.2]:22914" without its port, which Gloo prints with its bytes the wrong way round.
 std::string address_at(std::string_view text) {
-  const auto end = text.find(']');
-  return text.starts_with('[') && end != std::string_view::npos
-             ? std::string(text.substr(1, end - 1))
-             : std::string();
+  constexpr std::size_t kLongest = 64;
+  const auto end = text.substr(0, kLongest).find(']');
+  if (!text.starts_with('[') || end == std::string_view::npos) return {};
+  return std::string(text.substr(1, end - 1));
 }
 
 bool is_loopback(std::string_view address) {
@@ -108,6 +108,7 @@ std::optional<Fact> of_pair(std::string_view line) {
 // gloo/transport/tcp/{helpers.h,pair.cc,unbound_buffer.cc,error.cc} of Gloo 70dc360;
 // torch/csrc/distributed/c10d/ProcessGroupGloo.cpp of PyTorch 1.7 to 2.9.
 void Gloo::take(std::string_view line, std::uint64_t number) const {
+  if (!holds(line, "loo") && !holds(line, "SO_ERROR: ")) return;  // "Gloo", "loopback"
   for (const auto& of : {of_connect, of_mesh, of_fallback, of_pair}) {
     auto found = of(line);
     if (!found) continue;
