@@ -63,6 +63,8 @@ Tool::~Tool() {
 // As a terminal does it: to all of its processes.
 void Tool::interrupt() const { kill(-pid_, SIGINT); }
 
+std::string Tool::said() const { return content(dir_.path() / "out"); }
+
 Outcome Tool::wait() {
   int status = 0;
   waitpid(pid_, &status, 0);

@@ -32,7 +32,8 @@ class Tool {
   Tool(const Tool&) = delete;
   Tool& operator=(const Tool&) = delete;
 
-  void interrupt() const;  // Ctrl-C
+  void interrupt() const;    // Ctrl-C
+  std::string said() const;  // what it has printed so far
   Outcome wait();
   // Where it keeps its temporary files: nothing is left there by a call that keeps nothing.
   const std::filesystem::path& temporary() const { return temporary_; }

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import pickle
+import re
 import subprocess
 import sys
 import tempfile
@@ -358,11 +359,97 @@ class Others(unittest.TestCase):
         flight = answer["others"]["flight_recorder"]
         self.assertEqual((answer["blame"], flight["kind"], flight["ranks"]), ("not the network", "behind", [2]))
 
-    def test_no_page_without_event_logs(self):
+    def page(self, text, code, name="stdout.txt"):
+        """The page's source, the rows of its tables by their ids."""
+        (self.dir / name).write_text(text)
+        done = self.report(self.dir / name, "--html", self.dir / "page.html")
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        html = (self.dir / "page.html").read_text()
+        tables = re.findall(r'<div class="data" id="(\w+)">.*?<script type="application/json">(.*?)</script>', html, re.DOTALL)
+        return html, {key: json.loads(rows) for key, rows in tables}
+
+    def test_a_page(self):
+        html, tables = self.page(NETWORK + RANK + CLOSED + QP, 1)
+        self.assertRegex(html, r'<h1 class="bad">not fine: |<h1 class="bad">mlx5_2:1 of node1: QP-110')
+        self.assertIn("2 processes on 2 hosts; NCCL 2.27.7; over IB; 1 file of other programs, and no event log", html)
+        self.assertRegex(html, r"<dt>What to do</dt><dd>[^<]*</dd>\n<dt>To start it again</dt><dd>It reaches [^<]*\(likely\)\.")
+        first, second = tables["lines"]
+        self.assertEqual(first[:4], ["what it failed of", "node1 pid 10", "mlx5_2:1 of node1", "QP-110"])
+        self.assertTrue(first[6].endswith("stdout.txt:5"), first)
+        self.assertEqual((second[0], second[1]), ("echo", "node0 pid 10"))
+        self.assertEqual([row[1] for row in tables["files"]], ["read"])
+
+    def test_a_page_of_ranks_that_wait(self):
+        line = ("[rank{0}]:[E ProcessGroupNCCL.cpp:1] [PG ID 0 PG GUID 0(dp) Rank {0}] Exception (either an error or timeout) detected by watchdog at "
+                "work: 5, last enqueued NCCL work: {1}, last completed NCCL work: 4.\n")
+        html, tables = self.page("".join(line.format(rank, 4 if rank == 2 else 5) for rank in range(4)), 1)
+        self.assertIn("rank 2 has not called", html)
+        self.assertEqual([(row[0], row[1], row[2], row[4]) for row in tables["calls"]],
+                         [(str(rank), "dp", f"collective #{4 if rank == 2 else 5}", "-" if rank == 2 else "collective #5") for rank in range(4)])
+
+    def test_a_page_of_hostile_lines(self):
+        evil = "</script><img src=x onerror=alert(1)><b>&\x1b[31m"
+        html, tables = self.page(QP.replace("mlx5_2:1", evil) + self.traceback("[rank3]: ", f"KeyError: '{evil}'"), 1, "a<b>.txt")
+        for raw in ("<img", "<b>", "\x1b"):
+            self.assertNotIn(raw, html)
+        self.assertIn("</script><img src=x onerror=alert(1)>", tables["lines"][0][4])
+        self.assertIn("a<b>.txt", tables["files"][0][0])
+        self.assertEqual(html.count("<script>"), 1)
+
+    def test_a_page_of_a_job_that_nothing_tells_against(self):
+        html, tables = self.page(NETWORK, 0)
+        self.assertIn('<h1 class="good">', html)
+        self.assertNotIn("lines", tables)
+        self.assertIn('<h1 class="warn">', self.page(self.traceback("", "KeyError: 'x'"), 0)[0])
+        (self.dir / "none").mkdir()
+        self.assertEqual(self.report(self.dir / "stdout.txt", "--html", self.dir / "none" / "x" / "page").returncode, 2)
+
+    def test_no_trace_without_event_logs(self):
         (self.dir / "stdout.txt").write_text(QP)
-        done = self.report(self.dir, "--html", self.dir / "page.html")
+        done = self.report(self.dir, "--perfetto", self.dir / "trace.json")
         self.assertEqual(done.returncode, 3)
-        self.assertIn("--html", done.stderr + done.stdout)
+        self.assertIn("--perfetto", done.stderr + done.stdout)
+
+    def test_a_worker_of_a_data_loader(self):
+        killed = "[rank3]: RuntimeError: DataLoader worker (pid 99) is killed by signal: {}. \n"
+        answer = self.judged(CLOSED + killed.format("Killed"), 1)
+        self.assertEqual((answer["kind"], answer["blame"]), ("lost", "not the network"))
+        self.assertIn("a data loader's worker of rank 3 (pid 99) was killed (SIGKILL)", answer["verdict"])
+        self.judged(killed.format("Bus error"), 1)
+        self.assertIn("What to do: df /dev/shm on that node", self.report(self.dir).stdout)
+        # A traceback says whose exception it became, and where.
+        answer = self.judged(CLOSED + self.traceback("[rank3]: ", "RuntimeError: DataLoader worker (pid 99) is killed by signal: Killed. "), 1)
+        self.assertIn("rank 3: RuntimeError: DataLoader worker", answer["verdict"])
+        self.assertNotIn("ended", answer["others"])
+        # Whoever is ended with its job is asked to.
+        self.assertEqual(self.judged(CLOSED + killed.format("Terminated"), 1)["blame"], "open")
+        self.keep("dmesg.txt", "[  812.250000] " + OOM.format(99))
+        self.assertIn("it was killed by the kernel for lack of memory", self.judged(killed.format("Killed"), 1)["verdict"])
+
+    def test_gloo(self):
+        failed = ("[rank8]: RuntimeError: Gloo connectFullMesh failed with [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:152] timed out "
+                  "connecting: SO_ERROR: {}, remote=[{}]:22914\n")
+        for error, address, blame, cause in (("Connection refused", "127.0.0.1", "open", "DEV-OOB"), ("No route to host", "10.0.0.2", "network", "DEV-OOB"),
+                                             ("Connection refused", "10.0.0.2", "open", None)):
+            answer = self.judged(failed.format(error, address), 1)
+            self.assertEqual((answer["blame"], answer.get("cause")), (blame, cause))
+            self.assertIn(f"towards {address}" if cause else error, answer["verdict"])
+        # A program's own exception explains a peer that is gone.
+        answer = self.judged(failed.format("Connection refused", "10.0.0.2") + self.traceback("[rank3]: ", "KeyError: 'labels'"), 1)
+        self.assertEqual(answer["blame"], "not the network")
+
+    def test_an_iommu_that_refuses_memory(self):
+        path = ("node0:10:11 [0] NCCL INFO NET/IB: [0] mlx5_4:uverbs4:1/RoCE provider=Mlx5 speed=400000 context=0x1 "
+                "pciPath=/sys/devices/pci0000:40/0000:40:01.1/0000:41:00.0 ar=0\n")
+        wc = "[2026-11-24 08:30:00] " + WC.replace("status=12", "status=4").format(0).removeprefix("[1,0]<stdout>:")
+        self.keep("node0/dmesg", "[Tue Nov 24 08:29:58 2026] mlx5_core 0000:41:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x0021 "
+                  "address=0x7f1020 flags=0x0020]\n")
+        answer = self.judged(path + wc, 1)
+        self.assertEqual((answer["blame"], answer["cause"]), ("network", "GDR-ACS"))
+        self.assertEqual((answer["others"]["sign"]["pci"], answer["others"]["first"]["cause"]), ("0000:41:00.0", "WC-4"))
+        self.assertIn("GDR-ACS", answer["verdict"])
+        self.keep("node0/dmesg", "[Tue Nov 24 08:29:58 2026] DMAR: [DMA Write NO_PASID] Request device [c1:00.0] fault addr 0x7f1020 [fault reason 0x05] x\n")
+        self.assertEqual(self.judged(path + wc, 1)["cause"], "WC-4")
 
     def beside(self, fault, text):
         logs = self.dir / fault

@@ -9,7 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   nnd::foreign::KernelLog log([&](nnd::foreign::Fact&& fact) {
     const bool of_process = fact.what == What::kKilled || fact.what == What::kCrashed;
     if ((of_process && fact.pid <= 0) || (fact.what == What::kSign && !fact.cause) ||
-        fact.up_sec < 0)
+        (fact.cause == nccl_net_diag::Cause::kGdrAcs && fact.pci.empty()) || fact.up_sec < 0)
       __builtin_trap();
   });
   for (std::uint64_t line = 1; !text.empty(); ++line) {

@@ -1,6 +1,7 @@
 // A job's output, which may be anything.
 #include <string_view>
 
+#include "foreign/gloo.h"
 #include "foreign/nccl_text.h"
 #include "foreign/process_end.h"
 #include "foreign/rendezvous.h"
@@ -18,11 +19,14 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     if (fact.text.empty()) __builtin_trap();
   });
   nnd::foreign::ProcessEnds ends([](nnd::foreign::Fact&& fact) {
-    if (!fact.status) __builtin_trap();
+    if (fact.what == nnd::foreign::What::kEnded && !fact.status) __builtin_trap();
   });
-  nnd::foreign::Rendezvous rendezvous([](nnd::foreign::Fact&& fact) {
-    if (!fact.cause) __builtin_trap();
-  });
+  const auto failed_of = [](nnd::foreign::Fact&& fact) {
+    if (fact.what != nnd::foreign::What::kEcho && !fact.cause) __builtin_trap();
+    if (fact.what == nnd::foreign::What::kEcho && fact.detail.empty()) __builtin_trap();
+  };
+  nnd::foreign::Rendezvous rendezvous(failed_of);
+  const nnd::foreign::Gloo gloo(failed_of);
   for (std::uint64_t line = 1; !text.empty(); ++line) {
     const auto end = text.find('\n');
     reader.take(text.substr(0, end), line);
@@ -30,6 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     tracebacks.take(text.substr(0, end), line);
     ends.take(text.substr(0, end), line);
     rendezvous.take(text.substr(0, end), line);
+    gloo.take(text.substr(0, end), line);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
   for (const auto& dump : watchdog.dumps("out"))

@@ -39,13 +39,13 @@ seen.over = drawn ? [...drawn.children].map(one => one.tagName).join(" ").lastIn
 seen.about = document.querySelector(".about").textContent;
 seen.labels = texts(".labels span"); seen.label_at = [...document.querySelectorAll(".labels span")].map(one => one.style.left + one.style.right);
 seen.moments = document.getElementById("moments") ? first("moments", 4) : [];
-const table = document.getElementById("processes"), heads = table.querySelectorAll("th button"), input = table.querySelector("input");
-seen.drawn = first("processes", 0).length;
-heads[0].click(); seen.up = first("processes", 0);
-heads[0].click(); seen.down = first("processes", 0); seen.sorted = heads[0].parentNode.getAttribute("aria-sort");
-input.value = "NODE3"; input.dispatchEvent(new Event("input")); seen.hosts = first("processes", 1); seen.count = table.querySelector(".count").textContent;
+const id = document.getElementById("processes") ? "processes" : "lines", table = document.getElementById(id), heads = table.querySelectorAll("th button"), input = table.querySelector("input");
+seen.drawn = first(id, 0).length;
+heads[0].click(); seen.up = first(id, 0);
+heads[0].click(); seen.down = first(id, 0); seen.sorted = heads[0].parentNode.getAttribute("aria-sort");
+input.value = "NODE3"; input.dispatchEvent(new Event("input")); seen.hosts = first(id, 1); seen.count = table.querySelector(".count").textContent;
 input.value = ""; input.dispatchEvent(new Event("input"));
-table.querySelector(".more").click(); seen.all = first("processes", 0).length;
+table.querySelector(".more").click(); seen.all = first(id, 0).length;
 const long = document.querySelector("#lines .long");
 if (long) { seen.closed = long.offsetHeight; long.click(); seen.opened = long.offsetHeight; }
 const line = document.getElementById("line"), axis = () => document.getElementById("axis").textContent;
@@ -97,19 +97,23 @@ class Page(unittest.TestCase):
 
     def seen(self, fault, ranks, change=lambda text: text, width=1280):
         with tempfile.TemporaryDirectory() as scratch:
-            logs, page = pathlib.Path(scratch, "logs"), pathlib.Path(scratch, "page.html")
+            logs = pathlib.Path(scratch, "logs")
             subprocess.run([WRITE_JOB, logs, str(ranks), fault, "3"], check=True, capture_output=True)
             for log in logs.iterdir():
                 log.write_text(change(log.read_text()))
-            subprocess.run([TOOL, "report", logs, "--html", page], capture_output=True, check=False)
-            page.write_text(with_user(page.read_text()))
-            # A window is never as narrow as a phone; a frame is.
-            frame = pathlib.Path(scratch, "frame.html")
-            frame.write_text(f'<iframe width="{width}" height="2000" src="page.html"></iframe>' + """<script>
-                addEventListener("load", () => { document.body.textContent = frames[0].document.body.textContent; });</script>""")
-            done = subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                                   "--allow-file-access-from-files", f"--user-data-dir={scratch}/profile", "--virtual-time-budget=20000",
-                                   "--dump-dom", frame.as_uri()], capture_output=True, timeout=400, check=False)
+            return self.seen_of(scratch, logs, width)
+
+    def seen_of(self, scratch, logs, width=1280):
+        page = pathlib.Path(scratch, "page.html")
+        subprocess.run([TOOL, "report", logs, "--html", page], capture_output=True, check=False)
+        page.write_text(with_user(page.read_text()))
+        # A window is never as narrow as a phone; a frame is.
+        frame = pathlib.Path(scratch, "frame.html")
+        frame.write_text(f'<iframe width="{width}" height="2000" src="page.html"></iframe>' + """<script>
+            addEventListener("load", () => { document.body.textContent = frames[0].document.body.textContent; });</script>""")
+        done = subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                               "--allow-file-access-from-files", f"--user-data-dir={scratch}/profile", "--virtual-time-budget=20000",
+                               "--dump-dom", frame.as_uri()], capture_output=True, timeout=400, check=False)
         found = re.search(r"SEEN(\S+)SEEN", done.stdout.decode())
         self.assertIsNotNone(found, (done.stdout[-2000:], done.stderr[-2000:]))
         out = json.loads(base64.b64decode(found[1]))
@@ -164,6 +168,21 @@ class Page(unittest.TestCase):
         self.assertLessEqual(seen["needs"], 390)
         self.assertLess(seen["highest"], 100)
         self.assertGreater(seen["opened"], seen["closed"])
+
+    def test_other_programs_files(self):
+        evil = '<b>x</b><img src=x onerror="window.forged=1"></script><script>window.forged=1</script>'
+        line = "node{0}:{0}0:11 [0] misc/ibvwrap.cc:1 NCCL WARN Call to ibv_modify_qp failed with 110 Connection timed out, on dev mlx5_{0}:1{1}\n"
+        with tempfile.TemporaryDirectory() as scratch:
+            out = pathlib.Path(scratch, "out.txt")
+            out.write_text("".join(line.format(i, f", curr state {evil}" if i == 3 else "") for i in range(300)))
+            for width in (1280, 390):
+                seen = self.seen_of(scratch, out, width)
+                self.assertLessEqual(seen["needs"], width)
+                self.assertEqual((seen["drawn"], seen["all"], seen["forged"]), (200, 300, 0))
+                self.assertEqual(seen["sorted"], "descending")
+                self.assertIn("node3 pid 30", seen["hosts"])
+                self.assertIn("300 processes on 300 hosts", seen["about"])
+                self.assertIn("<b>x</b>", seen["texts"])
 
     def test_names_are_text(self):
         name = '<b>x</b><img src=x onerror="window.forged=1"></script><script>window.forged=1</script>node'

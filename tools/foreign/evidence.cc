@@ -7,11 +7,13 @@
 #include <deque>
 #include <utility>
 
+#include "foreign/gloo.h"
 #include "foreign/kernel_log.h"
 #include "foreign/nccl_text.h"
 #include "foreign/pickle.h"
 #include "foreign/process_end.h"
 #include "foreign/ras_status.h"
+#include "foreign/releases.h"
 #include "foreign/rendezvous.h"
 #include "foreign/torch_error.h"
 #include "foreign/traceback.h"
@@ -110,14 +112,15 @@ void read_lines(const std::string& name, log::Source& source, std::string begin,
   Tracebacks tracebacks(add);
   ProcessEnds ends(add);
   Rendezvous rendezvous(add);
+  const Gloo gloo(add);
   for_each_line(source, std::move(begin), stop, [&](std::string_view line, std::uint64_t number) {
     nccl.take(line, number);
     watchdog.take(line, number);
     kernel.take(line, number);
     if (line.find("NCCL INFO ") != std::string_view::npos) return;
-    tracebacks.take(line, number);
-    ends.take(line, number);
+    if (!tracebacks.take(line, number)) ends.take(line, number);
     rendezvous.take(line, number);
+    gloo.take(line, number);
   });
   for (auto& fact : kernels) add(std::move(fact));
   for (auto fact : watchdog.timeouts()) add(std::move(fact));
@@ -211,6 +214,7 @@ Evidence read_files(const std::vector<std::string>& files, const std::function<b
   });
   Evidence out;
   for (auto& part : parts) out.merge(std::move(part));
+  if (auto fact = mixed_releases(out.facts())) out.add(std::move(*fact));
   return out;
 }
 

@@ -18,6 +18,7 @@ enum class What : std::uint8_t {
   kHca,        // dev, text: its link layer, "RoCE" or "IB"
   kHcaPath,    // dev, pci
   kTransport,  // text: "IB", "Socket"
+  kNetApi,     // status: a version of the net API that a plugin lacks
   kNoHca,      // NCCL found none
   kFailure,    // a call or a request failed
   kSign,       // a port or an HCA told of trouble
@@ -70,8 +71,10 @@ struct Fact {
   std::string detail;  // what the cause alone does not tell, as printed
   std::string text;    // what was said
   std::string file;
-  std::uint64_t line = 0;   // in it, from 1
-  std::uint64_t count = 1;  // as often the writer said so
+  bool by_setting = false;   // whatever the network does, it fails so
+  bool by_stranger = false;  // what came from a peer is not what this release sends
+  std::uint64_t line = 0;    // in it, from 1
+  std::uint64_t count = 1;   // as often the writer said so
 };
 
 }  // namespace nnd::foreign

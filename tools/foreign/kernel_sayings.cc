@@ -36,6 +36,10 @@ const std::vector<KernelSaying>& kernel_sayings() {
       {KernelSays::kSick, "bnxt_en", "FW STALL Detected", "drivers/infiniband/hw/bnxt_re/qplib_rcfw.c"},
       {KernelSays::kSick, "", ": critical PE Error, GLPE_CRITERR", "drivers/infiniband/hw/irdma/icrdma_if.c"},
       {KernelSays::kBus, "", "PCIe Bus Error: severity=Uncorrect", "drivers/pci/pcie/aer.c"},
+      {KernelSays::kIommu, "", "AMD-Vi: Event logged [IO_PAGE_FAULT ", "drivers/iommu/amd/iommu.c"},
+      {KernelSays::kIommu, "DMAR:", "] fault addr ", "drivers/iommu/intel/dmar.c"},
+      {KernelSays::kIommu, "DMAR:", " PASID ffffffff fault addr ", "drivers/iommu/intel/dmar.c, as of 5.4"},
+      {KernelSays::kIommu, "arm-smmu-v3 ", " event: F_TRANSLATION client: ", "drivers/iommu/arm/arm-smmu-v3/arm-smmu-v3.c"},
       {KernelSays::kQueue, "", "NETDEV WATCHDOG: ", "net/sched/sch_generic.c"},
       // clang-format on
   };

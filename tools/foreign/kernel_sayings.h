@@ -17,6 +17,7 @@ enum class KernelSays : std::uint8_t {
   kCable,     // or its module
   kSick,      // an HCA's firmware
   kBus,       // PCIe
+  kIommu,     // it refused a device its memory
   kQueue      // a netdev sends nothing
 };
 

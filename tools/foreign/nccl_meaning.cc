@@ -121,6 +121,7 @@ void judge(Fact& fact, Says says, std::string_view text) {
       fact.sure = Sure::kFollows;
       break;
     case Says::kNoAddress:
+      fact.by_stranger = true;
       fact.detail =
           "the address that a peer gave is none: it runs another release of NCCL, or its "
           "NCCL_SOCKET_IFNAME names no interface there";
@@ -134,6 +135,7 @@ void judge(Fact& fact, Says says, std::string_view text) {
       say_as_printed(fact, Cause::kDevOob);
       break;
     case Says::kTruncated:
+      fact.by_stranger = true;
       // It was the release itself where its cause was found (NCCL's issues 1176, 1273).
       fact.detail =
           "ranks are at different steps of NCCL's bootstrap: one runs another release or has other "
@@ -166,6 +168,9 @@ void judge(Fact& fact, Says says, std::string_view text) {
       break;
     case Says::kNvls:
       say_as_printed(fact, Cause::kGpuNvls);
+      break;
+    case Says::kSuspected:
+      fact.detail = "a collective takes so long that NCCL suspects another one in some rank";
       break;
     case Says::kMismatched:
       say_as_printed(fact, Cause::kIncColl);

@@ -72,7 +72,9 @@ bool is_bare_saying(std::string_view line) {
   return std::any_of(known.begin(), known.end(), [&](const Known& one) {
     return one.words.size() >= kBegin && line.starts_with(one.words) &&
            (one.words.size() >= kEnough ||
-            (one.saying->says > Says::kNetwork && read_printed(one.saying->format, line).whole));
+            // "Connect to ... failed" is many a program's.
+            (one.saying->says > Says::kNetwork && one.saying->says != Says::kConnect &&
+             read_printed(one.saying->format, line).whole));
   });
 }
 

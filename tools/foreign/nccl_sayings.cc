@@ -55,6 +55,7 @@ const std::vector<Saying>& nccl_sayings() {
       {Says::kFatalEvent, "NET/IB : %s:%d async fatal event on CQ (%p): %s", "dp.x", 22304, 23003, "src/transport/net_ib.cc"},
       {Says::kGidTable, "NET/IB : %s:%d GID table changed", "dp", 22803, 23007, "src/transport/net_ib.cc"},
 
+      {Says::kConnect, "Connect to %s failed : %s", "at", 20402, 20909, "src/include/socket.h"},
       {Says::kConnect, "Net : Connect to %s failed : %s", "at", 21304, 21505, "src/misc/socket.cc"},
       {Says::kConnect, "socketStartConnect: Connect to %s failed : %s", "at", 21602, 22304, "src/misc/socket.cc"},
       {Says::kConnect, "socketPollConnect: Connect to %s returned %d(%s) errno %d(%s)", "ae..." , 22105, 22304, "src/misc/socket.cc"},
@@ -67,7 +68,9 @@ const std::vector<Saying>& nccl_sayings() {
       {Says::kNoAddress, "ncclSocketInit: connecting to address %s with family %d is neither AF_INET(%d) nor AF_INET6(%d)", "....", 21602, 0, "src/misc/socket.cc"},
       {Says::kAccept, "socketTryAccept: Accept failed: %s", "t", 21803, 22809, "src/misc/socket.cc"},
       {Says::kAccept, "ncclOsSocketTryAccept: Accept failed: %s", "t", 22902, 0, "src/os/linux.cc"},
+      {Says::kNoAddress, "Error : connecting to address with family %d is neither AF_INET(%d) nor AF_INET6(%d)", "...", 20803, 20909, "src/include/socket.h"},
       {Says::kClosed, "Net : Connection closed by remote peer %s", "a", 21304, 21505, "src/misc/socket.cc"},
+      {Says::kClosed, "Net : Connection closed by remote peer", "", 20307, 20909, "src/include/socket.h"},
       {Says::kTruncated, "Message truncated : received %d bytes instead of %d", "..", 21304, 0, "src/bootstrap.cc"},
       {Says::kVersions, "Mismatched NCCL version detected : rank %d version %d rank %d version %d", "....", 22304, 0, "src/init.cc"},
       {Says::kVersions, "NCCL version mismatch with remote peer %s (local: %d, remote %d)", "a..", 22501, 22907, "src/ras/ras.cc"},
@@ -94,6 +97,10 @@ const std::vector<Saying>& nccl_sayings() {
       {Says::kMismatched, "NET/IB : req %d/%d tag %x peer %s collective mismatch error, local size %d remote size %d", "...a..", 21304, 21903, "src/transport/net_ib.cc"},
       {Says::kMismatched, "NET/Socket : peer %s message truncated : receiving %d bytes instead of %d. If you believe your socket network is in a healthy state, there may be a mismatch in collective sizes or environment settings (e.g. NCCL_PROTO, NCCL_ALGO) between ranks", "a..", 22707, 0, "src/transport/net_socket.cc"},
       {Says::kMismatched, "NET/Socket : peer %s message truncated : receiving %d bytes instead of %d. If you believe your socket network is in healthy state,           there may be a mismatch in collective sizes or environment settings (e.g. NCCL_PROTO, NCCL_ALGO) between ranks", "a..", 21304, 22602, "src/transport/net_socket.cc"},
+      {Says::kMismatched, "NET/IB : collective mismatch error local size %d remote %d addr %lx rkey %x seq %x/%x", "......", 20307, 20909, "src/transport/net_ib.cc"},
+      {Says::kMismatched, "NET/Socket : message truncated : receiving %d bytes instead of %d", "..", 20402, 20909, "src/transport/net_socket.cc"},
+      {Says::kMismatched, "Mismatched collective detected, please check your collective calls at and around rank %d. You can use NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=COLL to see the collective logs", ".", 20402, 20706, "src/init.cc"},
+      {Says::kSuspected, "Your program may be hanging, this may be caused by a collective mismatch around rank %d. Please check your collective calls at and around this rank. You can use NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=COLL to see the collective logs", ".", 20402, 20706, "src/init.cc"},
 
       {Says::kAborted, "comm %p rank %d nRanks %d cudaDev %d busId %lx - Abort START", ".....", 22803, 23007, "src/init.cc"},
       {Says::kAborted, "comm %p rank %d nRanks %d cudaDev %d busId %lx commId 0x%lx - Abort START", "......", 23203, 0, "src/init.cc"},

@@ -39,6 +39,7 @@ enum class Says : std::uint8_t {
   kCuda,          // a call of its failed
   kNvls,          // NVLink SHARP can't be set up
   kNvlsLess,      // nor here, where NCCL does without
+  kSuspected,     // ranks may have called different collectives
   kMismatched,    // one rank sends more than the other takes
   kAborted
 };

@@ -168,9 +168,17 @@ void NcclText::take_interfaces(const NcclLine& line, std::uint64_t number) {
   tell(std::move(fact), line, number);
 }
 
-// A net plugin that is there and can't be loaded: "version `FABRIC_1.7' not found (required by
+// A net plugin that lacks a version of the net API, or is there and can't be loaded: "version
+// `FABRIC_1.7' not found (required by
 // ...)" is the dynamic linker's.
 void NcclText::take_plugin(const NcclLine& line, std::uint64_t number) {
+  if (const auto api = number_behind(line.text, "Failed to find ncclNetPlugin_v")) {
+    Fact fact;
+    fact.what = What::kNetApi;
+    fact.status = api;
+    fact.text = line.text;
+    return tell(std::move(fact), line, number);
+  }
   if (!holds(line.text, ": version `") || !holds(line.text, "' not found (required by")) return;
   Fact fact;
   fact.what = What::kSign;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "foreign/nccl_line.h"
+#include "foreign/output_prefix.h"
 #include "foreign/words.h"
 
 namespace nnd::foreign {
@@ -61,18 +62,21 @@ std::optional<Fact> of_handler(std::string_view line) {
   return out;
 }
 
+struct Way {
+  const char* words;
+  int signal;
+};
+constexpr std::array<Way, 8> kWays{{{"Killed", SIGKILL},
+                                    {"Out Of Memory", SIGKILL},
+                                    {"Segmentation fault", SIGSEGV},
+                                    {"Bus error", SIGBUS},
+                                    {"Illegal instruction", SIGILL},
+                                    {"Floating point exception", SIGFPE},
+                                    {"Terminated", SIGTERM},
+                                    {"Aborted", SIGABRT}}};
+
 // "srun: error: node3: task 5: Killed" (src/srun/libsrun/launch.c of Slurm 22.05)
 std::optional<Fact> of_srun(std::string_view line) {
-  struct Way {
-    const char* words;
-    int signal;
-  };
-  constexpr std::array<Way, 6> kWays{{{"Killed", SIGKILL},
-                                      {"Out Of Memory", SIGKILL},
-                                      {"Segmentation fault", SIGSEGV},
-                                      {"Bus error", SIGBUS},
-                                      {"Illegal instruction", SIGILL},
-                                      {"Aborted", SIGABRT}}};
   const auto rest = behind(line, "srun: error: ");
   const auto task = rest ? behind(*rest, ": task ") : std::nullopt;
   const auto rank = task ? number_at_begin(*task) : std::nullopt;
@@ -85,6 +89,31 @@ std::optional<Fact> of_srun(std::string_view line) {
   for (const auto& [words, signal] : kWays)
     if (what->starts_with(words)) out.status = -signal;
   if (what->starts_with("Out Of Memory")) out.detail = kNoMemory;
+  return out.status ? std::optional(out) : std::nullopt;
+}
+
+// "DataLoader worker (pid 12) is killed by signal: Killed. " and "... exited unexpectedly with exit
+// code 1. ..." of who started it, "ERROR: Unexpected bus error encountered in worker. ..." of the
+// worker itself (torch/csrc/DataLoader.cpp of PyTorch 1.8 to 2.9). Where a traceback shows whose
+// exception it became, that says more.
+std::optional<Fact> of_loader(std::string_view line) {
+  Fact out = ended();
+  out.program = kLoaderWorker;
+  out.writer.rank = marked_rank(line);
+  if (const auto what = behind(line, "ERROR: Unexpected ");
+      what && holds(*what, " encountered in worker.")) {
+    if (what->starts_with("bus error")) out.status = -SIGBUS;
+    if (what->starts_with("segmentation fault")) out.status = -SIGSEGV;
+    if (what->starts_with("floating-point exception")) out.status = -SIGFPE;
+    return out.status ? std::optional(out) : std::nullopt;
+  }
+  const auto worker = behind(line, "DataLoader worker (pid ");
+  if (!worker) return {};
+  out.pid = number_at_begin(*worker).value_or(0);
+  out.status = number_behind(*worker, ") exited unexpectedly with exit code ");
+  const auto signal = behind(*worker, ") is killed by signal: ");
+  for (const auto& [words, number] : kWays)
+    if (signal && signal->starts_with(words)) out.status = -number;
   return out.status ? std::optional(out) : std::nullopt;
 }
 
@@ -175,7 +204,8 @@ void ProcessEnds::take(std::string_view line, std::uint64_t number) {
   if (take_summary(line, number)) return;
   summary_.reset();
   const auto text = trimmed(line);
-  for (const auto& of : {of_torchelastic, of_handler, of_srun, of_slurmstepd, of_mpirun, of_slurm})
+  for (const auto& of :
+       {of_torchelastic, of_handler, of_loader, of_srun, of_slurmstepd, of_mpirun, of_slurm})
     if (auto fact = of(text)) {
       tell(std::move(*fact), line, number);
       return;

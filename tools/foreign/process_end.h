@@ -1,5 +1,5 @@
 // How processes ended, as those tell who start them or who catch their signals: torchelastic, srun,
-// mpirun, UCX and Open MPI; and why Slurm ended a job.
+// mpirun, UCX and Open MPI, PyTorch's data loaders of their workers; and why Slurm ended a job.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,8 @@
 
 namespace nnd::foreign {
 
+// program of a fact: the process is none of the job's ranks, but one that gives a rank its data.
+inline constexpr const char* kLoaderWorker = "DataLoader worker";
 inline constexpr const char* kNodeFailed = "a node of it failed";  // detail of kCancelled
 
 // Takes a job's output line by line. One thread at a time.

@@ -51,7 +51,8 @@ Fact unreachable(const std::string& store, std::string_view tried) {
   out.error = error_in(tried);
   const auto said = behind(tried, "(errno: ").value_or("");
   out.detail += fmt::format(" (errno {})", said.substr(0, said.find(')')));
-  if (is_no_host(tried))
+  out.by_setting = is_no_host(tried);
+  if (out.by_setting)
     out.detail += fmt::format(": {} is no host's address",
                               tried.substr(0, tried.rfind(':', tried.find(' '))));
   return out;
@@ -103,6 +104,30 @@ std::optional<Fact> Rendezvous::of_listen(std::string_view line) {
 
 namespace {
 
+// Who waits at the store waits for what another process puts there: it is there, and answers.
+std::optional<Fact> of_answer(std::string_view line) {
+  constexpr std::int64_t kMsPerSec = 1000;
+  Fact out;
+  out.what = What::kEcho;
+  out.source = Source::kOutput;
+  if (const auto keys = behind(line, "ms, keys: ")) {
+    const auto ms = number_behind<std::int64_t>(line, "wait timeout after ");
+    if (!ms) return {};
+    out.detail =
+        fmt::format("a wait of {} s at PyTorch's store for {}, which another process puts there",
+                    *ms / kMsPerSec, keys->substr(0, keys->find_first_of(", \r")));
+    return out;
+  }
+  const auto socket = behind(line, "waitForInput: socket ").value_or("");
+  const auto ms = number_behind<std::int64_t>(socket, ") timed out after ");
+  if (!ms) return {};
+  const auto store = behind(socket, "remote=").value_or("");
+  out.detail =
+      fmt::format("a wait of {} s at PyTorch's store at {} for what another process puts there",
+                  *ms / kMsPerSec, store.substr(0, store.find(')')));
+  return out;
+}
+
 std::optional<Fact> of_wait(std::string_view line) {
   if (const auto rest = behind(line, " seconds waiting for clients. ")) {
     const auto came = number_at_begin(*rest), all = number_behind(*rest, "/");
@@ -112,7 +137,8 @@ std::optional<Fact> of_wait(std::string_view line) {
   }
   const auto rest = behind(line, " ncclUniqueId from [");
   const auto root = rest ? number_at_begin(*rest) : std::nullopt;
-  if (!root || !holds(*rest, " got error: ")) return {};
+  if (!root) return of_answer(line);
+  if (!holds(*rest, " got error: ")) return {};
   return failure(Cause::kOobStore, Sure::kFollows,
                  fmt::format("rank {} gave no id of NCCL's for the communicator", *root));
 }
@@ -122,7 +148,8 @@ std::optional<Fact> of_wait(std::string_view line) {
 // torch/csrc/distributed/c10d/{socket,TCPStore,ProcessGroupNCCL}.cpp of PyTorch 2.7.1 and 2.15.0.
 void Rendezvous::take(std::string_view line, std::uint64_t number) {
   if (!holds(line, "socket has ") && !holds(line, "waiting for clients") &&
-      !holds(line, "ncclUniqueId"))
+      !holds(line, "ncclUniqueId") && !holds(line, " timed out after ") &&
+      !holds(line, "ms, keys: "))
     return;
   std::optional<Fact> found = of_connect(line);
   if (!found) found = of_listen(line);

@@ -1,4 +1,5 @@
-// How PyTorch's ranks fail to find each other, before NCCL is there: its store over TCP.
+// How PyTorch's ranks fail to find each other at its store over TCP: before NCCL is there, and
+// where they wait for each other later.
 #pragma once
 
 #include <cstdint>

@@ -53,9 +53,10 @@ void Tracebacks::begin(std::string_view line, std::size_t at) {
   open_[prefix.whose] = std::move(one);
 }
 
-void Tracebacks::take(std::string_view line, std::uint64_t number) {
+bool Tracebacks::take(std::string_view line, std::uint64_t number) {
   if (const auto at = line.find(kBegin); at != std::string_view::npos) {
-    return begin(line, at);
+    begin(line, at);
+    return false;
   }
   of_thread_ = line.find("Exception in thread") != std::string_view::npos ||
                line.find("Exception ignored in") != std::string_view::npos;
@@ -66,22 +67,24 @@ void Tracebacks::take(std::string_view line, std::uint64_t number) {
     if (text.starts_with('[')) continue;  // of a rank with a prefix
     if (text.empty() || text[0] == ' ') {
       if (auto place = frame_of_traceback(text); !place.empty()) fact.place = std::move(place);
-      return;
+      return false;
     }
-    if (is_exception(text) && !of_thread) {
+    const bool told = is_exception(text) && !of_thread;
+    if (told) {
       constexpr std::size_t kLongest = 512;
       fact.text = text.substr(0, kLongest);
       fact.line = number;
       sink_(std::move(fact));
     }
     open_.erase(one);
-    return;
+    return told;
   }
   // One whose beginning was cut off.
   if (const auto at = line.find(kFrame); at != std::string_view::npos) {
     begin(line, at);
     take(line, number);
   }
+  return false;
 }
 
 }  // namespace nnd::foreign

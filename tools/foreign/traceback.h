@@ -16,7 +16,8 @@ class Tracebacks {
  public:
   explicit Tracebacks(std::function<void(Fact&&)> sink) : sink_(std::move(sink)) {}
 
-  void take(std::string_view line, std::uint64_t number);
+  // true: the line is an exception, and was told.
+  bool take(std::string_view line, std::uint64_t number);
 
  private:
   struct Open {

@@ -10,6 +10,7 @@ namespace nnd::report {
 
 using foreign::Fact;
 using foreign::What;
+using nccl_net_diag::Cause;
 
 namespace {
 
@@ -155,10 +156,16 @@ bool is_of(const Place& place, const Place& end) {
   return !place.dev.empty() && place.host == end.host && place.dev == end.dev;
 }
 
+bool can_follow(const KernelWord& word, const Failure& root) {
+  if (word.told->cause != Cause::kGdrAcs) return can_follow_a_death(root);
+  const auto cause = nccl_net_diag::find_cause(root.told->cause);
+  return cause && may_be_refused_memory(*cause);
+}
+
 // A port, or an HCA, at either end of what failed then; links may be lost for seconds before.
 bool is_sign_of(const KernelWord& word, const Failure& root) {
   constexpr Ns kSoon = 120 * kSecond;
-  return can_follow_a_death(root) && root.reach != Reach::kEcho &&
+  return can_follow(word, root) && root.reach != Reach::kEcho &&
          (is_of(word.place, root.here) || is_of(word.place, root.there)) &&
          word.at <= root.at + 2 * kSecond && word.at + kSoon >= root.at;
 }
@@ -191,6 +198,12 @@ bool may_matter(const Report& report, const KernelWord& word) {
 
 std::vector<KernelWord> kernel_of(const Picture& picture, const foreign::Evidence& evidence) {
   return Listen(picture, evidence).words();
+}
+
+bool may_be_refused_memory(Cause cause) {
+  constexpr std::array kRefused{Cause::kWc2,  Cause::kWc4,  Cause::kWc8,
+                                Cause::kWc10, Cause::kWc11, Cause::kWc12};
+  return std::find(kRefused.begin(), kRefused.end(), cause) != kRefused.end();
 }
 
 bool is_crash_below(const Fact& told) {

@@ -27,6 +27,9 @@ std::vector<KernelWord> kernel_of(const Picture& picture, const foreign::Evidenc
 // that, the job failed of it: the report becomes that. Else it only keeps what the kernels told.
 void hear_kernel(Report& report, const foreign::Evidence& evidence);
 
+// Whether what failed so can follow from an HCA that may not reach memory, here or at the peer.
+bool may_be_refused_memory(nccl_net_diag::Cause cause);
+
 // A crash in NCCL's own code, or below it, may be due to the network.
 bool is_crash_below(const foreign::Fact& told);
 

@@ -71,9 +71,11 @@ bool is_same_hca(const std::string& a, const std::string& b) {
 
 bool explains(const Fact& sign, const Fact& failure) {
   constexpr std::int64_t kSoon = 120;  // seconds: longer than NCCL's HCAs are mostly told to try
-  if (sign.cause != Cause::kAsyncPort && sign.cause != Cause::kAsyncFatal) return false;
-  const bool explains = failure.cause == Cause::kWc12 || failure.cause == Cause::kWc13 ||
-                        failure.cause == Cause::kWc2;
+  const bool refused = sign.cause == Cause::kGdrAcs;
+  if (sign.cause != Cause::kAsyncPort && sign.cause != Cause::kAsyncFatal && !refused) return false;
+  const bool explains = refused ? failure.cause && may_be_refused_memory(*failure.cause)
+                                : failure.cause == Cause::kWc12 || failure.cause == Cause::kWc13 ||
+                                      failure.cause == Cause::kWc2;
   const auto before = failure.at_sec - sign.at_sec;
   const bool known = sign.at_sec != 0 && failure.at_sec != 0;
   return explains && (!known || (before >= 0 && before <= kSoon)) &&
@@ -197,9 +199,14 @@ Blame blame_of(const Others& others) {
     case Cause::kGpuNvls:
       return Blame::kNotNetwork;
     case Cause::kOobStore:
+      if (first.by_setting) return Blame::kNotNetwork;
       return first.error == ENETUNREACH || first.error == EHOSTUNREACH ? Blame::kNetwork
                                                                        : Blame::kOpen;
     case Cause::kDevOob:
+      // A loopback address is right where all ranks of Gloo's are on one host.
+      if (first.source == foreign::Source::kOutput && first.error != ENETUNREACH &&
+          first.error != EHOSTUNREACH && others.hosts.size() <= 1)
+        return Blame::kOpen;
       return first.peer.empty() || is_wrong_address(first.peer) || first.error == ENETUNREACH ||
                      first.error == EHOSTUNREACH
                  ? Blame::kNetwork

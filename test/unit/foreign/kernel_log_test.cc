@@ -159,6 +159,39 @@ TEST_CASE("an HCA that is sick", "[kernel-log]") {
   CHECK(fact.cause == Cause::kDevSilent);
 }
 
+TEST_CASE("an IOMMU that refuses a device its memory", "[kernel-log]") {
+  for (const auto* text :
+       {"mlx5_core 0000:41:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x0021 "
+        "address=0x7f10200000 flags=0x0020]",
+        "AMD-Vi: Event logged [IO_PAGE_FAULT device=41:00.0 domain=0x0021 address=0x7f10200000 "
+        "flags=0x0020]",
+        "AMD-Vi: Event logged [IO_PAGE_FAULT device=0000:41:00.0 domain=0x0021 "
+        "address=0x7f10200000 "
+        "flags=0x0020]",
+        "DMAR: [DMA Write NO_PASID] Request device [41:00.0] fault addr 0x7f10200000 [fault reason "
+        "0x05] PTE Write access is not set",
+        "DMAR: [DMA Read PASID 0x1] Request device [0x41:0x00.0] fault addr 0x7f10200000 [fault "
+        "reason 0x06] PTE Read access is not set",
+        "DMAR: [DMA Write] Request device [41:00.0] PASID ffffffff fault addr 7f10200000 [fault "
+        "reason 05] PTE Write access is not set",
+        "arm-smmu-v3 arm-smmu-v3.0.auto: event: F_TRANSLATION client: 0000:41:00.0 sid: 0x4100 "
+        "ssid: 0x0 iova: 0x7f10200000 ipa: 0x0"}) {
+    const auto fact = only(text);
+    CHECK(fact.what == What::kSign);
+    CHECK(fact.cause == Cause::kGdrAcs);
+    CHECK(fact.pci == "0000:41:00.0");
+  }
+  CHECK(only("AMD-Vi: Event logged [IO_PAGE_FAULT device=0001:c1:00.0 domain=0x0").pci ==
+        "0001:c1:00.0");
+  for (const auto* other :
+       {"DMAR: [INTR-REMAP] Request device [41:00.0] fault index 0x8000 [fault reason 0x22] x",
+        "DMAR: DRHD: handling fault status reg 2", "AMD-Vi: Interrupt remapping enabled",
+        "AMD-Vi: Event logged [IO_PAGE_FAULT device=41:0", "DMAR: [] fault addr 0x1",
+        "DMAR: [DMA Read] Request device [0x0x0x] fault addr",
+        "arm-smmu-v3 arm-smmu-v3.0.auto: event: F_TRANSLATION client: (unassigned sid) sid: 0x4"})
+    CHECK(facts_of(std::string("[    9.500000] ") + other).empty());
+}
+
 TEST_CASE("what other programs write is none of the kernel's", "[kernel-log]") {
   CHECK(facts_of("Nov 24 08:30:00 node3 sshd[12]: " + kKilled).empty());
   CHECK(facts_of(kKilled).empty());

@@ -240,3 +240,28 @@ TEST_CASE("PyTorch's exception tells of a CUDA call", "[nccl-text]") {
   CHECK(all[0].cause == Cause::kCudaFail);
   CHECK(all[0].sure == Sure::kFollows);
 }
+
+TEST_CASE("words of releases before 2.10", "[nccl-text]") {
+  CHECK(
+      only("Mismatched collective detected, please check your collective calls at and around rank "
+           "3. You can use NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=COLL to see the collective logs")
+          .cause == Cause::kIncColl);
+  CHECK(only("NET/IB : collective mismatch error local size 8 remote 16 addr 7f00 rkey 1 seq 2/3")
+            .cause == Cause::kIncColl);
+  CHECK(only("NET/Socket : message truncated : receiving 16 bytes instead of 8").cause ==
+        Cause::kIncColl);
+  auto fact = only(
+      "Your program may be hanging, this may be caused by a collective mismatch around rank 3. "
+      "Please check your collective calls at and around this rank. You can use NCCL_DEBUG=INFO and "
+      "NCCL_DEBUG_SUBSYS=COLL to see the collective logs");
+  CHECK(fact.what == What::kEcho);  // a suspicion, and no more
+  CHECK(fact.detail == "a collective takes so long that NCCL suspects another one in some rank");
+  CHECK(only("Net : Connection closed by remote peer").what == What::kEcho);
+  CHECK(only("Error : connecting to address with family 0 is neither AF_INET(2) nor AF_INET6(10)")
+            .detail.starts_with("the address that a peer gave is none"));
+  fact = only("Connect to 10.0.0.2<5000> failed : No route to host");
+  CHECK(fact.cause == Cause::kDevOob);
+  CHECK(fact.error == EHOSTUNREACH);
+  // Without NCCL's own mark it may be any program's.
+  CHECK(facts_of("Connect to db failed : timeout").empty());
+}

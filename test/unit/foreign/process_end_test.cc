@@ -79,6 +79,37 @@ TEST_CASE("what those who start processes, or catch their signals, say of their 
   CHECK(fact.writer.host == "n1");
 }
 
+TEST_CASE("a worker of a data loader's", "[process-end]") {
+  auto fact =
+      only("[rank3]: RuntimeError: DataLoader worker (pid 4711) is killed by signal: Killed. ");
+  CHECK(fact.program == kLoaderWorker);
+  CHECK(fact.pid == 4711);
+  CHECK(fact.status == -SIGKILL);
+  CHECK(fact.writer.rank == 3);
+  fact = only(
+      "DataLoader worker (pid 12) is killed by signal: Bus error. It is possible that dataloader's "
+      "workers are out of shared memory. Please try to raise your shared memory limit.");
+  CHECK(fact.status == -SIGBUS);
+  CHECK_FALSE(fact.writer.rank);
+  CHECK(only("DataLoader worker (pid 12) is killed by signal: Terminated. ").status == -SIGTERM);
+  CHECK(only("RuntimeError: DataLoader worker (pid 12) exited unexpectedly with exit code 1. "
+             "Details are lost due to multiprocessing.")
+            .status == 1);
+  for (const auto& [words, signal] : {std::pair{"bus error", SIGBUS},
+                                      {"segmentation fault", SIGSEGV},
+                                      {"floating-point exception", SIGFPE}}) {
+    fact = only(std::string("[rank1]: ERROR: Unexpected ") + words + " encountered in worker. x");
+    CHECK(fact.program == kLoaderWorker);
+    CHECK(fact.status == -signal);
+    CHECK(fact.pid == 0);
+    CHECK(fact.writer.rank == 1);
+  }
+  CHECK(ends({"DataLoader worker (pid 12", "DataLoader worker (pid(s) 12, 13) exited unexpectedly",
+              "DataLoader worker (pid 12) is killed by signal: Real-time signal 3. ",
+              "ERROR: Unexpected end encountered in worker."})
+            .empty());
+}
+
 TEST_CASE("lines that tell of no end", "[process-end]") {
   CHECK(ends({"srun: error: node3: tasks 0-3: Killed", "failed (exitcode: x", "rank 3 was Killed",
               "Root Cause (first observed failure):", "=====", "  traceback : x"})

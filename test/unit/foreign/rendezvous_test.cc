@@ -114,6 +114,36 @@ TEST_CASE("ranks that did not come", "[rendezvous]") {
   CHECK(fact.detail == "rank 0 gave no id of NCCL's for the communicator");
 }
 
+TEST_CASE("a rank that waits at the store for another", "[rendezvous]") {
+  auto fact = only(
+      "[rank1]:[W811 03:12:44.1 socket.cpp:489] [c10d] waitForInput: socket SocketImpl(fd=82, "
+      "addr=[localhost]:50912, remote=[localhost]:29500) timed out after 1800000ms");
+  CHECK(fact.what == What::kEcho);
+  CHECK(fact.writer.rank == 1);
+  CHECK(fact.detail ==
+        "a wait of 1800 s at PyTorch's store at [localhost]:29500 for what another process puts "
+        "there");
+  fact = only(
+      "torch.distributed.DistStoreError: wait timeout after 900000ms, keys: "
+      "/none/torchelastic/role_info/0, /none/torchelastic/role_info/1");
+  CHECK(fact.detail ==
+        "a wait of 900 s at PyTorch's store for /none/torchelastic/role_info/0, which another "
+        "process puts there");
+  CHECK(facts_of("wait timeout after x ms, keys: /a").empty());
+  CHECK(facts_of("waitForInput: poll for socket SocketImpl(fd=82, addr=[a]:1, remote=[b]:2) "
+                 "returned 0, likely a timeout")
+            .empty());
+}
+
+TEST_CASE("an address of no host is a setting's", "[rendezvous]") {
+  const std::string begin = "[W socket.cpp:663] [c10d] The client socket has failed to connect to ";
+  CHECK(only(begin + "[::ffff:255.254.0.0]:29500 (errno: 110 - Connection timed out).").by_setting);
+  CHECK_FALSE(only("The client socket has failed to connect to any network address of (node0, 1). "
+                   "The client socket has failed to connect to 10.0.0.1:1 (errno: 113 - No route "
+                   "to host).")
+                  .by_setting);
+}
+
 TEST_CASE("what may pass, or is another's, is nothing of this", "[rendezvous]") {
   for (const char* const line :
        {"[W socket.cpp:601] [c10d] The client socket has failed to connect to 10.0.0.1:29500 "

@@ -92,3 +92,12 @@ TEST_CASE("what ends no process, and what is no exception", "[traceback]") {
   CHECK(raised("KeyError: 'x'\n").empty());
   CHECK(raised("Traceback (most recent call last):\n").empty());
 }
+
+TEST_CASE("it says which line it told", "[traceback]") {
+  Tracebacks tracebacks([](Fact&&) {});
+  CHECK_FALSE(tracebacks.take("RuntimeError: alone", 1));
+  CHECK_FALSE(tracebacks.take("Traceback (most recent call last):", 2));
+  CHECK_FALSE(tracebacks.take("  File \"train.py\", line 1, in step", 3));
+  CHECK(tracebacks.take("RuntimeError: x", 4));
+  CHECK_FALSE(tracebacks.take("RuntimeError: x", 5));
+}

@@ -231,6 +231,28 @@ TEST_CASE("a port at the other end of what failed counts too", "[kernel]") {
   CHECK(report.blame == Blame::kNetwork);
 }
 
+TEST_CASE("an IOMMU that refused an HCA its memory is why a request failed", "[kernel]") {
+  Made made;
+  made.ring(4);
+  name_netdev(made, 2);
+  auto sign = word(2, What::kSign, 20);
+  sign.cause = Cause::kGdrAcs;
+  SECTION("of the HCA itself") {
+    made.fail(2, 3, "WC-4", 24);
+    for (int i = 0; i < 4; ++i) made.end(i, 40);
+    const auto evidence = with({sign});
+    const auto report = heard(made, evidence);
+    CHECK(report.kernel_sign);
+    CHECK(report.blame == Blame::kNetwork);
+  }
+  SECTION("a QP that was not moved has another reason") {
+    made.fail(2, 3, "QP-110", 24);
+    for (int i = 0; i < 4; ++i) made.end(i, 40);
+    const auto evidence = with({sign});
+    CHECK_FALSE(heard(made, evidence).kernel_sign);
+  }
+}
+
 TEST_CASE("a healthy job stays so, whatever its kernels told before", "[kernel]") {
   Made made;
   made.ring(4);

@@ -95,6 +95,39 @@ TEST_CASE("a refused connection blames an address that leads nowhere, and no oth
   CHECK(judged({refused}, here).blame == Blame::kNetwork);
 }
 
+TEST_CASE("Gloo's loopback address is the network's where ranks are on several hosts", "[others]") {
+  auto refused = fact(What::kFailure, Cause::kDevOob, "");
+  refused.source = nnd::foreign::Source::kOutput;
+  refused.error = 111;
+  refused.peer = "127.0.0.1";
+  Evidence alone, hosts, route;
+  CHECK(judged({refused}, alone).blame == Blame::kOpen);
+  CHECK(judged({refused, fact(What::kRank, {}), fact(What::kRank, {}, "node1")}, hosts).blame ==
+        Blame::kNetwork);
+  refused.peer = "10.0.0.2";
+  refused.error = 113;
+  CHECK(judged({refused}, route).blame == Blame::kNetwork);
+}
+
+TEST_CASE("a store at an address of no host is not the network's", "[others]") {
+  auto store = fact(What::kFailure, Cause::kOobStore);
+  store.error = 110;
+  Evidence open, setting;
+  CHECK(judged({store}, open).blame == Blame::kOpen);
+  store.by_setting = true;
+  CHECK(judged({store}, setting).blame == Blame::kNotNetwork);
+}
+
+TEST_CASE("an IOMMU that refused an HCA its memory explains what failed of that", "[others]") {
+  auto refused = fact(What::kFailure, Cause::kWc4, "node0", 900);
+  auto sign = fact(What::kSign, Cause::kGdrAcs, "node0", 899);
+  Evidence evidence, other;
+  const auto others = judged({refused, sign}, evidence);
+  REQUIRE(others.sign != nullptr);
+  CHECK(others.headline()->cause == Cause::kGdrAcs);
+  CHECK(judged({fact(What::kFailure, Cause::kQp110, "node0", 900), sign}, other).sign == nullptr);
+}
+
 namespace {
 
 Fact kernels(What what, std::int64_t at_sec = 0) {

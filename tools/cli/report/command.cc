@@ -21,6 +21,7 @@
 #include "cli/report/live_ras.h"
 #include "cli/report/names.h"
 #include "cli/report/others.h"
+#include "cli/report/others_html.h"
 #include "cli/report/perfetto.h"
 #include "cli/report/restart_json.h"
 #include "cli/report/text.h"
@@ -249,13 +250,17 @@ void finish(Answer& out, const std::shared_ptr<Shown>& shown) {
 }
 
 // Of a job of which only other programs tell.
-Answer answer_of_others(const std::shared_ptr<Shown>& shown, const ReportOptions& options) {
-  if (!options.html.empty() || !options.perfetto.empty())
+Answer answer_of_others(const std::shared_ptr<Shown>& shown, const ReportOptions& options,
+                        const OutputFile& page) {
+  if (!options.perfetto.empty())
     throw CallError(kNotExamined, "nothing-to-draw",
-                    "--html and --perfetto show event logs, and there are none of this job");
+                    "--perfetto shows event logs, and there are none of this job");
   const bool failed = shown->others.found();
+  const bool page_kept = page.write([&](std::ostream& to) {
+    to << others_html(shown->others, shown->evidence, shown->words, {options.command, now_text()});
+  });
   Answer out;
-  out.exit_code = failed ? kBroken : kFine;
+  out.exit_code = !page_kept ? kNotExamined : failed ? kBroken : kFine;
   out.judges = failed;
   out.body = {{"kind", report::name_of(shown->others.kind)},
               {"blame", report::name_of(shown->others.blame)},
@@ -275,7 +280,7 @@ Answer report_job(const ReportOptions& options, const Calling& calling) {
   if (options.follow) return follow(options, calling);
   const OutputFile page(options.html, kPageStart), trace(options.perfetto, kTraceStart);
   const auto shown = std::make_shared<Shown>(judged(read_all(options, calling), options));
-  if (is_others_alone(*shown)) return answer_of_others(shown, options);
+  if (is_others_alone(*shown)) return answer_of_others(shown, options, page);
   const auto& job = shown->report;
   Answer out;
   out.exit_code = job.found_cause() ? kBroken : kFine;

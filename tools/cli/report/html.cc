@@ -9,9 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "cli/common/html_text.h"
 #include "cli/common/text_table.h"
-#include "cli/common/version.h"
 #include "cli/report/host_map.h"
 #include "cli/report/names.h"
 #include "cli/report/page.h"
@@ -63,18 +61,7 @@ std::string about_job(const Picture& picture) {
 
 std::string head(const Report& report, const Words& words, const PageOrigin& origin) {
   const char* look = report.found_cause() ? "bad" : report.warned ? "warn" : "good";
-  std::string out = fmt::format(
-      "<h1 class=\"{}\">{}</h1>\n<p class=\"about\">{}<br>{}, nccl-net-diag {}: "
-      "<code>{}</code></p>\n<dl class=\"parts\">\n",
-      look, html_text(words.verdict), html_text(about_job(report.picture)), html_text(origin.when),
-      tool_version(), html_text(origin.command));
-  for (const auto& part : words.parts) {
-    out += "<dt>" + html_text(part.title) + "</dt><dd>";
-    for (std::size_t i = 0; i < part.lines.size(); ++i)
-      out += (i == 0 ? "" : "<br>") + html_text(part.lines[i]);
-    out += "</dd>\n";
-  }
-  return out + "</dl>\n";
+  return page_verdict(look, words, about_job(report.picture), origin);
 }
 
 PageRow line_row(const Report& report, const char* what, std::size_t member,

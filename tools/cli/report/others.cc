@@ -124,6 +124,10 @@ std::string to_do(const Others& others) {
   const Fact& told = *others.headline();
   if (!told.cause) return "Collect the output of all ranks: the one that ended first says why.";
   if (told.cause == nccl_net_diag::Cause::kGpuNvls) return nvls_remedy(told.text);
+  if (told.cause == nccl_net_diag::Cause::kDevOob && told.source == foreign::Source::kOutput)
+    return "Name the interface that joins the nodes in GLOO_SOCKET_IFNAME, or give each host's "
+           "name "
+           "its address there (/etc/hosts).";
   return std::string(diagnosis::explain(*told.cause).remedy);
 }
 

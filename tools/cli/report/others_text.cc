@@ -9,6 +9,7 @@
 #include "cli/report/kernel_text.h"
 #include "cli/report/names.h"
 #include "cli/report/verdict.h"
+#include "foreign/process_end.h"
 #include "nccl_net_diag/causes.h"
 
 namespace nnd::cli {
@@ -19,19 +20,41 @@ using report::Others;
 
 namespace {
 
-std::string call_text(const foreign::FlightCall& call) {
-  return fmt::format("{}{}{}", call.what.empty() ? "collective" : call.what,
-                     call.seq == 0 ? "" : fmt::format(" #{}", call.seq),
-                     call.sizes.empty() ? "" : " (" + call.sizes + ")");
-}
-
 std::string at_place(const foreign::FlightCall& call) {
   return call.place.empty() ? "" : " at " + call.place;
 }
 
 const char* have(const std::vector<int>& ranks) { return ranks.size() == 1 ? "has" : "have"; }
 
+// " crashed (SIGSEGV)", " ended with exit code 1"
+std::string way_text(const Fact& ended) {
+  if (*ended.status >= 0) return fmt::format(" ended with exit code {}", *ended.status);
+  const int signal = -*ended.status;
+  const char* const name = ::sigabbrev_np(signal);
+  return fmt::format(" {}{} (SIG{})", signal == SIGKILL ? "was killed" : "crashed",
+                     ended.detail.empty() ? "" : " " + ended.detail, name == nullptr ? "?" : name);
+}
+
+// "a data loader's worker of rank 3 (pid 12) was killed (SIGKILL)", and what its kernel says of it.
+std::string loader_text(const Others& others) {
+  const Fact& ended = *others.ended;
+  auto out =
+      fmt::format("a data loader's worker{}{}{}",
+                  ended.writer.rank ? fmt::format(" of rank {}", *ended.writer.rank) : "",
+                  ended.pid == 0 ? "" : fmt::format(" (pid {})", ended.pid), way_text(ended));
+  for (const auto* told : others.kernel)
+    if (told->what == foreign::What::kKilled && told->pid == ended.pid)
+      return out + "; it " + kernel_end_text(*told);
+  return out;
+}
+
 }  // namespace
+
+std::string call_text(const foreign::FlightCall& call) {
+  return fmt::format("{}{}{}", call.what.empty() ? "collective" : call.what,
+                     call.seq == 0 ? "" : fmt::format(" #{}", call.seq),
+                     call.sizes.empty() ? "" : " (" + call.sizes + ")");
+}
 
 std::string id_of_cause(const Fact& fact) {
   return fact.cause ? std::string(nccl_net_diag::cause_id(*fact.cause)) : std::string();
@@ -138,13 +161,10 @@ std::string raised_text(const Others& others) {
 // "rank 3 (node1 pid 912) crashed (SIGSEGV)", "rank 3 (node1 pid 912) ended with exit code 1"
 std::string ended_text(const Others& others) {
   const Fact& ended = *others.ended;
+  if (ended.program == foreign::kLoaderWorker) return loader_text(others);
   const auto who =
       (ended.on_node && others.hosts.size() > 1 ? "local " : "") + writer_text(ended.writer);
-  if (*ended.status >= 0) return fmt::format("{} ended with exit code {}", who, *ended.status);
-  const int signal = -*ended.status;
-  const char* const name = ::sigabbrev_np(signal);
-  return fmt::format("{} {}{} (SIG{})", who, signal == SIGKILL ? "was killed" : "crashed",
-                     ended.detail.empty() ? "" : " " + ended.detail, name == nullptr ? "?" : name);
+  return who + way_text(ended);
 }
 
 // "Slurm cancelled the job at 2026-11-26T11:17:07: its time limit was over"
@@ -160,9 +180,9 @@ std::string ended_remedy(const Fact& ended) {
              "of "
              "the job's cgroup or container; else somebody killed it.";
     case SIGBUS:
-      return "df /dev/shm on that node: a bus error inside NCCL is mostly a /dev/shm that is full, "
-             "as "
-             "in containers with 64 MB (docker run --shm-size=8g or --ipc=host).";
+      return "df /dev/shm on that node: a bus error inside NCCL, or in a data loader's worker, is "
+             "mostly a /dev/shm that is full, as in containers with 64 MB (docker run "
+             "--shm-size=8g or --ipc=host).";
     default:
       return "Look at its backtrace or core dump: the library that it crashed in is to be asked "
              "next; what other ranks tell after it follows from it.";

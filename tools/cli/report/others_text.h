@@ -12,7 +12,8 @@ namespace nnd::cli {
 std::string id_of_cause(const foreign::Fact& fact);      // empty: it has none
 std::string writer_text(const foreign::Writer& writer);  // "rank 3 (node1 pid 912)"
 std::string device_text(const foreign::Fact& fact);  // "mlx5_0:1 of node1"; empty: none is named
-std::string ends_text(const foreign::Fact& fact);    // ", from fe80::1 to ::ffff:10.0.0.2"
+std::string call_text(const foreign::FlightCall& call);  // "all_reduce #12 ([65536] Float)"
+std::string ends_text(const foreign::Fact& fact);        // ", from fe80::1 to ::ffff:10.0.0.2"
 std::string what_text(const foreign::Fact& fact);
 std::string numbers_text(const std::vector<int>& ranks);  // "ranks 0-3"
 

@@ -5,6 +5,7 @@
 #include "cli/common/html_text.h"
 #include "cli/common/page_policy.h"
 #include "cli/common/printable.h"
+#include "cli/common/version.h"
 #include "cli/report/page_look.h"
 
 namespace nnd::cli {
@@ -34,6 +35,22 @@ std::string page_head() {
 }
 
 std::string page_end() { return fmt::format("<script>{}</script>\n</body></html>\n", kPageScript); }
+
+std::string page_verdict(const char* look, const Words& words, const std::string& about,
+                         const PageOrigin& origin) {
+  std::string out = fmt::format(
+      "<h1 class=\"{}\">{}</h1>\n<p class=\"about\">{}<br>{}, nccl-net-diag {}: "
+      "<code>{}</code></p>\n<dl class=\"parts\">\n",
+      look, html_text(words.verdict), html_text(about), html_text(origin.when), tool_version(),
+      html_text(origin.command));
+  for (const auto& part : words.parts) {
+    out += "<dt>" + html_text(part.title) + "</dt><dd>";
+    for (std::size_t i = 0; i < part.lines.size(); ++i)
+      out += (i == 0 ? "" : "<br>") + html_text(part.lines[i]);
+    out += "</dd>\n";
+  }
+  return out + "</dl>\n";
+}
 
 std::string data_table(const std::string& id, const std::vector<std::string>& headings,
                        const std::vector<PageRow>& rows) {

@@ -6,10 +6,17 @@
 #include <string>
 #include <vector>
 
+#include "cli/common/page_origin.h"
+#include "cli/report/words.h"
+
 namespace nnd::cli {
 
 std::string page_head();
 std::string page_end();  // with the script
+
+// What a page begins with. look: "bad", "warn", "good"; about: which job it was.
+std::string page_verdict(const char* look, const Words& words, const std::string& about,
+                         const PageOrigin& origin);
 
 // One row: its cells.
 using PageRow = std::vector<std::string>;

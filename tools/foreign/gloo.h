@@ -1,0 +1,24 @@
+// Gloo's words on ranks that it could not connect, or lost. PyTorch makes process groups of it for
+// the CPU's data, beside NCCL's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "foreign/fact.h"
+
+namespace nnd::foreign {
+
+// Takes a job's output line by line. One thread at a time.
+class Gloo {
+ public:
+  explicit Gloo(std::function<void(Fact&&)> sink) : sink_(std::move(sink)) {}
+
+  void take(std::string_view line, std::uint64_t number) const;
+
+ private:
+  const std::function<void(Fact&&)> sink_;
+};
+
+}  // namespace nnd::foreign
