@@ -200,7 +200,8 @@ int judge_roots(const Options& options, const std::vector<Line>& lines) {
   const auto logs = logs_of(lines);
   std::cout << "\n" << root_summary(logs);
   const RootScore score = root_score_of(logs);
-  return played > 0 && !score.accused && score.right_percent() >= options.least_right ? 0 : 1;
+  const bool told = options.healthy ? played > 0 : score.judged > 0;
+  return told && !score.accused && score.right_percent() >= options.least_right ? 0 : 1;
 }
 
 int run(const Options& options) {
