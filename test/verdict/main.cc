@@ -56,12 +56,18 @@ Line line_for(const Case& one, const Played& played, const Judgement& judged) {
 // Each log alone, of the ranks that were started.
 void judge_logs(const Case& one, const Played& played, Line& line) {
   const bool met = one.fabric.faults.empty() || played.fault_met;
-  const RootTruth truth{one, played.moments, played.pids,
-                        (one.truth.may_be_harmless && played.ran) || !met};
+  std::map<int, RootLog> logs;
+  std::map<std::string, int> procs;
   for (const auto& [rank, file] : played.logs) {
     std::ifstream in(file);
-    const RootLog log = read_root_log(in);
+    const RootLog& log = logs[rank] = read_root_log(in);
+    if (!log.proc.empty()) procs[log.proc] = rank;
     if (!log.no_peers.empty()) line.no_peers = log.no_peers;
+  }
+  if (!line.no_peers.empty()) return;
+  const RootTruth truth{one, played.moments, played.pids, procs,
+                        (one.truth.may_be_harmless && played.ran) || !met};
+  for (const auto& [rank, log] : logs) {
     const RootJudgement judged = judge_log(truth, rank, log);
     line.logs.push_back({rank, name_of(judged.judged), judged.why, judged.said, judged.delay_sec});
   }

@@ -20,6 +20,7 @@ NamedProcess process_of(const Json& json) {
   if (json.contains("rank")) out.rank = json["rank"].get<int>();
   if (json.contains("pid")) out.pid = json["pid"].get<int>();
   out.host = json.value("host", "");
+  out.proc = json.value("proc", "");
   return out;
 }
 
@@ -42,6 +43,7 @@ class Reading {
  public:
   void take(const Json& event) {
     const std::string name = event.value("ev", "");
+    if (log_.proc.empty()) log_.proc = event.value("proc", "");
     const std::uint64_t mono_ns = event.value("mono_ns", std::uint64_t{0});
     if (name == "job.stall") log_.lines.push_back(root_of(event, mono_ns));
     if (name == "conn.stall" && is_wait(event.value("kind", ""))) begin(key_of(event), mono_ns);

@@ -11,9 +11,13 @@
 namespace nnd::verdict {
 
 struct NamedProcess {
+  std::string proc = {};  // as its own log has it
   std::optional<int> rank = std::nullopt;
   std::string host = {};
   std::optional<int> pid = std::nullopt;
+
+  // Somebody who has this log alone can't go to it.
+  bool by_proc_alone() const { return !rank && !pid && host.empty(); }
 };
 
 // One job.stall.
@@ -34,6 +38,7 @@ struct WaitSpan {
 };
 
 struct RootLog {
+  std::string proc;  // its own
   std::vector<RootLine> lines;
   std::vector<WaitSpan> waits;
   std::optional<std::uint64_t> failed_ns;  // its first error

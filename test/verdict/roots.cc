@@ -25,7 +25,7 @@ double answer_sec(const Case& one) {
 
 struct Place {
   std::optional<int> rank, node;
-  bool consistent = true;  // rank, host and pid are those of one process
+  bool consistent = true;  // rank, host, pid and proc are those of one process
 };
 
 Place place_of(const NamedProcess& named, const RootTruth& truth) {
@@ -38,6 +38,10 @@ Place place_of(const NamedProcess& named, const RootTruth& truth) {
     const bool known = by_pid != truth.pids.end();
     out.consistent = known && (!named.rank || by_pid->first == *named.rank);
     if (known) out.rank = by_pid->first;
+  }
+  if (const auto by_proc = truth.procs.find(named.proc); by_proc != truth.procs.end()) {
+    out.consistent = out.consistent && (!out.rank || by_proc->second == *out.rank);
+    out.rank = by_proc->second;
   }
   if (out.rank && (*out.rank < 0 || *out.rank >= one.ranks())) return {{}, {}, false};
   if (out.rank) out.node = one.node_of(*out.rank);
@@ -117,6 +121,8 @@ Judged of_program(const Seen& seen) {
     return right_if(kinds_of_program(one, ended, line.mono_ns).contains(line.kind),
                     "another story: " + line.kind);
   }
+  if (!who.rank && who.node && one.truth.nodes.contains(*who.node))
+    return {RootClass::kVague, "not told from others of its node"};
   if (other_guilty) return {RootClass::kVague, "as the other end: " + line.kind};
   if (one.truth.untold && line.kind == "cycle" && !line.task)
     return {RootClass::kHonest, "this release does not tell who"};
@@ -152,9 +158,11 @@ Judged judge_line(const RootTruth& truth, const RootLine& line) {
   Seen seen{truth, line, place_of(line.who, truth), {}};
   if (line.other) seen.other = place_of(*line.other, truth);
   if (!seen.who.consistent || !seen.other.consistent)
-    return {RootClass::kWrong, "rank, host and pid are not of one process"};
+    return {RootClass::kWrong, "rank, host, pid and proc are not of one process"};
   seen.names_guilty = is_guilty(seen.who, truth.one);
   seen.other_guilty = line.other && is_guilty(seen.other, truth.one);
+  if (seen.names_guilty && line.who.by_proc_alone())
+    return {RootClass::kVague, "neither its rank nor its host: " + line.kind};
   if (truth.harmless) {
     if (seen.names_guilty || seen.other_guilty) return {RootClass::kRight, "no harm done"};
     return {RootClass::kAlarm, "no harm done"};

@@ -38,8 +38,9 @@ struct RootJudgement {
 struct RootTruth {
   const Case& one;
   const Moments& moments;
-  const std::map<int, int>& pids;  // by rank
-  bool harmless = false;           // the fault was not met, or the job ran in spite of it
+  const std::map<int, int>& pids;           // by rank
+  const std::map<std::string, int>& procs;  // ranks
+  bool harmless = false;                    // the fault was not met, or the job ran in spite of it
 };
 
 // The processes of the job ask each other, and tell of a wait as soon as in a job with a fault.

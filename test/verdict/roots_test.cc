@@ -15,11 +15,12 @@ namespace {
 
 constexpr std::uint64_t kSec = 1'000'000'000, kEffect = 100 * kSec;
 
-// Three nodes of two ranks each, whose pids are 100 and their rank.
+// Three nodes of two ranks each, whose pids are 100 and their rank, and their procs 0x and that.
 struct Job {
   Case one;
   Moments moments{.effect_ns = kEffect};
   std::map<int, int> pids = {};
+  std::map<std::string, int> procs = {};
   bool harmless = false;
 
   explicit Job(const std::string& fault, Truth truth) {
@@ -29,14 +30,17 @@ struct Job {
     one.fabric.hosts = {"node1", "node10", "node11"};
     one.truth = std::move(truth);
     ask_peers(one);
-    for (int rank = 0; rank < one.ranks(); ++rank) pids[rank] = 100 + rank;
+    for (int rank = 0; rank < one.ranks(); ++rank) {
+      pids[rank] = 100 + rank;
+      procs["0x" + std::to_string(rank)] = rank;
+    }
     moments.over_ns = kEffect + 20 * kSec;
   }
   RootJudgement judge(int rank, const std::vector<Json>& events) const {
     std::string text;
     for (const Json& event : events) text += event.dump() + "\n";
     std::istringstream in(text);
-    return judge_log({one, moments, pids, harmless}, rank, read_root_log(in));
+    return judge_log({one, moments, pids, procs, harmless}, rank, read_root_log(in));
   }
   // What rank 0 says last, after it has waited.
   RootClass says(const Json& root) const;
@@ -56,7 +60,7 @@ Json resume(double sec) {
 
 Json process(int rank) {
   const std::vector<std::string> hosts{"node1", "node10", "node11"};
-  return {{"proc", "0x1"},
+  return {{"proc", "0x" + std::to_string(rank)},
           {"rank", rank},
           {"pid", 100 + rank},
           {"host", hosts[static_cast<std::size_t>(rank / 2)]}};
@@ -135,15 +139,24 @@ TEST_CASE("a rank that lives is named by what it does", "[roots]") {
   CHECK(exception.says(root(6, "ended", 3)) == RootClass::kRight);
 }
 
-TEST_CASE("rank, host and pid are those of one process", "[roots]") {
+TEST_CASE("rank, host, pid and proc are those of one process", "[roots]") {
+  CHECK(sleeps().says(root(3, "idle", 3, {{"proc", "0x4"}})) == RootClass::kWrong);
   CHECK(sleeps().says(root(3, "idle", 3, {{"host", "node1"}})) == RootClass::kWrong);
   CHECK(sleeps().says(root(3, "idle", 3, {{"pid", 104}})) == RootClass::kWrong);
   CHECK(sleeps().says(root(3, "idle", 3, {{"host", "elsewhere"}})) == RootClass::kWrong);
   Json by_pid = root(3, "idle", 3);
   by_pid["awaited"].erase("rank");
   CHECK(sleeps().says(by_pid) == RootClass::kRight);
-  by_pid["awaited"].erase("pid");  // one of the node's two
-  CHECK(sleeps().says(by_pid) == RootClass::kWrong);
+  Json by_host = by_pid;
+  for (const char* name : {"pid", "proc"}) by_host["awaited"].erase(name);  // one of two
+  CHECK(sleeps().says(by_host) == RootClass::kVague);
+  by_host["awaited"]["host"] = "node1";
+  CHECK(sleeps().says(by_host) == RootClass::kWrong);
+  Json by_proc = by_pid;
+  for (const char* name : {"pid", "host"}) by_proc["awaited"].erase(name);
+  CHECK(sleeps().says(by_proc) == RootClass::kVague);
+  by_proc["awaited"]["proc"] = "0x4";
+  CHECK(sleeps().says(by_proc) == RootClass::kWrong);
 }
 
 TEST_CASE("another collective is a ring with the guilty in it", "[roots]") {
