@@ -31,7 +31,7 @@ Ranks that the fault's effect found alive are judged, for as long as they waited
 | a port goes down | `port` or `failed`, any rank of that node, and no other HCA |
 | anything else of the network, or a node's settings | `failed`, any rank of that node, and no other HCA; or `pair`, of which that node has an end; `port` too, where ports are down from the start |
 
-Rank, host, pid and proc have to be those of one process; one that is named by its proc alone is *vague*. *not known* (counts as right): it failed at one end, and with so few nodes each is as likely; or a ring, by a release that does not tell
+Rank, host, pid and proc have to be those of one process; one that is named by its proc alone, or not at all, is *vague*. *not known* (counts as right): it failed at one end, and with so few nodes each is as likely; or a ring, by a release that does not tell
 what its ranks are in. *vague*: nothing false, but of the guilty something else, or the guilty as the other end alone. *wrong*: somebody else.
 *echo*: somebody else, who failed or ended, and only because of the fault or the job's end. *silent*: nobody, though the rank waited for two seconds (five where
 a process does not answer any more) after `conn.stall`. *accused*: a `pair` or a `port`, and the network is innocent. *acquitted*: `idle`, `stopped` or `cycle`, and the network is guilty. *alarm*: of a

@@ -105,6 +105,7 @@ Judged right_if(bool right, const std::string& otherwise) {
 
 Judged somebody_else(const Seen& seen) {
   const auto& [truth, line, who, other, names_guilty, other_guilty] = seen;
+  if (!who.rank && !who.node) return {RootClass::kVague, "nobody is named: " + line.kind};
   const bool follows = line.kind == "failed" || ((line.kind == "ended" || line.kind == "gone") &&
                                                  ended_by(who, line.mono_ns, truth.moments));
   return follows ? Judged{RootClass::kEcho, line.kind + ", and that only followed"}
