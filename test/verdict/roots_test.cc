@@ -157,7 +157,7 @@ TEST_CASE("rank, host, pid and proc are those of one process", "[roots]") {
   CHECK(sleeps().says(by_proc) == RootClass::kVague);
   by_proc["awaited"]["proc"] = "0x4";
   CHECK(sleeps().says(by_proc) == RootClass::kWrong);
-  by_proc["awaited"]["proc"] = "0x0";  // of no log
+  by_proc["awaited"]["proc"] = "0xff";  // of no log
   CHECK(sleeps().says(by_proc) == RootClass::kVague);
 }
 
