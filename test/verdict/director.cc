@@ -20,6 +20,11 @@ constexpr double kBeforeConnectionsSec = 17, kIdleSec = 13;
 // torchelastic gives who doesn't heed SIGTERM 30 s: longer than it takes to heed it.
 constexpr double kElasticGrace = 4;
 
+std::uint64_t ns(std::chrono::steady_clock::time_point at) {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(at.time_since_epoch()).count());
+}
+
 double patience_of(const Case& one) {
   if (one.truth.healthy) return 0.5;
   const bool before =
@@ -35,9 +40,10 @@ double patience_of(const Case& one) {
 }  // namespace
 
 Director::Director(const Case& one, std::filesystem::path fabric, const std::filesystem::path& logs,
-                   std::function<void()> look)
+                   Moments& moments, std::function<void()> look)
     : case_(one),
       fabric_(std::move(fabric)),
+      moments_(moments),
       look_(std::move(look)),
       progress_(logs),
       dice_(one.seed ^ 0x6a7564),
@@ -52,7 +58,10 @@ void Director::hear(const nlohmann::json& event) {
     return;
   }
   if (what == "done") done_.insert(rank);
-  if (what == "ended") ended_.insert(rank);
+  if (what == "ended") {
+    ended_.insert(rank);
+    moments_.ended_ns.try_emplace(rank, ns(last_));
+  }
   if (what == "error" || (what == "ended" && !done_.contains(rank)))
     failed_ = failed_.value_or(last_);
   ++told_[rank];
@@ -180,11 +189,20 @@ void Director::look_for_progress() {
   if (progress_.made()) last_ = read_logs_;
 }
 
+void Director::do_deed(const Deed& deed) {
+  if (ended_.contains(deed.rank)) return;
+  const bool is_fault = case_.node_lost && case_.node_of(deed.rank) == case_.lost;
+  if (!is_fault) moments_.asked_ns.try_emplace(deed.rank, ns(Clock::now()));
+  ::kill(pids_.at(deed.rank), deed.signal);
+}
+
 bool Director::step() {
   look_for_fault();
   look_for_progress();
+  if (moments_.effect_ns == Moments::kNever && struck()) moments_.effect_ns = ns(Clock::now());
   if (case_.node_lost && !lost_ && struck()) lose_node();
   if (case_.ending == Ending::kLive && struck() && quiet(patience())) {
+    moments_.over_ns = ns(Clock::now());
     look_();
     return true;
   }
@@ -192,7 +210,7 @@ bool Director::step() {
   const auto now = Clock::now();
   std::erase_if(deeds_, [&](const Deed& deed) {
     if (deed.at > now) return false;
-    if (!ended_.contains(deed.rank)) ::kill(pids_.at(deed.rank), deed.signal);
+    do_deed(deed);
     return true;
   });
   return false;

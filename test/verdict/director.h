@@ -12,6 +12,7 @@
 
 #include "verdict/case.h"
 #include "verdict/dice.h"
+#include "verdict/moments.h"
 #include "verdict/progress.h"
 
 namespace nnd::verdict {
@@ -19,9 +20,9 @@ namespace nnd::verdict {
 class Director {
  public:
   // look: called once where the job is looked at live, which then is over. fabric, logs: its
-  // directories.
+  // directories. moments: filled, and to outlive this.
   Director(const Case& one, std::filesystem::path fabric, const std::filesystem::path& logs,
-           std::function<void()> look);
+           Moments& moments, std::function<void()> look);
 
   void hear(const nlohmann::json& event);  // softcuda::JobProgress
   bool step();                             // softcuda::JobStop
@@ -35,6 +36,7 @@ class Director {
 
   void look_for_fault();
   void look_for_progress();
+  void do_deed(const Deed& deed);
   bool struck() const;
   bool quiet(double seconds) const;
   double patience() const;  // seconds
@@ -49,6 +51,7 @@ class Director {
 
   const Case& case_;
   const std::filesystem::path fabric_;
+  Moments& moments_;
   const std::function<void()> look_;
   Progress progress_;
   Dice dice_;

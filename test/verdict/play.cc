@@ -10,6 +10,7 @@
 #include "softcuda/fabric_job.h"
 #include "softcuda/job.h"
 #include "softverbs/fault_moments.h"
+#include "verdict/dice.h"
 #include "verdict/director.h"
 
 namespace nnd::verdict {
@@ -128,20 +129,48 @@ std::string trouble_of(const softcuda::JobResult& result, const Case& one) {
   return {};
 }
 
+std::map<int, std::string> logs_of(const fs::path& all, const std::map<int, int>& pids) {
+  std::map<int, std::string> out;
+  for (const auto& entry : fs::directory_iterator(all))
+    for (const auto& [rank, pid] : pids)
+      if (entry.path().filename().string().ends_with(fmt::format(".{}.jsonl", pid)))
+        out[rank] = entry.path();
+  return out;
+}
+
+// As somebody has it who has one rank's log, of those that the fault has left.
+std::vector<Played> read_alone(const Case& one, const Played& played, const fs::path& all,
+                               const fs::path& into) {
+  std::vector<std::pair<int, std::string>> living;
+  for (const auto& log : logs_of(all, played.pids))
+    if (!one.truth.ranks.contains(log.first) &&
+        played.moments.ended(log.first) >= played.moments.effect_ns)
+      living.push_back(log);
+  if (living.empty()) return {};
+  const auto& [rank, file] = Dice(one.seed ^ 0x616c6f6e).of(living);
+  fs::create_directories(into);
+  fs::copy_file(file, into / fs::path(file).filename());
+  Played out;
+  out.collection = {.ranks = {rank}, .boxes = false, .whole = false};
+  read(into, out);
+  return {out};
+}
+
 }  // namespace
 
-Played play(const Case& one, const fs::path& dir) {
+Played play(const Case& one, const fs::path& dir, bool alone) {
   Played played;
   const fs::path all = dir / "all", logs = dir / "logs";
   fs::create_directories(all);
   const softcuda::JobSpec spec = spec_of(one, all, dir / "run", 0);
-  std::map<int, int> pids;
+  std::map<int, int>& pids = played.pids;
   const auto judge = [&] {
+    if (alone) played.alone = read_alone(one, played, all, dir / "alone" / "logs");
     played.collection = collect(one, all, logs, pids);
     // A living process is known by the file that it holds: no copy has that.
     read(one.ending == Ending::kLive && one.collected == Collected::kAll ? all : logs, played);
   };
-  Director director(one, dir / "run" / "fabric", all, judge);
+  Director director(one, dir / "run" / "fabric", all, played.moments, judge);
   const auto result = softcuda::run_job(
       spec,
       [&](const nlohmann::json& event) {
@@ -159,6 +188,13 @@ Played play(const Case& one, const fs::path& dir) {
     softcuda::run_job(spec_of(second, all, dir / "run2", 1));
   }
   if (played.line.empty()) judge();
+  played.logs = logs_of(all, pids);
+  for (Played& lone : played.alone) {
+    lone.trouble = played.trouble;
+    lone.ran = played.ran;
+    lone.fault_met = played.fault_met;
+    lone.done = played.done;
+  }
   if (one.truth.healthy) find_alarms(all, played);
   for (const auto& rank : result.ranks)
     std::ofstream(dir / fmt::format("rank{}.out", rank.rank)) << rank.error << "\n" << rank.output;

@@ -8,6 +8,7 @@
 
 #include "verdict/case.h"
 #include "verdict/collect.h"
+#include "verdict/moments.h"
 
 namespace nnd::verdict {
 
@@ -22,9 +23,14 @@ struct Played {
   int exit_code = -1;
   nlohmann::json report;
   std::vector<std::string> alarms;  // events at warn or error
+  Moments moments;
+  std::map<int, int> pids;          // by rank
+  std::map<int, std::string> logs;  // by rank: its whole log's file
+  std::vector<Played> alone;        // the same report on one rank's log; at most one
 };
 
-// dir: an empty directory of its own, which then holds what was collected, in "logs".
-Played play(const Case& one, const std::filesystem::path& dir);
+// dir: an empty directory of its own, which then holds what was collected, in "logs", and what
+// there was, in "all". alone: one rank that lived is drawn, and its log is reported of by itself.
+Played play(const Case& one, const std::filesystem::path& dir, bool alone = false);
 
 }  // namespace nnd::verdict
