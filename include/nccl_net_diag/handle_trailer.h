@@ -41,6 +41,7 @@ inline constexpr std::size_t kOffset = 96;
 inline constexpr std::size_t kSize = 32;
 inline constexpr std::uint8_t kMagic = 0xD9;
 inline constexpr std::uint8_t kPlain = 1, kWithIpv4 = 2, kWithLinkLocal = 3;
+inline constexpr std::uint8_t kVersion = 3;  // the newest
 
 using Bytes = std::array<std::uint8_t, kSize>;
 
@@ -129,7 +130,7 @@ constexpr Bytes encode(const Trailer& t) {
 // Nothing for bytes that are no trailer of a known version.
 constexpr std::optional<Trailer> decode(std::span<const std::uint8_t, kSize> in) {
   const std::uint8_t version = in[1] & 15u;
-  if (in[0] != kMagic || version < kPlain || version > kWithLinkLocal) return std::nullopt;
+  if (in[0] != kMagic || version < kPlain || version > kVersion) return std::nullopt;
   if (detail::get(in, 2, 2) != detail::checksum(in)) return std::nullopt;
   Trailer t;
   t.proc = detail::get(in, 4, 8);

@@ -378,8 +378,8 @@ inline constexpr Explanation kHangRank{
     "The processes asked each other whom they wait for (NCCL_NET_DIAG_PEERS=on), and at the end of "
     "the chain is one that waits for nobody. The event says which collective it was given last.",
     "Look at what that process does (py-spy dump, gdb), on its host.", EventId::kJobStall,
-    "This process has waited 10 s, and in the end for rank 3 of node1 (pid 812), which waits for "
-    "nobody: NCCL has asked the network for nothing there for 12 s; the last that it was given is "
+    "This process has waited 10.0 s, and in the end for rank 3 of node1 (pid 812), which waits for "
+    "nobody: NCCL has asked the network for nothing there for 12.0 s; the last that it was given is "
     "AllReduce #11, this process waits in AllReduce #12."};
 inline constexpr Explanation kHangRing{
     "Ranks wait for each other: they called collectives in different orders, other sizes, or sends "
@@ -389,7 +389,7 @@ inline constexpr Explanation kHangRing{
     "Compare what the ranks named here are in: the program's order of collectives differs between "
     "them (PyTorch's Flight Recorder shows the call).",
     EventId::kJobStall,
-    "This process has waited 10 s, in a ring of processes that wait for each other: rank 2 of "
+    "This process has waited 10.0 s, in a ring of processes that wait for each other: rank 2 of "
     "node1 (pid 812) is in AllReduce #5 (4 MB), rank 3 of node1 (pid 813) in Broadcast #5 (4 "
     "MB)."};
 inline constexpr Explanation kHangStopped{
@@ -399,8 +399,8 @@ inline constexpr Explanation kHangStopped{
     "Look at the process's State in /proc/PID/status on its host: T is stopped (kill -CONT), D "
     "hangs in the kernel (dmesg).",
     EventId::kJobStall,
-    "This process has waited 10 s, and in the end for rank 3 of node1 (pid 812), which has not "
-    "answered for 4 s while the kernel of its host does: the process is stopped, or hangs in the "
+    "This process has waited 10.0 s, and in the end for rank 3 of node1 (pid 812), which has not "
+    "answered for 4.0 s while the kernel of its host does: the process is stopped, or hangs in the "
     "kernel."};
 inline constexpr Explanation kHangEnded{
     "The job waits for a process that is no longer there.",
@@ -409,7 +409,7 @@ inline constexpr Explanation kHangEnded{
     "Read what that process printed last, and the kernel's log of its host (dmesg: OOM killer, "
     "Xid); then end the job, which waits in vain.",
     EventId::kJobStall,
-    "This process has waited 10 s, and in the end for rank 3 of node1 (pid 812), which has ended: "
+    "This process has waited 10.0 s, and in the end for rank 3 of node1 (pid 812), which has ended: "
     "the kernel of its host says that nobody has its port."};
 inline constexpr Explanation kHangNode{
     "The job waits for a process of a node that does not answer: the node is down, or no packet "
@@ -419,8 +419,8 @@ inline constexpr Explanation kHangNode{
     "Look at the node (console, BMC) and at the network that NCCL's bootstrap uses; a firewall "
     "that drops what it doesn't know looks the same.",
     EventId::kJobStall,
-    "This process has waited 10 s, and in the end for rank 3 of node1 (pid 812), which has not "
-    "answered for 5 s, and nor does the kernel of its host."};
+    "This process has waited 10.0 s, and in the end for rank 3 of node1 (pid 812), which has not "
+    "answered for 5.0 s, and nor does the kernel of its host."};
 inline constexpr Explanation kHangData{
     "Requests are posted and never complete: the peer is not in the collective (most often the "
     "program's own fault), or the network lost them silently.",

@@ -69,16 +69,16 @@ Shared& shared() {
 
 class Channel {
  public:
-  Channel(const Who& self, std::uint32_t ask_ms, std::string directory)
-      : place_(std::move(directory)),
-        who_(self),
-        engine_({.ask_ms = ask_ms, .idle_ms = std::min(ask_ms / 4, 1000u)}) {}
+  explicit Channel(Start start)
+      : start_(std::move(start)),
+        who_(start_.self),
+        engine_({.ask_ms = start_.ask_ms, .idle_ms = std::min(start_.ask_ms / 4, 1000u)}) {}
 
   void serve(std::uint64_t ns);
   std::uint64_t behind(std::uint32_t listen) const { return directory_.behind(listen); }
   void look(Own own) {
     who_ = own.state.who;
-    if (own.inside || !own.edges.empty()) find_siblings(own);
+    find_siblings(own);
     engine_.look(std::move(own), now_ms());
     flush();
   }
@@ -97,10 +97,10 @@ class Channel {
 
   void find_siblings(Own& own);
 
-  const std::string place_;  // of the node
+  const Start start_;
   Siblings siblings_;
   std::uint64_t siblings_ms_ = 0;  // looked for last
-  std::vector<std::uint64_t> found_;
+  std::vector<Own::Sibling> found_;
   Directory directory_;
   Who who_;
   Engine engine_;
@@ -121,7 +121,8 @@ void Channel::take_met() {
     const std::lock_guard guard(shared().lock);
     met.swap(shared().met);
   }
-  siblings_.enter({record::proc_id(), shared().socket.address(), shared().secret}, place_);
+  siblings_.enter({record::proc_id(), shared().socket.address(), shared().secret, start_.job},
+                  start_.directory);
   for (const Met& one : met)
     if (Contact* const contact = directory_.add(one.proc, one.address, one.secret)) {
       contact->links.push_back(one.listen);
@@ -130,21 +131,26 @@ void Channel::take_met() {
     }
 }
 
-// No handle tells of them, so they are greeted when they are needed.
+// No handle tells of them. They are greeted before anything waits, so that it is known of them that
+// they were there; who has ended stays known.
 void Channel::find_siblings(Own& own) {
   constexpr std::uint64_t kEveryMs = 5000;
   const std::uint64_t now = now_ms();
-  if (engine_.busy(now) && (siblings_ms_ == 0 || now - siblings_ms_ >= kEveryMs)) {
+  if (siblings_ms_ == 0 || (engine_.busy(now) && now - siblings_ms_ >= kEveryMs)) {
     siblings_ms_ = now;
-    found_.clear();
     for (const Sibling& one : siblings_.others()) {
-      Contact* const contact = directory_.add(one.proc, one.address, one.secret);
+      const bool other_job = one.job != start_.job && one.job != 0 && start_.job != 0;
+      const bool known = std::any_of(found_.begin(), found_.end(),
+                                     [&](const auto& had) { return had.proc == one.proc; });
+      Contact* const contact =
+          other_job || known ? nullptr : directory_.add(one.proc, one.address, one.secret);
       if (contact == nullptr) continue;
-      found_.push_back(one.proc);
+      found_.push_back({one.proc, one.job == start_.job && one.job != 0});
       contact->wanted = !contact->agreed;
     }
   }
   own.siblings = found_;
+  own.alone = start_.alone && found_.empty();
 }
 
 void Channel::send(Contact& contact, Message message, KeyKind kind) {
@@ -312,7 +318,7 @@ void open_once(Shared& own, const context::Gid& ip) {
 
 }  // namespace
 
-void start(const Who& self, std::uint32_t ask_ms, const std::string& directory) noexcept {
+void start(Start start) noexcept {
   if (channel() != nullptr) return;
   context::quietly([&] {
     if (!seals_work()) return;
@@ -320,7 +326,7 @@ void start(const Who& self, std::uint32_t ask_ms, const std::string& directory) 
       const std::lock_guard guard(shared().lock);
       shared().secret = new_secret();
     }
-    g_channel.store(new Channel(self, ask_ms, directory), std::memory_order_release);
+    g_channel.store(new Channel(std::move(start)), std::memory_order_release);
   });
 }
 

@@ -21,9 +21,15 @@ struct Door {
   Secret secret{};
 };
 
-// From now on there is one. self: what is known of this process by now; ask_ms: how long it waits
-// before it asks; directory: where the processes of this node find each other.
-void start(const Who& self, std::uint32_t ask_ms, const std::string& directory) noexcept;
+struct Start {
+  Who self;                  // what is known of this process by now
+  std::uint64_t job = 0;     // a number of its launcher's job; 0: not known
+  bool alone = true;         // on its node, as its launcher says
+  std::uint32_t ask_ms = 0;  // how long it waits before it asks
+  std::string directory;     // where the processes of this node find each other
+};
+// From now on there is one.
+void start(Start start) noexcept;
 bool wanted() noexcept;
 
 // --- NCCL's threads

@@ -166,7 +166,7 @@ void Engine::tick(std::uint64_t now_ms) {
   if (wants_to_know(now_ms)) {
     for (std::size_t i = 0; i < std::min(own_.edges.size(), kMostAsked); ++i)
       ask(own_.edges[i].proc, own_.edges[i].links, now_ms);
-    for (const std::uint64_t sibling : own_.siblings) ask(sibling, {}, now_ms);
+    for (const Own::Sibling& sibling : own_.siblings) ask(sibling.proc, {}, now_ms);
   }
   for (auto& [proc, peer] : peers_) {
     if (!silent(peer, now_ms) || peer.host_answers || peer.tries >= kTries) continue;
@@ -334,12 +334,14 @@ Claim Engine::of_edge(const Own::Edge& edge, const Peer& peer, std::uint64_t now
   return differs.known() && !heard.known() ? differs : heard;
 }
 
-// Only of a process that is in the same communicator: others of this node may be another job's. And
-// only what makes clear that this process waits for it, or because of it: two that were given the
-// same and want nothing of the network are alike.
-Claim Engine::of_sibling(const Peer& peer, std::uint64_t now_ms) const {
+// Only of a process that is in the same job: others of this node may be another's. And only what
+// makes clear that this process waits for it, or because of it: two that were given the same and
+// want nothing of the network are alike.
+Claim Engine::of_sibling(const Own::Sibling& sibling, const Peer& peer,
+                         std::uint64_t now_ms) const {
   const std::uint64_t comm = own_.state.in.comm;
-  if (comm == 0 || peer.said.state.given.comm != comm) return {};
+  const bool same = comm != 0 && peer.said.state.given.comm == comm;
+  if (!same && !sibling.same_job) return {};
   if (peer.refusals >= kRefusals || silent(peer, now_ms)) return of_silence(peer, now_ms);
   if (peer.said_ms == 0 || now_ms - peer.said_ms > kHeardMs) return {};
   if (const Claim differs = of_difference(peer); differs.known()) return differs;
@@ -369,11 +371,11 @@ Claim Engine::own_claim(std::uint64_t now_ms) const {
   } else if (own_.failed.cause != 0) {
     take(Kind::kFailed, own_.failed);
   } else if (own_.edges.empty() && !own_.state.moves && own_.state.idle_ms >= pace_.idle_ms &&
-             asked_ms_ != 0 && now_ms - asked_ms_ >= (own_.siblings.empty() ? 0 : kSiblingsMs)) {
+             asked_ms_ != 0 && now_ms - asked_ms_ >= (own_.alone ? 0 : kSiblingsMs)) {
     claim.kind = Kind::kIdle;
     claim.age_ms = own_.state.idle_ms;
     // Which of the node's processes the others wait for it can't tell.
-    if (!claim.doing.known() && !own_.siblings.empty()) {
+    if (!claim.doing.known() && !own_.alone) {
       claim.who.rank = -1;
       claim.who.pid = 0;
     }
@@ -394,10 +396,10 @@ void Engine::think(std::uint64_t now_ms) {
     for (std::size_t i = 0; i < std::min(own_.edges.size(), kMostAsked); ++i)
       if (const auto found = peers_.find(own_.edges[i].proc); found != peers_.end())
         consider(of_edge(own_.edges[i], found->second, now_ms));
-    for (const std::uint64_t sibling : own_.siblings)
-      if (const auto found = peers_.find(sibling); found != peers_.end())
+    for (const Own::Sibling& sibling : own_.siblings)
+      if (const auto found = peers_.find(sibling.proc); found != peers_.end())
         // Before its own word, which is that it wants nothing.
-        if (const Claim claim = of_sibling(found->second, now_ms);
+        if (const Claim claim = of_sibling(sibling, found->second, now_ms);
             claim.known() && (best.who.proc == own_.state.who.proc || goes_before(claim, best)))
           best = claim;
     if (cycle_ && !own_.edges.empty() && now_ms - cycle_ms_ <= 3 * kProbeEveryMs) {

@@ -42,7 +42,13 @@ struct Own {
   // It was given something and wants nothing of the network: processes of its own node may be what
   // it waits for.
   bool inside = false;
-  std::vector<std::uint64_t> siblings;  // processes of its node, whatever job they are of
+  // Processes of its node.
+  struct Sibling {
+    std::uint64_t proc = 0;
+    bool same_job = false;  // else it is not known
+  };
+  std::vector<Sibling> siblings;
+  bool alone = true;  // on its node, as far as is known
 };
 
 // How old a wait is before anybody is asked, and that of a process before it counts as idle.
@@ -117,7 +123,7 @@ class Engine {
   Claim of_edge(const Own::Edge& edge, const Peer& peer, std::uint64_t now_ms) const;
   Claim of_difference(const Peer& peer) const;
   Claim of_silence(const Peer& peer, std::uint64_t now_ms) const;
-  Claim of_sibling(const Peer& peer, std::uint64_t now_ms) const;
+  Claim of_sibling(const Own::Sibling& sibling, const Peer& peer, std::uint64_t now_ms) const;
   Claim adopted(const Peer& peer, std::uint64_t now_ms) const;
   Doing given(std::uint64_t comm) const;
   std::vector<Link> seen_here(const std::vector<Link>& asked) const;

@@ -14,6 +14,7 @@ struct Sibling {
   std::uint64_t proc = 0;
   Address address;
   Secret secret{};
+  std::uint64_t job = 0;  // a number of its launcher's job; 0: not known
 };
 
 class Siblings {

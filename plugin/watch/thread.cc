@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <string>
+#include <utility>
 
 #include "context/clock.h"
 #include "context/futex.h"
@@ -17,6 +18,7 @@
 #include "record/recorder.h"
 #include "record/safe_file.h"
 #include "state/bootstrap.h"
+#include "state/failure.h"
 #include "watch/inits.h"
 #include "watch/limits.h"
 #include "watch/ports.h"
@@ -71,8 +73,11 @@ void rest(Running& own) {
   constexpr std::uint64_t kSlice = kSecond / 10;
   const std::uint64_t period = own.ages.period_ns();
   if (!peers::wanted()) return sleep(period);
+  const std::uint64_t failures = state::list_failures(1).total;
   for (std::uint64_t rested = 0; rested < period; rested += kSlice) {
     peers::serve(std::min(kSlice, period - rested));
+    // A process that fails may end at once.
+    if (state::list_failures(1).total != failures) return;
     if (const auto& seen = own.watch.own())
       context::quietly(
           [&] { own.roots.look(seen->waits_ms, seen->state.in, seen->state.who.proc); });
@@ -158,9 +163,12 @@ void start(const config::Settings& settings) noexcept {
     own.watch.forget();  // a parent's
     own.roots.forget();
     peers::forget();
-    if (settings.peers)
-      peers::start(this_process(), static_cast<std::uint32_t>(settings.stall_sec * 800),
-                   record::default_place());
+    if (settings.peers) {
+      peers::Start start = this_process();
+      start.ask_ms = static_cast<std::uint32_t>(settings.stall_sec * 800);
+      start.directory = record::default_place();
+      peers::start(std::move(start));
+    }
     own.inits.forget();
     state::forget_bootstraps();
     own.ports.forget();

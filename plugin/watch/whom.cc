@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -103,16 +105,23 @@ bool meets_others() {
 
 }  // namespace
 
-peers::Who this_process() {
-  static const peers::Who made = [] {
-    peers::Who who;
-    if (const auto rank = config::read_launch().rank) who.rank = *rank;
-    who.host = plain(record::path_fields().host);
-    return who;
+peers::Start this_process() {
+  static const peers::Start made = [] {
+    peers::Start start;
+    const config::Launch launch = config::read_launch();
+    if (launch.rank) start.self.rank = *launch.rank;
+    start.self.host = plain(record::path_fields().host);
+    start.alone = launch.local_ranks.value_or(1) <= 1;
+    std::string job;
+    for (const std::string& id : config::job_ids()) job += id + '\n';
+    if (!job.empty())
+      start.job = std::hash<std::string>()(job + launch.run) ^
+                  static_cast<std::uint64_t>(launch.restarts.value_or(0));
+    return start;
   }();
-  peers::Who out = made;
-  out.proc = record::proc_id();
-  out.pid = static_cast<std::uint32_t>(::getpid());
+  peers::Start out = made;
+  out.self.proc = record::proc_id();
+  out.self.pid = static_cast<std::uint32_t>(::getpid());
   return out;
 }
 
@@ -152,7 +161,7 @@ void Whom::take(const state::Connection& c, const Memory& memory, std::uint64_t 
 
 Own Whom::end(std::uint64_t mono_ns) {
   Own own;
-  own.state.who = this_process();
+  own.state.who = this_process().self;
   std::int32_t rank = -1;
   add_tasks(own, rank);
   if (own.state.who.rank < 0) own.state.who.rank = rank;

@@ -6,14 +6,15 @@
 #include <map>
 #include <string>
 
+#include "peers/channel.h"
 #include "peers/engine.h"
 #include "state/connection.h"
 #include "watch/judge.h"
 
 namespace nnd::watch {
 
-// This process, as far as it is known before it has a communicator.
-peers::Who this_process();
+// This process, as far as it is known before it has a communicator, and its job.
+peers::Start this_process();
 
 class Whom {
  public:

@@ -83,6 +83,7 @@ TEST_CASE("every variable of the table is taken over") {
                            {"NCCL_NET_DIAG_STDERR", "warn"},
                            {"NCCL_NET_DIAG_KEEP", "3,40"},
                            {"NCCL_NET_DIAG_PROFILER", "off"},
+                           {"NCCL_NET_DIAG_PEERS", "on"},
                            {"NCCL_NET_DIAG_TOKEN", "a secret"}});
   CHECK(s.disable);
   CHECK(s.inner == "Socket");
@@ -102,8 +103,9 @@ TEST_CASE("every variable of the table is taken over") {
   CHECK(s.keep.mb == 40);
   CHECK(s.keep.days == Keep::kAny);
   CHECK(s.profiler == "off");
+  CHECK(s.peers);
   CHECK(s.complaints.empty());
-  CHECK(variable_docs().size() == 16);
+  CHECK(variable_docs().size() == 17);
 }
 
 TEST_CASE("what stays of ended processes") {

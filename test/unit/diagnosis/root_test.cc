@@ -32,8 +32,8 @@ TEST_CASE("the sentence names the process, what it was given, and the remedy its
   const Diagnosis idle = diagnose(root(RootKind::kIdle));
   CHECK(idle.cause == Cause::kHangRank);
   CHECK(idle.sentence ==
-        "this process has waited 10 s, and in the end for rank 3 of node1 (pid 812), which waits "
-        "for nobody: NCCL has asked the network for nothing there for 12 s; the last that it was "
+        "this process has waited 10.0 s, and in the end for rank 3 of node1 (pid 812), which waits "
+        "for nobody: NCCL has asked the network for nothing there for 12.0 s; the last that it was "
         "given is AllReduce #11, this process waits in AllReduce #12");
   CHECK(idle.remedy ==
         "Not the network: look at what that process does on node1 (py-spy dump --pid 812).");
@@ -42,7 +42,7 @@ TEST_CASE("the sentence names the process, what it was given, and the remedy its
   self.here = {};
   CHECK(diagnose(self).sentence ==
         "others wait for this process, rank 3 of node1 (pid 812), which waits for nobody: NCCL has "
-        "asked the network for nothing there for 12 s; the last that it was given is AllReduce "
+        "asked the network for nothing there for 12.0 s; the last that it was given is AllReduce "
         "#11");
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("what isn't known of a root is left out") {
   one.kind = RootKind::kEnded;
   one.waited = 10;
   CHECK(diagnose(one).sentence ==
-        "this process has waited 10 s, and in the end for a process, which has ended: the kernel "
+        "this process has waited 10.0 s, and in the end for a process, which has ended: the kernel "
         "of its host says that nobody has its port");
 }
 
@@ -65,21 +65,21 @@ TEST_CASE("each kind has a cause of its own, and a failure that of what failed")
   failed.place = "mlx5_0:1";
   CHECK(diagnose(failed).cause == Cause::kQp110);
   CHECK(diagnose(failed).sentence ==
-        "this process has waited 10 s, and in the end for rank 3 of node1 (pid 812), where QP-110 "
-        "at mlx5_0:1 failed 12 s ago");
+        "this process has waited 10.0 s, and in the end for rank 3 of node1 (pid 812), where QP-110 "
+        "at mlx5_0:1 failed 12.0 s ago");
   Root pair = root(RootKind::kPair);
   pair.other = {4, "node2", 99};
   CHECK(diagnose(pair).cause == Cause::kHangData);
   CHECK(diagnose(pair).sentence ==
-        "this process has waited 10 s, and in the end for what rank 3 of node1 (pid 812) and rank "
-        "4 of node2 (pid 99) send each other: both are alive and wait for 12 s, one for what the "
+        "this process has waited 10.0 s, and in the end for what rank 3 of node1 (pid 812) and rank "
+        "4 of node2 (pid 99) send each other: both are alive and wait for 12.0 s, one for what the "
         "other has sent");
   Root ring = root(RootKind::kCycle);
   ring.other = {4, "node2", 99};
   ring.other_doing = {"Broadcast", 11, 0xc0, 1 << 20, -1};
   CHECK(diagnose(ring).cause == Cause::kHangRing);
   CHECK(diagnose(ring).sentence ==
-        "this process has waited 10 s, in a ring of processes that wait for each other: rank 3 of "
+        "this process has waited 10.0 s, in a ring of processes that wait for each other: rank 3 of "
         "node1 (pid 812) is in AllReduce #11 (4.1 kB), rank 4 of node2 (pid 99) in Broadcast #11 "
         "(1.0 MB)");
 }

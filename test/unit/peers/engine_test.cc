@@ -241,6 +241,7 @@ TEST_CASE("a process that wants nothing of the network finds its sibling that is
   for (const std::size_t i : {0, 2, 3}) job.in(i, "AllReduce", 12);
   job.in(1, "AllReduce", 11);
   job.own(0).inside = true;
-  job.own(0).siblings = {PeersFabric::proc_of(1)};
+  job.own(0).siblings = {{PeersFabric::proc_of(1), true}};
+  job.own(0).alone = false;
   REQUIRE(job.until_agreed(Kind::kIdle, 1, 4000));
 }
