@@ -1,6 +1,7 @@
 #include "peers/channel.h"
 
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -88,7 +89,7 @@ class Channel {
   static std::uint64_t now_ms() { return context::mono_ns() / kMs; }
 
   void take_met();
-  void take_all();
+  bool take_all();
   void take(const Socket::Came& came);
   void take_refused();
   void greet();
@@ -121,7 +122,8 @@ void Channel::take_met() {
     const std::lock_guard guard(shared().lock);
     met.swap(shared().met);
   }
-  siblings_.enter({record::proc_id(), shared().socket.address(), shared().secret, start_.job},
+  siblings_.enter({record::proc_id(), shared().socket.address(), shared().secret, start_.job,
+                   static_cast<std::uint32_t>(::getppid())},
                   start_.directory);
   for (const Met& one : met)
     if (Contact* const contact = directory_.add(one.proc, one.address, one.secret)) {
@@ -145,7 +147,9 @@ void Channel::find_siblings(Own& own) {
       Contact* const contact =
           other_job || known ? nullptr : directory_.add(one.proc, one.address, one.secret);
       if (contact == nullptr) continue;
-      found_.push_back({one.proc, one.job == start_.job && one.job != 0});
+      // Jobs may have one name, such as torchrun's of those that nobody named.
+      const bool same_parent = one.parent == static_cast<std::uint32_t>(::getppid());
+      found_.push_back({one.proc, one.job == start_.job && one.job != 0 && same_parent});
       contact->wanted = !contact->agreed;
     }
   }
@@ -249,13 +253,19 @@ void Channel::take_refused() {
   }
 }
 
-void Channel::take_all() {
+// Whether this process has woken itself.
+bool Channel::take_all() {
   take_refused();
+  bool woken = false;
   for (int i = 0; i < 256; ++i) {
     const auto came = shared().socket.receive(kLargestMessage + kSealed);
-    if (!came) return;
-    if (in_.take(now_ms())) take(*came);
+    if (!came) break;
+    if (came->datagram.empty())
+      woken = woken || came->from == shared().socket.address();
+    else if (in_.take(now_ms()))
+      take(*came);
   }
+  return woken;
 }
 
 void Channel::flush() {
@@ -269,10 +279,10 @@ void Channel::flush() {
 
 void Channel::serve(std::uint64_t ns) {
   const std::uint64_t until = context::mono_ns() + ns;
-  for (;;) {
+  for (bool woken = false;;) {
     const std::uint64_t now = now_ms();
     take_met();
-    take_all();
+    woken = take_all();
     if (now - ticked_ms_ >= kTickMs) {
       ticked_ms_ = now;
       greet();
@@ -280,7 +290,7 @@ void Channel::serve(std::uint64_t ns) {
     }
     flush();
     const std::uint64_t mono = context::mono_ns();
-    if (mono >= until) return;
+    if (woken || mono >= until) return;
     const std::uint64_t rest = until - mono;
     const std::uint64_t next = engine_.busy(now) ? kTickMs * kMs : 500 * kMs;
     // A flood costs what its datagrams cost and no more passes than these.
@@ -360,6 +370,12 @@ void serve(std::uint64_t ns) noexcept {
   Channel* const own = channel();
   if (own == nullptr || !shared().socket.is_open()) return sleep(ns);
   context::quietly([&] { own->serve(ns); });
+}
+
+void wake() noexcept {
+  // What it is told by itself is dropped unread.
+  if (channel() != nullptr && shared().socket.is_open())
+    shared().socket.send(shared().socket.address(), {});
 }
 
 std::uint64_t behind(std::uint32_t listen) noexcept {

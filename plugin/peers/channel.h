@@ -44,6 +44,8 @@ void connecting(std::uint64_t proc, std::uint32_t listen, const context::Gid& ip
 
 // Serves it for this long, or sleeps.
 void serve(std::uint64_t ns) noexcept;
+// Ends what serve() waits for; on any thread.
+void wake() noexcept;
 // Who has connected to that listener of ours; 0: not known.
 std::uint64_t behind(std::uint32_t listen) noexcept;
 // What this process sees of itself.

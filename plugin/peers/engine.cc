@@ -370,8 +370,10 @@ Claim Engine::own_claim(std::uint64_t now_ms) const {
     take(Kind::kPort, own_.port_down);
   } else if (own_.failed.cause != 0) {
     take(Kind::kFailed, own_.failed);
+    // One that has done nothing yet may be waiting for ranks to meet.
   } else if (own_.edges.empty() && !own_.state.moves && own_.state.idle_ms >= pace_.idle_ms &&
-             asked_ms_ != 0 && now_ms - asked_ms_ >= (own_.alone ? 0 : kSiblingsMs)) {
+             (own_.worked || claim.doing.known()) && asked_ms_ != 0 &&
+             now_ms - asked_ms_ >= (own_.alone ? 0 : kSiblingsMs)) {
     claim.kind = Kind::kIdle;
     claim.age_ms = own_.state.idle_ms;
     // Which of the node's processes the others wait for it can't tell.

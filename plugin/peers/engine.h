@@ -39,6 +39,7 @@ struct Own {
   };
   Trouble failed, port_down;
 
+  bool worked = false;  // something has completed over the network
   // It was given something and wants nothing of the network: processes of its own node may be what
   // it waits for.
   bool inside = false;

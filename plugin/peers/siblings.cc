@@ -21,7 +21,7 @@ struct Line {
   Secret secret{};
   std::uint64_t port = 0;
   std::uint64_t job = 0;
-  std::uint64_t reserved = 0;
+  std::uint64_t parent = 0;
 
   bool good() const { return mark == Line().mark && proc != 0 && port != 0 && port <= 0xffff; }
 };
@@ -63,6 +63,7 @@ void Siblings::enter(const Sibling& self, const std::string& directory) {
   line.port = self.address.port;
   line.secret = self.secret;
   line.job = self.job;
+  line.parent = self.parent;
   for (std::size_t i = 0; fd_ >= 0 && i < kMost; ++i)
     if (take(fd_, i)) {
       const ssize_t put = ::pwrite(fd_, &line, sizeof line, static_cast<off_t>(i * sizeof line));
@@ -79,8 +80,11 @@ std::vector<Sibling> Siblings::others() const {
     if (::pread(fd_, &line, sizeof line, static_cast<off_t>(i * sizeof line)) != sizeof line) break;
     // Its own lock doesn't show.
     if (!line.good() || line.proc == self_ || !is_taken(fd_, i)) continue;
-    out.push_back(
-        {line.proc, {line.ip, static_cast<std::uint16_t>(line.port)}, line.secret, line.job});
+    out.push_back({line.proc,
+                   {line.ip, static_cast<std::uint16_t>(line.port)},
+                   line.secret,
+                   line.job,
+                   static_cast<std::uint32_t>(line.parent)});
   }
   return out;
 }

@@ -14,7 +14,8 @@ struct Sibling {
   std::uint64_t proc = 0;
   Address address;
   Secret secret{};
-  std::uint64_t job = 0;  // a number of its launcher's job; 0: not known
+  std::uint64_t job = 0;     // a number of its launcher's job; 0: not known
+  std::uint32_t parent = 0;  // who started it, by pid
 };
 
 class Siblings {

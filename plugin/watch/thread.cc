@@ -32,7 +32,7 @@ namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kCountersEvery = 30 * kSecond;
-constexpr std::uint64_t kSummaryPatience = kSecond / 4;
+constexpr std::uint64_t kSummaryPatience = kSecond / 4, kPeersPatience = kSecond / 20;
 
 std::uint64_t to_ns(double sec) { return static_cast<std::uint64_t>(sec * 1e9); }
 
@@ -60,6 +60,7 @@ struct Running {
   context::Worker looks, counts;
   std::atomic<std::uint32_t> wanted{0};  // samples of the counters that were asked for
   std::atomic<std::uint64_t> asked{0}, answered{0};
+  std::atomic<std::uint64_t> failures{0};  // of which the peers know
 };
 
 // The process that has the threads; 0: none.
@@ -68,16 +69,25 @@ std::atomic<Running*> g_running{nullptr};
 std::atomic<void (*)(std::uint64_t)> g_also{nullptr};
 std::atomic<std::string (*)()> g_last_words{nullptr};
 
+// At once: a process that fails may end.
+void tell_failure(Running& own) {
+  const std::uint64_t failures = state::list_failures(1).total;
+  if (failures == own.failures.load()) return;
+  peers::Own now = own.watch.own().value_or(peers::Own());
+  if (!now.state.who.known()) now.state.who = this_process().self;
+  add_failure(now, context::mono_ns());
+  peers::look(std::move(now));
+  own.failures.store(failures);
+}
+
 // Until the next look: meanwhile the peers are served, and what they say is told.
 void rest(Running& own) {
   constexpr std::uint64_t kSlice = kSecond / 10;
   const std::uint64_t period = own.ages.period_ns();
   if (!peers::wanted()) return sleep(period);
-  const std::uint64_t failures = state::list_failures(1).total;
   for (std::uint64_t rested = 0; rested < period; rested += kSlice) {
     peers::serve(std::min(kSlice, period - rested));
-    // A process that fails may end at once.
-    if (state::list_failures(1).total != failures) return;
+    context::quietly([&] { tell_failure(own); });
     if (const auto& seen = own.watch.own())
       context::quietly(
           [&] { own.roots.look(seen->waits_ms, seen->state.in, seen->state.who.proc); });
@@ -143,6 +153,13 @@ void add_to_summary(record::Pack& fields) {
   for (std::uint64_t waited = 0; own->answered.load() < mine && waited < kSummaryPatience;
        waited += kSecond / 1000)
     sleep(kSecond / 1000);
+  if (peers::wanted() && state::list_failures(1).total != own->failures.load()) {
+    peers::wake();
+    for (std::uint64_t waited = 0;
+         waited < kPeersPatience && own->failures.load() != state::list_failures(1).total;
+         waited += kSecond / 1000)
+      sleep(kSecond / 1000);
+  }
   facts::add_counters(fields);
   add_last_words(fields);
   add_summary(fields, own->watch.totals(), own->ports.any_worse());
@@ -176,6 +193,7 @@ void start(const config::Settings& settings) noexcept {
     own.wanted.store(0);
     own.asked.store(0);
     own.answered.store(0);
+    own.failures.store(0);
     g_running.store(&own);
     facts::watch_counters(settings.sysfs, wake_counters, shared_place(settings));
     record::set_summary_part(add_to_summary);

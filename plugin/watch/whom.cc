@@ -125,6 +125,24 @@ peers::Start this_process() {
   return out;
 }
 
+// One thread, the watch's.
+void add_failure(Own& own, std::uint64_t mono_ns) {
+  static std::uint32_t number = 0;
+  static std::uint64_t since_ns = 0;  // it was first seen
+  const state::FailureList failures = state::list_failures(4);
+  for (const state::Listed& one : failures.first) {
+    const diagnosis::Cause cause = one.failure.diagnosis.cause;
+    if (one.over || nccl_net_diag::cause_entry(cause).severity != nccl_net_diag::Severity::kError)
+      continue;
+    if (number != one.failure.number) since_ns = mono_ns;
+    number = one.failure.number;
+    own.failed.cause = static_cast<std::uint16_t>(static_cast<unsigned>(cause) + 1);
+    own.failed.place = one.subject.device;
+    own.failed.age_ms = to_ms(mono_ns - since_ns);
+    return;
+  }
+}
+
 void Whom::begin() {
   moves_ = false;
   waits_ns_ = 0;
@@ -169,6 +187,7 @@ Own Whom::end(std::uint64_t mono_ns) {
   if (own.state.moves || moved_ns_ == 0 || waits_ns_ != 0) moved_ns_ = mono_ns;
   own.state.idle_ms = to_ms(mono_ns - moved_ns_);
   own.waits_ms = to_ms(waits_ns_);
+  own.worked = worked_;
   // Its GPU has all that it needs of the network, or waits for the others of this node.
   own.inside = edges_.empty() && waits_ns_ == 0 && !own.state.moves && !own.given.empty();
   if (own.inside && !own.state.in.known()) own.state.in = own.given.front();
@@ -188,27 +207,14 @@ Own Whom::end(std::uint64_t mono_ns) {
     own.port_down.place = place;
     own.port_down.age_ms = to_ms(mono_ns - std::min(mono_ns, port.down_ns));
   }
-  const state::FailureList failures = state::list_failures(4);
-  const auto failed =
-      std::find_if(failures.first.begin(), failures.first.end(), [](const auto& one) {
-        return !one.over && nccl_net_diag::cause_entry(one.failure.diagnosis.cause).severity ==
-                                nccl_net_diag::Severity::kError;
-      });
-  if (failed == failures.first.end()) {
-    failed_ns_ = 0;
-  } else {
-    if (failed_ns_ == 0) failed_ns_ = mono_ns;
-    own.failed.cause =
-        static_cast<std::uint16_t>(static_cast<unsigned>(failed->failure.diagnosis.cause) + 1);
-    own.failed.place = failed->subject.device;
-    own.failed.age_ms = to_ms(mono_ns - failed_ns_);
-  }
+  add_failure(own, mono_ns);
   return own;
 }
 
 void Whom::forget() {
   begin();
-  moved_ns_ = failed_ns_ = 0;
+  worked_ = false;
+  moved_ns_ = 0;
 }
 
 }  // namespace nnd::watch

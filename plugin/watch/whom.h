@@ -13,6 +13,9 @@
 
 namespace nnd::watch {
 
+// What failed in it and is not over, as it is now. mono_ns: CLOCK_MONOTONIC.
+void add_failure(peers::Own& own, std::uint64_t mono_ns);
+
 // This process, as far as it is known before it has a communicator, and its job.
 peers::Start this_process();
 
@@ -24,6 +27,7 @@ class Whom {
   void begin();
   void take(const state::Connection& c, const Memory& memory, std::uint64_t age_ns);
   void note_motion() { moves_ = true; }
+  void note_work() { worked_ = true; }
   // mono_ns: CLOCK_MONOTONIC.
   peers::Own end(std::uint64_t mono_ns);
   void forget();
@@ -32,6 +36,7 @@ class Whom {
   const std::uint64_t edge_ns_;
   const double made_weight_;
   bool moves_ = false;
+  bool worked_ = false;
   std::uint64_t moved_ns_ = 0;
   std::uint64_t waits_ns_ = 0;
   std::map<std::uint64_t, peers::Own::Edge> edges_;

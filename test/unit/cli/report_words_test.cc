@@ -133,3 +133,24 @@ TEST_CASE("of two nodes between which all fails either may be the one, and it is
   CHECK(said.starts_with("host0 or host1 (all that failed is between the two): WC-12"));
   CHECK(report.blame == nnd::report::Blame::kNetwork);
 }
+
+TEST_CASE("of a rank that waits for others whose logs are missing it is told that it slid to TCP",
+          "[words]") {
+  Made made;
+  made.load(1, 0, 2);
+  auto warned = made.event(1, t::EventId::kPolicyWarn, 1);
+  warned.severity = t::Severity::kWarn;
+  warned.cause = "DEV-FALLBACK";
+  warned.msg = "None of the 2 HCAs can be used by NCCL, which will run over TCP.";
+  made.add(warned);
+  auto waits = made.event(1, t::EventId::kInitStall, 12);
+  waits.step = "accept";
+  waits.age_us = 10e6;
+  waits.cause = "INIT-STUCK";
+  made.add(waits);
+  made.box(1, true, 39);
+  const auto report = analyse(made.input);
+  CHECK(verdict(report).starts_with(
+      "rank 1 (host0): DEV-FALLBACK, NCCL slides to TCP, and it waits for others; rank 0 of 2 "
+      "left no log"));
+}

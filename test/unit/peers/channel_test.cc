@@ -105,6 +105,7 @@ class Process {
     state.state.who.pid = static_cast<std::uint32_t>(::getpid());
     state.state.who.host = "here";
     state.state.idle_ms = 5000;
+    state.worked = true;
     peers::start({.self = state.state.who, .ask_ms = kAskMs, .directory = "/nonexistent"});
     const auto door = peers::listening(kLoopback);
     const Door own{nnd::record::proc_id(), door.value_or(peers::Door{})};

@@ -127,6 +127,15 @@ TEST_CASE("who has only said hello is known by its name, and when it ends or sto
   }
 }
 
+TEST_CASE("who has done nothing yet is not called idle") {
+  PeersFabric job(2);
+  job.waits(0, 1, EndState::kBeingMade);
+  job.own(1).worked = false;
+  job.run(5000);
+  CHECK(job.claim(0).kind == Kind::kNone);
+  CHECK(job.claim(1).kind == Kind::kNone);
+}
+
 TEST_CASE("two neighbours in different collectives are told at once") {
   PeersFabric job(2);
   job.waits(0, 1, EndState::kAwaitsData, 9000, false, 1);

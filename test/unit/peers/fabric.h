@@ -28,6 +28,7 @@ class PeersFabric {
       one.own.state.who.pid = static_cast<std::uint32_t>(1000 + i);
       one.own.state.who.host = "node" + std::to_string(i / 8);
       one.own.state.idle_ms = 9000;
+      one.own.worked = true;
     }
   }
 

@@ -158,6 +158,20 @@ std::string verdict_failed(const Report& report) {
                      kernel_sign_text(report), unknown);
 }
 
+// "rank 1 (node20): DEV-FALLBACK, NCCL slides to TCP, while it waits; "
+std::string slid_to_tcp(const Report& report) {
+  const std::string cause(nccl_net_diag::cause_id(nccl_net_diag::Cause::kDevFallback));
+  std::vector<std::size_t> members;
+  for (const std::size_t member : report.making) {
+    const auto& told = report.picture.members[member].log->diagnoses;
+    if (std::any_of(told.begin(), told.end(), [&](const auto& one) { return one.cause == cause; }))
+      members.push_back(member);
+  }
+  if (members.empty()) return {};
+  return fmt::format("{}: {}, and {} for others; ", who(report.picture, members), cause_text(cause),
+                     members.size() == 1 ? "it waits" : "they wait");
+}
+
 std::string verdict_missing(const Report& report) {
   const auto& missing = report.missing;
   if (missing.came && !report.waits.sinks.empty() &&
@@ -177,6 +191,8 @@ std::string verdict_missing(const Report& report) {
         "collected; it is {} at {}.",
         name, without_mapping(sink.address));
   }
+  // Whoever has its HCAs doesn't meet one that slid to TCP.
+  const std::string tcp = slid_to_tcp(report);
   std::string others;
   if (!report.making.empty())
     others = fmt::format(", and {} in {} initialisation",
@@ -185,9 +201,9 @@ std::string verdict_missing(const Report& report) {
   else if (!report.waits.waits.empty())
     others = ", and others wait";
   return fmt::format(
-      "{} of {} left no log{}: not started, died before NCCL's start, without the "
+      "{}{} of {} left no log{}: not started, died before NCCL's start, without the "
       "plugin, or not collected.",
-      missing_text(missing), *missing.expected, others);
+      tcp, missing_text(missing), *missing.expected, others);
 }
 
 std::size_t count_waiting(const Report& report) {

@@ -1,0 +1,101 @@
+// NCCL_NET_DIAG_PEERS=on: while a real job hangs each rank's log names whom all wait for, and one
+// log is enough for `report`; a healthy job says nothing.
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "job/endings.h"
+
+using namespace softcuda;
+using nnd::test::check;
+using nnd::test::EndingJob;
+using nnd::test::report_of;
+using What = Action::Kind;
+
+namespace {
+
+constexpr int kForEverMs = 600'000;
+
+nlohmann::json last_word(EndingJob& job, int rank) {
+  const auto events = job.job().events(rank, "job.stall");
+  return events.empty() ? nlohmann::json() : events.back().at("awaited");
+}
+
+// That all others but the guilty one have told, and of what kind that rank is.
+bool all_name(EndingJob& job, int guilty, const std::string& kind) {
+  for (int rank = 0; rank < job.ranks(); ++rank) {
+    if (rank == guilty) continue;
+    const auto word = last_word(job, rank);
+    if (word.is_null() || word.at("kind") != kind || word.value("rank", -1) != guilty) return false;
+  }
+  return true;
+}
+
+// Of one rank's log alone.
+nnd::test::Heard report_of_one(EndingJob& job, int rank) {
+  const auto alone = job.logs() / "alone";
+  std::filesystem::create_directories(alone);
+  for (const auto& entry : std::filesystem::directory_iterator(job.logs()))
+    if (entry.path().filename().string().starts_with("rank" + std::to_string(rank) + "."))
+      std::filesystem::copy(entry.path(), alone / entry.path().filename());
+  const auto heard = report_of(alone);
+  std::filesystem::remove_all(alone);
+  return heard;
+}
+
+void hang(EndingJob& job, int guilty) {
+  job.spec().environment["NCCL_NET_DIAG_PEERS"] = "on";
+  job.spec().actions = {{.kind = What::kCreate},
+                        {.kind = What::kCollective, .bytes = 4'000'000, .iterations = 3},
+                        {.kind = What::kCompute, .ms = kForEverMs, .only_rank = guilty},
+                        {.kind = What::kCollective, .bytes = 4'000'000}};
+}
+
+}  // namespace
+
+TEST_CASE("each rank names the late one, then that it is stopped, then that it has ended",
+          "[peers]") {
+  const int gpus = GENERATE(1, 2);
+  const int guilty = gpus == 1 ? 1 : 2;
+  DYNAMIC_SECTION(gpus << " GPUs a node, rank " << guilty) {
+    EndingJob job(gpus);
+    hang(job, guilty);
+    const std::vector<std::string> kinds{"idle", "stopped", "ended"};
+    std::size_t at = 0;
+    nnd::test::Heard one;
+    job.run([&] {
+      if (at < kinds.size() && all_name(job, guilty, kinds[at])) {
+        if (at == 0) {
+          one = report_of_one(job, 0);
+          job.signal(guilty, SIGSTOP);
+        } else if (at == 1) {
+          job.signal(guilty, SIGKILL);
+        }
+        ++at;
+      }
+      if (at == kinds.size()) job.signal_all(SIGKILL);
+      return false;
+    });
+    CHECK(at == kinds.size());
+    INFO(one.line);
+    CHECK(one.exit_code == 1);
+    CHECK(one.blame == nnd::report::name_of(nnd::report::Blame::kNotNetwork));
+    CHECK(one.line.find("rank " + std::to_string(guilty) + " (node1, pid ") != std::string::npos);
+  }
+}
+
+TEST_CASE("a job that goes well says nothing of its peers", "[peers]") {
+  EndingJob job(2);
+  job.spec().environment["NCCL_NET_DIAG_PEERS"] = "on";
+  job.spec().actions = {{.kind = What::kCreate},
+                        {.kind = What::kCollective, .bytes = 4'000'000, .iterations = 20}};
+  const auto result = job.run();
+  CHECK(result.ok());
+  for (int rank = 0; rank < job.ranks(); ++rank) {
+    for (const auto& event : job.job().events(rank, "job.stall")) {
+      INFO(event.dump());
+      CHECK(event.at("sev") == "info");
+    }
+  }
+}

@@ -1,0 +1,60 @@
+// The first paragraph where one log names whom its process waited for.
+#include "cli/report/named_text.h"
+
+#include "cli/report/verdict.h"
+#include "support/catch.h"
+#include "unit/report/made.h"
+
+using nnd::report::analyse;
+using nnd::report::test::Made;
+namespace t = nnd::report::test;
+
+namespace {
+
+std::string line(const std::string& kind, const std::string& cause) {
+  Made made;
+  made.load(0, 0, 4);
+  made.connect(0, 3);
+  auto out = made.event(0, t::EventId::kJobStall, 12);
+  out.cause = cause;
+  out.fix = "Look at it.";
+  out.awaited.kind = kind;
+  out.awaited.proc = Made::proc(3);
+  out.awaited.host = Made::host(3);
+  out.awaited.place = "mlx5_1:1";
+  out.awaited.rank = 3;
+  out.awaited.pid = 103;
+  out.awaited.task.kind = "AllReduce";
+  out.awaited.task.seq = 11;
+  out.awaited.other_proc = Made::proc(2);
+  out.awaited.other_host = Made::host(2);
+  out.awaited.other_rank = 2;
+  made.add(out);
+  t::box(made, 0, 30, 0, 0);
+  const auto report = analyse(made.input);
+  REQUIRE(report.named);
+  CHECK(nnd::cli::named_cause(report) == cause);
+  CHECK(nnd::cli::remedy(report) == "Look at it.");
+  return nnd::cli::verdict(report);
+}
+
+}  // namespace
+
+TEST_CASE("whom all wait for is named first, and cleared is only what is proved", "[named]") {
+  CHECK(line("idle", "HANG-RANK")
+            .starts_with("not the network: rank 3 (host1, pid 103) asks nothing of the network, "
+                         "and was given AllReduce #11 last; others wait for it in the end"));
+  CHECK(line("ended", "HANG-ENDED").starts_with("rank 3 (host1, pid 103) has ended; others wait"));
+  CHECK(line("stopped", "HANG-STOPPED")
+            .starts_with("rank 3 (host1, pid 103) does not answer, while the kernel of its host "
+                         "does"));
+  CHECK(line("gone", "HANG-NODE")
+            .starts_with("rank 3 (host1, pid 103) does not answer, and nor does its host"));
+  CHECK(line("port", "ASYNC-PORT").starts_with("mlx5_1:1 of rank 3 (host1, pid 103): ASYNC-PORT"));
+  CHECK(line("pair", "HANG-DATA")
+            .starts_with("between rank 3 (host1, pid 103) and rank 2 (host1): what one sends"));
+  CHECK(line("cycle", "HANG-RING")
+            .starts_with("not the network: ranks wait for each other in a ring: rank 3 (host1, "
+                         "pid 103) in AllReduce #11, and rank 2 (host1)"));
+  CHECK(line("failed", "QP-110").starts_with("rank 3 (host1, pid 103): QP-110"));
+}
