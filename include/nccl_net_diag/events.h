@@ -57,8 +57,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(EventId::
                    "conn.stall",    "conn.resume",   "conn.close",  "qp.create",  "qp.transition",
                    "qp.destroy",    "mr.register",   "wc.error",    "port.event", "req.post",
                    "req.done",      "coll.count",    "log.dropped", "summary",    "conn.who",
-                   "init.stall",    "init.ready",    "init.fail",   "oob.closed",
-                   "job.stall"};
+                   "init.stall",    "init.ready",    "init.fail",   "oob.closed", "job.stall"};
 
 constexpr std::string_view event_name(EventId id) {
   return kEventNames[static_cast<std::size_t>(id)];

@@ -379,7 +379,8 @@ inline constexpr Explanation kHangRank{
     "the chain is one that waits for nobody. The event says which collective it was given last.",
     "Look at what that process does (py-spy dump, gdb), on its host.", EventId::kJobStall,
     "This process has waited 10.0 s, and in the end for rank 3 of node1 (pid 812), which waits for "
-    "nobody: NCCL has asked the network for nothing there for 12.0 s; the last that it was given is "
+    "nobody: NCCL has asked the network for nothing there for 12.0 s; the last that it was given "
+    "is "
     "AllReduce #11, this process waits in AllReduce #12."};
 inline constexpr Explanation kHangRing{
     "Ranks wait for each other: they called collectives in different orders, other sizes, or sends "
@@ -409,7 +410,8 @@ inline constexpr Explanation kHangEnded{
     "Read what that process printed last, and the kernel's log of its host (dmesg: OOM killer, "
     "Xid); then end the job, which waits in vain.",
     EventId::kJobStall,
-    "This process has waited 10.0 s, and in the end for rank 3 of node1 (pid 812), which has ended: "
+    "This process has waited 10.0 s, and in the end for rank 3 of node1 (pid 812), which has "
+    "ended: "
     "the kernel of its host says that nobody has its port."};
 inline constexpr Explanation kHangNode{
     "The job waits for a process of a node that does not answer: the node is down, or no packet "

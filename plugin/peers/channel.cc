@@ -101,6 +101,7 @@ class Channel {
   const Start start_;
   Siblings siblings_;
   std::uint64_t siblings_ms_ = 0;  // looked for last
+  unsigned looks_ = 0;             // for them
   std::vector<Own::Sibling> found_;
   Directory directory_;
   Who who_;
@@ -136,9 +137,12 @@ void Channel::take_met() {
 // No handle tells of them. They are greeted before anything waits, so that it is known of them that
 // they were there; who has ended stays known.
 void Channel::find_siblings(Own& own) {
-  constexpr std::uint64_t kEveryMs = 5000;
+  constexpr std::uint64_t kEveryMs = 2000;
+  constexpr unsigned kAtFirst = 30;  // they come one after the other
   const std::uint64_t now = now_ms();
-  if (siblings_ms_ == 0 || (engine_.busy(now) && now - siblings_ms_ >= kEveryMs)) {
+  if (siblings_ms_ == 0 ||
+      ((engine_.busy(now) || looks_ < kAtFirst) && now - siblings_ms_ >= kEveryMs)) {
+    ++looks_;
     siblings_ms_ = now;
     for (const Sibling& one : siblings_.others()) {
       const bool other_job = one.job != start_.job && one.job != 0 && start_.job != 0;

@@ -350,6 +350,23 @@ Claim Engine::of_sibling(const Own::Sibling& sibling, const Peer& peer,
   return certain || claim.doing.behind(own_.state.in) ? claim : Claim{};
 }
 
+// Another process of its node waits over the network, and this one is not behind it: it may wait
+// for that one, which nothing here sees.
+bool Engine::waits_as_siblings_do(std::uint64_t now_ms) const {
+  for (const Own::Sibling& sibling : own_.siblings) {
+    const auto found = peers_.find(sibling.proc);
+    if (found == peers_.end()) continue;
+    const Peer& peer = found->second;
+    if (peer.said_ms == 0 || now_ms - peer.said_ms > kHeardMs || peer.said.state.awaits == 0)
+      continue;
+    const Doing& theirs = peer.said.state.in;
+    const Doing mine = given(theirs.comm);
+    const bool same = theirs.known() && mine.comm == theirs.comm;
+    if ((same || sibling.same_job) && !(same && mine.behind(theirs))) return true;
+  }
+  return false;
+}
+
 Claim Engine::own_claim(std::uint64_t now_ms) const {
   Claim claim;
   claim.who = own_.state.who;
@@ -372,8 +389,8 @@ Claim Engine::own_claim(std::uint64_t now_ms) const {
     take(Kind::kFailed, own_.failed);
     // One that has done nothing yet may be waiting for ranks to meet.
   } else if (own_.edges.empty() && !own_.state.moves && own_.state.idle_ms >= pace_.idle_ms &&
-             (own_.worked || claim.doing.known()) && asked_ms_ != 0 &&
-             now_ms - asked_ms_ >= (own_.alone ? 0 : kSiblingsMs)) {
+             (own_.worked || claim.doing.known()) && !waits_as_siblings_do(now_ms) &&
+             asked_ms_ != 0 && now_ms - asked_ms_ >= (own_.alone ? 0 : kSiblingsMs)) {
     claim.kind = Kind::kIdle;
     claim.age_ms = own_.state.idle_ms;
     // Which of the node's processes the others wait for it can't tell.

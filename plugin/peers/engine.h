@@ -122,6 +122,7 @@ class Engine {
   void think(std::uint64_t now_ms);
   Claim own_claim(std::uint64_t now_ms) const;
   Claim of_edge(const Own::Edge& edge, const Peer& peer, std::uint64_t now_ms) const;
+  bool waits_as_siblings_do(std::uint64_t now_ms) const;
   Claim of_difference(const Peer& peer) const;
   Claim of_silence(const Peer& peer, std::uint64_t now_ms) const;
   Claim of_sibling(const Own::Sibling& sibling, const Peer& peer, std::uint64_t now_ms) const;

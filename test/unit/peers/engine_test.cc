@@ -247,10 +247,25 @@ TEST_CASE("a process that wants nothing of the network finds its sibling that is
   PeersFabric job(4);  // 0 and 1 are of one node, 2 and 3 of another; 1 has not come
   job.waits(2, 1);
   job.waits(3, 0, EndState::kAwaitsRoom, 9000, true, 9);
-  for (const std::size_t i : {0, 2, 3}) job.in(i, "AllReduce", 12);
+  for (const std::size_t i : {std::size_t{0}, std::size_t{2}, std::size_t{3}})
+    job.in(i, "AllReduce", 12);
   job.in(1, "AllReduce", 11);
   job.own(0).inside = true;
   job.own(0).siblings = {{PeersFabric::proc_of(1), true}};
   job.own(0).alone = false;
   REQUIRE(job.until_agreed(Kind::kIdle, 1, 4000));
+}
+
+TEST_CASE("a process whose sibling waits over the network is not called idle") {
+  PeersFabric job(3);  // 0 and 1 are of one node; 0 waits for 1, which nothing shows
+  job.waits(2, 0);
+  job.waits(1, 2, EndState::kOwn);
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}, std::size_t{2}})
+    job.in(i, "AllReduce", 12);
+  job.own(0).inside = true;
+  job.own(0).siblings = {{PeersFabric::proc_of(1), true}};
+  job.own(0).alone = false;
+  job.run(4000);
+  CHECK(job.claim(0).kind == Kind::kNone);
+  CHECK(job.claim(2).kind == Kind::kNone);
 }
