@@ -40,7 +40,7 @@ std::string waits(const Root& root) {
 
 std::string sentence_of(const Root& root) {
   const std::string age = span_text(root.sec);
-  const std::string who = root.self ? waits(root) : waits(root) + name_of(root.who);
+  std::string who = root.self ? waits(root) : waits(root) + name_of(root.who);
   switch (root.kind) {
     case RootKind::kIdle:
       return who + ", which waits for nobody: NCCL has asked the network for nothing there for " +

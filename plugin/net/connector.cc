@@ -24,7 +24,6 @@ namespace nnd::net {
 
 using context::mono_ns;
 using nccl_abi::Result;
-using state::Direction;
 
 namespace {
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -340,7 +341,8 @@ void start(Start start) noexcept {
       const std::lock_guard guard(shared().lock);
       shared().secret = new_secret();
     }
-    g_channel.store(new Channel(std::move(start)), std::memory_order_release);
+    g_channel.store(std::make_unique<Channel>(std::move(start)).release(),
+                    std::memory_order_release);
   });
 }
 
