@@ -64,22 +64,25 @@ TEST_CASE("each kind has a cause of its own, and a failure that of what failed")
   failed.cause = Cause::kQp110;
   failed.place = "mlx5_0:1";
   CHECK(diagnose(failed).cause == Cause::kQp110);
-  CHECK(diagnose(failed).sentence ==
-        "this process has waited 10.0 s, and in the end for rank 3 of node1 (pid 812), where QP-110 "
-        "at mlx5_0:1 failed 12.0 s ago");
+  CHECK(
+      diagnose(failed).sentence ==
+      "this process has waited 10.0 s, and in the end for rank 3 of node1 (pid 812), where QP-110 "
+      "at mlx5_0:1 failed 12.0 s ago");
   Root pair = root(RootKind::kPair);
   pair.other = {4, "node2", 99};
   CHECK(diagnose(pair).cause == Cause::kHangData);
-  CHECK(diagnose(pair).sentence ==
-        "this process has waited 10.0 s, and in the end for what rank 3 of node1 (pid 812) and rank "
-        "4 of node2 (pid 99) send each other: both are alive and wait for 12.0 s, one for what the "
-        "other has sent");
+  CHECK(
+      diagnose(pair).sentence ==
+      "this process has waited 10.0 s, and in the end for what rank 3 of node1 (pid 812) and rank "
+      "4 of node2 (pid 99) send each other: both are alive and wait for 12.0 s, one for what the "
+      "other has sent");
   Root ring = root(RootKind::kCycle);
   ring.other = {4, "node2", 99};
   ring.other_doing = {"Broadcast", 11, 0xc0, 1 << 20, -1};
   CHECK(diagnose(ring).cause == Cause::kHangRing);
-  CHECK(diagnose(ring).sentence ==
-        "this process has waited 10.0 s, in a ring of processes that wait for each other: rank 3 of "
-        "node1 (pid 812) is in AllReduce #11 (4.1 kB), rank 4 of node2 (pid 99) in Broadcast #11 "
-        "(1.0 MB)");
+  CHECK(
+      diagnose(ring).sentence ==
+      "this process has waited 10.0 s, in a ring of processes that wait for each other: rank 3 of "
+      "node1 (pid 812) is in AllReduce #11 (4.1 kB), rank 4 of node2 (pid 99) in Broadcast #11 "
+      "(1.0 MB)");
 }
