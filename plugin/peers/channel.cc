@@ -95,7 +95,7 @@ class Channel {
   void take_refused();
   void greet();
   void flush();
-  void send(Contact& contact, Message message, KeyKind kind);
+  void send(std::uint64_t to, Contact& contact, Message message, KeyKind kind);
 
   void find_siblings(Own& own);
 
@@ -162,22 +162,19 @@ void Channel::find_siblings(Own& own) {
   own.alone = start_.alone && found_.empty();
 }
 
-void Channel::send(Contact& contact, Message message, KeyKind kind) {
+void Channel::send(std::uint64_t to, Contact& contact, Message message, KeyKind kind) {
   if (!out_.take(now_ms())) return;
   message.number = ++contact.sent;
-  const std::uint64_t self = record::proc_id();
   // A hello is for whoever has that handle, which is its process.
-  std::uint64_t to = 0;
-  directory_.find(contact.address, to);
   const Key key = kind == KeyKind::kHandle ? key_of_handle(contact.secret, to) : contact.key;
-  const auto datagram = seal({kind, self}, key, encode(message));
+  const auto datagram = seal({kind, record::proc_id()}, key, encode(message));
   shared().socket.send(contact.address, datagram);
 }
 
 // Tells those to whom it has connected that it did, until they have confirmed it.
 void Channel::greet() {
   const std::uint64_t now = now_ms();
-  directory_.for_each([&](std::uint64_t, Contact& contact) {
+  directory_.for_each([&](std::uint64_t proc, Contact& contact) {
     const bool unheard = contact.confirmed < contact.links.size() || contact.wanted;
     if (!contact.has_handle || !unheard) return;
     if (contact.hellos >= kHellosLater) return;  // it has no ear, or something keeps us apart
@@ -197,7 +194,7 @@ void Channel::greet() {
     const auto begin = contact.links.begin() + contact.confirmed;
     const auto count = std::min<std::ptrdiff_t>(contact.links.end() - begin, kLinksAtOnce);
     message.hello.links.assign(begin, begin + count);
-    send(contact, std::move(message), KeyKind::kHandle);
+    send(proc, contact, std::move(message), KeyKind::kHandle);
   });
 }
 
@@ -233,7 +230,7 @@ void Channel::take(const Socket::Came& came) {
     answer.type = Type::kWelcome;
     answer.welcome.who = who_;
     answer.welcome.links = contact->links_heard;
-    send(*contact, std::move(answer), KeyKind::kPair);
+    send(outside->from, *contact, std::move(answer), KeyKind::kPair);
   } else if (message->type == Type::kWelcome) {
     meet(message->welcome.who);
     const auto all = static_cast<std::uint32_t>(contact->links.size());
@@ -276,7 +273,7 @@ bool Channel::take_all() {
 void Channel::flush() {
   for (Engine::Out& out : engine_.take_out())
     if (Contact* const contact = directory_.find(out.to); contact != nullptr && contact->agreed)
-      send(*contact, std::move(out.message), KeyKind::kPair);
+      send(out.to, *contact, std::move(out.message), KeyKind::kPair);
   for (const std::uint64_t proc : engine_.take_tries())
     if (const Contact* const contact = directory_.find(proc))
       shared().socket.send({contact->address.ip, kHostPort}, {});
