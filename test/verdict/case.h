@@ -85,4 +85,7 @@ struct Case {
   int node_of(int rank) const { return rank / gpus; }
 };
 
+// As docs/verdict.md lists it: "watchdog, restarted".
+std::string ending_of(const Case& one);
+
 }  // namespace nnd::verdict

@@ -176,22 +176,30 @@ void stay_healthy(Case& one, Dice& dice) {
   one.restarted = one.ending == Ending::kTimeLimit && dice.percent(20);
 }
 
-}  // namespace
-
-Case draw(unsigned long seed, const std::vector<std::string>& releases, bool healthy,
-          const std::string& only_fault) {
-  Dice dice(seed * 2654435761UL + (healthy ? 17 : 0));
+Case draw_any(const Wanted& wanted, unsigned long seed, Dice& dice) {
   Case one;
   one.seed = seed;
-  one.nccl = dice.of(releases);
+  one.nccl = dice.of(wanted.releases);
   draw_shape(one, dice);
   draw_settings(one, dice);
   draw_clocks(one, dice);
-  if (healthy || (dice.percent(12) && only_fault.empty()))
+  if (wanted.healthy || (dice.percent(12) && wanted.fault.empty() && wanted.ending.empty()))
     stay_healthy(one, dice);
   else
-    plant(one, only_fault, dice);
+    plant(one, wanted.fault, dice);
   return one;
+}
+
+}  // namespace
+
+Case draw(unsigned long seed, const Wanted& wanted) {
+  Dice dice(seed * 2654435761UL + (wanted.healthy ? 17 : 0));
+  constexpr int kTries = 10'000;
+  for (int tried = 0; tried < kTries; ++tried) {
+    Case one = draw_any(wanted, seed, dice);
+    if (ending_of(one).find(wanted.ending) != std::string::npos) return one;
+  }
+  throw std::runtime_error("no job ends by " + wanted.ending);
 }
 
 }  // namespace nnd::verdict

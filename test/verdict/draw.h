@@ -8,9 +8,15 @@
 
 namespace nnd::verdict {
 
-// releases: what there is to draw from. healthy: without a fault.
-// only_fault: the one that all have; empty: it is drawn too.
-Case draw(unsigned long seed, const std::vector<std::string>& releases, bool healthy,
-          const std::string& only_fault = {});
+// What is not drawn.
+struct Wanted {
+  std::vector<std::string> releases;  // to draw one from
+  bool healthy = false;               // without a fault
+  std::string fault;                  // that all have; empty: it is drawn too
+  std::string ending;                 // that ending_of has to contain; empty: any
+};
+
+// Throws std::runtime_error where no draw is like it.
+Case draw(unsigned long seed, const Wanted& wanted);
 
 }  // namespace nnd::verdict

@@ -31,7 +31,7 @@ struct Options {
   unsigned long seed = 1, runs = 30;
   int jobs = 2;
   bool healthy = false, one = false, roots = false, one_log = false;
-  std::string keep, page, nccl, fault;
+  std::string keep, page, nccl, fault, ending;
   double least_right = 0;  // per cent
 };
 
@@ -46,7 +46,7 @@ Line line_for(const Case& one, const Played& played, const Judgement& judged) {
           .shape = fmt::format("{} x {}", one.nodes, one.gpus),
           .fault = one.fault,
           .truth = one.truth.words,
-          .ending = name_of(one.ending) + (one.restarted ? ", restarted" : ""),
+          .ending = ending_of(one),
           .collected = name_of(one.collected) + (one.clock_ms.empty() ? "" : ", clocks off"),
           .judged = name_of(judged.judged),
           .why = judged.why,
@@ -107,7 +107,8 @@ double cpu_sec(int whose) {
 int play_one(const Options& options) {
   const rlimit none{0, 0};
   ::setrlimit(RLIMIT_CORE, &none);
-  Case one = draw(options.seed, releases(options), options.healthy, options.fault);
+  Case one =
+      draw(options.seed, {releases(options), options.healthy, options.fault, options.ending});
   if (options.roots) ask_peers(one);
   const nnd::test::TempDir dir;
   Line line;
@@ -139,8 +140,10 @@ class Child {
                                     {"--roots", options.roots},
                                     {"--one-log", options.one_log}})
       if (set) words.emplace_back(name);
-    for (const auto& [name, value] :
-         {std::pair{"--keep", options.keep}, {"--nccl", options.nccl}, {"--fault", options.fault}})
+    for (const auto& [name, value] : {std::pair{"--keep", options.keep},
+                                      {"--nccl", options.nccl},
+                                      {"--fault", options.fault},
+                                      {"--ending", options.ending}})
       if (!value.empty()) words.insert(words.end(), {name, value});
     std::vector<char*> pointers;
     for (std::string& word : words) pointers.push_back(word.data());
@@ -241,6 +244,9 @@ int main(int argc, char** argv) {
   app.add_option("--nccl", options.nccl, "One release for all, in place of a drawn one");
   app.add_option("--fault", options.fault,
                  "One of docs/verdict.md for all, in place of a drawn one");
+  app.add_option(
+      "--ending", options.ending,
+      "One of docs/verdict.md for all faults, or \"restarted\", in place of a drawn one");
   app.add_flag("--healthy", options.healthy, "Nothing is wrong with any");
   app.add_flag("--roots", options.roots,
                "The processes ask each other whom they wait for, and each log alone is judged");

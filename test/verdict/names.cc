@@ -22,6 +22,10 @@ std::string name_of(Ending ending) {
   return {};
 }
 
+std::string ending_of(const Case& one) {
+  return name_of(one.ending) + (one.restarted ? ", restarted" : "");
+}
+
 std::string name_of(Moment moment) {
   switch (moment) {
     case Moment::kBeforeInit:
