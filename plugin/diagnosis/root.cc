@@ -17,6 +17,8 @@ std::string name_of(const RootProcess& who) {
   return out;
 }
 
+bool known(const RootProcess& who) { return who.rank >= 0 || !who.host.empty(); }
+
 std::string task_text(const TaskName& task) {
   std::string out = task.func;
   if (task.number >= 0) out += fmt::format(" #{}", task.number);
@@ -55,7 +57,10 @@ std::string sentence_of(const Root& root) {
     case RootKind::kFailed:
       return who + ", where " +
              (root.cause ? std::string(nccl_net_diag::cause_id(*root.cause)) : "something") +
-             (root.place.empty() ? "" : " at " + root.place) + " failed " + age + " ago";
+             (root.place.empty() ? "" : " at " + root.place) + " failed " + age + " ago" +
+             (known(root.other) ? ", on a connection with " + name_of(root.other) +
+                                      ", which was alive then: either end may be the reason"
+                                : "");
     case RootKind::kPort:
       return who + ", whose port " + root.place + " has been down for " + age;
     case RootKind::kPair:
@@ -115,6 +120,7 @@ std::string remedy_for(const Root& root, Cause cause) {
              "/status (T: kill -CONT " + pid + "; D: dmesg).";
     case RootKind::kFailed:
       return "Read the log of that process" + on_host(root.who) +
+             (known(root.other) ? ", and that of the other end" + on_host(root.other) : "") +
              ", which says why and what to do.";
     default:
       return remedy_of(cause);

@@ -37,7 +37,7 @@ struct Root {
   double waited = 0;  // by this process
   bool self = false;  // it is this process
   RootProcess who;
-  RootProcess other;            // kPair: the other end; kCycle: who was given the most
+  RootProcess other;            // kPair, kFailed: the other end; kCycle: who was given the most
   TaskName doing, other_doing;  // the last that they were given
   TaskName here;                // what this process waits in
   std::string place;            // "mlx5_0:1"; empty: not known

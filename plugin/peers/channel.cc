@@ -78,6 +78,7 @@ class Channel {
 
   void serve(std::uint64_t ns);
   std::uint64_t behind(std::uint32_t listen) const { return directory_.behind(listen); }
+  bool asked() const { return engine_.asked(now_ms()); }
   void look(Own own) {
     who_ = own.state.who;
     find_siblings(own);
@@ -89,7 +90,7 @@ class Channel {
  private:
   static std::uint64_t now_ms() { return context::mono_ns() / kMs; }
 
-  void take_met();
+  bool take_met();
   bool take_all();
   void take(const Socket::Came& came);
   void take_refused();
@@ -118,7 +119,8 @@ std::atomic<Channel*> g_channel{nullptr};
 
 Channel* channel() noexcept { return g_channel.load(std::memory_order_acquire); }
 
-void Channel::take_met() {
+// Whether there were any: they are greeted before one of them can end.
+bool Channel::take_met() {
   std::vector<Met> met;
   {
     const std::lock_guard guard(shared().lock);
@@ -133,6 +135,7 @@ void Channel::take_met() {
       contact->hello_ms = 0;
       contact->hellos = 0;
     }
+  return !met.empty();
 }
 
 // No handle tells of them. They are greeted before anything waits, so that it is known of them that
@@ -283,7 +286,7 @@ void Channel::serve(std::uint64_t ns) {
   const std::uint64_t until = context::mono_ns() + ns;
   for (bool woken = false;;) {
     const std::uint64_t now = now_ms();
-    take_met();
+    if (take_met()) greet();
     woken = take_all();
     if (now - ticked_ms_ >= kTickMs) {
       ticked_ms_ = now;
@@ -367,6 +370,7 @@ void connecting(std::uint64_t proc, std::uint32_t listen, const context::Gid& ip
     if (shared().met.size() < Directory::kMost)
       shared().met.push_back({proc, listen, {ip, door.port}, door.secret});
   });
+  wake();
 }
 
 void serve(std::uint64_t ns) noexcept {
@@ -384,6 +388,11 @@ void wake() noexcept {
 std::uint64_t behind(std::uint32_t listen) noexcept {
   const Channel* const own = channel();
   return own == nullptr ? 0 : own->behind(listen);
+}
+
+bool asked() noexcept {
+  const Channel* const own = channel();
+  return own != nullptr && own->asked();
 }
 
 void look(Own own_state) noexcept {

@@ -48,6 +48,8 @@ void serve(std::uint64_t ns) noexcept;
 void wake() noexcept;
 // Who has connected to that listener of ours; 0: not known.
 std::uint64_t behind(std::uint32_t listen) noexcept;
+// Somebody has asked within the last seconds.
+bool asked() noexcept;
 // What this process sees of itself.
 void look(Own own) noexcept;
 struct Answer {

@@ -35,14 +35,15 @@ int weight(const Claim& claim) noexcept {
     case Kind::kGone:
       return 8;
     case Kind::kEnded:
-      return 9;
+      return 9;  // and what fails between two that live before it
     case Kind::kFailed:
       break;
   }
   if (claim.cause == 0 || claim.cause > nccl_net_diag::kCauses.size()) return 3;
   const Reach reach = nccl_net_diag::kCauses[claim.cause - 1u].reach;
   if (reach == Reach::kEcho || reach == Reach::kOpen) return 3;
-  return reach == Reach::kPair || reach == Reach::kPeer ? 4 : 10;
+  if (reach == Reach::kPair || reach == Reach::kPeer) return claim.other.known() ? 10 : 4;
+  return 11;
 }
 
 // Of two that are alike what is older came first, where their clocks can tell.

@@ -39,10 +39,12 @@ using Kind = diagnosis::RootKind;
 struct Claim {
   Kind kind = Kind::kNone;
   Who who;
-  Who other;                // kPair: the other end; kCycle: who was given the most, `who` the least
-  Doing doing;              // the last that `who` was given; of kCycle what it waits in
-  Doing other_doing;        // of kCycle
-  std::uint16_t cause = 0;  // kFailed: nccl_net_diag::Cause, plus 1
+  // kPair: the other end; kCycle: who was given the most, `who` the least; kFailed: the other end,
+  // where it was alive after that.
+  Who other;
+  Doing doing;                 // the last that `who` was given; of kCycle what it waits in
+  Doing other_doing;           // of kCycle
+  std::uint16_t cause = 0;     // kFailed: nccl_net_diag::Cause, plus 1
   state::FixedText<24> place;  // "mlx5_0:1": of kPort and kFailed
   std::uint32_t age_ms = 0;    // since when it is so
   std::uint32_t told_ms = 0;   // ago, by the process that saw it itself

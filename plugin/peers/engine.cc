@@ -23,6 +23,7 @@ constexpr std::uint32_t kRumourMs = 6000;
 constexpr std::uint32_t kDisagreeMs = 2000;
 constexpr std::uint64_t kSiblingsMs = 700;  // until they have answered
 constexpr std::uint64_t kProbeAfterMs = 600, kProbeEveryMs = 1000;
+constexpr std::uint64_t kWarnsMs = 2000;  // after a failure
 constexpr std::uint16_t kFarthest = 20000;
 
 std::uint32_t since(std::uint64_t then_ms, std::uint64_t now_ms) {
@@ -35,11 +36,19 @@ std::uint32_t sum(std::uint32_t a, std::uint32_t b) {
       std::min<std::uint64_t>(std::uint64_t{a} + b, ~std::uint32_t{0}));
 }
 
+// All that one end has sent is done, and at the other, which waits, less has come.
+bool sent_and_not_come(const Link& sender, const Link& receiver) {
+  const bool sent = sender.state == EndState::kQuiet || sender.state == EndState::kOwn;
+  return sent && receiver.state == EndState::kAwaitsData && sender.bytes != kNotCounted &&
+         receiver.bytes != kNotCounted && sender.bytes > receiver.bytes;
+}
+
 // Whether one of these two ends has done its part, and the other says that nothing of it came. An
 // HCA that does not complete what it was given has no answer from the other one.
 bool disagree(const Link& here, const Link& there) {
   if (here.state == EndState::kStuck || there.state == EndState::kStuck) return true;
   if (std::min(here.age_ms, there.age_ms) < kDisagreeMs) return false;
+  if (sent_and_not_come(here, there) || sent_and_not_come(there, here)) return true;
   return (here.state == EndState::kAwaitsData && there.state == EndState::kAwaitsRoom) ||
          (here.state == EndState::kAwaitsRoom && there.state == EndState::kAwaitsData);
 }
@@ -80,11 +89,25 @@ void widen(Probe& probe, const Who& who, const Doing& doing) {
 }  // namespace
 
 void Engine::look(Own own, std::uint64_t now_ms) {
-  const bool newly_failed = own.failed.cause != 0 && own_.failed.cause == 0;
+  const bool newly_failed = own.failed.cause != 0 && own.failed.cause != own_.failed.cause;
   own_ = std::move(own);
+  if (newly_failed) {
+    failed_ms_ = now_ms - std::min<std::uint64_t>(now_ms, own_.failed.age_ms);
+    warns_until_ms_ = now_ms + kWarnsMs;
+    warned_ = {};
+    // Whether the other end is alive still tells whether it failed because of that one's end.
+    if (const auto found = peers_.find(own_.failed.proc); found != peers_.end()) {
+      found->second.asked_ms = 0;
+      ask(own_.failed.proc, {}, now_ms);
+    }
+  }
   think(now_ms);
-  if (!newly_failed) return;
-  // It may end before anybody asks.
+}
+
+// Those that have not asked too: it may end before they do.
+void Engine::warn_all(std::uint64_t now_ms) {
+  if (now_ms >= warns_until_ms_ || same_root(claim_, warned_)) return;
+  warned_ = claim_;
   std::size_t warned = 0;
   for (auto& [proc, peer] : peers_)
     if (peer.answers && warned++ < kMostWarned) say(proc, peer, now_ms);
@@ -114,7 +137,7 @@ void Engine::met(const Who& who) {
 }
 
 bool Engine::wants_to_know(std::uint64_t now_ms) const {
-  if (own_.edges.empty() && !own_.inside) return false;
+  if (own_.edges.empty() && !own_.inside) return asked(now_ms) && !own_.siblings.empty();
   return own_.waits_ms >= pace_.ask_ms || asked(now_ms);
 }
 
@@ -201,15 +224,19 @@ void Engine::host_answered(std::uint64_t proc, std::uint64_t now_ms) {
 }
 
 // The same connections, as this process sees its ends of them.
-std::vector<Link> Engine::seen_here(const std::vector<Link>& asked) const {
+std::vector<Link> Engine::seen_here(std::uint64_t proc, const std::vector<Link>& asked) const {
+  std::vector<Link> all;
+  for (const Own::Edge& edge : own_.edges)
+    if (edge.proc == proc) all = edge.links;
+  if (const auto quiet = own_.quiet.find(proc); quiet != own_.quiet.end())
+    all.insert(all.end(), quiet->second.begin(), quiet->second.end());
   std::vector<Link> out;
   for (const Link& theirs : asked) {
     Link& mine = out.emplace_back();
     mine.yours = !theirs.yours;
     mine.listen = theirs.listen;
-    for (const Own::Edge& edge : own_.edges)
-      for (const Link& link : edge.links)
-        if (link.yours == mine.yours && link.listen == mine.listen) mine = link;
+    for (const Link& link : all)
+      if (link.yours == mine.yours && link.listen == mine.listen) mine = link;
   }
   return out;
 }
@@ -219,7 +246,7 @@ void Engine::say(std::uint64_t proc, Peer& peer, std::uint64_t now_ms) {
   peer.told = claim(now_ms);
   Say& say = out(proc, Type::kSay).message.say;
   say.state = state_for(peer);
-  say.links = seen_here(peer.their_links);
+  say.links = seen_here(proc, peer.their_links);
   say.claim = peer.told;
 }
 
@@ -292,8 +319,13 @@ Claim Engine::of_difference(const Peer& peer) const {
 Claim Engine::of_silence(const Peer& peer, std::uint64_t now_ms) const {
   Claim claim;
   if (peer.refusals >= kRefusals) {
+    // What it knew when it ended: why it did, or for whom it had waited.
     const Claim& last = peer.said.claim;
-    if (last.kind == Kind::kFailed && last.who.proc == peer.who.proc) {
+    const bool of_itself = last.kind == Kind::kFailed && last.who.proc == peer.who.proc;
+    const bool of_another = last.known() && last.who.proc != peer.who.proc &&
+                            last.who.proc != own_.state.who.proc &&
+                            peer.refused_ms - peer.said_ms <= kHeardMs;
+    if (of_itself || of_another) {
       claim = last;
       claim.age_ms = sum(last.age_ms, since(peer.said_ms, now_ms));
       claim.told_ms = 0;
@@ -350,21 +382,44 @@ Claim Engine::of_sibling(const Own::Sibling& sibling, const Peer& peer,
   return certain || claim.doing.behind(own_.state.in) ? claim : Claim{};
 }
 
-// Another process of its node waits over the network, and this one is not behind it: it may wait
-// for that one, which nothing here sees.
-bool Engine::waits_as_siblings_do(std::uint64_t now_ms) const {
+// Whether it may wait for another process of its node, which nothing here sees: one that waits over
+// the network itself, and is not ahead. Of releases that tell of no calls it is told by the
+// receives: who has posted none is in no collective.
+Engine::Beside Engine::beside(std::uint64_t now_ms) const {
+  bool any = false, all = true, told = false;
   for (const Own::Sibling& sibling : own_.siblings) {
     const auto found = peers_.find(sibling.proc);
-    if (found == peers_.end()) continue;
-    const Peer& peer = found->second;
-    if (peer.said_ms == 0 || now_ms - peer.said_ms > kHeardMs || peer.said.state.awaits == 0)
+    const bool heard = found != peers_.end() && found->second.said_ms != 0 &&
+                       now_ms - found->second.said_ms <= kHeardMs;
+    if (!heard || found->second.said.state.awaits == 0) {
+      all = all && !sibling.same_job;
       continue;
-    const Doing& theirs = peer.said.state.in;
+    }
+    const Doing& theirs = found->second.said.state.in;
     const Doing mine = given(theirs.comm);
     const bool same = theirs.known() && mine.comm == theirs.comm;
-    if ((same || sibling.same_job) && !(same && mine.behind(theirs))) return true;
+    if (same && mine.behind(theirs)) continue;
+    if (!same && !sibling.same_job) continue;
+    any = true;
+    told = told || same;
   }
-  return false;
+  if (!any) return Beside::kNobody;
+  if (told || !own_.reads) return Beside::kLikely;
+  return all ? Beside::kAloneIdle : Beside::kMaybe;
+}
+
+// Who is at the other end of what failed here, where it was alive after that and knows of nothing
+// else: both are named, since either may be the reason.
+Who Engine::failed_with() const {
+  const auto found = peers_.find(own_.failed.proc);
+  if (own_.failed.proc == 0 || found == peers_.end()) return {};
+  const Peer& peer = found->second;
+  if (peer.said_ms < failed_ms_) return {};
+  const Claim& said = peer.said.claim;
+  const bool of_itself =
+      said.who.proc == peer.who.proc && (said.kind == Kind::kFailed || said.kind == Kind::kPair);
+  const bool of_us = said.who.proc == own_.state.who.proc;
+  return !said.known() || of_itself || of_us ? peer.who : Who{};
 }
 
 Claim Engine::own_claim(std::uint64_t now_ms) const {
@@ -377,24 +432,26 @@ Claim Engine::own_claim(std::uint64_t now_ms) const {
         peer.said.state.in.known())
       comm = peer.said.state.in.comm;
   claim.doing = given(comm);
+  const Beside near = beside(now_ms);
   const auto take = [&](Kind kind, const Own::Trouble& trouble) {
     claim.kind = kind;
     claim.cause = trouble.cause;
     claim.place = trouble.place;
     claim.age_ms = trouble.age_ms;
   };
-  if (own_.port_down.cause != 0 && !own_.edges.empty()) {
+  if (own_.port_down.cause != 0) {
     take(Kind::kPort, own_.port_down);
   } else if (own_.failed.cause != 0) {
     take(Kind::kFailed, own_.failed);
+    claim.other = failed_with();
     // One that has done nothing yet may be waiting for ranks to meet.
   } else if (own_.edges.empty() && !own_.state.moves && own_.state.idle_ms >= pace_.idle_ms &&
-             (own_.worked || claim.doing.known()) && !waits_as_siblings_do(now_ms) &&
-             asked_ms_ != 0 && now_ms - asked_ms_ >= (own_.alone ? 0 : kSiblingsMs)) {
+             (own_.worked || claim.doing.known()) && near != Beside::kLikely && asked_ms_ != 0 &&
+             now_ms - asked_ms_ >= (own_.alone ? 0 : kSiblingsMs)) {
     claim.kind = Kind::kIdle;
     claim.age_ms = own_.state.idle_ms;
     // Which of the node's processes the others wait for it can't tell.
-    if (!claim.doing.known() && !own_.alone) {
+    if (!claim.doing.known() && !own_.alone && near != Beside::kAloneIdle) {
       claim.who.rank = -1;
       claim.who.pid = 0;
     }
@@ -433,6 +490,7 @@ void Engine::think(std::uint64_t now_ms) {
     unknown_ms_ = 0;
   else if (unknown_ms_ == 0)
     unknown_ms_ = now_ms;
+  warn_all(now_ms);
   tell_all(now_ms);
 }
 

@@ -30,16 +30,22 @@ struct Own {
     std::vector<Link> links;  // the longest waits first; `yours` as for a message to it
   };
   std::vector<Edge> edges;
+  // Where others ask: sends that want nothing, by the process that they go to.
+  std::map<std::uint64_t, std::vector<Link>> quiet;
   std::uint32_t waits_ms = 0;  // the longest, also where it isn't known for whom
 
   struct Trouble {
     std::uint16_t cause = 0;  // as of a claim; 0: there is none
     state::FixedText<24> place;
     std::uint32_t age_ms = 0;
+    std::uint64_t proc = 0;  // at the other end of what failed; 0: not known, or none
   };
   Trouble failed, port_down;
 
   bool worked = false;  // something has completed over the network
+  // Something has come over a connection that it still has. While it is in a collective it has
+  // posted a receive there, but in those that go one way.
+  bool reads = false;
   // It was given something and wants nothing of the network: processes of its own node may be what
   // it waits for.
   bool inside = false;
@@ -119,16 +125,25 @@ class Engine {
   void ask(std::uint64_t proc, const std::vector<Link>& links, std::uint64_t now_ms);
   void say(std::uint64_t proc, Peer& peer, std::uint64_t now_ms);
   void tell_all(std::uint64_t now_ms);
+  void warn_all(std::uint64_t now_ms);
   void think(std::uint64_t now_ms);
   Claim own_claim(std::uint64_t now_ms) const;
   Claim of_edge(const Own::Edge& edge, const Peer& peer, std::uint64_t now_ms) const;
-  bool waits_as_siblings_do(std::uint64_t now_ms) const;
+  // What it can wait for on its own node.
+  enum class Beside : std::uint8_t {
+    kNobody,  // no other process there waits over the network, or those that do are ahead
+    kMaybe,
+    kLikely,
+    kAloneIdle  // all others there wait over the network, and it is in no collective
+  };
+  Beside beside(std::uint64_t now_ms) const;
+  Who failed_with() const;
   Claim of_difference(const Peer& peer) const;
   Claim of_silence(const Peer& peer, std::uint64_t now_ms) const;
   Claim of_sibling(const Own::Sibling& sibling, const Peer& peer, std::uint64_t now_ms) const;
   Claim adopted(const Peer& peer, std::uint64_t now_ms) const;
   Doing given(std::uint64_t comm) const;
-  std::vector<Link> seen_here(const std::vector<Link>& asked) const;
+  std::vector<Link> seen_here(std::uint64_t proc, const std::vector<Link>& asked) const;
   bool silent(const Peer& peer, std::uint64_t now_ms) const;
   State state_for(const Peer& peer) const;
   void take_probe(const Probe& probe, std::uint64_t now_ms);
@@ -143,7 +158,10 @@ class Engine {
   std::vector<Out> out_;
   std::vector<std::uint64_t> tries_;
   Claim claim_;
-  std::uint64_t claim_ms_ = 0;    // its ages are of then
+  std::uint64_t claim_ms_ = 0;   // its ages are of then
+  std::uint64_t failed_ms_ = 0;  // with what own_ tells of
+  std::uint64_t warns_until_ms_ = 0;
+  Claim warned_;
   std::uint64_t asked_ms_ = 0;    // since when others ask; 0: nobody does
   std::uint64_t unknown_ms_ = 0;  // since when nothing is known though it asks; 0: it is, or none
   std::optional<Claim> cycle_;

@@ -141,6 +141,7 @@ void describe_link(IO& io, T& link) {
   io.number(link.listen);
   io.choice(link.state, EndState::kCount);
   io.number(link.age_ms);
+  io.number(link.bytes);
 }
 
 template <class IO, class T>
@@ -153,13 +154,17 @@ void describe_state(IO& io, T& state) {
   describe_doing(io, state.in);
 }
 
+bool has_other(Kind kind) {
+  return kind == Kind::kPair || kind == Kind::kCycle || kind == Kind::kFailed;
+}
+
 template <class IO, class T>
 void describe_claim(IO& io, T& claim) {
   io.choice(claim.kind, Kind::kCount);
   if (claim.kind == Kind::kNone) return;
   describe_who(io, claim.who);
   describe_doing(io, claim.doing);
-  if (claim.kind == Kind::kPair || claim.kind == Kind::kCycle) {
+  if (has_other(claim.kind)) {
     describe_who(io, claim.other);
     describe_doing(io, claim.other_doing);
   }

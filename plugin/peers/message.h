@@ -23,11 +23,13 @@ enum class EndState : std::uint8_t {
   kBeingMade,
   kCount
 };
+inline constexpr std::uint64_t kNotCounted = ~std::uint64_t{0};
 struct Link {
   bool yours = false;        // the receiver of the message has the listener
   std::uint32_t listen = 0;  // its number there
   EndState state = EndState::kQuiet;
-  std::uint32_t age_ms = 0;
+  std::uint32_t age_ms = 0;           // of this state
+  std::uint64_t bytes = kNotCounted;  // of what is over: sent, or come
 
   bool same(bool listener_here, std::uint32_t number) const noexcept {
     return yours != listener_here && listen == number;

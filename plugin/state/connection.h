@@ -47,7 +47,7 @@ struct Request {
   Request* next_free = nullptr;
   RequestState state = RequestState::kFree;
   RequestKind kind = RequestKind::kSend;
-  std::uint16_t buffers = 0;  // of a receive
+  std::atomic<std::uint16_t> buffers{0};  // of a receive; any thread may read it
   // By each test; taken back by the watch, which so sees whether NCCL still asks.
   std::atomic<bool> asked{false};
 };
@@ -185,5 +185,7 @@ std::uint64_t oldest_post(Connection& c) noexcept;
 // Whether NCCL has asked, since the last call of this, if any request in flight is done. One
 // thread at a time, the watch's.
 bool take_asked(Connection& c) noexcept;
+// Whether a receive in flight has several buffers, which several sends fill. Any thread.
+bool any_grouped(Connection& c) noexcept;
 
 }  // namespace nnd::state

@@ -190,6 +190,14 @@ bool take_asked(Connection& c) noexcept {
   return asked;
 }
 
+bool any_grouped(Connection& c) noexcept {
+  for (std::size_t i = 0; i < c.pool.load(std::memory_order_acquire); ++i)
+    if (const Request& request = c.requests()[i];
+        request.posted.load(kRelaxed) != 0 && request.buffers.load(kRelaxed) > 1)
+      return true;
+  return false;
+}
+
 Connection* open_connection(Kind kind, int api, const About& about, void* ctx) noexcept {
   Table& t = table();
   const std::lock_guard guard(t.lock);

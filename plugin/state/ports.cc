@@ -75,6 +75,15 @@ void gid_came(const std::string& device, unsigned port, const context::Gid& gid)
   });
 }
 
+std::vector<DownPort> ports_down() {
+  Histories& all = histories();
+  const std::lock_guard guard(all.mutex);
+  std::vector<DownPort> out;
+  for (const auto& [place, history] : all.ports)
+    if (history.down) out.push_back({place.first, place.second, history.down_ns});
+  return out;
+}
+
 PortHistory history_of(const std::string& device, unsigned port) {
   return with_history(device, port, [](const PortHistory& history) { return history; });
 }

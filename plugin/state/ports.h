@@ -34,6 +34,13 @@ std::uint64_t port_came_up(const std::string& device, unsigned port, std::uint64
 void gid_went(const std::string& device, unsigned port, const context::Gid& gid,
               std::uint64_t mono_ns);
 void gid_came(const std::string& device, unsigned port, const context::Gid& gid);
+// Those that are down now.
+struct DownPort {
+  std::string device;
+  unsigned port = 0;
+  std::uint64_t down_ns = 0;  // CLOCK_MONOTONIC
+};
+std::vector<DownPort> ports_down();
 PortHistory history_of(const std::string& device, unsigned port);
 void forget_port_histories() noexcept;
 

@@ -98,11 +98,13 @@ void Watch::look_at(state::Connection& c, Memory& memory, std::uint64_t now_ns) 
     memory.told.reset();
   }
   if (change.ready || change.moved || !memory.wait) whom_.note_motion();
-  if (now.ended != 0) whom_.note_work();
+  if (now.ended != 0) whom_.note_work(now.kind);
   if (!memory.wait) return;
   const std::uint64_t age_ns = now_ns - memory.since_ns;
-  if (peers::wanted()) whom_.take(c, memory, age_ns);
   note_asked(c, memory, age_ns);
+  if (peers::wanted())
+    whom_.take(c, memory, age_ns,
+               memory.asked_ns != 0 && now_ns - memory.asked_ns <= 2 * ages_.period_ns());
   last_move_ns_ = std::max(last_move_ns_, memory.since_ns);
   needs_counters_ =
       needs_counters_ || (!diagnosis::being_made(*memory.wait) && *memory.wait != Wait::kIdle &&

@@ -14,6 +14,7 @@
 #include "record/safe_file.h"
 #include "state/bootstrap.h"
 #include "state/communicators.h"
+#include "state/connections.h"
 #include "state/failure.h"
 #include "state/ports.h"
 #include "state/qp_table.h"
@@ -51,6 +52,36 @@ EndState state_of(const state::Connection& c, Wait wait) {
     default:
       return EndState::kQuiet;
   }
+}
+
+// Whose end the other one is; 0: not known.
+std::uint64_t peer_of(const state::About& about) {
+  const bool ours = about.link_proc == record::proc_id();
+  return ours ? peers::behind(about.link_listen) : about.peer_proc;
+}
+
+peers::Link link_of(const state::About& about, EndState state, std::uint64_t age_ns,
+                    std::uint64_t bytes) {
+  const bool theirs = about.link_proc != record::proc_id();
+  return {theirs, about.link_listen, state, to_ms(age_ns), bytes};
+}
+
+// Of a receive only where NCCL would take what has come, and it is of one send.
+std::uint64_t bytes_of(state::Connection& c, bool asked) {
+  const std::uint64_t bytes = c.bytes.load();
+  if (c.kind.load() == state::Kind::kSend) return bytes;
+  const bool untold = bytes == 0 && c.completed.load() != c.flushes.load();
+  return untold || !asked || state::any_grouped(c) ? peers::kNotCounted : bytes;
+}
+
+Own::Trouble trouble_of(nccl_net_diag::Cause cause, std::string_view place, std::uint64_t age_ns,
+                        std::uint64_t proc = 0) {
+  Own::Trouble out;
+  out.cause = static_cast<std::uint16_t>(static_cast<unsigned>(cause) + 1);
+  out.place = place;
+  out.age_ms = to_ms(age_ns);
+  out.proc = proc;
+  return out;
 }
 
 // What others may print: no more than a terminal takes.
@@ -125,33 +156,59 @@ peers::Start this_process() {
   return out;
 }
 
-// One thread, the watch's.
+namespace {
+
+// Of a connection of this process.
+std::uint64_t peer_of(std::uint32_t conn) {
+  std::uint64_t out = 0;
+  if (conn == 0) return out;
+  state::for_each_connection([&](const state::Connection& c) {
+    state::About about;
+    if (c.id.load() == conn && c.identity.get(about)) out = peer_of(about);
+  });
+  return out;
+}
+
+// Where others wait for this process, which waits for nobody.
+void add_port_in_use(Own& own, std::uint64_t mono_ns) {
+  for (const state::DownPort& down : state::ports_down())
+    if (state::users_of(down.device, down.port).connections != 0)
+      own.port_down = trouble_of(nccl_net_diag::Cause::kAsyncPort,
+                                 down.device + ":" + std::to_string(down.port),
+                                 mono_ns - std::min(mono_ns, down.down_ns));
+}
+
+}  // namespace
+
 void add_failure(Own& own, std::uint64_t mono_ns) {
   static std::uint32_t number = 0;
-  static std::uint64_t since_ns = 0;  // it was first seen
+  static std::uint64_t since_ns = 0, proc = 0;  // it was first seen; the other end's
   const state::FailureList failures = state::list_failures(4);
   for (const state::Listed& one : failures.first) {
     const diagnosis::Cause cause = one.failure.diagnosis.cause;
     if (one.over || nccl_net_diag::cause_entry(cause).severity != nccl_net_diag::Severity::kError)
       continue;
-    if (number != one.failure.number) since_ns = mono_ns;
+    if (number != one.failure.number) {
+      since_ns = mono_ns;
+      proc = peer_of(one.subject.conn);
+    }
     number = one.failure.number;
-    own.failed.cause = static_cast<std::uint16_t>(static_cast<unsigned>(cause) + 1);
-    own.failed.place = one.subject.device;
-    own.failed.age_ms = to_ms(mono_ns - since_ns);
+    own.failed = trouble_of(cause, one.subject.device, mono_ns - since_ns, proc);
     return;
   }
 }
 
 void Whom::begin() {
+  asked_ = peers::asked();
   moves_ = false;
   waits_ns_ = 0;
   edges_.clear();
+  quiet_.clear();
   ports_.clear();
 }
 
-void Whom::take(const state::Connection& c, const Memory& memory, std::uint64_t age_ns) {
-  if (!memory.wait || *memory.wait == Wait::kIdle) return;
+void Whom::take(state::Connection& c, const Memory& memory, std::uint64_t age_ns, bool asked) {
+  if (*memory.wait == Wait::kIdle) return take_quiet(c, age_ns);
   if (age_ns < edge_ns_) {
     moves_ = true;
     return;
@@ -168,13 +225,21 @@ void Whom::take(const state::Connection& c, const Memory& memory, std::uint64_t 
   if (c.ends.get(ends) && ends.port != 0 && ports_.size() < kMostPorts)
     ports_.try_emplace(std::string(std::string_view(ends.device)) + ":" +
                        std::to_string(ends.port));
-  const bool ours = about.link_proc == record::proc_id();
-  const std::uint64_t proc = ours ? peers::behind(about.link_listen) : about.peer_proc;
+  const std::uint64_t proc = peer_of(about);
   if (proc == 0) return;
   Own::Edge& edge = edges_[proc];
   edge.proc = proc;
   edge.age_ms = std::max(edge.age_ms, to_ms(age_ns));
-  edge.links.push_back({!ours, about.link_listen, state, to_ms(age_ns)});
+  edge.links.push_back(link_of(about, state, age_ns, bytes_of(c, asked)));
+}
+
+// What others wait for may have been sent.
+void Whom::take_quiet(const state::Connection& c, std::uint64_t age_ns) {
+  if (c.kind.load() != state::Kind::kSend || !asked_) return;
+  state::About about;
+  if (!c.identity.get(about)) return;
+  if (const std::uint64_t proc = peer_of(about))
+    quiet_[proc].push_back(link_of(about, EndState::kQuiet, age_ns, c.bytes.load()));
 }
 
 Own Whom::end(std::uint64_t mono_ns) {
@@ -188,6 +253,7 @@ Own Whom::end(std::uint64_t mono_ns) {
   own.state.idle_ms = to_ms(mono_ns - moved_ns_);
   own.waits_ms = to_ms(waits_ns_);
   own.worked = worked_;
+  own.reads = reads_;
   // Its GPU has all that it needs of the network, or waits for the others of this node.
   own.inside = edges_.empty() && waits_ns_ == 0 && !own.state.moves && !own.given.empty();
   if (own.inside && !own.state.in.known()) own.state.in = own.given.front();
@@ -198,22 +264,23 @@ Own Whom::end(std::uint64_t mono_ns) {
   }
   std::stable_sort(own.edges.begin(), own.edges.end(),
                    [](const auto& a, const auto& b) { return a.age_ms > b.age_ms; });
+  own.quiet = std::move(quiet_);
   for (auto& [place, trouble] : ports_) {
     const std::size_t colon = place.rfind(':');
     const state::PortHistory port = state::history_of(
         place.substr(0, colon), static_cast<unsigned>(std::stoul(place.substr(colon + 1))));
     if (!port.down) continue;
-    own.port_down.cause = static_cast<std::uint16_t>(nccl_net_diag::Cause::kAsyncPort) + 1;
-    own.port_down.place = place;
-    own.port_down.age_ms = to_ms(mono_ns - std::min(mono_ns, port.down_ns));
+    own.port_down = trouble_of(nccl_net_diag::Cause::kAsyncPort, place,
+                               mono_ns - std::min(mono_ns, port.down_ns));
   }
+  if (own.edges.empty()) add_port_in_use(own, mono_ns);
   add_failure(own, mono_ns);
   return own;
 }
 
 void Whom::forget() {
   begin();
-  worked_ = false;
+  worked_ = reads_ = false;
   moved_ns_ = 0;
 }
 

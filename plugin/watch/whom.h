@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "peers/channel.h"
 #include "peers/engine.h"
@@ -13,7 +14,7 @@
 
 namespace nnd::watch {
 
-// What failed in it and is not over, as it is now. mono_ns: CLOCK_MONOTONIC.
+// What failed in it and is not over, as it is now. mono_ns: CLOCK_MONOTONIC. One thread.
 void add_failure(peers::Own& own, std::uint64_t mono_ns);
 
 // This process, as far as it is known before it has a communicator, and its job.
@@ -25,21 +26,30 @@ class Whom {
   Whom(std::uint64_t edge_ns, double made_weight) : edge_ns_(edge_ns), made_weight_(made_weight) {}
 
   void begin();
-  void take(const state::Connection& c, const Memory& memory, std::uint64_t age_ns);
+  // asked: NCCL still asks for what it waits for.
+  void take(state::Connection& c, const Memory& memory, std::uint64_t age_ns, bool asked);
   void note_motion() { moves_ = true; }
-  void note_work() { worked_ = true; }
+  void note_work(state::Kind kind) {
+    worked_ = true;
+    reads_ = reads_ || kind == state::Kind::kRecv;
+  }
   // mono_ns: CLOCK_MONOTONIC.
   peers::Own end(std::uint64_t mono_ns);
   void forget();
 
  private:
+  void take_quiet(const state::Connection& c, std::uint64_t age_ns);
+
   const std::uint64_t edge_ns_;
   const double made_weight_;
+  bool asked_ = false;  // by others
   bool moves_ = false;
   bool worked_ = false;
+  bool reads_ = false;
   std::uint64_t moved_ns_ = 0;
   std::uint64_t waits_ns_ = 0;
   std::map<std::uint64_t, peers::Own::Edge> edges_;
+  std::map<std::uint64_t, std::vector<peers::Link>> quiet_;
   std::map<std::string, peers::Own::Trouble> ports_;  // that waits go over
   std::uint64_t failed_ns_ = 0;                       // first seen
 };

@@ -29,7 +29,7 @@ Ranks that the fault's effect found alive are judged, for as long as they waited
 | a rank is in another collective | `cycle`, and that rank is one of the two; or `idle`, where it waits for nobody |
 | a node is lost | `ended` or `gone`, and any rank of that node |
 | a port goes down | `port` or `failed`, any rank of that node, and no other HCA |
-| anything else of the network, or a node's settings | `failed`, any rank of that node, and no other HCA; or `pair`, of which that node has an end; `port` too, where ports are down from the start |
+| anything else of the network, or a node's settings | `failed`, any rank of that node, and no other HCA; or `pair`, or `failed` with both ends named, of which that node has one; `port` too, where ports are down from the start |
 
 Rank, host, pid and proc have to be those of one process; one that is named by its proc alone, or not at all, is *vague*. *not known* (counts as right): it failed at one end, and with so few nodes each is as likely; or a ring, by a release that does not tell
 what its ranks are in. *vague*: nothing false, but of the guilty something else, or the guilty as the other end alone. *wrong*: somebody else.

@@ -142,7 +142,8 @@ Judged of_network(const Seen& seen) {
   const bool of_programs = line.kind == "idle" || line.kind == "stopped" || line.kind == "cycle";
   if (of_programs && one.truth.network == Network::kGuilty)
     return {RootClass::kAcquitted, line.kind};
-  if (names_guilty || (line.kind == "pair" && other_guilty)) {
+  const bool of_two = line.kind == "pair" || line.kind == "failed";
+  if (names_guilty || (of_two && other_guilty)) {
     if (!kinds_of_network(one).contains(line.kind))
       return {RootClass::kVague, "another story: " + line.kind};
     return right_if(!(names_guilty && line.kind != "pair" && names_other_hca(line, one.truth)),

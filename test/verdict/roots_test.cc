@@ -203,6 +203,7 @@ TEST_CASE("a port that goes down", "[roots]") {
 TEST_CASE("the network between two ends", "[roots]") {
   Job job = of_network("black hole", 3);
   CHECK(job.says(root(3, "pair", 0, {{"other", process(2)}})) == RootClass::kRight);
+  CHECK(job.says(root(3, "failed", 0, {{"other", process(2)}})) == RootClass::kRight);
   CHECK(job.says(root(3, "pair", 0, {{"other", process(4)}})) == RootClass::kWrong);
   CHECK(job.says(root(3, "failed", 3)) == RootClass::kRight);
   CHECK(job.says(root(3, "failed", 0)) == RootClass::kVague);

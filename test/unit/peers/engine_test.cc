@@ -1,4 +1,5 @@
 #include "fabric.h"
+#include "nccl_net_diag/causes.h"
 #include "support/catch.h"
 
 using nnd::peers::EndState;
@@ -268,4 +269,91 @@ TEST_CASE("a process whose sibling waits over the network is not called idle") {
   job.run(4000);
   CHECK(job.claim(0).kind == Kind::kNone);
   CHECK(job.claim(2).kind == Kind::kNone);
+}
+
+TEST_CASE("what one end has sent and the other waits for was lost between them") {
+  for (const std::uint64_t come :
+       {std::uint64_t{4096}, std::uint64_t{8192}, nnd::peers::kNotCounted}) {
+    PeersFabric job(3);  // 2 waits for 1, and 1 for 0, which has sent what it had
+    job.waits(1, 0, EndState::kAwaitsData, 9000, false, 4);
+    job.waits(2, 1);
+    job.own(1).edges[0].links[0].bytes = come;
+    job.own(0).quiet[PeersFabric::proc_of(1)] = {{true, 4, EndState::kQuiet, 9000, 8192}};
+    job.run(3000);
+    for (std::size_t i = 1; i < 3; ++i) {
+      const auto said = job.claim(i);
+      CHECK(said.kind == (come == 4096 ? Kind::kPair : Kind::kIdle));
+      CHECK(said.other.known() == (come == 4096));
+    }
+  }
+}
+
+TEST_CASE("links of the same number to other processes are not those") {
+  PeersFabric job(3);
+  job.waits(1, 0, EndState::kAwaitsData, 9000, true, 4);
+  job.waits(0, 2, EndState::kStuck, 9000, false, 4);
+  job.alive(2) = Alive::kStopped;
+  job.run(3000);
+  CHECK(job.claim(1).kind != Kind::kPair);
+}
+
+TEST_CASE("who ended while it waited for another one is not the root") {
+  PeersFabric job(8);
+  ring_without(job, 8, 2);
+  job.meet_all();
+  REQUIRE(job.until_agreed(Kind::kIdle, 2, 3000));
+  job.alive(5) = Alive::kEnded;  // by its watchdog
+  job.run(5000);
+  for (std::size_t i = 0; i < 8; ++i) {
+    if (i == 5) continue;
+    CHECK(job.claim(i).kind == Kind::kIdle);
+    CHECK(job.claim(i).who.rank == 2);
+  }
+}
+
+TEST_CASE("a failure between two that live names both, and goes before an end") {
+  constexpr auto kPairFailure = static_cast<std::uint16_t>(nccl_net_diag::Cause::kWc12) + 1;
+  for (const bool alive : {true, false}) {
+    PeersFabric job(6);
+    ring_without(job, 6, 3);
+    job.meet_all();
+    if (!alive) job.alive(4) = Alive::kEnded;
+    job.run(100);
+    // 3 has failed with 4, and ends; then 4 does.
+    job.own(3).failed = {kPairFailure, {}, 0, PeersFabric::proc_of(4)};
+    job.run(1500);
+    job.alive(3) = Alive::kEnded;
+    job.alive(4) = Alive::kEnded;
+    job.run(3000);
+    for (const std::size_t i : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
+      const auto said = job.claim(i);
+      if (!alive) {
+        CHECK_FALSE(said.other.known());
+        continue;
+      }
+      CHECK(said.kind == Kind::kFailed);
+      CHECK(said.who.rank == 3);
+      CHECK(said.other.rank == 4);
+    }
+  }
+}
+
+TEST_CASE(
+    "of releases that tell of no calls the one of its node that has posted no receive is late") {
+  for (const std::size_t waiting : {std::size_t{3}, std::size_t{2}}) {
+    PeersFabric job(8);  // 0 to 3 are of one node
+    for (std::size_t i = 0; i < 4; ++i) {
+      job.own(i).alone = false;
+      job.own(i).reads = true;
+      for (std::size_t j = 0; j < 4; ++j)
+        if (j != i) job.own(i).siblings.push_back({PeersFabric::proc_of(j), true});
+      job.waits(i + 4, i);
+    }
+    for (std::size_t i = 0; i < waiting; ++i) job.waits(i, 4 + (i + 3) % 4);
+    job.run(5000);
+    const auto said = job.claim(7);
+    CHECK(said.kind == Kind::kIdle);
+    CHECK(said.who.rank == (waiting == 3 ? 3 : -1));
+    CHECK(std::string_view(said.who.host) == "node0");
+  }
 }

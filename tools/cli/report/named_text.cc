@@ -45,8 +45,9 @@ std::string what_of(const log::Awaited& awaited, const std::string& cause) {
     return fmt::format("{} of {}: {}", awaited.place, who, cause_text(cause));
   if (awaited.kind == "pair")
     return fmt::format("between {} and {}: what one sends does not reach the other", who, other);
-  return fmt::format("{}: {}{}", who, cause_text(cause),
-                     awaited.place.empty() ? "" : " at " + awaited.place);
+  return fmt::format("{}: {}{}{}", who, cause_text(cause),
+                     awaited.place.empty() ? "" : " at " + awaited.place,
+                     awaited.other_proc.empty() ? "" : ", on a connection with " + other);
 }
 
 }  // namespace
