@@ -228,7 +228,9 @@ Judgement judge(const Case& one, const Played& played) {
     return {reduced && !(could_tell && says_fine) ? Class::kHonest : Class::kMissed, ""};
   }
   if (played.exit_code != 1) return {unknown, fmt::format("exit code {}", played.exit_code)};
-  if (naming == Naming::kOther && truth.no_log && are_guilty_or_not_collected(named, one, played))
+  const bool no_log = truth.no_log || (!truth.ranks.empty() && !guilty_log_is_there(one, played) &&
+                                       played.line.find("left no log") != std::string::npos);
+  if (naming == Naming::kOther && no_log && are_guilty_or_not_collected(named, one, played))
     return {Class::kHonest, "with those whose logs were not collected"};
   if (naming == Naming::kOther && truth.ranks.empty() && names_address_of_guilty(played, one))
     return {unknown, "the guilty by its address alone, beside another"};

@@ -147,8 +147,11 @@ TEST_CASE("who left no log is named with those whose logs were not collected", "
   Played half = said("not fine: ranks 3,5 of 6 left no log.", "open");
   half.collection = {.ranks = {0, 1, 2, 4}, .whole = false};
   CHECK(judged(absent, half) == Class::kHonest);
+  CHECK(judged(kExit, half) == Class::kHonest);  // whose log was not collected either
   half.collection.ranks.insert(5);
   CHECK(judged(absent, half) == Class::kWrong);
+  half.collection.ranks = {0, 1, 2, 3, 4};
+  CHECK(judged(kExit, half) == Class::kWrong);
 }
 
 TEST_CASE("a launcher ends all at once", "[judge]") {
