@@ -74,7 +74,7 @@ class Channel {
   explicit Channel(Start start)
       : start_(std::move(start)),
         who_(start_.self),
-        engine_({.ask_ms = start_.ask_ms, .idle_ms = std::min(start_.ask_ms / 4, 1000u)}) {}
+        engine_({.ask_ms = start_.ask_ms, .idle_ms = start_.ask_ms / 2}) {}
 
   void serve(std::uint64_t ns);
   std::uint64_t behind(std::uint32_t listen) const { return directory_.behind(listen); }

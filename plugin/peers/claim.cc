@@ -15,6 +15,11 @@ namespace {
 
 using nccl_net_diag::Reach;
 
+Reach reach_of(const Claim& failed) noexcept {
+  const bool known = failed.cause != 0 && failed.cause <= nccl_net_diag::kCauses.size();
+  return known ? nccl_net_diag::kCauses[failed.cause - 1u].reach : Reach::kOpen;
+}
+
 // How certain it is that nothing else explains it. A failure that only tells of another one, or of
 // a peer, follows from a peer's end where there is one.
 int weight(const Claim& claim) noexcept {
@@ -39,8 +44,7 @@ int weight(const Claim& claim) noexcept {
     case Kind::kFailed:
       break;
   }
-  if (claim.cause == 0 || claim.cause > nccl_net_diag::kCauses.size()) return 3;
-  const Reach reach = nccl_net_diag::kCauses[claim.cause - 1u].reach;
+  const Reach reach = reach_of(claim);
   if (reach == Reach::kEcho || reach == Reach::kOpen) return 3;
   if (reach == Reach::kPair || reach == Reach::kPeer) return claim.other.known() ? 10 : 4;
   return 11;
@@ -50,6 +54,10 @@ int weight(const Claim& claim) noexcept {
 constexpr std::uint32_t kSameMs = 1500;
 
 }  // namespace
+
+bool is_echo(const Claim& claim) noexcept {
+  return claim.kind == Kind::kFailed && reach_of(claim) == Reach::kEcho;
+}
 
 bool goes_before(const Claim& a, const Claim& b) noexcept {
   if (weight(a) != weight(b)) return weight(a) > weight(b);

@@ -56,6 +56,9 @@ struct Claim {
 // That of the same cause; its age may differ.
 bool same_root(const Claim& a, const Claim& b) noexcept;
 
+// It says only that something else has failed: worth passing on, and nothing to be told.
+bool is_echo(const Claim& claim) noexcept;
+
 // Whether a process that has heard both believes a: what is certain goes before what only waits
 // longest, so that all who hear the same say the same.
 bool goes_before(const Claim& a, const Claim& b) noexcept;

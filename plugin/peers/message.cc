@@ -141,7 +141,9 @@ void describe_link(IO& io, T& link) {
   io.number(link.listen);
   io.choice(link.state, EndState::kCount);
   io.number(link.age_ms);
-  io.number(link.bytes);
+  io.flag(link.moved.known);
+  io.number(link.moved.requests);
+  io.number(link.moved.bytes);
 }
 
 template <class IO, class T>

@@ -23,13 +23,17 @@ enum class EndState : std::uint8_t {
   kBeingMade,
   kCount
 };
-inline constexpr std::uint64_t kNotCounted = ~std::uint64_t{0};
+// Requests that are over and their bytes, modulo 2^32.
+struct Moved {
+  bool known = false;
+  std::uint32_t requests = 0, bytes = 0;
+};
 struct Link {
   bool yours = false;        // the receiver of the message has the listener
   std::uint32_t listen = 0;  // its number there
   EndState state = EndState::kQuiet;
-  std::uint32_t age_ms = 0;           // of this state
-  std::uint64_t bytes = kNotCounted;  // of what is over: sent, or come
+  std::uint32_t age_ms = 0;  // of this state
+  Moved moved;               // sent, or come
 
   bool same(bool listener_here, std::uint32_t number) const noexcept {
     return yours != listener_here && listen == number;

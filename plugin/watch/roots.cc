@@ -66,7 +66,7 @@ void tell(const peers::Claim& claim, std::uint64_t waits_ms, const peers::Doing&
 
 void Roots::look(std::uint64_t waits_ms, const peers::Doing& in, std::uint64_t self) {
   const auto [claim, stable, awaited_ms] = peers::answer();
-  if (!claim.known() || !stable) return;
+  if (!claim.known() || !stable || is_echo(claim)) return;
   const bool own = claim.who.proc == self && claim.kind == peers::Kind::kIdle;
   const std::uint64_t age_ms = own ? awaited_ms : waits_ms;
   if (age_ms * 1'000'000 < due_ns_) {

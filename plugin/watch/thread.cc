@@ -32,7 +32,7 @@ namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kCountersEvery = 30 * kSecond;
-constexpr std::uint64_t kSummaryPatience = kSecond / 4, kPeersPatience = kSecond / 20;
+constexpr std::uint64_t kSummaryPatience = kSecond / 4;
 
 std::uint64_t to_ns(double sec) { return static_cast<std::uint64_t>(sec * 1e9); }
 
@@ -156,7 +156,7 @@ void add_to_summary(record::Pack& fields) {
   if (peers::wanted() && state::list_failures(1).total != own->failures.load()) {
     peers::wake();
     for (std::uint64_t waited = 0;
-         waited < kPeersPatience && own->failures.load() != state::list_failures(1).total;
+         waited < kSummaryPatience && own->failures.load() != state::list_failures(1).total;
          waited += kSecond / 1000)
       sleep(kSecond / 1000);
   }

@@ -61,17 +61,18 @@ std::uint64_t peer_of(const state::About& about) {
 }
 
 peers::Link link_of(const state::About& about, EndState state, std::uint64_t age_ns,
-                    std::uint64_t bytes) {
+                    const peers::Moved& moved) {
   const bool theirs = about.link_proc != record::proc_id();
-  return {theirs, about.link_listen, state, to_ms(age_ns), bytes};
+  return {theirs, about.link_listen, state, to_ms(age_ns), moved};
 }
 
 // Of a receive only where NCCL would take what has come, and it is of one send.
-std::uint64_t bytes_of(state::Connection& c, bool asked) {
-  const std::uint64_t bytes = c.bytes.load();
-  if (c.kind.load() == state::Kind::kSend) return bytes;
-  const bool untold = bytes == 0 && c.completed.load() != c.flushes.load();
-  return untold || !asked || state::any_grouped(c) ? peers::kNotCounted : bytes;
+peers::Moved moved_by(state::Connection& c, bool asked) {
+  const std::uint64_t bytes = c.bytes.load(), requests = c.completed.load() - c.flushes.load();
+  const bool untold = bytes == 0 && requests != 0;
+  const bool receives = c.kind.load() == state::Kind::kRecv;
+  if (receives && (untold || !asked || state::any_grouped(c))) return {};
+  return {true, static_cast<std::uint32_t>(requests), static_cast<std::uint32_t>(bytes)};
 }
 
 Own::Trouble trouble_of(nccl_net_diag::Cause cause, std::string_view place, std::uint64_t age_ns,
@@ -230,16 +231,16 @@ void Whom::take(state::Connection& c, const Memory& memory, std::uint64_t age_ns
   Own::Edge& edge = edges_[proc];
   edge.proc = proc;
   edge.age_ms = std::max(edge.age_ms, to_ms(age_ns));
-  edge.links.push_back(link_of(about, state, age_ns, bytes_of(c, asked)));
+  edge.links.push_back(link_of(about, state, age_ns, moved_by(c, asked)));
 }
 
 // What others wait for may have been sent.
-void Whom::take_quiet(const state::Connection& c, std::uint64_t age_ns) {
+void Whom::take_quiet(state::Connection& c, std::uint64_t age_ns) {
   if (c.kind.load() != state::Kind::kSend || !asked_) return;
   state::About about;
   if (!c.identity.get(about)) return;
   if (const std::uint64_t proc = peer_of(about))
-    quiet_[proc].push_back(link_of(about, EndState::kQuiet, age_ns, c.bytes.load()));
+    quiet_[proc].push_back(link_of(about, EndState::kQuiet, age_ns, moved_by(c, false)));
 }
 
 Own Whom::end(std::uint64_t mono_ns) {

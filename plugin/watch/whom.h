@@ -38,7 +38,7 @@ class Whom {
   void forget();
 
  private:
-  void take_quiet(const state::Connection& c, std::uint64_t age_ns);
+  void take_quiet(state::Connection& c, std::uint64_t age_ns);
 
   const std::uint64_t edge_ns_;
   const double made_weight_;

@@ -272,18 +272,22 @@ TEST_CASE("a process whose sibling waits over the network is not called idle") {
 }
 
 TEST_CASE("what one end has sent and the other waits for was lost between them") {
-  for (const std::uint64_t come :
-       {std::uint64_t{4096}, std::uint64_t{8192}, nnd::peers::kNotCounted}) {
+  using nnd::peers::Moved;
+  // The third: a send that was larger than its receive; the fourth: two sends in one receive.
+  for (const Moved& come : {Moved{true, 1, 4096}, Moved{true, 2, 8192}, Moved{true, 2, 4096},
+                            Moved{true, 1, 8192}, Moved{}}) {
+    const bool lost = come.known && come.requests == 1 && come.bytes == 4096;
     PeersFabric job(3);  // 2 waits for 1, and 1 for 0, which has sent what it had
     job.waits(1, 0, EndState::kAwaitsData, 9000, false, 4);
     job.waits(2, 1);
-    job.own(1).edges[0].links[0].bytes = come;
-    job.own(0).quiet[PeersFabric::proc_of(1)] = {{true, 4, EndState::kQuiet, 9000, 8192}};
+    job.own(1).edges[0].links[0].moved = come;
+    job.own(0).quiet[PeersFabric::proc_of(1)] = {
+        {true, 4, EndState::kQuiet, 9000, {true, 2, 8192}}};
     job.run(3000);
     for (std::size_t i = 1; i < 3; ++i) {
       const auto said = job.claim(i);
-      CHECK(said.kind == (come == 4096 ? Kind::kPair : Kind::kIdle));
-      CHECK(said.other.known() == (come == 4096));
+      CHECK(said.kind == (lost ? Kind::kPair : Kind::kIdle));
+      CHECK(said.other.known() == lost);
     }
   }
 }

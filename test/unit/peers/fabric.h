@@ -43,7 +43,7 @@ class PeersFabric {
     peers::Own& own = processes_[i].own;
     own.state.idle_ms = 0;
     own.waits_ms = std::max(own.waits_ms, age_ms);
-    own.edges.push_back({proc_of(j), age_ms, {{listener_there, listen, state, age_ms}}});
+    own.edges.push_back({proc_of(j), age_ms, {{listener_there, listen, state, age_ms, {}}}});
   }
   void in(std::size_t i, const char* func, std::uint64_t ordinal, std::uint64_t bytes = 4096) {
     peers::Doing doing;

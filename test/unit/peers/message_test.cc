@@ -37,7 +37,7 @@ peers::Message largest() {
   say.state.idle_ms = 5;
   say.state.awaits = 9;
   say.state.given = say.state.in = doing();
-  say.links.assign(peers::kLinksAsked, {true, 77, peers::EndState::kStuck, 1234});
+  say.links.assign(peers::kLinksAsked, {true, 77, peers::EndState::kStuck, 1234, {true, 1, 2}});
   say.claim.kind = peers::Kind::kPair;
   say.claim.who = who(2);
   say.claim.other = who(3);
