@@ -78,6 +78,7 @@ class Channel {
 
   void serve(std::uint64_t ns);
   std::uint64_t behind(std::uint32_t listen) const { return directory_.behind(listen); }
+  bool settled() const { return engine_.settled(now_ms()); }
   bool asked() const { return engine_.asked(now_ms()); }
   void look(Own own) {
     who_ = own.state.who;
@@ -393,6 +394,11 @@ std::uint64_t behind(std::uint32_t listen) noexcept {
 bool asked() noexcept {
   const Channel* const own = channel();
   return own != nullptr && own->asked();
+}
+
+bool settled() noexcept {
+  const Channel* const own = channel();
+  return own == nullptr || own->settled();
 }
 
 void look(Own own_state) noexcept {

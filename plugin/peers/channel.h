@@ -50,6 +50,8 @@ void wake() noexcept;
 std::uint64_t behind(std::uint32_t listen) noexcept;
 // Somebody has asked within the last seconds.
 bool asked() noexcept;
+// Nothing that its peers should hear before it ends is on its way.
+bool settled() noexcept;
 // What this process sees of itself.
 void look(Own own) noexcept;
 struct Answer {

@@ -74,7 +74,13 @@ bool less(const Doing& a, const Doing& b) {
 
 // Those of one communicator only.
 void widen(Probe& probe, const Who& who, const Doing& doing) {
-  if (!doing.known()) return;
+  if (!doing.known()) {
+    // Of releases that tell of no calls any two, the same for all.
+    if (probe.least.known()) return;
+    if (!probe.least_who.known() || who.proc < probe.least_who.proc) probe.least_who = who;
+    if (probe.most_who.proc < who.proc) probe.most_who = who;
+    return;
+  }
   if (!probe.least.known()) {
     probe.least = probe.most = doing;
     probe.least_who = probe.most_who = who;
@@ -99,13 +105,27 @@ void Engine::look(Own own, std::uint64_t now_ms) {
     failed_ms_ = now_ms - std::min<std::uint64_t>(now_ms, own_.failed.age_ms);
     warns_until_ms_ = now_ms + kWarnsMs;
     warned_ = {};
-    // Whether the other end is alive still tells whether it failed because of that one's end.
-    if (const auto found = peers_.find(own_.failed.proc); found != peers_.end()) {
+    if (const auto found = peers_.find(own_.failed.proc); found != peers_.end())
       found->second.asked_ms = 0;
-      ask(own_.failed.proc, {}, now_ms);
-    }
   }
+  ask_other_end(now_ms);
   think(now_ms);
+}
+
+// Whether the other end of what failed is alive still tells whether it failed because of that one's
+// end; and that one may know more.
+void Engine::ask_other_end(std::uint64_t now_ms) {
+  if (now_ms >= warns_until_ms_ || own_.failed.proc == 0) return;
+  const auto found = peers_.find(own_.failed.proc);
+  if (found == peers_.end() || found->second.said_ms < failed_ms_)
+    ask(own_.failed.proc, {}, now_ms);
+}
+
+bool Engine::settled(std::uint64_t now_ms) const {
+  if (now_ms >= warns_until_ms_ || own_.failed.proc == 0) return true;
+  const auto found = peers_.find(own_.failed.proc);
+  return found == peers_.end() || !found->second.answers || found->second.refusals != 0 ||
+         found->second.said_ms >= failed_ms_;
 }
 
 // Those that have not asked too: it may end before they do.
@@ -141,8 +161,14 @@ void Engine::met(const Who& who) {
 }
 
 bool Engine::wants_to_know(std::uint64_t now_ms) const {
-  if (own_.edges.empty() && !own_.inside) return asked(now_ms) && !own_.siblings.empty();
+  if (own_.edges.empty() && !own_.inside)
+    return waits_for_strangers() || (asked(now_ms) && !own_.siblings.empty());
   return own_.waits_ms >= pace_.ask_ms || asked(now_ms);
+}
+
+// For who has not come: nobody knows who that is to be.
+bool Engine::waits_for_strangers() const {
+  return own_.edges.empty() && own_.waits_ms >= pace_.ask_ms;
 }
 
 bool Engine::busy(std::uint64_t now_ms) const { return wants_to_know(now_ms) || asked(now_ms); }
@@ -153,6 +179,7 @@ std::uint64_t Engine::awaited() const { return own_.edges.empty() ? 0 : own_.edg
 State Engine::state_for(const Peer& peer) const {
   State state = own_.state;
   state.awaits = awaited();
+  state.failed = own_.failed.cause != 0;
   state.given = given(peer.said.state.in.known() ? peer.said.state.in.comm : state.in.comm);
   return state;
 }
@@ -194,7 +221,10 @@ void Engine::tick(std::uint64_t now_ms) {
     for (std::size_t i = 0; i < std::min(own_.edges.size(), kMostAsked); ++i)
       ask(own_.edges[i].proc, own_.edges[i].links, now_ms);
     for (const Own::Sibling& sibling : own_.siblings) ask(sibling.proc, {}, now_ms);
+    if (waits_for_strangers())
+      for (const std::uint64_t proc : those_known()) ask(proc, {}, now_ms);
   }
+  ask_other_end(now_ms);
   for (auto& [proc, peer] : peers_) {
     if (!silent(peer, now_ms) || peer.host_answers || peer.tries >= kTries) continue;
     if (peer.tried_ms != 0 && now_ms - peer.tried_ms < kTryEveryMs) continue;
@@ -204,6 +234,14 @@ void Engine::tick(std::uint64_t now_ms) {
   }
   think(now_ms);
   probe_if_nobody_knows(now_ms);
+}
+
+// Some that it has met.
+std::vector<std::uint64_t> Engine::those_known() const {
+  std::vector<std::uint64_t> out;
+  for (const auto& [proc, peer] : peers_)
+    if (peer.answers && out.size() < kMostAsked) out.push_back(proc);
+  return out;
 }
 
 bool Engine::silent(const Peer& peer, std::uint64_t now_ms) const {
@@ -328,7 +366,7 @@ Claim Engine::of_silence(const Peer& peer, std::uint64_t now_ms) const {
     const bool of_itself = last.kind == Kind::kFailed && last.who.proc == peer.who.proc;
     const bool of_another = last.known() && last.who.proc != peer.who.proc &&
                             last.who.proc != own_.state.who.proc &&
-                            peer.refused_ms - peer.said_ms <= kHeardMs;
+                            (peer.said.state.failed || peer.refused_ms - peer.said_ms <= kHeardMs);
     if (of_itself || of_another) {
       claim = last;
       claim.age_ms = sum(last.age_ms, since(peer.said_ms, now_ms));
@@ -472,6 +510,13 @@ void Engine::think(std::uint64_t now_ms) {
   const auto consider = [&](const Claim& claim) {
     if (claim.known() && (!best.known() || goes_before(claim, best))) best = claim;
   };
+  // What failed may have done so because of the other end.
+  if (const auto found = peers_.find(own_.failed.proc);
+      own_.failed.cause != 0 && found != peers_.end() && found->second.said_ms + kHeardMs > now_ms)
+    consider(adopted(found->second, now_ms));
+  if (waits_for_strangers())
+    for (const std::uint64_t proc : those_known())
+      consider(of_sibling({proc, true}, peers_.at(proc), now_ms));
   if (wants_to_know(now_ms)) {
     for (std::size_t i = 0; i < std::min(own_.edges.size(), kMostAsked); ++i)
       if (const auto found = peers_.find(own_.edges[i].proc); found != peers_.end())
@@ -534,6 +579,7 @@ void Engine::probe_if_nobody_knows(std::uint64_t now_ms) {
 void Engine::pass_on(Probe probe, std::uint64_t) {
   if (awaited() == 0 || ++probe.hops > kFarthest) return;
   widen(probe, own_.state.who, own_.state.in.known() ? own_.state.in : own_.state.given);
+  probe.all_alone = probe.all_alone && own_.alone;
   out(awaited(), Type::kProbe).message.probe = probe;
 }
 
@@ -544,7 +590,8 @@ void Engine::take_probe(const Probe& probe, std::uint64_t now_ms) {
   const bool again = probe.initiator == last_probe_.initiator && probe.round == last_probe_.round;
   if (again) {
     // Ranks wait for each other in a ring also where one of them waits for its own node.
-    if (!differ(probe.least, probe.most)) return;
+    const bool untold = !probe.least.known() && probe.all_alone;
+    if (!differ(probe.least, probe.most) && !untold) return;
     Claim cycle;
     cycle.kind = Kind::kCycle;
     cycle.who = probe.least_who;

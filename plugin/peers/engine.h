@@ -81,6 +81,9 @@ class Engine {
   void tick(std::uint64_t now_ms);
   bool busy(std::uint64_t now_ms) const;
 
+  // Nothing that its peers should hear before it ends is on its way.
+  bool settled(std::uint64_t now_ms) const;
+
   // What is to be sent; hosts that are to be tried.
   struct Out {
     std::uint64_t to = 0;
@@ -121,11 +124,14 @@ class Engine {
   };
 
   bool wants_to_know(std::uint64_t now_ms) const;
+  bool waits_for_strangers() const;
+  std::vector<std::uint64_t> those_known() const;
   std::vector<std::uint64_t> to_ask() const;
   void ask(std::uint64_t proc, const std::vector<Link>& links, std::uint64_t now_ms);
   void say(std::uint64_t proc, Peer& peer, std::uint64_t now_ms);
   void tell_all(std::uint64_t now_ms);
   void warn_all(std::uint64_t now_ms);
+  void ask_other_end(std::uint64_t now_ms);
   void think(std::uint64_t now_ms);
   Claim own_claim(std::uint64_t now_ms) const;
   Claim of_edge(const Own::Edge& edge, const Peer& peer, std::uint64_t now_ms) const;

@@ -150,6 +150,7 @@ template <class IO, class T>
 void describe_state(IO& io, T& state) {
   describe_who(io, state.who);
   io.flag(state.moves);
+  io.flag(state.failed);
   io.number(state.idle_ms);
   io.number(state.awaits);
   describe_doing(io, state.given);
@@ -203,6 +204,7 @@ void describe(IO& io, M& message) {
       io.number(message.probe.initiator);
       io.number(message.probe.round);
       io.number(message.probe.hops);
+      io.flag(message.probe.all_alone);
       describe_who(io, message.probe.least_who);
       describe_who(io, message.probe.most_who);
       describe_doing(io, message.probe.least);

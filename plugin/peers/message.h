@@ -44,6 +44,7 @@ struct Link {
 struct State {
   Who who;
   bool moves = false;         // something completes, or it works on something else
+  bool failed = false;        // something in it has
   std::uint32_t idle_ms = 0;  // it waits for nobody; 0: it does
   std::uint64_t awaits = 0;   // "proc" of whom it waits for longest; 0: nobody, or not known
   Doing given;                // the last that it was given
@@ -53,7 +54,7 @@ struct State {
 enum class Type : std::uint8_t { kHello = 1, kWelcome, kAsk, kSay, kProbe };
 
 inline constexpr std::size_t kLinksAtOnce = 64;
-inline constexpr std::size_t kLinksAsked = 4;
+inline constexpr std::size_t kLinksAsked = 3;
 inline constexpr std::size_t kPairKey = 32;
 
 // "I have your handle": under the key that the handle tells of. The rest of what the two say is
@@ -81,6 +82,7 @@ struct Probe {
   std::uint64_t initiator = 0;
   std::uint32_t round = 0;
   std::uint16_t hops = 0;
+  bool all_alone = true;    // each on its node
   Who least_who, most_who;  // of those that it has passed, in one communicator
   Doing least, most;
 };

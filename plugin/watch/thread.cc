@@ -61,6 +61,7 @@ struct Running {
   std::atomic<std::uint32_t> wanted{0};  // samples of the counters that were asked for
   std::atomic<std::uint64_t> asked{0}, answered{0};
   std::atomic<std::uint64_t> failures{0};  // of which the peers know
+  std::atomic<bool> settled{true};         // nothing more is to be heard of them
 };
 
 // The process that has the threads; 0: none.
@@ -77,6 +78,7 @@ void tell_failure(Running& own) {
   if (!now.state.who.known()) now.state.who = this_process().self;
   add_failure(now, context::mono_ns());
   peers::look(std::move(now));
+  own.settled.store(peers::settled());
   own.failures.store(failures);
 }
 
@@ -88,6 +90,7 @@ void rest(Running& own) {
   for (std::uint64_t rested = 0; rested < period; rested += kSlice) {
     peers::serve(std::min(kSlice, period - rested));
     context::quietly([&] { tell_failure(own); });
+    own.settled.store(peers::settled());
     if (const auto& seen = own.watch.own())
       context::quietly(
           [&] { own.roots.look(seen->waits_ms, seen->state.in, seen->state.who.proc); });
@@ -138,6 +141,12 @@ std::string shared_place(const config::Settings& settings) {
   return settings.sysfs == config::Settings().sysfs ? record::default_place() : std::string();
 }
 
+// What failed here, and what they say of it.
+bool peers_know(const Running& own) {
+  return !peers::wanted() ||
+         (own.settled.load() && state::list_failures(1).total == own.failures.load());
+}
+
 void add_last_words(record::Pack& fields) {
   const auto ask = g_last_words.load();
   const std::string words = ask == nullptr ? std::string() : ask();
@@ -153,12 +162,10 @@ void add_to_summary(record::Pack& fields) {
   for (std::uint64_t waited = 0; own->answered.load() < mine && waited < kSummaryPatience;
        waited += kSecond / 1000)
     sleep(kSecond / 1000);
-  if (peers::wanted() && state::list_failures(1).total != own->failures.load()) {
+  for (std::uint64_t waited = 0; waited < kSummaryPatience && !peers_know(*own);
+       waited += kSecond / 500) {
     peers::wake();
-    for (std::uint64_t waited = 0;
-         waited < kSummaryPatience && own->failures.load() != state::list_failures(1).total;
-         waited += kSecond / 1000)
-      sleep(kSecond / 1000);
+    sleep(kSecond / 500);
   }
   facts::add_counters(fields);
   add_last_words(fields);

@@ -361,3 +361,37 @@ TEST_CASE(
     CHECK(std::string_view(said.who.host) == "node0");
   }
 }
+
+TEST_CASE("a ring of releases that tell of no calls is told where each is alone on its node") {
+  for (const bool alone : {true, false}) {
+    PeersFabric job(5);
+    for (std::size_t i = 0; i < 5; ++i) job.waits(i, (i + 1) % 5);
+    job.own(3).alone = alone;
+    job.run(4000);
+    for (std::size_t i = 0; i < 5; ++i)
+      CHECK(job.claim(i).kind == (alone ? Kind::kCycle : Kind::kNone));
+  }
+}
+
+TEST_CASE("who waits for one that has not come hears what those that it has met know") {
+  constexpr auto kPairFailure = static_cast<std::uint16_t>(nccl_net_diag::Cause::kSubRail) + 1;
+  constexpr auto kEcho = static_cast<std::uint16_t>(nccl_net_diag::Cause::kRc6) + 1;
+  PeersFabric job(4);  // 3 waits for 2, which has failed with 1 and never came; 0 saw 1 go
+  job.meet_all();
+  job.own(3).waits_ms = 0;
+  job.run(100);
+  job.own(1).failed = {kPairFailure, {}, 0, PeersFabric::proc_of(2)};
+  job.own(2).failed = {kPairFailure, {}, 0, PeersFabric::proc_of(1)};
+  job.run(1100);
+  job.alive(1) = job.alive(2) = Alive::kEnded;
+  job.own(0).failed = {kEcho, {}, 0, PeersFabric::proc_of(1)};
+  job.run(1100);
+  job.alive(0) = Alive::kEnded;
+  job.run(5000);
+  job.own(3).waits_ms = 9000;
+  job.run(3000);
+  const auto said = job.claim(3);
+  CHECK(said.kind == Kind::kFailed);
+  CHECK(said.cause == kPairFailure);
+  CHECK((said.who.rank == 1 || said.who.rank == 2));
+}
