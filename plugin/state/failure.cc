@@ -13,6 +13,7 @@
 #include "context/immortal.h"
 #include "context/quiet.h"
 #include "diagnosis/completion.h"
+#include "state/connections.h"
 #include "state/current.h"
 
 namespace nnd::state {
@@ -28,6 +29,7 @@ struct Entry {
   std::uint64_t events = 0;
   bool over = false;  // of one of its connections
   std::uint64_t began_ns = 0;
+  About about{};  // of its connection; id 0: not known
 };
 
 struct OfConnection {
@@ -62,6 +64,17 @@ FailureTable& failure_table() {
   // The parent's failures are in the parent's log.
   [[maybe_unused]] static const bool watched = (context::in_forked_child(forget_failures), true);
   return *instance;
+}
+
+// It may be gone by the time that somebody asks.
+About about_of(std::uint32_t conn) {
+  if (current().conn.id == conn) return current().conn;
+  About out;
+  for_each_connection([&](const Connection& c) {
+    About about;
+    if (c.id.load() == conn && c.identity.get(about)) out = about;
+  });
+  return out;
 }
 
 std::uint32_t add(FailureTable& all, Entry entry) {
@@ -155,6 +168,7 @@ std::optional<Failure> apart(const Pair& pair, const Fits& fits) {
 }  // namespace
 
 Failure begin_failure(const Subject& subject, diagnosis::Diagnosis diagnosis, std::uint32_t of) {
+  const About about = subject.conn == 0 ? About() : about_of(subject.conn);
   return locked([&](FailureTable& all) {
     const auto known = all.entries.find(of);
     std::uint32_t number = of;
@@ -168,6 +182,9 @@ Failure begin_failure(const Subject& subject, diagnosis::Diagnosis diagnosis, st
       }
       entry.over = false;
     }
+    if (const auto begun = all.entries.find(number);
+        begun != all.entries.end() && begun->second.about.id == 0)
+      begun->second.about = about;
     if (subject.conn != 0) of_connection(all, subject.conn).failure = number;
     note_for_call(number);
     return Failure{number, std::move(diagnosis)};
@@ -329,7 +346,8 @@ FailureList list_failures(std::size_t limit) {
         out.first.push_back({{number, entry.diagnosis},
                              entry.subject,
                              entry.events,
-                             entry.over && !held.contains(number)});
+                             entry.over && !held.contains(number),
+                             entry.about});
     }
     return out;
   });

@@ -14,7 +14,6 @@
 #include "record/safe_file.h"
 #include "state/bootstrap.h"
 #include "state/communicators.h"
-#include "state/connections.h"
 #include "state/failure.h"
 #include "state/ports.h"
 #include "state/qp_table.h"
@@ -159,17 +158,6 @@ peers::Start this_process() {
 
 namespace {
 
-// Of a connection of this process.
-std::uint64_t peer_of(std::uint32_t conn) {
-  std::uint64_t out = 0;
-  if (conn == 0) return out;
-  state::for_each_connection([&](const state::Connection& c) {
-    state::About about;
-    if (c.id.load() == conn && c.identity.get(about)) out = peer_of(about);
-  });
-  return out;
-}
-
 // Where others wait for this process, which waits for nobody.
 void add_port_in_use(Own& own, std::uint64_t mono_ns) {
   for (const state::DownPort& down : state::ports_down())
@@ -191,9 +179,11 @@ void add_failure(Own& own, std::uint64_t mono_ns) {
       continue;
     if (number != one.failure.number) {
       since_ns = mono_ns;
-      proc = peer_of(one.subject.conn);
+      proc = 0;
     }
     number = one.failure.number;
+    // Who has connected to a listener of ours may say so later.
+    if (proc == 0 && one.about.id != 0) proc = peer_of(one.about);
     own.failed = trouble_of(cause, one.subject.device, mono_ns - since_ns, proc);
     return;
   }
