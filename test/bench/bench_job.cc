@@ -1,6 +1,7 @@
-// A whole NCCL job (softcuda: no GPU) on the emulated fabric: without the shim, with it, and with
-// it and every event logged. The three jobs live at the same time and take turns, a few
-// milliseconds each, so that a round compares what the machine did at nearly the same moment.
+// A whole NCCL job (softcuda: no GPU) on the emulated fabric: without the shim, with it, with it
+// and the channel between the processes, and with it and every event logged. The four jobs live at
+// the same time and take turns, a few milliseconds each, so that a round compares what the machine
+// did at nearly the same moment.
 //   bench_job LIBNCCL SCENARIO ROUNDS    prints JSON: {"all_reduce": {"8388608": {"off": {"ns":
 //   [...], "cpu_ns": [...]}, "on": ..., "all": ...}, "8": ...}, "sendrecv": ...}
 // Each figure is one round's, for one operation of many in a row: the time, and the processors'
@@ -25,7 +26,7 @@ using softcuda::Action;
 using softcuda::Collective;
 using Kind = Action::Kind;
 
-constexpr std::array<const char*, 3> kModes = {"off", "on", "all"};
+constexpr std::array<const char*, 4> kModes = {"off", "on", "peers", "all"};
 constexpr std::size_t kRanks = 2;
 
 struct Batch {
@@ -37,7 +38,7 @@ constexpr std::array kBatches = {
     Batch{Collective::kAllReduce, 8, 100}, Batch{Collective::kAllReduce, 8 << 20, 4},
     Batch{Collective::kSendRecv, 8, 100}, Batch{Collective::kSendRecv, 8 << 20, 4}};
 
-// Whose turn it is. In each round every batch is done by the three jobs one after the other, in
+// Whose turn it is. In each round every batch is done by the four jobs one after the other, in
 // another order each time: what one leaves behind for its neighbour hits all alike.
 class Turns {
  public:
@@ -88,6 +89,7 @@ softcuda::JobSpec job(const bench::Arguments& arguments, const std::string& mode
     spec.environment["NCCL_NET_PLUGIN"] = nnd::emulated::plugin_file().string();
     spec.environment["NCCL_NET_PLUGIN_REF_COUNT"] = "1";
   }
+  if (mode == "peers") spec.environment["NCCL_NET_DIAG_PEERS"] = "on";
   if (mode == "all") spec.environment["NCCL_NET_DIAG_EVENTS"] = "*";
   spec.actions.push_back({.kind = Kind::kCreate});
   for (int round = 0; round < 1 + arguments.rounds; ++round)  // the first connects
