@@ -424,30 +424,34 @@ Claim Engine::of_sibling(const Own::Sibling& sibling, const Peer& peer,
   return certain || claim.doing.behind(own_.state.in) ? claim : Claim{};
 }
 
-// Whether it may wait for another process of its node, which nothing here sees: one that waits over
-// the network itself, and is not ahead. Of releases that tell of no calls it is told by the
-// receives: who has posted none is in no collective.
-Engine::Beside Engine::beside(std::uint64_t now_ms) const {
-  bool any = false, all = true, told = false;
-  for (const Own::Sibling& sibling : own_.siblings) {
-    const auto found = peers_.find(sibling.proc);
-    const bool heard = found != peers_.end() && found->second.said_ms != 0 &&
-                       now_ms - found->second.said_ms <= kHeardMs;
-    if (!heard || found->second.said.state.awaits == 0) {
-      all = all && !sibling.same_job;
+// Whether others wait for it, and not it for another process of its node, which nothing here sees.
+// Who was given less than who waits is late. Of releases that tell of no calls it is told by the
+// receives: who has posted none, while all others of the node wait over the network, is in no
+// collective.
+bool Engine::keeps_others_waiting(std::uint64_t now_ms) const {
+  if (own_.alone) return true;
+  bool told = false;
+  for (const auto& [proc, peer] : peers_) {
+    const Doing& theirs = peer.said.state.in;
+    if (peer.asked_us_ms == 0 || now_ms - peer.asked_us_ms > kAskedUsMs || !theirs.known())
       continue;
-    }
-    const Doing& theirs = found->second.said.state.in;
-    const Doing mine = given(theirs.comm);
-    const bool same = theirs.known() && mine.comm == theirs.comm;
-    if (same && mine.behind(theirs)) continue;
-    if (!same && !sibling.same_job) continue;
-    any = true;
-    told = told || same;
+    told = true;
+    if (given(theirs.comm).behind(theirs)) return true;
   }
-  if (!any) return Beside::kNobody;
-  if (told || !own_.reads) return Beside::kLikely;
-  return all ? Beside::kAloneIdle : Beside::kMaybe;
+  return !told && own_.reads && is_only_idle_of_node(now_ms);
+}
+
+bool Engine::is_only_idle_of_node(std::uint64_t now_ms) const {
+  bool any = false;
+  for (const Own::Sibling& sibling : own_.siblings) {
+    if (!sibling.same_job) continue;
+    const auto found = peers_.find(sibling.proc);
+    if (found == peers_.end() || found->second.said_ms == 0 ||
+        now_ms - found->second.said_ms > kHeardMs || found->second.said.state.awaits == 0)
+      return false;
+    any = true;
+  }
+  return any;
 }
 
 // Who is at the other end of what failed here, where it was alive after that and knows of nothing
@@ -474,7 +478,6 @@ Claim Engine::own_claim(std::uint64_t now_ms) const {
         peer.said.state.in.known())
       comm = peer.said.state.in.comm;
   claim.doing = given(comm);
-  const Beside near = beside(now_ms);
   const auto take = [&](Kind kind, const Own::Trouble& trouble) {
     claim.kind = kind;
     claim.cause = trouble.cause;
@@ -488,15 +491,10 @@ Claim Engine::own_claim(std::uint64_t now_ms) const {
     claim.other = failed_with();
     // One that has done nothing yet may be waiting for ranks to meet.
   } else if (own_.edges.empty() && !own_.state.moves && own_.state.idle_ms >= pace_.idle_ms &&
-             (own_.worked || claim.doing.known()) && near != Beside::kLikely && asked_ms_ != 0 &&
-             now_ms - asked_ms_ >= (own_.alone ? 0 : kSiblingsMs)) {
+             (own_.worked || claim.doing.known()) && asked_ms_ != 0 &&
+             now_ms - asked_ms_ >= (own_.alone ? 0 : kSiblingsMs) && keeps_others_waiting(now_ms)) {
     claim.kind = Kind::kIdle;
     claim.age_ms = own_.state.idle_ms;
-    // Which of the node's processes the others wait for it can't tell.
-    if (!claim.doing.known() && !own_.alone && near != Beside::kAloneIdle) {
-      claim.who.rank = -1;
-      claim.who.pid = 0;
-    }
   }
   return claim.known() ? claim : Claim{};
 }

@@ -135,14 +135,8 @@ class Engine {
   void think(std::uint64_t now_ms);
   Claim own_claim(std::uint64_t now_ms) const;
   Claim of_edge(const Own::Edge& edge, const Peer& peer, std::uint64_t now_ms) const;
-  // What it can wait for on its own node.
-  enum class Beside : std::uint8_t {
-    kNobody,  // no other process there waits over the network, or those that do are ahead
-    kMaybe,
-    kLikely,
-    kAloneIdle  // all others there wait over the network, and it is in no collective
-  };
-  Beside beside(std::uint64_t now_ms) const;
+  bool keeps_others_waiting(std::uint64_t now_ms) const;
+  bool is_only_idle_of_node(std::uint64_t now_ms) const;
   Who failed_with() const;
   Claim of_difference(const Peer& peer) const;
   Claim of_silence(const Peer& peer, std::uint64_t now_ms) const;
