@@ -75,8 +75,9 @@ class Reader {
   void choice(E& value, E end) {
     std::uint8_t byte = 0;
     number(byte);
-    ok_ = ok_ && byte < static_cast<std::uint8_t>(end);
-    if (ok_) value = static_cast<E>(byte);
+    // One that only later versions know is the first, which says nothing: who is not understood is
+    // alive all the same.
+    if (byte < static_cast<std::uint8_t>(end)) value = static_cast<E>(byte);
   }
   // What a peer says is printed: nothing that a terminal would obey.
   template <std::size_t n>

@@ -107,7 +107,7 @@ class Process {
     state.state.idle_ms = 5000;
     state.worked = true;
     peers::start({.self = state.state.who, .ask_ms = kAskMs, .directory = "/nonexistent"});
-    const auto door = peers::listening(kLoopback);
+    const auto door = peers::listening(1, kLoopback);
     const Door own{nnd::record::proc_id(), door.value_or(peers::Door{})};
     ::send(end, &own, sizeof own, MSG_NOSIGNAL);
     for (Order order; ::recv(end, &order, sizeof order, 0) == sizeof order;) {
