@@ -31,8 +31,10 @@ constexpr std::uint64_t kHelloAgainMs = 500, kHelloLaterMs = 10'000;
 constexpr unsigned kHellosSoon = 8, kHellosLater = 40;
 constexpr std::uint64_t kStableMs = 300;
 constexpr std::uint16_t kHostPort = 1;  // TCPMUX, which nobody has: its host's kernel refuses it
-// Datagrams. Of strangers are hellos, and what comes in a known name from an unknown place.
-constexpr std::uint32_t kMostInASecond = 4000, kMostOfStrangers = 1000, kMostOutASecond = 2000;
+// Datagrams a second. Of strangers are hellos, and what comes in a known name from an unknown
+// place. To open one takes some two microseconds.
+constexpr std::uint32_t kMostIn = 20'000, kMostOfStrangers = 10'000;
+constexpr std::uint32_t kMostHellos = 1000, kMostOut = 2000;
 constexpr int kMostRefusedAtOnce = 64;
 
 struct Met {
@@ -97,7 +99,7 @@ class Channel {
   Directory directory_;
   Who who_;
   Engine engine_;
-  Bucket in_{kMostInASecond}, strangers_{kMostOfStrangers}, out_{kMostOutASecond};
+  Bucket in_{kMostIn}, strangers_{kMostOfStrangers}, hellos_{kMostHellos}, out_{kMostOut};
   std::uint64_t ticked_ms_ = 0;
   Claim last_;
   std::uint64_t changed_ms_ = 0;
@@ -197,8 +199,8 @@ bool Channel::is_worth_opening(const Socket::Came& came, const Outside& outside,
   const std::uint64_t now = now_ms();
   if (outside.kind == KeyKind::kHandle) return strangers_.take(now);
   if (contact == nullptr || !(contact->key_ours || contact->agreed)) return false;
-  Bucket& whose = came.from == contact->address ? contact->datagrams : strangers_;
-  return whose.take(now) && in_.take(now);
+  if (came.from != contact->address) return strangers_.take(now);
+  return contact->datagrams.take(now) && in_.take(now);
 }
 
 void Channel::take(const Socket::Came& came) {
@@ -211,6 +213,7 @@ void Channel::take(const Socket::Came& came) {
   const auto opened =
       open(came.datagram, is_hello ? key_of_handle(shared().secret, self) : contact->key);
   if (!opened) return;
+  if (!(is_hello ? hellos_ : contact->messages).take(now_ms())) return;
   const auto message = decode(*opened);
   if (!message || (message->type == Type::kHello) != is_hello) return;
   if (is_hello) {
@@ -254,9 +257,8 @@ void Channel::take_refused() {
     const std::uint64_t now = now_ms();
     for (const std::uint64_t proc : directory_.at(*address)) engine_.refused(proc, now);
     if (address->port != kHostPort) continue;
-    directory_.for_each([&](std::uint64_t other, const Contact& contact) {
-      if (contact.address.ip == address->ip) engine_.host_answered(other, now);
-    });
+    for (const std::uint64_t proc : directory_.at({address->ip, 0}))
+      engine_.host_answered(proc, now);
   }
 }
 

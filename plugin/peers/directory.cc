@@ -27,8 +27,10 @@ Contact* Directory::find(std::uint64_t proc) {
 std::vector<std::uint64_t> Directory::at(const Address& address) const {
   std::vector<std::uint64_t> out;
   for (auto one = by_address_.lower_bound({address, 0});
-       one != by_address_.end() && one->first == address; ++one)
+       one != by_address_.end() && one->first.ip == address.ip; ++one) {
+    if (address.port != 0 && one->first.port != address.port) break;
     out.push_back(one->second);
+  }
   return out;
 }
 
@@ -37,15 +39,18 @@ Contact* Directory::add(std::uint64_t proc, const Address& address, const Secret
   if (contact != nullptr && contact->has_handle) return contact;
   if (handles_ >= kMost) return nullptr;
   ++handles_;
-  if (contact == nullptr) contact = &contacts_[proc];
-  came_from(proc, *contact, address);
+  if (contact == nullptr) {  // else it has been heard, which no handle can be taken for
+    contact = &contacts_[proc];
+    came_from(proc, *contact, address);
+    contact->pinned = true;
+  }
   contact->secret = secret;
   contact->has_handle = true;
   return contact;
 }
 
 void Directory::came_from(std::uint64_t proc, Contact& contact, const Address& address) {
-  if (contact.has_handle || contact.address == address) return;
+  if (contact.pinned || contact.address == address) return;
   by_address_.erase({contact.address, proc});
   contact.address = address;
   by_address_.insert({address, proc});

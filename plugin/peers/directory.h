@@ -39,19 +39,19 @@ class Window {
 };
 
 struct Contact {
-  // A second, of which a healthy one sends a fifth: a mad one leaves time for the others.
-  static constexpr std::uint32_t kMostDatagrams = 100;
-
   Address address;
   // Of a process whose handle we have; else all zero, and it has written first.
   Secret secret{};
   bool has_handle = false;
+  bool pinned = false;    // its handle told where it is before anything came
   Key key{};              // the pair's
   bool key_ours = false;  // we made it
   bool agreed = false;    // the other end has used it
   Window window;
-  Bucket datagrams{kMostDatagrams};  // of its address that are looked at
-  std::uint64_t sent = 0;            // messages
+  // A second. A healthy one sends twenty at most: a mad one leaves time for the others.
+  Bucket datagrams{2000};  // of its address
+  Bucket messages{100};    // of those that are its own
+  std::uint64_t sent = 0;  // messages
   // Of its listeners that we connected to; how many it has confirmed.
   std::vector<std::uint32_t> links;
   std::uint32_t confirmed = 0;
@@ -71,7 +71,7 @@ class Directory {
   Contact* add(std::uint64_t proc, const Address& address, const Secret& secret);
   // Null: it isn't known.
   Contact* find(std::uint64_t proc);
-  // Those that are there: several where one lies.
+  // Those that are there, at port 0 at any: several at one where somebody lies.
   std::vector<std::uint64_t> at(const Address& address) const;
 
   // A hello that its key has opened; this process has made the listeners up to that number. Null:
@@ -79,7 +79,7 @@ class Directory {
   // so that who has a handle pretends no more processes than there are listeners.
   Contact* take_hello(std::uint64_t self, std::uint64_t from, const Address& address,
                       const Hello& hello, std::uint32_t newest_listen);
-  // A new message of it has come from there. Only a handle says it for good.
+  // A new message of it has come from there.
   void came_from(std::uint64_t proc, Contact& contact, const Address& address);
 
   // Who has connected to this listener of ours; 0: nobody that said so.

@@ -74,10 +74,15 @@ TEST_CASE("a process that says another's address takes nothing of it") {
   hello.links = {1};
   REQUIRE(directory.take_hello(1, 3, address, hello, 1) != nullptr);
   CHECK(directory.at(address) == std::vector<std::uint64_t>{2, 3});
-  // Where a handle says where it is nobody else's word counts.
+  // Where its handle told first nobody else's word counts, and nor does a handle where it has been
+  // heard.
   peers::Contact* const contact = directory.find(2);
   directory.came_from(2, *contact, {{}, 10});
   CHECK(contact->address == address);
   directory.came_from(3, *directory.find(3), {{}, 10});
   CHECK(directory.at(address) == std::vector<std::uint64_t>{2});
+  CHECK(directory.at({{}, 0}) == std::vector<std::uint64_t>{2, 3});
+  REQUIRE(directory.add(3, address, {}) == directory.find(3));
+  CHECK(directory.find(3)->address.port == 10);
+  CHECK(directory.find(3)->has_handle);
 }
