@@ -75,6 +75,7 @@ class Channel {
     flush();
   }
   Answer answer();
+  void leave() { siblings_.forget(); }
 
  private:
   static std::uint64_t now_ms() { return context::mono_ns() / kMs; }
@@ -341,6 +342,7 @@ void start(Start start) noexcept {
   if (channel() != nullptr) return;
   context::quietly([&] {
     if (!seals_work()) return;
+    context::in_forked_child(forget);
     {
       const std::lock_guard guard(shared().lock);
       shared().secret = new_secret();
@@ -417,7 +419,8 @@ Answer answer() noexcept {
 
 void forget() noexcept {
   context::quietly([&] {
-    g_channel.store(nullptr);  // its memory is the parent's last
+    // Its memory is the parent's last, its files would make who has ended seem alive.
+    if (Channel* const own = g_channel.exchange(nullptr)) own->leave();
     const std::lock_guard guard(shared().lock);
     shared().socket.close();
     shared().tried = false;

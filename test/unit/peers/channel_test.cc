@@ -31,6 +31,17 @@ TEST_CASE("processes find the one that all wait for, and see that it ends") {
   }));
 }
 
+TEST_CASE("who has ended is told though a child that it forked lives on") {
+  Process late(1), first(0);
+  first.connects(late, 1);
+  first.waits_for(late, 1);
+  REQUIRE(
+      all_say({&late, &first}, [](const Word& said) { return said.kind == peers::Kind::kIdle; }));
+  late.forks();
+  ::kill(late.pid(), SIGKILL);
+  CHECK(all_say({&first}, [](const Word& said) { return said.kind == peers::Kind::kEnded; }));
+}
+
 TEST_CASE("a listener learns who has connected to it") {
   Process listener(0), other(1);
   other.connects(listener, 1);

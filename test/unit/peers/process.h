@@ -26,7 +26,7 @@ struct Door {
 
 // What a process is told to do, and what it answers.
 struct Order {
-  enum class Kind { kConnect, kAwait, kServe } kind = Kind::kServe;
+  enum class Kind { kConnect, kAwait, kServe, kFork } kind = Kind::kServe;
   Door to;
   std::uint32_t listen = 0;
   std::uint32_t ms = 0;
@@ -71,6 +71,8 @@ class Process {
   void waits_for(const Process& other, std::uint32_t listen) {
     order({Order::Kind::kAwait, other.door_, listen, 0});
   }
+  // A data loader, say, which lives until the test drops this.
+  void forks() { order({Order::Kind::kFork, {}, 0, 0}); }
   void begin_serving(std::uint32_t ms) { send({Order::Kind::kServe, {}, 0, ms}); }
   Word word() {
     Word out;
@@ -118,6 +120,12 @@ class Process {
         state.waits_ms = 9000;
         state.edges.push_back(
             {order.to.proc, 9000, {{true, order.listen, peers::EndState::kAwaitsRoom, 9000}}});
+      }
+      if (order.kind == Order::Kind::kFork && ::fork() == 0) {
+        char end_of_test = 0;
+        while (::recv(end, &end_of_test, 1, 0) > 0) {
+        }
+        ::_exit(0);
       }
       if (order.kind == Order::Kind::kServe) {
         peers::look(state);
