@@ -22,7 +22,7 @@ struct Victim {
     own.state.who.proc = kSelf;
     own.waits_ms = 9000;
     for (const std::uint64_t proc : waits_for)
-      own.edges.push_back({proc, 9000, {{false, 1, EndState::kAwaitsData, 9000}}});
+      own.edges.push_back({proc, 9000, {{false, 1, EndState::kAwaitsData, 9000, {}}}});
     engine.look(own, now_ms);
     pass(100);
   }
@@ -43,7 +43,7 @@ struct Victim {
   void is_asked_by(std::uint64_t from) {
     peers::Message message;
     message.type = peers::Type::kAsk;
-    message.ask.links = {{true, 1, EndState::kAwaitsData, ~std::uint32_t{0}}};
+    message.ask.links = {{true, 1, EndState::kAwaitsData, ~std::uint32_t{0}, {}}};
     engine.heard(from, message, now_ms);
   }
   Kind kind() const { return engine.claim(now_ms).kind; }

@@ -14,7 +14,7 @@ TEST_CASE("an answer with a root or a state of an end that only a later version 
   peers::Message say;
   say.type = peers::Type::kSay;
   say.say.state.who.proc = 2;
-  say.say.links = {{true, 1, static_cast<peers::EndState>(200), 5000}};
+  say.say.links = {{true, 1, static_cast<peers::EndState>(200), 5000, {}}};
   say.say.claim.kind = static_cast<peers::Kind>(200);
   say.say.claim.who.proc = 3;
   const auto read = peers::decode(peers::encode(say));

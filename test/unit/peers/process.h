@@ -119,7 +119,7 @@ class Process {
         state.state.idle_ms = 0;
         state.waits_ms = 9000;
         state.edges.push_back(
-            {order.to.proc, 9000, {{true, order.listen, peers::EndState::kAwaitsRoom, 9000}}});
+            {order.to.proc, 9000, {{true, order.listen, peers::EndState::kAwaitsRoom, 9000, {}}}});
       }
       if (order.kind == Order::Kind::kFork && ::fork() == 0) {
         char end_of_test = 0;
