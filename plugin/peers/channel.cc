@@ -15,6 +15,7 @@
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
 #include "context/quiet.h"
+#include "peers/bucket.h"
 #include "peers/directory.h"
 #include "peers/siblings.h"
 #include "peers/socket.h"
@@ -30,24 +31,11 @@ constexpr std::uint64_t kHelloAgainMs = 500, kHelloLaterMs = 10'000;
 constexpr unsigned kHellosSoon = 8, kHellosLater = 40;
 constexpr std::uint64_t kStableMs = 300;
 constexpr std::uint16_t kHostPort = 1;  // TCPMUX, which nobody has: its host's kernel refuses it
-constexpr std::uint32_t kMostInASecond = 4000, kMostOutASecond = 2000;
-
-// At most so many a second.
-class Bucket {
- public:
-  explicit Bucket(std::uint32_t most) : most_(most), left_(most) {}
-  bool take(std::uint64_t now_ms) noexcept {
-    if (now_ms - filled_ms_ >= 1000) {
-      filled_ms_ = now_ms;
-      left_ = most_;
-    }
-    return left_ != 0 && left_-- != 0;
-  }
-
- private:
-  std::uint32_t most_, left_;
-  std::uint64_t filled_ms_ = 0;
-};
+// Datagrams a second. Of strangers are hellos, and what comes in a known name from an unknown
+// place. To open one takes some two microseconds.
+constexpr std::uint32_t kMostIn = 20'000, kMostOfStrangers = 10'000;
+constexpr std::uint32_t kMostHellos = 1000, kMostOut = 2000;
+constexpr int kMostRefusedAtOnce = 64;
 
 struct Met {
   std::uint64_t proc;
@@ -63,6 +51,7 @@ struct Shared {
   Secret secret{};
   bool tried = false;
   std::vector<Met> met;
+  std::atomic<std::uint32_t> newest_listen{0};  // number of a listener of ours
 };
 Shared& shared() {
   static context::Immortal<Shared> instance;
@@ -87,6 +76,7 @@ class Channel {
     flush();
   }
   Answer answer();
+  void leave() { siblings_.forget(); }
 
  private:
   static std::uint64_t now_ms() { return context::mono_ns() / kMs; }
@@ -94,6 +84,7 @@ class Channel {
   bool take_met();
   bool take_all();
   void take(const Socket::Came& came);
+  bool is_worth_opening(const Socket::Came& came, const Outside& outside, Contact* contact);
   void take_refused();
   void greet();
   void flush();
@@ -105,11 +96,12 @@ class Channel {
   Siblings siblings_;
   std::uint64_t siblings_ms_ = 0;  // looked for last
   unsigned looks_ = 0;             // for them
+  bool greeted_ = false;           // by one that may be among them
   std::vector<Own::Sibling> found_;
   Directory directory_;
   Who who_;
   Engine engine_;
-  Bucket in_{kMostInASecond}, out_{kMostOutASecond};
+  Bucket in_{kMostIn}, strangers_{kMostOfStrangers}, hellos_{kMostHellos}, out_{kMostOut};
   std::uint64_t ticked_ms_ = 0;
   Claim last_;
   std::uint64_t changed_ms_ = 0;
@@ -142,13 +134,15 @@ bool Channel::take_met() {
 // No handle tells of them. They are greeted before anything waits, so that it is known of them that
 // they were there; who has ended stays known.
 void Channel::find_siblings(Own& own) {
-  constexpr std::uint64_t kEveryMs = 2000;
+  constexpr std::uint64_t kEveryMs = 2000, kWhenGreetedMs = 500;
   constexpr unsigned kAtFirst = 30;  // they come one after the other
   const std::uint64_t now = now_ms();
   if (siblings_ms_ == 0 ||
-      ((engine_.busy(now) || looks_ < kAtFirst) && now - siblings_ms_ >= kEveryMs)) {
+      ((engine_.busy(now) || looks_ < kAtFirst) && now - siblings_ms_ >= kEveryMs) ||
+      (greeted_ && now - siblings_ms_ >= kWhenGreetedMs)) {
     ++looks_;
     siblings_ms_ = now;
+    greeted_ = false;
     for (const Sibling& one : siblings_.others()) {
       const bool other_job = one.job != start_.job && one.job != 0 && start_.job != 0;
       const bool known = std::any_of(found_.begin(), found_.end(),
@@ -202,33 +196,42 @@ void Channel::greet() {
   });
 }
 
+// A flood of one kind leaves time for the others, and what is dropped here costs next to nothing.
+bool Channel::is_worth_opening(const Socket::Came& came, const Outside& outside, Contact* contact) {
+  const std::uint64_t now = now_ms();
+  if (outside.kind == KeyKind::kHandle) return strangers_.take(now);
+  if (contact == nullptr || !(contact->key_ours || contact->agreed)) return false;
+  if (came.from != contact->address) return strangers_.take(now);
+  return contact->datagrams.take(now) && in_.take(now);
+}
+
 void Channel::take(const Socket::Came& came) {
   const auto outside = look_outside(came.datagram);
   const std::uint64_t self = record::proc_id();
   if (!outside || outside->from == 0 || outside->from == self) return;
   Contact* contact = directory_.find(outside->from);
-  Key key{};
-  if (outside->kind == KeyKind::kHandle)
-    key = key_of_handle(shared().secret, self);
-  else if (contact != nullptr && (contact->key_ours || contact->agreed))
-    key = contact->key;
-  else
-    return;
-  const auto opened = open(came.datagram, key);
+  if (!is_worth_opening(came, *outside, contact)) return;
+  const bool is_hello = outside->kind == KeyKind::kHandle;
+  const auto opened =
+      open(came.datagram, is_hello ? key_of_handle(shared().secret, self) : contact->key);
   if (!opened) return;
+  if (!(is_hello ? hellos_ : contact->messages).take(now_ms())) return;
   const auto message = decode(*opened);
-  if (!message || (message->type == Type::kHello) != (outside->kind == KeyKind::kHandle)) return;
-  if (message->type == Type::kHello) {
-    contact = directory_.take_hello(self, outside->from, came.from, message->hello);
+  if (!message || (message->type == Type::kHello) != is_hello) return;
+  if (is_hello) {
+    contact = directory_.take_hello(self, outside->from, came.from, message->hello,
+                                    shared().newest_listen.load());
+    if (contact == nullptr) greeted_ = true;
     if (contact == nullptr) return;
   }
   if (!contact->window.take(message->number)) return;
   contact->agreed = true;
+  directory_.came_from(outside->from, *contact, came.from);
   const auto meet = [&](Who who) {
     who.proc = outside->from;
     engine_.met(who);
   };
-  if (message->type == Type::kHello) {
+  if (is_hello) {
     meet(message->hello.who);
     Message answer;
     answer.type = Type::kWelcome;
@@ -237,25 +240,27 @@ void Channel::take(const Socket::Came& came) {
     send(outside->from, *contact, std::move(answer), KeyKind::kPair);
   } else if (message->type == Type::kWelcome) {
     meet(message->welcome.who);
-    const auto all = static_cast<std::uint32_t>(contact->links.size());
-    if (message->welcome.links > contact->confirmed) contact->hellos = 0;
-    contact->confirmed = std::min(message->welcome.links, all);
-    contact->hello_ms = 0;  // the next ones at once
     contact->wanted = false;
+    const auto confirmed =
+        std::min(message->welcome.links, static_cast<std::uint32_t>(contact->links.size()));
+    if (confirmed <= contact->confirmed) return;  // no reason for another hello
+    contact->confirmed = confirmed;
+    contact->hellos = 0;
+    contact->hello_ms = 0;  // the next ones at once
   } else {
     engine_.heard(outside->from, *message, now_ms());
   }
 }
 
 void Channel::take_refused() {
-  while (const auto address = shared().socket.refused()) {
+  for (int i = 0; i < kMostRefusedAtOnce; ++i) {
+    const auto address = shared().socket.refused();
+    if (!address) return;
     const std::uint64_t now = now_ms();
-    std::uint64_t proc = 0;
-    if (directory_.find(*address, proc) != nullptr) engine_.refused(proc, now);
+    for (const std::uint64_t proc : directory_.at(*address)) engine_.refused(proc, now);
     if (address->port != kHostPort) continue;
-    directory_.for_each([&](std::uint64_t other, const Contact& contact) {
-      if (contact.address.ip == address->ip) engine_.host_answered(other, now);
-    });
+    for (const std::uint64_t proc : directory_.at({address->ip, 0}))
+      engine_.host_answered(proc, now);
   }
 }
 
@@ -268,7 +273,7 @@ bool Channel::take_all() {
     if (!came) break;
     if (came->datagram.empty())
       woken = woken || came->from == shared().socket.address();
-    else if (in_.take(now_ms()))
+    else
       take(*came);
   }
   return woken;
@@ -338,6 +343,7 @@ void start(Start start) noexcept {
   if (channel() != nullptr) return;
   context::quietly([&] {
     if (!seals_work()) return;
+    context::in_forked_child(forget);
     {
       const std::lock_guard guard(shared().lock);
       shared().secret = new_secret();
@@ -349,14 +355,19 @@ void start(Start start) noexcept {
 
 bool wanted() noexcept { return channel() != nullptr; }
 
-std::optional<Door> listening(const context::Gid& ip) noexcept {
+std::optional<Door> listening(std::uint32_t listen, const context::Gid& ip) noexcept {
   if (channel() == nullptr) return std::nullopt;
   std::optional<Door> out;
   context::quietly([&] {
     const std::lock_guard guard(shared().lock);
     Shared& own = shared();
     open_once(own, ip);
-    if (own.socket.is_open()) out = {own.socket.address().port, own.secret};
+    // At another address nobody would find it.
+    const context::Gid& bound = own.socket.address().ip;
+    if (!own.socket.is_open() || (bound != ip && bound != kAnyIpv4 && bound != context::Gid{}))
+      return;
+    if (own.newest_listen.load() < listen) own.newest_listen.store(listen);
+    out = {own.socket.address().port, own.secret};
   });
   return out;
 }
@@ -414,7 +425,8 @@ Answer answer() noexcept {
 
 void forget() noexcept {
   context::quietly([&] {
-    g_channel.store(nullptr);  // its memory is the parent's last
+    // Its memory is the parent's last, its files would make who has ended seem alive.
+    if (Channel* const own = g_channel.exchange(nullptr)) own->leave();
     const std::lock_guard guard(shared().lock);
     shared().socket.close();
     shared().tried = false;

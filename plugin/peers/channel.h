@@ -34,8 +34,9 @@ bool wanted() noexcept;
 
 // --- NCCL's threads
 
-// A process listens at this address, and others will learn of its channel. Nothing: there is none.
-std::optional<Door> listening(const context::Gid& ip) noexcept;
+// A process listens at this address, as its listener of that number, and others will learn of its
+// channel. Nothing: there is none.
+std::optional<Door> listening(std::uint32_t listen, const context::Gid& ip) noexcept;
 // It connects to that one's listener.
 void connecting(std::uint64_t proc, std::uint32_t listen, const context::Gid& ip,
                 const Door& door) noexcept;

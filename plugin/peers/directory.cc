@@ -24,38 +24,54 @@ Contact* Directory::find(std::uint64_t proc) {
   return found == contacts_.end() ? nullptr : &found->second;
 }
 
-Contact* Directory::find(const Address& address, std::uint64_t& proc) {
-  const auto found = by_address_.find(address);
-  if (found == by_address_.end()) return nullptr;
-  proc = found->second;
-  return find(proc);
+std::vector<std::uint64_t> Directory::at(const Address& address) const {
+  std::vector<std::uint64_t> out;
+  for (auto one = by_address_.lower_bound({address, 0});
+       one != by_address_.end() && one->first.ip == address.ip; ++one) {
+    if (address.port != 0 && one->first.port != address.port) break;
+    out.push_back(one->second);
+  }
+  return out;
 }
 
 Contact* Directory::add(std::uint64_t proc, const Address& address, const Secret& secret) {
   Contact* contact = find(proc);
-  if (contact == nullptr) {
-    if (contacts_.size() >= kMost) return nullptr;
+  if (contact != nullptr && contact->has_handle) return contact;
+  if (handles_ >= kMost) return nullptr;
+  ++handles_;
+  if (contact == nullptr) {  // else it has been heard, which no handle can be taken for
     contact = &contacts_[proc];
-    contact->address = address;
-    by_address_[address] = proc;
+    came_from(proc, *contact, address);
+    contact->pinned = true;
   }
-  if (!contact->has_handle) {
-    contact->secret = secret;
-    contact->has_handle = true;
-  }
+  contact->secret = secret;
+  contact->has_handle = true;
   return contact;
+}
+
+void Directory::came_from(std::uint64_t proc, Contact& contact, const Address& address) {
+  if (contact.pinned || contact.address == address) return;
+  by_address_.erase({contact.address, proc});
+  contact.address = address;
+  by_address_.insert({address, proc});
+}
+
+bool Directory::is_free(std::uint32_t listen, std::uint32_t newest) const {
+  return listen != 0 && listen <= newest && by_listen_.size() < kMost &&
+         !by_listen_.contains(listen);
 }
 
 // Where both have each other's handle and write at once, the key of the lesser process is theirs.
 Contact* Directory::take_hello(std::uint64_t self, std::uint64_t from, const Address& address,
-                               const Hello& hello) {
+                               const Hello& hello, std::uint32_t newest_listen) {
   Contact* contact = find(from);
-  const bool is_new = contact == nullptr;
-  if (is_new) {
-    if (contacts_.size() >= kMost) return nullptr;
+  if (contact == nullptr) {
+    const bool behind_one =
+        std::any_of(hello.links.begin(), hello.links.end(),
+                    [&](std::uint32_t listen) { return is_free(listen, newest_listen); });
+    if (!behind_one) return nullptr;
     contact = &contacts_[from];
-    contact->address = address;
-    by_address_[address] = from;
+    came_from(from, *contact, address);
   }
   const bool has_key = contact->key_ours || contact->agreed;
   if (has_key && contact->key != hello.key) {
@@ -67,10 +83,11 @@ Contact* Directory::take_hello(std::uint64_t self, std::uint64_t from, const Add
     contact->key_ours = false;
   }
   contact->agreed = true;
-  for (const std::uint32_t listen : hello.links) {
-    if (by_listen_.size() >= kMost) break;
-    if (by_listen_.try_emplace(listen, from).second) ++contact->links_heard;
-  }
+  for (const std::uint32_t listen : hello.links)
+    if (is_free(listen, newest_listen)) {
+      by_listen_[listen] = from;
+      ++contact->links_heard;
+    }
   return contact;
 }
 
@@ -83,6 +100,7 @@ void Directory::forget() {
   contacts_.clear();
   by_address_.clear();
   by_listen_.clear();
+  handles_ = 0;
 }
 
 }  // namespace nnd::peers

@@ -138,15 +138,18 @@ void Engine::warn_all(std::uint64_t now_ms) {
 }
 
 bool Engine::asked(std::uint64_t now_ms) const {
-  return std::any_of(peers_.begin(), peers_.end(), [&](const auto& one) {
-    return one.second.asked_us_ms != 0 && now_ms - one.second.asked_us_ms <= kAskedUsMs;
-  });
+  return std::any_of(peers_.begin(), peers_.end(),
+                     [&](const auto& one) { return asks_us(one.second, now_ms); });
+}
+
+bool Engine::asks_us(const Peer& peer, std::uint64_t now_ms) const {
+  return peer.asked_us_ms != 0 && now_ms - peer.asked_us_ms <= kAskedUsMs;
 }
 
 std::uint32_t Engine::awaited_ms(std::uint64_t now_ms) const {
   std::uint32_t longest = 0;
   for (const auto& [proc, peer] : peers_) {
-    if (peer.asked_us_ms == 0 || now_ms - peer.asked_us_ms > kAskedUsMs) continue;
+    if (!asks_us(peer, now_ms)) continue;
     for (const Link& link : peer.their_links)
       longest = std::max(longest, sum(link.age_ms, since(peer.asked_us_ms, now_ms)));
   }
@@ -202,8 +205,8 @@ std::vector<Engine::Out> Engine::take_out() { return std::exchange(out_, {}); }
 std::vector<std::uint64_t> Engine::take_tries() { return std::exchange(tries_, {}); }
 
 void Engine::ask(std::uint64_t proc, const std::vector<Link>& links, std::uint64_t now_ms) {
-  if (proc == 0 || (peers_.size() >= kMostPeers && !peers_.contains(proc))) return;
-  Peer& peer = peers_[proc];
+  if (proc == 0) return;
+  Peer& peer = peers_[proc];  // however many others have come
   const std::uint64_t pause =
       peer.unheard != 0 && peer.refusals < kRefusals ? kAskAgainMs : kAskEveryMs;
   if (peer.asked_ms != 0 && now_ms - peer.asked_ms < pause) return;
@@ -251,7 +254,10 @@ bool Engine::silent(const Peer& peer, std::uint64_t now_ms) const {
 
 void Engine::refused(std::uint64_t proc, std::uint64_t now_ms) {
   const auto found = peers_.find(proc);
-  if (found == peers_.end() || found->second.unheard == 0) return;
+  // A firewall refuses too, but lets nobody answer; and who lives answers the next question.
+  if (found == peers_.end() || !found->second.answers ||
+      found->second.unheard <= found->second.refusals)
+    return;
   Peer& peer = found->second;
   if (peer.refusals == 0) peer.refused_ms = now_ms;
   if (peer.refusals < kRefusals) ++peer.refusals;
@@ -323,7 +329,7 @@ void Engine::heard(std::uint64_t from, const Message& message, std::uint64_t now
       think(now_ms);
       break;
     case Type::kProbe:
-      take_probe(message.probe, now_ms);
+      if (asks_us(peer, now_ms)) take_probe(message.probe, now_ms);
       break;
     case Type::kHello:
     case Type::kWelcome:
@@ -333,14 +339,26 @@ void Engine::heard(std::uint64_t from, const Message& message, std::uint64_t now
 
 Claim Engine::adopted(const Peer& peer, std::uint64_t now_ms) const {
   Claim claim = peer.said.claim;
+  if (claim.hops >= kFarthest) return {};
   const std::uint32_t held = since(peer.said_ms, now_ms);
   claim.told_ms = sum(claim.told_ms, held);
   claim.age_ms = sum(claim.age_ms, held);
   ++claim.hops;
-  // Who waits is not idle, whatever others have heard of it before.
-  const bool of_us = claim.kind == Kind::kIdle && claim.who.proc == own_.state.who.proc;
-  if (claim.told_ms > kRumourMs || claim.hops > kFarthest || of_us) return {};
+  if (claim.told_ms > kRumourMs || knows_better(claim, now_ms)) return {};
   return claim;
+}
+
+// Of itself, what it doesn't say itself is not so; and who has been heard of since has not ended.
+bool Engine::knows_better(const Claim& claim, std::uint64_t now_ms) const {
+  const bool of_one = claim.kind != Kind::kPair && claim.kind != Kind::kCycle;
+  if (claim.who.proc == 0) return claim.known();
+  if (claim.who.proc == own_.state.who.proc) return of_one;
+  if (claim.kind != Kind::kStopped && claim.kind != Kind::kGone && claim.kind != Kind::kEnded)
+    return false;
+  const auto found = peers_.find(claim.who.proc);
+  if (found == peers_.end()) return false;
+  const std::uint64_t heard_ms = std::max(found->second.said_ms, found->second.asked_us_ms);
+  return heard_ms != 0 && since(heard_ms, now_ms) < claim.told_ms;
 }
 
 // Both are in a collective, which is another for each.
@@ -362,16 +380,17 @@ Claim Engine::of_silence(const Peer& peer, std::uint64_t now_ms) const {
   Claim claim;
   if (peer.refusals >= kRefusals) {
     // What it knew when it ended: why it did, or for whom it had waited.
-    const Claim& last = peer.said.claim;
+    Claim last = peer.said.claim;
+    last.age_ms = sum(last.age_ms, since(peer.said_ms, now_ms));
+    last.told_ms = sum(last.told_ms, since(peer.said_ms, now_ms));
     const bool of_itself = last.kind == Kind::kFailed && last.who.proc == peer.who.proc;
-    const bool of_another = last.known() && last.who.proc != peer.who.proc &&
-                            last.who.proc != own_.state.who.proc &&
-                            (peer.said.state.failed || peer.refused_ms - peer.said_ms <= kHeardMs);
+    const bool of_another =
+        last.known() && last.who.proc != peer.who.proc && last.who.proc != own_.state.who.proc &&
+        (peer.said.state.failed || peer.refused_ms - peer.said_ms <= kHeardMs) &&
+        !knows_better(last, now_ms);
     if (of_itself || of_another) {
-      claim = last;
-      claim.age_ms = sum(last.age_ms, since(peer.said_ms, now_ms));
-      claim.told_ms = 0;
-      return claim;
+      last.told_ms = 0;
+      return last;
     }
     claim.kind = Kind::kEnded;
     claim.age_ms = since(peer.refused_ms, now_ms);
@@ -433,8 +452,7 @@ bool Engine::keeps_others_waiting(std::uint64_t now_ms) const {
   bool told = false;
   for (const auto& [proc, peer] : peers_) {
     const Doing& theirs = peer.said.state.in;
-    if (peer.asked_us_ms == 0 || now_ms - peer.asked_us_ms > kAskedUsMs || !theirs.known())
-      continue;
+    if (!asks_us(peer, now_ms) || !theirs.known()) continue;
     told = true;
     if (given(theirs.comm).behind(theirs)) return true;
   }
@@ -474,9 +492,7 @@ Claim Engine::own_claim(std::uint64_t now_ms) const {
   // What whoever asks waits in.
   std::uint64_t comm = own_.state.in.comm;
   for (const auto& [proc, peer] : peers_)
-    if (peer.asked_us_ms != 0 && now_ms - peer.asked_us_ms <= kAskedUsMs &&
-        peer.said.state.in.known())
-      comm = peer.said.state.in.comm;
+    if (asks_us(peer, now_ms) && peer.said.state.in.known()) comm = peer.said.state.in.comm;
   claim.doing = given(comm);
   const auto take = [&](Kind kind, const Own::Trouble& trouble) {
     claim.kind = kind;
@@ -552,7 +568,7 @@ Claim Engine::claim(std::uint64_t now_ms) const {
 // What is new at once; what is so still as often as somebody may need it.
 void Engine::tell_all(std::uint64_t now_ms) {
   for (auto& [proc, peer] : peers_) {
-    if (peer.asked_us_ms == 0 || now_ms - peer.asked_us_ms > kAskedUsMs) continue;
+    if (!asks_us(peer, now_ms)) continue;
     const std::uint64_t passed = now_ms - peer.told_ms;
     const bool fresher = claim_.known() &&
                          claim_.told_ms + 200 < sum(peer.told.told_ms, since(peer.told_ms, now_ms));
@@ -575,7 +591,8 @@ void Engine::probe_if_nobody_knows(std::uint64_t now_ms) {
 }
 
 void Engine::pass_on(Probe probe, std::uint64_t) {
-  if (awaited() == 0 || ++probe.hops > kFarthest) return;
+  if (awaited() == 0 || probe.hops >= kFarthest) return;
+  ++probe.hops;
   widen(probe, own_.state.who, own_.state.in.known() ? own_.state.in : own_.state.given);
   probe.all_alone = probe.all_alone && own_.alone;
   out(awaited(), Type::kProbe).message.probe = probe;
@@ -585,7 +602,9 @@ void Engine::pass_on(Probe probe, std::uint64_t) {
 // the ring.
 void Engine::take_probe(const Probe& probe, std::uint64_t now_ms) {
   if (own_.edges.empty()) return;
-  const bool again = probe.initiator == last_probe_.initiator && probe.round == last_probe_.round;
+  const bool any = last_probe_.seen_ms != 0;
+  const bool same = any && probe.initiator == last_probe_.initiator;
+  const bool again = same && probe.round == last_probe_.round;
   if (again) {
     // Ranks wait for each other in a ring also where one of them waits for its own node.
     const bool untold = !probe.least.known() && probe.all_alone;
@@ -602,8 +621,10 @@ void Engine::take_probe(const Probe& probe, std::uint64_t now_ms) {
     think(now_ms);
     return;
   }
-  const bool recent = last_probe_.seen_ms != 0 && now_ms - last_probe_.seen_ms < 2 * kProbeEveryMs;
-  if (recent && probe.initiator < last_probe_.initiator) return;
+  const bool recent = any && now_ms - last_probe_.seen_ms < 2 * kProbeEveryMs;
+  const bool older = same && static_cast<std::int32_t>(probe.round - last_probe_.round) < 0;
+  if (recent && (older || probe.initiator < last_probe_.initiator)) return;
+  if (!probes_.take(now_ms)) return;
   last_probe_ = {probe.initiator, probe.round, now_ms};
   pass_on(probe, now_ms);
 }

@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "peers/bucket.h"
 #include "peers/message.h"
 
 namespace nnd::peers {
@@ -142,10 +143,12 @@ class Engine {
   Claim of_silence(const Peer& peer, std::uint64_t now_ms) const;
   Claim of_sibling(const Own::Sibling& sibling, const Peer& peer, std::uint64_t now_ms) const;
   Claim adopted(const Peer& peer, std::uint64_t now_ms) const;
+  bool knows_better(const Claim& claim, std::uint64_t now_ms) const;
   Doing given(std::uint64_t comm) const;
   std::vector<Link> seen_here(std::uint64_t proc, const std::vector<Link>& asked) const;
   bool silent(const Peer& peer, std::uint64_t now_ms) const;
   State state_for(const Peer& peer) const;
+  bool asks_us(const Peer& peer, std::uint64_t now_ms) const;
   void take_probe(const Probe& probe, std::uint64_t now_ms);
   void probe_if_nobody_knows(std::uint64_t now_ms);
   void pass_on(Probe probe, std::uint64_t now_ms);
@@ -167,6 +170,7 @@ class Engine {
   std::optional<Claim> cycle_;
   std::uint64_t cycle_ms_ = 0;
   Round last_probe_;
+  Bucket probes_{20};  // passed on: in a ring the greatest few of each second
   std::uint32_t round_ = 0;
   std::uint64_t probed_ms_ = 0;
 };

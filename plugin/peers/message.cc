@@ -75,19 +75,25 @@ class Reader {
   void choice(E& value, E end) {
     std::uint8_t byte = 0;
     number(byte);
-    ok_ = ok_ && byte < static_cast<std::uint8_t>(end);
-    if (ok_) value = static_cast<E>(byte);
+    // One that only later versions know is the first, which says nothing: who is not understood is
+    // alive all the same.
+    if (byte < static_cast<std::uint8_t>(end)) value = static_cast<E>(byte);
   }
-  // What a peer says is printed: nothing that a terminal would obey.
+  // What a peer says is printed: nothing that a terminal would obey, and only what names have, lest
+  // somebody pastes it into a shell.
   template <std::size_t n>
   void text(state::FixedText<n>& value) {
     std::uint8_t size = 0;
     number(size);
     ok_ = ok_ && size < n;
     if (!has(size)) return;
-    const auto* const from = in_.data() + at_;
-    ok_ = std::all_of(from, from + size, [](std::uint8_t c) { return c > 0x20 && c < 0x7f; });
-    if (ok_) value = std::string_view(reinterpret_cast<const char*>(from), size);
+    std::array<char, n> plain{};
+    for (std::size_t i = 0; i < size; ++i) {
+      const std::uint8_t c = in_[at_ + i];
+      ok_ = ok_ && c > 0x20 && c < 0x7f;
+      plain[i] = is_of_names(c) ? static_cast<char>(c) : '?';
+    }
+    if (ok_) value = std::string_view(plain.data(), size);
     at_ += size;
   }
   template <std::size_t n>
@@ -108,6 +114,10 @@ class Reader {
   bool ok() const { return ok_; }
 
  private:
+  static bool is_of_names(std::uint8_t c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+           std::string_view("._:-/+@").find(static_cast<char>(c)) != std::string_view::npos;
+  }
   bool has(std::size_t size) {
     ok_ = ok_ && in_.size() - at_ >= size;
     return ok_;

@@ -43,9 +43,9 @@ std::optional<std::vector<std::uint8_t>> open(std::span<const std::uint8_t>, con
 
 #else
 
-static_assert(kBox - kNonce == crypto_secretbox_NONCEBYTES);
-static_assert(kSealed == kBox + crypto_secretbox_MACBYTES);
-static_assert(sizeof(Key) == crypto_secretbox_KEYBYTES);
+static_assert(kBox - kNonce == crypto_aead_xchacha20poly1305_ietf_NPUBBYTES);
+static_assert(kSealed == kBox + crypto_aead_xchacha20poly1305_ietf_ABYTES);
+static_assert(sizeof(Key) == crypto_aead_xchacha20poly1305_ietf_KEYBYTES);
 
 bool seals_work() noexcept { return sodium_init() >= 0; }
 
@@ -80,8 +80,9 @@ std::vector<std::uint8_t> seal(const Outside& outside, const Key& key,
   for (std::size_t i = 0; i < 8; ++i)
     out[8 + i] = static_cast<std::uint8_t>(outside.from >> (8 * i));
   randombytes_buf(out.data() + kNonce, kBox - kNonce);
-  crypto_secretbox_easy(out.data() + kBox, message.data(), message.size(), out.data() + kNonce,
-                        key.data());
+  crypto_aead_xchacha20poly1305_ietf_encrypt(out.data() + kBox, nullptr, message.data(),
+                                             message.size(), out.data(), kNonce, nullptr,
+                                             out.data() + kNonce, key.data());
   return out;
 }
 
@@ -89,8 +90,9 @@ std::optional<std::vector<std::uint8_t>> open(std::span<const std::uint8_t> data
                                               const Key& key) {
   if (datagram.size() <= kSealed) return std::nullopt;
   std::vector<std::uint8_t> out(datagram.size() - kSealed);
-  if (crypto_secretbox_open_easy(out.data(), datagram.data() + kBox, datagram.size() - kBox,
-                                 datagram.data() + kNonce, key.data()) != 0)
+  if (crypto_aead_xchacha20poly1305_ietf_decrypt(
+          out.data(), nullptr, nullptr, datagram.data() + kBox, datagram.size() - kBox,
+          datagram.data(), kNonce, datagram.data() + kNonce, key.data()) != 0)
     return std::nullopt;
   return out;
 }

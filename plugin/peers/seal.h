@@ -1,5 +1,6 @@
-// What is around a message on its way: only who has the key can make or read it (libsodium's
-// secretbox: XSalsa20 and Poly1305). Thread-safe after seals_work().
+// What is around a message on its way: only who has the key can make or read it, or change what is
+// before it (libsodium's XChaCha20 and Poly1305, of which the first 16 bytes are the additional
+// data). So none can be sent back, or on in another's name. Thread-safe after seals_work().
 //
 //   0  4 bytes, "NNDP"
 //   4  kind of key: 1 the one that the receiver's handle tells of, 2 the pair's

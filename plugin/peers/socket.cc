@@ -91,9 +91,9 @@ std::optional<Socket::Came> Socket::receive(std::size_t most) {
     socklen_t size = sizeof name;
     const ssize_t got =
         ::recvfrom(fd_, buffer.data(), std::min(buffer.size(), most + 1), 0, &name.any, &size);
-    if (got < 0 && errno == ECONNREFUSED) continue;  // refused() tells of it
-    if (got < 0) return std::nullopt;
-    if (static_cast<std::size_t>(got) > most) continue;
+    if (got < 0 && errno == EAGAIN) return std::nullopt;
+    // What came back of something sent: no reason to leave what has come.
+    if (got < 0 || static_cast<std::size_t>(got) > most) continue;
     return Came{read(name), {buffer.begin(), buffer.begin() + got}};
   }
   return std::nullopt;
@@ -119,9 +119,16 @@ std::optional<Address> Socket::refused() {
       const bool six = c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_RECVERR;
       if (!four && !six) continue;
       sock_extended_err error;
+      Name offender{};
+      const std::size_t size = c->cmsg_len - CMSG_LEN(0);
+      if (size < sizeof error) continue;
       std::memcpy(&error, CMSG_DATA(c), sizeof error);
-      if (error.ee_errno == ECONNREFUSED && error.ee_origin != SO_EE_ORIGIN_LOCAL)
-        return read(name);
+      std::memcpy(&offender, CMSG_DATA(c) + sizeof error,
+                  std::min(size - sizeof error, sizeof offender));
+      const Address asked = read(name);
+      if (error.ee_errno == ECONNREFUSED && error.ee_origin != SO_EE_ORIGIN_LOCAL &&
+          read(offender).ip == asked.ip)
+        return asked;
     }
   }
   return std::nullopt;

@@ -33,7 +33,8 @@ class Socket {
   };
   // Longer ones than `most` bytes are thrown away.
   std::optional<Came> receive(std::size_t most);
-  // What was sent there found no port, says the kernel of that host.
+  // What was sent there found no port, says the kernel of that host itself: what a firewall in
+  // between refuses is no such word.
   std::optional<Address> refused();
 
   // Until something can be read, at most for this long. False: nothing came.

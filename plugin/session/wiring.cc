@@ -215,7 +215,7 @@ void found(const inner::Found& found, int api, const void* caller) {
 }
 
 void tell_door(const context::Gid& ip, nccl_net_diag::trailer::Trailer& trailer) noexcept {
-  if (const auto door = peers::listening(ip)) {
+  if (const auto door = peers::listening(trailer.listen, ip)) {
     trailer.port = door->port;
     trailer.secret = door->secret;
   }

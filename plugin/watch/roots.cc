@@ -1,5 +1,6 @@
 #include "watch/roots.h"
 
+#include "context/clock.h"
 #include "diagnosis/root.h"
 #include "peers/channel.h"
 #include "record/event.h"
@@ -73,7 +74,7 @@ void Roots::look(std::uint64_t waits_ms, const peers::Doing& in, std::uint64_t s
     told_ = {};
     return;
   }
-  if (same_root(claim, told_)) return;
+  if (same_root(claim, told_) || !lines_.take(context::mono_ns() / 1'000'000)) return;
   told_ = claim;
   tell(claim, own ? 0 : waits_ms, in, own);
 }

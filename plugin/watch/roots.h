@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "peers/bucket.h"
 #include "peers/claim.h"
 
 namespace nnd::watch {
@@ -19,6 +20,7 @@ class Roots {
  private:
   const std::uint64_t due_ns_;
   peers::Claim told_;
+  peers::Bucket lines_{60, 600'000};  // a peer that says something else all the time fills no disk
 };
 
 }  // namespace nnd::watch

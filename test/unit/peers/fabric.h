@@ -62,6 +62,11 @@ class PeersFabric {
       for (const Process& other : processes_) one.engine.met(other.own.state.who);
   }
 
+  // What process i sends though its engine would not.
+  void sends(std::size_t i, std::size_t j, const peers::Message& message) {
+    way_.push({now_ms_ * 1000 + 200, i, j, message});
+  }
+
   void run(std::uint64_t ms) {
     for (const std::uint64_t end = now_ms_ + ms; now_ms_ < end; ++now_ms_) {
       if (now_ms_ % 1000 == 0)

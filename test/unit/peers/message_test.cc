@@ -93,6 +93,22 @@ TEST_CASE("a text that a terminal would obey is refused") {
   CHECK_FALSE(peers::decode(peers::encode(message)));
 }
 
+TEST_CASE("of a text no more is left than what names have") {
+  auto message = largest();
+  message.say.state.who.host = "no-de_1.example:2/3+4@5";
+  message.say.claim.place = "`a`$(b);\"c\\d|<e>'&";
+  const auto read = peers::decode(peers::encode(message));
+  REQUIRE(read);
+  CHECK(std::string_view(read->say.state.who.host) == "no-de_1.example:2/3+4@5");
+  for (const char c : std::string_view(read->say.claim.place))
+    CHECK(std::string_view("?abcde").find(c) != std::string_view::npos);
+  for (unsigned c = 1; c < 256; ++c) {
+    const char one = static_cast<char>(c);
+    message.say.claim.place = std::string_view(&one, 1);
+    CHECK(peers::decode(peers::encode(message)).has_value() == (c > 0x20 && c < 0x7f));
+  }
+}
+
 TEST_CASE("no bytes do harm") {
   std::mt19937_64 random(5);
   const auto good = peers::encode(largest());
