@@ -443,33 +443,13 @@ Claim Engine::of_sibling(const Own::Sibling& sibling, const Peer& peer,
   return certain || claim.doing.behind(own_.state.in) ? claim : Claim{};
 }
 
-// Whether others wait for it, and not it for another process of its node, which nothing here sees.
-// Who was given less than who waits is late. Of releases that tell of no calls it is told by the
-// receives: who has posted none, while all others of the node wait over the network, is in no
-// collective.
+// Whether others wait for it, and not it for another process of its node, which nothing here sees:
+// who was given less than who waits is late.
 bool Engine::keeps_others_waiting(std::uint64_t now_ms) const {
-  if (own_.alone) return true;
-  bool told = false;
-  for (const auto& [proc, peer] : peers_) {
-    const Doing& theirs = peer.said.state.in;
-    if (!asks_us(peer, now_ms) || !theirs.known()) continue;
-    told = true;
-    if (given(theirs.comm).behind(theirs)) return true;
-  }
-  return !told && own_.reads && is_only_idle_of_node(now_ms);
-}
-
-bool Engine::is_only_idle_of_node(std::uint64_t now_ms) const {
-  bool any = false;
-  for (const Own::Sibling& sibling : own_.siblings) {
-    if (!sibling.same_job) continue;
-    const auto found = peers_.find(sibling.proc);
-    if (found == peers_.end() || found->second.said_ms == 0 ||
-        now_ms - found->second.said_ms > kHeardMs || found->second.said.state.awaits == 0)
-      return false;
-    any = true;
-  }
-  return any;
+  return own_.alone || std::any_of(peers_.begin(), peers_.end(), [&](const auto& one) {
+           const Doing& theirs = one.second.said.state.in;
+           return asks_us(one.second, now_ms) && given(theirs.comm).behind(theirs);
+         });
 }
 
 // Who is at the other end of what failed here, where it was alive after that and knows of nothing

@@ -44,9 +44,6 @@ struct Own {
   Trouble failed, port_down;
 
   bool worked = false;  // something has completed over the network
-  // Something has come over a connection that it still has. While it is in a collective it has
-  // posted a receive there, but in those that go one way.
-  bool reads = false;
   // It was given something and wants nothing of the network: processes of its own node may be what
   // it waits for.
   bool inside = false;
@@ -137,7 +134,6 @@ class Engine {
   Claim own_claim(std::uint64_t now_ms) const;
   Claim of_edge(const Own::Edge& edge, const Peer& peer, std::uint64_t now_ms) const;
   bool keeps_others_waiting(std::uint64_t now_ms) const;
-  bool is_only_idle_of_node(std::uint64_t now_ms) const;
   Who failed_with() const;
   Claim of_difference(const Peer& peer) const;
   Claim of_silence(const Peer& peer, std::uint64_t now_ms) const;

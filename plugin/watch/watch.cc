@@ -98,7 +98,7 @@ void Watch::look_at(state::Connection& c, Memory& memory, std::uint64_t now_ns) 
     memory.told.reset();
   }
   if (change.ready || change.moved || !memory.wait) whom_.note_motion();
-  if (now.ended != 0) whom_.note_work(now.kind);
+  if (now.ended != 0) whom_.note_work();
   if (!memory.wait) return;
   const std::uint64_t age_ns = now_ns - memory.since_ns;
   note_asked(c, memory, age_ns);

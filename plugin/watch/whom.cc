@@ -244,7 +244,6 @@ Own Whom::end(std::uint64_t mono_ns) {
   own.state.idle_ms = to_ms(mono_ns - moved_ns_);
   own.waits_ms = to_ms(waits_ns_);
   own.worked = worked_;
-  own.reads = reads_;
   // Its GPU has all that it needs of the network, or waits for the others of this node.
   own.inside = edges_.empty() && waits_ns_ == 0 && !own.state.moves && !own.given.empty();
   if (own.inside && !own.state.in.known()) own.state.in = own.given.front();
@@ -271,7 +270,7 @@ Own Whom::end(std::uint64_t mono_ns) {
 
 void Whom::forget() {
   begin();
-  worked_ = reads_ = false;
+  worked_ = false;
   moved_ns_ = 0;
 }
 

@@ -29,10 +29,7 @@ class Whom {
   // asked: NCCL still asks for what it waits for.
   void take(state::Connection& c, const Memory& memory, std::uint64_t age_ns, bool asked);
   void note_motion() { moves_ = true; }
-  void note_work(state::Kind kind) {
-    worked_ = true;
-    reads_ = reads_ || kind == state::Kind::kRecv;
-  }
+  void note_work() { worked_ = true; }
   // mono_ns: CLOCK_MONOTONIC.
   peers::Own end(std::uint64_t mono_ns);
   void forget();
@@ -45,7 +42,6 @@ class Whom {
   bool asked_ = false;  // by others
   bool moves_ = false;
   bool worked_ = false;
-  bool reads_ = false;
   std::uint64_t moved_ns_ = 0;
   std::uint64_t waits_ns_ = 0;
   std::map<std::uint64_t, peers::Own::Edge> edges_;

@@ -39,6 +39,11 @@ bool may_be_told_better(const Report& report) {
   }
 }
 
+// Whom it waited for has come after all.
+bool came_to_its_end(const log::Process& log) {
+  return log.summary && log.summary->exit_status == 0 && log.summary->pending == 0;
+}
+
 }  // namespace
 
 std::optional<Named> named_of(const Report& report) {
@@ -47,7 +52,7 @@ std::optional<Named> named_of(const Report& report) {
   const auto& members = report.picture.members;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const log::Process& log = *members[i].log;
-    if (!log.job_stall || log.awaited.kind.empty()) continue;
+    if (!log.job_stall || log.awaited.kind.empty() || came_to_its_end(log)) continue;
     Named& one = said[{log.awaited.kind, log.awaited.proc, log.awaited.other_proc}];
     const Ns at = report.picture.at(i, log.job_stall->mono_ns);
     const bool first = one.tellers.empty() || at < one.at;

@@ -342,25 +342,6 @@ TEST_CASE("a failure between two that live names both, and goes before an end") 
   }
 }
 
-TEST_CASE(
-    "of releases that tell of no calls the one of its node that has posted no receive is late") {
-  for (const std::size_t waiting : {std::size_t{3}, std::size_t{2}}) {
-    PeersFabric job(8);  // 0 to 3 are of one node
-    for (std::size_t i = 0; i < 4; ++i) {
-      job.own(i).alone = false;
-      job.own(i).reads = true;
-      for (std::size_t j = 0; j < 4; ++j)
-        if (j != i) job.own(i).siblings.push_back({PeersFabric::proc_of(j), true});
-      job.waits(i + 4, i);
-    }
-    for (std::size_t i = 0; i < waiting; ++i) job.waits(i, 4 + (i + 3) % 4);
-    job.run(5000);
-    const auto said = job.claim(7);
-    CHECK(said.kind == (waiting == 3 ? Kind::kIdle : Kind::kNone));
-    CHECK(said.who.rank == (waiting == 3 ? 3 : -1));
-  }
-}
-
 TEST_CASE("a ring of releases that tell of no calls is told where each is alone on its node") {
   for (const bool alone : {true, false}) {
     PeersFabric job(5);

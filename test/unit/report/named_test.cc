@@ -69,3 +69,21 @@ TEST_CASE("a job of which nobody tells that is as it was", "[named]") {
   made.load(0, 0, 4);
   CHECK_FALSE(analyse(made.input).named);
 }
+
+TEST_CASE("who has come in the end is not named", "[named]") {
+  for (const int status : {0, 1}) {
+    Made made;  // a slow rank, whose log is not here
+    made.load(0, 0, 4);
+    made.connect(0, 3);
+    name(made, 0, 12, "idle", 3);
+    t::leave(made, 0, 14, 0, status);
+    CHECK(analyse(made.input).named.has_value() == (status != 0));
+  }
+  Made made;
+  made.load(0, 0, 4);
+  made.connect(0, 3);
+  name(made, 0, 12, "idle", 3);
+  made.add(made.event(0, t::EventId::kConnResume, 13));
+  t::box(made, 0, 30, 0, 0);
+  CHECK_FALSE(analyse(made.input).named);
+}
