@@ -50,6 +50,8 @@ bool sent_and_not_come(const Link& sender, const Link& receiver) {
 // Whether one of these two ends has done its part, and the other says that nothing of it came. An
 // HCA that does not complete what it was given has no answer from the other one.
 bool disagree(const Link& here, const Link& there) {
+  // It has closed it, maybe.
+  if (here.state == EndState::kUnknown || there.state == EndState::kUnknown) return false;
   if (here.state == EndState::kStuck || there.state == EndState::kStuck) return true;
   if (std::min(here.age_ms, there.age_ms) < kDisagreeMs) return false;
   if (sent_and_not_come(here, there) || sent_and_not_come(there, here)) return true;
@@ -281,6 +283,7 @@ std::vector<Link> Engine::seen_here(std::uint64_t proc, const std::vector<Link>&
   std::vector<Link> out;
   for (const Link& theirs : asked) {
     Link& mine = out.emplace_back();
+    mine.state = EndState::kUnknown;
     mine.yours = !theirs.yours;
     mine.listen = theirs.listen;
     for (const Link& link : all)
@@ -392,6 +395,8 @@ Claim Engine::of_silence(const Peer& peer, std::uint64_t now_ms) const {
       last.told_ms = 0;
       return last;
     }
+    // It was waiting itself, whoever for, when others already waited: by a watchdog, say.
+    if (peer.said.state.awaits != 0 && peer.refused_ms - peer.said_ms <= kHeardMs) return {};
     claim.kind = Kind::kEnded;
     claim.age_ms = since(peer.refused_ms, now_ms);
   } else {

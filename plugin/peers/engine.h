@@ -31,7 +31,7 @@ struct Own {
     std::vector<Link> links;  // the longest waits first; `yours` as for a message to it
   };
   std::vector<Edge> edges;
-  // Where others ask: sends that want nothing, by the process that they go to.
+  // Where others ask: connections that want nothing, by the process at the other end.
   std::map<std::uint64_t, std::vector<Link>> quiet;
   std::uint32_t waits_ms = 0;  // the longest, also where it isn't known for whom
 

@@ -21,6 +21,7 @@ enum class EndState : std::uint8_t {
   kStuck,       // handed to the HCA, which does not complete it
   kOwn,         // it waits for something of its own process
   kBeingMade,
+  kUnknown,  // it is not among those that this process has, or has just moved
   kCount
 };
 // Requests that are over and their bytes, modulo 2^32.

@@ -202,7 +202,7 @@ void Whom::take(state::Connection& c, const Memory& memory, std::uint64_t age_ns
   if (*memory.wait == Wait::kIdle) return take_quiet(c, age_ns);
   if (age_ns < edge_ns_) {
     moves_ = true;
-    return;
+    return take_quiet(c, age_ns);
   }
   const EndState state = state_of(c, *memory.wait);
   const std::uint64_t counts =
@@ -224,9 +224,9 @@ void Whom::take(state::Connection& c, const Memory& memory, std::uint64_t age_ns
   edge.links.push_back(link_of(about, state, age_ns, moved_by(c, asked)));
 }
 
-// What others wait for may have been sent.
+// What others wait for may have been sent, or the connection may be closed.
 void Whom::take_quiet(state::Connection& c, std::uint64_t age_ns) {
-  if (c.kind.load() != state::Kind::kSend || !asked_) return;
+  if (!asked_) return;
   state::About about;
   if (!c.identity.get(about)) return;
   if (const std::uint64_t proc = peer_of(about))

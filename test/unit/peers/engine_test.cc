@@ -388,3 +388,26 @@ TEST_CASE("who was given what the others wait in is not called late where its no
   job.in(0, "AllReduce", 11);
   REQUIRE(job.until_agreed(Kind::kIdle, 0, 3000));
 }
+
+TEST_CASE("what an HCA does not complete towards a connection that is closed is no pair's") {
+  for (const bool open : {true, false}) {
+    PeersFabric job(2);
+    job.waits(1, 0, EndState::kStuck, 9000, false, 4);
+    if (open) job.own(0).quiet[PeersFabric::proc_of(1)] = {{true, 4, EndState::kQuiet, 9000, {}}};
+    job.run(3000);
+    CHECK(job.claim(1).kind == (open ? Kind::kPair : Kind::kIdle));
+  }
+}
+
+TEST_CASE("who waited itself when it ended is not named for its end") {
+  PeersFabric job(4);  // 2 waits for one that nobody can ask
+  job.waits(0, 1);
+  job.waits(1, 2);
+  job.waits(2, 3);
+  job.alive(3) = Alive::kStopped;
+  job.run(2000);
+  job.alive(2) = Alive::kEnded;
+  job.run(3000);
+  CHECK(job.claim(0).kind == Kind::kNone);
+  CHECK(job.claim(1).kind == Kind::kNone);
+}
