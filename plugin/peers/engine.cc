@@ -102,11 +102,14 @@ void widen(Probe& probe, const Who& who, const Doing& doing) {
 
 void Engine::look(Own own, std::uint64_t now_ms) {
   const bool newly_failed = own.failed.cause != 0 && own.failed.cause != own_.failed.cause;
+  const bool newly_down = own.port_down.cause != 0 && own_.port_down.cause == 0;
   own_ = std::move(own);
-  if (newly_failed) {
-    failed_ms_ = now_ms - std::min<std::uint64_t>(now_ms, own_.failed.age_ms);
+  if (newly_failed || newly_down) {
     warns_until_ms_ = now_ms + kWarnsMs;
     warned_ = {};
+  }
+  if (newly_failed) {
+    failed_ms_ = now_ms - std::min<std::uint64_t>(now_ms, own_.failed.age_ms);
     if (const auto found = peers_.find(own_.failed.proc); found != peers_.end())
       found->second.asked_ms = 0;
   }
@@ -184,7 +187,7 @@ std::uint64_t Engine::awaited() const { return own_.edges.empty() ? 0 : own_.edg
 State Engine::state_for(const Peer& peer) const {
   State state = own_.state;
   state.awaits = awaited();
-  state.failed = own_.failed.cause != 0;
+  state.failed = own_.failed.cause != 0 || own_.port_down.cause != 0;
   state.given = given(peer.said.state.in.known() ? peer.said.state.in.comm : state.in.comm);
   return state;
 }
@@ -386,7 +389,8 @@ Claim Engine::of_silence(const Peer& peer, std::uint64_t now_ms) const {
     Claim last = peer.said.claim;
     last.age_ms = sum(last.age_ms, since(peer.said_ms, now_ms));
     last.told_ms = sum(last.told_ms, since(peer.said_ms, now_ms));
-    const bool of_itself = last.kind == Kind::kFailed && last.who.proc == peer.who.proc;
+    const bool of_itself =
+        (last.kind == Kind::kFailed || last.kind == Kind::kPort) && last.who.proc == peer.who.proc;
     const bool of_another =
         last.known() && last.who.proc != peer.who.proc && last.who.proc != own_.state.who.proc &&
         (peer.said.state.failed || peer.refused_ms - peer.said_ms <= kHeardMs) &&

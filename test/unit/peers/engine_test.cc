@@ -411,3 +411,17 @@ TEST_CASE("who waited itself when it ended is not named for its end") {
   CHECK(job.claim(0).kind == Kind::kNone);
   CHECK(job.claim(1).kind == Kind::kNone);
 }
+
+TEST_CASE("a port that went down is known of who ended afterwards") {
+  PeersFabric job(4);
+  job.meet_all();
+  job.own(1).port_down = {1, {}, 0, 0};
+  job.own(1).port_down.place = "mlx5_2:1";
+  job.run(2100);
+  CHECK(job.claim(2).kind == Kind::kNone);  // nothing waits
+  job.alive(1) = Alive::kEnded;
+  job.run(6000);
+  ring_without(job, 4, 1);
+  REQUIRE(job.until_agreed(Kind::kPort, 1, 4000));
+  CHECK(std::string_view(job.claim(0).place) == "mlx5_2:1");
+}
