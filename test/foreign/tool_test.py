@@ -492,6 +492,23 @@ class Others(unittest.TestCase):
     def test_event_logs_come_first(self):
         self.assertIn("come first", self.beside("memlock", QP))
 
+    def test_where_event_logs_leave_it_open_others_decide(self):
+        own = self.traceback("[rank9]: ", "KeyError: 'labels'") + self.traceback(
+            "[rank1]: ", "torch.distributed.DistBackendError: NCCL error in: x.cpp:1, remote process exited, NCCL version 2.27.7") + CLOSED
+        logs = self.dir / "rank-missing"
+        subprocess.run([WRITE_JOB, logs, "16", "rank-missing", "3"], check=True, capture_output=True)
+        alone = json.loads(self.report(logs, "--json").stdout)
+        self.assertEqual((alone["kind"], alone["blame"]), ("missing", "open"))
+        (logs / "stdout.txt").write_text(own)
+        both = json.loads(self.report(logs, "--json").stdout)
+        jsonschema.validate(both, self.schema)
+        self.assertEqual((both["blame"], both["exit_code"]), ("not the network", 1))
+        self.assertIn("rank 9: KeyError", both["verdict"])
+        words = {part["title"]: part["lines"] for part in both["words"]}
+        self.assertEqual(words["Event logs"], [alone["verdict"]])
+        # A failure of the network that they tell is not outdone.
+        self.beside("memlock", own)
+
     def test_a_contradiction_is_said(self):
         self.assertIn("contradicts", self.beside("none", QP))
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <thread>
@@ -132,6 +133,18 @@ bool is_others_alone(const Shown& shown) {
   return shown.report.picture.members.empty() && !shown.evidence.files.empty();
 }
 
+// What the event logs say goes on being said, second.
+void let_others_decide(Shown& shown) {
+  Words told = words_of_others(shown.others, shown.evidence);
+  std::erase_if(shown.words.parts, [](const auto& part) { return part.title == "What to do"; });
+  std::erase_if(told.parts, [](const auto& part) { return part.title != "What to do"; });
+  told.parts.push_back({"Event logs", {std::move(shown.words.verdict)}});
+  shown.words.verdict = std::move(told.verdict);
+  shown.words.parts.insert(shown.words.parts.begin(), std::make_move_iterator(told.parts.begin()),
+                           std::make_move_iterator(told.parts.end()));
+  shown.report.blame = shown.others.blame;
+}
+
 Shown judged(Read read, const ReportOptions& options) {
   Shown shown;
   shown.input = std::move(read.input);
@@ -152,6 +165,7 @@ Shown judged(Read read, const ReportOptions& options) {
             shown.input.problems.empty() ? "" : ": " + printable(shown.input.problems.front())));
   shown.words = words_of(shown.report, shown.input);
   shown.words.verdict += raised_beside(shown.report, shown.others);
+  if (decide(shown.others, shown.report)) let_others_decide(shown);
   if (auto lines = lines_beside(shown.report, shown.others); !lines.empty())
     shown.words.parts.push_back({"Other logs", std::move(lines)});
   if (auto lines = job_lines(shown.jobs); !lines.empty())

@@ -239,6 +239,13 @@ Words words_of_others(const Others& others, const foreign::Evidence& evidence) {
   return out;
 }
 
+bool decide(const Others& others, const report::Report& report) {
+  const bool open = report.kind == report::Kind::kHang || report.kind == report::Kind::kMissing ||
+                    report.kind == report::Kind::kLost;
+  return open && report.blame == Blame::kOpen && others.found() &&
+         others.blame == Blame::kNotNetwork;
+}
+
 std::vector<std::string> lines_beside(const report::Report& report, const Others& others) {
   std::vector<std::string> out;
   if (others.flight) {
