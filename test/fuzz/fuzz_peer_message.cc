@@ -15,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   nnd::peers::Own own;
   own.state.who.proc = 1;
   own.waits_ms = 9000;
-  own.edges.push_back({2, 9000, {{false, 1, nnd::peers::EndState::kAwaitsData, 9000}}});
+  own.edges.push_back(
+      {2, 9000, {{false, 1, nnd::peers::EndState::kAwaitsData, 9000, {true, 1, 2}}}});
   engine.look(own, now_ms);
   engine.heard(size % 7 + 2, *message, now_ms);
   engine.tick(now_ms += 100);
