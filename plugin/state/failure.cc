@@ -85,6 +85,14 @@ std::uint32_t add(FailureTable& all, Entry entry) {
   return all.last;
 }
 
+// Of the first few failures, which are what others are told of: all connections are looked at,
+// which a burst of failures must not do each time.
+void note_about(FailureTable& all, std::uint32_t number) {
+  constexpr std::uint32_t kNoted = 64;
+  Entry& entry = all.entries.at(number);
+  if (number <= kNoted && entry.subject.conn != 0) entry.about = about_of(entry.subject.conn);
+}
+
 OfConnection& of_connection(FailureTable& all, std::uint32_t conn) {
   if (all.connections.size() >= kKept && !all.connections.contains(conn))
     all.connections.erase(all.connections.begin());
@@ -168,23 +176,21 @@ std::optional<Failure> apart(const Pair& pair, const Fits& fits) {
 }  // namespace
 
 Failure begin_failure(const Subject& subject, diagnosis::Diagnosis diagnosis, std::uint32_t of) {
-  const About about = subject.conn == 0 ? About() : about_of(subject.conn);
   return locked([&](FailureTable& all) {
     const auto known = all.entries.find(of);
     std::uint32_t number = of;
     if (known == all.entries.end()) {
       number = add(all, {diagnosis, subject});
+      note_about(all, number);
     } else {
       Entry& entry = known->second;
       if (std::exchange(entry.suspicion, false)) {
         entry.diagnosis = diagnosis;
         entry.subject = subject;
+        note_about(all, number);
       }
       entry.over = false;
     }
-    if (const auto begun = all.entries.find(number);
-        begun != all.entries.end() && begun->second.about.id == 0)
-      begun->second.about = about;
     if (subject.conn != 0) of_connection(all, subject.conn).failure = number;
     note_for_call(number);
     return Failure{number, std::move(diagnosis)};
