@@ -8,17 +8,14 @@
 namespace peers = nnd::peers;
 using nnd::test::all_say;
 using nnd::test::Attacker;
+using nnd::test::OneWaits;
 using nnd::test::Process;
 using nnd::test::Word;
 
 TEST_CASE("a flood of what is sealed with no key, cut or too long leaves the channel as it was") {
-  Process late(1), first(0);
-  first.connects(late, 1);
-  first.waits_for(late, 1);
-  const auto is_right = [&](const Word& said) {
-    return said.kind == peers::Kind::kIdle && said.proc == late.door().proc;
-  };
-  REQUIRE(all_say({&late, &first}, is_right));
+  OneWaits job;
+  Process &late = job.late, &first = job.first;
+  REQUIRE(job.is_said());
   const Attacker stranger;
   std::vector<Attacker::Bytes> all;
   const peers::Message nothing;
@@ -40,7 +37,7 @@ TEST_CASE("a flood of what is sealed with no key, cut or too long leaves the cha
     late.word();
   }
   CHECK_FALSE(stranger.receive());
-  CHECK(all_say({&late, &first}, is_right));
+  CHECK(job.is_said());
 }
 
 TEST_CASE("a rank that floods with what is sealed well is answered no more than the others") {

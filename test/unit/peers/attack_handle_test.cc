@@ -9,24 +9,21 @@
 namespace peers = nnd::peers;
 using nnd::test::all_say;
 using nnd::test::Attacker;
+using nnd::test::OneWaits;
 using nnd::test::Process;
 using nnd::test::Word;
 
 TEST_CASE("a stolen handle says no hello for whom the process knows already") {
-  Process late(1), first(0);
-  first.connects(late, 1);
-  first.waits_for(late, 1);
-  const auto is_right = [&](const Word& said) {
-    return said.kind == peers::Kind::kIdle && said.proc == late.door().proc;
-  };
-  REQUIRE(all_say({&late, &first}, is_right));
+  OneWaits job;
+  Process &late = job.late, &first = job.first;
+  REQUIRE(job.is_said());
   const Attacker thief;
   const peers::Key key = peers::new_key();
   for (std::uint64_t number : {std::uint64_t{1}, std::uint64_t{1000}, ~std::uint64_t{0}})
     thief.send(late.door(), Attacker::hello(late.door(), first.door().proc, key, {1}, number));
   CHECK(late.serves(200).behind == first.door().proc);
   CHECK_FALSE(thief.receive());
-  CHECK(all_say({&late, &first}, is_right));
+  CHECK(job.is_said());
 }
 
 TEST_CASE("a stolen handle pretends no more processes than there are listeners") {

@@ -9,20 +9,15 @@
 
 #include "peers/siblings.h"
 #include "record/safe_file.h"
+#include "sibling.h"
 #include "support/catch.h"
 #include "support/skip.h"
 #include "support/temp_dir.h"
 
 namespace peers = nnd::peers;
+using nnd::test::sibling;
 
 namespace {
-
-peers::Sibling self(std::uint64_t proc) {
-  peers::Sibling out;
-  out.proc = proc;
-  out.address.port = static_cast<std::uint16_t>(proc);
-  return out;
-}
 
 std::string file_of(const nnd::test::TempDir& dir) {
   return std::string(dir.path()) + "/peers." + nnd::record::path_fields().host;
@@ -31,8 +26,8 @@ std::string file_of(const nnd::test::TempDir& dir) {
 // Two that are of one user, and find each other where the file can be had.
 bool find_each_other(const std::string& dir) {
   peers::Siblings one, two;
-  one.enter(self(77), dir);
-  two.enter(self(78), dir);
+  one.enter(sibling(77), dir);
+  two.enter(sibling(78), dir);
   return one.others().size() == 1 && two.others().size() == 1;
 }
 
@@ -114,7 +109,7 @@ TEST_CASE("lines that are garbage, cut or nobody's name nobody") {
   }
   write_at(other, 5, line.substr(0, 30));
   peers::Siblings own;
-  own.enter(self(77), dir.path());
+  own.enter(sibling(77), dir.path());
   const auto others = own.others();
   // It takes the first line that is free; that of the same process twice is for the directory.
   REQUIRE(others.size() == 2);

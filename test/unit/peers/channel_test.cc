@@ -8,6 +8,7 @@
 
 namespace peers = nnd::peers;
 using nnd::test::all_say;
+using nnd::test::OneWaits;
 using nnd::test::Process;
 using nnd::test::Word;
 using Bytes = nnd::test::Attacker::Bytes;
@@ -55,13 +56,9 @@ TEST_CASE("a listener learns who has connected to it") {
 }
 
 TEST_CASE("a stranger gets no answer, whatever it sends, and the channel goes on") {
-  Process late(1), first(0);
-  first.connects(late, 1);
-  first.waits_for(late, 1);
-  const auto is_right = [&](const Word& said) {
-    return said.kind == peers::Kind::kIdle && said.proc == late.door().proc;
-  };
-  REQUIRE(all_say({&late, &first}, is_right));
+  OneWaits job;
+  Process &late = job.late, &first = job.first;
+  REQUIRE(job.is_said());
   const nnd::test::Attacker stranger;
   peers::Message ask;
   ask.type = peers::Type::kAsk;
@@ -79,6 +76,6 @@ TEST_CASE("a stranger gets no answer, whatever it sends, and the channel goes on
         peers::seal({peers::KeyKind::kHandle, 77},
                     peers::key_of_handle(late.door().door.secret, late.door().proc), text));
   }
-  CHECK(all_say({&late, &first}, is_right));
+  CHECK(job.is_said());
   CHECK_FALSE(stranger.receive());
 }

@@ -153,4 +153,19 @@ inline bool all_say(std::vector<Process*> all, const std::function<bool(const Wo
   return false;
 }
 
+// The first waits for the late one, which both say.
+struct OneWaits {
+  OneWaits() {
+    first.connects(late, 1);
+    first.waits_for(late, 1);
+  }
+  bool is_said() {
+    return all_say({&late, &first}, [&](const Word& said) {
+      return said.kind == peers::Kind::kIdle && said.proc == late.door().proc;
+    });
+  }
+
+  Process late{1}, first{0};
+};
+
 }  // namespace nnd::test

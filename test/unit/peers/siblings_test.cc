@@ -5,22 +5,12 @@
 
 #include <array>
 
+#include "sibling.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
 
 namespace peers = nnd::peers;
-
-namespace {
-
-peers::Sibling self(std::uint64_t proc) {
-  peers::Sibling out;
-  out.proc = proc;
-  out.address.port = static_cast<std::uint16_t>(proc);
-  out.secret = {1, 2, 3};
-  return out;
-}
-
-}  // namespace
+using nnd::test::sibling;
 
 TEST_CASE("living processes of a node find each other, and no longer when they have ended") {
   const nnd::test::TempDir dir;
@@ -31,7 +21,7 @@ TEST_CASE("living processes of a node find each other, and no longer when they h
   if (child == 0) {
     ::close(end[1]);
     peers::Siblings own;
-    own.enter(self(77), dir.path());
+    own.enter(sibling(77), dir.path());
     ::write(ready[1], "x", 1);
     char c = 0;
     ::read(end[0], &c, 1);
@@ -40,12 +30,12 @@ TEST_CASE("living processes of a node find each other, and no longer when they h
   char c = 0;
   REQUIRE(::read(ready[0], &c, 1) == 1);
   peers::Siblings own;
-  own.enter(self(78), dir.path());
+  own.enter(sibling(78), dir.path());
   const auto others = own.others();
   REQUIRE(others.size() == 1);
   CHECK(others[0].proc == 77);
   CHECK(others[0].address.port == 77);
-  CHECK(others[0].secret == self(77).secret);
+  CHECK(others[0].secret == sibling(77).secret);
   ::close(end[1]);
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);
@@ -53,7 +43,7 @@ TEST_CASE("living processes of a node find each other, and no longer when they h
   CHECK(own.others().empty());
   // Its line is another's.
   peers::Siblings next;
-  next.enter(self(79), dir.path());
+  next.enter(sibling(79), dir.path());
   REQUIRE(next.others().size() == 1);
   CHECK(next.others()[0].proc == 78);
   CHECK(own.others().size() == 1);
@@ -61,6 +51,6 @@ TEST_CASE("living processes of a node find each other, and no longer when they h
 
 TEST_CASE("where the file can't be had nobody is found") {
   peers::Siblings own;
-  own.enter(self(5), "/proc/no-such-place");
+  own.enter(sibling(5), "/proc/no-such-place");
   CHECK(own.others().empty());
 }
