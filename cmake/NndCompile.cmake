@@ -3,8 +3,17 @@
 # CMAKE_DISABLE_PRECOMPILE_HEADERS=ON and NND_UNITY=OFF compile each file by itself, as CI does too.
 option(NND_UNITY "Compile a folder's files together, some at a time: less in all, more after an edit" ON)
 
+# Debug information where it is asked for: lines and functions of what runs in a job, all with CMAKE_BUILD_TYPE=Debug, none of
+# the rest. A sanitizer's findings have lines.
+if(NND_SANITIZE)
+  set(NND_LINES -g1)
+else()
+  set(NND_LINES $<$<CONFIG:RelWithDebInfo>:-g0>)
+endif()
+
 # nnd_compile(TARGET KIND): the target's flags and its precompiled header.
-#   hot        in a job: optimised as the build type says
+#   hot        on the way of a message: optimised as the build type says
+#   calm       what else is in a job: nothing waits for it
 #   cold       the tool and what surrounds the emulated fabric: nothing there takes time but its own compilation
 #   test       Catch2 programs: nothing is measured in them
 #   test_json  those that read JSON
@@ -13,12 +22,14 @@ function(nnd_compile target kind)
   set(flags -fPIC)
   set(headers ${NND_SOURCE_DIR}/cmake/precompiled/std.h)
   if(kind STREQUAL "hot")
-    list(APPEND flags ${NND_HARD_COMPILE} $<$<CONFIG:RelWithDebInfo>:-g1>) # lines and functions; variables cost a quarter of the time
+    list(APPEND flags ${NND_HARD_COMPILE} $<$<CONFIG:RelWithDebInfo>:-g1>)
+  elseif(kind STREQUAL "calm")
+    list(APPEND flags ${NND_HARD_COMPILE} -O1 $<$<CONFIG:RelWithDebInfo>:-g1>)
   elseif(kind STREQUAL "cold")
-    list(APPEND flags ${NND_HARD_COMPILE} -O1 -g1)
+    list(APPEND flags ${NND_HARD_COMPILE} -O1 ${NND_LINES})
     list(APPEND headers ${NND_SOURCE_DIR}/cmake/precompiled/json.h)
   elseif(kind MATCHES "^test")
-    list(APPEND flags -O0 -g1)
+    list(APPEND flags -O0 ${NND_LINES})
     list(APPEND headers ${NND_SOURCE_DIR}/test/support/catch.h)
     if(kind STREQUAL "test_json")
       list(APPEND headers ${NND_SOURCE_DIR}/cmake/precompiled/json.h)
@@ -35,12 +46,17 @@ function(nnd_compile target kind)
   if(kind MATCHES "^(cold|test_json)$")
     if(NOT TARGET nnd_json)
       add_library(nnd_json STATIC ${NND_SOURCE_DIR}/cmake/json_once.cc)
-      target_compile_options(nnd_json PRIVATE -fPIC -O1 -g1 ${NND_HARD_COMPILE})
+      target_compile_options(nnd_json PRIVATE -fPIC -O1 ${NND_LINES} ${NND_HARD_COMPILE})
       target_link_libraries(nnd_json PRIVATE nnd_flags)
     endif()
     target_link_libraries(${target} PRIVATE nnd_json)
   endif()
-  if(NND_UNITY AND kind STREQUAL "cold")
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  if(NND_UNITY AND NOT kind MATCHES "^test")
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
   endif()
+endfunction()
+
+# nnd_apart(FILE...): sources of this folder whose own names others of theirs have too: each is compiled by itself.
+function(nnd_apart)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()

@@ -1,14 +1,15 @@
-# nnd_room(NAME [DEPS...]): a folder of plugin/ as a static library nnd_NAME. Every .cc in the folder belongs to it;
-# the rooms named here (nnd_OTHER) are the only ones whose headers it can include: each room is seen through a folder that
-# holds nothing but it. docs/architecture.md has the same list, and test/house compares them.
-function(nnd_room name)
+# nnd_room(NAME KIND [DEPS...]): a folder of plugin/ as a static library nnd_NAME, compiled as KIND says (nnd_compile: hot or
+# calm). Every .cc in the folder belongs to it; the rooms named here (nnd_OTHER) are the only ones whose headers it can include:
+# each room is seen through a folder that holds nothing but it. docs/architecture.md has the same list, and test/house compares
+# them.
+function(nnd_room name kind)
   file(GLOB sources CONFIGURE_DEPENDS ${NND_SOURCE_DIR}/plugin/${name}/*.cc)
   nnd_show_room(${name} ${NND_SOURCE_DIR}/plugin/${name})
   if(sources)
     add_library(nnd_${name} STATIC ${sources})
     string(REPLACE "nnd_" "" others "${ARGN}")
     nnd_see_rooms(nnd_${name} ${name} ${others})
-    nnd_compile(nnd_${name} hot)
+    nnd_compile(nnd_${name} ${kind})
     set(reach PUBLIC)
   else()
     add_library(nnd_${name} INTERFACE) # headers only

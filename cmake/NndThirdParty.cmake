@@ -25,7 +25,7 @@ if(NND_FMT_ONCE)
   if(NND_SANITIZE) # the flags of nnd_flags without a circle
     target_compile_options(nnd_fmt PRIVATE -fsanitize=${NND_SANITIZE} -fno-omit-frame-pointer)
   endif()
-  target_compile_options(nnd_fmt PRIVATE ${NND_HARD_COMPILE})
+  target_compile_options(nnd_fmt PRIVATE ${NND_HARD_COMPILE} $<$<CONFIG:RelWithDebInfo>:-g1>)
   target_link_libraries(nnd_flags INTERFACE nnd_fmt)
 else()
   target_compile_definitions(nnd_flags INTERFACE FMT_HEADER_ONLY=1)
