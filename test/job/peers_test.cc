@@ -121,6 +121,34 @@ TEST_CASE("a rank whose variable differs is named before anything fails, and onc
   CHECK(job.job().events(3, "peer.differs").size() == 1);
 }
 
+TEST_CASE("a job that hangs because two differ has said so before, and one log tells it",
+          "[peers]") {
+  EndingJob job(1);
+  job.spec().environment["NCCL_NET_DIAG_PEERS"] = "on";
+  job.spec().rank_environment[1]["NCCL_IB_QPS_PER_CONNECTION"] = "4";
+  job.spec().actions = {{.kind = What::kCreate},
+                        {.kind = What::kCollective, .bytes = 4'000'000, .iterations = 20}};
+  std::vector<nnd::test::Heard> of_one;
+  job.run([&] {
+    for (int rank = 0; rank < job.ranks(); ++rank)
+      if (job.job().events(rank, "job.stall").empty()) return false;
+    for (int rank = 0; rank < job.ranks(); ++rank) of_one.push_back(report_of_one(job, rank));
+    job.signal_all(SIGKILL);
+    return true;
+  });
+  REQUIRE(of_one.size() == 2);
+  for (int rank = 0; rank < job.ranks(); ++rank) {
+    const auto differs = job.job().events(rank, "peer.differs");
+    REQUIRE(differs.size() == 1);
+    CHECK(differs[0].at("cause") == "INC-QPS");
+    CHECK(differs[0].at("peer").at("rank") == 1 - rank);
+    CHECK(differs[0].at("seq") < job.job().events(rank, "conn.stall").at(0).at("seq"));
+    INFO(of_one[static_cast<std::size_t>(rank)].line);
+    CHECK(of_one[static_cast<std::size_t>(rank)].line.find("NCCL_IB_QPS_PER_CONNECTION") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("ranks that have an HCA of their own each differ, and nothing follows", "[peers]") {
   EndingJob job(2);
   job.spec().environment["NCCL_NET_DIAG_PEERS"] = "on";
