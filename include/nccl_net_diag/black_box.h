@@ -25,8 +25,24 @@ namespace nccl_net_diag::box {
 
 inline constexpr const char* kFileEnding = ".nndbox";
 inline constexpr char kMagic[8] = {'N', 'N', 'D', 'B', 'O', 'X', '\r', '\n'};
-inline constexpr std::uint32_t kVersion = 4;
+inline constexpr std::uint32_t kVersion = 5;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
+
+// Whom the process waits for in the end, as the processes of its job have told each other
+// (job.stall). Texts end with 0.
+struct AwaitedSlot {
+  std::uint32_t checksum;  // of the slot with this field 0
+  std::uint32_t kind;      // 0: nobody that is known
+  std::uint64_t proc;
+  std::int32_t rank;  // -1: not known
+  std::uint32_t pid;  // 0: likewise
+  std::uint64_t since_mono_ns;
+  char host[40];
+  char msg[184];  // "in the end for rank 3 of node1 (pid 812), which has ended"
+};
+static_assert(sizeof(AwaitedSlot) == 256);
+inline constexpr const char* kAwaitedNames[] = {"",     "idle", "cycle", "stopped", "failed",
+                                                "pair", "port", "gone",  "ended"};
 
 struct FileHeader {
   char magic[8];
@@ -56,8 +72,9 @@ struct FileHeader {
   std::uint64_t raw_hz;            // counter's ticks per second (0: not known yet)
   std::uint64_t conn_count;        // places at conns_offset, conn_size bytes each
   std::uint64_t longest_pause_ns;  // between two such passes, of the last seconds
+  AwaitedSlot awaited;             // written as a whole
 };
-static_assert(sizeof(FileHeader) == 488);
+static_assert(sizeof(FileHeader) == 744);
 static_assert(offsetof(FileHeader, ring_count) == 40);
 static_assert(offsetof(FileHeader, proc_id) == 72);
 static_assert(offsetof(FileHeader, host) == 96);

@@ -1,11 +1,13 @@
 #include "config/settings.h"
 
+#include <arpa/inet.h>
 #include <fnmatch.h>
 #include <strings.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -118,12 +120,33 @@ void take_stderr(Settings& s, const std::string& value, Complaint& complaint) {
   }
 }
 
+// An address, with or without the length of its network.
+bool is_network(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  const std::string address = text.substr(0, slash);
+  std::array<unsigned char, 16> bytes{};
+  const bool four = ::inet_pton(AF_INET, address.c_str(), bytes.data()) == 1;
+  if (!four && ::inet_pton(AF_INET6, address.c_str(), bytes.data()) != 1) return false;
+  if (slash == std::string::npos) return true;
+  const std::string length = text.substr(slash + 1);
+  unsigned bits = 0;
+  const auto [end, error] = std::from_chars(length.data(), length.data() + length.size(), bits);
+  return error == std::errc() && end == length.data() + length.size() && bits <= (four ? 32 : 128);
+}
+
 void take_peers(Settings& s, const std::string& value, Complaint& complaint) {
   if (value == "on" || value == "off") {
     s.peers = value == "on";
     return;
   }
-  complaint.problem = "is neither on nor off; off is used";
+  if (is_network(value)) {
+    s.peers = true;
+    s.peers_network = value.find('/') == std::string::npos
+                          ? value + (value.find(':') == std::string::npos ? "/32" : "/128")
+                          : value;
+    return;
+  }
+  complaint.problem = "is neither on, off nor a network such as 10.1.0.0/16; off is used";
   complaint.nearest = nearest(value, {"on", "off"});
 }
 
@@ -203,7 +226,8 @@ const Row kRows[] = {
      take_text<&Settings::profiler>},
     {{"NCCL_NET_DIAG_PEERS", "off",
       "on: while a job waits its processes ask each other for whom (UDP, sealed), and each names "
-      "the one that everybody waits for"},
+      "the one that everybody waits for; a network such as 10.1.0.0/16: only where NCCL's own "
+      "sockets are in it"},
      take_peers},
     {{"NCCL_NET_DIAG_TOKEN", "", "the tool's: what all sides of a ping or a rehearse know"},
      take_nothing},

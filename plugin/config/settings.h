@@ -47,6 +47,7 @@ struct Settings {
   std::string verbs_lib;
   std::string sysfs = "/sys";
   bool peers = false;             // processes of the job ask each other whom they wait for
+  std::string peers_network;      // "10.1.0.0/16": only there; empty: wherever NCCL is
   std::string profiler = "auto";  // "off", or another profiler that ours calls as well
   std::vector<Complaint> complaints;
 };

@@ -20,9 +20,7 @@ std::string moved(const NetworkHistory& seen) {
                      static_cast<double>(seen.bytes) / 1e9);
 }
 
-}  // namespace
-
-NetworkVerdict judge(const NetworkHistory& seen) {
+NetworkVerdict judged(const NetworkHistory& seen) {
   if (seen.failures != 0 && seen.all_over)
     return {"degraded", fmt::format("{} that NCCL got over: {}{}; {}.",
                                     seen.failures == 1 ? "A failure" : "Failures",
@@ -41,6 +39,14 @@ NetworkVerdict judge(const NetworkHistory& seen) {
     return {"degraded",
             "A port lost or spoilt packets, nothing failed: " + moved(seen) + waited + "."};
   return {"healthy", moved(seen) + ", nothing failed" + waited + "."};
+}
+
+}  // namespace
+
+NetworkVerdict judge(const NetworkHistory& seen) {
+  NetworkVerdict out = judged(seen);
+  if (!seen.awaited.empty()) out.sentence += " It waited " + seen.awaited + ".";
+  return out;
 }
 
 }  // namespace nnd::diagnosis

@@ -19,6 +19,8 @@ struct NetworkHistory {
   // The longest that the network is to blame for, and the longest wait for a peer; sec 0: none.
   Stall stalled, waited;
   bool worse_port = false;
+  std::string
+      awaited;  // "in the end for rank 3 of node1 (pid 812), which has ended"; empty: nobody
 };
 
 struct NetworkVerdict {

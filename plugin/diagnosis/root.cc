@@ -35,6 +35,11 @@ std::string given(const Root& root) {
   return out;
 }
 
+std::string what_failed(const Root& root) {
+  return (root.cause ? std::string(nccl_net_diag::cause_id(*root.cause)) : "something") +
+         (root.place.empty() ? "" : " at " + root.place);
+}
+
 std::string waits(const Root& root) {
   return root.self ? "others wait for this process, " + name_of(root.who)
                    : "this process has waited " + span_text(root.waited) + ", and in the end for ";
@@ -55,9 +60,7 @@ std::string sentence_of(const Root& root) {
     case RootKind::kEnded:
       return who + ", which has ended: the kernel of its host says that nobody has its port";
     case RootKind::kFailed:
-      return who + ", where " +
-             (root.cause ? std::string(nccl_net_diag::cause_id(*root.cause)) : "something") +
-             (root.place.empty() ? "" : " at " + root.place) + " failed " + age + " ago" +
+      return who + ", where " + what_failed(root) + " failed " + age + " ago" +
              (known(root.other) ? ", on a connection with " + name_of(root.other) +
                                       ", which was alive then: either end may be the reason"
                                 : "");
@@ -142,6 +145,32 @@ bool is_warning(RootKind kind) noexcept {
 Diagnosis diagnose(const Root& root) {
   const Cause cause = cause_of(root);
   return {cause, sentence_of(root), remedy_for(root, cause)};
+}
+
+std::string whom(const Root& root) {
+  const std::string who = name_of(root.who);
+  switch (root.kind) {
+    case RootKind::kIdle:
+      return "in the end for " + who + ", which waits for nobody";
+    case RootKind::kStopped:
+      return "in the end for " + who + ", which does not answer while the kernel of its host does";
+    case RootKind::kGone:
+      return "in the end for " + who + ", which does not answer, and nor does its host";
+    case RootKind::kEnded:
+      return "in the end for " + who + ", which has ended";
+    case RootKind::kFailed:
+      return "in the end for " + who + ", where " + what_failed(root) + " failed";
+    case RootKind::kPort:
+      return "in the end for " + who + ", whose port " + root.place + " is down";
+    case RootKind::kPair:
+      return "in the end for what " + who + " and " + name_of(root.other) + " send each other";
+    case RootKind::kCycle:
+      return "in a ring of processes that wait for each other";
+    case RootKind::kNone:
+    case RootKind::kCount:
+      break;
+  }
+  return {};
 }
 
 }  // namespace nnd::diagnosis

@@ -52,4 +52,8 @@ bool is_warning(RootKind kind) noexcept;
 
 Diagnosis diagnose(const Root& root);
 
+// "in the end for rank 3 of node1 (pid 812), which has ended": what others say of it beside what
+// they tell of.
+std::string whom(const Root& root);
+
 }  // namespace nnd::diagnosis

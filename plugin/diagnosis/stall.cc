@@ -264,6 +264,7 @@ Diagnosis diagnose(const Stall& seen, const Diagnosis* failure) {
     sentence += "; " + own->evidence;
   else if (went_down(seen))
     sentence += "; " + port_story(seen);
+  if (!seen.awaited.empty()) sentence += "; this process waits " + seen.awaited;
   sentence += '.';
   if (failure != nullptr)
     return {failure->cause, sentence + " " + failure->sentence, failure->remedy, failure->evidence};

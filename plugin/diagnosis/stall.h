@@ -107,6 +107,7 @@ struct Stall {
   std::int32_t peer_rank = -1;
   std::int32_t channel = -1;
   TaskName task = {};
+  std::string awaited = {};  // "in the end for rank 3 of node1 (pid 812), which has ended"
 };
 
 // failure: what was diagnosed of this connection before, in which it is still; null: nothing was.

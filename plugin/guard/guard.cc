@@ -24,6 +24,7 @@
 #include "policy/locked.h"
 #include "record/event.h"
 #include "record/recorder.h"
+#include "state/ports.h"
 
 namespace nnd::guard {
 
@@ -157,6 +158,9 @@ void judge(facts::Node node, const facts::Environment& environment) {
   // The node first: whoever sees the judgement may ask for it.
   facts::set_current_node(std::move(node));
   g_judgement.store(judgement, std::memory_order_release);
+  for (const policy::Verdict& verdict : judgement->verdicts)
+    if (verdict.rail_short && verdict.diagnosis.cause == diagnosis::Cause::kDevDown)
+      state::note_missing_rail(verdict.device + ":" + std::to_string(verdict.port));
 }
 
 void judge_found(const std::function<std::optional<facts::Node>()>& collect,

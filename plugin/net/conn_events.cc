@@ -134,7 +134,9 @@ void end_with(Event& e, const state::About& about, const std::optional<state::Fa
   e.diagnose(said, number);
   if (!error) return e.emit();
   e.emit_to_log();
-  record::nccl_warn(diagnosis::text(said));
+  const std::string awaited = state::awaited_text();
+  record::nccl_warn(diagnosis::text(said) +
+                    (awaited.empty() ? "" : " Before that this process waited " + awaited + "."));
 }
 
 bool keeps_apart(const diagnosis::Diagnosis& known) { return diagnosis::keeps_apart(known.cause); }

@@ -41,7 +41,9 @@ inline void posted(Connection& c, void** request, RequestKind kind, std::uint64_
   r->bytes = bytes;
   r->state = RequestState::kInFlight;
   r->kind = kind;
-  r->buffers.store(static_cast<std::uint16_t>(buffers), std::memory_order_relaxed);
+  r->buffers = static_cast<std::uint16_t>(buffers);
+  if (kind == RequestKind::kRecv && buffers > 1) [[unlikely]]
+    c.groups.store(true, std::memory_order_relaxed);
   r->posted.store(now, std::memory_order_relaxed);
   c.count_post(now);
   if (kind == RequestKind::kSend && c.refused_since.load(std::memory_order_relaxed) != 0)
@@ -70,8 +72,7 @@ inline void give_back(Connection& c, Request& r) noexcept {
   bool held = false;
   if (r.kind == RequestKind::kRecv) {
     if (sizes != nullptr)
-      for (const int* const end = sizes + r.buffers.load(std::memory_order_relaxed); sizes != end;
-           ++sizes)
+      for (const int* const end = sizes + r.buffers; sizes != end; ++sizes)
         bytes += *sizes > 0 ? static_cast<std::uint64_t>(*sizes) : 0;
     held = c.awaits_consumed;
   }

@@ -415,13 +415,13 @@ std::optional<Door> listening(std::uint32_t listen, const context::Gid& ip) noex
   return out;
 }
 
-void connecting(std::uint64_t proc, std::uint32_t listen, const context::Gid& ip,
-                const Door& door) noexcept {
+void connecting(std::uint64_t proc, std::uint32_t listen, const context::Gid& ip, const Door& door,
+                bool anywhere) noexcept {
   if (channel() == nullptr || door.port == 0) return;
   context::quietly([&] {
     const std::lock_guard guard(shared().lock);
     // Where it listens nowhere itself.
-    open_once(shared(), context::gid_ipv4(ip) ? kAnyIpv4 : context::Gid{});
+    if (anywhere) open_once(shared(), context::gid_ipv4(ip) ? kAnyIpv4 : context::Gid{});
     if (shared().met.size() < Directory::kMost)
       shared().met.push_back({proc, listen, {ip, door.port}, door.secret});
   });

@@ -42,9 +42,10 @@ bool wanted() noexcept;
 // A process listens at this address, as its listener of that number, and others will learn of its
 // channel. Nothing: there is none.
 std::optional<Door> listening(std::uint32_t listen, const context::Gid& ip) noexcept;
-// It connects to that one's listener.
-void connecting(std::uint64_t proc, std::uint32_t listen, const context::Gid& ip,
-                const Door& door) noexcept;
+// It connects to that one's listener. anywhere: this process may open its port at any address,
+// where it has no listener itself.
+void connecting(std::uint64_t proc, std::uint32_t listen, const context::Gid& ip, const Door& door,
+                bool anywhere = true) noexcept;
 
 // --- the watch's thread
 

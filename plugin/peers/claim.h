@@ -4,36 +4,12 @@
 
 #include <cstdint>
 
-#include "diagnosis/root.h"
-#include "state/fixed_text.h"
+#include "state/awaited.h"
 
 namespace nnd::peers {
 
-struct Who {
-  std::uint64_t proc = 0;  // event field "proc"; 0: nobody
-  std::int32_t rank = -1;  // -1: not known
-  std::uint32_t pid = 0;   // 0: not known
-  state::FixedText<40> host;
-
-  bool known() const noexcept { return proc != 0; }
-};
-
-// A collective, send or receive that NCCL was given; of a communicator that was given nothing yet
-// its hash alone.
-struct Doing {
-  state::FixedText<20> func;  // "AllReduce"; empty: nothing, or not known
-  std::uint64_t comm = 0;     // 0: not known
-  std::uint64_t ordinal = 0;  // of its kind in this communicator, from 1
-  std::int64_t number = -1;   // NCCL's own; -1: it has none
-  std::uint64_t bytes = 0;    // 0: not known
-
-  bool known() const noexcept { return comm != 0; }
-  // Of the same communicator, and earlier.
-  bool behind(const Doing& other) const noexcept {
-    return known() && comm == other.comm && ordinal < other.ordinal;
-  }
-};
-
+using state::Doing;
+using state::Who;
 using Kind = diagnosis::RootKind;
 
 struct Claim {

@@ -102,7 +102,8 @@ Applied read_names(const Value& value, Set set) {
   return {[set, chosen = *names](Policy& policy) { set(policy, chosen); }, {}, {}};
 }
 
-Applied read_subnets(const Value& value) {
+template <typename Set>
+Applied read_subnets(const Value& value, Set set) {
   const auto* texts = std::get_if<std::vector<std::string>>(&value);
   if (!texts) return wrong("must be an array of subnets, such as [\"10.1.0.0/16\"]");
   std::vector<facts::IpPrefix> subnets;
@@ -114,7 +115,7 @@ Applied read_subnets(const Value& value) {
                    prefix->network_text());
     subnets.push_back(*prefix);
   }
-  return {[subnets](Policy& policy) { policy.roce.subnets = subnets; }, {}, {}};
+  return {[set, subnets](Policy& policy) { set(policy, subnets); }, {}, {}};
 }
 
 Applied read_memlock(const Value& value) {
@@ -168,6 +169,7 @@ Applied names(const Value& value) {
   });
 }
 
+using Subnets = std::vector<facts::IpPrefix>;
 constexpr std::string_view kActions = "allow|warn|deny";
 constexpr auto kHca = &Policy::hca;
 constexpr auto kRoce = &Policy::roce;
@@ -229,7 +231,11 @@ const std::vector<Key>& keys() {
       {"roce.link_local", kActions, "NCCL's GID is link-local", true,
        choice<kRoce, &RoceRules::link_local>},
       {"roce.v1", kActions, "NCCL's GID is RoCE v1", true, choice<kRoce, &RoceRules::v1>},
-      {"roce.subnets", "subnets", "NCCL's GID must be in one of these", true, read_subnets},
+      {"roce.subnets", "subnets", "NCCL's GID must be in one of these", true,
+       [](const Value& value) {
+         return read_subnets(
+             value, [](Policy& policy, const Subnets& subnets) { policy.roce.subnets = subnets; });
+       }},
       {"roce.traffic_class", "number", "NCCL's QPs must ask for this one", false,
        number<kRoce, &RoceRules::traffic_class, 255L>},
       {"pair.subnet", "any|routable|same", "what two ends must have in common", false,
@@ -268,6 +274,12 @@ const std::vector<Key>& keys() {
        choice<kFallback, &FallbackRules::socket>},
       {"fallback.when", "use|init", "who fails when no HCA is left: who uses the network, or all",
        false, choice<kFallback, &FallbackRules::when>},
+      {"peers.subnets", "subnets", "where NCCL_NET_DIAG_PEERS may open its port; [] is nowhere",
+       false,
+       [](const Value& value) {
+         return read_subnets(
+             value, [](Policy& policy, const Subnets& subnets) { policy.peers.subnets = subnets; });
+       }},
       {"connect.deadline_sec", "seconds", "a connection that takes longer is an error; 0: none",
        false, read_deadline},
   };

@@ -2,6 +2,8 @@
 
 #include <fnmatch.h>
 
+#include <algorithm>
+
 namespace nnd::policy {
 
 bool glob_match(std::string_view pattern, std::string_view name) {
@@ -23,6 +25,11 @@ Policy Policy::for_device(std::string_view host, std::string_view device) const 
         (rule.host.empty() || glob_match(rule.host, host)))
       for (const auto& change : rule.changes) change(out);
   return out;
+}
+
+bool PeersRules::allow(const facts::IpAddress& address) const {
+  return !subnets || std::any_of(subnets->begin(), subnets->end(),
+                                 [&](const facts::IpPrefix& one) { return one.contains(address); });
 }
 
 Decision decide(Action action, Mode mode) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,6 +71,14 @@ struct LimitRules {
   Action action = Action::kDeny;  // of memlock; too few files is only warned of
 };
 
+struct PeersRules {
+  // Where the channel between processes (NCCL_NET_DIAG_PEERS) may open its port; unset: anywhere,
+  // and empty nowhere.
+  std::optional<std::vector<facts::IpPrefix>> subnets;
+
+  bool allow(const facts::IpAddress& address) const;
+};
+
 struct FallbackRules {
   Action socket = Action::kWarn;  // warns only where RDMA hardware is here
   FallbackWhen when = FallbackWhen::kUse;
@@ -97,6 +106,7 @@ struct Policy {
   LimitRules limits;
   bool limits_given = false;  // else they are judged on real hardware only
   FallbackRules fallback;
+  PeersRules peers;
   double connect_deadline_sec = 0;  // 0: none
   std::vector<Override> overrides;
 

@@ -22,6 +22,7 @@ constexpr std::uint64_t kRingsOffset = 4096;
 constexpr std::uint64_t kRingStride = sizeof(box::RingHeader) + Box::kRingSize;
 constexpr std::uint64_t kCommsOffset = kRingsOffset + Box::kRings * kRingStride;
 constexpr std::uint64_t kConnsOffset = kCommsOffset + Box::kComms * sizeof(box::CommSlot);
+constexpr std::uint64_t kAwaitedOffset = offsetof(box::FileHeader, awaited);
 static_assert(sizeof(box::FileHeader) <= kRingsOffset);
 
 // The file grows by so many places.
@@ -204,7 +205,13 @@ void Box::flush() noexcept {
   comms_.flush(write_part);
   conns_.flush(write_part);
   constexpr std::size_t kLive = offsetof(box::FileHeader, alive_mono_ns);
-  write(kLive, reinterpret_cast<const char*>(&header_) + kLive, sizeof(header_) - kLive);
+  write(kLive, reinterpret_cast<const char*>(&header_) + kLive, kAwaitedOffset - kLive);
+}
+
+void Box::set_awaited(const box::AwaitedSlot& slot) noexcept {
+  if (std::memcmp(&header_.awaited, &slot, sizeof(slot)) == 0) return;
+  header_.awaited = slot;
+  write(kAwaitedOffset, &slot, sizeof(slot));
 }
 
 }  // namespace nnd::record

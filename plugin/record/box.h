@@ -73,8 +73,10 @@ class Box {
   bool reserved() const noexcept { return reserved_; }
 
   void describe(std::uint64_t proc_id, std::string_view host, std::string_view log_path) noexcept;
-  // The header's words that change: alive_mono_ns and what follows it.
+  // The header's words that change: from alive_mono_ns to longest_pause_ns.
   box::FileHeader& header() noexcept { return header_; }
+  // Written at once, where it is another one.
+  void set_awaited(const box::AwaitedSlot& slot) noexcept;
   SlotTable<box::CommSlot>& comms() noexcept { return comms_; }
   SlotTable<box::ConnSlot>& conns() noexcept { return conns_; }
   // At a connection, the last time: whether its slot may be another now.

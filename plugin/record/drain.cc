@@ -387,6 +387,7 @@ void Drain::mirror_tables(std::uint64_t now) {
   const std::uint64_t cpu = context::now_ns(CLOCK_THREAD_CPUTIME_ID), bytes = box_.written();
   mirror_connections(box_);
   mirror_communicators(box_);
+  mirror_awaited(box_);
   box_.flush();
   const std::uint64_t by_cpu = (context::now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu) * kTablesCpuPart;
   const std::uint64_t by_bytes = (box_.written() - bytes) * (1000 * kMs / kTablesBytesPerSec);

@@ -51,6 +51,12 @@ class Event {
   Event& push(std::string_view value);
   Event& push_object();
   Event& end();  // closes the innermost object or array
+  // What other maps have too: write(Pack&).
+  template <class Write>
+  Event& with(Write&& write) {
+    if (enabled_) write(pack_);
+    return *this;
+  }
 
   // A warn or error says its cause, one sentence with what was seen, and what to do; `failure`: the
   // number that all events of this failure have, 0: it is none.

@@ -15,6 +15,20 @@ void add_gid(Event& event, const context::Gid& gid, std::string_view text) {
     event.add("gid", context::gid_text(gid));
 }
 
+void add_process(Pack& fields, const state::Who& who, const state::Doing& doing) {
+  fields.hex("proc", who.proc);
+  if (who.rank >= 0) fields.add_signed("rank", who.rank);
+  if (!who.host.empty()) fields.add("host", std::string_view(who.host));
+  if (who.pid != 0) fields.add_unsigned("pid", who.pid);
+  if (doing.func.empty()) return;
+  fields.open("task", false);
+  fields.add("kind", std::string_view(doing.func));
+  fields.add_unsigned("ordinal", doing.ordinal);
+  if (doing.number >= 0) fields.add_signed("seq", doing.number);
+  if (doing.bytes != 0) fields.add_unsigned("bytes", doing.bytes);
+  fields.end();
+}
+
 }  // namespace
 
 void add_device(Event& event, const DeviceFields& device) {
@@ -66,6 +80,22 @@ void add_labels(Event& event, const state::About& connection, const state::Label
     event.add("purpose",
               labels.purpose == state::Purpose::kTransfer ? "send-receive" : "collective");
   event.add("how", labels.how == state::How::kExact ? "exact" : "joined");
+}
+
+void add_awaited(Pack& fields, const state::Awaited& awaited) {
+  if (!awaited.known()) return;
+  fields.open("awaited", false);
+  fields.add("kind", diagnosis::root_name(awaited.kind));
+  add_process(fields, awaited.who, awaited.doing);
+  fields.add("age_us", awaited.age_sec() * 1e6);
+  fields.add_unsigned("hops", awaited.hops);
+  if (!awaited.place.empty()) fields.add("place", std::string_view(awaited.place));
+  if (awaited.other.known()) {
+    fields.open("other", false);
+    add_process(fields, awaited.other, awaited.other_doing);
+    fields.end();
+  }
+  fields.end();
 }
 
 void add_errno(Event& event, int error) {

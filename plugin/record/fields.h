@@ -7,6 +7,8 @@
 
 #include "context/gid.h"
 #include "record/event.h"
+#include "record/pack.h"
+#include "state/awaited.h"
 #include "state/current.h"
 #include "state/ends.h"
 
@@ -46,6 +48,9 @@ void add_connection(Event& event, const state::About& connection, std::string_vi
 // rank, channel, what for and how that was found; comm, where the connection itself has none. The
 // peer's rank belongs to `peer`.
 void add_labels(Event& event, const state::About& connection, const state::Labels& labels);
+
+// "awaited": whom a process waits for in the end; nothing where nobody is known.
+void add_awaited(Pack& fields, const state::Awaited& awaited);
 
 // errno; nothing for 0.
 void add_errno(Event& event, int error);

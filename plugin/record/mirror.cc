@@ -7,6 +7,7 @@
 
 #include "record/box.h"
 #include "record/pack.h"
+#include "state/awaited.h"
 #include "state/communicators.h"
 #include "state/connections.h"
 
@@ -112,6 +113,8 @@ std::uint64_t mark_of(const state::Connection& c) {
   return mark;
 }
 
+static_assert(std::size(box::kAwaitedNames) ==
+              static_cast<std::size_t>(diagnosis::RootKind::kCount));
 static_assert(Box::kComms >= state::kCommunicators);
 static_assert(std::size(box::kTaskStateNames) ==
               static_cast<std::size_t>(state::Progress::kLaunched) + 1);
@@ -196,6 +199,23 @@ void mirror_communicators(Box& box) noexcept {
     const state::Communicator* const communicator = state::communicator_at(place);
     box.comms().set(place, communicator != nullptr ? slot_of(*communicator) : box::CommSlot{});
   }
+}
+
+void mirror_awaited(Box& box) noexcept {
+  state::Awaited now;
+  box::AwaitedSlot slot{};
+  if (!state::awaited().get(now)) return;
+  if (now.known()) {
+    slot.kind = static_cast<std::uint32_t>(now.kind);
+    slot.proc = now.who.proc;
+    slot.rank = now.who.rank;
+    slot.pid = now.who.pid;
+    slot.since_mono_ns = now.since_ns;
+    copy_text(slot.host, now.who.host);
+    copy_text(slot.msg, now.self ? "for nobody, and others for it" : diagnosis::whom(root_of(now)));
+    slot.checksum = box::Checksum().add(&slot, sizeof(slot)).value();
+  }
+  box.set_awaited(slot);
 }
 
 void add_traffic(Pack& fields) {

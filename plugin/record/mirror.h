@@ -11,6 +11,8 @@ class Pack;
 void mirror_connections(Box& box) noexcept;
 // The communicators, and the last that each was given.
 void mirror_communicators(Box& box) noexcept;
+// Whom the process waits for in the end.
+void mirror_awaited(Box& box) noexcept;
 // Adds "traffic": sums over all connections of this process, closed ones included.
 void add_traffic(Pack& fields);
 

@@ -217,7 +217,19 @@ void found(const inner::Found& found, int api, const void* caller) {
   tell_loaded(found, api, others, settings());
 }
 
+// Whether the policy and the environment restrict where the channel may be.
+bool peers_restricted() {
+  return guard::rules().peers.subnets || !settings().peers_network.empty();
+}
+
+bool peers_may_meet(const context::Gid& ip) {
+  const facts::IpAddress address = facts::gid_address(ip);
+  const auto own = facts::parse_prefix(settings().peers_network);
+  return guard::rules().peers.allow(address) && (!own || own->contains(address));
+}
+
 void tell_door(const context::Gid& ip, nccl_net_diag::trailer::Trailer& trailer) noexcept {
+  if (!peers_may_meet(ip)) return;
   if (const auto door = peers::listening(trailer.listen, ip)) {
     trailer.port = door->port;
     trailer.secret = door->secret;
@@ -225,7 +237,9 @@ void tell_door(const context::Gid& ip, nccl_net_diag::trailer::Trailer& trailer)
 }
 
 void take_door(const nccl_net_diag::trailer::Trailer& trailer, const context::Gid& ip) noexcept {
-  peers::connecting(trailer.proc, trailer.listen, ip, {trailer.port, trailer.secret});
+  if (peers_may_meet(ip))
+    peers::connecting(trailer.proc, trailer.listen, ip, {trailer.port, trailer.secret},
+                      !peers_restricted());
 }
 
 // Of a plugin that is too old to be wrapped our init never runs: there is no log, and NCCL's logger

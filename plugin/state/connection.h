@@ -47,7 +47,7 @@ struct Request {
   Request* next_free = nullptr;
   RequestState state = RequestState::kFree;
   RequestKind kind = RequestKind::kSend;
-  std::atomic<std::uint16_t> buffers{0};  // of a receive; any thread may read it
+  std::uint16_t buffers = 0;  // of a receive
   // By each test; taken back by the watch, which so sees whether NCCL still asks.
   std::atomic<bool> asked{false};
 };
@@ -80,12 +80,13 @@ struct alignas(64) Connection {
 
   // --- the rest of the counters
   Counter failed{0};
-  Counter untracked{0};          // requests that found the pool empty: not timed
-  Counter not_taken{0};          // calls of isend, irecv and iflush that gave no request: not yet
-  Counter flushes{0};            // of started: iflush
-  Counter most_in_flight{0};     // at once, ever
-  Counter polls{0};              // of connect or accept
-  std::array<Counter, 3> mrs{};  // memory registered, by diagnosis::MemoryKind; any thread
+  Counter untracked{0};       // requests that found the pool empty: not timed
+  Counter not_taken{0};       // calls of isend, irecv and iflush that gave no request: not yet
+  Counter flushes{0};         // of started: iflush
+  Counter most_in_flight{0};  // at once, ever
+  Counter polls{0};           // of connect or accept
+  std::atomic<bool> groups{false};  // had a receive of several buffers, which several sends fill
+  std::array<Counter, 3> mrs{};     // memory registered, by diagnosis::MemoryKind; any thread
   // Bucket b: completed requests that took [2^b, 2^(b+1)) ns.
   std::array<Counter, kLatencyBuckets> latency{};
   // Of a send that found no receive posted by the peer: since when it waits (CPU counter, 0: it
@@ -185,7 +186,5 @@ std::uint64_t oldest_post(Connection& c) noexcept;
 // Whether NCCL has asked, since the last call of this, if any request in flight is done. One
 // thread at a time, the watch's.
 bool take_asked(Connection& c) noexcept;
-// Whether a receive in flight has several buffers, which several sends fill. Any thread.
-bool any_grouped(Connection& c) noexcept;
 
 }  // namespace nnd::state

@@ -91,6 +91,7 @@ void clear(Connection& c) noexcept {
         &c.last_done, &c.opened_ns, &c.ready_ns, &c.last_poll, &c.moving_since})
     word->store(0, kRelaxed);
   c.in_call.store(false, kRelaxed);
+  c.groups.store(false, kRelaxed);
   for (Counter& bucket : c.latency) bucket.store(0, kRelaxed);
   for (Counter& bucket : c.peer_wait) bucket.store(0, kRelaxed);
   for (Counter& kind : c.mrs) kind.store(0, kRelaxed);
@@ -188,14 +189,6 @@ bool take_asked(Connection& c) noexcept {
     asked = true;
   }
   return asked;
-}
-
-bool any_grouped(Connection& c) noexcept {
-  for (std::size_t i = 0; i < c.pool.load(std::memory_order_acquire); ++i)
-    if (const Request& request = c.requests()[i];
-        request.posted.load(kRelaxed) != 0 && request.buffers.load(kRelaxed) > 1)
-      return true;
-  return false;
 }
 
 Connection* open_connection(Kind kind, int api, const About& about, void* ctx) noexcept {

@@ -17,6 +17,7 @@ namespace {
 struct Histories {
   context::ForkMutex mutex;
   std::map<std::pair<std::string, unsigned>, PortHistory> ports;
+  std::string missing_rail;
 };
 
 Histories& histories() {
@@ -44,6 +45,18 @@ const PortHistory::Lost* PortHistory::find_lost(const context::Gid& gid) const {
   const auto found =
       std::find_if(lost.begin(), lost.end(), [&](const Lost& one) { return one.gid == gid; });
   return found == lost.end() ? nullptr : &*found;
+}
+
+void note_missing_rail(const std::string& place) {
+  Histories& all = histories();
+  const std::lock_guard guard(all.mutex);
+  all.missing_rail = place;
+}
+
+std::string missing_rail() {
+  Histories& all = histories();
+  const std::lock_guard guard(all.mutex);
+  return all.missing_rail;
 }
 
 void port_went_down(const std::string& device, unsigned port, std::uint64_t mono_ns) {

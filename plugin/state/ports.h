@@ -41,6 +41,10 @@ struct DownPort {
   std::uint64_t down_ns = 0;  // CLOCK_MONOTONIC
 };
 std::vector<DownPort> ports_down();
+// One that was down when the node was judged: NCCL does without it, and pairs this node's rails
+// with others. place: "mlx5_0:1"; empty: there is none.
+void note_missing_rail(const std::string& place);
+std::string missing_rail();
 PortHistory history_of(const std::string& device, unsigned port);
 void forget_port_histories() noexcept;
 

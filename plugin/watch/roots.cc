@@ -1,9 +1,13 @@
 #include "watch/roots.h"
 
+#include <algorithm>
+
 #include "context/clock.h"
 #include "diagnosis/root.h"
 #include "peers/channel.h"
 #include "record/event.h"
+#include "record/fields.h"
+#include "state/failure.h"
 
 namespace nnd::watch {
 
@@ -13,54 +17,31 @@ using record::Event;
 using record::EventId;
 using record::Severity;
 
-diagnosis::RootProcess process_of(const peers::Who& who) {
-  return {who.rank, std::string(std::string_view(who.host)), who.pid};
+state::Awaited awaited_of(const peers::Claim& claim, bool self) {
+  state::Awaited out;
+  out.kind = claim.kind;
+  out.who = claim.who;
+  out.other = claim.other;
+  out.doing = claim.doing;
+  out.other_doing = claim.other_doing;
+  out.cause = claim.cause;
+  out.place = claim.place;
+  out.hops = claim.hops;
+  out.self = self;
+  const std::uint64_t now = context::mono_ns();
+  out.since_ns = now - std::min(now, std::uint64_t{claim.age_ms} * 1'000'000);
+  return out;
 }
 
-diagnosis::TaskName name_of(const peers::Doing& doing) {
-  return {std::string(std::string_view(doing.func)), doing.number, doing.comm, doing.bytes, -1};
-}
-
-void add_process(Event& e, const peers::Who& who, const peers::Doing& doing) {
-  e.hex("proc", who.proc);
-  if (who.rank >= 0) e.add("rank", who.rank);
-  if (!who.host.empty()) e.add("host", std::string_view(who.host));
-  if (who.pid != 0) e.add("pid", who.pid);
-  if (doing.func.empty()) return;
-  e.object("task").add("kind", std::string_view(doing.func)).add("ordinal", doing.ordinal);
-  if (doing.number >= 0) e.add("seq", doing.number);
-  if (doing.bytes != 0) e.add("bytes", doing.bytes);
-  e.end();
-}
-
-void tell(const peers::Claim& claim, std::uint64_t waits_ms, const peers::Doing& in, bool self) {
-  diagnosis::Root root;
-  root.kind = claim.kind;
-  root.sec = claim.age_ms / 1000.0;
+void tell(const state::Awaited& awaited, std::uint64_t waits_ms, const peers::Doing& in) {
+  diagnosis::Root root = root_of(awaited);
   root.waited = static_cast<double>(waits_ms) / 1000.0;
-  root.self = self;
-  root.who = process_of(claim.who);
-  root.other = process_of(claim.other);
-  root.doing = name_of(claim.doing);
-  root.other_doing = name_of(claim.other_doing);
   root.here = name_of(in);
-  root.place = std::string_view(claim.place);
-  if (claim.cause != 0 && claim.cause <= nccl_net_diag::kCauses.size())
-    root.cause = nccl_net_diag::kCauses[claim.cause - 1u].cause;
-  const bool warns = is_warning(claim.kind);
+  const bool warns = is_warning(awaited.kind);
   Event e(EventId::kJobStall, warns ? Severity::kWarn : Severity::kInfo);
-  if (!e.enabled()) return;
   e.add("age_us", static_cast<double>(waits_ms) * 1000);
-  e.object("awaited").add("kind", diagnosis::root_name(claim.kind));
-  add_process(e, claim.who, claim.doing);
-  e.add("age_us", claim.age_ms * 1000.0).add("hops", claim.hops);
-  if (!claim.place.empty()) e.add("place", std::string_view(claim.place));
-  if (claim.other.known()) {
-    e.object("other");
-    add_process(e, claim.other, claim.other_doing);
-    e.end();
-  }
-  e.end().diagnose(diagnose(root)).lasts(warns).emit();
+  e.with([&](record::Pack& fields) { add_awaited(fields, awaited); });
+  e.diagnose(diagnose(root)).lasts(warns).emit();
 }
 
 }  // namespace
@@ -70,13 +51,25 @@ void Roots::look(std::uint64_t waits_ms, const peers::Doing& in, std::uint64_t s
   if (!claim.known() || !stable || is_echo(claim)) return;
   const bool own = claim.who.proc == self && claim.kind == peers::Kind::kIdle;
   const std::uint64_t age_ms = own ? awaited_ms : waits_ms;
-  if (age_ms * 1'000'000 < due_ns_) {
-    told_ = {};
-    return;
-  }
-  if (same_root(claim, told_) || !lines_.take(context::mono_ns() / 1'000'000)) return;
+  if (age_ms * 1'000'000 < due_ns_) return forget_awaited();
+  if (same_root(claim, told_)) return;
+  const state::Awaited awaited = awaited_of(claim, own);
   told_ = claim;
-  tell(claim, own ? 0 : waits_ms, in, own);
+  failures_ = state::list_failures(1).total;
+  state::awaited().set(awaited);
+  if (lines_.take(context::mono_ns() / 1'000'000)) tell(awaited, own ? 0 : waits_ms, in);
+}
+
+// What fails now may do so because of that.
+void Roots::forget_awaited() {
+  told_ = {};
+  if (state::list_failures(1).total == failures_) state::awaited().set({});
+}
+
+void Roots::forget() {
+  told_ = {};
+  failures_ = 0;
+  state::awaited().set({});
 }
 
 }  // namespace nnd::watch

@@ -1,5 +1,5 @@
-// The event job.stall: for whom this process waits in the end, once its peers have said so. One
-// thread.
+// For whom this process waits in the end, once its peers have said so: the event job.stall, and
+// what others tell of it (state/awaited.h). One thread.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,14 @@ class Roots {
 
   // own: what the last look gave (Whom::end).
   void look(std::uint64_t waits_ms, const peers::Doing& in, std::uint64_t self);
-  void forget() { told_ = {}; }
+  void forget();
 
  private:
+  void forget_awaited();
+
   const std::uint64_t due_ns_;
   peers::Claim told_;
+  std::uint64_t failures_ = 0;        // that there were when it was told
   peers::Bucket lines_{60, 600'000};  // a peer that says something else all the time fills no disk
 };
 

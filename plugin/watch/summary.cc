@@ -8,6 +8,7 @@
 #include "context/raw_clock.h"
 #include "diagnosis/network.h"
 #include "facts/ip.h"
+#include "record/fields.h"
 #include "state/communicators.h"
 #include "state/connections.h"
 #include "state/failure.h"
@@ -147,6 +148,7 @@ void add_summary(record::Pack& fields, const Totals& totals, bool worse_port) {
   add_ports(fields, ports);
   add_stalls(fields, totals);
   add_communicators(fields);
+  if (state::Awaited awaited; state::awaited().get(awaited)) add_awaited(fields, awaited);
   diagnosis::NetworkHistory seen;
   for (const state::PortTraffic& port : ports) {
     seen.connections += port.send.conns + port.recv.conns;
@@ -156,6 +158,7 @@ void add_summary(record::Pack& fields, const Totals& totals, bool worse_port) {
   seen.stalled = longest(totals, true);
   seen.waited = longest(totals, false);
   seen.worse_port = worse_port;
+  seen.awaited = state::awaited_text();
   const diagnosis::NetworkVerdict verdict = judge(seen);
   fields.open("network", false);
   fields.add("verdict", verdict.verdict);

@@ -292,6 +292,7 @@ bool tell_stall(state::Connection& oldest, const Line& line, const Census& censu
                 std::optional<facts::TcpTable>& tcp) {
   const Facts known(oldest);
   Stall seen = evidence(oldest, known, line);
+  seen.awaited = state::awaited_text();
   if (!diagnosis::being_made(line.wait)) seen.peer_tcp = peer_tcp_of(oldest, known.start, tcp);
   const auto failure =
       line.failure != 0 ? known_of(oldest, line.wait) : std::optional<state::Failure>();
@@ -324,6 +325,8 @@ bool tell_stall(state::Connection& oldest, const Line& line, const Census& censu
     }
   }
   add_census(e, census);
+  if (state::Awaited awaited; state::awaited().get(awaited))
+    e.with([&](record::Pack& fields) { add_awaited(fields, awaited); });
   if (const auto task = task_of(oldest, known.labels)) {
     add_task(e, *task);
     seen.task = name_of(*task, {known.labels.comm, known.labels.rank, -1, -1, {}});

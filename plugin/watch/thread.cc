@@ -86,6 +86,11 @@ void tell_failure(Running& own) {
   own.failures.store(failures);
 }
 
+void find_root(Running& own) {
+  if (const auto& seen = own.watch.own())
+    own.roots.look(seen->waits_ms, seen->state.in, seen->state.who.proc);
+}
+
 // Until the next look: meanwhile the peers are served, and what they say is told.
 void rest(Running& own) {
   constexpr std::uint64_t kSlice = kSecond / 10;
@@ -95,9 +100,7 @@ void rest(Running& own) {
     peers::serve(std::min(kSlice, period - rested));
     context::quietly([&] { tell_failure(own); });
     own.settled.store(peers::settled());
-    if (const auto& seen = own.watch.own())
-      context::quietly(
-          [&] { own.roots.look(seen->waits_ms, seen->state.in, seen->state.who.proc); });
+    context::quietly([&] { find_root(own); });
   }
 }
 
@@ -109,6 +112,8 @@ void* look_body(void* argument) {
     context::quietly([&] {
       own.watch.look(context::mono_ns());
       if (const auto& seen = own.watch.own()) peers::look(*seen);
+      find_root(own);
+      own.watch.tell();
       own.inits.look(context::mono_ns());
       if (const auto also = g_also.load()) also(context::mono_ns());
       own.limits.look();

@@ -75,10 +75,14 @@ void Watch::look(std::uint64_t mono_ns) {
     facts::need_counters(now_ns - std::min(now_ns, kCountersMayBeOldNs));
   }
   if (peers::wanted()) own_ = whom_.end(mono_ns);
+}
+
+void Watch::tell() {
+  const std::lock_guard guard(mutex_);
   tell_resumed();
   tell_old();
-  look_at_process(now_ns);
-  look_at_pace(now_ns);
+  look_at_process(now_ns_);
+  look_at_pace(now_ns_);
 }
 
 void Watch::look_at(state::Connection& c, Memory& memory, std::uint64_t now_ns) {

@@ -59,6 +59,8 @@ class Watch {
 
   // mono_ns: CLOCK_MONOTONIC.
   void look(std::uint64_t mono_ns);
+  // What the last look found.
+  void tell();
   Totals totals();
   // What the last look showed of it, for its peers; where there are any.
   const std::optional<peers::Own>& own() const { return own_; }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/launchers.h"
+#include "diagnosis/connection.h"
 #include "peers/channel.h"
 #include "record/recorder.h"
 #include "record/safe_file.h"
@@ -70,7 +71,7 @@ peers::Moved moved_by(state::Connection& c, bool asked) {
   const std::uint64_t bytes = c.bytes.load(), requests = c.completed.load() - c.flushes.load();
   const bool untold = bytes == 0 && requests != 0;
   const bool receives = c.kind.load() == state::Kind::kRecv;
-  if (receives && (untold || !asked || state::any_grouped(c))) return {};
+  if (receives && (untold || !asked || c.groups.load(std::memory_order_relaxed))) return {};
   return {true, static_cast<std::uint32_t>(requests), static_cast<std::uint32_t>(bytes)};
 }
 
@@ -184,7 +185,10 @@ void add_failure(Own& own, std::uint64_t mono_ns) {
     number = one.failure.number;
     // Who has connected to a listener of ours may say so later.
     if (proc == 0 && one.about.id != 0) proc = peer_of(one.about);
-    own.failed = trouble_of(cause, one.subject.device, mono_ns - since_ns, proc);
+    const std::string missing = diagnosis::keeps_apart(cause) ? state::missing_rail() : "";
+    own.failed = missing.empty()
+                     ? trouble_of(cause, one.subject.device, mono_ns - since_ns, proc)
+                     : trouble_of(diagnosis::Cause::kDevDown, missing, mono_ns - since_ns);
     return;
   }
 }

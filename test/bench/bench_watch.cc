@@ -65,6 +65,7 @@ int main() {
     for (state::Connection* const c : connections)
       state::add(c->completed, 1), state::add(c->started, 1);
     watch.look(now += 1'000'000'000);
+    watch.tell();
   });
   const double sample = cpu_us(50, [&] { ports.look(); });
   fs::remove_all(sysfs);

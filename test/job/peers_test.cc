@@ -1,7 +1,6 @@
 // NCCL_NET_DIAG_PEERS=on: while a real job hangs each rank's log names whom all wait for, and one
 // log is enough for `report`; a healthy job says nothing.
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -44,6 +43,20 @@ nnd::test::Heard report_of_one(EndingJob& job, int rank) {
   return heard;
 }
 
+// The rank whom the black box of that one has, for `top`.
+bool box_names(EndingJob& job, int rank, int guilty) {
+  const auto box = nnd::report::read_box_file(job.logs() / fmt::format("rank{}.nndbox", rank));
+  const auto& awaited = box.contents.header.awaited;
+  return awaited.kind != 0 && awaited.rank == guilty;
+}
+
+// The conn.stall events from when its process knew.
+bool stalls_name(EndingJob& job, int rank, int guilty) {
+  for (const auto& stall : job.job().events(rank, "conn.stall"))
+    if (stall.contains("awaited") && stall["awaited"].value("rank", -1) == guilty) return true;
+  return false;
+}
+
 void hang(EndingJob& job, int guilty) {
   job.spec().environment["NCCL_NET_DIAG_PEERS"] = "on";
   job.spec().actions = {{.kind = What::kCreate},
@@ -68,6 +81,7 @@ TEST_CASE("each rank names the late one, then that it is stopped, then that it h
       if (at < kinds.size() && all_name(job, guilty, kinds[at])) {
         if (at == 0) {
           one = report_of_one(job, 0);
+          CHECK(box_names(job, 0, guilty));
           job.signal(guilty, SIGSTOP);
         } else if (at == 1) {
           job.signal(guilty, SIGKILL);
@@ -78,6 +92,7 @@ TEST_CASE("each rank names the late one, then that it is stopped, then that it h
       return false;
     });
     CHECK(at == kinds.size());
+    CHECK(stalls_name(job, 0, guilty));
     INFO(one.line);
     CHECK(one.exit_code == 1);
     CHECK(one.blame == nnd::report::name_of(nnd::report::Blame::kNotNetwork));

@@ -16,8 +16,8 @@ namespace {
 
 // Keys that say how a rule is applied.
 const std::set<std::string_view> kNoRules = {
-    "mode",          "locked",        "hca.slow_percent",    "hca.min_mtu",
-    "limits.action", "fallback.when", "connect.deadline_sec"};
+    "mode",          "locked",        "hca.slow_percent",     "hca.min_mtu",
+    "limits.action", "fallback.when", "connect.deadline_sec", "peers.subnets"};
 
 // The scenarios that are in no table, each a test case of its own.
 const std::set<Trouble> kByThemselves = {

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "verdict/judge.h"
+#include "verdict/roots.h"
 #include "verdict/table.h"
 
 namespace nnd::verdict {
@@ -155,20 +156,41 @@ std::vector<LogLines> logs_of(const std::vector<Line>& lines) {
   return out;
 }
 
+namespace {
+
+// Of logs that named the guilty rightly: how many of the reports on one of them do.
+struct Told {
+  std::size_t logs = 0, reports = 0;
+};
+Told told_by_one(const std::vector<Line>& lines) {
+  Told out;
+  for (const Line& line : lines)
+    for (const LogLine& one : line.alone)
+      for (const LogLine& log : line.logs) {
+        if (log.rank != one.rank || log.judged != name_of(RootClass::kRight)) continue;
+        ++out.logs;
+        out.reports += one.judged == name_of(Class::kRight) ? 1 : 0;
+      }
+  return out;
+}
+
+}  // namespace
+
 std::string alone_summary(const std::vector<Line>& lines) {
   std::vector<Line> alone;
   for (const Line& line : lines)
     for (const LogLine& one : line.alone)
       alone.push_back({.fault = line.fault, .judged = one.judged});
   const Score score = score_of(alone);
+  const Told told = told_by_one(lines);
   return table_by("report on one log", alone, [](const Line& line) { return line.fault; }) +
          fmt::format(
              "\n{} reports on one log alone: {} name the guilty, {:.1f} % do or say that it is not "
-             "known\n",
+             "known; of {} logs that name the guilty while it hangs, {} reports do\n",
              score.jobs,
              std::count_if(alone.begin(), alone.end(),
                            [](const Line& line) { return line.judged == name_of(Class::kRight); }),
-             score.right_percent());
+             score.right_percent(), told.logs, told.reports);
 }
 
 std::string page(const std::vector<Line>& lines) {

@@ -27,14 +27,14 @@ std::uint64_t comm_bytes(const box::FileHeader& h) {
   return bytes <= h.conns_offset ? bytes : 0;
 }
 
-// Of older plugins: its header ends before longest_pause_ns.
-constexpr std::uint32_t kWithoutPauses = 3;
+// Of older plugins: the header ends before longest_pause_ns, or before `awaited`.
+constexpr std::uint32_t kWithoutPauses = 3, kWithoutAwaited = 4;
 
 // A file's header from before it was described, of another version, or of something else.
 std::string problem_of(const box::FileHeader& h) {
   if (std::memcmp(h.magic, box::kMagic, sizeof(h.magic)) != 0) return "is no black box";
   if (h.byte_order != box::kByteOrder) return "was written on a machine of another byte order";
-  if (h.version != box::kVersion && h.version != kWithoutPauses)
+  if (h.version < kWithoutPauses || h.version > box::kVersion)
     return "has layout version " + std::to_string(h.version);
   if (h.checksum != box::Checksum().add(&h, offsetof(box::FileHeader, checksum)).value())
     return "has a damaged header";
@@ -138,6 +138,16 @@ void read_tables(std::string_view bytes, std::uint64_t begin, BoxContents& conte
     read_slot(bytes, conns + i * h.conn_size, contents.conns, contents.damaged_conns);
 }
 
+// Also one that is being written.
+bool contradicts_itself(const box::AwaitedSlot& slot) {
+  box::AwaitedSlot checked = slot;
+  checked.checksum = 0;
+  return slot.kind >= std::size(box::kAwaitedNames) ||
+         slot.checksum != box::Checksum().add(&checked, sizeof(checked)).value() ||
+         std::memchr(slot.host, 0, sizeof(slot.host)) == nullptr ||
+         std::memchr(slot.msg, 0, sizeof(slot.msg)) == nullptr;
+}
+
 void read_header(std::string_view bytes, BoxContents& contents) {
   constexpr std::size_t kOldSize = offsetof(box::FileHeader, longest_pause_ns);
   const std::size_t size = std::min(bytes.size(), sizeof(contents.header));
@@ -148,6 +158,8 @@ void read_header(std::string_view bytes, BoxContents& contents) {
   std::memcpy(&contents.header, bytes.data(), size);
   contents.problem = problem_of(contents.header);
   if (contents.header.version == kWithoutPauses) contents.header.longest_pause_ns = 0;
+  box::AwaitedSlot& awaited = contents.header.awaited;
+  if (contents.header.version <= kWithoutAwaited || contradicts_itself(awaited)) awaited = {};
 }
 
 }  // namespace

@@ -113,6 +113,20 @@ inline cli::SeenProcess made_process(int pid, double alive,
   return out;
 }
 
+// Which has heard whom all wait for.
+inline cli::SeenProcess that_awaits(cli::SeenProcess process, const std::string& kind, int rank,
+                                    std::uint32_t pid, const std::string& msg) {
+  auto& slot = process.header.awaited;
+  slot.kind = number_of(box::kAwaitedNames, kind);
+  slot.proc = 0xbeef;
+  slot.rank = rank;
+  slot.pid = pid;
+  slot.since_mono_ns = process.header.alive_mono_ns - 5 * kSec;
+  put(slot.host, "node1");
+  put(slot.msg, msg);
+  return process;
+}
+
 inline cli::SeenProcess with_rank(cli::SeenProcess process, int rank, int ranks) {
   process.launch.emplace();
   process.launch->rank = rank;

@@ -195,6 +195,32 @@ TEST_CASE("the verdict names what has waited longest, and in what", "[top]") {
         "12.0 s (AllReduce #4711, pid 70), and 2 more as well.");
 }
 
+TEST_CASE("who has heard whom all wait for says so, and that one is to be looked at", "[top]") {
+  const auto waiting = with_rank(
+      made_process(70, 100,
+                   {{.kind = "recv", .peer = 7, .started = 9, .completed = 8, .posted = 87}}),
+      0, 8);
+  const auto seen_with = [&](const std::string& kind, const std::string& msg) {
+    return after_one(made_look(100, {that_awaits(waiting, kind, 3, 812, msg)}));
+  };
+  const auto idle =
+      seen_with("idle", "in the end for rank 3 of node1 (pid 812), which waits for nobody");
+  CHECK(top_verdict(idle).ends_with(
+      "; rank 0 (pid 70) waits in the end for rank 3 of node1 (pid 812), which waits for nobody."));
+  CHECK(look_at(idle)->who == "rank 3 on node1");
+  CHECK(look_at(idle)->command == "py-spy dump --pid 812");
+  const auto stopped = seen_with("stopped", "...");
+  CHECK(look_at(stopped)->command == "ps -o pid,stat,wchan:24,args -p 812");
+  const auto ended = seen_with("ended", "...");
+  CHECK(look_at(ended)->who == "rank 0");
+  const auto shown = top_json(idle).at("processes").at(0).at("awaited");
+  CHECK(shown.at("kind") == "idle");
+  CHECK(shown.at("rank") == 3);
+  CHECK(shown.at("host") == "node1");
+  CHECK(shown.at("age_sec") == Approx(5));
+  CHECK_FALSE(top_json(of_one(waiting)).at("processes").at(0).contains("awaited"));
+}
+
 TEST_CASE("a connection without a communicator is of the only one, where it is labelled", "[top]") {
   const auto verdict = [](int rank, const std::vector<box::CommSlot>& comms) {
     return top_verdict(of_one(made_process(

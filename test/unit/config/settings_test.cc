@@ -83,7 +83,7 @@ TEST_CASE("every variable of the table is taken over") {
                            {"NCCL_NET_DIAG_STDERR", "warn"},
                            {"NCCL_NET_DIAG_KEEP", "3,40"},
                            {"NCCL_NET_DIAG_PROFILER", "off"},
-                           {"NCCL_NET_DIAG_PEERS", "on"},
+                           {"NCCL_NET_DIAG_PEERS", "10.1.0.0/16"},
                            {"NCCL_NET_DIAG_TOKEN", "a secret"}});
   CHECK(s.disable);
   CHECK(s.inner == "Socket");
@@ -104,6 +104,7 @@ TEST_CASE("every variable of the table is taken over") {
   CHECK(s.keep.days == Keep::kAny);
   CHECK(s.profiler == "off");
   CHECK(s.peers);
+  CHECK(s.peers_network == "10.1.0.0/16");
   CHECK(s.complaints.empty());
   CHECK(variable_docs().size() == 17);
 }
@@ -121,6 +122,24 @@ TEST_CASE("what stays of ended processes") {
     CHECK(s.keep.files == Keep::kAny);
     CHECK(s.keep.mb == 4096);
     CHECK(s.keep.days == 14);
+  }
+}
+
+TEST_CASE("where the processes of a job may ask each other") {
+  CHECK_FALSE(with({}).peers);
+  CHECK(with({{"NCCL_NET_DIAG_PEERS", "on"}}).peers);
+  CHECK(with({{"NCCL_NET_DIAG_PEERS", "on"}}).peers_network.empty());
+  CHECK(with({{"NCCL_NET_DIAG_PEERS", "10.1.2.3"}}).peers_network == "10.1.2.3/32");
+  CHECK(with({{"NCCL_NET_DIAG_PEERS", "fd00::1"}}).peers_network == "fd00::1/128");
+  CHECK(with({{"NCCL_NET_DIAG_PEERS", "fd00::/8"}}).peers_network == "fd00::/8");
+  for (const char* const wrong : {"On", "10.1.0", "10.1.0.0/33", "10.1.0.0/", "fd00::/129",
+                                  "10.1.0.0/-1", "10.1.0.0/8 ", "eth0"}) {
+    INFO(wrong);
+    const Settings s = with({{"NCCL_NET_DIAG_PEERS", wrong}});
+    CHECK_FALSE(s.peers);
+    REQUIRE(s.complaints.size() == 1);
+    CHECK(s.complaints[0].problem ==
+          "is neither on, off nor a network such as 10.1.0.0/16; off is used");
   }
 }
 

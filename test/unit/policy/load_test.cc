@@ -103,6 +103,18 @@ roce.link_local = "allow"
   CHECK(policy.for_device("gpu-3", "mlx5_1").hca.bond == BondRule::kDeny);
 }
 
+TEST_CASE("where processes may ask each other: anywhere, in these networks, nowhere") {
+  const auto allows = [](const std::string& text, const char* address) {
+    const Loaded loaded = load_policy_text(text, "p.toml");
+    REQUIRE(loaded.errors.empty());
+    return loaded.policy.peers.allow(*nnd::facts::parse_address(address));
+  };
+  CHECK(allows("", "192.0.2.1"));
+  CHECK(allows("[peers]\nsubnets = [\"10.1.0.0/16\"]", "10.1.7.7"));
+  CHECK_FALSE(allows("[peers]\nsubnets = [\"10.1.0.0/16\"]", "10.2.0.1"));
+  CHECK_FALSE(allows("[peers]\nsubnets = []", "10.1.7.7"));
+}
+
 TEST_CASE("errors name file, line, key and the nearest right word") {
   struct Row {
     const char* text;

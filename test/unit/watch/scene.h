@@ -115,6 +115,7 @@ class Scene {
       each();
       if (nccl_asks) ask();
       watch.look(now += kSec);
+      watch.tell();
     }
     return *this;
   }

@@ -289,7 +289,10 @@ TEST_CASE("connections come, move and go while the watch looks") {
     Watch watch(kAges);
     std::atomic<bool> over{false};
     std::thread looks([&] {
-      for (std::uint64_t now = kSec; !over; now += 1'000) watch.look(now);
+      for (std::uint64_t now = kSec; !over; now += 1'000) {
+        watch.look(now);
+        watch.tell();
+      }
     });
     for (int i = 0; i < 300; ++i) {
       Comm send(Kind::kSend), recv(Kind::kRecv);

@@ -88,6 +88,20 @@ nlohmann::json to_json(const box::FileHeader& header, const box::CommSlot& slot)
   return out;
 }
 
+void add_awaited(nlohmann::json& to, const box::FileHeader& header) {
+  const box::AwaitedSlot& slot = header.awaited;
+  if (slot.kind == 0) return;
+  json out{{"kind", box::kAwaitedNames[slot.kind]},
+           {"proc", fmt::format("{:#x}", slot.proc)},
+           {"msg", slot.msg}};
+  if (slot.rank >= 0) out["rank"] = slot.rank;
+  if (slot.pid != 0) out["pid"] = slot.pid;
+  if (slot.host[0] != '\0') out["host"] = slot.host;
+  if (header.alive_mono_ns > slot.since_mono_ns)
+    out["age_sec"] = static_cast<double>(header.alive_mono_ns - slot.since_mono_ns) / 1e9;
+  to["awaited"] = std::move(out);
+}
+
 std::string task_of(const box::CommTask& task) {
   if (task.func[0] == '\0') return "-";
   std::string out = task.func;

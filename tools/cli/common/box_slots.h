@@ -18,5 +18,7 @@ nlohmann::json to_json(const nccl_net_diag::box::FileHeader& header,
                        const nccl_net_diag::box::ConnSlot& slot);
 nlohmann::json to_json(const nccl_net_diag::box::FileHeader& header,
                        const nccl_net_diag::box::CommSlot& slot);
+// "awaited", where it is known.
+void add_awaited(nlohmann::json& to, const nccl_net_diag::box::FileHeader& header);
 
 }  // namespace nnd::cli

@@ -140,6 +140,7 @@ json box_json(const Decoded& one) {
              {"communicators", contents.damaged_comms},
              {"connections", contents.damaged_conns}}}};
   if (!one.log.empty()) out["log"] = one.log.string();
+  add_awaited(out, header);
   return out;
 }
 
@@ -148,13 +149,18 @@ std::string damage_of(const log::BoxContents& contents) {
   return all == 0 ? "" : fmt::format(", {} damaged places left out", all);
 }
 
+std::string waits_of(const box::FileHeader& header) {
+  return header.awaited.kind == 0 ? "" : fmt::format(", waits {}", printable(header.awaited.msg));
+}
+
 std::string head_of(const Decoded& one) {
   const auto& header = one.file.contents.header;
   return fmt::format(
       "{} pid {} {}: {} events that its log hasn't, {} connections{}", header.host, header.pid,
       one.file.living ? "lives"
                       : "showed its last sign of life at " + wall(header, header.alive_mono_ns),
-      one.lines.size(), one.file.contents.conns.size(), damage_of(one.file.contents));
+      one.lines.size(), one.file.contents.conns.size(),
+      damage_of(one.file.contents) + waits_of(header));
 }
 
 std::string comms_table(const log::BoxContents& contents, const Screen& screen) {

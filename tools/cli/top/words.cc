@@ -156,6 +156,22 @@ std::vector<std::string> troubles(const View& view) {
   return out;
 }
 
+// Who has heard of the others whom they all wait for, the longest wait first.
+const ShownProcess* who_knows(const View& view) {
+  const auto knows = [](const ShownProcess& process) { return process.header.awaited.kind != 0; };
+  for (const OneOf& one : long_waits(view))
+    if (knows(*one.process)) return one.process;
+  const auto found = std::find_if(view.processes.begin(), view.processes.end(), knows);
+  return found == view.processes.end() ? nullptr : &*found;
+}
+
+std::string in_the_end(const View& view) {
+  const ShownProcess* const knows = who_knows(view);
+  return knows == nullptr
+             ? ""
+             : fmt::format("; {} waits {}", name_of(*knows), printable(knows->header.awaited.msg));
+}
+
 std::string what_waits(const View& view) {
   if (const auto waits = long_waits(view); !waits.empty())
     return in_words(waits.front()) + and_more(waits.size());
@@ -204,6 +220,22 @@ std::string what_it_did(const ShownProcess& process) {
              : printable(task_of(all[0].task)) + ", which was done";
 }
 
+namespace {
+
+// Where there is a process to look at.
+std::optional<LookAt> look_at(const box::AwaitedSlot& root) {
+  const std::string_view kind = box::kAwaitedNames[root.kind];
+  if (root.pid == 0 || (kind != "idle" && kind != "stopped")) return std::nullopt;
+  std::string who = root.rank >= 0 ? fmt::format("rank {}", root.rank) : "a process";
+  if (root.host[0] != '\0') who += " on " + printable(root.host);
+  return LookAt{
+      who, fmt::format("{}{}",
+                       kind == "idle" ? "py-spy dump --pid " : "ps -o pid,stat,wchan:24,args -p ",
+                       root.pid)};
+}
+
+}  // namespace
+
 std::optional<LookAt> look_at(const View& view) {
   const auto found = [&](auto&& is) {
     return std::find_if(view.processes.begin(), view.processes.end(), is);
@@ -222,6 +254,8 @@ std::optional<LookAt> look_at(const View& view) {
   if (const auto failing = found([](const auto& one) { return one.state() == State::kFailing; });
       failing != view.processes.end())
     return made(*failing, fmt::format("nccl-net-diag decode --live {}", failing->pid));
+  if (const ShownProcess* const knows = who_knows(view); knows != nullptr)
+    if (const auto look = look_at(knows->header.awaited)) return look;
   if (const auto waits = long_waits(view); !waits.empty())
     return made(*waits[0].process, fmt::format("py-spy dump --pid {}", waits[0].process->pid));
   if (const auto stuck = stuck_collectives(view); !stuck.empty())
@@ -232,7 +266,7 @@ std::optional<LookAt> look_at(const View& view) {
 std::string top_verdict(const View& view) {
   std::string out = view.processes.empty() ? "No process is left" : totals(view);
   for (const auto& trouble : troubles(view)) out += "; " + trouble;
-  return out + (view.processes.empty() ? "" : "; " + what_waits(view)) + ".";
+  return out + (view.processes.empty() ? "" : "; " + what_waits(view) + in_the_end(view)) + ".";
 }
 
 std::vector<std::string> top_brief(const View& view) {
