@@ -7,6 +7,7 @@
 #include "context/clock.h"
 #include "diagnosis/unlike.h"
 #include "record/event.h"
+#include "state/awaited.h"
 #include "watch/whom.h"
 
 namespace nnd::watch {
@@ -17,10 +18,6 @@ using peers::Difference;
 using record::Event;
 using record::EventId;
 using record::Severity;
-
-diagnosis::RootProcess process_of(const peers::Who& who) {
-  return {who.rank, std::string(std::string_view(who.host)), who.pid};
-}
 
 // All of one cause, or none of which anything follows.
 void tell(const std::vector<Difference>& all, const peers::Who& self, const peers::Who& who) {
