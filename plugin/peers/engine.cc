@@ -280,6 +280,7 @@ void Engine::heard(std::uint64_t from, const Message& message, std::uint64_t now
       break;
     case Type::kHello:
     case Type::kWelcome:
+    case Type::kFacts:
       break;
   }
 }

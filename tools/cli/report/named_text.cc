@@ -63,11 +63,15 @@ std::string what_of(const log::Awaited& awaited, const std::string& cause) {
 std::string named_text(const report::Report& report) {
   const report::Named& named = *report.named;
   const bool innocent = report.blame == report::Blame::kNotNetwork;
+  const std::string why =
+      named.differs == nullptr
+          ? ""
+          : fmt::format(" {}: {}", cause_text(named.differs->cause), named.differs->msg);
   return fmt::format(
       "{}{}; others wait for it in the end, as the processes told each other; first "
-      "told by {} at {}.",
+      "told by {} at {}.{}",
       innocent ? "not the network: " : "", what_of(*named.awaited, named.told->cause),
-      who(report.picture, {named.tellers.front()}), time_text(named.at));
+      who(report.picture, {named.tellers.front()}), time_text(named.at), why);
 }
 
 }  // namespace nnd::cli
