@@ -52,7 +52,7 @@ function(nnd_old_glibc target library)
   add_library(${target} SHARED ${CMAKE_CURRENT_BINARY_DIR}/${target}.cc)
   target_link_options(${target} PRIVATE -nostdlib LINKER:-soname,${library}
                       LINKER:--version-script,${CMAKE_CURRENT_BINARY_DIR}/${target}.map)
-  set_target_properties(${target} PROPERTIES NO_SONAME ON LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/link-only)
+  set_target_properties(${target} PROPERTIES NO_SONAME ON LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/link-only)
 endfunction()
 
 # nnd_split_off(TARGET LIBRARY): the stub of what was a library of its own until 2.34 and is empty since: its symbols are in
@@ -61,13 +61,13 @@ function(nnd_split_off target library)
   file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${target}.cc CONTENT "" @ONLY)
   add_library(${target} SHARED ${CMAKE_CURRENT_BINARY_DIR}/${target}.cc)
   target_link_options(${target} PRIVATE -nostdlib LINKER:-soname,${library})
-  set_target_properties(${target} PROPERTIES NO_SONAME ON LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/link-only)
+  set_target_properties(${target} PROPERTIES NO_SONAME ON LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/link-only)
 endfunction()
 
 # The libraries go last on the command line, behind all that asks for them: to where CMake puts a compiler's standard
 # libraries, for this folder. A library is loaded by a program that has threads.
 function(nnd_glibc_floor target)
-  set(links ${PROJECT_BINARY_DIR}/link-only)
+  set(links ${CMAKE_BINARY_DIR}/link-only)
   add_dependencies(${target} old_libc old_libm)
   target_link_options(${target} PRIVATE -nodefaultlibs)
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:compat_glibc>)

@@ -1,5 +1,6 @@
-# Packages of what is installed, for /usr: the plugin lies where the loader looks. `cpack` in the build directory makes a .deb,
-# `cpack -G TGZ` and `cpack -G RPM` the others; packaging/build makes them all, for any Linux (NND_PORTABLE).
+# Packages of what is installed, for /usr: the plugin lies where the loader looks. `cpack` in the build directory makes a .deb of
+# each component (NndInstall.cmake), `cpack -G TGZ` and `cpack -G RPM` one file with all of them; packaging/build makes them all,
+# for any Linux (NND_PORTABLE).
 # With SOURCE_DATE_EPOCH set, the same build gives the same bytes.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME nccl-net-diag)
@@ -9,14 +10,30 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_PACKAGE_FILE_NAME nccl-net-diag-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR})
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/packaging/each.cmake)
-set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/packaging/staged.cmake)
+set(CPACK_PROJECT_CONFIG_FILE ${NND_SOURCE_DIR}/packaging/each.cmake)
+set(CPACK_PRE_BUILD_SCRIPTS ${NND_SOURCE_DIR}/packaging/staged.cmake)
 
+set(CPACK_COMPONENTS_ALL plugin)
+if(NND_TOOLS)
+  list(APPEND CPACK_COMPONENTS_ALL tools emulation)
+endif()
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_PLUGIN_PACKAGE_NAME nccl-net-diag)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME nccl-net-diag-tools)
+set(CPACK_DEBIAN_EMULATION_PACKAGE_NAME nccl-net-diag-emulation)
+set(CPACK_COMPONENT_PLUGIN_DESCRIPTION "${PROJECT_DESCRIPTION}: the plugin that NCCL loads")
+set(CPACK_COMPONENT_TOOLS_DESCRIPTION "${PROJECT_DESCRIPTION}: the program nccl-net-diag")
+set(CPACK_COMPONENT_EMULATION_DESCRIPTION "Runs NCCL jobs on HCAs and GPUs that aren't there: for nccl-net-diag demo, rehearse and --scenario")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION admin)
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libibverbs1, ibverbs-providers")
+set(CPACK_DEBIAN_PLUGIN_PACKAGE_RECOMMENDS "libibverbs1, ibverbs-providers")
+set(CPACK_DEBIAN_PLUGIN_PACKAGE_SUGGESTS nccl-net-diag-tools)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS nccl-net-diag-emulation)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "nccl-net-diag (= ${PROJECT_VERSION})")
 if(NND_PORTABLE) # also one that was built for another processor
   set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= ${NND_GLIBC_FLOOR})")
+  string(APPEND CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS ", ${CPACK_DEBIAN_PACKAGE_DEPENDS}")
 else()
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 endif()

@@ -1,9 +1,9 @@
-# nnd_room(NAME [DEPS...]): a folder of the house as a static library nnd_NAME. Every .cc in the folder belongs to it;
+# nnd_room(NAME [DEPS...]): a folder of plugin/ as a static library nnd_NAME. Every .cc in the folder belongs to it;
 # the rooms named here (nnd_OTHER) are the only ones whose headers it can include: each room is seen through a folder that
 # holds nothing but it. docs/architecture.md has the same list, and test/house compares them.
 function(nnd_room name)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc)
-  nnd_show_room(${name} ${CMAKE_CURRENT_SOURCE_DIR}/${name})
+  file(GLOB sources CONFIGURE_DEPENDS ${NND_SOURCE_DIR}/plugin/${name}/*.cc)
+  nnd_show_room(${name} ${NND_SOURCE_DIR}/plugin/${name})
   if(sources)
     add_library(nnd_${name} STATIC ${sources})
     string(REPLACE "nnd_" "" others "${ARGN}")
@@ -33,7 +33,7 @@ endfunction()
 
 # For tests, which look into every room.
 add_library(nnd_whole_house INTERFACE)
-target_include_directories(nnd_whole_house INTERFACE ${PROJECT_SOURCE_DIR}/plugin)
+target_include_directories(nnd_whole_house INTERFACE ${NND_SOURCE_DIR}/plugin)
 
 # What a sanitizer build needs, not all that can be built.
 add_custom_target(unit_tests)

@@ -67,7 +67,7 @@ class Channel {
 
   void serve(std::uint64_t ns);
   std::uint64_t behind(std::uint32_t listen) const { return directory_.behind(listen); }
-  bool settled() const { return engine_.settled(now_ms()); }
+  bool settled();
   bool asked() const { return engine_.asked(now_ms()); }
   void look(Own own) {
     who_ = own.state.who;
@@ -267,7 +267,7 @@ void Channel::take(const Socket::Came& came) {
   directory_.came_from(outside->from, *contact, came.from);
   const auto meet = [&](Who who) {
     who.proc = outside->from;
-    engine_.met(who);
+    engine_.met(who, now_ms());
   };
   if (is_hello) {
     meet(message->hello.who);
@@ -353,6 +353,17 @@ void Channel::serve(std::uint64_t ns) {
       ::nanosleep(&kBreath, nullptr);
     }
   }
+}
+
+// Who has just connected may not have answered the hello.
+bool Channel::settled() {
+  const std::uint64_t now = now_ms();
+  bool met = true;
+  if (engine_.warns(now))
+    directory_.for_each([&](std::uint64_t, const Contact& contact) {
+      met = met && (contact.agreed || contact.hellos == 0 || contact.hellos > 2);
+    });
+  return met && engine_.settled(now);
 }
 
 Answer Channel::answer() {
@@ -451,7 +462,7 @@ bool asked() noexcept {
 }
 
 bool settled() noexcept {
-  const Channel* const own = channel();
+  Channel* const own = channel();
   return own == nullptr || own->settled();
 }
 

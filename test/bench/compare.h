@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "driver/fabric.h"
 #include "driver/job.h"
-#include "fabric/fabric.h"
 
 namespace bench {
 

@@ -2,9 +2,9 @@
 
 #include <filesystem>
 
+#include "driver/fabric.h"
 #include "driver/job.h"
 #include "driver/nccl_cache.h"
-#include "fabric/fabric.h"
 #include "support/event_log.h"
 #include "support/temp_dir.h"
 

@@ -7,9 +7,9 @@
 
 #include "differential/run.h"
 #include "driver/error.h"
+#include "driver/fabric.h"
 #include "driver/job.h"
 #include "driver/nccl_cache.h"
-#include "fabric/fabric.h"
 #include "support/event_log.h"
 #include "support/temp_dir.h"
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "driver/nccl_cache.h"
+#include "driver/rank_command.h"
 #include "support/event_log.h"
 
 namespace nnd::integration {
@@ -42,8 +43,7 @@ std::string nccl_version() { return wanted_nccl(); }
 
 driver::RankOptions plain_rank(const ScratchDir& scratch) {
   driver::RankOptions out;
-  out.command = emulated::emulator();
-  out.command.push_back(emulated::rank_program());
+  out.command = driver::rank_command();
   out.unset = {"NCCL_*", "SOFTVERBS_*"};
   out.environment = {{"NCCL_SOCKET_IFNAME", "lo"}};
   out.output = scratch.path() / "output";

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "driver/fabric.h"
 #include "driver/job.h"
-#include "fabric/fabric.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
 

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "driver/rank_command.h"
 #include "integration/harness.h"
 #include "softverbs/control.h"
 
@@ -204,7 +205,7 @@ TEST_CASE("without a usable HCA the shim has no device either, and the log says 
 TEST_CASE("where the log can't be written the job goes on, and NCCL's log says so") {
   const bool full = GENERATE(true, false);
   CAPTURE(full);
-  if (full && !emulated::emulator().empty()) return;  // set for other machines' programs
+  if (full && !driver::emulator().empty()) return;  // set for other machines' programs
   // A limit on the size of files: the disk is full at once, for the log and the black box.
   if (full) setenv("NND_EMULATOR", "prlimit --fsize=4096 --", 1);
   std::map<std::string, std::string> variables;

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <thread>
 
+#include "driver/rank_command.h"
 #include "integration/harness.h"
 #include "log/box.h"
 #include "nccl_net_diag/events.h"
@@ -191,7 +192,7 @@ TEST_CASE("a black box that is truncated in the middle of traffic") {
 
 TEST_CASE("a memory cgroup at its limit: no black box on a tmpfs, and nobody is killed") {
   // An emulator and a sanitizer take memory of their own.
-  if (!emulated::emulator().empty() || test::kSanitized) return;
+  if (!driver::emulator().empty() || test::kSanitized) return;
   const test::MemoryCgroup group;
   if (!group.made()) {
     NND_SKIP("no memory cgroup can be made here");

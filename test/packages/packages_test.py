@@ -20,6 +20,7 @@ BUILD, PACKAGES, LIBNCCL = (pathlib.Path(word).resolve() for word in sys.argv[1:
 del sys.argv[1:4]
 WORK = pathlib.Path(tempfile.mkdtemp(prefix="nnd-packages."))
 unittest.addModuleCleanup(shutil.rmtree, WORK)
+DEBS = ("nccl-net-diag", "nccl-net-diag-tools", "nccl-net-diag-emulation")
 # What a job prints that was started by `nccl-net-diag run`: the library that NCCL would load does load.
 LOADS = "import ctypes, os; ctypes.CDLL(os.environ['NCCL_NET_PLUGIN']).ncclNetPlugin_v8; print('loads', os.environ['NCCL_NET_PLUGIN_REF_COUNT'])"
 
@@ -27,6 +28,10 @@ LOADS = "import ctypes, os; ctypes.CDLL(os.environ['NCCL_NET_PLUGIN']).ncclNetPl
 def only(pattern):
     (file,) = PACKAGES.glob(pattern)
     return file
+
+
+def debs():
+    return [only(f"{name}_*.deb") for name in DEBS]
 
 
 def clean_environment(**more):
@@ -60,7 +65,7 @@ class AllOfThem(unittest.TestCase):
     def test_the_same_build_gives_the_same_bytes(self):
         subprocess.run([ROOT / "packaging/pack", BUILD, WORK / "again"], check=True, stdout=subprocess.DEVNULL)
         digests = [{file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in folder.iterdir()} for folder in (PACKAGES, WORK / "again")]
-        self.assertEqual(len(digests[1]), 4)
+        self.assertEqual(len(digests[1]), 6)
         self.assertEqual(*digests)
 
     def test_nothing_asks_for_more_than_glibc_2_28(self):
@@ -68,13 +73,13 @@ class AllOfThem(unittest.TestCase):
         tree.mkdir()
         subprocess.run(["tar", "xzf", only("*.tar.gz"), "-C", tree], check=True)
         files = [file for file in tree.rglob("*") if file.is_file() and not file.is_symlink() and is_elf(file)]
-        self.assertGreaterEqual({file.name for file in files}, {"nccl-net-diag", "nnd-rank", "libnccl-net-diag.so", "libsoftcuda.so"})
+        self.assertGreaterEqual({file.name for file in files}, {"nccl-net-diag", "nnd-rank", "nnd-on-host", "libnccl-net-diag.so", "libsoftcuda.so"})
         self.assertEqual({file.name: wrong for file in files if (wrong := wrong_with(file, (2, 28)))}, {})
 
     def test_each_has_what_a_user_looks_for(self):
         inside = {
             "tar.gz": output("tar", "tzf", only("*.tar.gz")),
-            "deb": output("dpkg-deb", "-c", only("*.deb")),
+            "deb": "".join(output("dpkg-deb", "-c", file) for file in debs()),
             "rpm": output("rpm", "-qlp", only("*.rpm")),
             "wheel": output(sys.executable, "-m", "zipfile", "-l", only("*.whl")),
         }
@@ -147,11 +152,18 @@ class Debian(Installed):
                       env={"PATH": "/v/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"})
 
     def test_deb(self):
-        shutil.copy(only("*.deb"), self.root / "package.deb")
-        self.inside("dpkg", "-i", "/package.deb")
-        self.try_it(self.inside, "/usr", "/nccl/libnccl.so.2")
+        for file in debs():
+            shutil.copy(file, self.root)
+        plugin, tools, emulation = (f"/{file.name}" for file in debs())
+        self.inside("dpkg", "-i", plugin)
         self.inside("python3", "-c", "import ctypes; ctypes.CDLL('libnccl-net-diag.so')")  # where the loader looks
-        self.inside("dpkg", "-r", "nccl-net-diag")
+        self.assertFalse((self.root / "usr/bin/nccl-net-diag").exists())
+        self.inside("dpkg", "-i", tools, emulation)
+        self.try_it(self.inside, "/usr", "/nccl/libnccl.so.2")
+        self.inside("dpkg", "-r", "nccl-net-diag-emulation")
+        with self.assertRaisesRegex(AssertionError, "exit code 3\n.*install the package nccl-net-diag-emulation"):
+            self.inside("nccl-net-diag", "demo", "--nccl", "/nccl/libnccl.so.2")
+        self.inside("dpkg", "-r", "nccl-net-diag-tools", "nccl-net-diag")
         self.assertFalse((self.root / "usr/bin/nccl-net-diag").exists())
         self.assertFalse((self.root / "usr/share/nccl-net-diag").exists())
 

@@ -39,7 +39,7 @@ def _rank(connection, request):
     """The socket becomes the rank's channel."""
     own = f"{Options.logs}/{request['name']}"
     os.mkdir(own)
-    command = f"{Options.build}/tools/emulation/nnd-rank"
+    command = f"{Options.build}/test/driver/nnd-test-rank"
     os.posix_spawn(
         command, [command], environment_of(f"{own}/log.jsonl", request["hca"], request["environment"]),
         file_actions=[(os.POSIX_SPAWN_DUP2, connection.fileno(), 3),

@@ -1,4 +1,4 @@
-"""Ranks: processes that load libnccl and our plugin and do what NCCL core would (tools/emulation/rank), told by lines of JSON."""
+"""Ranks: processes that load libnccl and our plugin and do what NCCL core would (test/driver), told by lines of JSON."""
 import json
 import os
 import select
@@ -71,7 +71,7 @@ class Rank:
         self.log_file = f"{own}/log.jsonl"
         os.mkdir(own)
         ours, theirs = socket.socketpair()
-        command = [*wrap, f"{Options.build}/tools/emulation/nnd-rank"]
+        command = [*wrap, f"{Options.build}/test/driver/nnd-test-rank"]
         output = (os.POSIX_SPAWN_OPEN, 1, f"{own}/output", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         self.pid = os.posix_spawnp(
             command[0], command, environment_of(self.log_file, hca, environment),

@@ -11,7 +11,8 @@ namespace t = nnd::report::test;
 
 namespace {
 
-std::string line(const std::string& kind, const std::string& cause) {
+std::string line(const std::string& kind, const std::string& cause,
+                 const std::string& other_task = {}) {
   Made made;
   made.load(0, 0, 4);
   made.connect(0, 3);
@@ -29,6 +30,7 @@ std::string line(const std::string& kind, const std::string& cause) {
   out.awaited.other_proc = Made::proc(2);
   out.awaited.other_host = Made::host(2);
   out.awaited.other_rank = 2;
+  out.awaited.other_task.kind = other_task;
   made.add(out);
   t::box(made, 0, 30, 0, 0);
   const auto report = analyse(made.input);
@@ -56,6 +58,9 @@ TEST_CASE("whom all wait for is named first, and cleared is only what is proved"
   CHECK(line("cycle", "HANG-RING")
             .starts_with("not the network: ranks wait for each other in a ring: rank 3 (host1, "
                          "pid 103) in AllReduce #11, and rank 2 (host1)"));
+  CHECK(line("cycle", "HANG-RING", "ReduceScatter")
+            .starts_with("not the network: mismatched collectives: rank 3 (host1, pid 103) is in "
+                         "AllReduce #11, and rank 2 (host1) in ReduceScatter"));
   CHECK(line("failed", "QP-110").starts_with("rank 3 (host1, pid 103): QP-110"));
 }
 

@@ -4,6 +4,7 @@
 
 #include "cli/common/call_error.h"
 #include "cli/common/exit_code.h"
+#include "cli/common/parts.h"
 #include "config/nearest.h"
 #include "softverbs/belonging.h"
 
@@ -41,6 +42,7 @@ const char* const kScenarioHelp =
     "shows";
 
 std::vector<fs::path> scenarios() {
+  require_emulated_fabric();
   std::vector<fs::path> out;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(scenario_dir(), error))
@@ -50,6 +52,7 @@ std::vector<fs::path> scenarios() {
 }
 
 softverbs::Scenario load_scenario(const std::string& wanted) {
+  require_emulated_fabric();
   try {
     return softverbs::load_scenario(find_scenario(wanted));
   } catch (const softverbs::ScenarioError& error) {

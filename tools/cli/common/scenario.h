@@ -14,10 +14,10 @@ namespace nnd::cli {
 // "a TOML file, or a name that `demo --list` shows"
 extern const char* const kScenarioHelp;
 
-// A file, or the name of a scenario that comes with the tool. Throws CallError, which names the
-// nearest one.
+// A file, or the name of a scenario that comes with the fabric. Throws CallError, which names the
+// nearest one, or the package to install where the emulated fabric isn't.
 softverbs::Scenario load_scenario(const std::string& wanted);
-// The files of those that come with the tool, by name.
+// The files of those that come with the fabric, by name. Throws CallError where it isn't installed.
 std::vector<std::filesystem::path> scenarios();
 
 // A scenario laid out in a folder of its own, where processes of its hosts meet.

@@ -11,6 +11,7 @@
 #include "cli/common/find_nccl.h"
 #include "cli/common/interrupt.h"
 #include "cli/common/job_progress.h"
+#include "cli/common/parts.h"
 #include "cli/common/printable.h"
 #include "cli/common/scenario.h"
 #include "cli/common/scratch_dir.h"
@@ -20,7 +21,6 @@
 #include "cli/demo/report.h"
 #include "cli/report/job_report.h"
 #include "driver/nccl_cache.h"
-#include "fabric/fabric.h"
 #include "log/reader.h"
 
 namespace nnd::cli {
@@ -75,7 +75,7 @@ std::string verdict_of(const DemoJob& demo, const log::Job& job,
 
 Answer demo(const DemoOptions& options, const Calling& calling) {
   if (options.list) return list_of_scenarios();
-  emulated::require_parts();
+  require_plugin();
   DemoJob demo;
   demo.scenario = load_scenario(choose_scenario(options));
   demo.nccl = choose_nccl(options.nccl);

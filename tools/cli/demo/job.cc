@@ -9,8 +9,8 @@
 #include "cli/common/environment.h"
 #include "cli/common/exit_code.h"
 #include "cli/common/job_failures.h"
+#include "cli/common/parts.h"
 #include "cli/common/scratch_dir.h"
-#include "fabric/fabric.h"
 #include "softcuda/fabric_job.h"
 
 namespace nnd::cli {
@@ -72,7 +72,7 @@ softcuda::JobSpec job_spec(const DemoJob& demo, std::size_t hosts) {
     spec.environment["NCCL_SHM_DISABLE"] = "1";
     spec.environment["NCCL_P2P_DISABLE"] = "1";
   }
-  spec.library_path = {emulated::plugin_file().parent_path().string()};
+  spec.library_path = {plugin_file().parent_path().string()};
   for (int rank = 0; rank < demo.ranks; ++rank)
     spec.rank_environment[rank] = {
         {"NCCL_NET_DIAG_FILE", pattern_of(demo.log_dir / log_name(rank, ".jsonl"))},

@@ -5,13 +5,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <system_error>
 
 #include "cli/common/call_error.h"
 #include "cli/common/exit_code.h"
 #include "cli/common/output.h"
+#include "cli/common/parts.h"
 #include "cli/launch/variables.h"
-#include "softverbs/belonging.h"
 
 namespace nnd::cli {
 
@@ -28,12 +27,8 @@ std::string of_caller(const std::string& name) {
 }
 
 std::vector<Variable> variables(bool by_name) {
-  const auto found = softverbs::belonging(NND_PLUGIN_INSTALLED, NND_PLUGIN_BUILT);
-  std::error_code failed;
-  const auto plugin = fs::canonical(found, failed);
-  if (failed)
-    throw CallError(kNotExamined, "parts",
-                    found.string() + " is not there: the plugin is installed with this program");
+  require_plugin();
+  const auto plugin = fs::canonical(plugin_file());
   const auto text = plugin.string();
   // What separates NCCL's list of plugins, or the loader's of directories.
   const char* const separators = by_name ? ":;" : ",";

@@ -15,6 +15,7 @@
 #include "cli/common/output.h"
 #include "cli/common/output_file.h"
 #include "cli/common/page_origin.h"
+#include "cli/common/parts.h"
 #include "cli/common/scratch_dir.h"
 #include "cli/common/size.h"
 #include "cli/exchange/token.h"
@@ -22,7 +23,6 @@
 #include "cli/ping/html.h"
 #include "cli/ping/text.h"
 #include "config/text_file.h"
-#include "fabric/fabric.h"
 
 namespace nnd::cli {
 
@@ -136,7 +136,8 @@ Answer ping(PingOptions& options, const Calling& calling) {
   const auto task = launched_task(variable);
   check_call(options, task);
   check_sizes(options);
-  emulated::require_parts();
+  require_plugin();
+  require_rank_program();
   if (!options.scenario.empty())
     return already_told(ping_on_fabric(options.scenario, find_nccl(options.nccl, variable),
                                        InterruptGuard::interrupted));

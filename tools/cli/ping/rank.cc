@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "cli/common/environment.h"
+#include "cli/common/parts.h"
 #include "driver/error.h"
-#include "fabric/fabric.h"
 
 namespace nnd::cli {
 
@@ -25,9 +25,9 @@ constexpr int kWarn = 2;  // NCCL's log level
 
 driver::RankOptions options_of(const PingHost& host, const std::string& name, const fs::path& log) {
   driver::RankOptions out;
-  out.command = emulated::emulator();
-  out.command.push_back(emulated::rank_program().string());
-  const auto plugin = emulated::plugin_file();
+  out.command = emulator();
+  out.command.push_back(rank_program().string());
+  const auto plugin = plugin_file();
   const auto path = variable("LD_LIBRARY_PATH");
   out.environment = ping_settings();
   out.environment["LD_LIBRARY_PATH"] =

@@ -13,6 +13,7 @@
 #include "cli/common/output.h"
 #include "cli/common/output_file.h"
 #include "cli/common/page_origin.h"
+#include "cli/common/parts.h"
 #include "cli/common/scratch_dir.h"
 #include "cli/exchange/token.h"
 #include "cli/preflight/ask.h"
@@ -20,7 +21,6 @@
 #include "cli/preflight/html.h"
 #include "cli/preflight/saved.h"
 #include "cli/preflight/show.h"
-#include "fabric/fabric.h"
 
 namespace nnd::cli {
 
@@ -104,7 +104,8 @@ Answer preflight(PreflightOptions& options, const Calling& calling) {
     auto saved = saved_nodes(options.from);
     return answer_of(options, page, {allocation_of(saved.nodes, {}), std::move(saved.problems)});
   }
-  emulated::require_parts();
+  require_plugin();
+  require_rank_program();
   PingRun run;
   if (options.hosts.empty()) run.host.nccl = find_nccl(options.nccl, variable);
   run.deadline = in_seconds(options.deadline);

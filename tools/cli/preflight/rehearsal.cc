@@ -10,9 +10,9 @@
 #include "cli/common/call_error.h"
 #include "cli/common/checked_json.h"
 #include "cli/common/environment.h"
+#include "cli/common/parts.h"
 #include "cli/rehearse/run.h"
 #include "cli/rehearse/unplayed.h"
-#include "fabric/fabric.h"
 
 namespace nnd::cli {
 
@@ -35,7 +35,7 @@ RehearsePlan short_plan(const PingHost& host, int tasks, double seconds) {
   plan.sizes = {"1K", "64K", "1M"};
   plan.iterations = 2;
   plan.deadline_sec = seconds;
-  plan.plugin = emulated::plugin_file().parent_path().string();
+  plan.plugin = plugin_file().parent_path().string();
   plan.log_dir = (host.scratch / "rehearsal").string();
   return plan;
 }

@@ -13,6 +13,7 @@
 #include "cli/common/interrupt.h"
 #include "cli/common/job_progress.h"
 #include "cli/common/output.h"
+#include "cli/common/parts.h"
 #include "cli/common/scratch_dir.h"
 #include "cli/exchange/token.h"
 #include "cli/rehearse/log_dir.h"
@@ -22,7 +23,6 @@
 #include "cli/rehearse/run.h"
 #include "cli/rehearse/unplayed.h"
 #include "cli/report/job_report.h"
-#include "fabric/fabric.h"
 
 namespace nnd::cli {
 
@@ -125,7 +125,7 @@ Answer rehearse(RehearseOptions& options, const Calling& calling) {
   if (task && root.empty())
     throw CallError(kWrongCall, "root",
                     "under " + task->launcher + " give --root HOST:PORT, where task 0 can listen");
-  emulated::require_parts();
+  require_plugin();
   std::string token = find_token("", options.token_file, variable);
   if (task && token.empty()) token = job_token(variable);
   unsetenv("NCCL_NET_DIAG_TOKEN");  // not for the processes that are started here
@@ -133,7 +133,7 @@ Answer rehearse(RehearseOptions& options, const Calling& calling) {
   refuse_unplayed(variable, !plan.topology.empty());
   plan.nccl = find_nccl(plan.nccl, variable);
   if (options.scenario.empty()) require_hca();
-  plan.plugin = emulated::plugin_file().parent_path().string();
+  plan.plugin = plugin_file().parent_path().string();
   if (task) plan.first_gpu = task->local_task * plan.ranks;
   plan.gpus = plan.first_gpu + plan.ranks;
   ScratchDir scratch("rehearse");

@@ -10,13 +10,13 @@
 #include "cli/common/exit_code.h"
 #include "cli/common/interrupt.h"
 #include "cli/common/output.h"
+#include "cli/common/parts.h"
 #include "cli/common/scenario.h"
 #include "cli/common/scratch_dir.h"
 #include "cli/rehearse/log_dir.h"
 #include "cli/rehearse/own_hcas.h"
 #include "cli/rehearse/program_job.h"
 #include "cli/report/job_report.h"
-#include "fabric/fabric.h"
 #include "softcuda/fabric_job.h"
 
 namespace nnd::cli {
@@ -67,7 +67,7 @@ void remove_segments(const fs::path& list) {
 
 softcuda::JobSpec job_of(RehearseOptions& options, const std::string& hosts) {
   auto& plan = options.plan;
-  plan.plugin = emulated::plugin_file().parent_path().string();
+  plan.plugin = plugin_file().parent_path().string();
   plan.gpus = plan.ranks;
   auto spec = make_program_job(plan);
   if (options.scenario.empty()) {
@@ -91,7 +91,7 @@ softcuda::JobSpec job_of(RehearseOptions& options, const std::string& hosts) {
 
 Answer rehearse_program(RehearseOptions& options, const Calling& calling) {
   const InterruptGuard guard;
-  emulated::require_parts();
+  require_plugin();
   ScratchDir scratch("rehearse");
   const ScratchDir hosts("hosts", ScratchDir::Content::kManySmallFiles);
   auto spec = job_of(options, hosts.path().string());

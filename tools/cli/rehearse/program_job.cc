@@ -13,8 +13,8 @@
 #include "cli/common/call_error.h"
 #include "cli/common/environment.h"
 #include "cli/common/exit_code.h"
+#include "cli/common/parts.h"
 #include "softcuda/runtime_names.h"
-#include "softverbs/belonging.h"
 
 namespace nnd::cli {
 
@@ -46,18 +46,8 @@ bool is_free(int port) {
 }  // namespace
 
 std::string gpu_runtime(const fs::path& folder) {
-  const auto file = softverbs::belonging(NND_SOFTCUDA_INSTALLED, NND_SOFTCUDA_BUILT);
-  std::error_code ignored;
-  if (!fs::exists(file, ignored))
-    throw CallError(kNotExamined, "parts",
-                    file.string() +
-                        " is not there: the program needs the files that are "
-                        "installed with it");
-  fs::create_directories(folder);
-  for (const char* name : softcuda::kRuntimeNames) fs::create_symlink(file, folder / name);
-  const auto runtime = folder / softcuda::kRuntimeFile;
-  fs::create_symlink(file, runtime);
-  return runtime.string();
+  require_gpu_runtime();
+  return softcuda::link_runtime(gpu_runtime_file(), folder).string();
 }
 
 std::vector<softcuda::Variables> program_nodes(const softcuda::JobSpec& spec,

@@ -25,11 +25,19 @@ std::string last_given(const log::Awaited& awaited) {
   return task.empty() ? "" : ", and was given " + task + " last";
 }
 
+bool differ(const log::Task& a, const log::Task& b) {
+  return !a.kind.empty() && !b.kind.empty() &&
+         (a.kind != b.kind || (a.bytes != 0 && b.bytes != 0 && a.bytes != b.bytes));
+}
+
 std::string what_of(const log::Awaited& awaited, const std::string& cause) {
   const std::string who = process_text(awaited.rank, awaited.host, awaited.pid);
   const std::string other = process_text(awaited.other_rank, awaited.other_host, {});
   if (awaited.kind == "idle")
     return fmt::format("{} asks nothing of the network{}", who, last_given(awaited));
+  if (awaited.kind == "cycle" && differ(awaited.task, awaited.other_task))
+    return fmt::format("mismatched collectives: {} is in {}, and {} in {}", who,
+                       task_text(awaited.task), other, task_text(awaited.other_task));
   if (awaited.kind == "cycle")
     return fmt::format("ranks wait for each other in a ring: {} in {}, and {}", who,
                        task_text(awaited.task).empty() ? "a collective" : task_text(awaited.task),

@@ -1,6 +1,5 @@
 #include "driver/server.h"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +9,6 @@
 #include <vector>
 
 #include "driver/error.h"
-#include "driver/session.h"
 
 namespace nnd::driver {
 
@@ -25,15 +23,6 @@ struct Running {
   std::unique_ptr<Task> task;
 };
 
-json fork_child() {
-  const pid_t child = fork();
-  if (child < 0) throw Error("fork failed");
-  if (child == 0) std::exit(0);  // with all that the libraries do at exit
-  int status = 0;
-  waitpid(child, &status, 0);
-  return {{"rc", 0}, {"status", status}};
-}
-
 // The other ranks may share this CPU: the longer nothing has moved the longer the sleep until the
 // next look.
 Clock::duration sleep_after(Clock::duration idle) {
@@ -44,8 +33,8 @@ Clock::duration sleep_after(Clock::duration idle) {
 
 class Server {
  public:
-  Server(wire::JsonSocket& socket, std::function<void(void*)> prepare)
-      : socket_(socket), prepare_(std::move(prepare)) {}
+  Server(wire::JsonSocket& socket, std::function<void(void*)> prepare, MoreRequests more)
+      : socket_(socket), prepare_(std::move(prepare)), more_(std::move(more)) {}
 
   int run() {
     while (!exit_) {
@@ -85,7 +74,6 @@ class Server {
 
   json carry_out(const json& request, std::unique_ptr<Task>* task) {
     const auto op = request.value("op", "");
-    if (op == "fork") return fork_child();
     if (op == "hurry") return hurry(request);
     if (op == "exit") {
       if (request.value("how", "return") == "_exit") _exit(0);
@@ -105,7 +93,7 @@ class Server {
   // Each has a libnccl of its own.
   Session& session(int number) {
     auto& found = sessions_[number];
-    if (!found) found = std::make_unique<Session>(prepare_);
+    if (!found) found = std::make_unique<Session>(prepare_, more_);
     return *found;
   }
 
@@ -133,6 +121,7 @@ class Server {
 
   wire::JsonSocket& socket_;
   std::function<void(void*)> prepare_;
+  MoreRequests more_;
   std::map<int, std::unique_ptr<Session>> sessions_;
   std::vector<Running> running_;
   bool exit_ = false;
@@ -140,8 +129,8 @@ class Server {
 
 }  // namespace
 
-int serve(wire::JsonSocket& socket, std::function<void(void*)> prepare) {
-  return Server(socket, std::move(prepare)).run();
+int serve(wire::JsonSocket& socket, std::function<void(void*)> prepare, MoreRequests more) {
+  return Server(socket, std::move(prepare), std::move(more)).run();
 }
 
 }  // namespace nnd::driver

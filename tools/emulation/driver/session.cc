@@ -62,32 +62,21 @@ int Session::add_connection(Connection connection) {
   return id;
 }
 
-// What it keeps of every call and line: a rank that lives long needs none of it.
-json Session::forget() {
-  trace_ = {};
-  forget_logged_lines();
-  return {{"rc", 0}};
-}
-
 json Session::handle(const json& request, std::unique_ptr<Task>* task) {
   const std::string op = request.at("op");
   if (op == "load") return load(request);
-  if (op == "unload") return unload();
   if (op == "init") return init(request);
   if (op == "finalize") return finalize(request);
-  if (op == "profile") return profile(request);
-  if (op == "end_profile") return end_profile(request);
   if (op == "devices") return devices();
   if (op == "properties") return properties(request);
-  if (op == "make_vdevice") return make_vdevice(request);
   if (op == "listen") return listen(request);
-  if (op == "register") return register_memory(request);
   if (op == "close") return close_one(request);
-  if (op == "trace") return {{"rc", 0}, {"calls", trace_.to_json()}};
   if (op == "logs") return {{"rc", 0}, {"lines", logged_lines()}};
-  if (op == "forget") return forget();
   *task = begin(op, request);
-  return nullptr;
+  if (*task) return nullptr;
+  if (more_)
+    if (auto result = more_(*this, request)) return *std::move(result);
+  throw Error("no such request: " + op);
 }
 
 std::unique_ptr<Task> Session::begin(const std::string& op, const json& request) {
@@ -97,7 +86,7 @@ std::unique_ptr<Task> Session::begin(const std::string& op, const json& request)
   if (op == "recv") return begin_recv(*this, request);
   if (op == "pingpong") return begin_pingpong(*this, request);
   if (op == "stream") return begin_stream(*this, request);
-  throw Error("no such request: " + op);
+  return nullptr;
 }
 
 // {"nccl": file, "symbols": another one with its symbols, and "plugin": name or "builtin": "IB" or
@@ -108,8 +97,7 @@ json Session::load(const json& request) {
     if (prepare_) prepare_(nccl_->handle());
     if (request.value("cuda_device", false)) nccl_->pretend_cuda_device();
   }
-  plugin_.reset();
-  builtin_.reset();
+  unload();
   if (request.contains("plugin"))
     plugin_ = std::make_unique<Plugin>(request.at("plugin"), *nccl_);
   else
@@ -122,11 +110,9 @@ json Session::load(const json& request) {
           {"path", plugin_ ? plugin_->path() : nccl_->path()}};
 }
 
-// As NCCL does when the last communicator is gone: the plugin is closed, libnccl stays.
-json Session::unload() {
+void Session::unload() {
   plugin_.reset();
   builtin_.reset();
-  return {{"rc", 0}};
 }
 
 // {"comm_id", "traffic_class"}
@@ -158,21 +144,6 @@ json Session::finalize(const json& request) {
   return {{"rc", rc}};
 }
 
-// {"library", "version", "comm_hash"}
-json Session::profile(const json& request) {
-  const int id = next_id();
-  const Profiled& begun = profiled_[id] =
-      begin_profile(request.at("library"), request.at("version"),
-                    request.value("comm_hash", std::uint64_t{0x5eed}));
-  return {{"rc", begun.rc}, {"profile", id}};
-}
-
-json Session::end_profile(const json& request) {
-  const auto node = profiled_.extract(request.at("profile").get<int>());
-  if (node.empty()) throw Error("no such profile");
-  return {{"rc", node.mapped().finalize()}};
-}
-
 json Session::devices() {
   int count = -1;
   const int rc = net().devices(&count);
@@ -189,15 +160,6 @@ json Session::properties(const json& request) {
   return {{"rc", rc}, {"properties", detail}};
 }
 
-// {"members": [dev...]}
-json Session::make_vdevice(const json& request) {
-  if (!net().has_make_vdevice()) return {{"rc", 0}, {"missing", true}};
-  int dev = -1;
-  const int rc = net().make_vdevice(&dev, request.at("members"));
-  trace_.add("net", "makeVDevice", rc, {{"members", request.at("members")}, {"dev", dev}});
-  return {{"rc", rc}, {"dev", dev}};
-}
-
 // {"context", "dev"}: the handle comes back in hex.
 json Session::listen(const json& request) {
   const int dev = request.at("dev");
@@ -209,20 +171,6 @@ json Session::listen(const json& request) {
   if (rc != 0) return {{"rc", rc}, {"stage", "listen"}};
   listeners_[id] = {comm, dev, "listen " + std::to_string(id)};
   return {{"rc", rc}, {"listener", id}, {"handle", to_hex(handle.data(), handle.size())}};
-}
-
-// {"conn", "size", "type"}: registers memory of that size, and deregisters it again.
-json Session::register_memory(const json& request) {
-  auto& conn = connections_.at(request.at("conn"));
-  std::vector<std::byte> memory(request.at("size").get<std::size_t>());
-  const int type = request.value("type", nccl_abi::kPtrHost);
-  void* mhandle = nullptr;
-  int rc = net().reg_mr(conn.comm, memory.data(), memory.size(), type, &mhandle);
-  trace_.add(conn.object, "regMr", rc, {{"size", memory.size()}, {"type", type}});
-  if (rc != 0) return {{"rc", rc}, {"stage", "regMr"}};
-  rc = net().dereg_mr(conn.comm, mhandle);
-  trace_.add(conn.object, "deregMr", rc);
-  return {{"rc", rc}, {"stage", "deregMr"}};
 }
 
 // {"conn": id} or {"listener": id}

@@ -13,7 +13,6 @@
 
 #include "driver/clock.h"
 #include "driver/library.h"
-#include "driver/profiler.h"
 #include "driver/trace.h"
 
 namespace nnd::driver {
@@ -55,10 +54,19 @@ class Task {
   Clock::time_point deadline_, moved_ = start_;
 };
 
+class Session;
+
+// Requests beyond a Session's own, and their results; nothing where there is no such request. Tests
+// bring some.
+using MoreRequests =
+    std::function<std::optional<nlohmann::json>(Session&, const nlohmann::json& request)>;
+
 class Session {
  public:
-  // `prepare` is called with the dlopen handle of a libnccl that was just loaded.
-  explicit Session(std::function<void(void*)> prepare) : prepare_(std::move(prepare)) {}
+  // `prepare` is called with the dlopen handle of a libnccl that was just loaded. Either may be
+  // empty.
+  Session(std::function<void(void*)> prepare, MoreRequests more)
+      : prepare_(std::move(prepare)), more_(std::move(more)) {}
 
   // Carries out a request ("op" says what), or begins a task for it (then `task` is set and the
   // result comes from its step()). Every result has "rc", the transport's return code. Throws Error
@@ -66,6 +74,7 @@ class Session {
   nlohmann::json handle(const nlohmann::json& request, std::unique_ptr<Task>* task);
 
   NetApi& net();
+  void unload();  // as NCCL does when the last communicator is gone: libnccl stays
   Trace& trace() { return trace_; }
   void* context(int id) const { return id == 0 ? nullptr : contexts_.at(id); }
   Connection& connection(int id) { return connections_.at(id); }
@@ -74,28 +83,22 @@ class Session {
 
  private:
   nlohmann::json load(const nlohmann::json& request);
-  nlohmann::json unload();
   nlohmann::json init(const nlohmann::json& request);
   nlohmann::json finalize(const nlohmann::json& request);
-  nlohmann::json profile(const nlohmann::json& request);
-  nlohmann::json end_profile(const nlohmann::json& request);
   nlohmann::json devices();
   nlohmann::json properties(const nlohmann::json& request);
-  nlohmann::json make_vdevice(const nlohmann::json& request);
   nlohmann::json listen(const nlohmann::json& request);
-  nlohmann::json register_memory(const nlohmann::json& request);
   nlohmann::json close_one(const nlohmann::json& request);
-  nlohmann::json forget();
   std::unique_ptr<Task> begin(const std::string& op, const nlohmann::json& request);
 
   std::function<void(void*)> prepare_;
+  MoreRequests more_;
   std::unique_ptr<NcclLibrary> nccl_;
   std::unique_ptr<Plugin> plugin_;
   std::unique_ptr<NetApi> builtin_;
   Trace trace_;
   int last_id_ = 0;
   std::map<int, void*> contexts_;
-  std::map<int, Profiled> profiled_;
   std::map<int, Listener> listeners_;
   std::map<int, Connection> connections_;
 };

@@ -1,33 +1,12 @@
-#include "fabric/fabric.h"
+#include "driver/fabric.h"
 
-#include <cstdlib>
-#include <sstream>
-
-#include "driver/error.h"
-#include "softverbs/belonging.h"
+#include "driver/rank_command.h"
 
 namespace nnd::emulated {
 
 namespace fs = std::filesystem;
 
-fs::path rank_program() { return softverbs::belonging(NND_RANK_INSTALLED, NND_RANK_BUILT); }
-fs::path plugin_file() { return softverbs::belonging(NND_PLUGIN_INSTALLED, NND_PLUGIN_BUILT); }
-
-void require_parts() {
-  std::error_code ignored;
-  for (const auto& file : {plugin_file(), rank_program()})
-    if (!fs::exists(file, ignored))
-      throw driver::Error(file.string() +
-                          " is not there: the program needs the files that are installed with it");
-}
-
-std::vector<std::string> emulator() {
-  const char* words = std::getenv("NND_EMULATOR");
-  std::istringstream in(words != nullptr ? words : "");
-  std::vector<std::string> out;
-  for (std::string word; in >> word;) out.push_back(word);
-  return out;
-}
+fs::path plugin_file() { return NND_PLUGIN; }
 
 Fabric::Fabric(softverbs::Scenario scenario, fs::path dir)
     : scenario_(std::move(scenario)), dir_(std::move(dir)) {
@@ -40,8 +19,7 @@ driver::RankOptions Fabric::rank(std::size_t host, const std::string& name) {
     hosts_[host_name] =
         softverbs::materialize(scenario_, host_name, dir_ / ("sys-" + host_name), meeting_place());
   driver::RankOptions out;
-  out.command = emulator();
-  out.command.push_back(rank_program());
+  out.command = driver::rank_command();
   out.unset = {"NCCL_*", "SOFTVERBS_*"};
   out.environment = hosts_[host_name];
   out.environment["NND_RANK_SYSFS"] = out.environment.at("NCCL_NET_DIAG_SYSFS");

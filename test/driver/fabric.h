@@ -34,13 +34,6 @@ class Fabric {
   std::map<std::string, softverbs::Environment> hosts_;  // those that were laid out
 };
 
-// The rank program and the plugin: as installed beside the running program, else of the build.
-std::filesystem::path rank_program();
-std::filesystem::path plugin_file();
-// Throws driver::Error where one of them is missing.
-void require_parts();
-
-// The words in front of a program that is not for this machine ($NND_EMULATOR), else none.
-std::vector<std::string> emulator();
+std::filesystem::path plugin_file();  // of this build
 
 }  // namespace nnd::emulated
