@@ -146,14 +146,14 @@ constexpr std::string_view reach_name(Reach reach) {
   /* what nodes or processes do not have in common */ \
   X(kIncEnv, "INC-ENV", kWarn, kNow, kJob, "A variable is not set everywhere") \
   X(kIncShm, "INC-SHM", kError, kElsewhere, kNode, "Ranks of one host don't share /dev/shm") \
-  X(kIncVersion, "INC-VERSION", kWarn, kLater, kJob, "Different NCCL releases") \
+  X(kIncVersion, "INC-VERSION", kWarn, kNow, kJob, "Different NCCL releases") \
   X(kIncNDevs, "INC-NDEVS", kError, kNow, kNode, "Fewer usable HCAs than there should be") \
-  X(kIncFusion, "INC-FUSION", kWarn, kLater, kJob, "One end fuses HCAs, the other does not") \
+  X(kIncFusion, "INC-FUSION", kWarn, kNow, kJob, "One end fuses HCAs, the other does not") \
   X(kIncQps, "INC-QPS", kWarn, kNow, kJob, "Different numbers of QPs per connection") \
-  X(kIncIbTcp, "INC-IBTCP", kError, kLater, kJob, "One rank on InfiniBand, another on TCP") \
+  X(kIncIbTcp, "INC-IBTCP", kError, kNow, kJob, "One rank on InfiniBand, another on TCP") \
   X(kIncRanks, "INC-RANKS", kError, kElsewhere, kJob, "Two processes have one rank, or count different numbers of ranks") \
   X(kIncColl, "INC-COLL", kError, kElsewhere, kJob, "Ranks called different collectives, or other sizes") \
-  X(kIncDriver, "INC-DRIVER", kWarn, kLater, kJob, "GPUDirect RDMA on some nodes only") \
+  X(kIncDriver, "INC-DRIVER", kWarn, kNow, kJob, "GPUDirect RDMA on some nodes only") \
   X(kEnvWrong, "ENV-WRONG", kWarn, kNow, kNode, "A variable of this library is misspelt or has a bad value") \
   X(kEnvTypo, "ENV-TYPO", kWarn, kNow, kNode, "A variable of NCCL's is misspelt") \
   X(kEnvOverride, "ENV-OVERRIDE", kWarn, kNow, kNode, "The environment overrides NCCL's configuration file") \

@@ -47,6 +47,7 @@ enum class EventId : std::uint16_t {
   kInitFail,
   kOobClosed,
   kJobStall,
+  kPeerDiffers,
   kCount
 };
 
@@ -57,7 +58,8 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(EventId::
                    "conn.stall",    "conn.resume",   "conn.close",  "qp.create",  "qp.transition",
                    "qp.destroy",    "mr.register",   "wc.error",    "port.event", "req.post",
                    "req.done",      "coll.count",    "log.dropped", "summary",    "conn.who",
-                   "init.stall",    "init.ready",    "init.fail",   "oob.closed", "job.stall"};
+                   "init.stall",    "init.ready",    "init.fail",   "oob.closed", "job.stall",
+                   "peer.differs"};
 
 constexpr std::string_view event_name(EventId id) {
   return kEventNames[static_cast<std::size_t>(id)];

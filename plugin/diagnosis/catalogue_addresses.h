@@ -133,8 +133,8 @@ inline constexpr Explanation kRoceTc{
     "until "
     "there is load, and then stalls and fails with status 12.",
     "The traffic class that NCCL asks for at RTR against the policy's roce.traffic_class. Without "
-    "that "
-    "key nothing here knows the right one; conn.ready has it of each QP.",
+    "that key nothing here knows the right one; conn.ready has it of each QP, and ends of a "
+    "connection that don't have the same say so (NCCL_NET_DIAG_PEERS=on).",
     "Set NCCL_IB_TC as the fabric's operator says.", EventId::kPolicyWarn,
     "mlx5_0:1 sends to 10.0.1.9 in traffic class 0, and the policy asks for 106."};
 

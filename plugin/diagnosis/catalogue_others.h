@@ -198,8 +198,9 @@ inline constexpr Explanation kLimFork{
 inline constexpr Explanation kIncEnv{
     "A variable of NCCL's is set for one process and not for another: mpirun without -x, or a "
     "container whose first process has it and the job's has not.",
-    "The environment of the container's first process, where it may be read. Across nodes: compare "
-    "env_hash of the node.facts events.",
+    "The environment of the container's first process, where it may be read. Across nodes: the "
+    "variables by which ranks choose alike (NCCL_ALGO, NCCL_PROTO), with NCCL_NET_DIAG_PEERS=on; "
+    "else compare env_hash of the node.facts events.",
     "Pass it on: mpirun -x, or the launcher's own way.", EventId::kEnvLint,
     "NCCL_IB_HCA is set for the container's first process and not for this one."};
 inline constexpr Explanation kIncShm{
@@ -211,7 +212,11 @@ inline constexpr Explanation kIncShm{
     "its own; NCCL_SHM_DISABLE=1 does without it."};
 inline constexpr Explanation kIncVersion{
     "Ranks of one job run different releases of NCCL, which don't understand each other.",
-    "Compare nccl_version of the plugin.load events.", "Install one release everywhere."};
+    "The two ends of a connection tell each other theirs (NCCL_NET_DIAG_PEERS=on). Else compare "
+    "nccl_version of the plugin.load events.",
+    "Install one release everywhere.", EventId::kPeerDiffers,
+    "rank 0 of node0 (pid 811), this process, and rank 1 of node1 (pid 812) differ in NCCL (2.28.9 "
+    "here, 2.27.7 there)."};
 inline constexpr Explanation kIncNDevs{
     "A node has fewer HCAs than it should, or than its peers. NCCL builds other rings there, and "
     "nobody tells.",
@@ -220,9 +225,16 @@ inline constexpr Explanation kIncNDevs{
     "7 usable HCA ports remain, the policy asks for 8."};
 inline constexpr Explanation kIncFusion{
     "One node fuses the ports of a card into one device and its peer does not.",
-    "Compare parts in the net.device events.", "Set NCCL_IB_MERGE_NICS alike on every node."};
+    "The two ends of a connection tell each other, where cards have several ports "
+    "(NCCL_NET_DIAG_PEERS=on). Else compare parts in the net.device events.",
+    "Set NCCL_IB_MERGE_NICS alike on every node.", EventId::kPeerDiffers,
+    "rank 0 of node0 (pid 811), this process, and rank 1 of node1 (pid 812) differ in fusion of a "
+    "card's ports (on here, off there)."};
 inline constexpr Explanation kIncQps{"NCCL_IB_QPS_PER_CONNECTION differs between nodes.",
-                                     "Compare the variables in the node.facts events.",
+                                     "By the QP that can't be moved; before that the two ends of a "
+                                     "connection tell each other (peer.differs, with "
+                                     "NCCL_NET_DIAG_PEERS=on). Else compare the variables in the "
+                                     "node.facts events.",
                                      "Set NCCL_IB_QPS_PER_CONNECTION alike on every node.",
                                      EventId::kQpTransition,
                                      "mlx5_0:1: QP 17 could not go from INIT to RTR: errno 22 "
@@ -231,7 +243,12 @@ inline constexpr Explanation kIncQps{"NCCL_IB_QPS_PER_CONNECTION differs between
                                      "fewer QPs for this connection than this end."};
 inline constexpr Explanation kIncIbTcp{
     "One rank uses InfiniBand and its peer TCP: they wait for each other for ever.",
-    "Compare inner and verdict in the logs of the two.", "See DEV-FALLBACK for the one on TCP."};
+    "The two ends of a connection tell each other, where both are wrapped "
+    "(NCCL_NET_DIAG_PEERS=on). Else compare inner and verdict in the logs of the two.",
+    "See DEV-FALLBACK for the one on TCP.", EventId::kPeerDiffers,
+    "rank 0 of node0 (pid 811), this process, and rank 1 of node1 (pid 812) differ in transport "
+    "(IB "
+    "here, Socket there)."};
 inline constexpr Explanation kIncRanks{
     "A rank was started twice, WORLD_SIZE differs, or processes of two jobs meet at one address "
     "(MASTER_ADDR and MASTER_PORT, NCCL_COMM_ID).",
@@ -275,7 +292,11 @@ inline constexpr Explanation kGpuNvls{
     "then NCCL_NVLS_ENABLE=0."};
 inline constexpr Explanation kIncDriver{
     "GPUDirect RDMA works on some nodes only, and a connection is as slow as its slower end.",
-    "Compare the gdr.state events of the nodes.", "Load the same modules on every node."};
+    "The two ends of a connection tell each other (NCCL_NET_DIAG_PEERS=on). Else compare the "
+    "gdr.state events of the nodes.",
+    "Load the same modules on every node.", EventId::kPeerDiffers,
+    "rank 0 of node0 (pid 811), this process, and rank 1 of node1 (pid 812) differ in GPUDirect "
+    "RDMA (possible here, impossible there)."};
 inline constexpr Explanation kEnvWrong{
     "A variable NCCL_NET_DIAG_* is unknown, or its value can't be used. The default is in force; a "
     "bad MODE counts as enforce.",

@@ -8,14 +8,14 @@
 
 namespace nnd::diagnosis {
 
-namespace {
-
 std::string name_of(const RootProcess& who) {
   std::string out = who.rank >= 0 ? fmt::format("rank {}", who.rank) : "a process";
   if (!who.host.empty()) out += " of " + who.host;
   if (who.pid != 0) out += fmt::format(" (pid {})", who.pid);
   return out;
 }
+
+namespace {
 
 bool known(const RootProcess& who) { return who.rank >= 0 || !who.host.empty(); }
 

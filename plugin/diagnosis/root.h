@@ -31,6 +31,9 @@ struct RootProcess {
   unsigned pid = 0;  // 0: not known
 };
 
+// "rank 3 of node1 (pid 812)"
+std::string name_of(const RootProcess& who);
+
 struct Root {
   RootKind kind = RootKind::kNone;
   double sec = 0;     // since when it is so

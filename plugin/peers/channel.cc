@@ -67,7 +67,7 @@ class Channel {
 
   void serve(std::uint64_t ns);
   std::uint64_t behind(std::uint32_t listen) const { return directory_.behind(listen); }
-  bool settled() const { return engine_.settled(now_ms()); }
+  bool settled();
   bool asked() const { return engine_.asked(now_ms()); }
   void look(Own own) {
     who_ = own.state.who;
@@ -87,6 +87,10 @@ class Channel {
   bool is_worth_opening(const Socket::Came& came, const Outside& outside, Contact* contact);
   void take_refused();
   void greet();
+  void introduce();
+  void introduce(std::uint64_t to, Contact& contact);
+  void send_facts(std::uint64_t to, Contact& contact);
+  void take_facts(std::uint64_t from, Contact& contact, const Introduction& said);
   void flush();
   void send(std::uint64_t to, Contact& contact, Message message, KeyKind kind);
 
@@ -101,6 +105,7 @@ class Channel {
   Directory directory_;
   Who who_;
   Engine engine_;
+  Introductions introductions_;
   Bucket in_{kMostIn}, strangers_{kMostOfStrangers}, hellos_{kMostHellos}, out_{kMostOut};
   std::uint64_t ticked_ms_ = 0;
   Claim last_;
@@ -196,6 +201,39 @@ void Channel::greet() {
   });
 }
 
+// The lesser of two begins, so that both don't do so at once.
+void Channel::introduce(std::uint64_t to, Contact& contact) {
+  if (!start_.facts || !contact.agreed || !contact.has_connection() || !start_.facts().known())
+    return;
+  if (introductions_.due(contact.introduced, record::proc_id() < to, now_ms()))
+    send_facts(to, contact);
+}
+
+void Channel::introduce() {
+  directory_.for_each([&](std::uint64_t proc, Contact& contact) {
+    if (!contact.introduced.known) introduce(proc, contact);
+  });
+}
+
+void Channel::send_facts(std::uint64_t to, Contact& contact) {
+  Message message;
+  message.type = Type::kFacts;
+  message.introduction = {who_, contact.introduced.heard, !contact.introduced.known,
+                          start_.facts()};
+  send(to, contact, std::move(message), KeyKind::kPair);
+}
+
+void Channel::take_facts(std::uint64_t from, Contact& contact, const Introduction& said) {
+  if (!start_.facts || !contact.has_connection() || !start_.facts().known()) return;
+  const auto next =
+      introductions_.take(contact.introduced, said.have_yours, said.wants_word, now_ms());
+  if (next.answer) send_facts(from, contact);
+  if (!next.is_new || !start_.met) return;
+  Who who = said.who;
+  who.proc = from;
+  start_.met(who, said.facts);
+}
+
 // A flood of one kind leaves time for the others, and what is dropped here costs next to nothing.
 bool Channel::is_worth_opening(const Socket::Came& came, const Outside& outside, Contact* contact) {
   const std::uint64_t now = now_ms();
@@ -229,7 +267,7 @@ void Channel::take(const Socket::Came& came) {
   directory_.came_from(outside->from, *contact, came.from);
   const auto meet = [&](Who who) {
     who.proc = outside->from;
-    engine_.met(who);
+    engine_.met(who, now_ms());
   };
   if (is_hello) {
     meet(message->hello.who);
@@ -238,9 +276,13 @@ void Channel::take(const Socket::Came& came) {
     answer.welcome.who = who_;
     answer.welcome.links = contact->links_heard;
     send(outside->from, *contact, std::move(answer), KeyKind::kPair);
+    introduce(outside->from, *contact);
+  } else if (message->type == Type::kFacts) {
+    take_facts(outside->from, *contact, message->introduction);
   } else if (message->type == Type::kWelcome) {
     meet(message->welcome.who);
     contact->wanted = false;
+    introduce(outside->from, *contact);
     const auto confirmed =
         std::min(message->welcome.links, static_cast<std::uint32_t>(contact->links.size()));
     if (confirmed <= contact->confirmed) return;  // no reason for another hello
@@ -297,6 +339,7 @@ void Channel::serve(std::uint64_t ns) {
     if (now - ticked_ms_ >= kTickMs) {
       ticked_ms_ = now;
       greet();
+      introduce();
       engine_.tick(now);
     }
     flush();
@@ -310,6 +353,17 @@ void Channel::serve(std::uint64_t ns) {
       ::nanosleep(&kBreath, nullptr);
     }
   }
+}
+
+// Who has just connected may not have answered the hello.
+bool Channel::settled() {
+  const std::uint64_t now = now_ms();
+  bool met = true;
+  if (engine_.warns(now))
+    directory_.for_each([&](std::uint64_t, const Contact& contact) {
+      met = met && (contact.agreed || contact.hellos == 0 || contact.hellos > 2);
+    });
+  return met && engine_.settled(now);
 }
 
 Answer Channel::answer() {
@@ -408,7 +462,7 @@ bool asked() noexcept {
 }
 
 bool settled() noexcept {
-  const Channel* const own = channel();
+  Channel* const own = channel();
   return own == nullptr || own->settled();
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -27,6 +28,10 @@ struct Start {
   bool alone = true;         // on its node, as its launcher says
   std::uint32_t ask_ms = 0;  // how long it waits before it asks
   std::string directory;     // where the processes of this node find each other
+  // What this process is by now, and who hears what one is that it has a connection with, once
+  // each. On the watch's thread; empty: nobody wants to know.
+  std::function<const Facts&()> facts = {};
+  std::function<void(const Who&, const Facts&)> met = {};
 };
 // From now on there is one.
 void start(Start start) noexcept;

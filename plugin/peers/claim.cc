@@ -44,7 +44,9 @@ int weight(const Claim& claim) noexcept {
     case Kind::kFailed:
       break;
   }
-  const Reach reach = reach_of(claim);
+  // An attribute that doesn't fit comes from either end.
+  const bool invalid = claim.cause == static_cast<unsigned>(nccl_net_diag::Cause::kQp22) + 1;
+  const Reach reach = invalid ? Reach::kPair : reach_of(claim);
   if (reach == Reach::kEcho || reach == Reach::kOpen) return 3;
   if (reach == Reach::kPair || reach == Reach::kPeer) return claim.other.known() ? 10 : 4;
   return 11;

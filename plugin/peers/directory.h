@@ -13,6 +13,7 @@
 
 #include "context/gid.h"
 #include "peers/bucket.h"
+#include "peers/introductions.h"
 #include "peers/message.h"
 #include "peers/seal.h"
 
@@ -59,6 +60,9 @@ struct Contact {
   std::uint64_t hello_ms = 0;     // sent last; 0: never
   unsigned hellos = 0;            // unanswered
   std::uint32_t links_heard = 0;  // of its hellos, all together
+  Introduced introduced;
+
+  bool has_connection() const noexcept { return !links.empty() || links_heard != 0; }
 };
 
 class Directory {

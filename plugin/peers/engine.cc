@@ -59,14 +59,14 @@ void Engine::look(Own own, std::uint64_t now_ms) {
 // Whether the other end of what failed is alive still tells whether it failed because of that one's
 // end; and that one may know more.
 void Engine::ask_other_end(std::uint64_t now_ms) {
-  if (now_ms >= warns_until_ms_ || own_.failed.proc == 0) return;
+  if (!warns(now_ms) || own_.failed.proc == 0) return;
   const auto found = peers_.find(own_.failed.proc);
   if (found == peers_.end() || found->second.said_ms < failed_ms_)
     ask(own_.failed.proc, {}, now_ms);
 }
 
 bool Engine::settled(std::uint64_t now_ms) const {
-  if (now_ms >= warns_until_ms_ || own_.failed.proc == 0) return true;
+  if (!warns(now_ms) || own_.failed.proc == 0) return true;
   const auto found = peers_.find(own_.failed.proc);
   return found == peers_.end() || !found->second.answers || found->second.refusals != 0 ||
          found->second.said_ms >= failed_ms_;
@@ -74,7 +74,7 @@ bool Engine::settled(std::uint64_t now_ms) const {
 
 // Those that have not asked too: it may end before they do.
 void Engine::warn_all(std::uint64_t now_ms) {
-  if (now_ms >= warns_until_ms_ || same_root(claim_, warned_)) return;
+  if (!warns(now_ms) || same_root(claim_, warned_)) return;
   warned_ = claim_;
   std::size_t warned = 0;
   for (auto& [proc, peer] : peers_)
@@ -100,11 +100,13 @@ std::uint32_t Engine::awaited_ms(std::uint64_t now_ms) const {
   return longest;
 }
 
-void Engine::met(const Who& who) {
+void Engine::met(const Who& who, std::uint64_t now_ms) {
   if (who.proc == 0 || (peers_.size() >= kMostPeers && !peers_.contains(who.proc))) return;
   Peer& peer = peers_[who.proc];
-  if (!peer.answers) peer.who = who;
+  if (peer.answers) return;
+  peer.who = who;
   peer.answers = true;
+  if (warns(now_ms) && warned_.known()) say(who.proc, peer, now_ms);
 }
 
 bool Engine::wants_to_know(std::uint64_t now_ms) const {
@@ -278,6 +280,7 @@ void Engine::heard(std::uint64_t from, const Message& message, std::uint64_t now
       break;
     case Type::kHello:
     case Type::kWelcome:
+    case Type::kFacts:
       break;
   }
 }

@@ -70,7 +70,7 @@ class Engine {
   void look(Own own, std::uint64_t now_ms);
   void heard(std::uint64_t from, const Message& message, std::uint64_t now_ms);
   // It has said hello, or answered one.
-  void met(const Who& who);
+  void met(const Who& who, std::uint64_t now_ms);
   // Nobody has that port any more, says the kernel of its host.
   void refused(std::uint64_t proc, std::uint64_t now_ms);
   // What came back of a try of the host itself.
@@ -81,6 +81,8 @@ class Engine {
 
   // Nothing that its peers should hear before it ends is on its way.
   bool settled(std::uint64_t now_ms) const;
+  // Something has just failed here: all that can hear it should.
+  bool warns(std::uint64_t now_ms) const { return now_ms < warns_until_ms_; }
 
   // What is to be sent; hosts that are to be tried.
   struct Out {

@@ -188,6 +188,28 @@ void describe_claim(IO& io, T& claim) {
   io.number(claim.hops);
 }
 
+template <class IO, class T>
+void describe_facts(IO& io, T& facts) {
+  io.number(facts.nccl);
+  io.number(facts.version);
+  io.choice(facts.transport, Transport::kCount);
+  io.number(facts.ports);
+  io.number(facts.speed_mbps);
+  io.number(facts.mtu);
+  io.choice(facts.link_layer, LinkLayer::kCount);
+  io.choice(facts.gids, Gids::kCount);
+  io.choice(facts.gpu_direct, GpuDirect::kCount);
+  io.choice(facts.fusion, Fusion::kCount);
+  io.number(facts.qps);
+  io.number(facts.traffic_class);
+  io.number(facts.service_level);
+  io.flag(facts.all_settings);
+  io.list(facts.settings, kMostSettings, [&](auto& setting) {
+    io.number(setting.name);
+    io.number(setting.value);
+  });
+}
+
 template <class IO, class M>
 void describe(IO& io, M& message) {
   io.number(message.number);
@@ -220,6 +242,12 @@ void describe(IO& io, M& message) {
       describe_doing(io, message.probe.least);
       describe_doing(io, message.probe.most);
       break;
+    case Type::kFacts:
+      describe_who(io, message.introduction.who);
+      io.flag(message.introduction.have_yours);
+      io.flag(message.introduction.wants_word);
+      describe_facts(io, message.introduction.facts);
+      break;
   }
 }
 
@@ -236,7 +264,7 @@ std::optional<Message> decode(std::span<const std::uint8_t> bytes) {
   if (bytes.empty() || bytes.size() > kLargestMessage) return std::nullopt;
   const std::uint8_t type = bytes[0];
   if (type < static_cast<std::uint8_t>(Type::kHello) ||
-      type > static_cast<std::uint8_t>(Type::kProbe))
+      type > static_cast<std::uint8_t>(Type::kFacts))
     return std::nullopt;
   Message message;
   message.type = static_cast<Type>(type);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "peers/claim.h"
+#include "peers/facts.h"
 
 namespace nnd::peers {
 
@@ -52,7 +53,7 @@ struct State {
   Doing in;                   // the oldest that is not over
 };
 
-enum class Type : std::uint8_t { kHello = 1, kWelcome, kAsk, kSay, kProbe };
+enum class Type : std::uint8_t { kHello = 1, kWelcome, kAsk, kSay, kProbe, kFacts };
 
 inline constexpr std::size_t kLinksAtOnce = 64;
 inline constexpr std::size_t kLinksAsked = 3;
@@ -88,6 +89,14 @@ struct Probe {
   Doing least, most;
 };
 
+// What the sender is, to one with which it has a connection.
+struct Introduction {
+  Who who;
+  bool have_yours = false;
+  bool wants_word = false;  // it doesn't know yet that this one has come before
+  Facts facts;
+};
+
 struct Message {
   Type type = Type::kAsk;
   std::uint64_t number = 0;  // counts the sender's messages
@@ -96,6 +105,7 @@ struct Message {
   Ask ask;
   Say say;
   Probe probe;
+  Introduction introduction;
 };
 
 inline constexpr std::size_t kLargestMessage = 512;  // bytes, before it is sealed

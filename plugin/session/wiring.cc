@@ -38,6 +38,7 @@
 #include "verbs/hooks.h"
 #include "verbs/install.h"
 #include "verbs/qp_events.h"
+#include "watch/own_facts.h"
 #include "watch/thread.h"
 
 namespace nnd::session {
@@ -122,6 +123,7 @@ void tell_gdr(std::string_view device, int dmabuf_errno) noexcept try {
   if (hca == nullptr || !facts::gdr_to_come(node, *hca)) return;
   const auto state = facts::judge_gdr(node, dmabuf_errno);
   facts::emit_gdr(node, *hca, state);
+  watch::note_gdr(device, state);
   guard::judge_gdr(device, state);
 } catch (...) {  // no memory for the event
 }
@@ -154,6 +156,7 @@ std::string install_verbs(const inner::Found& found, const void* caller) {
   if (found.trouble != inner::Trouble::kSecondNccl) {
     nccl_version = found.nccl_version;
     other_transport = socket || (plugin && !seen);
+    if (found) watch::note_transport(found.name, found.nccl_version, NND_VERSION);
     if (socket)
       guard::tcp_is_wrapped();
     else

@@ -9,11 +9,11 @@ namespace {
 
 constinit Published<Awaited> g_awaited;
 
+}  // namespace
+
 diagnosis::RootProcess process_of(const Who& who) {
   return {who.rank, std::string(std::string_view(who.host)), who.pid};
 }
-
-}  // namespace
 
 diagnosis::TaskName name_of(const Doing& doing) {
   return {std::string(std::string_view(doing.func)), doing.number, doing.comm, doing.bytes, -1};

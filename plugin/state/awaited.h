@@ -54,6 +54,7 @@ struct Awaited {
 // One thread at a time writes, any reads.
 Published<Awaited>& awaited() noexcept;
 
+diagnosis::RootProcess process_of(const Who& who);
 diagnosis::TaskName name_of(const Doing& doing);
 // As diagnosis words it.
 diagnosis::Root root_of(const Awaited& awaited);

@@ -143,7 +143,7 @@ struct alignas(64) Connection {
     add(started, 1);
     last_post.store(raw_now, std::memory_order_relaxed);
   }
-  void note_refused() noexcept {
+  [[gnu::always_inline]] void note_refused() noexcept {
     if (refused_since.load(std::memory_order_relaxed) == 0)
       refused_since.store(context::raw_clock::now(), std::memory_order_relaxed);
   }

@@ -21,9 +21,11 @@
 #include "state/failure.h"
 #include "watch/inits.h"
 #include "watch/limits.h"
+#include "watch/own_facts.h"
 #include "watch/ports.h"
 #include "watch/roots.h"
 #include "watch/summary.h"
+#include "watch/unlike.h"
 #include "watch/watch.h"
 
 namespace nnd::watch {
@@ -54,6 +56,8 @@ struct Running {
   Ages ages;
   Watch watch;
   Roots roots;
+  OwnFacts facts;
+  Unlike unlike;
   Inits inits;
   Limits limits;
   Ports ports{kCountersEvery * 9 / 10};
@@ -191,11 +195,16 @@ void start(const config::Settings& settings) noexcept {
     Running& own = *instance;
     own.watch.forget();  // a parent's
     own.roots.forget();
+    own.unlike.forget();
     peers::forget();
     if (settings.peers) {
       peers::Start start = this_process();
       start.ask_ms = static_cast<std::uint32_t>(settings.stall_sec * 800);
       start.directory = record::default_place();
+      start.facts = [&own]() -> const peers::Facts& { return own.facts.now(); };
+      start.met = [&own](const peers::Who& who, const peers::Facts& theirs) {
+        own.unlike.met(own.facts.now(), own.facts.variables(), who, theirs);
+      };
       peers::start(std::move(start));
     }
     own.inits.forget();

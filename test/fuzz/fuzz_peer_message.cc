@@ -1,6 +1,7 @@
 // What a peer says, as a hostile rank of the job could write it: opened, and to be understood.
 #include "peers/directory.h"
 #include "peers/engine.h"
+#include "peers/facts_differ.h"
 #include "peers/message.h"
 #include "peers/seal.h"
 
@@ -12,6 +13,13 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const auto message = nnd::peers::decode(bytes);
   if (!message) return 0;
   if (!nnd::peers::decode(nnd::peers::encode(*message))) __builtin_trap();
+  const nnd::peers::Variables variables{{1, {"NCCL_ALGO", "Ring"}}, {2, {"NCCL_IB_HCA", {}}}};
+  nnd::peers::Facts facts;
+  facts.transport = nnd::peers::Transport::kIb;
+  facts.nccl = 22809;
+  facts.qps = 1;
+  for (const auto& one : differences(facts, message->introduction.facts, variables))
+    if (one.what.empty() || one.here.size() + one.there.size() > 64) __builtin_trap();
   nnd::peers::Own own;
   own.state.who.proc = 1;
   own.waits_ms = 9000;

@@ -100,6 +100,89 @@ TEST_CASE("each rank names the late one, then that it is stopped, then that it h
   }
 }
 
+TEST_CASE("a rank whose variable differs is named before anything fails, and once", "[peers]") {
+  EndingJob job(2);
+  job.spec().environment["NCCL_NET_DIAG_PEERS"] = "on";
+  job.spec().rank_environment[3]["NCCL_IB_TC"] = "106";
+  job.spec().actions = {{.kind = What::kCreate},
+                        {.kind = What::kCollective, .bytes = 4'000'000, .iterations = 20}};
+  CHECK(job.run().ok());
+  std::size_t named = 0;
+  for (int rank = 0; rank < job.ranks(); ++rank) {
+    const auto events = job.job().events(rank, "peer.differs");
+    CHECK(events.size() <= 1);
+    for (const auto& event : events) {
+      INFO(event.dump());
+      CHECK(event.at("sev") == "warn");
+      CHECK(event.at("cause") == "ROCE-TC");
+      CHECK(event.at("rank") == rank);
+      const auto& differs = event.at("differs");
+      REQUIRE(differs.size() == 1);
+      CHECK(differs[0].at("what") == "NCCL_IB_TC");
+      CHECK(differs[0].at(rank == 3 ? "here" : "there") == "106");
+      CHECK(differs[0].at(rank == 3 ? "there" : "here") == "0");
+      const int peer = event.at("peer").at("rank");
+      CHECK((rank == 3) != (peer == 3));
+      const std::string host = "node" + std::to_string(peer / 2);
+      CHECK(event.at("peer").at("host") == host);
+      const std::string fix = event.at("fix"), msg = event.at("msg");
+      CHECK(msg.find("rank " + std::to_string(peer) + " of " + host) != std::string::npos);
+      CHECK(fix.find("NCCL_IB_TC") != std::string::npos);
+      CHECK(job.job().events(rank, "conn.stall").empty());
+      if (rank != 3) ++named;
+    }
+  }
+  CHECK(named >= 1);
+  CHECK(job.job().events(3, "peer.differs").size() == 1);
+}
+
+TEST_CASE("a job that hangs because two differ has said so before, and one log tells it",
+          "[peers]") {
+  EndingJob job(1);
+  job.spec().environment["NCCL_NET_DIAG_PEERS"] = "on";
+  job.spec().rank_environment[1]["NCCL_IB_QPS_PER_CONNECTION"] = "4";
+  job.spec().actions = {{.kind = What::kCreate},
+                        {.kind = What::kCollective, .bytes = 4'000'000, .iterations = 20}};
+  std::vector<nnd::test::Heard> of_one;
+  job.run([&] {
+    for (int rank = 0; rank < job.ranks(); ++rank)
+      if (job.job().events(rank, "job.stall").empty()) return false;
+    for (int rank = 0; rank < job.ranks(); ++rank) of_one.push_back(report_of_one(job, rank));
+    job.signal_all(SIGKILL);
+    return true;
+  });
+  REQUIRE(of_one.size() == 2);
+  for (int rank = 0; rank < job.ranks(); ++rank) {
+    const auto differs = job.job().events(rank, "peer.differs");
+    REQUIRE(differs.size() == 1);
+    CHECK(differs[0].at("cause") == "INC-QPS");
+    CHECK(differs[0].at("peer").at("rank") == 1 - rank);
+    CHECK(differs[0].at("seq") < job.job().events(rank, "conn.stall").at(0).at("seq"));
+    INFO(of_one[static_cast<std::size_t>(rank)].line);
+    CHECK(of_one[static_cast<std::size_t>(rank)].line.find("NCCL_IB_QPS_PER_CONNECTION") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("ranks that have an HCA of their own each differ, and nothing follows", "[peers]") {
+  EndingJob job(2);
+  job.spec().environment["NCCL_NET_DIAG_PEERS"] = "on";
+  for (int rank = 0; rank < job.ranks(); ++rank) {
+    auto& own = job.spec().rank_environment[rank];
+    own["NCCL_IB_HCA"] = rank % 2 == 0 ? "=mlx5_0" : "=mlx5_1";
+    own["NCCL_IB_TIMEOUT"] = std::to_string(16 + rank);
+  }
+  job.spec().actions = {{.kind = What::kCreate},
+                        {.kind = What::kCollective, .bytes = 4'000'000, .iterations = 20}};
+  CHECK(job.run().ok());
+  for (int rank = 0; rank < job.ranks(); ++rank)
+    for (const auto& event : job.job().events(rank, "peer.differs")) {
+      INFO(event.dump());
+      CHECK(event.at("sev") == "info");
+      CHECK_FALSE(event.contains("cause"));
+    }
+}
+
 TEST_CASE("a job that goes well says nothing of its peers", "[peers]") {
   EndingJob job(2);
   job.spec().environment["NCCL_NET_DIAG_PEERS"] = "on";
@@ -108,6 +191,7 @@ TEST_CASE("a job that goes well says nothing of its peers", "[peers]") {
   const auto result = job.run();
   CHECK(result.ok());
   for (int rank = 0; rank < job.ranks(); ++rank) {
+    CHECK(job.job().events(rank, "peer.differs").empty());
     for (const auto& event : job.job().events(rank, "job.stall")) {
       INFO(event.dump());
       CHECK(event.at("sev") == "info");

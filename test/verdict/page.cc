@@ -141,10 +141,33 @@ std::string summary(const std::vector<Line>& lines) {
              lines.empty() ? 0 : cpu / static_cast<double>(lines.size()));
 }
 
+namespace {
+
+// A log that names the guilty rightly, and the report on it alone.
+struct Told {
+  const LogLine& log;
+  const LogLine& report;
+  bool same() const { return report.judged == name_of(Class::kRight); }
+};
+std::vector<Told> told_by_one(const Line& line) {
+  std::vector<Told> out;
+  for (const LogLine& report : line.alone)
+    for (const LogLine& log : line.logs)
+      if (log.rank == report.rank && log.judged == name_of(RootClass::kRight))
+        out.push_back({log, report});
+  return out;
+}
+
+}  // namespace
+
 std::string roots_of(const Line& line) {
   std::string out;
   for (const LogLine& log : line.logs)
     if (!is_fine(log)) out += (out.empty() ? "" : "; ") + text_of(log);
+  for (const Told& told : told_by_one(line))
+    if (!told.same())
+      out += fmt::format("{}rank {} says \"{}\", its report: {} | {}", out.empty() ? "" : "; ",
+                         told.log.rank, told.log.said, told.report.judged, told.report.said);
   if (out.empty()) return out;
   return fmt::format("{:5} {:6} {} {} ({}), each log alone: {}", line.seed, line.nccl, line.shape,
                      line.truth, line.ending, out);
@@ -156,33 +179,18 @@ std::vector<LogLines> logs_of(const std::vector<Line>& lines) {
   return out;
 }
 
-namespace {
-
-// Of logs that named the guilty rightly: how many of the reports on one of them do.
-struct Told {
-  std::size_t logs = 0, reports = 0;
-};
-Told told_by_one(const std::vector<Line>& lines) {
-  Told out;
-  for (const Line& line : lines)
-    for (const LogLine& one : line.alone)
-      for (const LogLine& log : line.logs) {
-        if (log.rank != one.rank || log.judged != name_of(RootClass::kRight)) continue;
-        ++out.logs;
-        out.reports += one.judged == name_of(Class::kRight) ? 1 : 0;
-      }
-  return out;
-}
-
-}  // namespace
-
 std::string alone_summary(const std::vector<Line>& lines) {
   std::vector<Line> alone;
   for (const Line& line : lines)
     for (const LogLine& one : line.alone)
       alone.push_back({.fault = line.fault, .judged = one.judged});
   const Score score = score_of(alone);
-  const Told told = told_by_one(lines);
+  std::size_t told = 0, same = 0;
+  for (const Line& line : lines)
+    for (const Told& one : told_by_one(line)) {
+      ++told;
+      same += one.same() ? 1 : 0;
+    }
   return table_by("report on one log", alone, [](const Line& line) { return line.fault; }) +
          fmt::format(
              "\n{} reports on one log alone: {} name the guilty, {:.1f} % do or say that it is not "
@@ -190,7 +198,7 @@ std::string alone_summary(const std::vector<Line>& lines) {
              score.jobs,
              std::count_if(alone.begin(), alone.end(),
                            [](const Line& line) { return line.judged == name_of(Class::kRight); }),
-             score.right_percent(), told.logs, told.reports);
+             score.right_percent(), told, same);
 }
 
 std::string page(const std::vector<Line>& lines) {

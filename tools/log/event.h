@@ -115,6 +115,7 @@ struct Awaited {
   Task task;                           // the last that it was given
   std::string other_proc, other_host;  // of a pair, or a ring
   std::optional<int> other_rank;
+  Task other_task;  // of a ring: what that one is in
 };
 
 // What came through in the time that a communicator was busy with it.

@@ -383,6 +383,11 @@ std::array<Setters, kPlaces> all_setters() {
   setters[at(Place::kAwaitedOther)] = {{"proc", set<&Event::awaited, &Awaited::other_proc>},
                                        {"host", set<&Event::awaited, &Awaited::other_host>},
                                        {"rank", set<&Event::awaited, &Awaited::other_rank>}};
+  setters[at(Place::kAwaitedOtherTask)] = {
+      {"kind", set<&Event::awaited, &Awaited::other_task, &Task::kind>},
+      {"ordinal", set<&Event::awaited, &Awaited::other_task, &Task::ordinal>},
+      {"seq", set<&Event::awaited, &Awaited::other_task, &Task::seq>},
+      {"bytes", set<&Event::awaited, &Awaited::other_task, &Task::bytes>}};
   setters[at(Place::kTraffic)] = {{"open", set<&Event::open>}};
   for (const auto place : {Place::kSent, Place::kReceived})
     setters[at(place)] = {{"started", add<&Event::started>},
@@ -432,6 +437,7 @@ Place place_of(Place outer, std::string_view key) {
   if (outer == Place::kCommunicators && key == "task") return Place::kLastGiven;
   if (outer == Place::kAwaited && key == "task") return Place::kAwaitedTask;
   if (outer == Place::kAwaited && key == "other") return Place::kAwaitedOther;
+  if (outer == Place::kAwaitedOther && key == "task") return Place::kAwaitedOtherTask;
   if (outer == Place::kRan && key == "took_ns") return Place::kTook;
   if (outer == Place::kRan && key == "busy_calls") return Place::kBusyCalls;
   if (outer == Place::kRan && key == "busy_bytes") return Place::kBusyBytes;

@@ -52,6 +52,7 @@ enum class Place : std::uint8_t {
   kAwaited,
   kAwaitedTask,  // in that
   kAwaitedOther,
+  kAwaitedOtherTask,
   kSent,  // in that
   kReceived,
   kPorts,

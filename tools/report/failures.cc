@@ -61,7 +61,7 @@ bool is_failure(const Picture& picture, std::size_t member, const log::Diagnosis
   if (is_out_of_files(told)) return !has_moved(picture, member);
   if (is(told, EventId::kConnStall) || is(told, EventId::kPolicyRefuse) ||
       is(told, EventId::kPolicyWarn) || is(told, EventId::kEnvLint) ||
-      is(told, EventId::kLogDropped))
+      is(told, EventId::kPeerDiffers) || is(told, EventId::kLogDropped))
     return false;
   return told.severity == log::Severity::kError || told.failure.has_value() || is_sign(told);
 }

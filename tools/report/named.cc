@@ -44,6 +44,19 @@ bool came_to_its_end(const log::Process& log) {
   return log.summary && log.summary->exit_status == 0 && log.summary->pending == 0;
 }
 
+const log::Diagnosis* difference_told(const Picture& picture, const log::Awaited& pair) {
+  if (pair.kind != "pair") return nullptr;
+  for (const Member& member : picture.members)
+    for (const log::Diagnosis& told : member.log->diagnoses) {
+      if (told.event != nccl_net_diag::event_name(log::EventId::kPeerDiffers)) continue;
+      const std::string &one = member.log->proc, &other = told.peer.proc;
+      if ((one == pair.proc && other == pair.other_proc) ||
+          (other == pair.proc && one == pair.other_proc))
+        return &told;
+    }
+  return nullptr;
+}
+
 }  // namespace
 
 std::optional<Named> named_of(const Report& report) {
@@ -66,6 +79,7 @@ std::optional<Named> named_of(const Report& report) {
     return a.second.tellers.size() < b.second.tellers.size();
   });
   if (most == said.end()) return std::nullopt;
+  most->second.differs = difference_told(report.picture, *most->second.awaited);
   return std::move(most->second);
 }
 

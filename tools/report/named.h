@@ -19,6 +19,8 @@ struct Named {
   const log::Diagnosis* told = nullptr;
   std::vector<std::size_t> tellers;  // the first that told it goes first
   Ns at = 0;                         // then
+  // Of a pair: in what its two processes differ, as one of them has told.
+  const log::Diagnosis* differs = nullptr;
 };
 
 // Of what most of those that are here say; nothing where the logs themselves show more.

@@ -1,6 +1,6 @@
 // Probes that a hostile or mad process sends into a ring of processes that wait for each other.
-#include "fabric.h"
 #include "support/catch.h"
+#include "support/peers_fabric.h"
 
 namespace peers = nnd::peers;
 using nnd::test::PeersFabric;

@@ -2,9 +2,9 @@
 // about itself, and about whom it waits for, and no more.
 #include <array>
 
-#include "fabric.h"
 #include "nccl_net_diag/causes.h"
 #include "support/catch.h"
+#include "support/peers_fabric.h"
 
 namespace peers = nnd::peers;
 using nnd::test::PeersFabric;
@@ -154,7 +154,7 @@ TEST_CASE("however many have come, those that it waits for are asked") {
   for (std::uint64_t proc = 100; proc < 100'100; ++proc) {
     peers::Who who;
     who.proc = proc;
-    victim.engine.met(who);
+    victim.engine.met(who, victim.now_ms);
   }
   victim.own.edges.push_back({kAccused, 9000, {}});
   victim.engine.look(victim.own, victim.now_ms);

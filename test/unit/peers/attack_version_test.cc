@@ -4,6 +4,7 @@
 
 #include "nccl_net_diag/handle_trailer.h"
 #include "peers/engine.h"
+#include "peers/facts_differ.h"
 #include "peers/message.h"
 #include "support/catch.h"
 
@@ -43,10 +44,30 @@ TEST_CASE("a message of a kind that only a later version knows, or with more in 
   auto bytes = peers::encode(ask);
   bytes.resize(peers::kLargestMessage, 0xff);
   CHECK(peers::decode(bytes));
-  for (unsigned type = 6; type < 256; ++type) {
+  for (unsigned type = 7; type < 256; ++type) {
     bytes[0] = static_cast<std::uint8_t>(type);
     CHECK_FALSE(peers::decode(bytes));
   }
+}
+
+TEST_CASE("of what only a later version can be nothing follows") {
+  peers::Message message;
+  message.type = peers::Type::kFacts;
+  peers::Facts& facts = message.introduction.facts;
+  facts.transport = static_cast<peers::Transport>(200);
+  facts.link_layer = static_cast<peers::LinkLayer>(200);
+  facts.gids = static_cast<peers::Gids>(200);
+  facts.gpu_direct = static_cast<peers::GpuDirect>(200);
+  facts.fusion = static_cast<peers::Fusion>(200);
+  const auto read = peers::decode(peers::encode(message));
+  REQUIRE(read);
+  peers::Facts own;
+  own.transport = peers::Transport::kIb;
+  own.link_layer = peers::LinkLayer::kEthernet;
+  own.gids = peers::Gids::kIpv4;
+  own.gpu_direct = peers::GpuDirect::kWorks;
+  own.fusion = peers::Fusion::kOn;
+  CHECK(peers::differences(own, read->introduction.facts, {}).empty());
 }
 
 TEST_CASE("a trailer of a later version, or that was changed, is none") {

@@ -55,6 +55,27 @@ TEST_CASE("a listener learns who has connected to it") {
   CHECK(learnt);
 }
 
+TEST_CASE("two with a connection tell each other what they are, once") {
+  Process listener(0, 11), other(1, 22), old(2);
+  other.connects(listener, 1);
+  old.connects(listener, 2);
+  const auto both_told = [&] {
+    for (int tries = 0; tries < 100; ++tries) {
+      for (auto* const one : {&listener, &other, &old}) one->begin_serving(100);
+      const Word here = listener.word(), there = other.word();
+      old.word();
+      if (here.met == 1 && here.qps == 22 && there.met == 1 && there.qps == 11) return true;
+    }
+    return false;
+  };
+  CHECK(both_told());
+  // Nothing more comes of it, whatever is said again.
+  for (auto* const one : {&listener, &other, &old}) one->begin_serving(2500);
+  CHECK(listener.word().met == 1);
+  CHECK(other.word().met == 1);
+  CHECK(old.word().met == 0);
+}
+
 TEST_CASE("a stranger gets no answer, whatever it sends, and the channel goes on") {
   OneWaits job;
   Process &late = job.late, &first = job.first;

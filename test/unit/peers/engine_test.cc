@@ -1,6 +1,6 @@
-#include "fabric.h"
 #include "nccl_net_diag/causes.h"
 #include "support/catch.h"
+#include "support/peers_fabric.h"
 
 using nnd::peers::EndState;
 using nnd::peers::Kind;
@@ -424,4 +424,38 @@ TEST_CASE("a port that went down is known of who ended afterwards") {
   ring_without(job, 4, 1);
   REQUIRE(job.until_agreed(Kind::kPort, 1, 4000));
   CHECK(std::string_view(job.claim(0).place) == "mlx5_2:1");
+}
+
+TEST_CASE("an attribute that doesn't fit yields to what is wrong at one end alone") {
+  const auto failed = [](nccl_net_diag::Cause cause, std::uint64_t proc) {
+    nnd::peers::Claim claim;
+    claim.kind = Kind::kFailed;
+    claim.who.proc = proc;
+    claim.cause = static_cast<std::uint16_t>(static_cast<unsigned>(cause) + 1);
+    return claim;
+  };
+  using nccl_net_diag::Cause;
+  const auto invalid = failed(Cause::kQp22, 1), empty = failed(Cause::kQp61, 2);
+  CHECK(goes_before(empty, invalid));
+  CHECK_FALSE(goes_before(invalid, empty));
+}
+
+TEST_CASE("who answers the hello only after something has failed is told of it") {
+  nnd::peers::Engine engine({});
+  nnd::peers::Own own;
+  own.state.who.proc = 1;
+  own.failed.cause =
+      static_cast<std::uint16_t>(static_cast<unsigned>(nccl_net_diag::Cause::kQp61) + 1);
+  engine.look(own, 1000);
+  engine.take_out();
+  nnd::peers::Who who;
+  who.proc = 2;
+  engine.met(who, 1100);
+  const auto out = engine.take_out();
+  REQUIRE(out.size() == 1);
+  CHECK(out[0].to == 2);
+  CHECK(out[0].message.say.claim.kind == Kind::kFailed);
+  who.proc = 3;
+  engine.met(who, 9000);  // long after
+  CHECK(engine.take_out().empty());
 }

@@ -50,6 +50,22 @@ peers::Message largest() {
   return out;
 }
 
+peers::Message introduction() {
+  peers::Message out;
+  out.type = peers::Type::kFacts;
+  out.introduction.who = who(9);
+  out.introduction.wants_word = true;
+  peers::Facts& facts = out.introduction.facts;
+  facts.nccl = 22809;
+  facts.transport = peers::Transport::kIb;
+  facts.gids = peers::Gids::kIpv6;
+  facts.qps = 4;
+  facts.traffic_class = -1;
+  facts.all_settings = false;
+  facts.settings.assign(peers::kMostSettings, {7, ~std::uint32_t{0}});
+  return out;
+}
+
 }  // namespace
 
 TEST_CASE("a message reads back, and an answer is at most twice a question") {
@@ -80,7 +96,7 @@ TEST_CASE("what is cut, too long or of no known kind is no message") {
   auto more = bytes;
   more.resize(peers::kLargestMessage + 1);
   CHECK_FALSE(peers::decode(more));
-  for (const std::uint8_t type : {std::uint8_t{0}, std::uint8_t{6}, std::uint8_t{255}}) {
+  for (const std::uint8_t type : {std::uint8_t{0}, std::uint8_t{7}, std::uint8_t{255}}) {
     auto other = bytes;
     other[0] = type;
     CHECK_FALSE(peers::decode(other));
@@ -109,9 +125,30 @@ TEST_CASE("of a text no more is left than what names have") {
   }
 }
 
+TEST_CASE("what a process is reads back, and has room with the most that it tells") {
+  const auto bytes = peers::encode(introduction());
+  CHECK(bytes.size() <= peers::kLargestMessage);
+  const auto read = peers::decode(bytes);
+  REQUIRE(read);
+  CHECK(peers::encode(*read) == bytes);
+  const peers::Introduction& said = read->introduction;
+  CHECK(said.who.proc == 9);
+  CHECK_FALSE(said.have_yours);
+  CHECK(said.wants_word);
+  CHECK(said.facts.nccl == 22809);
+  CHECK(said.facts.gids == peers::Gids::kIpv6);
+  CHECK(said.facts.qps == 4);
+  CHECK(said.facts.traffic_class == -1);
+  CHECK_FALSE(said.facts.all_settings);
+  REQUIRE(said.facts.settings.size() == peers::kMostSettings);
+  CHECK(said.facts.settings.back().value == ~std::uint32_t{0});
+  for (std::size_t size = 0; size < bytes.size(); ++size)
+    CHECK_FALSE(peers::decode(std::span(bytes).first(size)));
+}
+
 TEST_CASE("no bytes do harm") {
   std::mt19937_64 random(5);
-  const auto good = peers::encode(largest());
+  const auto good = peers::encode(GENERATE(largest(), introduction()));
   for (int i = 0; i < 20'000; ++i) {
     auto bad = good;
     for (int n = 0; n < 4; ++n) bad[random() % bad.size()] = static_cast<std::uint8_t>(random());

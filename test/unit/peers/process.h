@@ -9,6 +9,7 @@
 #include <array>
 #include <functional>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "peers/channel.h"
@@ -37,17 +38,20 @@ struct Word {
   std::uint64_t behind = 0;  // our listener 1
   std::int32_t rank = -1;
   bool asked = false;
+  unsigned met = 0;      // who told what they are
+  std::int32_t qps = 0;  // of the last of them
 };
 
 class Process {
  public:
-  explicit Process(int rank) {
+  // qps: that it says of itself; 0: it tells nothing, as earlier versions.
+  explicit Process(int rank, std::int32_t qps = 0) {
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends_.data()) != 0)
       throw std::runtime_error("socketpair");
     pid_ = ::fork();
     if (pid_ == 0) {
       ::close(ends_[0]);
-      live(rank, ends_[1]);
+      live(rank, qps, ends_[1]);
       ::_exit(0);
     }
     ::close(ends_[1]);
@@ -99,7 +103,7 @@ class Process {
       throw std::runtime_error("it is gone");
   }
 
-  static void live(int rank, int end) {
+  static void live(int rank, std::int32_t qps, int end) {
     peers::Own state;
     state.state.who.proc = record::proc_id();
     state.state.who.rank = rank;
@@ -107,7 +111,20 @@ class Process {
     state.state.who.host = "here";
     state.state.idle_ms = 5000;
     state.worked = true;
-    peers::start({.self = state.state.who, .ask_ms = kAskMs, .directory = "/dev/null/none"});
+    peers::Facts facts;
+    facts.transport = peers::Transport::kIb;
+    facts.qps = qps;
+    unsigned met = 0;
+    std::int32_t last_qps = 0;
+    peers::Start start{.self = state.state.who, .ask_ms = kAskMs, .directory = "/dev/null/none"};
+    if (qps != 0) {
+      start.facts = [&]() -> const peers::Facts& { return facts; };
+      start.met = [&](const peers::Who&, const peers::Facts& theirs) {
+        ++met;
+        last_qps = theirs.qps;
+      };
+    }
+    peers::start(std::move(start));
     const auto door = peers::listening(2, kLoopback);
     const Door own{record::proc_id(), door.value_or(peers::Door{})};
     ::send(end, &own, sizeof own, MSG_NOSIGNAL);
@@ -132,7 +149,8 @@ class Process {
         peers::serve(std::uint64_t{order.ms} * 1'000'000);
       }
       const auto claim = peers::answer().claim;
-      word = {claim.kind, claim.who.proc, peers::behind(1), claim.who.rank, peers::asked()};
+      word = {claim.kind, claim.who.proc, peers::behind(1), claim.who.rank, peers::asked(),
+              met,        last_qps};
       ::send(end, &word, sizeof word, MSG_NOSIGNAL);
     }
   }

@@ -25,11 +25,19 @@ std::string last_given(const log::Awaited& awaited) {
   return task.empty() ? "" : ", and was given " + task + " last";
 }
 
+bool differ(const log::Task& a, const log::Task& b) {
+  return !a.kind.empty() && !b.kind.empty() &&
+         (a.kind != b.kind || (a.bytes != 0 && b.bytes != 0 && a.bytes != b.bytes));
+}
+
 std::string what_of(const log::Awaited& awaited, const std::string& cause) {
   const std::string who = process_text(awaited.rank, awaited.host, awaited.pid);
   const std::string other = process_text(awaited.other_rank, awaited.other_host, {});
   if (awaited.kind == "idle")
     return fmt::format("{} asks nothing of the network{}", who, last_given(awaited));
+  if (awaited.kind == "cycle" && differ(awaited.task, awaited.other_task))
+    return fmt::format("mismatched collectives: {} is in {}, and {} in {}", who,
+                       task_text(awaited.task), other, task_text(awaited.other_task));
   if (awaited.kind == "cycle")
     return fmt::format("ranks wait for each other in a ring: {} in {}, and {}", who,
                        task_text(awaited.task).empty() ? "a collective" : task_text(awaited.task),
@@ -55,11 +63,15 @@ std::string what_of(const log::Awaited& awaited, const std::string& cause) {
 std::string named_text(const report::Report& report) {
   const report::Named& named = *report.named;
   const bool innocent = report.blame == report::Blame::kNotNetwork;
+  const std::string why =
+      named.differs == nullptr
+          ? ""
+          : fmt::format(" {}: {}", cause_text(named.differs->cause), named.differs->msg);
   return fmt::format(
       "{}{}; others wait for it in the end, as the processes told each other; first "
-      "told by {} at {}.",
+      "told by {} at {}.{}",
       innocent ? "not the network: " : "", what_of(*named.awaited, named.told->cause),
-      who(report.picture, {named.tellers.front()}), time_text(named.at));
+      who(report.picture, {named.tellers.front()}), time_text(named.at), why);
 }
 
 }  // namespace nnd::cli

@@ -491,7 +491,8 @@ std::string verdict(const Report& report) {
 }
 
 const log::Diagnosis* first_told(const Report& report) {
-  if (report.named) return report.named->told;
+  if (report.named)
+    return report.named->differs != nullptr ? report.named->differs : report.named->told;
   switch (report.kind) {
     case Kind::kFailed:
       if (const auto* sign = sign_of_culprit(report)) return sign->told;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "peers/engine.h"
+#include "peers/seal.h"
 
 namespace nnd::test {
 
@@ -59,7 +60,7 @@ class PeersFabric {
   // As at the beginning of a job.
   void meet_all() {
     for (Process& one : processes_)
-      for (const Process& other : processes_) one.engine.met(other.own.state.who);
+      for (const Process& other : processes_) one.engine.met(other.own.state.who, now_ms_);
   }
 
   // What process i sends though its engine would not.
@@ -87,6 +88,7 @@ class PeersFabric {
   peers::Claim claim(std::size_t i) { return processes_[i].engine.claim(now_ms_); }
   std::uint64_t now_ms() const { return now_ms_; }
   std::uint64_t messages() const { return messages_; }
+  std::uint64_t bytes() const { return bytes_; }  // of datagrams, as they are sealed
   std::uint64_t most_of_one() const {
     std::uint64_t most = 0;
     for (const Process& one : processes_) most = std::max(most, one.sent);
@@ -145,6 +147,7 @@ class PeersFabric {
       processes_[letter.from].engine.refused(proc_of(letter.to), now_ms_);
     if (to.alive != Alive::kYes) return;
     const auto bytes = peers::encode(letter.message);
+    bytes_ += bytes.size() + peers::kSealed;
     const auto message = peers::decode(bytes);
     if (message) to.engine.heard(proc_of(letter.from), *message, now_ms_);
     collect(letter.to, letter.at_us);
@@ -154,7 +157,7 @@ class PeersFabric {
   std::mt19937_64 random_;
   std::vector<Process> processes_;
   std::queue<Letter> way_;
-  std::uint64_t now_ms_ = 1'000'000, messages_ = 0;
+  std::uint64_t now_ms_ = 1'000'000, messages_ = 0, bytes_ = 0;
 };
 
 }  // namespace nnd::test
