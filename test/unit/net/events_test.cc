@@ -1,4 +1,7 @@
 // The events of a connection's life, as they get into the log.
+#include <array>
+#include <cstdarg>
+#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -7,6 +10,9 @@
 #include "as_nccl.h"
 #include "context/raw_clock.h"
 #include "net/connector.h"
+#include "record/recorder.h"
+#include "state/awaited.h"
+#include "support/forked.h"
 #include "support/recorded.h"
 
 using fake::AsNccl;
@@ -41,6 +47,19 @@ const Json& the(const std::vector<Json>& log, const char* event) {
   INFO(event);
   REQUIRE(found != nullptr);
   return *found;
+}
+
+// What NCCL's logger was told last at WARN: its last error.
+std::string warned;
+
+void keep_warning(int level, unsigned long, const char*, int, const char* format, ...) {
+  constexpr int kWarn = 2;
+  std::array<char, 2048> text{};
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text.data(), text.size(), format, arguments);
+  va_end(arguments);
+  if (level == kWarn) warned = text.data();
 }
 
 // The log of a connect that fails when a verb, or none, failed in it.
@@ -237,6 +256,35 @@ TEST_CASE("a failed connect tells the verb that failed") {
   CHECK(fail.at("cause") == "QP-110");
   CHECK(fail.at("sev") == "error");
   CHECK(find(log, "conn.ready") == nullptr);
+}
+
+TEST_CASE("the message of a call that fails says whom its process waited for") {
+  const auto said = [](bool waits) {
+    static nccl_abi::NetV12 table;
+    table = *fake::transport<nccl_abi::NetV12>();
+    table.connect = [](void*, int, void*, void**, nccl_abi::NetDeviceHandle**) {
+      return Result::kSystemError;
+    };
+    AsNccl<nccl_abi::NetV12> n(&table);
+    return nnd::test::holds_in_child([&] {
+      n.init();
+      nnd::record::set_nccl_logger(keep_warning);
+      nnd::state::Awaited awaited;
+      if (waits) awaited.kind = nnd::diagnosis::RootKind::kEnded;
+      awaited.who = {.proc = 0xbeef, .rank = 3, .pid = 812, .host = {}};
+      awaited.who.host = "node1";
+      nnd::state::awaited().set(awaited);
+      AsNccl<nccl_abi::NetV12>::Handle handle{};
+      void* send = nullptr;
+      n.connect(0, handle, &send);
+      return warned.starts_with("NET/DIAG RC-2: ") &&
+             warned.ends_with(
+                 " Before that this process waited in the end for rank 3 of node1 "
+                 "(pid 812), which has ended.") == waits;
+    });
+  };
+  CHECK(said(true));
+  CHECK(said(false));
 }
 
 TEST_CASE("a failure has the catalogue's cause, or only what is known of it") {
