@@ -188,7 +188,8 @@ peers::Facts facts_of(const facts::Node& node, Transport transport, const GdrFou
 peers::Variables variables_of(const facts::Node& node) {
   peers::Variables out;
   const auto add = [&out](std::string_view name, std::optional<std::string> shown) {
-    out.try_emplace(peers::hash_of_name(name), std::string(name), std::move(shown));
+    out.try_emplace(peers::hash_of_name(name),
+                    peers::Variable{std::string(name), std::move(shown)});
   };
   for (const auto& [name, shown] : node.system.environment)
     if (peers::is_compared(name)) add(name, shown);

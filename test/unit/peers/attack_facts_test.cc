@@ -73,7 +73,7 @@ TEST_CASE("absurd numbers do no harm, and make short texts") {
   own.speed_mbps = 1;
   own.qps = own.traffic_class = own.service_level = 1;
   absurd.nccl = absurd.version = absurd.speed_mbps = ~std::uint32_t{0};
-  absurd.ports = absurd.mtu = ~std::uint16_t{0};
+  absurd.ports = absurd.mtu = 0xffff;
   absurd.qps = absurd.traffic_class = absurd.service_level = 0x7fffffff;
   absurd.settings.assign(peers::kMostSettings, {0, 0});
   const auto found = differences(own, absurd, {{0, {"NCCL_ALGO", {}}}});

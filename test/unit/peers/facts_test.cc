@@ -16,7 +16,7 @@ Variables variables(const std::map<std::string, std::string>& set) {
   Variables out;
   for (const auto& [name, value] : set) out[peers::hash_of_name(name)] = {name, value};
   for (const char* name : {"NCCL_ALGO", "NCCL_PROTO", "NCCL_IB_HCA", "NCCL_BUFFSIZE"})
-    out.try_emplace(peers::hash_of_name(name), name, std::nullopt);
+    out.try_emplace(peers::hash_of_name(name), peers::Variable{name, std::nullopt});
   return out;
 }
 
