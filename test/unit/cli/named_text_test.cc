@@ -44,8 +44,9 @@ std::string line(const std::string& kind, const std::string& cause,
 
 TEST_CASE("whom all wait for is named first, and cleared is only what is proved", "[named]") {
   CHECK(line("idle", "HANG-RANK")
-            .starts_with("not the network: rank 3 (host1, pid 103) asks nothing of the network, "
-                         "and was given AllReduce #11 last; others wait for it in the end"));
+            .starts_with(
+                "not the network: rank 3 (host1, pid 103) has asked the network for nothing, "
+                "and was given AllReduce #11 last; others wait for it in the end"));
   CHECK(line("ended", "HANG-ENDED").starts_with("rank 3 (host1, pid 103) has ended; others wait"));
   CHECK(line("stopped", "HANG-STOPPED")
             .starts_with("rank 3 (host1, pid 103) does not answer, while the kernel of its host "
