@@ -135,9 +135,9 @@ std::optional<Address> Socket::refused() {
 }
 
 bool Socket::wait(std::uint64_t ns) noexcept {
-  constexpr std::uint64_t kMs = 1'000'000;
+  constexpr std::uint64_t kNsPerMs = 1'000'000;
   pollfd one{fd_, POLLIN, 0};
-  const auto ms = static_cast<int>(std::min<std::uint64_t>((ns + kMs - 1) / kMs, 60'000));
+  const auto ms = static_cast<int>(std::min<std::uint64_t>((ns + kNsPerMs - 1) / kNsPerMs, 60'000));
   return ::poll(&one, 1, ms) > 0;  // a closed one (-1) is passed over
 }
 
