@@ -250,8 +250,8 @@ std::optional<LookAt> look_at(const View& view) {
   if (const auto ended = told_ended(view);
       !ended.empty() && ended[0]->died && is_plain(ended[0]->box))
     return made(ended[0]->last, "nccl-net-diag decode " + ended[0]->box);
-  using State = ShownProcess::State;
-  if (const auto failing = found([](const auto& one) { return one.state() == State::kFailing; });
+  if (const auto failing =
+          found([](const auto& one) { return one.state() == ShownProcess::State::kFailing; });
       failing != view.processes.end())
     return made(*failing, fmt::format("nccl-net-diag decode --live {}", failing->pid));
   if (const ShownProcess* const knows = who_knows(view); knows != nullptr)
@@ -290,8 +290,8 @@ std::vector<std::string> top_brief(const View& view) {
 }
 
 std::string date_text(std::uint64_t real_ns) {
-  constexpr std::uint64_t kSec = 1'000'000'000;
-  const auto at = static_cast<std::time_t>(real_ns / kSec);
+  constexpr std::uint64_t kNsPerSec = 1'000'000'000;
+  const auto at = static_cast<std::time_t>(real_ns / kNsPerSec);
   std::tm parts{};
   char text[32];
   if (gmtime_r(&at, &parts) == nullptr) return "-";
