@@ -223,6 +223,7 @@ bool peers_restricted() {
 }
 
 bool peers_may_meet(const context::Gid& ip) {
+  if (!peers::wanted()) return false;
   const facts::IpAddress address = facts::gid_address(ip);
   const auto own = facts::parse_prefix(settings().peers_network);
   return guard::rules().peers.allow(address) && (!own || own->contains(address));

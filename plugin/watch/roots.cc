@@ -52,12 +52,12 @@ void Roots::look(std::uint64_t waits_ms, const peers::Doing& in, std::uint64_t s
   const bool own = claim.who.proc == self && claim.kind == peers::Kind::kIdle;
   const std::uint64_t age_ms = own ? awaited_ms : waits_ms;
   if (age_ms * 1'000'000 < due_ns_) return forget_awaited();
-  if (same_root(claim, told_)) return;
+  if (same_root(claim, told_) || !lines_.take(context::mono_ns() / 1'000'000)) return;
   const state::Awaited awaited = awaited_of(claim, own);
   told_ = claim;
   failures_ = state::list_failures(1).total;
   state::awaited().set(awaited);
-  if (lines_.take(context::mono_ns() / 1'000'000)) tell(awaited, own ? 0 : waits_ms, in);
+  tell(awaited, own ? 0 : waits_ms, in);
 }
 
 // What fails now may do so because of that.
