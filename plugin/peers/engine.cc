@@ -111,7 +111,8 @@ void Engine::met(const Who& who, std::uint64_t now_ms) {
 
 bool Engine::wants_to_know(std::uint64_t now_ms) const {
   if (own_.edges.empty() && !own_.inside)
-    return waits_for_strangers() || (asked(now_ms) && !own_.siblings.empty());
+    return waits_for_strangers() ||
+           (asked(now_ms) && (!own_.siblings.empty() || !own_.relayed.empty()));
   return own_.waits_ms >= pace_.ask_ms || asked(now_ms);
 }
 
@@ -167,8 +168,9 @@ void Engine::ask(std::uint64_t proc, const std::vector<Link>& links, std::uint64
 
 void Engine::tick(std::uint64_t now_ms) {
   if (wants_to_know(now_ms)) {
-    for (std::size_t i = 0; i < std::min(own_.edges.size(), kMostAsked); ++i)
-      ask(own_.edges[i].proc, own_.edges[i].links, now_ms);
+    for (const auto* const edges : {&own_.edges, &own_.relayed})
+      for (std::size_t i = 0; i < std::min(edges->size(), kMostAsked); ++i)
+        ask((*edges)[i].proc, (*edges)[i].links, now_ms);
     for (const Own::Sibling& sibling : own_.siblings) ask(sibling.proc, {}, now_ms);
     if (waits_for_strangers())
       for (const std::uint64_t proc : those_known()) ask(proc, {}, now_ms);
@@ -220,8 +222,9 @@ void Engine::host_answered(std::uint64_t proc, std::uint64_t now_ms) {
 // The same connections, as this process sees its ends of them.
 std::vector<Link> Engine::seen_here(std::uint64_t proc, const std::vector<Link>& asked) const {
   std::vector<Link> all;
-  for (const Own::Edge& edge : own_.edges)
-    if (edge.proc == proc) all = edge.links;
+  for (const auto* const edges : {&own_.edges, &own_.relayed})
+    for (const Own::Edge& edge : *edges)
+      if (edge.proc == proc) all.insert(all.end(), edge.links.begin(), edge.links.end());
   if (const auto quiet = own_.quiet.find(proc); quiet != own_.quiet.end())
     all.insert(all.end(), quiet->second.begin(), quiet->second.end());
   std::vector<Link> out;
@@ -463,9 +466,10 @@ void Engine::think(std::uint64_t now_ms) {
     for (const std::uint64_t proc : those_known())
       consider(of_sibling({proc, true}, peers_.at(proc), now_ms));
   if (wants_to_know(now_ms)) {
-    for (std::size_t i = 0; i < std::min(own_.edges.size(), kMostAsked); ++i)
-      if (const auto found = peers_.find(own_.edges[i].proc); found != peers_.end())
-        consider(of_edge(own_.edges[i], found->second, now_ms));
+    for (const auto* const edges : {&own_.edges, &own_.relayed})
+      for (std::size_t i = 0; i < std::min(edges->size(), kMostAsked); ++i)
+        if (const auto found = peers_.find((*edges)[i].proc); found != peers_.end())
+          consider(of_edge((*edges)[i], found->second, now_ms));
     for (const Own::Sibling& sibling : own_.siblings)
       if (const auto found = peers_.find(sibling.proc); found != peers_.end())
         // Before its own word, which is that it wants nothing.

@@ -9,6 +9,7 @@
 // forgotten, so that no rumour survives what it tells of.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -31,6 +32,8 @@ struct Own {
     std::vector<Link> links;  // the longest waits first; `yours` as for a message to it
   };
   std::vector<Edge> edges;
+  // That others of its node wait for, over connections that it has for them (PXN).
+  std::vector<Edge> relayed;
   // Where others ask: connections that want nothing, by the process at the other end.
   std::map<std::uint64_t, std::vector<Link>> quiet;
   std::uint32_t waits_ms = 0;  // the longest, also where it isn't known for whom
@@ -54,6 +57,11 @@ struct Own {
   };
   std::vector<Sibling> siblings;
   bool alone = true;  // on its node, as far as is known
+
+  // Also of what it has for others.
+  std::uint32_t longest_ms() const {
+    return std::max(waits_ms, relayed.empty() ? 0 : relayed.front().age_ms);
+  }
 };
 
 // How old a wait is before anybody is asked, and that of a process before it counts as idle.

@@ -13,6 +13,8 @@ namespace nnd::profiler {
 enum class HandleKind : std::uint8_t { kNone, kGroup, kTask, kOp, kStep, kPair };  // pairs.h
 
 inline constexpr std::uint32_t kNoCommunicator = 0x3ff;
+// Another process's, for which this one's proxy works (PXN).
+inline constexpr std::uint32_t kOtherProcess = 0x3fe;
 
 struct Handle {
   HandleKind kind = HandleKind::kNone;

@@ -189,6 +189,7 @@ state::Labels labels_of(const void* handle, std::int32_t rank, state::How how) n
   labels.peer_rank = static_cast<std::int32_t>(op.peer);
   labels.rank = rank;
   labels.purpose = op.purpose;
+  labels.relayed = op.communicator == kOtherProcess;
   Communicator* const communicator = state::communicator_at(op.communicator);
   if (communicator == nullptr) return labels;
   labels.communicator = op.communicator;
@@ -326,6 +327,8 @@ void* start_op(void* context, const nccl_abi::ProfilerProxyOp& op, const void* p
       if (const TaskAt at = task_at(parent); at.among != nullptr)
         at.among->begin_op(at.ordinal, h.channel);
     }
+  } else {
+    h.communicator = kOtherProcess;
   }
   return pack(h);
 }

@@ -97,6 +97,7 @@ struct Labels {
   std::int32_t channel = -1;
   How how = How::kNot;
   Purpose purpose = Purpose::kUnknown;
+  bool relayed = false;  // for a process of this node, whose GPU it is (PXN)
   std::uint64_t comm = 0;
   std::uint32_t communicator = ~0u;  // its place (communicators.h)
 };

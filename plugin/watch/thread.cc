@@ -88,7 +88,7 @@ void tell_failure(Running& own) {
 
 void find_root(Running& own) {
   if (const auto& seen = own.watch.own())
-    own.roots.look(seen->waits_ms, seen->state.in, seen->state.who.proc);
+    own.roots.look(seen->longest_ms(), seen->state.in, seen->state.who.proc);
 }
 
 // Until the next look: meanwhile the peers are served, and what they say is told.

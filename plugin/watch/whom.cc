@@ -54,6 +54,23 @@ EndState state_of(const state::Connection& c, Wait wait) {
   }
 }
 
+bool is_relayed(const state::Connection& c) {
+  state::Labels labels;
+  return c.labels.get(labels) && labels.relayed;
+}
+
+// The longest waits first.
+std::vector<Own::Edge> sorted(std::map<std::uint64_t, Own::Edge>& by_proc) {
+  const auto older = [](const auto& a, const auto& b) { return a.age_ms > b.age_ms; };
+  std::vector<Own::Edge> out;
+  for (auto& [proc, edge] : by_proc) {
+    std::sort(edge.links.begin(), edge.links.end(), older);
+    out.push_back(std::move(edge));
+  }
+  std::stable_sort(out.begin(), out.end(), older);
+  return out;
+}
+
 // Whose end the other one is; 0: not known.
 std::uint64_t peer_of(const state::About& about) {
   const bool ours = about.link_proc == record::proc_id();
@@ -103,9 +120,11 @@ Doing to_doing(const state::TaskSeen& task, const state::Membership& member) {
 }
 
 // The tasks of all communicators: in which the process is, the longest first, and what each was
-// given last.
+// given last. From 2.29 on NCCL tells of a Broadcast that it was called, and nothing more: where
+// the process waits and no other is open, it is in that.
 void add_tasks(Own& own, std::int32_t& rank) {
-  std::uint64_t oldest = ~std::uint64_t{0};
+  std::uint64_t oldest = ~std::uint64_t{0}, oldest_called = oldest;
+  Doing called;
   std::int32_t ranks = 0;
   state::for_each_communicator([&](const state::Communicator& communicator) {
     state::Membership member;
@@ -117,12 +136,17 @@ void add_tasks(Own& own, std::int32_t& rank) {
     state::TaskSeen task;
     const bool any = communicator.collectives.newest(task) || communicator.transfers.newest(task);
     own.given.push_back(to_doing(any ? task : state::TaskSeen(), member));
+    if (any && task.progress == state::Progress::kCalled && task.changed < oldest_called) {
+      oldest_called = task.changed;
+      called = own.given.back();
+    }
     if ((communicator.collectives.unfinished(task) || communicator.transfers.unfinished(task)) &&
         task.changed < oldest) {
       oldest = task.changed;
       own.state.in = to_doing(task, member);
     }
   });
+  if (!own.state.in.known() && !own.edges.empty()) own.state.in = called;
 }
 
 // A thread of NCCL's waits in a call of its bootstrap, by TCP: for whom is not seen here.
@@ -198,6 +222,7 @@ void Whom::begin() {
   moves_ = false;
   waits_ns_ = 0;
   edges_.clear();
+  relayed_.clear();
   quiet_.clear();
   ports_.clear();
 }
@@ -213,7 +238,8 @@ void Whom::take(state::Connection& c, const Memory& memory, std::uint64_t age_ns
       state == EndState::kBeingMade
           ? static_cast<std::uint64_t>(static_cast<double>(age_ns) * made_weight_)
           : age_ns;
-  waits_ns_ = std::max(waits_ns_, counts);
+  const bool relayed = is_relayed(c);
+  if (!relayed) waits_ns_ = std::max(waits_ns_, counts);
   state::About about;
   if (!c.identity.get(about)) return;
   state::Ends ends;
@@ -222,7 +248,7 @@ void Whom::take(state::Connection& c, const Memory& memory, std::uint64_t age_ns
                        std::to_string(ends.port));
   const std::uint64_t proc = peer_of(about);
   if (proc == 0) return;
-  Own::Edge& edge = edges_[proc];
+  Own::Edge& edge = (relayed ? relayed_ : edges_)[proc];
   edge.proc = proc;
   edge.age_ms = std::max(edge.age_ms, to_ms(age_ns));
   edge.links.push_back(link_of(about, state, age_ns, moved_by(c, asked)));
@@ -240,6 +266,8 @@ void Whom::take_quiet(state::Connection& c, std::uint64_t age_ns) {
 Own Whom::end(std::uint64_t mono_ns) {
   Own own;
   own.state.who = this_process().self;
+  own.edges = sorted(edges_);
+  own.relayed = sorted(relayed_);
   std::int32_t rank = -1;
   add_tasks(own, rank);
   if (own.state.who.rank < 0) own.state.who.rank = rank;
@@ -249,15 +277,8 @@ Own Whom::end(std::uint64_t mono_ns) {
   own.waits_ms = to_ms(waits_ns_);
   own.worked = worked_;
   // Its GPU has all that it needs of the network, or waits for the others of this node.
-  own.inside = edges_.empty() && waits_ns_ == 0 && !own.state.moves && !own.given.empty();
+  own.inside = own.edges.empty() && waits_ns_ == 0 && !own.state.moves && !own.given.empty();
   if (own.inside && !own.state.in.known()) own.state.in = own.given.front();
-  for (auto& [proc, edge] : edges_) {
-    std::sort(edge.links.begin(), edge.links.end(),
-              [](const auto& a, const auto& b) { return a.age_ms > b.age_ms; });
-    own.edges.push_back(std::move(edge));
-  }
-  std::stable_sort(own.edges.begin(), own.edges.end(),
-                   [](const auto& a, const auto& b) { return a.age_ms > b.age_ms; });
   own.quiet = std::move(quiet_);
   for (auto& [place, trouble] : ports_) {
     const std::size_t colon = place.rfind(':');

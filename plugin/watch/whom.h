@@ -44,7 +44,7 @@ class Whom {
   bool worked_ = false;
   std::uint64_t moved_ns_ = 0;
   std::uint64_t waits_ns_ = 0;
-  std::map<std::uint64_t, peers::Own::Edge> edges_;
+  std::map<std::uint64_t, peers::Own::Edge> edges_, relayed_;
   std::map<std::uint64_t, std::vector<peers::Link>> quiet_;
   std::map<std::string, peers::Own::Trouble> ports_;  // that waits go over
   std::uint64_t failed_ns_ = 0;                       // first seen

@@ -257,6 +257,40 @@ TEST_CASE("a process that wants nothing of the network finds its sibling that is
   REQUIRE(job.until_agreed(Kind::kIdle, 1, 4000));
 }
 
+TEST_CASE("what a process has for another one of its node is not what it waits for itself") {
+  PeersFabric job(4);  // 0 and 1 are of one node; 0 has not come, and its HCA is where 1 sends
+  job.waits(2, 0);
+  job.waits(3, 2);
+  for (std::size_t i = 1; i < 4; ++i) job.in(i, "AllReduce", 12);
+  job.in(0, "AllReduce", 11);
+  job.own(0).relayed = {
+      {PeersFabric::proc_of(3), 9000, {{true, 7, EndState::kAwaitsRoom, 9000, {}}}}};
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    job.own(i).inside = true;
+    job.own(i).alone = false;
+    job.own(i).siblings = {{PeersFabric::proc_of(1 - i), true}};
+  }
+  job.run(4000);
+  for (const std::size_t i : {std::size_t{0}, std::size_t{2}, std::size_t{3}}) {
+    CHECK(job.claim(i).kind == Kind::kIdle);
+    CHECK(job.claim(i).who.rank == 0);
+  }
+}
+
+TEST_CASE("what it has for another one of its node leads to who does not read") {
+  PeersFabric job(4);  // 0 and 1 are of one node, and 0 has what 1 sends to 3, which is late
+  job.waits(2, 0);     // as 1, which shows nothing, waits for 3
+  for (std::size_t i = 0; i < 3; ++i) job.in(i, "AllReduce", 12);
+  job.in(3, "AllReduce", 11);
+  job.own(0).relayed = {
+      {PeersFabric::proc_of(3), 9000, {{true, 7, EndState::kAwaitsRoom, 9000, {}}}}};
+  job.own(0).inside = true;
+  job.own(0).alone = false;
+  job.run(4000);
+  CHECK(job.claim(2).kind == Kind::kIdle);
+  CHECK(job.claim(2).who.rank == 3);
+}
+
 TEST_CASE("a process whose sibling waits over the network is not called idle") {
   PeersFabric job(3);  // 0 and 1 are of one node; 0 waits for 1, which nothing shows
   job.waits(2, 0);

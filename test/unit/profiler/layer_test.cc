@@ -99,6 +99,7 @@ TEMPLATE_TEST_CASE("what another process's operation carries is left alone", "",
   CHECK(c.labels().channel == 2);
   CHECK(c.labels().peer_rank == 6);
   CHECK(c.labels().comm == 0);
+  CHECK(c.labels().relayed);
   CHECK(c.labels().rank == (Nccl<TestType>::kExact ? kRank : -1));
   // Nor is it trusted where it names this process.
   nccl.stop(stranger.op(reinterpret_cast<void*>(0xfeed0000beef), 2, 6, true));
