@@ -42,7 +42,7 @@ struct AwaitedSlot {
 };
 static_assert(sizeof(AwaitedSlot) == 256);
 inline constexpr const char* kAwaitedNames[] = {"",     "idle", "cycle", "stopped", "failed",
-                                                "pair", "port", "gone",  "ended"};
+                                                "pair", "port", "gone",  "ended",   "meets"};
 
 struct FileHeader {
   char magic[8];

@@ -52,6 +52,9 @@ std::string sentence_of(const Root& root) {
     case RootKind::kIdle:
       return who + ", which waits for nobody: NCCL has asked the network for nothing there for " +
              age + given(root);
+    case RootKind::kMeets:
+      return who + ", where a call has waited " + age +
+             " for other ranks in NCCL's bootstrap, as when connections are made" + given(root);
     case RootKind::kStopped:
       return who + ", which has not answered for " + age +
              " while the kernel of its host does: the process is stopped, or hangs in the kernel";
@@ -118,6 +121,11 @@ std::string remedy_for(const Root& root, Cause cause) {
     case RootKind::kIdle:
       return "Not the network: look at what that process does" + on_host(root.who) +
              " (py-spy dump --pid " + pid + ").";
+    case RootKind::kMeets:
+      return "Compare what the ranks call: it may be in another collective than the others, or "
+             "wait "
+             "for a rank that is late: look at what that process does" +
+             on_host(root.who) + " (py-spy dump --pid " + pid + ").";
     case RootKind::kStopped:
       return "Look at it" + on_host(root.who) + ": State in /proc/" + pid +
              "/status (T: kill -CONT " + pid + "; D: dmesg).";
@@ -134,12 +142,12 @@ std::string remedy_for(const Root& root, Cause cause) {
 
 std::string_view root_name(RootKind kind) noexcept {
   constexpr std::array<std::string_view, static_cast<std::size_t>(RootKind::kCount)> kNames{
-      "none", "idle", "cycle", "stopped", "failed", "pair", "port", "gone", "ended"};
+      "none", "idle", "cycle", "stopped", "failed", "pair", "port", "gone", "ended", "meets"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
 bool is_warning(RootKind kind) noexcept {
-  return kind > RootKind::kCycle && kind < RootKind::kCount;
+  return kind > RootKind::kCycle && kind != RootKind::kMeets && kind < RootKind::kCount;
 }
 
 Diagnosis diagnose(const Root& root) {
@@ -152,6 +160,8 @@ std::string whom(const Root& root) {
   switch (root.kind) {
     case RootKind::kIdle:
       return "in the end for " + who + ", which waits for nobody";
+    case RootKind::kMeets:
+      return "in the end for " + who + ", where NCCL's bootstrap waits for other ranks";
     case RootKind::kStopped:
       return "in the end for " + who + ", which does not answer while the kernel of its host does";
     case RootKind::kGone:

@@ -21,6 +21,7 @@ enum class RootKind : std::uint8_t {
   kPort,     // a port of it is down
   kGone,     // it has answered before and does not now, and nor does its host's kernel
   kEnded,    // it has ended
+  kMeets,    // its bootstrap waits for other ranks, and it was given less than who waits
   kCount
 };
 std::string_view root_name(RootKind kind) noexcept;  // "idle": field "kind" of "root"

@@ -29,27 +29,29 @@ int weight(const Claim& claim) noexcept {
       return 0;
     case Kind::kCycle:
       return 1;
-    case Kind::kIdle:
+    case Kind::kMeets:
       return 2;
+    case Kind::kIdle:
+      return 3;
     case Kind::kStopped:
-      return 5;
-    case Kind::kPair:
       return 6;
-    case Kind::kPort:
+    case Kind::kPair:
       return 7;
-    case Kind::kGone:
+    case Kind::kPort:
       return 8;
+    case Kind::kGone:
+      return 9;
     case Kind::kEnded:
-      return 9;  // and what fails between two that live before it
+      return 10;  // and what fails between two that live before it
     case Kind::kFailed:
       break;
   }
   // An attribute that doesn't fit comes from either end.
   const bool invalid = claim.cause == static_cast<unsigned>(nccl_net_diag::Cause::kQp22) + 1;
   const Reach reach = invalid ? Reach::kPair : reach_of(claim);
-  if (reach == Reach::kEcho || reach == Reach::kOpen) return 3;
-  if (reach == Reach::kPair || reach == Reach::kPeer) return claim.other.known() ? 10 : 4;
-  return 11;
+  if (reach == Reach::kEcho || reach == Reach::kOpen) return 4;
+  if (reach == Reach::kPair || reach == Reach::kPeer) return claim.other.known() ? 11 : 5;
+  return 12;
 }
 
 // Of two that are alike what is older came first, where their clocks can tell.
@@ -64,10 +66,10 @@ bool is_echo(const Claim& claim) noexcept {
 bool goes_before(const Claim& a, const Claim& b) noexcept {
   if (weight(a) != weight(b)) return weight(a) > weight(b);
   // Of two that are idle the one that was given less is behind.
-  if (a.kind == Kind::kIdle && a.doing.behind(b.doing)) return true;
-  if (a.kind == Kind::kIdle && b.doing.behind(a.doing)) return false;
-  if (a.kind != Kind::kIdle &&
-      (a.age_ms > b.age_ms ? a.age_ms - b.age_ms : b.age_ms - a.age_ms) > kSameMs)
+  const bool by_doing = a.kind == Kind::kIdle || a.kind == Kind::kMeets;
+  if (by_doing && a.doing.behind(b.doing)) return true;
+  if (by_doing && b.doing.behind(a.doing)) return false;
+  if (!by_doing && (a.age_ms > b.age_ms ? a.age_ms - b.age_ms : b.age_ms - a.age_ms) > kSameMs)
     return a.age_ms > b.age_ms;
   return std::tie(a.who.proc, a.other.proc) < std::tie(b.who.proc, b.other.proc);
 }

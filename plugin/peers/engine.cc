@@ -393,17 +393,17 @@ Claim Engine::of_sibling(const Own::Sibling& sibling, const Peer& peer,
   if (peer.said_ms == 0 || now_ms - peer.said_ms > kHeardMs) return {};
   if (const Claim differs = of_difference(peer); differs.known()) return differs;
   const Claim claim = adopted(peer, now_ms);
-  const bool certain = claim.kind > Kind::kIdle && claim.kind != Kind::kCycle;
+  const bool certain =
+      claim.kind > Kind::kIdle && claim.kind != Kind::kCycle && claim.kind != Kind::kMeets;
   return certain || claim.doing.behind(own_.state.in) ? claim : Claim{};
 }
 
-// Whether others wait for it, and not it for another process of its node, which nothing here sees:
-// who was given less than who waits is late.
-bool Engine::keeps_others_waiting(std::uint64_t now_ms) const {
-  return own_.alone || std::any_of(peers_.begin(), peers_.end(), [&](const auto& one) {
-           const Doing& theirs = one.second.said.state.in;
-           return asks_us(one.second, now_ms) && given(theirs.comm).behind(theirs);
-         });
+// It was given less than one that asks waits in.
+bool Engine::is_behind(std::uint64_t now_ms) const {
+  return std::any_of(peers_.begin(), peers_.end(), [&](const auto& one) {
+    const Doing& theirs = one.second.said.state.in;
+    return asks_us(one.second, now_ms) && given(theirs.comm).behind(theirs);
+  });
 }
 
 // Who is at the other end of what failed here, where it was alive after that and knows of nothing
@@ -440,11 +440,19 @@ Claim Engine::own_claim(std::uint64_t now_ms) const {
     take(Kind::kFailed, own_.failed);
     claim.other = failed_with();
     // One that has done nothing yet may be waiting for ranks to meet.
-  } else if (own_.edges.empty() && !own_.state.moves && own_.state.idle_ms >= pace_.idle_ms &&
-             (own_.worked || claim.doing.known()) && asked_ms_ != 0 &&
-             now_ms - asked_ms_ >= (own_.alone ? 0 : kSiblingsMs) && keeps_others_waiting(now_ms)) {
-    claim.kind = Kind::kIdle;
-    claim.age_ms = own_.state.idle_ms;
+  } else if (own_.edges.empty() && asked_ms_ != 0 &&
+             now_ms - asked_ms_ >= (own_.alone ? 0 : kSiblingsMs)) {
+    // With others on its node it may wait for one of these, which nothing here sees: who was given
+    // less than who waits is late.
+    const bool behind = is_behind(now_ms);
+    if (!own_.state.moves && own_.state.idle_ms >= pace_.idle_ms &&
+        (own_.worked || claim.doing.known()) && (own_.alone || behind)) {
+      claim.kind = Kind::kIdle;
+      claim.age_ms = own_.state.idle_ms;
+    } else if (own_.meets_ms >= pace_.idle_ms && behind) {
+      claim.kind = Kind::kMeets;
+      claim.age_ms = own_.meets_ms;
+    }
   }
   return claim.known() ? claim : Claim{};
 }

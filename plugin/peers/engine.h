@@ -46,6 +46,8 @@ struct Own {
   };
   Trouble failed, port_down;
 
+  std::uint32_t meets_ms = 0;  // how long its bootstrap has waited for other ranks; 0: it does not
+
   bool worked = false;  // something has completed over the network
   // It was given something and wants nothing of the network: processes of its own node may be what
   // it waits for.
@@ -143,7 +145,7 @@ class Engine {
   void think(std::uint64_t now_ms);
   Claim own_claim(std::uint64_t now_ms) const;
   Claim of_edge(const Own::Edge& edge, const Peer& peer, std::uint64_t now_ms) const;
-  bool keeps_others_waiting(std::uint64_t now_ms) const;
+  bool is_behind(std::uint64_t now_ms) const;
   Who failed_with() const;
   Claim of_difference(const Peer& peer) const;
   Claim of_silence(const Peer& peer, std::uint64_t now_ms) const;

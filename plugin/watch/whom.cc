@@ -271,7 +271,10 @@ Own Whom::end(std::uint64_t mono_ns) {
   std::int32_t rank = -1;
   add_tasks(own, rank);
   if (own.state.who.rank < 0) own.state.who.rank = rank;
-  own.state.moves = moves_ || meets_others();
+  const bool meets = meets_others();
+  if (!meets || meets_ns_ == 0) meets_ns_ = meets ? mono_ns : 0;
+  own.meets_ms = meets ? to_ms(mono_ns - meets_ns_) : 0;
+  own.state.moves = moves_ || meets;
   if (own.state.moves || moved_ns_ == 0 || waits_ns_ != 0) moved_ns_ = mono_ns;
   own.state.idle_ms = to_ms(mono_ns - moved_ns_);
   own.waits_ms = to_ms(waits_ns_);
@@ -296,7 +299,7 @@ Own Whom::end(std::uint64_t mono_ns) {
 void Whom::forget() {
   begin();
   worked_ = false;
-  moved_ns_ = 0;
+  moved_ns_ = meets_ns_ = 0;
 }
 
 }  // namespace nnd::watch

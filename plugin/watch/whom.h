@@ -43,6 +43,7 @@ class Whom {
   bool moves_ = false;
   bool worked_ = false;
   std::uint64_t moved_ns_ = 0;
+  std::uint64_t meets_ns_ = 0;  // its bootstrap has waited since then; 0: it does not
   std::uint64_t waits_ns_ = 0;
   std::map<std::uint64_t, peers::Own::Edge> edges_, relayed_;
   std::map<std::uint64_t, std::vector<peers::Link>> quiet_;

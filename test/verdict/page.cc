@@ -35,7 +35,7 @@ Ranks that the fault's effect found alive are judged, for as long as they waited
 Rank, host, pid and proc have to be those of one process; one that is named by its proc alone, or not at all, is *vague*. *not known* (counts as right): it failed at one end, and with so few nodes each is as likely; or a ring, by a release that does not tell
 what its ranks are in. *vague*: nothing false, but of the guilty something else, or the guilty as the other end alone. *wrong*: somebody else.
 *echo*: somebody else, who failed or ended, and only because of the fault or the job's end. *silent*: nobody, though the rank waited for two seconds (five where
-a process does not answer any more) after `conn.stall`. *accused*: a `pair` or a `port`, and the network is innocent. *acquitted*: `idle`, `stopped` or `cycle`, and the network is guilty. *alarm*: of a
+a process does not answer any more) after `conn.stall`. *accused*: a `pair` or a `port`, and the network is innocent. *acquitted*: `idle`, `meets`, `stopped` or `cycle`, and the network is guilty. *alarm*: of a
 healthy job, any at `warn`, or at `info` without a rank that was drawn to keep the others waiting; *drawn wait*: with one, and it is named.
 *not due*: nobody, and nobody need be named: the rank did not wait in a connection, or not for long enough.
 A line for each job tells of the logs that were not judged right; `--keep DIR` keeps them, in `all`. How long it took from `conn.stall`, or from when the wait was that old, is told of those that are right.

@@ -70,7 +70,7 @@ using Kinds = std::set<std::string>;
 
 Kinds kinds_of_living(const Case& one) {
   if (one.fault == "SIGSTOP") return {"stopped"};
-  if (one.fault == "mismatched") return {"cycle", "idle"};
+  if (one.fault == "mismatched") return {"cycle", "idle", "meets"};
   return {"idle"};
 }
 
@@ -139,7 +139,8 @@ bool names_other_hca(const RootLine& line, const Truth& truth) {
 Judged of_network(const Seen& seen) {
   const auto& [truth, line, who, other, names_guilty, other_guilty] = seen;
   const Case& one = truth.one;
-  const bool of_programs = line.kind == "idle" || line.kind == "stopped" || line.kind == "cycle";
+  const bool of_programs =
+      line.kind == "idle" || line.kind == "stopped" || line.kind == "cycle" || line.kind == "meets";
   if (of_programs && one.truth.network == Network::kGuilty)
     return {RootClass::kAcquitted, line.kind};
   const bool of_two = line.kind == "pair" || line.kind == "failed";

@@ -452,7 +452,8 @@ void Job::add(const Event& event) {
       break;
     case EventId::kConnResume:
       end_stalls(process, event);
-      if (process.awaited.kind == "idle" || process.awaited.kind == "cycle")
+      if (process.awaited.kind == "idle" || process.awaited.kind == "cycle" ||
+          process.awaited.kind == "meets")
         process.job_stall.reset();
       if (const auto found = process.communicators.find(event.comm);
           found != process.communicators.end())

@@ -62,6 +62,9 @@ TEST_CASE("whom all wait for is named first, and cleared is only what is proved"
   CHECK(line("cycle", "HANG-RING", "ReduceScatter")
             .starts_with("not the network: mismatched collectives: rank 3 (host1, pid 103) is in "
                          "AllReduce #11, and rank 2 (host1) in ReduceScatter"));
+  CHECK(line("meets", "HANG-RANK")
+            .starts_with("rank 3 (host1, pid 103) waits in NCCL's bootstrap for other ranks, and "
+                         "was given AllReduce #11 last"));
   CHECK(line("failed", "QP-110").starts_with("rank 3 (host1, pid 103): QP-110"));
 }
 

@@ -23,6 +23,7 @@ TEST_CASE("a root that only takes its time is no warning, and all else is") {
   CHECK_FALSE(is_warning(RootKind::kNone));
   CHECK_FALSE(is_warning(RootKind::kIdle));
   CHECK_FALSE(is_warning(RootKind::kCycle));
+  CHECK_FALSE(is_warning(RootKind::kMeets));
   for (const RootKind kind : {RootKind::kStopped, RootKind::kFailed, RootKind::kPair,
                               RootKind::kPort, RootKind::kGone, RootKind::kEnded})
     CHECK(is_warning(kind));
@@ -44,6 +45,16 @@ TEST_CASE("the sentence names the process, what it was given, and the remedy its
         "others wait for this process, rank 3 of node1 (pid 812), which waits for nobody: NCCL has "
         "asked the network for nothing there for 12.0 s; the last that it was given is AllReduce "
         "#11");
+}
+
+TEST_CASE("who waits in the bootstrap is not said to wait for nobody") {
+  const Diagnosis meets = diagnose(root(RootKind::kMeets));
+  CHECK(meets.cause == Cause::kHangRank);
+  CHECK(meets.sentence ==
+        "this process has waited 10.0 s, and in the end for rank 3 of node1 (pid 812), where a "
+        "call has waited 12.0 s for other ranks in NCCL's bootstrap, as when connections are made; "
+        "the last that it was given is AllReduce #11, this process waits in AllReduce #12");
+  CHECK(meets.remedy.ends_with("look at what that process does on node1 (py-spy dump --pid 812)."));
 }
 
 TEST_CASE("what isn't known of a root is left out") {

@@ -291,6 +291,31 @@ TEST_CASE("what it has for another one of its node leads to who does not read") 
   CHECK(job.claim(2).who.rank == 3);
 }
 
+TEST_CASE("who waits in the bootstrap is named where it was given less, and nobody else is late") {
+  PeersFabric job(4);
+  for (std::size_t i = 0; i < 3; ++i) job.waits(i, i + 1);
+  for (std::size_t i = 0; i < 3; ++i) job.in(i, "AllReduce", 12);
+  job.own(3).state.moves = true;
+  job.own(3).meets_ms = 9000;
+  SECTION("in another collective, say") {
+    job.in(3, "AllReduce", 11);
+    job.own(3).state.in = {};
+    REQUIRE(job.until_agreed(Kind::kMeets, 3, 4000));
+  }
+  SECTION("what it waits for may be what keeps the others too") {
+    job.in(3, "AllReduce", 12);
+    job.own(3).state.in = {};
+    job.run(4000);
+    for (std::size_t i = 0; i < 4; ++i) CHECK(job.claim(i).kind == Kind::kNone);
+  }
+  SECTION("not for long") {
+    job.in(3, "AllReduce", 11);
+    job.own(3).meets_ms = 300;
+    job.run(4000);
+    for (std::size_t i = 0; i < 4; ++i) CHECK(job.claim(i).kind == Kind::kNone);
+  }
+}
+
 TEST_CASE("a process whose sibling waits over the network is not called idle") {
   PeersFabric job(3);  // 0 and 1 are of one node; 0 waits for 1, which nothing shows
   job.waits(2, 0);

@@ -35,6 +35,8 @@ std::string what_of(const log::Awaited& awaited, const std::string& cause) {
   const std::string other = process_text(awaited.other_rank, awaited.other_host, {});
   if (awaited.kind == "idle")
     return fmt::format("{} has asked the network for nothing{}", who, last_given(awaited));
+  if (awaited.kind == "meets")
+    return fmt::format("{} waits in NCCL's bootstrap for other ranks{}", who, last_given(awaited));
   if (awaited.kind == "cycle" && differ(awaited.task, awaited.other_task))
     return fmt::format("mismatched collectives: {} is in {}, and {} in {}", who,
                        task_text(awaited.task), other, task_text(awaited.other_task));
