@@ -55,7 +55,7 @@ struct Settings {
 // Reads the process's environment. Thread-safe as long as nobody calls setenv meanwhile.
 Settings load_settings();
 
-// One row per variable: name, default, meaning. A test compares it with the settings that are read.
+// One row per variable: name, default, meaning. The settings are read by the same rows.
 struct VariableDoc {
   const char* name;
   const char* fallback;

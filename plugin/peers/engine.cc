@@ -393,9 +393,7 @@ Claim Engine::of_sibling(const Own::Sibling& sibling, const Peer& peer,
   if (peer.said_ms == 0 || now_ms - peer.said_ms > kHeardMs) return {};
   if (const Claim differs = of_difference(peer); differs.known()) return differs;
   const Claim claim = adopted(peer, now_ms);
-  const bool certain =
-      claim.kind > Kind::kIdle && claim.kind != Kind::kCycle && claim.kind != Kind::kMeets;
-  return certain || claim.doing.behind(own_.state.in) ? claim : Claim{};
+  return is_warning(claim.kind) || claim.doing.behind(own_.state.in) ? claim : Claim{};
 }
 
 // It was given less than one that asks waits in.

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <concepts>
+#include <string_view>
 #include <type_traits>
+
+#include "nccl_net_diag/causes.h"
 
 namespace nnd::peers {
 
@@ -167,6 +170,26 @@ void describe_state(IO& io, T& state) {
   describe_doing(io, state.in);
 }
 
+// A cause goes by a number made of its id (FNV-1a): its place in the table is this version's own.
+constexpr std::uint32_t code_of(std::string_view id) {
+  std::uint32_t code = 2166136261;
+  for (const char c : id) code = (code ^ static_cast<unsigned char>(c)) * 16777619;
+  return code;
+}
+
+std::uint32_t code_of(std::uint16_t cause) {
+  const auto& all = nccl_net_diag::kCauses;
+  return cause == 0 || cause > all.size() ? 0 : code_of(all[cause - 1u].id);
+}
+
+// 0: none, or one that only later versions know.
+std::uint16_t cause_of(std::uint32_t code) {
+  const auto& all = nccl_net_diag::kCauses;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (code_of(all[i].id) == code) return static_cast<std::uint16_t>(i + 1);
+  return 0;
+}
+
 bool has_other(Kind kind) {
   return kind == Kind::kPair || kind == Kind::kCycle || kind == Kind::kFailed;
 }
@@ -181,7 +204,9 @@ void describe_claim(IO& io, T& claim) {
     describe_who(io, claim.other);
     describe_doing(io, claim.other_doing);
   }
-  io.number(claim.cause);
+  std::uint32_t cause = code_of(claim.cause);
+  io.number(cause);
+  if constexpr (!std::is_const_v<T>) claim.cause = cause_of(cause);
   io.text(claim.place);
   io.number(claim.age_ms);
   io.number(claim.told_ms);

@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "nccl_net_diag/causes.h"
 #include "support/catch.h"
 
 namespace peers = nnd::peers;
@@ -87,6 +88,17 @@ TEST_CASE("a message reads back, and an answer is at most twice a question") {
   CHECK(peers::encode(hello).size() <= peers::kLargestMessage);
   REQUIRE(peers::decode(peers::encode(hello)));
   CHECK(peers::decode(peers::encode(hello))->hello.links.size() == peers::kLinksAtOnce);
+}
+
+TEST_CASE("a cause goes by its id, and each comes back as itself") {
+  const auto sent = [](std::uint16_t cause) {
+    peers::Message message = largest();
+    message.say.claim.cause = cause;
+    return peers::decode(peers::encode(message))->say.claim.cause;
+  };
+  const auto causes = static_cast<std::uint16_t>(nccl_net_diag::kCauses.size());
+  for (std::uint16_t cause = 0; cause <= causes; ++cause) CHECK(sent(cause) == cause);
+  CHECK(sent(causes + 1) == 0);  // a later version's
 }
 
 TEST_CASE("what is cut, too long or of no known kind is no message") {

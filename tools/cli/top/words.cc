@@ -225,13 +225,14 @@ namespace {
 // Where there is a process to look at.
 std::optional<LookAt> look_at(const box::AwaitedSlot& root) {
   const std::string_view kind = box::kAwaitedNames[root.kind];
-  if (root.pid == 0 || (kind != "idle" && kind != "stopped")) return std::nullopt;
+  if (root.pid == 0 || (kind != "idle" && kind != "meets" && kind != "stopped"))
+    return std::nullopt;
   std::string who = root.rank >= 0 ? fmt::format("rank {}", root.rank) : "a process";
   if (root.host[0] != '\0') who += " on " + printable(root.host);
-  return LookAt{
-      who, fmt::format("{}{}",
-                       kind == "idle" ? "py-spy dump --pid " : "ps -o pid,stat,wchan:24,args -p ",
-                       root.pid)};
+  return LookAt{who, fmt::format("{}{}",
+                                 kind == "stopped" ? "ps -o pid,stat,wchan:24,args -p "
+                                                   : "py-spy dump --pid ",
+                                 root.pid)};
 }
 
 }  // namespace
