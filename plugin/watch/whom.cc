@@ -167,7 +167,8 @@ peers::Start this_process() {
     const config::Launch launch = config::read_launch();
     if (launch.rank) start.self.rank = *launch.rank;
     start.self.host = plain(record::path_fields().host);
-    start.alone = launch.local_ranks.value_or(1) <= 1;
+    // A second one of its node has others there, also where these ended before it found them.
+    start.alone = launch.local_ranks.value_or(launch.local_rank.value_or(0) + 1) <= 1;
     std::string job;
     for (const std::string& id : config::job_ids()) job += id + '\n';
     if (!job.empty())
