@@ -123,8 +123,7 @@ std::string remedy_for(const Root& root, Cause cause) {
              " (py-spy dump --pid " + pid + ").";
     case RootKind::kMeets:
       return "Compare what the ranks call: it may be in another collective than the others, or "
-             "wait "
-             "for a rank that is late: look at what that process does" +
+             "wait for a rank that is late: look at what that process does" +
              on_host(root.who) + " (py-spy dump --pid " + pid + ").";
     case RootKind::kStopped:
       return "Look at it" + on_host(root.who) + ": State in /proc/" + pid +

@@ -59,14 +59,16 @@ constexpr std::uint32_t kSameMs = 1500;
 
 }  // namespace
 
+bool is_late(Kind kind) noexcept { return kind == Kind::kIdle || kind == Kind::kMeets; }
+
 bool is_echo(const Claim& claim) noexcept {
   return claim.kind == Kind::kFailed && reach_of(claim) == Reach::kEcho;
 }
 
 bool goes_before(const Claim& a, const Claim& b) noexcept {
   if (weight(a) != weight(b)) return weight(a) > weight(b);
-  // Of two that are idle the one that was given less is behind.
-  const bool by_doing = a.kind == Kind::kIdle || a.kind == Kind::kMeets;
+  // Of two that are late the one that was given less is behind.
+  const bool by_doing = is_late(a.kind);
   if (by_doing && a.doing.behind(b.doing)) return true;
   if (by_doing && b.doing.behind(a.doing)) return false;
   if (!by_doing && (a.age_ms > b.age_ms ? a.age_ms - b.age_ms : b.age_ms - a.age_ms) > kSameMs)

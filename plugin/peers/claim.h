@@ -32,6 +32,9 @@ struct Claim {
 // That of the same cause; its age may differ.
 bool same_root(const Claim& a, const Claim& b) noexcept;
 
+// Of a process that lives, and has not come to what others wait in.
+bool is_late(Kind kind) noexcept;
+
 // It says only that something else has failed: worth passing on, and nothing to be told.
 bool is_echo(const Claim& claim) noexcept;
 

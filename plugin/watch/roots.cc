@@ -49,8 +49,7 @@ void tell(const state::Awaited& awaited, std::uint64_t waits_ms, const peers::Do
 void Roots::look(std::uint64_t waits_ms, const peers::Doing& in, std::uint64_t self) {
   const auto [claim, stable, awaited_ms] = peers::answer();
   if (!claim.known() || !stable || is_echo(claim)) return;
-  const bool late = claim.kind == peers::Kind::kIdle || claim.kind == peers::Kind::kMeets;
-  const bool own = claim.who.proc == self && late;
+  const bool own = claim.who.proc == self && peers::is_late(claim.kind);
   const std::uint64_t age_ms = own ? awaited_ms : waits_ms;
   if (age_ms * 1'000'000 < due_ns_) return forget_awaited();
   if (same_root(claim, told_) || !lines_.take(context::mono_ns() / 1'000'000)) return;
