@@ -18,6 +18,16 @@ def table(text):
     return rooms
 
 
+def needed(rooms, room):
+    """What it may use, and what these may."""
+    found, left = set(), [room]
+    while left:
+        for other in rooms[left.pop()] - found:
+            found.add(other)
+            left.append(other)
+    return found
+
+
 def folder_of(root, room):
     """plugin/NAME, or tools/NAME"""
     return next((path for path in (root / "plugin" / room, root / "tools" / room) if path.is_dir()), None)
