@@ -57,13 +57,13 @@ Symbol* symbol(const void* address) {
 
 template <class Net>
 Symbol* net_table(int version, Net& own) noexcept {
-  const nnd::inner::Offer offer = nnd::session::offer(version);
+  const nnd::inner::Offer offer = nnd::session::offer_net(version);
   if (!offer.own) return symbol(offer.theirs);
   own.name = offer.name;
   return symbol(&own);
 }
 
-Symbol* net_table(int version) noexcept { return symbol(nnd::session::offer(version).theirs); }
+Symbol* net_table(int version) noexcept { return symbol(nnd::session::offer_net(version).theirs); }
 
 Symbol* gin_table() noexcept {
   return nnd::inner::plugin_offered() ? symbol(nnd::inner::plugin_symbol("ncclGinPlugin_v11"))

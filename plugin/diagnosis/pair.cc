@@ -12,8 +12,8 @@ Diagnosis of_ends(Cause cause, const std::string& subject, std::string what) {
 
 // What explains it, the surest first: each is a fault of this node that is known from here. Without
 // one, two things are open, and which of them it is only both nodes together tell.
-std::string apart_remedy(const Ends& seen) {
-  if (seen.reach == Reach::kRouted || seen.reach == Reach::kOtherPrefix)
+std::string apart_remedy(const UnlikeSubnets& seen) {
+  if (seen.reach == Reachability::kRouted || seen.reach == Reachability::kOtherPrefix)
     return remedy_of(Cause::kSubRail);
   if (!seen.meant_local.empty())
     return "Correct the mask: " + seen.netdev + " should have " + seen.meant_local +
@@ -45,8 +45,8 @@ std::string apart_remedy(const Ends& seen) {
 }
 
 // Both are HCAs of this node: where one is a bond, the other is what a rail looks like.
-Diagnosis within_node(Diagnosis out, const Ends& seen) {
-  const Ends::End& bond = seen.here.bond.empty() ? seen.peer : seen.here;
+Diagnosis within_node(Diagnosis out, const UnlikeSubnets& seen) {
+  const UnlikeSubnets::End& bond = seen.here.bond.empty() ? seen.peer : seen.here;
   if (seen.odd != nullptr)
     out.remedy = apart_remedy(seen);
   else if (seen.here.bond.empty() != seen.peer.bond.empty())
@@ -63,7 +63,7 @@ Diagnosis within_node(Diagnosis out, const Ends& seen) {
   return out;
 }
 
-Diagnosis unreachable(const Ends& seen, const std::string& subject, std::string what) {
+Diagnosis unreachable(const UnlikeSubnets& seen, const std::string& subject, std::string what) {
   if (!seen.beside.empty()) what += ", and the peer is in the subnet of " + seen.beside;
   if (!seen.meant_local.empty()) what += "; as long as the others' it would be " + seen.meant_local;
   if (!seen.peer.place.empty())
@@ -83,16 +83,16 @@ Diagnosis diagnose(const UnlikeLinkLayers& seen) {
           remedy_of(Cause::kDevMixLl), seen.layers.text()};
 }
 
-std::string Ends::End::device() const { return place.substr(0, place.rfind(':')); }
+std::string UnlikeSubnets::End::device() const { return place.substr(0, place.rfind(':')); }
 
-std::string Ends::End::text() const {
+std::string UnlikeSubnets::End::text() const {
   if (bond.empty()) return place;
   std::string out = place + " (" + bond;
   for (std::size_t i = 0; i < slaves.size(); ++i) out += (i == 0 ? " over " : ", ") + slaves[i];
   return out + ')';
 }
 
-Diagnosis diagnose(const Ends& seen) {
+Diagnosis diagnose(const UnlikeSubnets& seen) {
   const bool own = !seen.peer.place.empty();
   const std::string subject =
       "local " + (own ? seen.here.text() : seen.here.place) + ' ' + seen.local + ", remote " +
@@ -101,12 +101,12 @@ Diagnosis diagnose(const Ends& seen) {
   if (seen.local_forbidden)
     return of_ends(Cause::kSubIntra, subject, "the policy wants no pair within a node");
   switch (seen.reach) {
-    case Reach::kDifferentFamily:
+    case Reachability::kDifferentFamily:
       return of_ends(Cause::kGidDiff, subject,
                      "the address families differ, one end picked another kind of GID");
-    case Reach::kRouted:
+    case Reachability::kRouted:
       return unreachable(seen, subject, "another subnet, and the policy asks for the same");
-    case Reach::kOtherPrefix:
+    case Reachability::kOtherPrefix:
       return unreachable(seen, subject,
                          "another InfiniBand subnet prefix, and the policy asks for the same");
     default:

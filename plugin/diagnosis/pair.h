@@ -16,9 +16,9 @@ struct UnlikeLinkLayers {
 };
 Diagnosis diagnose(const UnlikeLinkLayers& seen);
 
-// By their addresses. Reach: kDifferentFamily, kNoRoute; kRouted and kOtherPrefix where the policy
+// By their addresses. reach: kDifferentFamily, kNoRoute; kRouted and kOtherPrefix where the policy
 // asks for one subnet.
-struct Ends {
+struct UnlikeSubnets {
   // An HCA of this node.
   struct End {
     std::string place;                     // "mlx5_bond_0:1"; empty: it is not of this node
@@ -32,7 +32,7 @@ struct Ends {
   std::string local;   // "10.0.1.2/24"
   std::string remote;  // "10.0.4.9"
   std::string netdev;  // by which the kernel would send
-  Reach reach = Reach::kUnknown;
+  Reachability reach = Reachability::kUnknown;
   const Diagnosis* odd = nullptr;  // what is wrong with the local HCA itself, beside its siblings
   const Diagnosis* rail_short = nullptr;  // a rail of this node that is down or slow
   End peer = {};                          // where both ends are of this node
@@ -46,7 +46,7 @@ struct Ends {
   // subnet then: "10.0.1.2/24".
   std::string meant_local = {};
 };
-Diagnosis diagnose(const Ends& seen);
+Diagnosis diagnose(const UnlikeSubnets& seen);
 
 struct UnlikeRoceVersions {
   std::string place;

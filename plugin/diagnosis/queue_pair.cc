@@ -30,9 +30,9 @@ Diagnosis plain(const FailedTransition& seen) {
 // What is known of the two ends beyond the errno.
 void judge_ends(const FailedTransition& seen, Diagnosis& out) {
   if (!about_reach(seen.error) && seen.error != EINVAL) return;
-  if (seen.reach != Reach::kUnknown) out.evidence = seen.why;
+  if (seen.reach != Reachability::kUnknown) out.evidence = seen.why;
   if (seen.families_differ) out.evidence = "the two GIDs are of different address families";
-  if (seen.families_differ || seen.reach == Reach::kDifferentFamily) {
+  if (seen.families_differ || seen.reach == Reachability::kDifferentFamily) {
     out.cause = Cause::kGidDiff;
     out.remedy =
         "One node chose an IPv4 GID, the other an IPv6 or link-local one. Give every HCA an "
@@ -40,9 +40,9 @@ void judge_ends(const FailedTransition& seen, Diagnosis& out) {
     return;
   }
   if (!about_reach(seen.error)) return;
-  if (seen.reach == Reach::kNoRoute)
+  if (seen.reach == Reachability::kNoRoute)
     out = {Cause::kSubRail, {}, remedy_of(Cause::kSubRail), seen.why};
-  if (seen.reach == Reach::kRouted) {
+  if (seen.reach == Reachability::kRouted) {
     out.cause = Cause::kSubRail;
     out.remedy =
         "The two ends are in different subnets and the route between them leads nowhere. Repair "
@@ -50,9 +50,9 @@ void judge_ends(const FailedTransition& seen, Diagnosis& out) {
         "on every node.";
   }
   if (seen.own) out = {Cause::kSubIntra, {}, remedy_of(Cause::kSubIntra), seen.why};
-  if (seen.reach == Reach::kSame && !seen.own)
+  if (seen.reach == Reachability::kSame && !seen.own)
     if (auto shared = of_shared_subnet(seen.path)) out = std::move(*shared);
-  if (seen.reach == Reach::kUnknown && seen.link_local)
+  if (seen.reach == Reachability::kUnknown && seen.link_local)
     out.evidence = "the local GID is link-local, which reaches the own Ethernet segment only";
 }
 

@@ -12,7 +12,7 @@
 namespace nnd::diagnosis {
 
 // How a remote GID relates to one of ours.
-enum class Reach : std::uint8_t {
+enum class Reachability : std::uint8_t {
   kUnknown,          // not enough is known: say nothing
   kSame,             // same subnet
   kRouted,           // another subnet, a route leaves by the GID's own interface
@@ -31,7 +31,7 @@ struct FailedTransition {
   int error = 0;
   unsigned attempt = 1;
   std::int64_t dur_us = 0;
-  Reach reach = Reach::kUnknown;
+  Reachability reach = Reachability::kUnknown;
   std::string why = {};          // one clause to `reach`
   bool own = false;              // the remote GID is that of another HCA of this node
   bool families_differ = false;  // by the GIDs alone, where `reach` is not known

@@ -19,12 +19,6 @@ namespace {
 
 bool known(const RootProcess& who) { return who.rank >= 0 || !who.host.empty(); }
 
-std::string task_text(const TaskName& task) {
-  std::string out = task.func;
-  if (task.number >= 0) out += fmt::format(" #{}", task.number);
-  return out;
-}
-
 // "rank 3 has been given AllReduce #11 and not yet what this one waits in, AllReduce #12"
 std::string given(const Root& root) {
   if (root.doing.func.empty()) return root.doing.comm == 0 ? "" : "; it was given nothing yet";

@@ -12,7 +12,7 @@ namespace nnd::diagnosis {
 
 namespace {
 
-struct About {
+struct WaitWords {
   Wait wait;
   std::string_view name;
   Suspicion suspicion;
@@ -36,7 +36,7 @@ constexpr std::string_view kOtherRank =
     "The network has nothing to deliver as far as this process can see: look at which ranks are in "
     "which collective (the peer's log, same link; PyTorch's Flight Recorder) before the network.";
 
-constexpr std::array<About, static_cast<std::size_t>(Wait::kCount)> kAbout{{
+constexpr std::array<WaitWords, static_cast<std::size_t>(Wait::kCount)> kAbout{{
     {Wait::kTcp, "tcp", Suspicion::kAtOnce,
      "Packets to that address are dropped or lead elsewhere: look at firewalls, and at the "
      "interface over which NCCL sets up connections (NCCL_SOCKET_IFNAME) on both nodes."},
@@ -73,7 +73,7 @@ constexpr std::array<About, static_cast<std::size_t>(Wait::kCount)> kAbout{{
      "whose threads get too little of the CPU looks the same."},
 }};
 
-const About& about(Wait wait) noexcept { return kAbout[static_cast<std::size_t>(wait)]; }
+const WaitWords& about(Wait wait) noexcept { return kAbout[static_cast<std::size_t>(wait)]; }
 
 constexpr bool in_order() {
   for (std::size_t i = 0; i < kAbout.size(); ++i)
@@ -141,9 +141,9 @@ std::string slow(const Stall& seen) {
   return out;
 }
 
-std::string task_text(const TaskName& task) {
-  std::string out = task.func;
-  if (task.number >= 0) out += " #" + std::to_string(task.number);
+// "AllReduce #4711 of communicator 0x1f"
+std::string task_and_comm(const TaskName& task) {
+  const std::string out = task_text(task);
   return task.comm == 0 ? out : out + fmt::format(" of communicator {:#x}", task.comm);
 }
 
@@ -153,12 +153,12 @@ std::string whose(const Stall& seen) {
   std::string out = fmt::format("rank {} waits for rank {}", seen.task.rank, seen.peer_rank);
   if (seen.task.func.empty()) return out + ": ";
   const std::string size = seen.task.bytes == 0 ? "" : fmt::format("{} bytes, ", seen.task.bytes);
-  return out + fmt::format(" in {} ({}channel {}): ", task_text(seen.task), size, seen.channel);
+  return out + fmt::format(" in {} ({}channel {}): ", task_and_comm(seen.task), size, seen.channel);
 }
 
 std::string last_given(const Stall& seen) {
   if (seen.task.func.empty()) return "";
-  return "; the last that it was given to do is " + task_text(seen.task) +
+  return "; the last that it was given to do is " + task_and_comm(seen.task) +
          (seen.task.rank < 0 ? "" : ", rank " + std::to_string(seen.task.rank));
 }
 
@@ -234,6 +234,10 @@ std::optional<Diagnosis> of_own_end(const Stall& seen) {
 }
 
 }  // namespace
+
+std::string task_text(const TaskName& task) {
+  return task.number < 0 ? task.func : task.func + " #" + std::to_string(task.number);
+}
 
 std::string_view wait_name(Wait wait) noexcept { return about(wait).name; }
 

@@ -57,6 +57,7 @@ struct TaskName {
   std::uint64_t bytes = 0;
   std::int32_t rank = -1;  // of this process in the communicator; -1: not known
 };
+std::string task_text(const TaskName& task);  // "AllReduce #4711"
 
 // The TCP connection over which the two ends were set up, and which NCCL keeps while it has them.
 enum class PeerTcp : std::uint8_t {

@@ -13,10 +13,10 @@ SubnetVerdict compare_infiniband(const Gid& local, const context::Gid& remote) {
   out.local = context::gid_text(prefix) + "/64";
   out.remote = context::gid_text(remote);
   if (std::equal(remote.begin(), remote.begin() + 8, prefix.begin())) {
-    out.reach = Reach::kSame;
+    out.reach = Reachability::kSame;
     out.why = "same InfiniBand subnet prefix";
   } else {
-    out.reach = Reach::kOtherPrefix;
+    out.reach = Reachability::kOtherPrefix;
     out.why = "another InfiniBand subnet prefix; whether a router joins them is not known here";
   }
   return out;
@@ -48,7 +48,7 @@ SubnetVerdict compare_roce(const Node& node, const Gid& local, const context::Gi
   out.local = local.address ? local.address->text() : here.text();
   out.remote = there.text();
   if (here.family != there.family) {
-    out.reach = Reach::kDifferentFamily;
+    out.reach = Reachability::kDifferentFamily;
     out.why = fmt::format("{} here is {}, {} there is {}", out.local,
                           here.family == Family::kIpv4 ? "IPv4" : "IPv6", out.remote,
                           there.family == Family::kIpv4 ? "IPv4" : "IPv6");
@@ -63,7 +63,7 @@ SubnetVerdict compare_roce(const Node& node, const Gid& local, const context::Gi
     return out;
   }
   if (local.address->contains(there)) {
-    out.reach = Reach::kSame;
+    out.reach = Reachability::kSame;
     out.why = fmt::format("{} is in {}", out.remote, local.subnet());
     out.neighbour = neighbour_state(node.network, there, local.owner_ifindex);
     return out;
@@ -76,7 +76,7 @@ SubnetVerdict compare_roce(const Node& node, const Gid& local, const context::Gi
       out.why = "a route exists whose interface could not be told";
       return out;
     }
-    out.reach = Reach::kRouted;
+    out.reach = Reachability::kRouted;
     out.gateway = route->via.text();
     out.neighbour = neighbour_state(
         node.network, route->via.family == Family::kNone ? there : route->via, dev->ifindex);
@@ -88,7 +88,7 @@ SubnetVerdict compare_roce(const Node& node, const Gid& local, const context::Gi
     out.why = "the routes could not all be read";
     return out;
   }
-  out.reach = Reach::kNoRoute;
+  out.reach = Reachability::kNoRoute;
   out.why = fmt::format("{} is outside {} and no route leaves by {}", out.remote, local.subnet(),
                         dev->name);
   return out;
@@ -125,19 +125,19 @@ SubnetVerdict compare(const Node& node, std::string_view device, unsigned port, 
   return out;
 }
 
-const char* reach_text(Reach reach) {
+const char* reach_text(Reachability reach) {
   switch (reach) {
-    case Reach::kSame:
+    case Reachability::kSame:
       return "same";
-    case Reach::kRouted:
+    case Reachability::kRouted:
       return "routed";
-    case Reach::kNoRoute:
+    case Reachability::kNoRoute:
       return "no_route";
-    case Reach::kDifferentFamily:
+    case Reachability::kDifferentFamily:
       return "different_family";
-    case Reach::kOtherPrefix:
+    case Reachability::kOtherPrefix:
       return "other_prefix";
-    case Reach::kUnknown:
+    case Reachability::kUnknown:
       break;
   }
   return "unknown";

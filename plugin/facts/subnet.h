@@ -9,10 +9,10 @@
 
 namespace nnd::facts {
 
-using diagnosis::Reach;
+using diagnosis::Reachability;
 
 struct SubnetVerdict {
-  Reach reach = Reach::kUnknown;
+  Reachability reach = Reachability::kUnknown;
   // The remote GID's own place, where it is another port of this node.
   const Hca* own_hca = nullptr;
   const Port* own_port = nullptr;
@@ -32,7 +32,7 @@ struct SubnetVerdict {
 SubnetVerdict compare(const Node& node, std::string_view device, unsigned port, int gid_index,
                       const context::Gid& remote);
 
-const char* reach_text(Reach reach);  // "same", "routed", "no_route", ...
+const char* reach_text(Reachability reach);  // "same", "routed", "no_route", ...
 
 // The most specific route for an address by one interface; null: none. Routes whose interface could
 // not be told count for every interface.

@@ -77,9 +77,9 @@ Asked& asked() {
 std::atomic<std::uint64_t> g_times_changed{0};
 
 // The facts by which a pair is judged: the process's, or newer ones.
-class Facts {
+class PairFacts {
  public:
-  explicit Facts(const state::QpInfo& qp) : qp_(qp) {
+  explicit PairFacts(const state::QpInfo& qp) : qp_(qp) {
     if (network_changed()) g_times_changed.fetch_add(1);
     take(asked());
   }
@@ -257,7 +257,7 @@ void refuse_again(const state::QpInfo& qp, const diagnosis::Diagnosis& broken) {
 
 // Judged on facts that hold now: they are read again where the kernel or NCCL says that something
 // changed, and before anything is said against a pair.
-policy::PairJudgement judge(Facts& facts, const state::QpInfo& qp) {
+policy::PairJudgement judge(PairFacts& facts, const state::QpInfo& qp) {
   if (facts.changed() || facts.other_gid()) facts.ask_the_kernel();
   const auto judged = [&] {
     const facts::Node& node = facts.node();
@@ -280,7 +280,7 @@ bool judged_well(const state::QpInfo& qp) {
     return false;
   }
   if (facts::current_node().find(qp.device, qp.port) == nullptr || to_itself(qp)) return true;
-  Facts facts(qp);
+  PairFacts facts(qp);
   const policy::PairJudgement judged = judge(facts, qp);
   if (judged.verdicts.empty()) return true;
   const bool first = first_time(key_of(qp));

@@ -128,7 +128,7 @@ Last& last() {
 
 }  // namespace
 
-Offer offer(std::string_view setting, int net_version) {
+Offer choose_offer(std::string_view setting, int net_version) {
   // A plugin that has our own symbols in reach (it is linked to us) leads here again.
   static thread_local bool inside = false;
   if (inside) return {};

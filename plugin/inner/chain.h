@@ -24,7 +24,7 @@ struct Offer {
   const void* theirs =
       nullptr;  // not own: the plugin's table as it is, of a version too old to wrap
 };
-Offer offer(std::string_view setting, int net_version);
+Offer choose_offer(std::string_view setting, int net_version);
 
 // Another symbol that NCCL looks up in its net plugin (CollNet, tuner, GIN): the wrapped plugin's,
 // once NCCL has found its table; else null. Tuner and profiler also of one that NCCL_NET keeps out.

@@ -27,10 +27,10 @@ Attempts::Entered Attempts::enter(int api, void* handle, void* ctx, int dev) noe
     known->in_call.store(true, kRelaxed);
     return {known, false, nullptr};
   }
-  state::About about;
+  state::Identity about;
   about.dev = dev;
   about.dir = state::Direction::kSend;
-  Connection* const begun = state::open_connection(state::Kind::kSend, api, about, ctx);
+  Connection* const begun = state::open_connection(state::ConnectionKind::kSend, api, about, ctx);
   if (begun == nullptr) {
     by_key_.erase(place);
     return {nullptr, false, known};
@@ -48,9 +48,10 @@ Attempts::Entered Attempts::enter(Connection& listener) noexcept try {
   Known& known = place->second;
   const bool begins = known.attempt == nullptr;
   if (begins) {
-    state::About about = listener.about;
+    state::Identity about = listener.about;
     about.dir = state::Direction::kRecv;
-    known.attempt = state::open_connection(state::Kind::kRecv, listener.api, about, listener.ctx);
+    known.attempt =
+        state::open_connection(state::ConnectionKind::kRecv, listener.api, about, listener.ctx);
   }
   Connection* const attempt = known.attempt;
   if (attempt == nullptr)

@@ -29,8 +29,8 @@ namespace {
 
 double to_us(std::uint64_t ns) { return static_cast<double>(ns) / 1000.0; }
 
-void add_about(Event& e, int api, const state::About& about, Detail detail = Detail::kAll) {
-  state::Ends ends;
+void add_about(Event& e, int api, const state::Identity& about, Detail detail = Detail::kAll) {
+  state::ConnectionEnds ends;
   state::Labels labels;
   if (about.entry != nullptr) {
     about.entry->ends.get(ends);
@@ -46,7 +46,7 @@ void add_about(Event& e, int api, const state::About& about, Detail detail = Det
                .subnet = ends.remote_subnet});
 }
 
-void add_path(Event& e, const state::QpSummary& qp, const state::Ends& ends) {
+void add_path(Event& e, const state::QpSummary& qp, const state::ConnectionEnds& ends) {
   if (qp.gid != ends.gid && !context::gid_zero(qp.gid))
     e.add("gid", context::gid_text(qp.gid)).add("remote_gid", context::gid_text(qp.remote_gid));
   if (qp.path_mtu != 0) e.add("path_mtu", qp.path_mtu);
@@ -56,7 +56,7 @@ void add_path(Event& e, const state::QpSummary& qp, const state::Ends& ends) {
   e.add("timeout", qp.timeout).add("retry_cnt", qp.retry_cnt).add("rnr_retry", qp.rnr_retry);
 }
 
-void add_qp(Event& e, const state::QpSummary& qp, const state::Ends& ends,
+void add_qp(Event& e, const state::QpSummary& qp, const state::ConnectionEnds& ends,
             std::uint64_t opened_ns) {
   e.push_object().add("num", qp.num);
   const bool loopback = qp.leads_to_itself();
@@ -75,7 +75,7 @@ void add_qp(Event& e, const state::QpSummary& qp, const state::Ends& ends,
 
 // Its QPs as they stand: so no line of theirs is needed to know what became of it.
 void add_qps(Event& e, const Connection& c) {
-  state::Ends ends;
+  state::ConnectionEnds ends;
   c.ends.get(ends);
   const std::uint32_t count = c.qps.load(std::memory_order_relaxed);
   if (count == 0) return;
@@ -95,7 +95,7 @@ void add_outcome(Event& e, const Outcome& outcome) {
 
 // A connection that NCCL doesn't make, whose ends are of different link layers as far as both are
 // known: from 2.19 NCCL refuses such a pair by itself, and only its log says so.
-diagnosis::LinkLayers layers_of(int api, const state::About& about) {
+diagnosis::LinkLayers layers_of(int api, const state::Identity& about) {
   if (about.peer_link_layer == 0) return {};
   return {port_of(api, about.dev).link_layer, about.peer_link_layer};
 }
@@ -111,7 +111,7 @@ std::string new_warning() {
   return own || mark_of(warning) == g_old_warning.load() ? std::string() : warning;
 }
 
-diagnosis::FailedCall evidence(int api, const state::About& about, std::string_view stage,
+diagnosis::FailedCall evidence(int api, const state::Identity& about, std::string_view stage,
                                const Outcome& outcome, std::uint64_t age_ns) {
   diagnosis::FailedCall seen;
   seen.stage = stage;
@@ -127,7 +127,7 @@ diagnosis::FailedCall evidence(int api, const state::About& about, std::string_v
 
 // The event of the last of a failure. What was diagnosed when it happened, if anything was, has its
 // number already.
-void end_with(Event& e, const state::About& about, const std::optional<state::Failure>& known,
+void end_with(Event& e, const state::Identity& about, const std::optional<state::Failure>& known,
               const diagnosis::Diagnosis& said, bool error) {
   const std::uint32_t number =
       known ? known->number : state::begin_failure({about.id, {}, {}, {}}, said).number;
@@ -143,7 +143,7 @@ bool keeps_apart(const diagnosis::Diagnosis& known) { return diagnosis::keeps_ap
 
 // What a connection's end follows from: this call's failure, what is known of its two ends (or,
 // where a peer closed it before it was known, of its port), or its device.
-std::optional<state::Failure> known_of(int api, const state::About& about, bool peer_closed) {
+std::optional<state::Failure> known_of(int api, const state::Identity& about, bool peer_closed) {
   if (auto failed = state::failure_of_call(about.id)) return failed;
   if (about.entry != nullptr) {
     auto known = state::known_of_pair(*about.entry, keeps_apart);
@@ -163,18 +163,18 @@ const diagnosis::Diagnosis* diagnosis_of(const std::optional<state::Failure>& kn
 }  // namespace
 
 Outcome Outcome::of(Result rc) noexcept {
-  const state::Current& current = state::current();
+  const state::CallContext& current = state::current();
   return {rc, current.failed_verb, current.failed_errno, 0};
 }
 
-void tell_listen(int api, const state::About& about, bool trailer, std::uint64_t dur_ns) {
+void tell_listen(int api, const state::Identity& about, bool trailer, std::uint64_t dur_ns) {
   Event e(EventId::kConnListen, Severity::kInfo, Weight::kStep);
   if (!e.enabled()) return;
   add_about(e, api, about);
   e.add("trailer", trailer).add("dur_us", to_us(dur_ns)).emit();
 }
 
-void tell_open(int api, const state::About& about) {
+void tell_open(int api, const state::Identity& about) {
   g_old_warning = mark_of(inner::last_error());
   Event e(EventId::kConnOpen, Severity::kInfo, Weight::kStep);
   if (!e.enabled()) return;
@@ -182,7 +182,7 @@ void tell_open(int api, const state::About& about) {
   e.emit();
 }
 
-void tell_ready(const Connection& c) {
+void tell_conn_ready(const Connection& c) {
   Event e(EventId::kConnReady);
   if (e.enabled()) {
     add_about(e, c.api, c.about, Detail::kInUse);
@@ -193,8 +193,8 @@ void tell_ready(const Connection& c) {
   state::end_failure(c.about.id);  // whatever failed on the way: NCCL got over it
 }
 
-void tell_fail(int api, const state::About& about, std::string_view stage, const Outcome& outcome,
-               std::uint64_t age_ns, std::uint64_t polls) {
+void tell_fail(int api, const state::Identity& about, std::string_view stage,
+               const Outcome& outcome, std::uint64_t age_ns, std::uint64_t polls) {
   Event e(EventId::kConnFail, Severity::kError);
   add_about(e, api, about);
   if (about.entry != nullptr) add_qps(e, *about.entry);
@@ -207,7 +207,7 @@ void tell_fail(int api, const state::About& about, std::string_view stage, const
   end_with(e, about, known, diagnose(seen, diagnosis_of(known)), true);
 }
 
-void tell_refused(int api, const state::About& about, std::string_view stage,
+void tell_refused(int api, const state::Identity& about, std::string_view stage,
                   const state::Failure& refusal) {
   Event e(EventId::kConnFail, Severity::kError);
   add_about(e, api, about);
@@ -246,7 +246,7 @@ void tell_reg_fail(const Connection& c, std::string_view stage, const Outcome& o
            true);
 }
 
-void tell_abandoned(int api, const state::About& about, std::string_view stage,
+void tell_abandoned(int api, const state::Identity& about, std::string_view stage,
                     std::uint64_t age_ns, std::uint64_t polls) {
   Event e(EventId::kConnFail, Severity::kWarn);
   add_about(e, api, about);

@@ -24,22 +24,22 @@ struct Outcome {
   static Outcome of(nccl_abi::Result rc) noexcept;
 };
 
-void tell_listen(int api, const state::About& about, bool trailer, std::uint64_t dur_ns);
-void tell_open(int api, const state::About& about);
-void tell_ready(const Connection& c);
+void tell_listen(int api, const state::Identity& about, bool trailer, std::uint64_t dur_ns);
+void tell_open(int api, const state::Identity& about);
+void tell_conn_ready(const Connection& c);
 // stage: the call that failed. These end with the sentence at WARN: the last that NCCL's logger
 // gets before the error is returned, so that ncclGetLastError has it.
-void tell_fail(int api, const state::About& about, std::string_view stage, const Outcome& outcome,
-               std::uint64_t age_ns, std::uint64_t polls);
+void tell_fail(int api, const state::Identity& about, std::string_view stage,
+               const Outcome& outcome, std::uint64_t age_ns, std::uint64_t polls);
 // A call that the transport never gets, since the policy refuses the network.
-void tell_refused(int api, const state::About& about, std::string_view stage,
+void tell_refused(int api, const state::Identity& about, std::string_view stage,
                   const state::Failure& refusal);
 // A connect or accept that is over the policy's deadline.
 void tell_late(const Connection& c, std::string_view call, double deadline_sec);
 // A registration failed, which NCCL may do without.
 void tell_reg_fail(const Connection& c, std::string_view stage, const Outcome& outcome);
 // NCCL gave the attempt up.
-void tell_abandoned(int api, const state::About& about, std::string_view stage,
+void tell_abandoned(int api, const state::Identity& about, std::string_view stage,
                     std::uint64_t age_ns, std::uint64_t polls);
 void tell_close(Connection& c, nccl_abi::Result rc, std::uint64_t dur_ns);
 

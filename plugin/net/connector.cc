@@ -27,7 +27,7 @@ using nccl_abi::Result;
 
 namespace {
 
-constexpr state::About kUnknown{};
+constexpr state::Identity kUnknown{};
 
 struct Comms {
   context::ForkMutex lock;
@@ -45,7 +45,7 @@ bool pending(Result rc, void** comm) noexcept {
 
 // What verbs was told of the peer, in place of what the peer announced.
 void learn_peer(Connection& c) noexcept {
-  const state::Current& now = state::current();
+  const state::CallContext& now = state::current();
   if (now.peer_gid == context::Gid{} && now.peer_link_layer == 0) return;
   if (now.peer_gid != context::Gid{}) c.about.peer_gid = now.peer_gid;
   if (now.peer_link_layer != 0) c.about.peer_link_layer = now.peer_link_layer;
@@ -58,7 +58,7 @@ bool late(const Connection& c) noexcept {
 }
 
 void tell_start(Connection& c, const void* handle) noexcept {
-  state::Start start = start_on(c.api, c.about.dev);
+  state::ConnectionStart start = start_on(c.api, c.about.dev);
   read_listener(handle, start);
   c.start.set(start);
 }
@@ -88,7 +88,7 @@ void drop(Connection& c) noexcept {
 // NCCL has given it up: it isn't needed, or its peer never came. age_ns: until then.
 void abandon(Connection& c, std::uint64_t age_ns) noexcept {
   const bool needless = shared_comms().forget(c);
-  const char* const call = c.kind == state::Kind::kSend ? "connect" : "accept";
+  const char* const call = c.kind == state::ConnectionKind::kSend ? "connect" : "accept";
   context::quietly([&] {
     if (needless)
       tell_close(c, Result::kSuccess, 0);
@@ -136,7 +136,7 @@ Result end_attempt(Connection& c, const char* call, Result rc, void** comm,
     if (failed)
       tell_fail(c.api, c.about, call, outcome, mono_ns() - c.opened_ns, c.polls);
     else
-      tell_ready(c);
+      tell_conn_ready(c);
   });
   if (!has_comm) drop(c);
   return rc;
@@ -192,11 +192,11 @@ void ListenCall::finish(Result rc, void** listen_comm) noexcept {
   context::quietly([&] { port = port_of(api_, about_.dev); });
   nccl_net_diag::trailer::Trailer t{
       about_.link_proc, about_.link_listen, port.gid, port.link_layer, port.roce, 0, {}};
-  state::Start start;
+  state::ConnectionStart start;
   read_listener(handle_, start);
   if (start.listener_port != 0) dependencies().peers.listening(start.listener, t);
   const bool trailer = tail_.seal(t);
-  if (Connection* const c = open_connection(state::Kind::kListen, api_, about_, ctx_)) {
+  if (Connection* const c = open_connection(state::ConnectionKind::kListen, api_, about_, ctx_)) {
     c->opened_ns = began_ns_;
     tell_start(*c, handle_);
     hand_out(*c, *listen_comm);
@@ -210,7 +210,7 @@ ConnectPoll::ConnectPoll(int api, void* ctx, int dev, void* handle) noexcept : h
   attempt_ = entered.attempt;
   if (entered.replaced != nullptr) abandon(*entered.replaced);
   if (attempt_ == nullptr || !entered.begun) return;
-  state::About& about = attempt_->about;
+  state::Identity& about = attempt_->about;
   about.comm = comm_of(ctx);
   tell_start(*attempt_, handle);
   if (const auto trailer = read_trailer(handle)) {
@@ -220,7 +220,7 @@ ConnectPoll::ConnectPoll(int api, void* ctx, int dev, void* handle) noexcept : h
     about.peer_gid = trailer->gid;
     about.peer_link_layer = trailer->link_layer;
     about.peer_roce = trailer->roce;
-    state::Start start;
+    state::ConnectionStart start;
     if (attempt_->start.get(start) && trailer->port != 0)
       dependencies().peers.connecting(*trailer, start.listener);
   }
@@ -228,7 +228,7 @@ ConnectPoll::ConnectPoll(int api, void* ctx, int dev, void* handle) noexcept : h
   context::quietly([&] { tell_open(api, about); });
 }
 
-const state::About& ConnectPoll::about() const noexcept {
+const state::Identity& ConnectPoll::about() const noexcept {
   return attempt_ == nullptr ? kUnknown : attempt_->about;
 }
 
@@ -250,12 +250,12 @@ AcceptPoll::AcceptPoll(Connection& listener) noexcept : listener_(listener) {
   const Attempts::Entered entered = attempts().enter(listener);
   attempt_ = entered.attempt;
   if (attempt_ == nullptr || !entered.begun) return;
-  state::Start start;
+  state::ConnectionStart start;
   if (listener.start.get(start)) attempt_->start.set(start);
   context::quietly([&] { tell_open(listener.api, attempt_->about); });
 }
 
-const state::About& AcceptPoll::about() const noexcept {
+const state::Identity& AcceptPoll::about() const noexcept {
   return attempt_ == nullptr ? kUnknown : attempt_->about;
 }
 
@@ -267,7 +267,7 @@ Result AcceptPoll::finish(Result rc, void** comm, bool awaits_consumed) noexcept
 }
 
 void closed(Connection& c, Result rc, std::uint64_t began_ns) noexcept {
-  if (c.kind == state::Kind::kListen) {
+  if (c.kind == state::ConnectionKind::kListen) {
     if (Connection* const attempt = attempts().take(c)) abandon(*attempt);
   } else {
     context::quietly([&] { tell_close(c, rc, mono_ns() - began_ns); });
@@ -281,7 +281,7 @@ Result failed(Connection& c, const char* stage, Result rc) noexcept {
   c.stage = state::Stage::kFailed;
   Outcome outcome = Outcome::of(rc);
   state::current().failed_verb = nullptr;  // no Scope of this call's own does it
-  state::About about = c.about;
+  state::Identity about = c.about;
   state::FailedCompletion& completion = state::failed_completion();
   if (completion.conn == about.id && completion.holds()) {
     outcome.wc_status = completion.status;
@@ -339,7 +339,7 @@ void finalizing(int api, void* ctx) noexcept {
     for (Connection* const attempt : attempts().take_all(ctx)) abandon(*attempt);
     std::uint64_t open = 0;
     state::for_each_connection([&](const Connection& c) {
-      if (c.ctx == ctx && c.kind != state::Kind::kListen && c.ready_ns != 0) ++open;
+      if (c.ctx == ctx && c.kind != state::ConnectionKind::kListen && c.ready_ns != 0) ++open;
     });
     record::Event e(record::EventId::kCommFinalize);
     if (const std::uint64_t comm = comm_of(ctx); comm != 0) e.hex("comm", comm);

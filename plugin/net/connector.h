@@ -20,8 +20,8 @@ inline void* inner_of(void* comm) noexcept {
   return is_ours(comm) ? static_cast<Connection*>(comm)->inner : comm;
 }
 
-inline const state::About& about(void* comm) noexcept {
-  static constexpr state::About kUnknown{};
+inline const state::Identity& about(void* comm) noexcept {
+  static constexpr state::Identity kUnknown{};
   return is_ours(comm) ? static_cast<Connection*>(comm)->about : kUnknown;
 }
 
@@ -29,7 +29,7 @@ inline const state::About& about(void* comm) noexcept {
 class ListenCall {
  public:
   ListenCall(int api, void* ctx, int dev, void* handle) noexcept;
-  const state::About& about() const noexcept { return about_; }
+  const state::Identity& about() const noexcept { return about_; }
   void finish(nccl_abi::Result rc, void** listen_comm) noexcept;
 
  private:
@@ -37,7 +37,7 @@ class ListenCall {
   void* ctx_;
   const void* handle_;
   HandleTail tail_;
-  state::About about_;
+  state::Identity about_;
   std::uint64_t began_ns_;
 };
 
@@ -45,7 +45,7 @@ class ListenCall {
 class ConnectPoll {
  public:
   ConnectPoll(int api, void* ctx, int dev, void* handle) noexcept;
-  const state::About& about() const noexcept;
+  const state::Identity& about() const noexcept;
   // awaits_consumed: the transport has irecvConsumed. What NCCL is to get: rc, or an error where
   // the policy's deadline is over.
   nccl_abi::Result finish(nccl_abi::Result rc, void** comm, bool awaits_consumed) noexcept;
@@ -59,7 +59,7 @@ class ConnectPoll {
 class AcceptPoll {
  public:
   explicit AcceptPoll(Connection& listener) noexcept;
-  const state::About& about() const noexcept;
+  const state::Identity& about() const noexcept;
   nccl_abi::Result finish(nccl_abi::Result rc, void** comm, bool awaits_consumed) noexcept;
 
  private:

@@ -103,8 +103,8 @@ PortFacts port_of(int api, int index) {
   return dependencies().port(name, nccl_port).value_or(PortFacts{});
 }
 
-state::Start start_on(int api, int index) noexcept {
-  state::Start start;
+state::ConnectionStart start_on(int api, int index) noexcept {
+  state::ConnectionStart start;
   Table& t = table();
   const std::lock_guard guard(t.lock);
   const auto found = t.devices.find({api, index});
@@ -123,7 +123,7 @@ std::string device_name(int api, int index) {
   return found != t.devices.end() ? found->second.name : "";
 }
 
-void add_net_device(record::Event& event, int api, int index, const state::Ends& ends,
+void add_net_device(record::Event& event, int api, int index, const state::ConnectionEnds& ends,
                     Detail detail) {
   Table& t = table();
   const std::lock_guard guard(t.lock);

@@ -94,10 +94,10 @@ enum class Detail : std::uint8_t {
   kAll     // and where it sits and what it can
 };
 // Adds "dev" with what is known of it; `ends`: of a connection that uses it. Thread-safe.
-void add_net_device(record::Event& event, int api, int index, const state::Ends& ends,
+void add_net_device(record::Event& event, int api, int index, const state::ConnectionEnds& ends,
                     Detail detail);
 // The same for who knows only the connection's entry.
-state::Start start_on(int api, int index) noexcept;
+state::ConnectionStart start_on(int api, int index) noexcept;
 // By dependencies().port; empty where the device isn't known.
 PortFacts port_of(int api, int index);
 

@@ -46,7 +46,7 @@ void HandleTail::restore() noexcept {
   std::copy(before_.begin() + static_cast<std::ptrdiff_t>(written), before_.end(), tail_ + written);
 }
 
-void read_listener(const void* handle, state::Start& start) noexcept {
+void read_listener(const void* handle, state::ConnectionStart& start) noexcept {
   context::read_socket_address(handle, start.listener, start.listener_port);
 }
 

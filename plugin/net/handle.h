@@ -29,7 +29,7 @@ class HandleTail {
 // Where the listener waits, as far as the handle begins with its socket's address, as that of
 // NCCL's IB and Socket does in all releases (src/transport/net_ib.cc, net_socket.cc, 2.18.3
 // to 2.30.7).
-void read_listener(const void* handle, state::Start& start) noexcept;
+void read_listener(const void* handle, state::ConnectionStart& start) noexcept;
 
 // What a peer's handle tells.
 std::optional<nccl_net_diag::trailer::Trailer> read_trailer(const void* handle) noexcept;

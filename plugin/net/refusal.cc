@@ -42,7 +42,7 @@ DeviceKind kind_of(int dev) noexcept {
 
 Result refuse(int api, const char* stage, int dev) noexcept {
   context::quietly([&] {
-    state::About about;
+    state::Identity about;
     about.dev = dev;
     tell_refused(api, about, stage, *dependencies().refusal.failure());
   });

@@ -123,7 +123,7 @@ void connect_came_to(OwnBoot& own, int error) noexcept {
 
 // The net layer's connection ends with this where nothing else failed in the same call.
 void note_for_connection(const char* call, int error) noexcept {
-  state::Current& now = state::current();
+  state::CallContext& now = state::current();
   now.failed_verb = call;
   now.failed_errno = error;
 }

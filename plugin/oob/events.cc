@@ -65,7 +65,7 @@ void add_all(Event& e, const Boot& boot, const Bootstrap& seen) {
 
 }  // namespace
 
-void tell_stall(const Boot& boot, std::uint64_t age_ns) {
+void tell_init_stall(const Boot& boot, std::uint64_t age_ns) {
   const Bootstrap seen = evidence(boot, age_ns);
   Event e(EventId::kInitStall, is_warning(seen) ? Severity::kWarn : Severity::kInfo);
   if (!e.enabled()) return;
@@ -74,7 +74,7 @@ void tell_stall(const Boot& boot, std::uint64_t age_ns) {
   e.diagnose(diagnose(seen)).lasts(is_warning(seen)).emit();
 }
 
-void tell_ready(const Boot& boot) noexcept {
+void tell_init_done(const Boot& boot) noexcept {
   context::quietly([&] {
     Event e(EventId::kInitReady);
     if (!e.enabled()) return;

@@ -7,9 +7,9 @@
 
 namespace nnd::oob {
 
-void tell_stall(const state::Boot& boot, std::uint64_t age_ns);
+void tell_init_stall(const state::Boot& boot, std::uint64_t age_ns);
 // The bootstrap that the thread has got through.
-void tell_ready(const state::Boot& boot) noexcept;
+void tell_init_done(const state::Boot& boot) noexcept;
 // A call that NCCL doesn't try again: on its thread, before it is told.
 void tell_fail(const state::Boot& boot, const char* call, int error) noexcept;
 // NCCL's connection to a listener of another process, which that one has closed. error: 0, or that

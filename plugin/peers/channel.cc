@@ -60,7 +60,7 @@ Shared& shared() {
 
 class Channel {
  public:
-  explicit Channel(Start start)
+  explicit Channel(ChannelSetup start)
       : start_(std::move(start)),
         who_(start_.self),
         engine_({.ask_ms = start_.ask_ms, .idle_ms = start_.ask_ms / 2}) {}
@@ -96,7 +96,7 @@ class Channel {
 
   void find_siblings(Own& own);
 
-  const Start start_;
+  const ChannelSetup start_;
   Siblings siblings_;
   std::uint64_t siblings_ms_ = 0;  // looked for last
   unsigned looks_ = 0;             // for them
@@ -393,7 +393,7 @@ void open_once(Shared& own, const context::Gid& ip) {
 
 }  // namespace
 
-void start(Start start) noexcept {
+void start(ChannelSetup start) noexcept {
   if (channel() != nullptr) return;
   context::quietly([&] {
     if (!seals_work()) return;

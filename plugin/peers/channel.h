@@ -22,7 +22,7 @@ struct Door {
   Secret secret{};
 };
 
-struct Start {
+struct ChannelSetup {
   Who self;                  // what is known of this process by now
   std::uint64_t job = 0;     // a number of its launcher's job; 0: not known
   bool alone = true;         // on its node, as its launcher says
@@ -30,11 +30,11 @@ struct Start {
   std::string directory;     // where the processes of this node find each other
   // What this process is by now, and who hears what one is that it has a connection with, once
   // each. On the watch's thread; empty: nobody wants to know.
-  std::function<const Facts&()> facts = {};
-  std::function<void(const Who&, const Facts&)> met = {};
+  std::function<const ProcessFacts&()> facts = {};
+  std::function<void(const Who&, const ProcessFacts&)> met = {};
 };
 // From now on there is one.
-void start(Start start) noexcept;
+void start(ChannelSetup start) noexcept;
 bool wanted() noexcept;
 
 // --- NCCL's threads

@@ -168,9 +168,7 @@ void Engine::ask(std::uint64_t proc, const std::vector<Link>& links, std::uint64
 
 void Engine::tick(std::uint64_t now_ms) {
   if (wants_to_know(now_ms)) {
-    for (const auto* const edges : {&own_.edges, &own_.relayed})
-      for (std::size_t i = 0; i < std::min(edges->size(), kMostAsked); ++i)
-        ask((*edges)[i].proc, (*edges)[i].links, now_ms);
+    for (const Own::Edge* const edge : asked_edges()) ask(edge->proc, edge->links, now_ms);
     for (const Own::Sibling& sibling : own_.siblings) ask(sibling.proc, {}, now_ms);
     if (waits_for_strangers())
       for (const std::uint64_t proc : those_known()) ask(proc, {}, now_ms);
@@ -185,6 +183,15 @@ void Engine::tick(std::uint64_t now_ms) {
   }
   think(now_ms);
   probe_if_nobody_knows(now_ms);
+}
+
+// Those that wait for longest, of its own and of what it has for others.
+std::vector<const Own::Edge*> Engine::asked_edges() const {
+  std::vector<const Own::Edge*> out;
+  for (const auto* const edges : {&own_.edges, &own_.relayed})
+    for (std::size_t i = 0; i < std::min(edges->size(), kMostAsked); ++i)
+      out.push_back(&(*edges)[i]);
+  return out;
 }
 
 // Some that it has met.
@@ -472,10 +479,9 @@ void Engine::think(std::uint64_t now_ms) {
     for (const std::uint64_t proc : those_known())
       consider(of_sibling({proc, true}, peers_.at(proc), now_ms));
   if (wants_to_know(now_ms)) {
-    for (const auto* const edges : {&own_.edges, &own_.relayed})
-      for (std::size_t i = 0; i < std::min(edges->size(), kMostAsked); ++i)
-        if (const auto found = peers_.find((*edges)[i].proc); found != peers_.end())
-          consider(of_edge((*edges)[i], found->second, now_ms));
+    for (const Own::Edge* const edge : asked_edges())
+      if (const auto found = peers_.find(edge->proc); found != peers_.end())
+        consider(of_edge(*edge, found->second, now_ms));
     for (const Own::Sibling& sibling : own_.siblings)
       if (const auto found = peers_.find(sibling.proc); found != peers_.end())
         // Before its own word, which is that it wants nothing.

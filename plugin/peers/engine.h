@@ -135,6 +135,7 @@ class Engine {
 
   bool wants_to_know(std::uint64_t now_ms) const;
   bool waits_for_strangers() const;
+  std::vector<const Own::Edge*> asked_edges() const;
   std::vector<std::uint64_t> those_known() const;
   std::vector<std::uint64_t> to_ask() const;
   void ask(std::uint64_t proc, const std::vector<Link>& links, std::uint64_t now_ms);

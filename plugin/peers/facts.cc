@@ -11,7 +11,7 @@ namespace {
 
 using Names = std::string_view;
 
-// A process's own by nature, or told by another value of Facts.
+// A process's own by nature, or told by another value of ProcessFacts.
 constexpr auto kNotCompared = std::to_array<Names>({
     "NCCL_COMM_ID",
     "NCCL_CONF_FILE",
@@ -76,7 +76,7 @@ std::optional<std::uint32_t> hash_of_value(std::string_view variable, std::strin
   return hash(text);
 }
 
-void set_settings(Facts& facts, const Variables& variables) {
+void set_settings(ProcessFacts& facts, const Variables& variables) {
   facts.settings.clear();
   facts.all_settings = true;
   for (const bool common : {true, false})

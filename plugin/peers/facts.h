@@ -30,7 +30,7 @@ struct Setting {
 };
 inline constexpr std::size_t kMostSettings = 40;
 
-struct Facts {
+struct ProcessFacts {
   std::uint32_t nccl = 0;     // 22809 is 2.28.9; 0: not known, as of what follows
   std::uint32_t version = 0;  // this library's, likewise
   Transport transport = Transport::kUnknown;
@@ -52,7 +52,7 @@ struct Facts {
 };
 
 // Whether it means something that a variable is not the same in two processes: none of this
-// library's own, no name of a file, nothing that `Facts` tells otherwise.
+// library's own, no name of a file, nothing that `ProcessFacts` tells otherwise.
 bool is_compared(std::string_view variable) noexcept;
 // All ranks of a communicator need the same.
 bool is_common(std::string_view variable) noexcept;
@@ -70,6 +70,6 @@ struct Variable {
 using Variables = std::map<std::uint32_t, Variable>;
 
 // Those that are to be compared. Those that all need come first.
-void set_settings(Facts& facts, const Variables& variables);
+void set_settings(ProcessFacts& facts, const Variables& variables);
 
 }  // namespace nnd::peers

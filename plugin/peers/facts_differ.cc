@@ -30,20 +30,20 @@ constexpr std::array kFusions{"", "off", "on"};
 
 class Comparison {
  public:
-  Comparison(const Facts& here, const Facts& there, const Variables& variables)
+  Comparison(const ProcessFacts& here, const ProcessFacts& there, const Variables& variables)
       : here_(here), there_(there), variables_(variables) {}
 
   std::vector<Difference> run() {
-    compare("transport", Cause::kIncIbTcp, kTransports, &Facts::transport);
+    compare("transport", Cause::kIncIbTcp, kTransports, &ProcessFacts::transport);
     if (here_.nccl != 0 && there_.nccl != 0 && here_.nccl != there_.nccl)
       add("NCCL", Cause::kIncVersion, release_text(here_.nccl), release_text(there_.nccl));
-    compare("link layer", Cause::kDevMixLl, kLinkLayers, &Facts::link_layer);
-    compare("GID type", Cause::kGidDiff, kGids, &Facts::gids);
-    compare("fusion of a card's ports", Cause::kIncFusion, kFusions, &Facts::fusion);
-    compare("GPUDirect RDMA", Cause::kIncDriver, kGpuDirects, &Facts::gpu_direct);
-    compare_numbers("NCCL_IB_QPS_PER_CONNECTION", Cause::kIncQps, &Facts::qps);
-    compare_numbers("NCCL_IB_TC", Cause::kRoceTc, &Facts::traffic_class);
-    compare_numbers("NCCL_IB_SL", Cause::kIncEnv, &Facts::service_level);
+    compare("link layer", Cause::kDevMixLl, kLinkLayers, &ProcessFacts::link_layer);
+    compare("GID type", Cause::kGidDiff, kGids, &ProcessFacts::gids);
+    compare("fusion of a card's ports", Cause::kIncFusion, kFusions, &ProcessFacts::fusion);
+    compare("GPUDirect RDMA", Cause::kIncDriver, kGpuDirects, &ProcessFacts::gpu_direct);
+    compare_numbers("NCCL_IB_QPS_PER_CONNECTION", Cause::kIncQps, &ProcessFacts::qps);
+    compare_numbers("NCCL_IB_TC", Cause::kRoceTc, &ProcessFacts::traffic_class);
+    compare_numbers("NCCL_IB_SL", Cause::kIncEnv, &ProcessFacts::service_level);
     compare_settings();
     may_differ("HCA ports", here_.ports, there_.ports);
     may_differ("Mbit/s", here_.speed_mbps, there_.speed_mbps);
@@ -60,13 +60,13 @@ class Comparison {
 
   template <class E, std::size_t n>
   void compare(const char* what, Cause cause, const std::array<const char*, n>& names,
-               E Facts::*member) {
+               E ProcessFacts::*member) {
     const E here = here_.*member, there = there_.*member;
     if (here == E::kUnknown || there == E::kUnknown || here == there) return;
     add(what, cause, name_of(names, here), name_of(names, there));
   }
 
-  void compare_numbers(const char* what, Cause cause, std::int32_t Facts::*member) {
+  void compare_numbers(const char* what, Cause cause, std::int32_t ProcessFacts::*member) {
     const std::int32_t here = here_.*member, there = there_.*member;
     if (here >= 0 && there >= 0 && here != there)
       add(what, cause, std::to_string(here), std::to_string(there));
@@ -95,15 +95,15 @@ class Comparison {
     }
   }
 
-  const Facts& here_;
-  const Facts& there_;
+  const ProcessFacts& here_;
+  const ProcessFacts& there_;
   const Variables& variables_;
   std::vector<Difference> out_;
 };
 
 }  // namespace
 
-std::vector<Difference> differences(const Facts& here, const Facts& there,
+std::vector<Difference> differences(const ProcessFacts& here, const ProcessFacts& there,
                                     const Variables& variables) {
   return Comparison(here, there, variables).run();
 }

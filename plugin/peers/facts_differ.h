@@ -20,7 +20,7 @@ struct Difference {
 };
 
 // `variables`: this process's.
-std::vector<Difference> differences(const Facts& here, const Facts& there,
+std::vector<Difference> differences(const ProcessFacts& here, const ProcessFacts& there,
                                     const Variables& variables);
 
 }  // namespace nnd::peers

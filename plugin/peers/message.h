@@ -94,7 +94,7 @@ struct Introduction {
   Who who;
   bool have_yours = false;
   bool wants_word = false;  // it doesn't know yet that this one has come before
-  Facts facts;
+  ProcessFacts facts;
 };
 
 struct Message {

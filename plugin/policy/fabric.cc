@@ -199,7 +199,7 @@ class Finder {
     covered_ = covered.size() == node_.pci.gpus.size() && !covered.empty();
     Seats seats(node_.pci.gpus);
     for (const Candidate* one : fabric_->members) seats.take(*one->hca);
-    for (const facts::Hca* hca : those) seats.offer(*hca);
+    for (const facts::Hca* hca : those) seats.consider(*hca);
     not_whole_ = std::count_if(those.begin(), those.end(), [&](const facts::Hca* hca) {
       return !seats.free_beside(*hca).empty();
     });
@@ -237,10 +237,10 @@ class Finder {
     Seats seats(node_.pci.gpus);
     for (const Candidate* one : fabric_->members) seats.take(*one->hca);
     for (const facts::Hca& hca : node_.hcas)
-      if (is_missing_rail(hca)) seats.offer(hca);
+      if (is_missing_rail(hca)) seats.consider(hca);
     for (const Group& group : groups_)
       for (const Candidate* one : group.members)
-        if (is_only_slower(*one)) seats.offer(*one->hca);
+        if (is_only_slower(*one)) seats.consider(*one->hca);
     std::map<std::string, std::vector<Candidate*>> wanting;
     std::vector<Candidate*> slower;
     for (Group& group : groups_)

@@ -41,7 +41,7 @@ class Finder {
       if (!one.out && one.membership == Membership::kCompute) seats_.take(*one.hca);
     for (const Hca& hca : node.hcas)
       for (const Port& port : hca.ports)
-        if (could_sit(hca, port)) seats_.offer(hca);
+        if (could_sit(hca, port)) seats_.consider(hca);
     for (const Hca& hca : node.hcas)
       for (const Port& port : hca.ports)
         if (could_sit(hca, port))

@@ -12,7 +12,7 @@ namespace nnd::policy {
 namespace {
 
 using facts::GidType;
-using facts::Reach;
+using facts::Reachability;
 
 class PairJudge {
  public:
@@ -57,10 +57,10 @@ class PairJudge {
           rules_.link_layer);
   }
 
-  diagnosis::Ends ends() const {
+  diagnosis::UnlikeSubnets ends() const {
     const facts::SubnetVerdict& subnet = out_.subnet;
-    diagnosis::Ends out{{name_},      subnet.local, subnet.remote,   subnet.netdev,
-                        subnet.reach, pair_.odd,    pair_.rail_short};
+    diagnosis::UnlikeSubnets out{{name_},      subnet.local, subnet.remote,   subnet.netdev,
+                                 subnet.reach, pair_.odd,    pair_.rail_short};
     if (const facts::Hca* hca = node_.find(pair_.device)) add_bond(*hca, out.here);
     if (!subnet.own_hca) {
       add_siblings(out);
@@ -82,35 +82,35 @@ class PairJudge {
     });
   }
 
-  static void add_bond(const facts::Hca& hca, diagnosis::Ends::End& end) {
+  static void add_bond(const facts::Hca& hca, diagnosis::UnlikeSubnets::End& end) {
     end.bond = hca.bond;
     for (const facts::BondSlave& slave : hca.bond_slaves) end.slaves.push_back(slave.name);
   }
 
   void judge_subnet() {
     if (out_.subnet.own_hca) {
-      diagnosis::Ends forbidden = ends();
+      diagnosis::UnlikeSubnets forbidden = ends();
       forbidden.local_forbidden = true;
       add("pair.local", diagnose(forbidden), rules_.local);
       if (rules_.local == Action::kDeny) return;
     }
     switch (out_.subnet.reach) {
-      case Reach::kDifferentFamily:
+      case Reachability::kDifferentFamily:
         return add("pair.family", diagnose(ends()), rules_.family);
-      case Reach::kNoRoute:
+      case Reachability::kNoRoute:
         if (rules_.subnet != PairSubnet::kAny) add("pair.subnet", diagnose(ends()), Action::kDeny);
         return;
-      case Reach::kOtherPrefix:
+      case Reachability::kOtherPrefix:
         if (rules_.subnet == PairSubnet::kRoutable && !has_flid(pair_.remote))
           add("pair.subnet",
               diagnose(diagnosis::NoFlid{name_, out_.subnet.local, out_.subnet.remote}),
               Action::kWarn);
         [[fallthrough]];
-      case Reach::kRouted:
+      case Reachability::kRouted:
         if (rules_.subnet == PairSubnet::kSame) add("pair.subnet", diagnose(ends()), Action::kDeny);
         return;
-      case Reach::kSame:
-      case Reach::kUnknown:
+      case Reachability::kSame:
+      case Reachability::kUnknown:
         return;
     }
   }
@@ -121,7 +121,7 @@ class PairJudge {
 
   // Ports of this node: who else is in the peer's subnet, whether each is a cable of its own, and
   // whether the local address has another length than all of theirs.
-  void add_siblings(diagnosis::Ends& ends) const {
+  void add_siblings(diagnosis::UnlikeSubnets& ends) const {
     constexpr unsigned kTwoAddresses = 30;
     const facts::IpAddress there = facts::gid_address(pair_.remote);
     unsigned cables = 0, others = 0;
@@ -159,7 +159,7 @@ class PairJudge {
   void judge_type() {
     const facts::Gid* gid = port_ ? port_->gid(pair_.gid_index) : nullptr;
     if (!gid || gid->type == GidType::kUnknown || pair_.remote_type == GidType::kUnknown ||
-        gid->type == pair_.remote_type || out_.subnet.reach == Reach::kDifferentFamily)
+        gid->type == pair_.remote_type || out_.subnet.reach == Reachability::kDifferentFamily)
       return;
     add("pair.family",
         diagnose(diagnosis::UnlikeRoceVersions{name_, facts::gid_type_text(gid->type),

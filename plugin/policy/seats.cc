@@ -25,10 +25,10 @@ void Seats::take(const facts::Hca& hca) {
   if (!beside_gpu(hca)) return;
   for (const std::string& gpu : hca.near_gpus)
     if (const auto at = taken_.find(gpu); at != taken_.end()) ++at->second;
-  offer(hca);
+  consider(hca);
 }
 
-void Seats::offer(const facts::Hca& hca) {
+void Seats::consider(const facts::Hca& hca) {
   if (!beside_gpu(hca)) return;
   for (const std::string& gpu : hca.near_gpus) ++offered_[gpu];
 }

@@ -18,7 +18,7 @@ class Seats {
   // A port of the fabric that is there.
   void take(const facts::Hca& hca);
   // One that is down or slow, and else like those.
-  void offer(const facts::Hca& hca);
+  void consider(const facts::Hca& hca);
 
   // GPUs beside the HCA that have fewer than most of the node's GPUs have. None where most have
   // none, or where it hangs at a CPU.

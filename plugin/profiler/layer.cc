@@ -214,7 +214,7 @@ void end_phase(const void* step, nccl_abi::ProfilerState state) noexcept {
 }
 
 bool is_for(const state::Connection& c, const Handle& op) noexcept {
-  return c.unlabelled && (c.kind.load(kRelaxed) == state::Kind::kSend) == op.sends;
+  return c.unlabelled && (c.kind.load(kRelaxed) == state::ConnectionKind::kSend) == op.sends;
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ void add_peer(Event& event, const PeerFields& peer) {
   event.end();
 }
 
-void add_connection(Event& event, const state::About& connection, std::string_view owner) {
+void add_connection(Event& event, const state::Identity& connection, std::string_view owner) {
   if (connection.comm != 0) event.hex("comm", connection.comm);
   if (connection.id != 0) event.add("conn", connection.id);
   if (connection.dir != state::Direction::kNone)
@@ -71,7 +71,7 @@ void add_connection(Event& event, const state::About& connection, std::string_vi
   add_text(event, "owner", owner);
 }
 
-void add_labels(Event& event, const state::About& connection, const state::Labels& labels) {
+void add_labels(Event& event, const state::Identity& connection, const state::Labels& labels) {
   if (labels.how == state::How::kNot) return;
   if (connection.comm == 0 && labels.comm != 0) event.hex("comm", labels.comm);
   if (labels.rank >= 0) event.add("rank", labels.rank);

@@ -43,11 +43,11 @@ struct PeerFields {
 void add_peer(Event& event, const PeerFields& peer);
 
 // conn, dir, comm and link of a connection; `owner` for what was made outside of one.
-void add_connection(Event& event, const state::About& connection, std::string_view owner = {});
+void add_connection(Event& event, const state::Identity& connection, std::string_view owner = {});
 
 // rank, channel, what for and how that was found; comm, where the connection itself has none. The
 // peer's rank belongs to `peer`.
-void add_labels(Event& event, const state::About& connection, const state::Labels& labels);
+void add_labels(Event& event, const state::Identity& connection, const state::Labels& labels);
 
 // "awaited": whom a process waits for in the end; nothing where nobody is known.
 void add_awaited(Pack& fields, const state::Awaited& awaited);

@@ -18,7 +18,8 @@ namespace {
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
 static_assert(std::size(box::kStageNames) == static_cast<std::size_t>(state::Stage::kClosing) + 1);
-static_assert(std::size(box::kKindNames) == static_cast<std::size_t>(state::Kind::kRecv) + 1);
+static_assert(std::size(box::kKindNames) ==
+              static_cast<std::size_t>(state::ConnectionKind::kRecv) + 1);
 
 template <std::size_t kRoom>
 void copy_text(char (&to)[kRoom], std::string_view text) {
@@ -28,7 +29,7 @@ void copy_text(char (&to)[kRoom], std::string_view text) {
 }
 
 void copy_identity(box::ConnSlot& slot, const state::Connection& c) {
-  state::About about;
+  state::Identity about;
   state::Labels labels;
   if (!c.identity.get(about) || !c.labels.get(labels)) return;
   slot.conn = about.id;
@@ -67,7 +68,7 @@ void copy_counters(box::ConnSlot& slot, const state::Connection& c) {
 }
 
 void copy_ends(box::ConnSlot& slot, const state::Connection& c) {
-  state::Ends ends;
+  state::ConnectionEnds ends;
   if (c.ends.get(ends) && ends.port != 0) {
     copy_text(slot.device, ends.device);
     copy_text(slot.netdev, ends.netdev);

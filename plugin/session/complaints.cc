@@ -5,7 +5,7 @@
 
 namespace nnd::session {
 
-void tell(const config::Complaint& c) {
+void tell_complaint(const config::Complaint& c) {
   record::Event e(record::EventId::kEnvLint, record::Severity::kWarn);
   e.add("variable", c.variable).add("value", c.value);
   if (!c.nearest.empty()) e.add("nearest", c.nearest);

@@ -5,6 +5,6 @@
 
 namespace nnd::session {
 
-void tell(const config::Complaint& complaint);
+void tell_complaint(const config::Complaint& complaint);
 
 }  // namespace nnd::session

@@ -85,14 +85,14 @@ void tell_loaded(const inner::Found& found, int api, const OtherLayers& others,
   else if (forgets)
     e.diagnose(diagnose(diagnosis::ForgetsPlugin{nccl}));
   e.emit();
-  for (const config::Complaint& complaint : settings.complaints) tell(complaint);
+  for (const config::Complaint& complaint : settings.complaints) tell_complaint(complaint);
   if (!wraps) return;
   const std::lock_guard guard(line_lock);
   line = std::string(NND_VERSION) + " wraps " + found.name + " of " + found.module + " (net v" +
          std::to_string(api) + ", found by " + inner::to_string(found.method) + ")";
 }
 
-void tell_ready(const std::string& hcas) {
+void tell_hcas_found(const std::string& hcas) {
   const std::lock_guard guard(line_lock);
   if (line.empty()) return;
   record::nccl_info(line + (hcas.empty() ? "" : "; " + hcas) + "; " + record::log_place());

@@ -20,6 +20,6 @@ void tell_loaded(const inner::Found& found, int api, const OtherLayers& others,
 
 // One line to NCCL's logger, once per tell_loaded(). hcas: those taken and skipped; empty: not
 // known.
-void tell_ready(const std::string& hcas);
+void tell_hcas_found(const std::string& hcas);
 
 }  // namespace nnd::session

@@ -138,17 +138,18 @@ void tell_other_profiler(const config::Settings& settings) {
     if (its.text.empty() || std::exchange(its.told, true)) return;
     text = its.text;
   }
-  tell({kVariable, settings.profiler, text, config::nearest(settings.profiler, {"auto", "off"})});
+  tell_complaint(
+      {kVariable, settings.profiler, text, config::nearest(settings.profiler, {"auto", "off"})});
 }
 
 void tell_other_failed(const config::Settings& settings, nccl_abi::Result rc) {
   static std::atomic<bool> told{false};
   if (told.exchange(true)) return;
-  tell({kVariable,
-        settings.profiler,
-        "its init failed with error " + std::to_string(static_cast<int>(rc)) +
-            "; it isn't called for this communicator",
-        {}});
+  tell_complaint({kVariable,
+                  settings.profiler,
+                  "its init failed with error " + std::to_string(static_cast<int>(rc)) +
+                      "; it isn't called for this communicator",
+                  {}});
 }
 
 }  // namespace nnd::session

@@ -256,8 +256,8 @@ void tell_left_alone(int api) {
 
 }  // namespace
 
-inner::Offer offer(int api) noexcept try {
-  const inner::Offer out = inner::offer(settings().inner, api);
+inner::Offer offer_net(int api) noexcept try {
+  const inner::Offer out = inner::choose_offer(settings().inner, api);
   if (out.theirs != nullptr) tell_left_alone(api);
   return out;
 } catch (...) {  // no memory: NCCL finds none of this version
@@ -283,9 +283,9 @@ void wire() {
       start,
       find,
       found,
-      [] { tell_ready(hca_summary()); },
+      [] { tell_hcas_found(hca_summary()); },
       port,
-      oob::tell_ready,
+      oob::tell_init_done,
       {guard::network_refusal, guard::refuses_at_init, counted, guard::connect_deadline_sec},
       {tell_door, take_door}};
 }

@@ -12,7 +12,7 @@ namespace nnd::session {
 void wire();
 
 // What NCCL finds where it looks up ncclNetPlugin_v<api> here (inner/chain.h). Thread-safe.
-inner::Offer offer(int api) noexcept;
+inner::Offer offer_net(int api) noexcept;
 
 // The same of ncclProfiler_v<api> (profilers.h).
 ProfilerOffer offer_profiler(int api) noexcept;

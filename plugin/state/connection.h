@@ -21,7 +21,7 @@
 
 namespace nnd::state {
 
-enum class Kind : std::uint8_t { kNone, kListen, kSend, kRecv };
+enum class ConnectionKind : std::uint8_t { kNone, kListen, kSend, kRecv };
 
 // How far it has come. Those of its QPs are those of the QP that is furthest.
 enum class Stage : std::uint8_t {
@@ -76,7 +76,7 @@ struct alignas(64) Connection {
   bool unlabelled = false;           // has none, and the profiler may tell it (labelling.h)
   std::atomic<std::uint8_t> api{0};  // the net API's version
   std::atomic<Stage> stage{Stage::kFree};
-  std::atomic<Kind> kind{Kind::kNone};
+  std::atomic<ConnectionKind> kind{ConnectionKind::kNone};
 
   // --- the rest of the counters
   Counter failed{0};
@@ -104,12 +104,12 @@ struct alignas(64) Connection {
   // --- who it is
   std::atomic<std::uint32_t> id{0};       // as about's; 0: it is gone, or a listen comm
   std::atomic<std::uint32_t> process{0};  // generation: another one's is a parent's, before a fork
-  About about;                            // the own thread's; published after each change
-  Published<About> identity;
-  Published<Start> start;    // set when it is opened
-  Published<Labels> labels;  // set at its first request, where the profiler tells
-  bool wants_label = false;  // the own thread's: had a request, and has no label
-  Published<Ends> ends;      // the verbs layer's, written inside calls of this connection's
+  Identity about;                         // the own thread's; published after each change
+  Published<Identity> identity;
+  Published<ConnectionStart> start;  // set when it is opened
+  Published<Labels> labels;          // set at its first request, where the profiler tells
+  bool wants_label = false;          // the own thread's: had a request, and has no label
+  Published<ConnectionEnds> ends;    // the verbs layer's, written inside calls of this connection's
   // The verbs layer's, each by the thread that moves this QP. The n-th QP of the connection, flush
   // QPs included.
   std::atomic<std::uint32_t> qps{0};

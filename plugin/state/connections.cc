@@ -118,7 +118,7 @@ void add_to(Traffic::Way& way, const Connection& c) noexcept {
 
 // A listen comm carries nothing, an attempt is no connection yet.
 bool has_traffic(const Connection& c) noexcept {
-  return c.kind.load(kRelaxed) != Kind::kListen && c.ready_ns.load(kRelaxed) != 0;
+  return c.kind.load(kRelaxed) != ConnectionKind::kListen && c.ready_ns.load(kRelaxed) != 0;
 }
 
 bool is_own(const Connection& c) noexcept {
@@ -137,7 +137,7 @@ std::uint64_t mean_latency_ns(const Connection& c) noexcept {
   return count == 0 ? 0 : static_cast<std::uint64_t>(sum / static_cast<double>(count));
 }
 
-void note_most(PortTraffic::Most& most, const Connection& c, const Ends& ends,
+void note_most(PortTraffic::Most& most, const Connection& c, const ConnectionEnds& ends,
                std::uint64_t ns) noexcept {
   if (ns <= most.ns) return;
   Labels labels;
@@ -146,8 +146,8 @@ void note_most(PortTraffic::Most& most, const Connection& c, const Ends& ends,
 }
 
 void add_to(std::span<PortTraffic> ports, const Connection& c) noexcept {
-  Start start;
-  Ends ends;
+  ConnectionStart start;
+  ConnectionEnds ends;
   c.start.get(start);
   c.ends.get(ends);
   const std::string_view device = ends.port != 0 ? ends.device : start.device;
@@ -158,7 +158,7 @@ void add_to(std::span<PortTraffic> ports, const Connection& c) noexcept {
       port.port = number;
     }
     if (port.port != number || std::string_view(port.device) != device) continue;
-    const bool sends = c.kind.load(kRelaxed) == Kind::kSend;
+    const bool sends = c.kind.load(kRelaxed) == ConnectionKind::kSend;
     add_to(sends ? port.send : port.recv, c);
     // A receive is posted long before its data are sent: its time says nothing.
     note_most(port.slowest, c, ends, sends ? mean_latency_ns(c) : 0);
@@ -191,7 +191,8 @@ bool take_asked(Connection& c) noexcept {
   return asked;
 }
 
-Connection* open_connection(Kind kind, int api, const About& about, void* ctx) noexcept {
+Connection* open_connection(ConnectionKind kind, int api, const Identity& about,
+                            void* ctx) noexcept {
   Table& t = table();
   const std::lock_guard guard(t.lock);
   Connection* c = t.free;
@@ -203,14 +204,14 @@ Connection* open_connection(Kind kind, int api, const About& about, void* ctx) n
   c->api.store(static_cast<std::uint8_t>(api), kRelaxed);
   c->ctx.store(ctx, kRelaxed);
   c->about = about;
-  c->about.id = kind == Kind::kListen ? 0 : ++t.last_id;
+  c->about.id = kind == ConnectionKind::kListen ? 0 : ++t.last_id;
   c->id.store(c->about.id, kRelaxed);
   c->about.entry = c;
   c->publish();
   c->kind.store(kind, kRelaxed);
   c->opened_ns.store(context::mono_ns(), kRelaxed);
   c->process.store(g_process.load(kRelaxed), kRelaxed);
-  c->stage.store(kind == Kind::kListen ? Stage::kListening : Stage::kOpening,
+  c->stage.store(kind == ConnectionKind::kListen ? Stage::kListening : Stage::kOpening,
                  std::memory_order_release);
   return c;
 }
@@ -234,7 +235,7 @@ Connection* open_connection(Kind kind, int api, const About& about, void* ctx) n
 }
 
 void hand_out(Connection& c, void* inner) noexcept {
-  if (c.kind.load(kRelaxed) != Kind::kListen) {
+  if (c.kind.load(kRelaxed) != ConnectionKind::kListen) {
     c.pool.store(0, kRelaxed);
     c.extend_pool();
     c.stage.store(Stage::kReady, kRelaxed);
@@ -250,7 +251,7 @@ void release_connection(Connection& c) noexcept {
   if (has_traffic(c) && is_own(c)) {
     Traffic::Way way;
     add_to(way, c);
-    Gone& gone = g_gone[c.kind.load(kRelaxed) == Kind::kSend ? 1 : 0];
+    Gone& gone = g_gone[c.kind.load(kRelaxed) == ConnectionKind::kSend ? 1 : 0];
     gone.conns.fetch_add(way.conns, kRelaxed);
     gone.started.fetch_add(way.started, kRelaxed);
     gone.completed.fetch_add(way.completed, kRelaxed);
@@ -260,7 +261,7 @@ void release_connection(Connection& c) noexcept {
   }
   c.stage.store(Stage::kFree, std::memory_order_release);
   c.id.store(0, kRelaxed);
-  c.kind.store(Kind::kNone, kRelaxed);
+  c.kind.store(ConnectionKind::kNone, kRelaxed);
   c.next_free = t.free;
   t.free = &c;
 }
@@ -282,7 +283,7 @@ Traffic traffic() noexcept {
   }
   for_each_connection([&](const Connection& c) {
     if (!has_traffic(c)) return;
-    add_to(c.kind.load(kRelaxed) == Kind::kSend ? sum.send : sum.recv, c);
+    add_to(c.kind.load(kRelaxed) == ConnectionKind::kSend ? sum.send : sum.recv, c);
     ++sum.open;
   });
   return sum;

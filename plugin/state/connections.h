@@ -26,7 +26,8 @@ inline bool is_ours(const void* pointer) noexcept {
 
 // An entry with all of this set before a reader can see it. Null when no memory is to be had: the
 // caller then hands the transport's own object to NCCL. Its stage is kListening or kOpening.
-Connection* open_connection(Kind kind, int api, const About& about, void* ctx) noexcept;
+Connection* open_connection(ConnectionKind kind, int api, const Identity& about,
+                            void* ctx) noexcept;
 // NCCL gets it, with the transport's comm inside: the pool of requests is ready, and as many as are
 // usually in flight are in memory.
 void hand_out(Connection& c, void* inner) noexcept;

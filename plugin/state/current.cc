@@ -4,8 +4,8 @@
 
 namespace nnd::state {
 
-Current& current() noexcept {
-  static thread_local Current instance;
+CallContext& current() noexcept {
+  static thread_local CallContext instance;
   return instance;
 }
 

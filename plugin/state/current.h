@@ -33,7 +33,7 @@ enum class Direction : std::uint8_t { kNone, kSend, kRecv };
 
 // What is known of a connection while it is being made. Plain data: the verbs layer copies it into
 // its QP table.
-struct About {
+struct Identity {
   std::uint32_t id = 0;  // event field "conn"; 0: no connection
   Direction dir = Direction::kNone;
   std::int32_t dev = -1;          // net device index as NCCL passed it
@@ -48,9 +48,9 @@ struct About {
   Connection* entry = nullptr;       // its place in the table (connections.h); null: it has none
 };
 
-struct Current {
+struct CallContext {
   Call call = Call::kNone;
-  About conn;
+  Identity conn;
   int ptr_type = 0;  // NCCL_PTR_* during regMr
   // Written by the verbs layer for whoever made the call: the last verb that failed inside it.
   const char* failed_verb = nullptr;
@@ -61,7 +61,7 @@ struct Current {
   std::uint32_t failure = 0;  // number of what failed inside this call (failure.h); 0: nothing did
 };
 
-Current& current() noexcept;
+CallContext& current() noexcept;
 
 // The last failed completion that this thread has polled: whoever gets an error from the
 // transport's test on it finds the reason. conn 0: none.
@@ -81,9 +81,9 @@ FailedCompletion& failed_completion() noexcept;
 // Makes a call current for the life of the object, and restores what was there before.
 class Scope {
  public:
-  Scope(Call call, const About& conn, int ptr_type = 0) noexcept : saved_(current()) {
-    Current& now = current();
-    now = Current{};
+  Scope(Call call, const Identity& conn, int ptr_type = 0) noexcept : saved_(current()) {
+    CallContext& now = current();
+    now = CallContext{};
     now.call = call;
     now.conn = conn;
     now.ptr_type = ptr_type;
@@ -93,7 +93,7 @@ class Scope {
   Scope& operator=(const Scope&) = delete;
 
  private:
-  Current saved_;
+  CallContext saved_;
 };
 
 }  // namespace nnd::state

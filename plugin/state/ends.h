@@ -22,7 +22,7 @@ inline bool leads_to_itself(std::uint32_t num, std::uint32_t remote_num, const c
 
 // The HCA port that its QPs use here, and the other end's address, as told by the first of them
 // that was moved to RTR and leads elsewhere.
-struct Ends {
+struct ConnectionEnds {
   FixedText<64> device;
   FixedText<16> netdev;
   FixedText<16> pci;
@@ -40,7 +40,7 @@ struct Ends {
 
 // What is known before its QPs are: the device as NCCL was told it, and where the listener waits
 // for the TCP connection over which both ends set up their QPs.
-struct Start {
+struct ConnectionStart {
   FixedText<64> device;  // empty: not known
   FixedText<16> pci;
   std::uint32_t port = 0;

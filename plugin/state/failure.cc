@@ -29,7 +29,7 @@ struct Entry {
   std::uint64_t events = 0;
   bool over = false;  // of one of its connections
   std::uint64_t began_ns = 0;
-  About about{};  // of its connection; id 0: not known
+  Identity about{};  // of its connection; id 0: not known
 };
 
 struct OfConnection {
@@ -67,11 +67,11 @@ FailureTable& failure_table() {
 }
 
 // It may be gone by the time that somebody asks.
-About about_of(std::uint32_t conn) {
+Identity about_of(std::uint32_t conn) {
   if (current().conn.id == conn) return current().conn;
-  About out;
+  Identity out;
   for_each_connection([&](const Connection& c) {
-    About about;
+    Identity about;
     if (c.id.load() == conn && c.identity.get(about)) out = about;
   });
   return out;
@@ -101,7 +101,7 @@ OfConnection& of_connection(FailureTable& all, std::uint32_t conn) {
 
 // Outside of a call nobody resets it.
 void note_for_call(std::uint32_t number) noexcept {
-  Current& now = current();
+  CallContext& now = current();
   if (now.call != Call::kNone) now.failure = number;
 }
 
@@ -112,9 +112,9 @@ std::optional<Failure> find(const FailureTable& all, std::uint32_t number) {
 }
 
 Pair pair_of(const Connection& c) {
-  Ends ends;
-  Start start;
-  About about;
+  ConnectionEnds ends;
+  ConnectionStart start;
+  Identity about;
   c.ends.get(ends);
   c.start.get(start);
   c.identity.get(about);

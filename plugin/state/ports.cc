@@ -111,8 +111,8 @@ PortUsers users_of(std::string_view device, unsigned port) {
   PortUsers out;
   std::set<context::Gid> peers;  // a job may have ten thousand
   for_each_connection([&](const Connection& c) {
-    Ends ends;
-    About about;
+    ConnectionEnds ends;
+    Identity about;
     if (!c.ends.get(ends) || !c.identity.get(about) || ends.port == 0) return;
     if (std::string_view(ends.device) != device || (port != 0 && ends.port != port)) return;
     ++out.connections;

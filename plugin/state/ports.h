@@ -59,7 +59,7 @@ struct PortUsers {
   std::uint64_t connections = 0;
   std::vector<context::Gid> peers;  // each once
   std::vector<Source> sources;      // each once
-  About first;                      // the oldest of them
+  Identity first;                   // the oldest of them
 };
 PortUsers users_of(std::string_view device, unsigned port);
 

@@ -22,7 +22,7 @@ namespace nnd::state {
 
 // What the control path knows of a QP. Guarded by Qp::mutex.
 struct QpInfo {
-  About conn;              // id 0: made outside a connection, see owner
+  Identity conn;           // id 0: made outside a connection, see owner
   std::string_view owner;  // "gdaki", "gin", "recovery", "unknown"; empty: the connection's
   std::string device;
   std::uint32_t num = 0;
@@ -43,8 +43,8 @@ struct QpInfo {
   std::uint8_t timeout = 0;
   std::uint8_t retry_cnt = 0;
   std::uint8_t rnr_retry = 0;
-  bool was_ready = false;  // has been in RTR
-  int from = -1;           // the transition that was tried last (enum ibv_qp_state) ...
+  bool reached_rtr = false;  // has been in RTR
+  int from = -1;             // the transition that was tried last (enum ibv_qp_state) ...
   int to = -1;
   unsigned attempts = 0;                    // ... how often in a row
   int last_errno = 0;                       // ... and how the last attempt ended

@@ -54,7 +54,7 @@ diagnosis::FailedTransition evidence(const state::QpInfo& qp, const FailedMove& 
   seen.reach = move.ends.reach;
   seen.why = move.ends.why;
   seen.own = move.ends.own_hca != nullptr;
-  const bool facts_silent = seen.reach == facts::Reach::kUnknown;
+  const bool facts_silent = seen.reach == facts::Reachability::kUnknown;
   seen.families_differ = facts_silent && !gid_zero(qp.local_gid) && !gid_zero(qp.remote_gid) &&
                          is_ipv4(qp.local_gid) != is_ipv4(qp.remote_gid);
   seen.link_local = facts_silent && qp.gid_index >= 0 && !gid_zero(qp.local_gid) &&
@@ -69,10 +69,10 @@ diagnosis::FailedTransition evidence(const state::QpInfo& qp, const FailedMove& 
 
 // Whether the process at the other end of the connection's TCP connection is there.
 std::optional<bool> peer_there(const state::Connection& c) {
-  state::Start start;
+  state::ConnectionStart start;
   if (!c.start.get(start) || start.listener_port == 0) return std::nullopt;
   return facts::peer_there({start.listener, start.listener_port},
-                           c.kind.load() == state::Kind::kRecv);
+                           c.kind.load() == state::ConnectionKind::kRecv);
 }
 
 void add_connection_history(const state::QpInfo& qp, diagnosis::FailedCompletion& seen) {
@@ -174,7 +174,7 @@ state::Failure fail_completion(const state::QpInfo& qp, const ibv_wc& wc, std::u
 
 void fail_verb(const char* verb, int error) noexcept {
   note_failure(verb, error);
-  const state::Current& now = state::current();
+  const state::CallContext& now = state::current();
   if (now.call == state::Call::kNone) return;
   context::quietly([&] {
     state::begin_failure({now.conn.id, {}, {}, {}},

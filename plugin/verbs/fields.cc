@@ -6,7 +6,7 @@ namespace nnd::verbs {
 
 void note_failure(const char* verb, int error) noexcept {
   const context::ErrnoKeeper keep;
-  state::Current& now = state::current();
+  state::CallContext& now = state::current();
   now.failed_verb = verb;
   now.failed_errno = error;
 }

@@ -37,7 +37,7 @@ struct Registration {
 };
 
 Kind kind_of_plain() noexcept {
-  const state::Current& now = state::current();
+  const state::CallContext& now = state::current();
   return now.call == state::Call::kRegMr && now.ptr_type == kNcclPtrCuda ? Kind::kPeermem
                                                                          : Kind::kHost;
 }
@@ -58,7 +58,7 @@ diagnosis::FailedRegistration::Driver driver_says(const void* address) {
 }
 
 void tell(const Registration& asked, const ibv_mr* mr, int error, std::int64_t dur_us) {
-  const state::About& conn = state::current().conn;
+  const state::Identity& conn = state::current().conn;
   if (mr == nullptr)
     note_failure(asked.verb, error);
   else if (conn.entry != nullptr)

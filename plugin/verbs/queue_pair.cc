@@ -9,18 +9,18 @@
 #include "facts/counters.h"
 #include "state/failure.h"
 #include "verbs/clock.h"
+#include "verbs/conn_entry.h"
 #include "verbs/fields.h"
 #include "verbs/gid.h"
 #include "verbs/handlers.h"
 #include "verbs/hooks.h"
 #include "verbs/qp_events.h"
-#include "verbs/summary.h"
 
 namespace nnd::verbs {
 namespace {
 
 // Who made a QP outside of a connection of ours.
-std::string_view owner_of(const Library& lib, const state::Current& now) {
+std::string_view owner_of(const Library& lib, const state::CallContext& now) {
   if (now.conn.id != 0) return {};
   if (now.call == state::Call::kGin) return "gin";
   return lib.origin == Origin::kPlain ? "gdaki" : "unknown";
@@ -33,7 +33,7 @@ struct Asked {
 
 void created(const Library& lib, const char* verb, const ibv_qp* qp, const ibv_context* context,
              const Asked& asked, const ibv_qp_cap& got, int error, std::int64_t dur_us) {
-  const state::Current& now = state::current();
+  const state::CallContext& now = state::current();
   state::QpInfo info;
   info.conn = now.conn;
   info.owner = owner_of(lib, now);
@@ -88,7 +88,7 @@ void learn(const Library& lib, const ibv_qp& qp, const ibv_qp_attr& attr, int ma
 // A connection's first move to RTR is where a pair of ports that must not talk is stopped: in
 // milliseconds, and before a packet is sent. Live connections (port recovery) are never stopped.
 bool refused(const state::QpInfo& info, const Move& move) {
-  return move.to == IBV_QPS_RTR && !info.was_ready && !hooks().may_pair(info);
+  return move.to == IBV_QPS_RTR && !info.reached_rtr && !hooks().may_pair(info);
 }
 
 // The attempt as it was before the real call.
@@ -97,11 +97,11 @@ Move begin_move(const Library& lib, const ibv_qp& qp, const ibv_qp_attr& attr, i
   Move move;
   move.from = qp.state;
   move.to = (mask & IBV_QP_STATE) != 0 ? attr.qp_state : qp.state;
-  const state::Current& now = state::current();
+  const state::CallContext& now = state::current();
   const std::lock_guard lock(record.mutex);
   state::QpInfo& info = record.info;
   // Only NCCL's port recovery (2.30) moves the QP of a live connection, from a thread of its own.
-  move.by_recovery = info.conn.id != 0 && info.was_ready && now.call == state::Call::kNone;
+  move.by_recovery = info.conn.id != 0 && info.reached_rtr && now.call == state::Call::kNone;
   if (info.from != move.from || info.to != move.to || info.last_errno == 0) {
     info.from = move.from;
     info.to = move.to;
@@ -130,7 +130,7 @@ void end_move(const Library& lib, ibv_qp& qp, const ibv_qp_attr& attr, int mask,
       info.spent_us[to] += static_cast<std::uint32_t>(move.dur_us);
       if (move.error == 0) info.there_ns[to] = static_cast<std::uint64_t>(now_ns());
     }
-    if (move.error == 0 && move.to == IBV_QPS_RTR) info.was_ready = true;
+    if (move.error == 0 && move.to == IBV_QPS_RTR) info.reached_rtr = true;
     if (move.error == 0 && move.to == IBV_QPS_RESET)
       record.told.store(0, std::memory_order_relaxed);
     end_in_entry(info, move.error == 0 ? move.to : move.from);

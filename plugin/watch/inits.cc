@@ -50,7 +50,7 @@ void Inits::tell_end(state::Boot boot, std::uint32_t owner, Memory& memory) {
   memory.told = 0;
   if (boot.role != state::BootRole::kRank || memory.making) return;
   boot.began_ns = memory.since_ns;
-  oob::tell_ready(boot);
+  oob::tell_init_done(boot);
 }
 
 void Inits::look_at(const state::BootThread& thread, Memory& memory, std::uint64_t mono_ns) {
@@ -64,7 +64,7 @@ void Inits::look_at(const state::BootThread& thread, Memory& memory, std::uint64
   if (memory.told == kAges.size() || mono_ns < boot.since_ns + kAges[memory.told]) return;
   while (memory.told < kAges.size() && mono_ns >= boot.since_ns + kAges[memory.told]) ++memory.told;
   memory.making = boot.began_ns != 0;
-  oob::tell_stall(boot, mono_ns - boot.since_ns);
+  oob::tell_init_stall(boot, mono_ns - boot.since_ns);
 }
 
 }  // namespace nnd::watch

@@ -4,7 +4,7 @@ namespace nnd::watch {
 
 namespace {
 
-using state::Kind;
+using state::ConnectionKind;
 using state::Stage;
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
@@ -16,8 +16,8 @@ bool is_attempt(Stage stage) noexcept { return stage >= Stage::kOpening && stage
 // then is the sender told of them).
 Wait for_peer(const Sample& now) noexcept {
   if (now.stage == Stage::kOpening)
-    return now.kind == Kind::kSend ? Wait::kNotAccepted : Wait::kNotDialled;
-  return now.kind == Kind::kSend && now.stage != Stage::kRts ? Wait::kQps : Wait::kReady;
+    return now.kind == ConnectionKind::kSend ? Wait::kNotAccepted : Wait::kNotDialled;
+  return now.kind == ConnectionKind::kSend && now.stage != Stage::kRts ? Wait::kQps : Wait::kReady;
 }
 
 Wait wait_of_attempt(const Memory& memory, const Sample& now, std::uint64_t unpolled_ns,
@@ -30,9 +30,10 @@ Wait wait_of_attempt(const Memory& memory, const Sample& now, std::uint64_t unpo
 
 // Only what is in flight, or wanted, can wait.
 Wait wait_of_traffic(const Memory& memory, const Sample& now) noexcept {
-  if (now.in_flight() != 0) return now.kind == Kind::kSend ? Wait::kStuckSend : Wait::kNothingCame;
+  if (now.in_flight() != 0)
+    return now.kind == ConnectionKind::kSend ? Wait::kStuckSend : Wait::kNothingCame;
   const bool refused = now.not_taken != memory.last.not_taken;
-  return refused && now.kind == Kind::kSend ? Wait::kNoReceive : Wait::kIdle;
+  return refused && now.kind == ConnectionKind::kSend ? Wait::kNoReceive : Wait::kIdle;
 }
 
 Change update_traffic(Memory& memory, const Sample& now, std::uint64_t now_ns) noexcept {

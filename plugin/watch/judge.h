@@ -15,7 +15,7 @@ using diagnosis::Wait;
 // A connection as one look found it.
 struct Sample {
   std::uint32_t id = 0;
-  state::Kind kind = state::Kind::kNone;
+  state::ConnectionKind kind = state::ConnectionKind::kNone;
   state::Stage stage = state::Stage::kFree;
   bool in_call = false;
   bool moving = false;  // inside ibv_modify_qp, or between its attempts

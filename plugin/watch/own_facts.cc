@@ -90,7 +90,7 @@ GpuDirect gpu_direct_of(const facts::Node& node, const facts::Hca& hca, const Gd
 
 bool is_taken(const facts::Port& port) { return port.skip == facts::Skip::kTaken; }
 
-void add_ports(peers::Facts& out, const facts::Node& node, const GdrFound& found) {
+void add_ports(peers::ProcessFacts& out, const facts::Node& node, const GdrFound& found) {
   Common<LinkLayer> layers;
   Common<Gids> gids;
   Common<GpuDirect> direct;
@@ -128,7 +128,8 @@ Fusion fusion_of(const facts::Node& node, const facts::Environment& environment)
 }
 
 // As NCCL's transport puts it there. The traffic class counts with RoCE, the service level without.
-void add_qps(peers::Facts& out, const facts::Node& node, const facts::Environment& environment) {
+void add_qps(peers::ProcessFacts& out, const facts::Node& node,
+             const facts::Environment& environment) {
   const facts::NcclQp qp = facts::nccl_qp(environment, node.nccl_version);
   out.qps = qp.count;
   if (out.link_layer == LinkLayer::kEthernet) out.traffic_class = qp.traffic_class;
@@ -172,8 +173,8 @@ std::uint32_t release_code(std::string_view text) noexcept {
   return dots == 2 && part < 100 ? out * 100 + part : 0;
 }
 
-peers::Facts facts_of(const facts::Node& node, Transport transport, const GdrFound& gdr) {
-  peers::Facts out;
+peers::ProcessFacts facts_of(const facts::Node& node, Transport transport, const GdrFound& gdr) {
+  peers::ProcessFacts out;
   out.transport = transport;
   if (transport == Transport::kIb) {
     const facts::Environment environment = environment_of(node);
@@ -198,7 +199,7 @@ peers::Variables variables_of(const facts::Node& node) {
   return out;
 }
 
-const peers::Facts& OwnFacts::now() {
+const peers::ProcessFacts& OwnFacts::now() {
   const facts::Node& node = facts::current_node();
   const std::uint32_t changes = noted().changes.load();
   if (node_ == &node && noted_ == changes) return facts_;

@@ -20,8 +20,8 @@ void note_gdr(std::string_view device, const facts::GdrState& state) noexcept;
 
 // What follows from a node's facts; by device, what was found since.
 using GdrFound = std::map<std::string, facts::GdrState, std::less<>>;
-peers::Facts facts_of(const facts::Node& node, peers::Transport transport,
-                      const GdrFound& gdr = {});
+peers::ProcessFacts facts_of(const facts::Node& node, peers::Transport transport,
+                             const GdrFound& gdr = {});
 // NCCL's variables as they are set here, and those that its network has besides.
 peers::Variables variables_of(const facts::Node& node);
 // 22809 of "2.28.9"; 0: it is none.
@@ -30,13 +30,13 @@ std::uint32_t release_code(std::string_view text) noexcept;
 // As of now. One thread.
 class OwnFacts {
  public:
-  const peers::Facts& now();
+  const peers::ProcessFacts& now();
   const peers::Variables& variables() const { return variables_; }  // as of the last now()
 
  private:
   const facts::Node* node_ = nullptr;
   std::uint32_t noted_ = 0;  // how much was, when this was made
-  peers::Facts facts_;
+  peers::ProcessFacts facts_;
   peers::Variables variables_;
 };
 

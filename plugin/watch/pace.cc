@@ -52,7 +52,7 @@ std::vector<Pace::Measured> Pace::measure() {
   if (memories_.size() < places) memories_.resize(places);
   for (std::size_t place = 0; place < places; ++place) {
     state::Connection* const c = state::entry_at(place);
-    if (c == nullptr || c->kind.load(kRelaxed) != state::Kind::kSend ||
+    if (c == nullptr || c->kind.load(kRelaxed) != state::ConnectionKind::kSend ||
         c->stage.load(kRelaxed) != state::Stage::kReady)
       continue;
     Memory& memory = memories_[place];
@@ -117,7 +117,7 @@ std::vector<Pace::Slow> Pace::judge(std::uint64_t window_ns) {
   std::map<PortName, PortWindow> by_port;
   for (Measured& one : all) {
     if (one.sends.count >= kFewestSends) by_size[one.sends.size_class()].push_back(&one);
-    state::Ends ends;
+    state::ConnectionEnds ends;
     if (!one.connection->ends.get(ends) || ends.port == 0) continue;
     PortWindow& port = by_port[{std::string(std::string_view(ends.device)), ends.port}];
     port.sends.count += one.sends.count;

@@ -27,13 +27,13 @@ using record::Weight;
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
-struct Facts {
-  state::About about;
-  state::Start start;
-  state::Ends ends;
+struct ConnFacts {
+  state::Identity about;
+  state::ConnectionStart start;
+  state::ConnectionEnds ends;
   state::Labels labels;
 
-  explicit Facts(const state::Connection& c) {
+  explicit ConnFacts(const state::Connection& c) {
     c.identity.get(about);
     c.start.get(start);
     c.ends.get(ends);
@@ -54,7 +54,7 @@ std::string address_text(const context::Gid& gid) {
   return context::gid_zero(gid) ? "" : facts::gid_address(gid).text();
 }
 
-std::string listener_text(const state::Start& start) {
+std::string listener_text(const state::ConnectionStart& start) {
   if (start.listener_port == 0) return "";
   const std::string address = address_text(start.listener);
   return (address.find(':') == std::string::npos ? address : "[" + address + "]") + ":" +
@@ -71,11 +71,11 @@ std::uint64_t age_of(std::uint64_t raw) {
   return raw == 0 ? 0 : context::raw_clock::elapsed_ns(raw, context::raw_clock::now());
 }
 
-void add_whose(Event& e, const Facts& known) {
+void add_whose(Event& e, const ConnFacts& known) {
   add_connection(e, known.about);
   add_labels(e, known.about, known.labels);
-  const state::Ends& ends = known.ends;
-  const state::Start& start = known.start;
+  const state::ConnectionEnds& ends = known.ends;
+  const state::ConnectionStart& start = known.start;
   if (ends.port != 0)
     add_device(e, {.index = known.about.dev,
                    .name = ends.device,
@@ -134,7 +134,7 @@ void add_task(Event& e, const state::TaskSeen& task) {
 std::optional<state::TaskSeen> task_of(const state::Connection& c, const state::Labels& labels) {
   const state::Communicator* const communicator = state::communicator_at(labels.communicator);
   const state::Work work{labels.channel, labels.peer_rank,
-                         c.kind.load(kRelaxed) == state::Kind::kSend};
+                         c.kind.load(kRelaxed) == state::ConnectionKind::kSend};
   state::TaskSeen task;
   if (communicator == nullptr || !communicator->tasks(labels.purpose).unfinished(task, work))
     return std::nullopt;
@@ -172,12 +172,12 @@ double retry_sec(const state::Connection& c) {
   return std::ldexp(4.096e-6, qp.timeout) * qp.retry_cnt;
 }
 
-diagnosis::PeerTcp peer_tcp_of(const state::Connection& c, const state::Start& start,
+diagnosis::PeerTcp peer_tcp_of(const state::Connection& c, const state::ConnectionStart& start,
                                std::optional<facts::TcpTable>& tcp) {
   if (start.listener_port == 0) return diagnosis::PeerTcp::kUnknown;
   if (!tcp) tcp.emplace();
   const facts::TcpEnd listener{start.listener, start.listener_port};
-  const bool sends = c.kind.load(kRelaxed) == state::Kind::kSend;
+  const bool sends = c.kind.load(kRelaxed) == state::ConnectionKind::kSend;
   switch (sends ? tcp->to(listener) : tcp->from(listener)) {
     case facts::TcpState::kMade:
       return diagnosis::PeerTcp::kOpen;
@@ -188,7 +188,7 @@ diagnosis::PeerTcp peer_tcp_of(const state::Connection& c, const state::Start& s
   }
 }
 
-Stall evidence(state::Connection& c, const Facts& known, const Line& line) {
+Stall evidence(state::Connection& c, const ConnFacts& known, const StallLine& line) {
   Stall seen;
   seen.wait = line.wait;
   seen.sec = sec(line.age_ns);
@@ -241,13 +241,13 @@ bool is_warning(const Stall& seen, bool lasts) {
 
 }  // namespace
 
-std::string place_of(const state::Connection& c) { return Facts(c).place(); }
+std::string place_of(const state::Connection& c) { return ConnFacts(c).place(); }
 
-std::string peer_of(const state::Connection& c) { return address_text(Facts(c).peer()); }
+std::string peer_of(const state::Connection& c) { return address_text(ConnFacts(c).peer()); }
 
 Wait look_closer(state::Connection& c, Wait wait, std::optional<facts::TcpTable>& tcp) {
   if (wait == Wait::kNotAccepted || wait == Wait::kNotDialled) {
-    state::Start start;
+    state::ConnectionStart start;
     if (!c.start.get(start) || start.listener_port == 0) return wait;
     if (!tcp) tcp.emplace();
     const facts::TcpEnd listener{start.listener, start.listener_port};
@@ -278,7 +278,7 @@ bool tell_who(const state::Connection& c) {
   // Asked of all that have none, at each look.
   state::Labels labels;
   if (!c.labels.get(labels) || labels.how == state::How::kNot) return false;
-  const Facts known(c);
+  const ConnFacts known(c);
   Event e(EventId::kConnWho, Severity::kInfo, Weight::kStep);
   if (!e.enabled()) return true;
   add_connection(e, known.about);
@@ -288,9 +288,9 @@ bool tell_who(const state::Connection& c) {
   return true;
 }
 
-bool tell_stall(state::Connection& oldest, const Line& line, const Census& census,
-                std::optional<facts::TcpTable>& tcp) {
-  const Facts known(oldest);
+bool tell_conn_stall(state::Connection& oldest, const StallLine& line, const Census& census,
+                     std::optional<facts::TcpTable>& tcp) {
+  const ConnFacts known(oldest);
   Stall seen = evidence(oldest, known, line);
   seen.awaited = state::awaited_text();
   if (!diagnosis::being_made(line.wait)) seen.peer_tcp = peer_tcp_of(oldest, known.start, tcp);
@@ -339,7 +339,7 @@ bool tell_stall(state::Connection& oldest, const Line& line, const Census& censu
 
 void tell_slow(state::Connection& c, const Pace::Slow& slow, std::uint64_t age_ns,
                const Census& census) {
-  const Facts known(c);
+  const ConnFacts known(c);
   Stall seen = evidence(c, known, {.wait = Wait::kSlow, .age_ns = age_ns});
   seen.ms = static_cast<double>(slow.mean_ns) / 1e6;
   seen.usual_ms = static_cast<double>(slow.usual_ns) / 1e6;
@@ -380,7 +380,7 @@ void tell_idle(std::uint64_t age_ns, const Census& census) {
 void tell_resume(const state::Connection* c, Wait wait, std::uint64_t connections,
                  std::uint64_t waited_ns) {
   Event e(EventId::kConnResume);
-  if (c != nullptr) add_whose(e, Facts(*c));
+  if (c != nullptr) add_whose(e, ConnFacts(*c));
   e.add("kind", diagnosis::wait_name(wait)).add("dur_us", us(waited_ns));
   if (c != nullptr) e.add("conns", connections);
   e.emit();

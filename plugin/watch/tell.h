@@ -34,7 +34,7 @@ bool tell_who(const state::Connection& c);
 // What is known of why a connection waits: it failed, or its two ends don't come together.
 std::optional<state::Failure> known_of(const state::Connection& c, Wait wait);
 
-struct Line {
+struct StallLine {
   Wait wait = Wait::kIdle;
   std::uint64_t age_ns = 0;
   std::uint64_t connections = 1, peers = 1;
@@ -43,8 +43,8 @@ struct Line {
   bool lasts = false;          // three times its age, and no other connection came about meanwhile
 };
 // Whether it was a warning. The table is read where it is needed and wasn't.
-bool tell_stall(state::Connection& oldest, const Line& line, const Census& census,
-                std::optional<facts::TcpTable>& tcp);
+bool tell_conn_stall(state::Connection& oldest, const StallLine& line, const Census& census,
+                     std::optional<facts::TcpTable>& tcp);
 // age_ns: for how long at least.
 void tell_slow(state::Connection& c, const Pace::Slow& slow, std::uint64_t age_ns,
                const Census& census);

@@ -198,11 +198,11 @@ void start(const config::Settings& settings) noexcept {
     own.unlike.forget();
     peers::forget();
     if (settings.peers) {
-      peers::Start start = this_process();
+      peers::ChannelSetup start = this_process();
       start.ask_ms = static_cast<std::uint32_t>(settings.stall_sec * 800);
       start.directory = record::default_place();
-      start.facts = [&own]() -> const peers::Facts& { return own.facts.now(); };
-      start.met = [&own](const peers::Who& who, const peers::Facts& theirs) {
+      start.facts = [&own]() -> const peers::ProcessFacts& { return own.facts.now(); };
+      start.met = [&own](const peers::Who& who, const peers::ProcessFacts& theirs) {
         own.unlike.met(own.facts.now(), own.facts.variables(), who, theirs);
       };
       peers::start(std::move(start));

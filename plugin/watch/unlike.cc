@@ -48,8 +48,8 @@ void tell(const std::vector<Difference>& all, const peers::Who& self, const peer
 
 }  // namespace
 
-void Unlike::met(const peers::Facts& own, const peers::Variables& variables, const peers::Who& who,
-                 const peers::Facts& theirs) {
+void Unlike::met(const peers::ProcessFacts& own, const peers::Variables& variables,
+                 const peers::Who& who, const peers::ProcessFacts& theirs) {
   std::vector<Difference> left = differences(own, theirs, variables);
   std::erase_if(left, [this](const Difference& one) { return told_.contains(one.what); });
   // What may be meant comes last.

@@ -14,8 +14,8 @@ namespace nnd::watch {
 
 class Unlike {
  public:
-  void met(const peers::Facts& own, const peers::Variables& variables, const peers::Who& who,
-           const peers::Facts& theirs);
+  void met(const peers::ProcessFacts& own, const peers::Variables& variables, const peers::Who& who,
+           const peers::ProcessFacts& theirs);
   void forget() { told_.clear(); }
 
  private:

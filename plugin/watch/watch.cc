@@ -87,14 +87,15 @@ void Watch::tell() {
 
 void Watch::look_at(state::Connection& c, Memory& memory, std::uint64_t now_ns) {
   const Sample now = sample(c);
-  if (now.kind == state::Kind::kListen) return;
+  if (now.kind == state::ConnectionKind::kListen) return;
   any_failed_ = any_failed_ || now.stage == state::Stage::kFailed;
   const Change change = update(memory, now, now_ns, ages_.connect_ns);
   if (change.ready) last_ready_ns_ = now_ns;
   if (!memory.who_told) memory.who_told = tell_who(c);
   if (change.ready || change.moved || !memory.wait) {
     if (memory.told && (change.ready || change.moved)) {
-      Resumed& resumed = resumed_[{*memory.told, now.kind == state::Kind::kSend, place_of(c)}];
+      Resumed& resumed =
+          resumed_[{*memory.told, now.kind == state::ConnectionKind::kSend, place_of(c)}];
       ++resumed.connections;
       if (change.waited_ns >= resumed.waited_ns) resumed.oldest = &c;
       resumed.waited_ns = std::max(resumed.waited_ns, change.waited_ns);
@@ -149,7 +150,8 @@ Wait Watch::closer(state::Connection& c, Memory& memory, std::uint64_t age_ns) {
 }
 
 void Watch::take(state::Connection& c, Memory& memory, std::uint64_t age_ns) {
-  ClassKey key{closer(c, memory, age_ns), memory.last.kind == state::Kind::kSend, place_of(c)};
+  ClassKey key{closer(c, memory, age_ns), memory.last.kind == state::ConnectionKind::kSend,
+               place_of(c)};
   if (const auto failure = known_of(c, key.wait)) key.failure = failure->number;
   ++waiting_[static_cast<std::size_t>(key.wait)];
   Class& all = classes_[key];
@@ -184,7 +186,7 @@ void Watch::tell_old() {
       member.memory->told = key.wait;
       peers.insert(peer_of(*member.connection));
     }
-    const bool warned = tell_stall(
+    const bool warned = tell_conn_stall(
         *one.oldest.connection,
         {key.wait, one.oldest.age_ns, one.members.size(), peers.size(), key.failure, any_failed_,
          one.oldest.age_ns >= times(1) * first_ns && now_ns_ - last_ready_ns_ >= first_ns},

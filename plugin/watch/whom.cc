@@ -72,12 +72,12 @@ std::vector<Own::Edge> sorted(std::map<std::uint64_t, Own::Edge>& by_proc) {
 }
 
 // Whose end the other one is; 0: not known.
-std::uint64_t peer_of(const state::About& about) {
+std::uint64_t peer_of(const state::Identity& about) {
   const bool ours = about.link_proc == record::proc_id();
   return ours ? peers::behind(about.link_listen) : about.peer_proc;
 }
 
-peers::Link link_of(const state::About& about, EndState state, std::uint64_t age_ns,
+peers::Link link_of(const state::Identity& about, EndState state, std::uint64_t age_ns,
                     const peers::Moved& moved) {
   const bool theirs = about.link_proc != record::proc_id();
   return {theirs, about.link_listen, state, to_ms(age_ns), moved};
@@ -87,7 +87,7 @@ peers::Link link_of(const state::About& about, EndState state, std::uint64_t age
 peers::Moved moved_by(state::Connection& c, bool asked) {
   const std::uint64_t bytes = c.bytes.load(), requests = c.completed.load() - c.flushes.load();
   const bool untold = bytes == 0 && requests != 0;
-  const bool receives = c.kind.load() == state::Kind::kRecv;
+  const bool receives = c.kind.load() == state::ConnectionKind::kRecv;
   if (receives && (untold || !asked || c.groups.load(std::memory_order_relaxed))) return {};
   return {true, static_cast<std::uint32_t>(requests), static_cast<std::uint32_t>(bytes)};
 }
@@ -161,9 +161,9 @@ bool meets_others() {
 
 }  // namespace
 
-peers::Start this_process() {
-  static const peers::Start made = [] {
-    peers::Start start;
+peers::ChannelSetup this_process() {
+  static const peers::ChannelSetup made = [] {
+    peers::ChannelSetup start;
     const config::Launch launch = config::read_launch();
     if (launch.rank) start.self.rank = *launch.rank;
     start.self.host = plain(record::path_fields().host);
@@ -176,7 +176,7 @@ peers::Start this_process() {
                   static_cast<std::uint64_t>(launch.restarts.value_or(0));
     return start;
   }();
-  peers::Start out = made;
+  peers::ChannelSetup out = made;
   out.self.proc = record::proc_id();
   out.self.pid = static_cast<std::uint32_t>(::getpid());
   return out;
@@ -241,9 +241,9 @@ void Whom::take(state::Connection& c, const Memory& memory, std::uint64_t age_ns
           : age_ns;
   const bool relayed = is_relayed(c);
   if (!relayed) waits_ns_ = std::max(waits_ns_, counts);
-  state::About about;
+  state::Identity about;
   if (!c.identity.get(about)) return;
-  state::Ends ends;
+  state::ConnectionEnds ends;
   if (c.ends.get(ends) && ends.port != 0 && ports_.size() < kMostPorts)
     ports_.try_emplace(std::string(std::string_view(ends.device)) + ":" +
                        std::to_string(ends.port));
@@ -258,7 +258,7 @@ void Whom::take(state::Connection& c, const Memory& memory, std::uint64_t age_ns
 // What others wait for may have been sent, or the connection may be closed.
 void Whom::take_quiet(state::Connection& c, std::uint64_t age_ns) {
   if (!asked_) return;
-  state::About about;
+  state::Identity about;
   if (!c.identity.get(about)) return;
   if (const std::uint64_t proc = peer_of(about))
     quiet_[proc].push_back(link_of(about, EndState::kQuiet, age_ns, moved_by(c, false)));

@@ -18,7 +18,7 @@ namespace nnd::watch {
 void add_failure(peers::Own& own, std::uint64_t mono_ns);
 
 // This process, as far as it is known before it has a communicator, and its job.
-peers::Start this_process();
+peers::ChannelSetup this_process();
 
 class Whom {
  public:

@@ -56,7 +56,7 @@ int main() {
   std::vector<state::Connection*> all;
   const auto grow = [&](std::size_t many) {
     while (all.size() < many) {
-      all.push_back(state::open_connection(state::Kind::kSend, 11, {}, nullptr));
+      all.push_back(state::open_connection(state::ConnectionKind::kSend, 11, {}, nullptr));
       state::hand_out(*all.back(), all.back());
     }
   };

@@ -25,10 +25,10 @@ constexpr unsigned kHcas = 8;
 
 bool open_connections(unsigned many) {
   for (unsigned i = 0; i < many; ++i) {
-    const auto kind = i % 2 == 0 ? state::Kind::kSend : state::Kind::kRecv;
+    const auto kind = i % 2 == 0 ? state::ConnectionKind::kSend : state::ConnectionKind::kRecv;
     state::Connection* const one = state::open_connection(kind, 11, {}, nullptr);
     if (one == nullptr) return false;
-    state::Ends ends;
+    state::ConnectionEnds ends;
     ends.device = "mlx5_" + std::to_string(i / 2 % kHcas);
     ends.port = 1;
     one->ends.set(ends);

@@ -55,7 +55,7 @@ int main() {
   std::vector<state::Connection*> connections;
   for (int i = 0; i < kConnections; ++i) {
     connections.push_back(state::open_connection(
-        i % 2 == 0 ? state::Kind::kSend : state::Kind::kRecv, 11, {}, nullptr));
+        i % 2 == 0 ? state::ConnectionKind::kSend : state::ConnectionKind::kRecv, 11, {}, nullptr));
     state::hand_out(*connections.back(), connections.back());
   }
   watch::Watch watch({});

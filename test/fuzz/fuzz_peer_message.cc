@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   if (!message) return 0;
   if (!nnd::peers::decode(nnd::peers::encode(*message))) __builtin_trap();
   const nnd::peers::Variables variables{{1, {"NCCL_ALGO", "Ring"}}, {2, {"NCCL_IB_HCA", {}}}};
-  nnd::peers::Facts facts;
+  nnd::peers::ProcessFacts facts;
   facts.transport = nnd::peers::Transport::kIb;
   facts.nccl = 22809;
   facts.qps = 1;

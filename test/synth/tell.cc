@@ -309,7 +309,7 @@ class Teller {
     seen.from = "INIT";
     seen.to = "RTR";
     seen.error = ETIMEDOUT;
-    seen.reach = diagnosis::Reach::kNoRoute;
+    seen.reach = diagnosis::Reachability::kNoRoute;
     fail(link, true, 3 * kSec + c_.between(0, 2 * kSec), diagnose(seen), EventId::kQpTransition,
          [&](Pack& pack) {
            pack.open("qp", false);

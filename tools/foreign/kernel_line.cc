@@ -9,7 +9,6 @@ namespace nnd::foreign {
 
 namespace {
 
-constexpr std::string_view kDigits = "0123456789";
 constexpr int kLastYear = 2200;  // nanoseconds fit into 64 bits
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }

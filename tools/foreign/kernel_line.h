@@ -7,6 +7,8 @@
 
 namespace nnd::foreign {
 
+inline constexpr std::string_view kDigits = "0123456789";
+
 struct KernelLine {
   std::string_view host;       // empty: not told
   std::int64_t at_sec = 0;     // 0: not told

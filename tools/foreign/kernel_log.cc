@@ -14,8 +14,6 @@ using nccl_net_diag::Cause;
 
 namespace {
 
-constexpr std::string_view kDigits = "0123456789";
-
 // "0000:41:00.0"
 bool is_pci(std::string_view word) {
   constexpr std::string_view kForm = "hhhh:hh:hh.h";

@@ -1,23 +1,18 @@
 #include "foreign/ras_client.h"
 
 #include <netdb.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
 #include <utility>
 
+#include "wire/bounded_socket.h"
+
 namespace nnd::foreign {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMost = std::size_t{64} << 20;
 
@@ -38,58 +33,6 @@ Addresses addresses_of(const std::string& address) {
   return Addresses(rc == 0 ? list : nullptr);
 }
 
-class Connection {
- public:
-  Connection(Clock::time_point until, const std::atomic<bool>& stop) : until_(until), stop_(stop) {}
-  ~Connection() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-
-  bool open(const addrinfo& to) {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = ::socket(to.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd_ < 0) return false;
-    if (::connect(fd_, to.ai_addr, to.ai_addrlen) == 0) return true;
-    if (errno != EINPROGRESS || !wait(POLLOUT)) return false;
-    int error = 0;
-    socklen_t size = sizeof error;
-    return ::getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
-  }
-  bool send(std::string_view text) {
-    while (!text.empty()) {
-      if (!wait(POLLOUT)) return false;
-      const auto sent = ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL);
-      if (sent < 0 && errno != EAGAIN && errno != EINTR) return false;
-      text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(sent, 0)));
-    }
-    return true;
-  }
-  // Adds what has come. False: no more comes.
-  bool receive(std::string& text) {
-    std::array<char, 1 << 16> part;
-    if (!wait(POLLIN)) return false;
-    const auto got = ::recv(fd_, part.data(), part.size(), 0);
-    if (got < 0) return errno == EAGAIN || errno == EINTR;
-    text.append(part.data(), static_cast<std::size_t>(got));
-    return got != 0 && text.size() <= kMost;
-  }
-
- private:
-  bool wait(short events) const {
-    constexpr int kPauseMs = 50;
-    pollfd one{fd_, events, 0};
-    while (!stop_.load() && Clock::now() < until_)
-      if (::poll(&one, 1, kPauseMs) > 0) return true;
-    return false;
-  }
-
-  Clock::time_point until_;
-  const std::atomic<bool>& stop_;
-  int fd_ = -1;
-};
-
 }  // namespace
 
 std::string ras_address() {
@@ -100,20 +43,25 @@ std::string ras_address() {
 // NCCL v2.28.9-1 src/ras/client.cc, src/ras/client_support.cc.
 std::optional<std::string> ask_ras(const std::string& address, std::chrono::milliseconds patience,
                                    const std::atomic<bool>& stop) {
-  Connection connection(Clock::now() + patience, stop);
+  wire::BoundedSocket connection(wire::BoundedSocket::Clock::now() + patience, stop);
   const auto found = addresses_of(address);
   const addrinfo* to = found.get();
-  while (to != nullptr && !connection.open(*to)) to = to->ai_next;
-  if (to == nullptr || !connection.send("CLIENT PROTOCOL 2\n")) return {};
+  while (to != nullptr && connection.open(*to) != 0) to = to->ai_next;
+  if (to == nullptr || connection.send("CLIENT PROTOCOL 2\n") != 0) return {};
   constexpr std::string_view kGreeting = "SERVER PROTOCOL ";
   std::string text;
+  // False: no more comes.
+  const auto receive = [&] {
+    bool ended = false;
+    return connection.receive(text, kMost - text.size(), ended) == 0 && !ended;
+  };
   while (text.find('\n') == std::string::npos)
-    if (!connection.receive(text) || !std::string_view(text).starts_with(kGreeting.substr(
-                                         0, std::min(text.size(), kGreeting.size()))))
+    if (!receive() || !std::string_view(text).starts_with(
+                          kGreeting.substr(0, std::min(text.size(), kGreeting.size()))))
       return {};
   text.erase(0, text.find('\n') + 1);
-  if (!connection.send("SET FORMAT json\nSTATUS\n")) return {};
-  while (connection.receive(text)) continue;
+  if (connection.send("SET FORMAT json\nSTATUS\n") != 0) return {};
+  while (receive()) continue;
   return may_be_ras_status(text) ? std::optional(std::move(text)) : std::nullopt;
 }
 
@@ -131,7 +79,7 @@ bool RasClient::look() {
       is_new = true;
     }
   }
-  const auto now = Clock::now();
+  const auto now = std::chrono::steady_clock::now();
   if (asked_.valid() || (asked_at_ && now < *asked_at_ + kBetween)) return is_new;
   asked_at_ = now;
   asked_ = std::async(std::launch::async, [this] {

@@ -10,8 +10,6 @@ namespace nnd::report {
 
 namespace {
 
-constexpr double kTimes = 8;
-constexpr double kFewestDeviations = 5;
 constexpr std::size_t kFewestHosts = 4;
 constexpr double kLeastBytes = 1e8;  // as the usual: less is no traffic to speak of
 
@@ -42,7 +40,8 @@ std::vector<Unbalanced> unbalanced(const Picture& picture) {
     for (const auto& [host, bytes] : sent) {
       const double effect = usual.effect(std::max(bytes, 1.0));
       const double times = std::max(bytes, 1.0) / usual.value();
-      if (std::abs(effect) < kFewestDeviations || (times < kTimes && times > 1 / kTimes)) continue;
+      if (std::abs(effect) < kFewestDeviations || (times < kTimesUsual && times > 1 / kTimesUsual))
+        continue;
       out.push_back({{host, dev, "", 0}, bytes, usual.value(), effect, sent.size()});
     }
   }

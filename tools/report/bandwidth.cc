@@ -64,7 +64,7 @@ std::optional<std::int64_t> speed_of(const log::Process& process, const log::Dev
 }
 
 // Of one node, by HCA and port, in Mbit/s.
-using Ports = std::map<std::pair<std::string, int>, std::int64_t>;
+using BytesByPort = std::map<std::pair<std::string, int>, std::int64_t>;
 
 class Used {
  public:
@@ -86,7 +86,7 @@ class Used {
  private:
   void add(std::size_t member) {
     const log::Process& process = *picture_.members[member].log;
-    Ports& ports = ports_[picture_.members[member].host];
+    BytesByPort& ports = ports_[picture_.members[member].host];
     for (const auto& [number, one] : process.connections) {
       if (one.dev.name.empty() || one.bytes.value_or(0) == 0) continue;
       const auto mbps = speed_of(process, one.dev);
@@ -99,7 +99,7 @@ class Used {
   }
 
   const Picture& picture_;
-  std::map<std::size_t, Ports> ports_;  // by host
+  std::map<std::size_t, BytesByPort> ports_;  // by host
   std::set<std::string> through_host_;
   bool unknown_ = false;
 };

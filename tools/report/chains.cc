@@ -11,7 +11,7 @@ namespace nnd::report {
 
 namespace {
 
-constexpr Ns kTogether = 1'000'000'000;
+constexpr Ns kOneMoment = 1'000'000'000;
 constexpr Ns kStopped = 5'000'000'000;  // the drain looks ten times a second
 constexpr Ns kSurelyStopped = 30'000'000'000;
 
@@ -243,10 +243,10 @@ class Graph {
   // had gone, or had told that they wait: these had no reason in its end. Nor who waited himself.
   bool gone(std::size_t member) const {
     const End& end = ends_[member];
-    if (!end.ended() || end.waited || end.when.from + kTogether >= picture_.last) return false;
+    if (!end.ended() || end.waited || end.when.from + kOneMoment >= picture_.last) return false;
     if (first_to_go_ && *first_to_go_ < end.when.from) return false;
     const auto told = first_told_.find(member);
-    return told == first_told_.end() || end.when.from <= told->second + kTogether;
+    return told == first_told_.end() || end.when.from <= told->second + kOneMoment;
   }
   // Those that waited for it went much later, or not at all.
   bool gone_long_before_others(std::size_t member) const {

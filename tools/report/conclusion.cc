@@ -11,8 +11,8 @@ namespace {
 
 using Seen = Observation::Kind;
 
-constexpr Ns kTogether = 2'000'000'000;
-constexpr Ns kLong = 10'000'000'000;  // then waits are told
+constexpr Ns kSoonAfter = 2'000'000'000;
+constexpr Ns kStallAge = 10'000'000'000;  // then waits are told
 
 bool any_is(const Picture& picture, Ending ending) {
   return std::any_of(picture.members.begin(), picture.members.end(),
@@ -124,7 +124,7 @@ class Conclude {
     if (2 * first > times.size() || on_several_hosts(times[first - 1])) return false;
     // A pause that is longer than all the rest took.
     const Ns pause = times[first] - times[first - 1];
-    if (pause > kTogether && pause > times.back() - times[first]) return true;
+    if (pause > kSoonAfter && pause > times.back() - times[first]) return true;
     // One after the other all the way, and nobody missed the first: as where the boxes of a job
     // that runs are copied.
     return later_gaps < 3 || any_missed(times[first - 1]);
@@ -169,7 +169,7 @@ class Conclude {
       const Sink& sink = model_.waits.sinks[model_.observations[i].index];
       if (is_known(sink.kind) && sink.late_since() < end.from) return false;
       if (sink.kind == Sink::Kind::kMismatched) return false;  // who left had called it before
-      if (sink.kind == Sink::Kind::kCycle && sink.since + kLong < end.from && gave_up(own))
+      if (sink.kind == Sink::Kind::kCycle && sink.since + kStallAge < end.from && gave_up(own))
         return false;
     }
     // So did a communicator that nobody could make.
@@ -275,7 +275,7 @@ class Conclude {
     const bool clean = is_clean(ends_.front());
     // Those that left much later followed.
     for (const auto i : ends_)
-      if (model_.observations[i].when.from <= first.at + kTogether && is_clean(i) == clean)
+      if (model_.observations[i].when.from <= first.at + kSoonAfter && is_clean(i) == clean)
         first.losses.push_back(
             {*model_.observations[i].member, model_.observations[i].when.from, clean});
   }
@@ -345,7 +345,7 @@ class Conclude {
                losses.begin(), losses.end(),
                [&](const Loss& loss) { return !loss.clean || model_.ends[loss.member].failed; }) &&
            std::any_of(picture_.members.begin(), picture_.members.end(), [&](const Member& one) {
-             return lacks_its_end(one) && one.last < out_.first.at + kTogether;
+             return lacks_its_end(one) && one.last < out_.first.at + kSoonAfter;
            });
   }
 

@@ -10,21 +10,14 @@ namespace nnd::report {
 
 namespace {
 
-constexpr double kTimes = 10;
+constexpr double kTimesOthers = 10;
 constexpr std::uint64_t kLeast = 100;  // a handful is every day's
-constexpr double kFewestDeviations = 5;
-constexpr std::size_t kFewestPorts = 4;
 
-bool tells_trouble(const std::string& counter) {
-  const auto kind = facts::kind_of_counter(counter);
-  return kind != facts::Counter::kOther && kind != facts::Counter::kPackets;
-}
-
-using Ports = std::map<Place, std::map<std::string, std::uint64_t>>;
+using PortCounts = std::map<Place, std::map<std::string, std::uint64_t>>;
 
 // A port counts for all processes of its node: that which looked for longest has seen most.
-Ports counted(const Picture& picture) {
-  Ports out;
+PortCounts counted(const Picture& picture) {
+  PortCounts out;
   for (const auto& member : picture.members) {
     if (!member.log->summary) continue;
     for (const auto& port : member.log->summary->counters) {
@@ -46,7 +39,8 @@ std::vector<Grown> grown_counters(const Picture& picture) {
   std::map<std::string, std::vector<Grown>> by_counter;
   for (const auto& [place, counters] : ports)
     for (const auto& [name, by] : counters)
-      if (tells_trouble(name)) by_counter[name].push_back({place, name, by, 0, ports.size()});
+      if (facts::is_trouble(facts::kind_of_counter(name)))
+        by_counter[name].push_back({place, name, by, 0, ports.size()});
   std::vector<Grown> out;
   for (auto& [name, all] : by_counter) {
     // Those that it did not grow on don't tell of it.
@@ -55,7 +49,7 @@ std::vector<Grown> grown_counters(const Picture& picture) {
     const Usual usual = usual_of(values, 0.5);
     for (auto& one : all) {
       const double value = static_cast<double>(one.by) + 1;
-      if (one.by < kLeast || value < kTimes * usual.value() ||
+      if (one.by < kLeast || value < kTimesOthers * usual.value() ||
           usual.effect(value) < kFewestDeviations)
         continue;
       one.usual = usual.value() - 1;

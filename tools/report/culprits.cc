@@ -13,11 +13,11 @@ namespace nnd::report {
 
 namespace {
 
-using Kind = Culprit::Kind;
+using Blamed = Culprit::Kind;
 using Pair = std::pair<Place, Place>;  // in order; a failure with one end has it twice
 
 // A kind, and what tells such culprits apart.
-using Key = std::pair<Kind, std::string>;
+using Key = std::pair<Blamed, std::string>;
 
 bool is_empty(const Place& place) { return place == Place{}; }
 
@@ -38,29 +38,29 @@ template <typename Take>
 void for_each_part(const Pair& pair, const AddressPlan& plan, const Take& take) {
   const Place &a = pair.first, &b = pair.second;
   const Place nowhere;
-  const auto both = [&](Kind kind, const auto& name_of) {
+  const auto both = [&](Blamed kind, const auto& name_of) {
     const std::string one = name_of(a), other = name_of(b);
     if (!one.empty()) take(kind, one, a, nowhere);
     if (!other.empty() && other != one) take(kind, other, b, nowhere);
   };
-  both(Kind::kHost, [](const Place& place) { return place.host; });
-  both(Kind::kHca, [](const Place& place) { return place.dev.empty() ? "" : hca_name(place); });
-  both(Kind::kPort, [](const Place& place) { return place.port == 0 ? "" : end_name(place); });
-  both(Kind::kSubnet, [](const Place& place) { return place.subnet; });
+  both(Blamed::kHost, [](const Place& place) { return place.host; });
+  both(Blamed::kHca, [](const Place& place) { return place.dev.empty() ? "" : hca_name(place); });
+  both(Blamed::kPort, [](const Place& place) { return place.port == 0 ? "" : end_name(place); });
+  both(Blamed::kSubnet, [](const Place& place) { return place.subnet; });
   std::set<std::string> planes;
   for (const Place* place : {&a, &b})
     for (const auto& plane : plan.planes_of(place->subnet))
       if (planes.insert(plane.prefix).second) {
         Place of;
         of.subnet = plane.prefix;
-        take(Kind::kPlane, plane.prefix, of, nowhere);
+        take(Blamed::kPlane, plane.prefix, of, nowhere);
       }
   if (a != b && !a.dev.empty() && !b.dev.empty())
-    take(Kind::kPair, end_name(a) + " " + end_name(b), a, b);
-  if (!a.dev.empty() && a.dev == b.dev) take(Kind::kRail, a.dev, a, nowhere);
+    take(Blamed::kPair, end_name(a) + " " + end_name(b), a, b);
+  if (!a.dev.empty() && a.dev == b.dev) take(Blamed::kRail, a.dev, a, nowhere);
   if (!a.subnet.empty() && !b.subnet.empty() && a.subnet != b.subnet)
-    take(Kind::kBetween, std::min(a.subnet, b.subnet) + " " + std::max(a.subnet, b.subnet), a, b);
-  take(Kind::kAll, std::string(), nowhere, nowhere);
+    take(Blamed::kBetween, std::min(a.subnet, b.subnet) + " " + std::max(a.subnet, b.subnet), a, b);
+  take(Blamed::kAll, std::string(), nowhere, nowhere);
 }
 
 using Completed = std::unordered_map<std::uint64_t, std::uint64_t>;  // requests, by connection
@@ -116,31 +116,31 @@ Working working_pairs(const Picture& picture, const std::set<Pair>& failing, boo
   return out;
 }
 
-bool is_one_end(Kind kind) {
-  return kind == Kind::kPort || kind == Kind::kHca || kind == Kind::kHost;
+bool is_one_end(Blamed kind) {
+  return kind == Blamed::kPort || kind == Blamed::kHca || kind == Blamed::kHost;
 }
 
 // Of two that explain as much, the smaller thing; of two ends of which none is known to work, what
 // lies between them.
-int preference(Kind kind) {
+int preference(Blamed kind) {
   switch (kind) {
-    case Kind::kPort:
+    case Blamed::kPort:
       return 8;
-    case Kind::kHca:
+    case Blamed::kHca:
       return 7;
-    case Kind::kHost:
+    case Blamed::kHost:
       return 6;
-    case Kind::kBetween:
+    case Blamed::kBetween:
       return 5;
-    case Kind::kRail:
+    case Blamed::kRail:
       return 4;
-    case Kind::kSubnet:
+    case Blamed::kSubnet:
       return 3;
-    case Kind::kPlane:
+    case Blamed::kPlane:
       return 2;
-    case Kind::kPair:
+    case Blamed::kPair:
       return 1;
-    case Kind::kAll:
+    case Blamed::kAll:
       return 0;
   }
   return 0;
@@ -166,9 +166,9 @@ struct Roles {
     }
   }
   static void add(std::set<Key>& ends, const Place& place) {
-    ends.insert({Kind::kHost, place.host});
-    ends.insert({Kind::kHca, hca_name(place)});
-    ends.insert({Kind::kPort, end_name(place)});
+    ends.insert({Blamed::kHost, place.host});
+    ends.insert({Blamed::kHca, hca_name(place)});
+    ends.insert({Blamed::kPort, end_name(place)});
   }
 };
 
@@ -176,28 +176,30 @@ std::vector<Culprit> rated(const std::set<Pair>& failing, const Working& working
                            const Roles& roles, const AddressPlan& plan) {
   std::map<Key, Culprit> all;
   for (const auto& pair : failing)
-    for_each_part(pair, plan,
-                  [&](Kind kind, const std::string& name, const Place& place, const Place& other) {
-                    Culprit& culprit = all[{kind, name}];
-                    if (culprit.explained++ != 0) return;
-                    culprit.kind = kind;
-                    culprit.name = name;
-                    culprit.place = place;
-                    culprit.other = other;
-                  });
-  const auto add_working = [&](Kind kind, const std::string& name) {
+    for_each_part(
+        pair, plan,
+        [&](Blamed kind, const std::string& name, const Place& place, const Place& other) {
+          Culprit& culprit = all[{kind, name}];
+          if (culprit.explained++ != 0) return;
+          culprit.kind = kind;
+          culprit.name = name;
+          culprit.place = place;
+          culprit.other = other;
+        });
+  const auto add_working = [&](Blamed kind, const std::string& name) {
     if (const auto found = all.find({kind, name}); found != all.end()) ++found->second.working;
   };
   for (const auto& pair : working.pairs())
-    for_each_part(pair, plan, [&](Kind kind, const std::string& name, const Place&, const Place&) {
-      if (!is_one_end(kind)) add_working(kind, name);
-    });
+    for_each_part(pair, plan,
+                  [&](Blamed kind, const std::string& name, const Place&, const Place&) {
+                    if (!is_one_end(kind)) add_working(kind, name);
+                  });
   std::set<std::pair<Key, Pair>> counted;
   for (const auto& one : working.known) {
     const Place &from = one.first, &to = one.second;
     const Pair pair = pair_of(from, to);
     for_each_part(pair, plan,
-                  [&](Kind kind, const std::string& name, const Place& place, const Place&) {
+                  [&](Blamed kind, const std::string& name, const Place& place, const Place&) {
                     if (!is_one_end(kind)) return;
                     const bool speaks = (place == from && roles.senders.contains({kind, name})) ||
                                         (place == to && roles.receivers.contains({kind, name}));
@@ -208,9 +210,9 @@ std::vector<Culprit> rated(const std::set<Pair>& failing, const Working& working
   std::vector<Culprit> out;
   for (auto& [key, culprit] : all) {
     // It is everything only where nothing works.
-    if (culprit.kind == Kind::kAll && !(working.known.empty() && working.maybe.empty())) continue;
+    if (culprit.kind == Blamed::kAll && !(working.known.empty() && working.maybe.empty())) continue;
     culprit.failing = failing.size();
-    if (culprit.kind == Kind::kHca) culprit.place.port = 0;
+    if (culprit.kind == Blamed::kHca) culprit.place.port = 0;
     out.push_back(culprit);
   }
   return out;
@@ -218,14 +220,14 @@ std::vector<Culprit> rated(const std::set<Pair>& failing, const Working& working
 
 bool has_part(const Culprit& culprit, const Pair& pair, const AddressPlan& plan) {
   bool out = false;
-  for_each_part(pair, plan, [&](Kind kind, const std::string& name, const Place&, const Place&) {
+  for_each_part(pair, plan, [&](Blamed kind, const std::string& name, const Place&, const Place&) {
     out = out || (kind == culprit.kind && name == culprit.name);
   });
   return out;
 }
 
 bool is_end(const Culprit& culprit) {
-  return culprit.kind == Kind::kPort || culprit.kind == Kind::kHca;
+  return culprit.kind == Blamed::kPort || culprit.kind == Blamed::kHca;
 }
 
 Culprit best_of(const std::vector<Culprit>& all, const std::set<std::string>& signed_ends) {
@@ -237,8 +239,8 @@ Culprit best_of(const std::vector<Culprit>& all, const std::set<std::string>& si
   if (told != nullptr) return *told;
   const auto better = [](const Culprit& a, const Culprit& b) {
     const double one = score(a), other = score(b);
-    constexpr double kAlike = 1e-9;
-    if (one < other - kAlike || one > other + kAlike) return one < other;
+    constexpr double kSameScore = 1e-9;
+    if (one < other - kSameScore || one > other + kSameScore) return one < other;
     if (a.kind != b.kind) return preference(a.kind) < preference(b.kind);
     return a.name.size() < b.name.size();
   };
@@ -249,8 +251,8 @@ Culprit best_of(const std::vector<Culprit>& all, const std::set<std::string>& si
       if (one.kind == best.kind && one.name != best.name && one.explained == best.explained &&
           one.working == best.working && best.explained == best.failing)
         for (const auto& pair : all)
-          if (pair.kind == Kind::kPair && pair.explained == best.explained) return pair;
-  if (best.kind == Kind::kHost)
+          if (pair.kind == Blamed::kPair && pair.explained == best.explained) return pair;
+  if (best.kind == Blamed::kHost)
     for (const auto& one : all)
       if (one.kind == best.kind && one.name != best.name && one.explained == best.explained &&
           one.working == best.working)
@@ -269,7 +271,7 @@ AddressPlan plan_of(const std::set<Pair>& failing, const Working& working) {
 // What the plan of addresses adds.
 void complete(Culprit& culprit, const Picture& picture, const AddressPlan& plan,
               const std::set<Pair>& failing) {
-  if (culprit.kind == Kind::kPlane)
+  if (culprit.kind == Blamed::kPlane)
     for (const auto& [a, b] : failing)
       for (const Place* place : {&a, &b})
         for (const auto& plane : plan.planes_of(place->subnet))

@@ -14,10 +14,10 @@ namespace nnd::report {
 namespace {
 
 constexpr Ns kPace = 100'000'000;  // of a box
-constexpr Ns kTogether = 100'000'000;
+constexpr Ns kSameMoment = 100'000'000;
 constexpr Ns kMoment = 1'000'000'000;
 constexpr double kLongUs = 2e6;
-constexpr Ns kWaited = 3'000'000'000;
+constexpr Ns kAskedInVain = 3'000'000'000;
 // The last of a job has been asked to end when the first has ended.
 constexpr Ns kSignalsTake = 25'000'000;
 
@@ -32,7 +32,7 @@ bool asks(const Box& box) {
 bool waited(const Picture& picture, std::size_t index) {
   const Member& member = picture.members[index];
   if (member.ending != Ending::kDied || member.box->asked_ns == 0) return false;
-  const Ns in_vain = picture.at(index, member.box->asked_ns) + kWaited;
+  const Ns in_vain = picture.at(index, member.box->asked_ns) + kAskedInVain;
   if (in_vain <= member.last && asks(*member.box)) return true;
   const auto& all = member.log->connections;
   return std::any_of(all.begin(), all.end(), [&](const auto& one) {
@@ -154,7 +154,7 @@ class Ends {
     if (!miss(*failure.peer, failure.member, failure.gone_by())) return;
     End& end = out_[*failure.peer];
     if (is_compared(failure.member, *failure.peer) ||
-        failure.gone_by() + kTogether >= end.when.from)
+        failure.gone_by() + kSameMoment >= end.when.from)
       end.failed_towards = true;
     else if (!end.failed_before)
       end.failed_before = i;
@@ -166,7 +166,7 @@ class Ends {
       for (const auto member : host.members) {
         End& end = out_[member];
         if (end.kind == End::Kind::kDied && !is_compared(failure.member, member) &&
-            failure.at + kTogether < end.when.from && !end.failed_before)
+            failure.at + kSameMoment < end.when.from && !end.failed_before)
           end.failed_before = i;
       }
     }
@@ -535,7 +535,7 @@ Ns tick_of(const Member& member) {
 }
 
 Ns apart(const Picture& picture, std::size_t one, std::size_t other) {
-  return std::min(kTogether + clocks_apart(picture, one, other), kUncompared);
+  return std::min(kSameMoment + clocks_apart(picture, one, other), kUncompared);
 }
 
 Ns between_ends(const Picture& picture, const std::vector<End>& ends, std::size_t one,

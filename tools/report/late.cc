@@ -9,11 +9,10 @@ namespace nnd::report {
 
 namespace {
 
-constexpr double kTimes = 8;
-constexpr double kFewestDeviations = 3;
+constexpr double kFewestForWaits = 3;
 constexpr std::size_t kFewestMembers = 4;
-constexpr double kLeastSec = 1;                     // what is worth a word
-constexpr double kNothingSec = kLeastSec / kTimes;  // below it all are alike
+constexpr double kLeastSec = 1;                          // what is worth a word
+constexpr double kNothingSec = kLeastSec / kTimesUsual;  // below it all are alike
 
 // By member: only those that others send to over the network.
 std::map<std::size_t, double> waited_for(const Picture& picture) {
@@ -41,7 +40,7 @@ std::vector<Late> late_members(const Picture& picture) {
   const Usual usual = usual_of(judged);
   for (const auto& [member, sec] : waited) {
     const double effect = usual.effect(std::max(sec, kNothingSec));
-    if (sec >= kLeastSec && sec >= kTimes * usual.value() && effect >= kFewestDeviations)
+    if (sec >= kLeastSec && sec >= kTimesUsual * usual.value() && effect >= kFewestForWaits)
       out.push_back({member, sec, median(all), effect, waited.size()});
   }
   std::stable_sort(out.begin(), out.end(),

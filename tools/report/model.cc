@@ -10,9 +10,9 @@ namespace nnd::report {
 
 namespace {
 
-using Kind = Observation::Kind;
+using Seen = Observation::Kind;
 
-Observation made(Kind kind, std::size_t index, std::optional<std::size_t> member, Span when) {
+Observation made(Seen kind, std::size_t index, std::optional<std::size_t> member, Span when) {
   Observation out;
   out.kind = kind;
   out.index = index;
@@ -25,7 +25,7 @@ void observe(Model& model, const Picture& picture) {
   for (std::size_t i = 0; i < model.failures.size(); ++i) {
     const Failure& failure = model.failures[i];
     if (failure.recovered) continue;
-    model.observations.push_back(made(failure.warned ? Kind::kSign : Kind::kFailure, i,
+    model.observations.push_back(made(failure.warned ? Seen::kSign : Seen::kFailure, i,
                                       failure.member, {failure.at, failure.at}));
   }
   std::vector<bool> waits(picture.members.size());
@@ -33,22 +33,22 @@ void observe(Model& model, const Picture& picture) {
     const Wait& wait = model.waits.waits[i];
     const Span when{wait.since, picture.members[wait.member].last};
     if (wait.blames_network()) {
-      model.observations.push_back(made(Kind::kStuck, i, wait.member, when));
+      model.observations.push_back(made(Seen::kStuck, i, wait.member, when));
     } else if (!wait.is_for_nobody() && !waits[wait.member]) {
       waits[wait.member] = true;
-      model.observations.push_back(made(Kind::kWait, i, wait.member, when));
+      model.observations.push_back(made(Seen::kWait, i, wait.member, when));
     }
   }
   for (const auto member : model.making)
     model.observations.push_back(
-        made(Kind::kMaking, member, member,
+        made(Seen::kMaking, member, member,
              {picture.members[member].first, picture.members[member].last}));
   for (std::size_t i = 0; i < model.ends.size(); ++i)
     if (const End& end = model.ends[i]; end.matters())
-      model.observations.push_back(made(Kind::kEnd, i, i, end.when));
+      model.observations.push_back(made(Seen::kEnd, i, i, end.when));
   if (model.missing.any())
     model.observations.push_back(
-        made(Kind::kMissing, 0, std::nullopt, {picture.first, picture.first}));
+        made(Seen::kMissing, 0, std::nullopt, {picture.first, picture.first}));
 }
 
 std::vector<std::size_t> being_made(const Picture& picture) {
@@ -74,7 +74,7 @@ std::optional<std::size_t> stuck_making(const Picture& picture,
 }  // namespace
 
 const char* name_of(Observation::Kind kind) {
-  constexpr std::array<const char*, static_cast<std::size_t>(Kind::kCount)> kNames{
+  constexpr std::array<const char*, static_cast<std::size_t>(Seen::kCount)> kNames{
       "sign", "failure", "stuck", "wait", "being-made", "end", "sink", "missing"};
   return kNames[static_cast<std::size_t>(kind)];
 }
@@ -90,7 +90,7 @@ std::size_t Model::root_of(std::size_t observation) const {
   return observation;
 }
 
-std::vector<std::size_t> Model::roots(Kind kind) const {
+std::vector<std::size_t> Model::roots(Seen kind) const {
   std::vector<std::size_t> out;
   for (std::size_t i = 0; i < observations.size(); ++i)
     if (observations[i].kind == kind && !observations[i].by) out.push_back(i);

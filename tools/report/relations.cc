@@ -13,7 +13,7 @@ namespace nnd::report {
 
 namespace {
 
-using Kind = Observation::Kind;
+using Seen = Observation::Kind;
 using How = Observation::How;
 
 constexpr Ns kTogether = 1'000'000'000;
@@ -39,23 +39,23 @@ class Relations {
     relate_signs();
     relate_failures();
     add_sinks();
-    for_each(Kind::kStuck, [&](std::size_t i) { relate_stuck(i); });
+    for_each(Seen::kStuck, [&](std::size_t i) { relate_stuck(i); });
     relate_making();
-    for_each(Kind::kEnd, [&](std::size_t i) { relate_end(i); });
+    for_each(Seen::kEnd, [&](std::size_t i) { relate_end(i); });
     down_at_first_wait_ = down_at_first_wait();
-    for_each(Kind::kSink, [&](std::size_t i) { relate_sink(i); });
+    for_each(Seen::kSink, [&](std::size_t i) { relate_sink(i); });
   }
 
  private:
   // Adds to what can be looked up.
   void note(std::size_t i) {
     const Observation& one = model_.observations[i];
-    if (one.kind == Kind::kEnd) end_of_[*one.member] = i;
-    if (one.kind == Kind::kWait) wait_of_[*one.member] = i;
-    if (one.kind == Kind::kMaking) making_of_[*one.member] = i;
-    if (one.kind == Kind::kStuck) stuck_of_[*one.member].push_back(i);
-    if (one.kind == Kind::kMissing) missing_ = i;
-    if (one.kind == Kind::kFailure) {
+    if (one.kind == Seen::kEnd) end_of_[*one.member] = i;
+    if (one.kind == Seen::kWait) wait_of_[*one.member] = i;
+    if (one.kind == Seen::kMaking) making_of_[*one.member] = i;
+    if (one.kind == Seen::kStuck) stuck_of_[*one.member].push_back(i);
+    if (one.kind == Seen::kMissing) missing_ = i;
+    if (one.kind == Seen::kFailure) {
       const auto [first, is_new] = first_failure_.try_emplace(*one.member, i);
       if (!is_new && before(i, first->second)) first->second = i;
       if (is_own(failure(i).reach)) {
@@ -68,7 +68,7 @@ class Relations {
     return model_.observations[one].when.from < model_.observations[other].when.from;
   }
   template <typename Do>
-  void for_each(Kind kind, const Do& what) {
+  void for_each(Seen kind, const Do& what) {
     for (std::size_t i = 0; i < model_.observations.size(); ++i)
       if (model_.observations[i].kind == kind) what(i);
   }
@@ -90,7 +90,7 @@ class Relations {
   // What a process tells of a port all of its node tell, and a cable has two ends.
   void relate_signs() {
     std::vector<std::size_t> first;
-    for_each(Kind::kSign, [&](std::size_t i) {
+    for_each(Seen::kSign, [&](std::size_t i) {
       const auto [known, is_new] = signs_.try_emplace(place_key(failure(i).here), i);
       if (is_new)
         first.push_back(i);
@@ -138,7 +138,7 @@ class Relations {
 
   void relate_failures() {
     std::vector<std::size_t> order;
-    for_each(Kind::kFailure, [&](std::size_t i) { order.push_back(i); });
+    for_each(Seen::kFailure, [&](std::size_t i) { order.push_back(i); });
     for (const auto i : order)
       if (failure(i).reach != Reach::kEcho) relate_failure(i);
     // An echo may be told before what it echoes.
@@ -277,7 +277,7 @@ class Relations {
     for (std::size_t i = 0; i < model_.waits.sinks.size(); ++i) {
       const Sink& one = model_.waits.sinks[i];
       Observation out;
-      out.kind = Kind::kSink;
+      out.kind = Seen::kSink;
       out.index = i;
       if (one.members.size() == 1) out.member = one.members.front();
       out.when = {one.since, one.since};
@@ -287,7 +287,7 @@ class Relations {
       model_.observations.push_back(out);
       for (const auto member : one.members) sinks_of_[member].push_back(first + i);
     }
-    for_each(Kind::kWait, [&](std::size_t i) {
+    for_each(Seen::kWait, [&](std::size_t i) {
       const auto member = *model_.observations[i].member;
       if (waits_for_.sink[member]) {
         explain(i, first + *waits_for_.sink[member], How::kWaitsFor);
@@ -325,7 +325,7 @@ class Relations {
       if (const auto one = plain_end_of(member); one && (!end || before(*one, *end))) end = one;
     for (const auto& [member, one] : first_failure_)
       if (!model_.observations[one].by && (!failed || before(one, *failed))) failed = one;
-    for_each(Kind::kMaking, [&](std::size_t i) {
+    for_each(Seen::kMaking, [&](std::size_t i) {
       const auto& told = picture_.members[*model_.observations[i].member].log->making;
       if (told && told->blocked()) return;
       if (explain(i, failed, How::kWaitsFor)) return;
@@ -406,7 +406,7 @@ class Relations {
     std::optional<std::size_t> at;
   };
   template <typename Is>
-  std::optional<std::size_t> find_first(First& first, Kind kind, const Is& is) {
+  std::optional<std::size_t> find_first(First& first, Seen kind, const Is& is) {
     if (!first.known)
       for_each(kind, [&](std::size_t i) {
         if (is(i) && (!first.at || before(i, *first.at))) first.at = i;
@@ -418,14 +418,14 @@ class Relations {
     return model_.ends[*model_.observations[i].member].kind;
   }
   std::optional<std::size_t> first_end() {
-    return find_first(end_, Kind::kEnd, [](std::size_t) { return true; });
+    return find_first(end_, Seen::kEnd, [](std::size_t) { return true; });
   }
   std::optional<std::size_t> first_death() {
-    return find_first(death_, Kind::kEnd,
+    return find_first(death_, Seen::kEnd,
                       [&](std::size_t i) { return end_kind(i) == End::Kind::kDied; });
   }
   std::optional<std::size_t> first_failed_exit() {
-    return find_first(failed_exit_, Kind::kEnd, [&](std::size_t i) {
+    return find_first(failed_exit_, Seen::kEnd, [&](std::size_t i) {
       const auto member = *model_.observations[i].member;
       return end_kind(i) == End::Kind::kLeft &&
              (is_failed_exit(*picture_.members[member].log) || model_.ends[member].closed_for) &&
@@ -433,7 +433,7 @@ class Relations {
     });
   }
   std::optional<std::size_t> first_root_failure() {
-    return find_first(root_failure_, Kind::kFailure, [&](std::size_t i) {
+    return find_first(root_failure_, Seen::kFailure, [&](std::size_t i) {
       return !model_.observations[i].by && failure(i).reach != Reach::kEcho;
     });
   }

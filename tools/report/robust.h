@@ -8,6 +8,11 @@
 
 namespace nnd::report {
 
+// How far off the usual a value has to be, and of how many, before anything is said of it.
+inline constexpr double kTimesUsual = 8;
+inline constexpr double kFewestDeviations = 5;
+inline constexpr std::size_t kFewestPorts = 4;
+
 inline double median(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);

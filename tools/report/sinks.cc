@@ -12,7 +12,7 @@ namespace {
 
 // Waits for ranks are told of from 10 s on, and ranks of one communicator begin them apart.
 constexpr Ns kAllTell = 5'000'000'000;
-constexpr Ns kWaited = 2'000'000'000;
+constexpr Ns kLeastIdle = 2'000'000'000;
 
 // Of several that may not have come, those that had just begun to connect are on their way.
 void drop_who_connected(Sink& sink, const Picture& picture) {
@@ -67,7 +67,7 @@ void add_given_up(Model& model, const Picture& picture, std::set<std::size_t>& i
       const auto peer = picture.peer_of(i, one.peer, number, one.link);
       if (!peer) continue;
       const auto idle = idle_by_box(picture, *peer);
-      if (!idle || *idle + kWaited > picture.at(i, one.closed_ns)) continue;
+      if (!idle || *idle + kLeastIdle > picture.at(i, one.closed_ns)) continue;
       waited_for[*peer].insert(i);
       since[*peer] = *idle;
     }

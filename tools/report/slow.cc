@@ -13,11 +13,8 @@ namespace nnd::report {
 namespace {
 
 // As strict as the watch in each process: a warning must be worth somebody's time.
-constexpr double kTimes = 8;
 constexpr double kLeastUs = 1000;
 constexpr std::uint64_t kFewestRequests = 64;
-constexpr std::size_t kFewestPorts = 4;
-constexpr double kFewestDeviations = 5;
 
 struct Port {
   Place place;
@@ -101,7 +98,7 @@ void add_outliers(std::vector<Slow>& out, const std::vector<Port>& ports) {
   const Usual usual = usual_of(times);
   for (std::size_t i = 0; i < alike.size(); ++i) {
     const double us = alike[i]->us(), usual_us = usual.value(), effect = usual.effect(us);
-    if (us < kTimes * usual_us || us < kLeastUs || effect < kFewestDeviations) continue;
+    if (us < kTimesUsual * usual_us || us < kLeastUs || effect < kFewestDeviations) continue;
     Slow slow;
     slow.place = alike[i]->place;
     slow.us = us;

@@ -72,8 +72,8 @@ TEST_CASE("a damaged box with such names", "[decode]") {
 
 TEST_CASE("the box of a living process", "[decode]") {
   const nnd::test::TempDir dir;
-  const nnd::test::Living process(dir / "log.jsonl",
-                                  [] { nnd::test::open_connection(nnd::state::Kind::kSend); });
+  const nnd::test::Living process(
+      dir / "log.jsonl", [] { nnd::test::open_connection(nnd::state::ConnectionKind::kSend); });
   DecodeOptions options;
   options.live = process.pid();
   nlohmann::json box;

@@ -83,10 +83,11 @@ class Holder {
 };
 
 // As NCCL has it, with a request in flight.
-inline void open_connection(state::Kind kind) {
+inline void open_connection(state::ConnectionKind kind) {
   static int comm;
-  state::About about;
-  about.dir = kind == state::Kind::kSend ? state::Direction::kSend : state::Direction::kRecv;
+  state::Identity about;
+  about.dir =
+      kind == state::ConnectionKind::kSend ? state::Direction::kSend : state::Direction::kRecv;
   state::Connection* const c = state::open_connection(kind, 11, about, nullptr);
   state::hand_out(*c, &comm);
   c->count_post(1);

@@ -69,8 +69,8 @@ TEST_CASE("the box of a living process is found and read", "[top]") {
     device.speed_mbps = 400000;
     record::add_device(port, device);
     port.emit();
-    open_connection(state::Kind::kSend);
-    open_connection(state::Kind::kRecv);
+    open_connection(state::ConnectionKind::kSend);
+    open_connection(state::ConnectionKind::kRecv);
   });
   Looker looker({process.pid()});
   // The log's line comes before the table's copy.

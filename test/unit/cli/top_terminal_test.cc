@@ -255,7 +255,8 @@ TEST_CASE("top draws in place, fits, and gives the screen back", "[top]") {
   const nnd::test::TempDir dir;
   constexpr int kConnections = 20;
   const Living process(dir / "log.jsonl", [] {
-    for (int i = 0; i < kConnections; ++i) nnd::test::open_connection(nnd::state::Kind::kSend);
+    for (int i = 0; i < kConnections; ++i)
+      nnd::test::open_connection(nnd::state::ConnectionKind::kSend);
   });
   wait_for_box(process.pid(), kConnections);
   for (const int signal : {SIGINT, SIGTERM}) {

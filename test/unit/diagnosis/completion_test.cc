@@ -54,8 +54,8 @@ TEST_CASE("a flush has the cause of the error before it") {
 }
 
 TEST_CASE("what the pair's rules said explains some completions") {
-  const Diagnosis rail =
-      diagnose(Ends{{"mlx5_1:1"}, "10.0.1.2/24", "10.0.4.9", "ens2", Reach::kNoRoute});
+  const Diagnosis rail = diagnose(
+      UnlikeSubnets{{"mlx5_1:1"}, "10.0.1.2/24", "10.0.4.9", "ens2", Reachability::kNoRoute});
   CHECK(diagnose(failed(12, -1), &rail).cause == Cause::kSubRail);
   CHECK(diagnose(failed(12), &rail).cause == Cause::kWc12);  // it had worked
   CHECK(diagnose(failed(4, -1), &rail).cause == Cause::kWc4);

@@ -27,7 +27,7 @@ TEST_CASE("a call that failed has the cause and the advice of its failure") {
   move.from = "INIT";
   move.to = "RTR";
   move.error = 110;
-  move.reach = Reach::kNoRoute;
+  move.reach = Reachability::kNoRoute;
   move.why = "no route leaves by ens2";
   const Diagnosis failure = diagnose(move);
   const Diagnosis out = diagnose(call("connect", "ibv_modify_qp", 110), &failure);

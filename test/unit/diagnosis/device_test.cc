@@ -240,17 +240,17 @@ TEST_CASE("a node as a whole") {
 }
 
 TEST_CASE("two ends") {
-  const auto ends = [](Reach reach) {
-    return diagnose(Ends{{"mlx5_1:1"}, "10.0.1.2/24", "10.0.4.9", "ens2", reach});
+  const auto ends = [](Reachability reach) {
+    return diagnose(UnlikeSubnets{{"mlx5_1:1"}, "10.0.1.2/24", "10.0.4.9", "ens2", reach});
   };
   CHECK(
-      ends(Reach::kNoRoute).sentence ==
+      ends(Reachability::kNoRoute).sentence ==
       "local mlx5_1:1 10.0.1.2/24, remote 10.0.4.9: another subnet, and no route leaves by ens2.");
-  CHECK(ends(Reach::kNoRoute).cause == Cause::kSubRail);
-  CHECK(ends(Reach::kRouted).cause == Cause::kSubRail);
-  CHECK(ends(Reach::kOtherPrefix).sentence.find("another InfiniBand subnet prefix") !=
+  CHECK(ends(Reachability::kNoRoute).cause == Cause::kSubRail);
+  CHECK(ends(Reachability::kRouted).cause == Cause::kSubRail);
+  CHECK(ends(Reachability::kOtherPrefix).sentence.find("another InfiniBand subnet prefix") !=
         std::string::npos);
-  Ends within{{"mlx5_0:1"}, "10.0.1.1/24", "10.9.9.1", "ens1", Reach::kNoRoute};
+  UnlikeSubnets within{{"mlx5_0:1"}, "10.0.1.1/24", "10.9.9.1", "ens1", Reachability::kNoRoute};
   within.peer = {"mlx5_bond_0:1", "bond0", {"eno1", "eno2"}};
   within.peer_subnet = "10.9.9.0/24";
   CHECK(diagnose(within).cause == Cause::kSubIntra);
@@ -262,7 +262,7 @@ TEST_CASE("two ends") {
         "subnets.");
   within.peer.bond.clear();
   CHECK(diagnose(within).remedy == remedy_of(Cause::kSubIntra));
-  CHECK(ends(Reach::kDifferentFamily).cause == Cause::kGidDiff);
+  CHECK(ends(Reachability::kDifferentFamily).cause == Cause::kGidDiff);
   CHECK(diagnose(UnlikeRails{"mlx5_1:1", 1, 4}).sentence ==
         "mlx5_1:1 is on rail 1, the peer on rail 4.");
   CHECK(diagnose(UnlikeLinkLayers{"mlx5_1:1", {1, 2}}).sentence ==

@@ -14,7 +14,7 @@ using namespace nnd::diagnosis;
 
 namespace {
 
-FailedTransition to_rtr(int error, Reach reach = Reach::kUnknown) {
+FailedTransition to_rtr(int error, Reachability reach = Reachability::kUnknown) {
   FailedTransition seen;
   seen.place = "mlx5_1:1";
   seen.local = "10.0.1.2";
@@ -25,7 +25,7 @@ FailedTransition to_rtr(int error, Reach reach = Reach::kUnknown) {
   seen.error = error;
   seen.dur_us = 1026000;
   seen.reach = reach;
-  if (reach != Reach::kUnknown) seen.why = "10.0.4.9 is outside 10.0.1.0/24";
+  if (reach != Reachability::kUnknown) seen.why = "10.0.4.9 is outside 10.0.1.0/24";
   return seen;
 }
 
@@ -56,7 +56,7 @@ TEST_CASE("a move to RTR by its errno") {
 
 TEST_CASE("a move to another state: an address is not the reason") {
   const auto error = GENERATE(ETIMEDOUT, ENODEV, EHOSTUNREACH);
-  FailedTransition seen = to_rtr(error, Reach::kNoRoute);
+  FailedTransition seen = to_rtr(error, Reachability::kNoRoute);
   seen.to = "RTS";
   CHECK(diagnose(seen).cause == Cause::kQpErrno);
   seen.error = EINVAL;
@@ -66,16 +66,18 @@ TEST_CASE("a move to another state: an address is not the reason") {
 
 TEST_CASE("what is known of the ends is the cause where it explains the errno") {
   struct Row {
-    Reach reach;
+    Reachability reach;
     int error;
     Cause cause;
   };
-  const auto row = GENERATE(
-      Row{Reach::kNoRoute, ETIMEDOUT, Cause::kSubRail}, Row{Reach::kNoRoute, 113, Cause::kSubRail},
-      Row{Reach::kNoRoute, EINVAL, Cause::kQp22}, Row{Reach::kNoRoute, ENODATA, Cause::kQp61},
-      Row{Reach::kRouted, ETIMEDOUT, Cause::kSubRail}, Row{Reach::kSame, 110, Cause::kQp110},
-      Row{Reach::kDifferentFamily, EINVAL, Cause::kGidDiff},
-      Row{Reach::kDifferentFamily, ETIMEDOUT, Cause::kGidDiff});
+  const auto row = GENERATE(Row{Reachability::kNoRoute, ETIMEDOUT, Cause::kSubRail},
+                            Row{Reachability::kNoRoute, 113, Cause::kSubRail},
+                            Row{Reachability::kNoRoute, EINVAL, Cause::kQp22},
+                            Row{Reachability::kNoRoute, ENODATA, Cause::kQp61},
+                            Row{Reachability::kRouted, ETIMEDOUT, Cause::kSubRail},
+                            Row{Reachability::kSame, 110, Cause::kQp110},
+                            Row{Reachability::kDifferentFamily, EINVAL, Cause::kGidDiff},
+                            Row{Reachability::kDifferentFamily, ETIMEDOUT, Cause::kGidDiff});
   CAPTURE(static_cast<int>(row.reach), row.error);
   const Diagnosis out = diagnose(to_rtr(row.error, row.reach));
   CHECK(out.cause == row.cause);
@@ -84,7 +86,8 @@ TEST_CASE("what is known of the ends is the cause where it explains the errno") 
 }
 
 TEST_CASE("a peer of the same node is its own cause, however it is reached") {
-  for (const Reach reach : {Reach::kSame, Reach::kNoRoute, Reach::kRouted}) {
+  for (const Reachability reach :
+       {Reachability::kSame, Reachability::kNoRoute, Reachability::kRouted}) {
     FailedTransition seen = to_rtr(ETIMEDOUT, reach);
     seen.own = true;
     CHECK(diagnose(seen).cause == Cause::kSubIntra);
@@ -130,8 +133,8 @@ TEST_CASE("what NCCL does next is said") {
 }
 
 TEST_CASE("a rule that the pair broke is the cause where it explains the errno") {
-  const Diagnosis rail =
-      diagnose(Ends{{"mlx5_1:1"}, "10.0.1.2/24", "10.0.4.9", "ens2", Reach::kNoRoute});
+  const Diagnosis rail = diagnose(
+      UnlikeSubnets{{"mlx5_1:1"}, "10.0.1.2/24", "10.0.4.9", "ens2", Reachability::kNoRoute});
   const Diagnosis family = diagnose(UnlikeRoceVersions{"mlx5_1:1", "RoCE v2", "RoCE v1"});
   const Diagnosis layers = diagnose(UnlikeLinkLayers{"mlx5_1:1", {1, 2}});
   const Diagnosis mtu = diagnose(UnlikeMtu{"mlx5_1:1", 4096, 1024});
@@ -161,16 +164,16 @@ TEST_CASE("a rule that the pair broke is the cause where it explains the errno")
 }
 
 TEST_CASE("the rule and the errno see the same ends alike, and the rule knows whose they are") {
-  const Diagnosis rule =
-      diagnose(Ends{{"mlx5_1:1"}, "10.0.1.2/24", "10.0.4.9", "ens2", Reach::kNoRoute});
-  const Diagnosis failure = diagnose(to_rtr(ETIMEDOUT, Reach::kNoRoute));
+  const Diagnosis rule = diagnose(
+      UnlikeSubnets{{"mlx5_1:1"}, "10.0.1.2/24", "10.0.4.9", "ens2", Reachability::kNoRoute});
+  const Diagnosis failure = diagnose(to_rtr(ETIMEDOUT, Reachability::kNoRoute));
   CHECK(rule.cause == failure.cause);
   CHECK(failure.remedy.starts_with("Compare the two nodes"));
   CHECK(rule.remedy.starts_with("Compare ens2 (10.0.1.2/24) with the interface of the HCA"));
 }
 
 TEST_CASE("the way to the peer as the kernel had it is in the sentence") {
-  FailedTransition seen = to_rtr(ETIMEDOUT, Reach::kSame);
+  FailedTransition seen = to_rtr(ETIMEDOUT, Reachability::kSame);
   seen.path = {"ens2", "10.0.4.9", "", 0, "failed"};
   Diagnosis out = diagnose(seen);
   CHECK(out.cause == Cause::kQp110);
@@ -188,7 +191,7 @@ TEST_CASE("the way to the peer as the kernel had it is in the sentence") {
 
 TEST_CASE(
     "interfaces that share a subnet are the cause where Linux answers ARP for all, or for one") {
-  FailedTransition seen = to_rtr(ETIMEDOUT, Reach::kSame);
+  FailedTransition seen = to_rtr(ETIMEDOUT, Reachability::kSame);
   seen.path = {"ens2", "10.0.1.9", "", 0, "reachable", "10.0.1.0/24", {"ens2", "ens3"}, 0, 2};
   const Diagnosis flux = diagnose(seen);
   CHECK(flux.cause == Cause::kSubSame);
@@ -218,8 +221,8 @@ TEST_CASE("a port that is down is why a QP on it finds no way to the peer") {
   CHECK(diagnose(seen).cause == Cause::kAsyncPort);
   CHECK(diagnose(seen).sentence.ends_with("; the port is down, since 500 ms."));
   // What the pair's rules said comes first, and an attribute that doesn't fit is no matter of it.
-  const Diagnosis rail =
-      diagnose(Ends{{"mlx5_1:1"}, "10.0.1.2/24", "10.0.4.9", "ens2", Reach::kNoRoute});
+  const Diagnosis rail = diagnose(
+      UnlikeSubnets{{"mlx5_1:1"}, "10.0.1.2/24", "10.0.4.9", "ens2", Reachability::kNoRoute});
   if (about_reach(error)) CHECK(diagnose(seen, &rail).cause == Cause::kSubRail);
   seen.error = EINVAL;
   CHECK(diagnose(seen).cause == Cause::kQp22);

@@ -44,34 +44,34 @@ TEST_CASE("how a remote GID relates to ours") {
     const char* device;
     int index;
     const char* remote;
-    Reach reach;
+    Reachability reach;
     const char* gateway;
   };
-  const auto row =
-      GENERATE(Row{"mlx5_1", 3, "10.0.1.9", Reach::kSame, ""},
-               Row{"mlx5_1", 3, "10.0.4.9", Reach::kNoRoute, ""},
-               // the default route leaves by eth0, which is not the GID's interface
-               Row{"mlx5_1", 3, "10.0.2.9", Reach::kNoRoute, ""},
-               Row{"mlx5_1", 3, "8.8.8.8", Reach::kNoRoute, ""},
-               Row{"mlx5_1", 3, "10.2.1.1", Reach::kRouted, "10.0.1.1"},
-               Row{"mlx5_1", 3, "10.2.9.1", Reach::kRouted, ""},
-               Row{"mlx5_1", 3, "10.3.0.1", Reach::kRouted, "10.0.1.8"},
-               Row{"mlx5_2", 3, "10.2.1.1", Reach::kNoRoute, ""},
-               Row{"mlx5_1", 3, "fd00:1::9", Reach::kDifferentFamily, ""},
-               Row{"mlx5_1", 4, "fd00:1::9", Reach::kSame, ""},
-               Row{"mlx5_1", 4, "fd00:2::9", Reach::kNoRoute, ""},
-               Row{"mlx5_1", 4, "10.0.1.9", Reach::kDifferentFamily, ""},
-               Row{"mlx5_1", 0, "fe80::9", Reach::kUnknown, ""},
-               Row{"mlx5_1", 4, "fe80::9", Reach::kUnknown, ""},
-               Row{"mlx5_1", 3, "10.0.2.2", Reach::kNoRoute, ""},  // this node's own
-               Row{"mlx5_2", 3, "10.0.1.2", Reach::kNoRoute, ""},
-               Row{"mlx5_1", 5, "10.77.0.9", Reach::kUnknown, ""},  // no interface has that address
-               Row{"mlx5_1", 9, "10.0.1.9", Reach::kUnknown, ""},
-               Row{"none", 3, "10.0.1.9", Reach::kUnknown, ""},
-               Row{"mlx5_3", 1, "10.5.0.1", Reach::kSame, ""},
-               Row{"mlx5_3", 1, "10.5.0.2", Reach::kNoRoute, ""},
-               Row{"mlx5_4", 0, "fe80::a288:c203:9:9", Reach::kSame, ""},
-               Row{"mlx5_4", 0, "fec0::1", Reach::kOtherPrefix, ""});
+  const auto row = GENERATE(
+      Row{"mlx5_1", 3, "10.0.1.9", Reachability::kSame, ""},
+      Row{"mlx5_1", 3, "10.0.4.9", Reachability::kNoRoute, ""},
+      // the default route leaves by eth0, which is not the GID's interface
+      Row{"mlx5_1", 3, "10.0.2.9", Reachability::kNoRoute, ""},
+      Row{"mlx5_1", 3, "8.8.8.8", Reachability::kNoRoute, ""},
+      Row{"mlx5_1", 3, "10.2.1.1", Reachability::kRouted, "10.0.1.1"},
+      Row{"mlx5_1", 3, "10.2.9.1", Reachability::kRouted, ""},
+      Row{"mlx5_1", 3, "10.3.0.1", Reachability::kRouted, "10.0.1.8"},
+      Row{"mlx5_2", 3, "10.2.1.1", Reachability::kNoRoute, ""},
+      Row{"mlx5_1", 3, "fd00:1::9", Reachability::kDifferentFamily, ""},
+      Row{"mlx5_1", 4, "fd00:1::9", Reachability::kSame, ""},
+      Row{"mlx5_1", 4, "fd00:2::9", Reachability::kNoRoute, ""},
+      Row{"mlx5_1", 4, "10.0.1.9", Reachability::kDifferentFamily, ""},
+      Row{"mlx5_1", 0, "fe80::9", Reachability::kUnknown, ""},
+      Row{"mlx5_1", 4, "fe80::9", Reachability::kUnknown, ""},
+      Row{"mlx5_1", 3, "10.0.2.2", Reachability::kNoRoute, ""},  // this node's own
+      Row{"mlx5_2", 3, "10.0.1.2", Reachability::kNoRoute, ""},
+      Row{"mlx5_1", 5, "10.77.0.9", Reachability::kUnknown, ""},  // no interface has that address
+      Row{"mlx5_1", 9, "10.0.1.9", Reachability::kUnknown, ""},
+      Row{"none", 3, "10.0.1.9", Reachability::kUnknown, ""},
+      Row{"mlx5_3", 1, "10.5.0.1", Reachability::kSame, ""},
+      Row{"mlx5_3", 1, "10.5.0.2", Reachability::kNoRoute, ""},
+      Row{"mlx5_4", 0, "fe80::a288:c203:9:9", Reachability::kSame, ""},
+      Row{"mlx5_4", 0, "fec0::1", Reachability::kOtherPrefix, ""});
   Tree tree;
   const Node node = make_node(tree);
   INFO(row.device << "[" << row.index << "] " << row.remote);
@@ -120,15 +120,15 @@ TEST_CASE("the entry of the next hop among the neighbours") {
 TEST_CASE("what is not known is not judged") {
   Tree tree;
   CHECK(compare(make_node(tree, "broken"), "mlx5_1", 1, 3, gid("10.0.4.9")).reach ==
-        Reach::kUnknown);
+        Reachability::kUnknown);
   Node node = make_node(tree);
   node.network.routes_complete = false;
-  CHECK(compare(node, "mlx5_1", 1, 3, gid("10.0.4.9")).reach == Reach::kUnknown);
-  CHECK(compare(node, "mlx5_1", 1, 3, gid("10.0.1.9")).reach == Reach::kSame);
-  CHECK(compare(node, "mlx5_1", 1, 3, nnd::context::Gid{}).reach == Reach::kUnknown);
+  CHECK(compare(node, "mlx5_1", 1, 3, gid("10.0.4.9")).reach == Reachability::kUnknown);
+  CHECK(compare(node, "mlx5_1", 1, 3, gid("10.0.1.9")).reach == Reachability::kSame);
+  CHECK(compare(node, "mlx5_1", 1, 3, nnd::context::Gid{}).reach == Reachability::kUnknown);
   node = make_node(tree);
   Route other_hop;
   other_hop.dst = *parse_prefix("10.0.4.0/24");
   node.network.routes.push_back(other_hop);
-  CHECK(compare(node, "mlx5_1", 1, 3, gid("10.0.4.9")).reach == Reach::kUnknown);
+  CHECK(compare(node, "mlx5_1", 1, 3, gid("10.0.4.9")).reach == Reachability::kUnknown);
 }

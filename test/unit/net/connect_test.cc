@@ -322,7 +322,7 @@ TEMPLATE_TEST_CASE("connects and accepts that an abort left behind end by themse
   // Nor what NCCL's thread is held up in a call of another one.
   const auto accepting = [](bool in_call) {
     nnd::state::for_each_connection([&](nnd::state::Connection& c) {
-      if (c.kind == nnd::state::Kind::kRecv) c.in_call = in_call;
+      if (c.kind == nnd::state::ConnectionKind::kRecv) c.in_call = in_call;
     });
   };
   accepting(true);

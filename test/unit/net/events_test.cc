@@ -182,7 +182,7 @@ TEST_CASE("conn.ready and conn.close tell the whole of a connection") {
   // What the verbs layer does in a connect.
   table.connect = [](void*, int, void*, void** comm, nccl_abi::NetDeviceHandle**) {
     nnd::state::Connection& c = *nnd::state::current().conn.entry;
-    nnd::state::Ends ends;
+    nnd::state::ConnectionEnds ends;
     ends.device = "mlx5_0";
     ends.netdev = "ens1np0";
     ends.subnet = "10.0.1.0/24";

@@ -383,7 +383,7 @@ TEST_CASE("No route: told at once where NCCL gives up, and noted where it tries 
                             const sockaddr_in nowhere = address_of_peer(kNoRoute);
                             image().connect(fd, reinterpret_cast<const sockaddr*>(&nowhere),
                                             sizeof nowhere);
-                            if (again) oob::tell_stall(boot(), 10'000'000'000);
+                            if (again) oob::tell_init_stall(boot(), 10'000'000'000);
                             return boot().error == EHOSTUNREACH;
                           }),
          again ? "init.stall" : "init.fail");
@@ -407,7 +407,7 @@ TEST_CASE("An attempt that timed out got no answer") {
                             const sockaddr_in nobody = address_of_peer(kSilent);
                             image().connect(fd, reinterpret_cast<const sockaddr*>(&nobody),
                                             sizeof nobody);
-                            oob::tell_stall(boot(), 10'000'000'000);
+                            oob::tell_init_stall(boot(), 10'000'000'000);
                             return boot().error == ETIMEDOUT;
                           }),
          "init.stall");
@@ -504,7 +504,7 @@ TEST_CASE("A bootstrap that is over says where the process listens") {
     const int listener = bound_socket();
     image().listen(listener);
     image().listen(bound_socket());
-    oob::tell_ready(boot());
+    oob::tell_init_done(boot());
   });
   const auto told = of(log, "init.ready");
   REQUIRE(told.size() == 1);

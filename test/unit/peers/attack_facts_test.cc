@@ -66,7 +66,7 @@ TEST_CASE("who has no connection with a process is not told what that is") {
 }
 
 TEST_CASE("absurd numbers do no harm, and make short texts") {
-  peers::Facts own, absurd;
+  peers::ProcessFacts own, absurd;
   own.transport = absurd.transport = peers::Transport::kIb;
   own.nccl = 22809;
   own.version = own.ports = own.mtu = 1;

@@ -53,7 +53,7 @@ TEST_CASE("a message of a kind that only a later version knows, or with more in 
 TEST_CASE("of what only a later version can be nothing follows") {
   peers::Message message;
   message.type = peers::Type::kFacts;
-  peers::Facts& facts = message.introduction.facts;
+  peers::ProcessFacts& facts = message.introduction.facts;
   facts.transport = static_cast<peers::Transport>(200);
   facts.link_layer = static_cast<peers::LinkLayer>(200);
   facts.gids = static_cast<peers::Gids>(200);
@@ -61,7 +61,7 @@ TEST_CASE("of what only a later version can be nothing follows") {
   facts.fusion = static_cast<peers::Fusion>(200);
   const auto read = peers::decode(peers::encode(message));
   REQUIRE(read);
-  peers::Facts own;
+  peers::ProcessFacts own;
   own.transport = peers::Transport::kIb;
   own.link_layer = peers::LinkLayer::kEthernet;
   own.gids = peers::Gids::kIpv4;

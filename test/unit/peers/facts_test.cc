@@ -7,7 +7,7 @@
 
 namespace peers = nnd::peers;
 using nccl_net_diag::Cause;
-using peers::Facts;
+using peers::ProcessFacts;
 using peers::Variables;
 
 namespace {
@@ -21,8 +21,8 @@ Variables variables(const std::map<std::string, std::string>& set) {
 }
 
 // An ordinary process of a job.
-Facts usual(const std::map<std::string, std::string>& set = {}) {
-  Facts out;
+ProcessFacts usual(const std::map<std::string, std::string>& set = {}) {
+  ProcessFacts out;
   out.nccl = 22809;
   out.version = 200;
   out.transport = peers::Transport::kIb;
@@ -52,33 +52,35 @@ bool any_cause(const std::vector<peers::Difference>& all) {
 
 TEST_CASE("processes that are alike differ in nothing") {
   CHECK(differences(usual(), usual(), variables({})).empty());
-  CHECK(differences(Facts(), usual(), variables({})).empty());
-  CHECK(differences(usual(), Facts(), variables({})).empty());
+  CHECK(differences(ProcessFacts(), usual(), variables({})).empty());
+  CHECK(differences(usual(), ProcessFacts(), variables({})).empty());
 }
 
 TEST_CASE("where both ends need the same a cause is named, with both values") {
   struct Case {
     const char* what;
-    void (*change)(Facts&);
+    void (*change)(ProcessFacts&);
     Cause cause;
     std::string here, there;
   };
   const Case one = GENERATE(
-      Case{"NCCL", [](Facts& f) { f.nccl = 22707; }, Cause::kIncVersion, "2.28.9", "2.27.7"},
-      Case{"transport", [](Facts& f) { f.transport = peers::Transport::kSocket; }, Cause::kIncIbTcp,
-           "IB", "Socket"},
-      Case{"link layer", [](Facts& f) { f.link_layer = peers::LinkLayer::kInfiniBand; },
+      Case{"NCCL", [](ProcessFacts& f) { f.nccl = 22707; }, Cause::kIncVersion, "2.28.9", "2.27.7"},
+      Case{"transport", [](ProcessFacts& f) { f.transport = peers::Transport::kSocket; },
+           Cause::kIncIbTcp, "IB", "Socket"},
+      Case{"link layer", [](ProcessFacts& f) { f.link_layer = peers::LinkLayer::kInfiniBand; },
            Cause::kDevMixLl, "Ethernet", "InfiniBand"},
-      Case{"GID type", [](Facts& f) { f.gids = peers::Gids::kRoceV1; }, Cause::kGidDiff,
+      Case{"GID type", [](ProcessFacts& f) { f.gids = peers::Gids::kRoceV1; }, Cause::kGidDiff,
            "RoCE v2 by IPv4", "RoCE v1"},
-      Case{"fusion of a card's ports", [](Facts& f) { f.fusion = peers::Fusion::kOff; },
+      Case{"fusion of a card's ports", [](ProcessFacts& f) { f.fusion = peers::Fusion::kOff; },
            Cause::kIncFusion, "on", "off"},
-      Case{"GPUDirect RDMA", [](Facts& f) { f.gpu_direct = peers::GpuDirect::kNone; },
+      Case{"GPUDirect RDMA", [](ProcessFacts& f) { f.gpu_direct = peers::GpuDirect::kNone; },
            Cause::kIncDriver, "possible", "impossible"},
-      Case{"NCCL_IB_QPS_PER_CONNECTION", [](Facts& f) { f.qps = 4; }, Cause::kIncQps, "1", "4"},
-      Case{"NCCL_IB_TC", [](Facts& f) { f.traffic_class = 106; }, Cause::kRoceTc, "0", "106"});
+      Case{"NCCL_IB_QPS_PER_CONNECTION", [](ProcessFacts& f) { f.qps = 4; }, Cause::kIncQps, "1",
+           "4"},
+      Case{"NCCL_IB_TC", [](ProcessFacts& f) { f.traffic_class = 106; }, Cause::kRoceTc, "0",
+           "106"});
   CAPTURE(one.what);
-  Facts other = usual();
+  ProcessFacts other = usual();
   one.change(other);
   const auto found = differences(usual(), other, variables({}));
   REQUIRE(found.size() == 1);
@@ -93,21 +95,21 @@ TEST_CASE("where both ends need the same a cause is named, with both values") {
 }
 
 TEST_CASE("what nobody knows of one end accuses nobody") {
-  Facts unknown = usual();
+  ProcessFacts unknown = usual();
   unknown.nccl = 0;
   unknown.link_layer = peers::LinkLayer::kUnknown;
   unknown.gids = peers::Gids::kUnknown;
   unknown.gpu_direct = peers::GpuDirect::kUnknown;
   unknown.fusion = peers::Fusion::kUnknown;
   unknown.qps = unknown.traffic_class = -1;
-  Facts other = usual();
+  ProcessFacts other = usual();
   other.qps = 4;
   CHECK(differences(unknown, other, variables({})).empty());
   CHECK(differences(other, unknown, variables({})).empty());
 }
 
 TEST_CASE("nodes and ranks that may be as they are get no cause") {
-  Facts other = usual({{"NCCL_IB_HCA", "mlx5_1"}, {"NCCL_SOCKET_IFNAME", "eth1"}});
+  ProcessFacts other = usual({{"NCCL_IB_HCA", "mlx5_1"}, {"NCCL_SOCKET_IFNAME", "eth1"}});
   other.ports = 4;
   other.speed_mbps = 200'000;
   other.mtu = 1024;
@@ -154,7 +156,7 @@ TEST_CASE("who has more variables than there is room for is not said to lack one
   std::map<std::string, std::string> many;
   for (int i = 0; i < 100; ++i) many["NCCL_SOME_" + std::to_string(i)] = "1";
   many["NCCL_PROTO"] = "LL";
-  const Facts full = usual(many);
+  const ProcessFacts full = usual(many);
   CHECK(full.settings.size() == peers::kMostSettings);
   CHECK_FALSE(full.all_settings);
   // Those that all need go first.

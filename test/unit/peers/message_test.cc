@@ -56,7 +56,7 @@ peers::Message introduction() {
   out.type = peers::Type::kFacts;
   out.introduction.who = who(9);
   out.introduction.wants_word = true;
-  peers::Facts& facts = out.introduction.facts;
+  peers::ProcessFacts& facts = out.introduction.facts;
   facts.nccl = 22809;
   facts.transport = peers::Transport::kIb;
   facts.gids = peers::Gids::kIpv6;

@@ -111,15 +111,16 @@ class Process {
     state.state.who.host = "here";
     state.state.idle_ms = 5000;
     state.worked = true;
-    peers::Facts facts;
+    peers::ProcessFacts facts;
     facts.transport = peers::Transport::kIb;
     facts.qps = qps;
     unsigned met = 0;
     std::int32_t last_qps = 0;
-    peers::Start start{.self = state.state.who, .ask_ms = kAskMs, .directory = "/dev/null/none"};
+    peers::ChannelSetup start{
+        .self = state.state.who, .ask_ms = kAskMs, .directory = "/dev/null/none"};
     if (qps != 0) {
-      start.facts = [&]() -> const peers::Facts& { return facts; };
-      start.met = [&](const peers::Who&, const peers::Facts& theirs) {
+      start.facts = [&]() -> const peers::ProcessFacts& { return facts; };
+      start.met = [&](const peers::Who&, const peers::ProcessFacts& theirs) {
         ++met;
         last_qps = theirs.qps;
       };

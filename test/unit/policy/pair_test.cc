@@ -169,5 +169,5 @@ TEST_CASE("the sentence of a refused pair") {
   CHECK(broken.remedy.starts_with(
       "Compare ens2 (10.200.0.2/24) with the interface of the HCA of the same name on the peer "
       "(10.200.4.9)"));
-  CHECK(judgement.subnet.reach == facts::Reach::kNoRoute);
+  CHECK(judgement.subnet.reach == facts::Reachability::kNoRoute);
 }

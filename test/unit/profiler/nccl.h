@@ -154,7 +154,8 @@ struct Nccl {
 class Connected {
  public:
   explicit Connected(bool sends) {
-    at = state::open_connection(sends ? state::Kind::kSend : state::Kind::kRecv, 10, {}, nullptr);
+    at = state::open_connection(sends ? state::ConnectionKind::kSend : state::ConnectionKind::kRecv,
+                                10, {}, nullptr);
     state::hand_out(*at, this);
     at->unlabelled = true;
   }

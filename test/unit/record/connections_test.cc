@@ -25,14 +25,15 @@ namespace raw = nnd::context::raw_clock;
 
 namespace {
 
-state::Connection* opened(state::Kind kind) {
-  state::About about;
-  about.dir = kind == state::Kind::kSend ? state::Direction::kSend : state::Direction::kRecv;
+state::Connection* opened(state::ConnectionKind kind) {
+  state::Identity about;
+  about.dir =
+      kind == state::ConnectionKind::kSend ? state::Direction::kSend : state::Direction::kRecv;
   return state::open_connection(kind, 11, about, nullptr);
 }
 
 // As NCCL has it.
-state::Connection* made(state::Kind kind) {
+state::Connection* made(state::ConnectionKind kind) {
   static int comm;
   state::Connection* const c = opened(kind);
   state::hand_out(*c, &comm);
@@ -65,7 +66,7 @@ TEST_CASE("raw clock: agrees with CLOCK_MONOTONIC") {
 
 TEST_CASE("connections: counters, buckets and times") {
   calibrated();
-  state::Connection* const c = made(state::Kind::kSend);
+  state::Connection* const c = made(state::ConnectionKind::kSend);
   CHECK(c->started == 0);
   c->count_post(1000);
   c->count_post(2000);
@@ -84,10 +85,10 @@ TEST_CASE("connections: counters, buckets and times") {
   c->qps = 3;
   state::release_connection(*c);
   CHECK(c->id == 0);
-  state::Connection* const next = opened(state::Kind::kRecv);
+  state::Connection* const next = opened(state::ConnectionKind::kRecv);
   CHECK(next == c);  // and empty again
   CHECK(next->id == id + 1);
-  CHECK(next->kind == state::Kind::kRecv);
+  CHECK(next->kind == state::ConnectionKind::kRecv);
   CHECK(next->stage == state::Stage::kOpening);
   CHECK(next->started + next->latency[10] + next->qps + next->ready_ns == 0);
   state::release_connection(*next);
@@ -100,13 +101,13 @@ TEST_CASE("connections: any number, from many threads, each with its own entry t
   std::thread reader([&] {
     while (!done)
       state::for_each_connection([](const state::Connection& c) {
-        state::About about;
+        state::Identity about;
         if (c.identity.get(about)) (void)about.id;
       });
   });
   for (std::uint32_t t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
-      for (int i = 0; i < 400; ++i) taken[t].push_back(opened(state::Kind::kSend));
+      for (int i = 0; i < 400; ++i) taken[t].push_back(opened(state::ConnectionKind::kSend));
     });
   for (std::thread& thread : threads) thread.join();
   done = true;
@@ -118,7 +119,7 @@ TEST_CASE("connections: any number, from many threads, each with its own entry t
     REQUIRE(c != nullptr);
     CHECK(state::is_ours(c));
     CHECK(c->id == c->about.id);
-    state::About about;
+    state::Identity about;
     CHECK(c->identity.get(about));
     CHECK(about.id == c->id);
     ids.insert(c->id);
@@ -133,7 +134,7 @@ TEST_CASE("connections: any number, from many threads, each with its own entry t
 }
 
 TEST_CASE("connections: the stage only goes on, and no QP takes it back from ready") {
-  state::Connection* const c = opened(state::Kind::kSend);
+  state::Connection* const c = opened(state::ConnectionKind::kSend);
   CHECK(c->stage == state::Stage::kOpening);
   c->advance(state::Stage::kRtr);
   c->advance(state::Stage::kInit);  // another of its QPs
@@ -144,7 +145,7 @@ TEST_CASE("connections: the stage only goes on, and no QP takes it back from rea
   c->advance(state::Stage::kRts);
   CHECK(c->stage == state::Stage::kReady);
   state::release_connection(*c);
-  state::Connection* const listener = opened(state::Kind::kListen);
+  state::Connection* const listener = opened(state::ConnectionKind::kListen);
   CHECK(listener->stage == state::Stage::kListening);
   listener->advance(state::Stage::kRtr);
   CHECK(listener->stage == state::Stage::kListening);
@@ -183,9 +184,9 @@ TEST_CASE("connections: none is missing from the black box, however many there a
   const int status = in_child([&] {
     start(log_to(dir / "log.jsonl"));
     for (std::size_t i = 0; i < kMany; ++i)
-      made(i % 2 == 0 ? state::Kind::kSend : state::Kind::kRecv)->count_post(i);
-    opened(state::Kind::kRecv)->advance(state::Stage::kRtr);
-    opened(state::Kind::kListen);
+      made(i % 2 == 0 ? state::ConnectionKind::kSend : state::ConnectionKind::kRecv)->count_post(i);
+    opened(state::ConnectionKind::kRecv)->advance(state::Stage::kRtr);
+    opened(state::ConnectionKind::kListen);
     const auto seen = [&] { return read_box(read_file(dir / "log.nndbox")).conns.size(); };
     if (!eventually([&] { return seen() == kMany + 2; })) return 1;
     ::kill(::getpid(), SIGKILL);
@@ -222,7 +223,7 @@ TEST_CASE(
     const int fd = ::open((dir / "box").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (box.open(fd) != 0) return 1;
     std::vector<state::Connection*> all;
-    for (int i = 0; i < 1000; ++i) all.push_back(made(state::Kind::kSend));
+    for (int i = 0; i < 1000; ++i) all.push_back(made(state::ConnectionKind::kSend));
     const auto written = [&] {
       const std::uint64_t before = box.written();
       mirror_connections(box);
@@ -236,7 +237,7 @@ TEST_CASE(
     for (int i = 0; i < 2; ++i) all[500 + static_cast<std::size_t>(i)]->count_post(7);
     const std::uint64_t moved = written();
     all[3]->moving_to.store(3);  // which has no counter
-    state::Ends ends;
+    state::ConnectionEnds ends;
     ends.port = 2;
     all[900]->ends.set(ends);
     const std::uint64_t changed = written();
@@ -256,9 +257,9 @@ TEST_CASE("connections: the summary adds up what is open and what was closed") {
   const TempDir dir;
   state::forget_connections();
   start(log_to(dir / "log.jsonl"));
-  state::Connection* const open = made(state::Kind::kSend);
-  state::Connection* const closed = made(state::Kind::kRecv);
-  state::Connection* const attempt = opened(state::Kind::kSend);  // is none yet
+  state::Connection* const open = made(state::ConnectionKind::kSend);
+  state::Connection* const closed = made(state::ConnectionKind::kRecv);
+  state::Connection* const attempt = opened(state::ConnectionKind::kSend);  // is none yet
   open->count_post(1);
   closed->count_post(1);
   closed->count_done(1, 2, 100);

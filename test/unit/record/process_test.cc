@@ -128,16 +128,16 @@ TEST_CASE("exit without stop writes everything and leaves no black box; _exit le
 TEST_CASE("kill -9: the black box has all events that the log does not, and the connections") {
   const TempDir dir;
   nnd::state::Connection* const parents =
-      nnd::state::open_connection(nnd::state::Kind::kRecv, 11, {}, nullptr);
+      nnd::state::open_connection(nnd::state::ConnectionKind::kRecv, 11, {}, nullptr);
   const std::uint32_t id = parents->about.id;
   const int status = in_child([&] {
     start(log_to(dir / "log.jsonl"));
-    nnd::state::About connection;
+    nnd::state::Identity connection;
     connection.dir = nnd::state::Direction::kSend;
     connection.comm = 0xc0;
     connection.link_proc = 0x123;
     nnd::state::Connection* const c =
-        nnd::state::open_connection(nnd::state::Kind::kSend, 11, connection, nullptr);
+        nnd::state::open_connection(nnd::state::ConnectionKind::kSend, 11, connection, nullptr);
     nnd::state::hand_out(*c, &connection);
     c->count_post(nnd::context::raw_clock::now());
     c->count_done(nnd::context::raw_clock::now(), nnd::context::raw_clock::now(), 4096);

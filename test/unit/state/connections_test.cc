@@ -17,8 +17,8 @@ using namespace nnd::state;
 namespace {
 
 Connection& made(unsigned remote) {
-  Connection& c = *open_connection(Kind::kSend, 11, {}, nullptr);
-  Ends ends;
+  Connection& c = *open_connection(ConnectionKind::kSend, 11, {}, nullptr);
+  ConnectionEnds ends;
   ends.device = "mlx5_0";
   ends.port = 1;
   ends.gid_index = 3;

@@ -157,11 +157,12 @@ TEST_CASE("what is known of a pair is known of each of its connections, until so
   const context::Gid here{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1};
   const context::Gid there{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 9};
   const auto connect = [&](std::uint32_t id, const context::Gid& peer) {
-    state::About about;
+    state::Identity about;
     about.id = id;
-    state::Connection* const c = state::open_connection(state::Kind::kSend, 10, about, nullptr);
+    state::Connection* const c =
+        state::open_connection(state::ConnectionKind::kSend, 10, about, nullptr);
     REQUIRE(c != nullptr);
-    state::Ends ends;
+    state::ConnectionEnds ends;
     ends.device = "mlx5_0";
     ends.port = 1;
     ends.gid = here;

@@ -11,7 +11,7 @@ using state::Connection;
 namespace {
 
 Connection& send_to(std::int32_t peer_rank) {
-  Connection* const c = state::open_connection(state::Kind::kSend, 11, {}, nullptr);
+  Connection* const c = state::open_connection(state::ConnectionKind::kSend, 11, {}, nullptr);
   REQUIRE(c != nullptr);
   state::hand_out(*c, c);
   state::Labels labels;

@@ -38,7 +38,7 @@ struct Traffic : Opened {
   ibv_qp* made = nullptr;
 
   explicit Traffic(std::uint32_t conn_id) {
-    ::state::About conn;
+    ::state::Identity conn;
     conn.id = conn_id;
     const ::state::Scope scope(::state::Call::kConnect, conn);
     made = qp();

@@ -33,7 +33,7 @@ TEST_CASE("The kind of a registration is known by function and by what NCCL regi
   CHECK(event["dur_us"].is_number());
   CHECK(verbs.dereg_mr(mr) == 0);
 
-  state::About conn;
+  state::Identity conn;
   conn.id = 21;
   {
     const state::Scope scope(state::Call::kRegMr, conn, 2);  // NCCL_PTR_CUDA
@@ -137,7 +137,7 @@ TEST_CASE("An asynchronous event names its own port, with a severity by kind") {
 
 TEST_CASE("An asynchronous event of a QP names its connection") {
   const Opened device;
-  state::About conn;
+  state::Identity conn;
   conn.id = 22;
   ibv_qp* qp = nullptr;
   {

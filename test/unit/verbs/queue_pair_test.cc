@@ -57,8 +57,8 @@ int to_rts(const World& w, ibv_qp* qp) {
                            IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY);
 }
 
-state::About connection(std::uint32_t id) {
-  state::About conn;
+state::Identity connection(std::uint32_t id) {
+  state::Identity conn;
   conn.id = id;
   conn.dir = state::Direction::kSend;
   conn.link_proc = 0xabc;
@@ -77,9 +77,10 @@ std::vector<json> of_qp(const std::string& name, unsigned num) {
 
 TEST_CASE("The QP that NCCL flushes with is nobody's peer") {
   const Opened device;
-  state::About about;
+  state::Identity about;
   about.dir = state::Direction::kRecv;
-  state::Connection* const c = state::open_connection(state::Kind::kRecv, 11, about, nullptr);
+  state::Connection* const c =
+      state::open_connection(state::ConnectionKind::kRecv, 11, about, nullptr);
   const state::Scope scope(state::Call::kAccept, c->about);
   const auto move = [&](ibv_qp_attr attr) {
     ibv_qp* const qp = device.qp();
@@ -95,7 +96,7 @@ TEST_CASE("The QP that NCCL flushes with is nobody's peer") {
   own.ah_attr.grh.dgid = gid;
   move(own);
   CHECK(state::current().peer_gid[15] == 9);
-  state::Ends ends;
+  state::ConnectionEnds ends;
   REQUIRE(c->ends.get(ends));
   CHECK(ends.remote_gid[15] == 9);
   state::QpSummary flush;
@@ -110,9 +111,10 @@ TEST_CASE("The QP that NCCL flushes with is nobody's peer") {
 
 TEST_CASE("A connection's entry tells how far its QPs are, and of each of them") {
   const Opened device;
-  state::About about;
+  state::Identity about;
   about.dir = state::Direction::kSend;
-  state::Connection* const c = state::open_connection(state::Kind::kSend, 11, about, nullptr);
+  state::Connection* const c =
+      state::open_connection(state::ConnectionKind::kSend, 11, about, nullptr);
   CHECK(c->stage == state::Stage::kOpening);
   ibv_qp* qp = nullptr;
   {
@@ -122,7 +124,7 @@ TEST_CASE("A connection's entry tells how far its QPs are, and of each of them")
   CHECK(c->stage == state::Stage::kQpMade);
   to_init(device.w, qp);
   CHECK(c->stage == state::Stage::kInit);
-  state::Ends ends;
+  state::ConnectionEnds ends;
   CHECK((c->ends.get(ends) && ends.port == 0));
 
   ibv_qp_attr attr = rtr();
@@ -161,7 +163,8 @@ TEST_CASE("A connection's entry tells how far its QPs are, and of each of them")
 
   // The entry is another's by now: nothing is written there.
   state::release_connection(*c);
-  state::Connection* const other = state::open_connection(state::Kind::kRecv, 11, about, nullptr);
+  state::Connection* const other =
+      state::open_connection(state::ConnectionKind::kRecv, 11, about, nullptr);
   REQUIRE(other == c);
   CHECK(device.w.verbs.destroy_qp(qp) == 0);
   CHECK(other->qps == 0);

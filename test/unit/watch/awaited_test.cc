@@ -30,7 +30,7 @@ struct Known {
 json only_stall() {
   const Said out = said([] {
     Scene scene;
-    Comm recv(Kind::kRecv);
+    Comm recv(ConnectionKind::kRecv);
     recv.ready();
     scene.pass(1);
     recv.post(RequestKind::kRecv);

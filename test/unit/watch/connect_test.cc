@@ -47,7 +47,7 @@ class Listener {
   }
 
   void tell(Comm& comm) const {
-    nnd::state::Start start;
+    nnd::state::ConnectionStart start;
     comm.at->start.get(start);
     start.listener = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
     start.listener_port = ntohs(address_.sin_port);
@@ -72,7 +72,7 @@ class Listener {
 TEST_CASE("a peer that does not answer is told at 5, 15 and 60 s, then sparsely, and no warning") {
   const Said out = said([] {
     Scene scene;
-    Comm connect(Kind::kSend);
+    Comm connect(ConnectionKind::kSend);
     scene.pass(500, [&] { connect.poll(); });
   });
   CHECK(ages(out.stalls) == std::vector{5, 15, 60, 120, 240, 480});
@@ -92,7 +92,7 @@ TEST_CASE("a peer that does not answer is told at 5, 15 and 60 s, then sparsely,
 TEST_CASE("a connection that comes about late is told as resumed, with its seconds") {
   const Said out = said([] {
     Scene scene;
-    Comm connect(Kind::kSend);
+    Comm connect(ConnectionKind::kSend);
     scene.pass(21, [&] { connect.poll(); });
     connect.ready();
     scene.pass(20);
@@ -107,7 +107,7 @@ TEST_CASE("a connection that comes about late is told as resumed, with its secon
 TEST_CASE("each stage waits for itself: a late peer does not make a short move a long one") {
   const Said out = said([] {
     Scene scene;
-    Comm accept(Kind::kRecv);
+    Comm accept(ConnectionKind::kRecv);
     scene.pass(100, [&] { accept.poll(); });
     accept.at->in_call = true;
     accept.at->stage = Stage::kInit;
@@ -127,7 +127,7 @@ TEST_CASE("each stage waits for itself: a late peer does not make a short move a
 TEST_CASE("one that comes about in time is not told, nor is a listen comm that nobody dials") {
   const Said out = said([] {
     Scene scene;
-    Comm listener(Kind::kListen), connect(Kind::kSend);
+    Comm listener(ConnectionKind::kListen), connect(ConnectionKind::kSend);
     scene.pass(4, [&] { connect.poll(); });
     connect.ready();
     scene.pass(30);
@@ -139,7 +139,7 @@ TEST_CASE("one that comes about in time is not told, nor is a listen comm that n
 TEST_CASE("one that failed is not told as resumed") {
   const Said out = said([] {
     Scene scene;
-    Comm connect(Kind::kSend);
+    Comm connect(ConnectionKind::kSend);
     scene.pass(6, [&] { connect.poll(); });
     connect.at->stage = Stage::kFailed;
     scene.pass(30);
@@ -154,7 +154,7 @@ TEST_CASE("the TCP connection tells which end an accept waits for") {
   const Said nobody = said([] {
     Scene scene;
     const Listener listener;
-    Comm accept(Kind::kRecv);
+    Comm accept(ConnectionKind::kRecv);
     listener.tell(accept);
     scene.pass(6, [&] { accept.poll(); });
   });
@@ -170,7 +170,7 @@ TEST_CASE("the TCP connection tells which end an accept waits for") {
     Scene scene;
     Listener listener;
     listener.dial();
-    Comm accept(Kind::kRecv);
+    Comm accept(ConnectionKind::kRecv);
     listener.tell(accept);
     scene.pass(16, [&] { accept.poll(); });
   });
@@ -191,7 +191,7 @@ TEST_CASE("a listener's address that nothing answers from is a warning") {
         listener.dial_in_vain();
       else
         listener.dial();
-      Comm connect(Kind::kSend);
+      Comm connect(ConnectionKind::kSend);
       listener.tell(connect);
       scene.pass(6, [&] { connect.poll(); });
     });
@@ -209,7 +209,7 @@ TEST_CASE("a listener's address that nothing answers from is a warning") {
 }
 
 TEST_CASE("a peer that took the connection up and says no more is a warning where it lasts") {
-  const auto at_stage = [](Kind kind, Stage stage) {
+  const auto at_stage = [](ConnectionKind kind, Stage stage) {
     return said([=] {
       Scene scene;
       Comm comm(kind);
@@ -217,12 +217,12 @@ TEST_CASE("a peer that took the connection up and says no more is a warning wher
       scene.pass(16, [&] { comm.poll(); });
     });
   };
-  const Said qps = at_stage(Kind::kSend, Stage::kInit);
+  const Said qps = at_stage(ConnectionKind::kSend, Stage::kInit);
   REQUIRE(qps.warnings.size() == 1);
   CHECK(qps.warnings[0]["kind"] == "qps");
   CHECK(qps.warnings[0]["cause"] == "HANG-CONNECT");
   CHECK(qps.warnings[0]["peer"]["gid"] == "::ffff:10.0.0.9");
-  const Said ready = at_stage(Kind::kRecv, Stage::kRts);
+  const Said ready = at_stage(ConnectionKind::kRecv, Stage::kRts);
   REQUIRE(ready.warnings.size() == 1);
   CHECK(ready.warnings[0]["kind"] == "ready");
 }
@@ -231,7 +231,7 @@ TEST_CASE("a slow start of many connections, one by one, is no warning") {
   const Said out = said([] {
     Scene scene;
     std::vector<Comm> comms;
-    for (int i = 0; i < 40; ++i) comms.emplace_back(Kind::kSend).at->stage = Stage::kInit;
+    for (int i = 0; i < 40; ++i) comms.emplace_back(ConnectionKind::kSend).at->stage = Stage::kInit;
     int second = 0;
     scene.pass(80, [&] {
       if (++second % 2 == 0) comms[static_cast<std::size_t>(second / 2 - 1)].ready();
@@ -246,7 +246,7 @@ TEST_CASE("inside ibv_modify_qp: the attempt, and the cause that the first failu
   const auto moving = [](bool failed_before) {
     return said([=] {
       Scene scene;
-      Comm connect(Kind::kSend);
+      Comm connect(ConnectionKind::kSend);
       connect.poll().at->stage = Stage::kInit;
       connect.at->in_call = true;
       connect.at->moving_to = 2;
@@ -274,7 +274,7 @@ TEST_CASE("inside ibv_modify_qp: the attempt, and the cause that the first failu
 TEST_CASE("repeated attempts are one story, whether or not one is under way when it is looked at") {
   const Said out = said([] {
     Scene scene;
-    Comm connect(Kind::kSend);
+    Comm connect(ConnectionKind::kSend);
     connect.poll().at->stage = Stage::kInit;
     connect.at->in_call = true;
     connect.at->moving_to = 2;
@@ -292,7 +292,7 @@ TEST_CASE("repeated attempts are one story, whether or not one is under way when
 TEST_CASE("a call that does not return, and an attempt that NCCL asks for no more") {
   const Said inside = said([] {
     Scene scene;
-    Comm connect(Kind::kSend);
+    Comm connect(ConnectionKind::kSend);
     connect.poll().at->in_call = true;
     scene.pass(7);
   });
@@ -300,7 +300,7 @@ TEST_CASE("a call that does not return, and an attempt that NCCL asks for no mor
   CHECK(inside.warnings[0]["kind"] == "in-call");
   const Said left = said([] {
     Scene scene;
-    Comm connect(Kind::kSend);
+    Comm connect(ConnectionKind::kSend);
     connect.poll();
     scene.pass(7);
   });
@@ -312,7 +312,7 @@ TEST_CASE("a call that does not return, and an attempt that NCCL asks for no mor
 TEST_CASE("a process that was stopped has not waited meanwhile") {
   const Said out = said([] {
     Scene scene;
-    Comm connect(Kind::kSend);
+    Comm connect(ConnectionKind::kSend);
     scene.pass(2, [&] { connect.poll(); });
     scene.now += 1000 * kSec;
     scene.pass(1, [&] { connect.poll(); });

@@ -39,7 +39,7 @@ facts::Node node(bool ethernet = true) {
   return out;
 }
 
-peers::Facts of(const facts::Node& node) { return watch::facts_of(node, Transport::kIb); }
+peers::ProcessFacts of(const facts::Node& node) { return watch::facts_of(node, Transport::kIb); }
 
 }  // namespace
 

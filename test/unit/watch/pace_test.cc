@@ -16,7 +16,7 @@ void send(Comm& comm, std::uint64_t count, std::uint64_t size, unsigned bucket) 
 std::vector<Comm> senders(int count) {
   std::vector<Comm> out;
   for (int i = 0; i < count; ++i)
-    out.emplace_back(Kind::kSend, static_cast<std::uint8_t>(i + 1)).qp(0, 0).ready();
+    out.emplace_back(ConnectionKind::kSend, static_cast<std::uint8_t>(i + 1)).qp(0, 0).ready();
   return out;
 }
 
@@ -73,7 +73,7 @@ namespace {
 std::vector<Comm> on_port(int count, std::uint64_t deep) {
   std::vector<Comm> out = senders(count);
   for (Comm& comm : out) {
-    nnd::state::Ends ends;
+    nnd::state::ConnectionEnds ends;
     ends.device = "mlx5_0";
     ends.port = 1;
     ends.remote_gid = gid(9);

@@ -19,7 +19,7 @@ namespace nnd::watch::test {
 
 using nlohmann::json;
 using state::Connection;
-using state::Kind;
+using state::ConnectionKind;
 using state::RequestKind;
 using state::Stage;
 
@@ -33,16 +33,16 @@ inline context::Gid gid(std::uint8_t last) {
 // Of a connection: what NCCL and its transport do with it.
 class Comm {
  public:
-  explicit Comm(Kind kind, std::uint8_t peer = 9) {
-    state::About about;
+  explicit Comm(ConnectionKind kind, std::uint8_t peer = 9) {
+    state::Identity about;
     about.dev = 0;
-    about.dir = kind == Kind::kSend ? state::Direction::kSend : state::Direction::kRecv;
+    about.dir = kind == ConnectionKind::kSend ? state::Direction::kSend : state::Direction::kRecv;
     about.link_proc = 0xabc;
     about.link_listen = 1;
     about.peer_gid = gid(peer);
     at = state::open_connection(kind, 11, about, nullptr);
     REQUIRE(at != nullptr);
-    state::Start start;
+    state::ConnectionStart start;
     start.device = "mlx5_0";
     start.port = 1;
     at->start.set(start);

@@ -103,7 +103,7 @@ TEST_CASE("the threads look by themselves, and the summary has what the ports co
     nnd::record::start(settings);
     nnd::watch::start(settings);
     nnd::facts::count_port("mlx5_0", 1);
-    Comm connect(Kind::kSend);
+    Comm connect(ConnectionKind::kSend);
     const bool told = comes_true([&] {
       connect.poll();
       const auto events = nnd::test::read_log(settings.file);

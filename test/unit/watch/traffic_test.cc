@@ -13,7 +13,7 @@ namespace state = nnd::state;
 TEST_CASE("a receive to which nothing comes is told and is no warning; it resumes") {
   const Said out = said([] {
     Scene scene;
-    Comm recv(Kind::kRecv);
+    Comm recv(ConnectionKind::kRecv);
     recv.ready();
     scene.pass(1);
     recv.post(RequestKind::kRecv).post(RequestKind::kRecv);
@@ -37,7 +37,7 @@ TEST_CASE("a receive to which nothing comes is told and is no warning; it resume
 TEST_CASE("a send that the HCA has and does not end is a warning with the time of its retries") {
   const Said out = said([] {
     Scene scene;
-    Comm send(Kind::kSend);
+    Comm send(ConnectionKind::kSend);
     send.qp(3, 2).ready();
     scene.pass(1);
     send.post(RequestKind::kSend);
@@ -56,8 +56,8 @@ TEST_CASE("a port that is down and an address that went are the cause of what wa
   const auto wait_of = [](auto&& becomes) {
     const Said out = said([&] {
       Scene scene;
-      Comm recv(Kind::kRecv);
-      state::Ends ends;
+      Comm recv(ConnectionKind::kRecv);
+      state::ConnectionEnds ends;
       ends.device = "mlx5_0";
       ends.port = 1;
       ends.gid = gid(1);
@@ -93,7 +93,7 @@ TEST_CASE("a port that is down and an address that went are the cause of what wa
 TEST_CASE("what NCCL has not handed to the HCA is not the network's") {
   const Said held = said([] {
     Scene scene;
-    Comm send(Kind::kSend);
+    Comm send(ConnectionKind::kSend);
     send.qp(2, 2).ready();
     scene.pass(1);
     send.post(RequestKind::kSend);
@@ -104,7 +104,7 @@ TEST_CASE("what NCCL has not handed to the HCA is not the network's") {
   CHECK(held.warnings.empty());
   const Said sockets = said([] {  // no QP is known
     Scene scene;
-    Comm send(Kind::kSend);
+    Comm send(ConnectionKind::kSend);
     send.ready();
     scene.pass(1);
     send.post(RequestKind::kSend);
@@ -116,13 +116,13 @@ TEST_CASE("what NCCL has not handed to the HCA is not the network's") {
 }
 
 TEST_CASE("what NCCL asks for no more is not the network's") {
-  const auto stall_of = [](Kind kind, int asks_again_after) {
+  const auto stall_of = [](ConnectionKind kind, int asks_again_after) {
     const Said out = said([&] {
       Scene scene;
       Comm comm(kind);
       comm.qp(3, 2).ready();
       scene.pass(1);
-      comm.post(kind == Kind::kSend ? RequestKind::kSend : RequestKind::kRecv);
+      comm.post(kind == ConnectionKind::kSend ? RequestKind::kSend : RequestKind::kRecv);
       scene.nccl_asks = false;
       scene.pass(12);
       scene.nccl_asks = true;
@@ -134,13 +134,13 @@ TEST_CASE("what NCCL asks for no more is not the network's") {
     CHECK(out.stalls[0]["process"] == json{{"moving", 0}, {"not-asked", 1}});
     return out;
   };
-  CHECK(stall_of(Kind::kRecv, 0).warnings.empty());
-  CHECK(stall_of(Kind::kSend, 0)
+  CHECK(stall_of(ConnectionKind::kRecv, 0).warnings.empty());
+  CHECK(stall_of(ConnectionKind::kSend, 0)
             .stalls[0]["msg"]
             .get<std::string>()
             .find("and for 10 s NCCL has not asked whether it is done") != std::string::npos);
   // Its thread was only held: what is told next is what it waits for.
-  const Said held = stall_of(Kind::kSend, 20);
+  const Said held = stall_of(ConnectionKind::kSend, 20);
   REQUIRE(held.stalls.size() == 2);
   CHECK(held.stalls[1]["kind"] == "stuck-send");
 }
@@ -148,7 +148,7 @@ TEST_CASE("what NCCL asks for no more is not the network's") {
 TEST_CASE("who gives up what it waited for has waited") {
   const Said out = said([] {
     Scene scene;
-    Comm send(Kind::kSend);
+    Comm send(ConnectionKind::kSend);
     send.qp(3, 2).ready();
     scene.pass(1);
     send.post(RequestKind::kSend);
@@ -163,7 +163,7 @@ TEST_CASE("who gives up what it waited for has waited") {
 TEST_CASE("isend that gets no request: the peer has posted no receive") {
   const Said out = said([] {
     Scene scene;
-    Comm send(Kind::kSend);
+    Comm send(ConnectionKind::kSend);
     send.qp(2, 2).ready();
     scene.pass(14, [&] { send.refuse(); });
     send.post(RequestKind::kSend);
@@ -181,7 +181,7 @@ TEST_CASE("isend that gets no request: the peer has posted no receive") {
 TEST_CASE("a flush that does not end is this node's own memory") {
   const Said out = said([] {
     Scene scene;
-    Comm recv(Kind::kRecv);
+    Comm recv(ConnectionKind::kRecv);
     recv.qp(7, 9).qp(3, 2, /*flush=*/true).ready();
     scene.pass(1);
     recv.post(RequestKind::kFlush);
@@ -197,7 +197,7 @@ TEST_CASE("ten thousand requests on forty connections are one line") {
     Scene scene;
     std::vector<Comm> comms;
     for (int i = 0; i < 40; ++i)
-      comms.emplace_back(Kind::kRecv, static_cast<std::uint8_t>(i % 4 + 1)).ready();
+      comms.emplace_back(ConnectionKind::kRecv, static_cast<std::uint8_t>(i % 4 + 1)).ready();
     scene.pass(1);
     for (Comm& comm : comms)
       for (int i = 0; i < 250; ++i) comm.post(RequestKind::kRecv);
@@ -217,7 +217,7 @@ TEST_CASE("ten thousand requests on forty connections are one line") {
 TEST_CASE("one that waits in a moving process is told by itself") {
   const Said out = said([] {
     Scene scene;
-    Comm good(Kind::kRecv), bad(Kind::kRecv);
+    Comm good(ConnectionKind::kRecv), bad(ConnectionKind::kRecv);
     good.ready();
     bad.ready();
     scene.pass(1);
@@ -234,7 +234,7 @@ TEST_CASE("one that waits in a moving process is told by itself") {
 TEST_CASE("after a failure of the process nothing is blamed on the network") {
   const Said out = said([] {
     Scene scene;
-    Comm failed(Kind::kSend), send(Kind::kSend);
+    Comm failed(ConnectionKind::kSend), send(ConnectionKind::kSend);
     failed.ready().at->stage = Stage::kFailed;
     send.qp(3, 2).ready();
     scene.pass(1);
@@ -249,7 +249,7 @@ TEST_CASE("after a failure of the process nothing is blamed on the network") {
 TEST_CASE("a program that computes is told as idle after a minute, and no warning") {
   const Said out = said([] {
     Scene scene;
-    Comm send(Kind::kSend), recv(Kind::kRecv);
+    Comm send(ConnectionKind::kSend), recv(ConnectionKind::kRecv);
     send.ready();
     recv.ready();
     scene.pass(1);
@@ -269,7 +269,7 @@ TEST_CASE("a program that computes is told as idle after a minute, and no warnin
 TEST_CASE("healthy traffic of every kind is silent") {
   const Said out = said([] {
     Scene scene;
-    Comm busy(Kind::kSend), bursts(Kind::kRecv), slow(Kind::kSend);
+    Comm busy(ConnectionKind::kSend), bursts(ConnectionKind::kRecv), slow(ConnectionKind::kSend);
     for (Comm* comm : {&busy, &bursts, &slow}) comm->qp(0, 0).ready();
     int second = 0;
     scene.pass(300, [&] {
@@ -295,7 +295,7 @@ TEST_CASE("connections come, move and go while the watch looks") {
       }
     });
     for (int i = 0; i < 300; ++i) {
-      Comm send(Kind::kSend), recv(Kind::kRecv);
+      Comm send(ConnectionKind::kSend), recv(ConnectionKind::kRecv);
       send.poll().qp(1, 0).ready();
       recv.poll().ready();
       for (int request = 0; request < 20; ++request) {
@@ -314,7 +314,7 @@ TEST_CASE("connections come, move and go while the watch looks") {
 TEST_CASE("what waited is summed up, longest first") {
   const bool right = nnd::test::holds_in_child([] {
     Scene scene;
-    Comm recv(Kind::kRecv), send(Kind::kSend, 7);
+    Comm recv(ConnectionKind::kRecv), send(ConnectionKind::kSend, 7);
     recv.ready();
     send.qp(1, 0).ready();
     scene.pass(1);

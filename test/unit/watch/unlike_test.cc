@@ -12,8 +12,8 @@ using nnd::watch::Unlike;
 
 namespace {
 
-peers::Facts usual() {
-  peers::Facts out;
+peers::ProcessFacts usual() {
+  peers::ProcessFacts out;
   out.transport = peers::Transport::kIb;
   out.nccl = 22809;
   out.qps = 1;
@@ -43,7 +43,7 @@ std::vector<nlohmann::json> told(F&& scene) {
 
 TEST_CASE("a thousand that differ in the same are one line, and who is alike is none") {
   const auto lines = told([](Unlike& unlike) {
-    peers::Facts other = usual();
+    peers::ProcessFacts other = usual();
     unlike.met(usual(), {}, who(0), other);
     other.qps = 4;
     for (int rank = 1; rank < 1024; ++rank) unlike.met(usual(), {}, who(rank), other);
@@ -63,7 +63,7 @@ TEST_CASE("a thousand that differ in the same are one line, and who is alike is 
 
 TEST_CASE("each cause has a line, and what may be meant a last one of its own without") {
   const auto lines = told([](Unlike& unlike) {
-    peers::Facts here = usual(), there = usual();
+    peers::ProcessFacts here = usual(), there = usual();
     here.ports = 8;
     here.mtu = 4096;
     there.ports = 4;
@@ -82,7 +82,7 @@ TEST_CASE("each cause has a line, and what may be meant a last one of its own wi
 
 TEST_CASE("a later peer that differs in something else is told as well") {
   const auto lines = told([](Unlike& unlike) {
-    peers::Facts other = usual();
+    peers::ProcessFacts other = usual();
     other.qps = 4;
     unlike.met(usual(), {}, who(1), other);
     other.traffic_class = 106;
@@ -98,7 +98,7 @@ TEST_CASE("however many say something else each time, the log has some lines of 
     peers::Variables variables;
     for (std::uint32_t i = 0; i < 1000; ++i) variables[i] = {"NCCL_SOME_" + std::to_string(i), "1"};
     for (std::uint32_t i = 0; i < 1000; ++i) {
-      peers::Facts liar = usual();
+      peers::ProcessFacts liar = usual();
       liar.all_settings = false;
       liar.settings = {{i, 7}};
       unlike.met(usual(), variables, who(static_cast<int>(i)), liar);

@@ -15,7 +15,7 @@
 #include "cli/common/output.h"
 #include "cli/common/version.h"
 #include "config/nearest.h"
-#ifdef NND_WHOLE_TOOL
+#ifdef NND_RUNS_JOBS
 #include "softcuda/job.h"
 #endif
 
@@ -75,7 +75,7 @@ int wrong_call(const CLI::App& command, const CLI::ParseError& error, bool json)
 }
 
 int run(int argc, char** argv) {
-#ifdef NND_WHOLE_TOOL
+#ifdef NND_RUNS_JOBS
   if (const auto status = softcuda::run_as_rank()) return *status;
 #endif
   CLI::App app("Tells why the network of a multi-node NCCL job is slow, stuck or dead.",
@@ -83,20 +83,9 @@ int run(int argc, char** argv) {
   app.set_version_flag("-V,--version", cli::tool_version());
   app.require_subcommand(1);
   int exit_code = cli::kFine;
-  cli::add_check(app, exit_code);
-#ifdef NND_WHOLE_TOOL
-  cli::add_demo(app, exit_code);
-  cli::add_ping(app, exit_code);
-  cli::add_preflight(app, exit_code);
-  cli::add_rehearse(app, exit_code);
-  cli::add_report(app, exit_code);
-  cli::add_top(app, exit_code);
-  cli::add_exporter(app, exit_code);
-  cli::add_decode(app, exit_code);
-#endif
-  cli::add_launch(app, exit_code);
-  cli::add_explain(app, exit_code);
-  cli::add_manual(app);
+#define NND_COMMAND(name) cli::add_##name(app, exit_code);
+#include "commands.inc"
+#undef NND_COMMAND
   if (argc == 2 && std::string_view(argv[1]) == "help") {
     cli::print_out(app.help());
     return cli::kFine;

@@ -9,7 +9,7 @@
 
 namespace nnd::cli {
 
-void add_manual(CLI::App& app) {
+void add_manual(CLI::App& app, int&) {
   using Shell = std::string (*)(const CommandLine&);
   static const std::map<std::string, Shell> kShells{
       {"bash", bash_completion}, {"fish", fish_completion}, {"zsh", zsh_completion}};

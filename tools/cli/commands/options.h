@@ -10,20 +10,11 @@
 
 namespace nnd::cli {
 
-// Each adds its subcommand. Parsing it stores in `exit_code` what running it gave.
-void add_check(CLI::App& app, int& exit_code);
-void add_decode(CLI::App& app, int& exit_code);
-void add_demo(CLI::App& app, int& exit_code);
-void add_explain(CLI::App& app, int& exit_code);
-void add_exporter(CLI::App& app, int& exit_code);
-void add_launch(CLI::App& app, int& exit_code);  // run and env
-void add_ping(CLI::App& app, int& exit_code);
-void add_preflight(CLI::App& app, int& exit_code);
-// The man pages and the completions of what was added before.
-void add_manual(CLI::App& app);
-void add_rehearse(CLI::App& app, int& exit_code);
-void add_report(CLI::App& app, int& exit_code);
-void add_top(CLI::App& app, int& exit_code);
+// Each adds its subcommand; `launch` adds run and env, `manual` what the others before it have.
+// Parsing one stores in `exit_code` what running it gave.
+#define NND_COMMAND(name) void add_##name(CLI::App& app, int& exit_code);
+#include "commands.inc"
+#undef NND_COMMAND
 
 // Of --nccl, where a libnccl is run.
 inline constexpr const char* kNcclHelp =

@@ -1,12 +1,8 @@
 #include "cli/exporter/http_post.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cerrno>
 #include <charconv>
@@ -14,70 +10,11 @@
 
 #include "cli/common/version.h"
 #include "context/errno_text.h"
+#include "wire/bounded_socket.h"
 
 namespace nnd::cli {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-// A socket that does nothing for longer than until then, or than nobody has said stop.
-class Connection {
- public:
-  Connection(Clock::time_point until, const std::atomic<bool>& stop) : until_(until), stop_(stop) {}
-  ~Connection() { close(); }
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-
-  // 0, or the errno.
-  int open(const addrinfo& to) {
-    close();
-    fd_ = ::socket(to.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd_ < 0) return errno;
-    if (::connect(fd_, to.ai_addr, to.ai_addrlen) == 0) return 0;
-    if (errno != EINPROGRESS) return errno;
-    if (!wait(POLLOUT)) return ETIMEDOUT;
-    int error = 0;
-    socklen_t size = sizeof error;
-    return ::getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
-  }
-  int send(std::string_view text) {
-    while (!text.empty()) {
-      if (!wait(POLLOUT)) return ETIMEDOUT;
-      const auto sent = ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL);
-      if (sent < 0 && errno != EAGAIN && errno != EINTR) return errno;
-      text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(sent, 0)));
-    }
-    return 0;
-  }
-  // Adds what has come, `most` bytes at most; `ended`: no more does.
-  int receive(std::string& text, std::size_t most, bool& ended) {
-    std::array<char, 4096> part;
-    if (!wait(POLLIN)) return ETIMEDOUT;
-    const auto got = ::recv(fd_, part.data(), std::min(most, part.size()), 0);
-    if (got < 0) return errno == EAGAIN || errno == EINTR ? 0 : errno;
-    text.append(part.data(), static_cast<std::size_t>(got));
-    ended = got == 0;
-    return 0;
-  }
-
- private:
-  bool wait(short events) const {
-    constexpr int kPauseMs = 50;
-    pollfd one{fd_, events, 0};
-    while (!stop_.load() && Clock::now() < until_)
-      if (::poll(&one, 1, kPauseMs) > 0) return true;
-    return false;
-  }
-  void close() {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = -1;
-  }
-
-  Clock::time_point until_;
-  const std::atomic<bool>& stop_;
-  int fd_ = -1;
-};
 
 Posted none(std::string why) {
   Posted out;
@@ -157,7 +94,7 @@ Posted post_json(const HttpUrl& to, std::string_view body, std::chrono::millisec
   std::string why;
   const Addresses found = find_addresses(to.at, why);
   if (!found) return none(why);
-  Connection connection(Clock::now() + longest, stop);
+  wire::BoundedSocket connection(wire::BoundedSocket::Clock::now() + longest, stop);
   int error = EHOSTUNREACH;
   for (const addrinfo* one = found.get(); one != nullptr && error != 0; one = one->ai_next)
     error = connection.open(*one);

@@ -128,10 +128,8 @@ std::string verdict_of_unproven(const Report& report, const std::vector<std::siz
 
 // " of node1", where all are of one.
 std::string of_one_host(const Picture& picture, const std::vector<std::size_t>& members) {
-  const bool one = std::all_of(members.begin(), members.end(), [&](std::size_t member) {
-    return picture.members[member].host == picture.members[members.front()].host;
-  });
-  return one ? " of " + picture.host_of(members.front()).name : std::string();
+  return share_a_host(picture, members) ? " of " + picture.host_of(members.front()).name
+                                        : std::string();
 }
 
 }  // namespace

@@ -15,13 +15,13 @@ std::string process_text(std::optional<int> rank, const std::string& host,
   return out + (pid ? fmt::format(" ({}, pid {})", host, *pid) : fmt::format(" ({})", host));
 }
 
-std::string task_text(const log::Task& task) {
+std::string task_name(const log::Task& task) {
   if (task.kind.empty()) return "";
   return task.seq ? fmt::format("{} #{}", task.kind, *task.seq) : task.kind;
 }
 
 std::string last_given(const log::Awaited& awaited) {
-  const std::string task = task_text(awaited.task);
+  const std::string task = task_name(awaited.task);
   return task.empty() ? "" : ", and was given " + task + " last";
 }
 
@@ -39,10 +39,10 @@ std::string what_of(const log::Awaited& awaited, const std::string& cause) {
     return fmt::format("{} waits in NCCL's bootstrap for other ranks{}", who, last_given(awaited));
   if (awaited.kind == "cycle" && differ(awaited.task, awaited.other_task))
     return fmt::format("mismatched collectives: {} is in {}, and {} in {}", who,
-                       task_text(awaited.task), other, task_text(awaited.other_task));
+                       task_name(awaited.task), other, task_name(awaited.other_task));
   if (awaited.kind == "cycle")
     return fmt::format("ranks wait for each other in a ring: {} in {}, and {}", who,
-                       task_text(awaited.task).empty() ? "a collective" : task_text(awaited.task),
+                       task_name(awaited.task).empty() ? "a collective" : task_name(awaited.task),
                        other);
   if (awaited.kind == "stopped")
     return fmt::format(

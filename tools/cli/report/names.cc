@@ -94,6 +94,12 @@ std::string time_text(Ns at) {
                      clock_text(at));
 }
 
+bool share_a_host(const Picture& picture, const std::vector<std::size_t>& members) {
+  return std::all_of(members.begin(), members.end(), [&](std::size_t member) {
+    return picture.members[member].host == picture.members[members.front()].host;
+  });
+}
+
 std::string who(const Picture& picture, const std::vector<std::size_t>& members) {
   std::set<int> ranks;
   std::set<std::string> hosts;

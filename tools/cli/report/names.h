@@ -27,6 +27,7 @@ std::string list(const std::vector<std::string>& names);
 std::string cause_text(const std::string& cause);
 // "rank 5 (node2)", "ranks 0-7 (node0)", "12 ranks on 3 hosts", "node0 pid 12"
 std::string who(const report::Picture& picture, const std::vector<std::size_t>& members);
+bool share_a_host(const report::Picture& picture, const std::vector<std::size_t>& members);
 // "16 processes on 2 hosts": what the job was.
 std::string job_text(const report::Picture& picture);
 // Communicators have names where the program gives them some, as PyTorch does.

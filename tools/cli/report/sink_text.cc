@@ -68,12 +68,6 @@ std::string one_of_hosts(const Picture& picture, const std::vector<std::size_t>&
                                    : fmt::format("{}", fmt::join(names, " or "));
 }
 
-bool share_a_host(const Picture& picture, const std::vector<std::size_t>& members) {
-  return std::all_of(members.begin(), members.end(), [&](std::size_t member) {
-    return picture.members[member].host == picture.members[members.front()].host;
-  });
-}
-
 bool only_for_data(const Report& report, const Sink& sink) {
   return std::all_of(report.waits.waits.begin(), report.waits.waits.end(), [&](const auto& wait) {
     return wait.stall->kind == "nothing-came" ||

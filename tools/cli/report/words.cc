@@ -13,7 +13,7 @@
 #include "cli/common/text_table.h"
 #include "cli/report/bandwidth_text.h"
 #include "cli/report/kernel_text.h"
-#include "cli/report/look.h"
+#include "cli/report/look_commands.h"
 #include "cli/report/names.h"
 #include "cli/report/sink_text.h"
 #include "cli/report/verdict.h"

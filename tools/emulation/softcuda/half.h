@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "function.h"
+
 namespace softcuda {
 
 class Bfloat16 {
@@ -40,5 +42,33 @@ inline Bfloat16::Bfloat16(float value) {
 template <typename T>
 inline constexpr bool kIsFloat =
     std::is_floating_point_v<T> || std::is_same_v<T, Bfloat16> || std::is_same_v<T, Float16>;
+
+// Calls function with a zero of the type.
+template <typename F>
+auto with_type(Type type, F function) {
+  switch (type) {
+    case Type::kInt8:
+      return function(std::int8_t{});
+    case Type::kUint8:
+      return function(std::uint8_t{});
+    case Type::kInt32:
+      return function(std::int32_t{});
+    case Type::kUint32:
+      return function(std::uint32_t{});
+    case Type::kInt64:
+      return function(std::int64_t{});
+    case Type::kUint64:
+      return function(std::uint64_t{});
+    case Type::kFloat16:
+      return function(Float16{});
+    case Type::kBfloat16:
+      return function(Bfloat16{});
+    case Type::kFloat32:
+      return function(float{});
+    case Type::kFloat64:
+      break;
+  }
+  return function(double{});
+}
 
 }  // namespace softcuda

@@ -106,33 +106,6 @@ std::vector<T> reduced_period(const Pattern& pattern, Operation operation, int n
   return expected;
 }
 
-template <typename F>
-auto with_type(Type type, F function) {
-  switch (type) {
-    case Type::kInt8:
-      return function(std::int8_t{});
-    case Type::kUint8:
-      return function(std::uint8_t{});
-    case Type::kInt32:
-      return function(std::int32_t{});
-    case Type::kUint32:
-      return function(std::uint32_t{});
-    case Type::kInt64:
-      return function(std::int64_t{});
-    case Type::kUint64:
-      return function(std::uint64_t{});
-    case Type::kFloat16:
-      return function(Float16{});
-    case Type::kBfloat16:
-      return function(Bfloat16{});
-    case Type::kFloat32:
-      return function(float{});
-    case Type::kFloat64:
-      break;
-  }
-  return function(double{});
-}
-
 }  // namespace
 
 void Pattern::fill(void* buffer, std::size_t first, std::size_t count, int rank) const {

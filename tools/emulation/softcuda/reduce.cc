@@ -126,33 +126,6 @@ void divide(void* data, std::uint64_t divisor, std::size_t count) {
   apply<T>(data, data, data, count, [by](T x, T) { return static_cast<T>(x / by); });
 }
 
-// Calls function with a value of the type.
-template <typename F>
-void with_type(Type type, F function) {
-  switch (type) {
-    case Type::kInt8:
-      return function(std::int8_t{});
-    case Type::kUint8:
-      return function(std::uint8_t{});
-    case Type::kInt32:
-      return function(std::int32_t{});
-    case Type::kUint32:
-      return function(std::uint32_t{});
-    case Type::kInt64:
-      return function(std::int64_t{});
-    case Type::kUint64:
-      return function(std::uint64_t{});
-    case Type::kFloat16:
-      return function(Float16{});
-    case Type::kBfloat16:
-      return function(Bfloat16{});
-    case Type::kFloat32:
-      return function(float{});
-    case Type::kFloat64:
-      return function(double{});
-  }
-}
-
 }  // namespace
 
 void reduce(const Function& function, std::uint64_t op_arg, void* out, const void* a, const void* b,

@@ -13,13 +13,6 @@ namespace {
 
 using Number = std::int64_t;
 
-template <typename T>
-T parameter(const KernelLaunch& launch, std::size_t index) {
-  T value;
-  std::memcpy(&value, launch.parameters[index], sizeof value);
-  return value;
-}
-
 KernelWork splitting_work(const KernelLaunch& launch) {
   auto* const* to = parameter<char* const*>(launch, 0);
   const auto* const* from = parameter<const char* const*>(launch, 1);

@@ -57,13 +57,6 @@ std::size_t opaque_bytes(std::string_view type) {
   return bytes;
 }
 
-template <typename T>
-T parameter(const KernelLaunch& launch, std::size_t index) {
-  T value;
-  std::memcpy(&value, launch.parameters[index], sizeof value);
-  return value;
-}
-
 }  // namespace
 
 KernelWork joining_work(const TemplateName& kernel, const KernelLaunch& launch) {

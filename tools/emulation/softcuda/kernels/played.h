@@ -3,6 +3,8 @@
 // isn't played.
 #pragma once
 
+#include <cstddef>
+#include <cstring>
 #include <functional>
 
 #include "kernel_name.h"
@@ -14,6 +16,13 @@ struct KernelLaunch {
   Dim3 grid;
   void** parameters;  // as cudaLaunchKernel has them; gone when it returns
 };
+template <typename T>
+T parameter(const KernelLaunch& launch, std::size_t index) {
+  T value;
+  std::memcpy(&value, launch.parameters[index], sizeof value);
+  return value;
+}
+
 using KernelWork = std::function<void()>;
 
 KernelWork elementwise_work(const TemplateName& kernel, const KernelLaunch& launch);

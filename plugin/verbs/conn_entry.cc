@@ -1,4 +1,4 @@
-#include "verbs/summary.h"
+#include "verbs/conn_entry.h"
 
 #include "facts/ip.h"
 #include "facts/node.h"
@@ -42,7 +42,7 @@ void publish(state::Connection& c, const state::QpInfo& info, int state) noexcep
 }
 
 void publish_ends(state::Connection& c, const state::QpInfo& qp) {
-  state::Ends ends;
+  state::ConnectionEnds ends;
   if (qp.port == 0 || qp.leads_to_itself() || !c.ends.get(ends) || ends.port != 0) return;
   ends.device = qp.device;
   ends.port = qp.port;

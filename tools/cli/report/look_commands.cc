@@ -1,4 +1,4 @@
-#include "cli/report/look.h"
+#include "cli/report/look_commands.h"
 
 #include <fmt/format.h>
 
