@@ -25,7 +25,7 @@ namespace nccl_net_diag::box {
 
 inline constexpr const char* kFileEnding = ".nndbox";
 inline constexpr char kMagic[8] = {'N', 'N', 'D', 'B', 'O', 'X', '\r', '\n'};
-inline constexpr std::uint32_t kVersion = 5;
+inline constexpr std::uint32_t kVersion = 6;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 
 // Whom the process waits for in the end, as the processes of its job have told each other
@@ -43,6 +43,17 @@ struct AwaitedSlot {
 static_assert(sizeof(AwaitedSlot) == 256);
 inline constexpr const char* kAwaitedNames[] = {"",     "idle", "cycle", "stopped", "failed",
                                                 "pair", "port", "gone",  "ended",   "meets"};
+
+// Who comes last to the collectives of its job, likewise; while it runs.
+struct LatecomerSlot {
+  std::uint32_t checksum;   // of the slot with this field 0
+  std::uint32_t times, of;  // of the collectives that were compared; of 0: nobody
+  std::uint32_t us;         // for how long the others waited, the median
+  std::int32_t rank;        // -1: not known
+  std::uint32_t pid;        // 0: likewise
+  char host[40];            // ends with 0
+};
+static_assert(sizeof(LatecomerSlot) == 64);
 
 struct FileHeader {
   char magic[8];
@@ -72,9 +83,10 @@ struct FileHeader {
   std::uint64_t raw_hz;            // counter's ticks per second (0: not known yet)
   std::uint64_t conn_count;        // places at conns_offset, conn_size bytes each
   std::uint64_t longest_pause_ns;  // between two such passes, of the last seconds
-  AwaitedSlot awaited;             // written as a whole
+  AwaitedSlot awaited;             // written as a whole; so is what follows
+  LatecomerSlot latecomer;
 };
-static_assert(sizeof(FileHeader) == 744);
+static_assert(sizeof(FileHeader) == 808);
 static_assert(offsetof(FileHeader, ring_count) == 40);
 static_assert(offsetof(FileHeader, proc_id) == 72);
 static_assert(offsetof(FileHeader, host) == 96);

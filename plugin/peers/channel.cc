@@ -27,6 +27,7 @@ namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
 constexpr std::uint64_t kTickMs = 100;
+constexpr std::uint64_t kArrivalsMs = 2000;  // a healthy job sends less than a message a second
 constexpr std::uint64_t kHelloAgainMs = 500, kHelloLaterMs = 10'000;
 constexpr unsigned kHellosSoon = 8, kHellosLater = 40;
 constexpr std::uint64_t kStableMs = 300;
@@ -75,11 +76,20 @@ class Channel {
     engine_.look(std::move(own), now_ms());
     flush();
   }
+  void stayed(const std::vector<Stay>& stays) {
+    for (const Stay& one : stays) arrivals_.stayed(one, this_one(), now_ms());
+  }
+  state::Latecomer latecomer() { return arrivals_.latecomer(now_ms()); }
   Answer answer();
   void leave() { siblings_.forget(); }
 
  private:
   static std::uint64_t now_ms() { return context::mono_ns() / kMs; }
+  Who this_one() const {
+    Who out = who_;
+    out.proc = record::proc_id();
+    return out;
+  }
 
   bool take_met();
   bool take_all();
@@ -91,6 +101,7 @@ class Channel {
   void introduce(std::uint64_t to, Contact& contact);
   void send_facts(std::uint64_t to, Contact& contact);
   void take_facts(std::uint64_t from, Contact& contact, const Introduction& said);
+  void tell_arrivals();
   void flush();
   void send(std::uint64_t to, Contact& contact, Message message, KeyKind kind);
 
@@ -106,6 +117,8 @@ class Channel {
   Who who_;
   Engine engine_;
   Introductions introductions_;
+  Arrivals arrivals_;
+  std::uint64_t arrivals_ms_ = 0, arrivals_to_ = 0;  // told last, and to whom
   Bucket in_{kMostIn}, strangers_{kMostOfStrangers}, hellos_{kMostHellos}, out_{kMostOut};
   std::uint64_t ticked_ms_ = 0;
   Claim last_;
@@ -279,6 +292,8 @@ void Channel::take(const Socket::Came& came) {
     introduce(outside->from, *contact);
   } else if (message->type == Type::kFacts) {
     take_facts(outside->from, *contact, message->introduction);
+  } else if (message->type == Type::kArrivals) {
+    arrivals_.heard(message->arrived.arrivals, this_one(), now_ms());
   } else if (message->type == Type::kWelcome) {
     meet(message->welcome.who);
     contact->wanted = false;
@@ -321,6 +336,29 @@ bool Channel::take_all() {
   return woken;
 }
 
+// One peer after the other, those of its node among them: each tells what it has heard.
+void Channel::tell_arrivals() {
+  const std::uint64_t now = now_ms();
+  if (now - arrivals_ms_ < kArrivalsMs) return;
+  arrivals_ms_ = now;
+  Message message;
+  message.type = Type::kArrivals;
+  message.arrived.arrivals = arrivals_.to_tell(now);
+  if (message.arrived.arrivals.empty()) return;
+  Contact* next = nullptr;
+  std::uint64_t to = 0;
+  directory_.for_each([&](std::uint64_t proc, Contact& contact) {
+    if (!contact.agreed) return;
+    const bool later = proc > arrivals_to_;
+    if (next != nullptr && (to > arrivals_to_ || !later)) return;  // they come in their order
+    next = &contact;
+    to = proc;
+  });
+  if (next == nullptr) return;
+  arrivals_to_ = to;
+  send(to, *next, std::move(message), KeyKind::kPair);
+}
+
 void Channel::flush() {
   for (Engine::Out& out : engine_.take_out())
     if (Contact* const contact = directory_.find(out.to); contact != nullptr && contact->agreed)
@@ -340,6 +378,7 @@ void Channel::serve(std::uint64_t ns) {
       ticked_ms_ = now;
       greet();
       introduce();
+      tell_arrivals();
       engine_.tick(now);
     }
     flush();
@@ -468,6 +507,18 @@ bool settled() noexcept {
 
 void look(Own own_state) noexcept {
   if (Channel* const own = channel()) context::quietly([&] { own->look(std::move(own_state)); });
+}
+
+void stayed(const std::vector<Stay>& stays) noexcept {
+  if (Channel* const own = channel(); own != nullptr && !stays.empty())
+    context::quietly([&] { own->stayed(stays); });
+}
+
+state::Latecomer latecomer() noexcept {
+  Channel* const own = channel();
+  state::Latecomer out;
+  if (own != nullptr) context::quietly([&] { out = own->latecomer(); });
+  return out;
 }
 
 Answer answer() noexcept {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "context/gid.h"
 #include "peers/engine.h"
@@ -61,6 +62,9 @@ bool asked() noexcept;
 bool settled() noexcept;
 // What this process sees of itself.
 void look(Own own) noexcept;
+// Collectives that have ended since the last look, in their order.
+void stayed(const std::vector<Stay>& stays) noexcept;
+state::Latecomer latecomer() noexcept;
 struct Answer {
   Claim claim;
   bool stable = false;           // nobody has said otherwise for a while

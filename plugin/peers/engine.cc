@@ -291,6 +291,7 @@ void Engine::heard(std::uint64_t from, const Message& message, std::uint64_t now
     case Type::kHello:
     case Type::kWelcome:
     case Type::kFacts:
+    case Type::kArrivals:
       break;
   }
 }

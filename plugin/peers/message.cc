@@ -273,6 +273,16 @@ void describe(IO& io, M& message) {
       io.flag(message.introduction.wants_word);
       describe_facts(io, message.introduction.facts);
       break;
+    case Type::kArrivals:
+      io.list(message.arrived.arrivals, kArrivalsAtOnce, [&](auto& one) {
+        io.number(one.comm);
+        io.number(one.ordinal);
+        io.number(one.shortest_us);
+        io.number(one.longest_us);
+        io.number(one.age_ms);
+        describe_who(io, one.last);
+      });
+      break;
   }
 }
 
@@ -289,7 +299,7 @@ std::optional<Message> decode(std::span<const std::uint8_t> bytes) {
   if (bytes.empty() || bytes.size() > kLargestMessage) return std::nullopt;
   const std::uint8_t type = bytes[0];
   if (type < static_cast<std::uint8_t>(Type::kHello) ||
-      type > static_cast<std::uint8_t>(Type::kFacts))
+      type > static_cast<std::uint8_t>(Type::kArrivals))
     return std::nullopt;
   Message message;
   message.type = static_cast<Type>(type);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "peers/arrivals.h"
 #include "peers/claim.h"
 #include "peers/facts.h"
 
@@ -53,7 +54,7 @@ struct State {
   Doing in;                   // the oldest that is not over
 };
 
-enum class Type : std::uint8_t { kHello = 1, kWelcome, kAsk, kSay, kProbe, kFacts };
+enum class Type : std::uint8_t { kHello = 1, kWelcome, kAsk, kSay, kProbe, kFacts, kArrivals };
 
 inline constexpr std::size_t kLinksAtOnce = 64;
 inline constexpr std::size_t kLinksAsked = 3;
@@ -97,6 +98,11 @@ struct Introduction {
   ProcessFacts facts;
 };
 
+// What the sender knows of who came last to collectives.
+struct Arrived {
+  std::vector<Arrival> arrivals;
+};
+
 struct Message {
   Type type = Type::kAsk;
   std::uint64_t number = 0;  // counts the sender's messages
@@ -106,6 +112,7 @@ struct Message {
   Say say;
   Probe probe;
   Introduction introduction;
+  Arrived arrived;
 };
 
 inline constexpr std::size_t kLargestMessage = 512;  // bytes, before it is sealed

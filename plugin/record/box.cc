@@ -23,6 +23,7 @@ constexpr std::uint64_t kRingStride = sizeof(box::RingHeader) + Box::kRingSize;
 constexpr std::uint64_t kCommsOffset = kRingsOffset + Box::kRings * kRingStride;
 constexpr std::uint64_t kConnsOffset = kCommsOffset + Box::kComms * sizeof(box::CommSlot);
 constexpr std::uint64_t kAwaitedOffset = offsetof(box::FileHeader, awaited);
+constexpr std::uint64_t kLatecomerOffset = offsetof(box::FileHeader, latecomer);
 static_assert(sizeof(box::FileHeader) <= kRingsOffset);
 
 // The file grows by so many places.
@@ -212,6 +213,12 @@ void Box::set_awaited(const box::AwaitedSlot& slot) noexcept {
   if (std::memcmp(&header_.awaited, &slot, sizeof(slot)) == 0) return;
   header_.awaited = slot;
   write(kAwaitedOffset, &slot, sizeof(slot));
+}
+
+void Box::set_latecomer(const box::LatecomerSlot& slot) noexcept {
+  if (std::memcmp(&header_.latecomer, &slot, sizeof(slot)) == 0) return;
+  header_.latecomer = slot;
+  write(kLatecomerOffset, &slot, sizeof(slot));
 }
 
 }  // namespace nnd::record

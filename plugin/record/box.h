@@ -77,6 +77,7 @@ class Box {
   box::FileHeader& header() noexcept { return header_; }
   // Written at once, where it is another one.
   void set_awaited(const box::AwaitedSlot& slot) noexcept;
+  void set_latecomer(const box::LatecomerSlot& slot) noexcept;
   SlotTable<box::CommSlot>& comms() noexcept { return comms_; }
   SlotTable<box::ConnSlot>& conns() noexcept { return conns_; }
   // At a connection, the last time: whether its slot may be another now.

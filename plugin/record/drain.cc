@@ -388,6 +388,7 @@ void Drain::mirror_tables(std::uint64_t now) {
   mirror_connections(box_);
   mirror_communicators(box_);
   mirror_awaited(box_);
+  mirror_latecomer(box_);
   box_.flush();
   const std::uint64_t by_cpu = (context::now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu) * kTablesCpuPart;
   const std::uint64_t by_bytes = (box_.written() - bytes) * (1000 * kMs / kTablesBytesPerSec);

@@ -98,6 +98,19 @@ void add_awaited(Pack& fields, const state::Awaited& awaited) {
   fields.end();
 }
 
+void add_latecomer(Pack& fields, const state::Latecomer& late) {
+  if (!late.known()) return;
+  fields.open("latecomer", false);
+  fields.hex("proc", late.who.proc);
+  if (late.who.rank >= 0) fields.add_signed("rank", late.who.rank);
+  if (!late.who.host.empty()) fields.add("host", std::string_view(late.who.host));
+  if (late.who.pid != 0) fields.add_unsigned("pid", late.who.pid);
+  fields.add_unsigned("times", late.times);
+  fields.add_unsigned("of", late.of);
+  fields.add_unsigned("waited_us", late.us);
+  fields.end();
+}
+
 void add_errno(Event& event, int error) {
   if (error != 0) event.add("errno", error);
 }

@@ -51,6 +51,8 @@ void add_labels(Event& event, const state::Identity& connection, const state::La
 
 // "awaited": whom a process waits for in the end; nothing where nobody is known.
 void add_awaited(Pack& fields, const state::Awaited& awaited);
+// "latecomer": who comes last to collectives; nothing where nobody does.
+void add_latecomer(Pack& fields, const state::Latecomer& late);
 
 // errno; nothing for 0.
 void add_errno(Event& event, int error);

@@ -219,6 +219,22 @@ void mirror_awaited(Box& box) noexcept {
   box.set_awaited(slot);
 }
 
+void mirror_latecomer(Box& box) noexcept {
+  state::Latecomer now;
+  box::LatecomerSlot slot{};
+  if (!state::latecomer().get(now)) return;
+  if (now.known()) {
+    slot.times = now.times;
+    slot.of = now.of;
+    slot.us = now.us;
+    slot.rank = now.who.rank;
+    slot.pid = now.who.pid;
+    copy_text(slot.host, now.who.host);
+    slot.checksum = box::Checksum().add(&slot, sizeof(slot)).value();
+  }
+  box.set_latecomer(slot);
+}
+
 void add_traffic(Pack& fields) {
   const state::Traffic sums = state::traffic();
   fields.open("traffic", false);

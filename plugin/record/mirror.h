@@ -13,6 +13,7 @@ void mirror_connections(Box& box) noexcept;
 void mirror_communicators(Box& box) noexcept;
 // Whom the process waits for in the end.
 void mirror_awaited(Box& box) noexcept;
+void mirror_latecomer(Box& box) noexcept;
 // Adds "traffic": sums over all connections of this process, closed ones included.
 void add_traffic(Pack& fields);
 

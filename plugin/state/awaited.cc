@@ -8,6 +8,7 @@ namespace nnd::state {
 namespace {
 
 constinit Published<Awaited> g_awaited;
+constinit Published<Latecomer> g_latecomer;
 
 }  // namespace
 
@@ -25,6 +26,7 @@ double Awaited::age_sec() const noexcept {
 }
 
 Published<Awaited>& awaited() noexcept { return g_awaited; }
+Published<Latecomer>& latecomer() noexcept { return g_latecomer; }
 
 diagnosis::Root root_of(const Awaited& awaited) {
   diagnosis::Root root;

@@ -51,8 +51,20 @@ struct Awaited {
   double age_sec() const noexcept;
 };
 
+// Who comes last to the job's collectives, as the processes have told each other while it runs
+// (peers/arrivals.h).
+struct Latecomer {
+  Who who;
+  std::uint32_t times = 0,
+                of = 0;  // of the collectives that were compared, in which somebody waited
+  std::uint32_t us = 0;  // for how long, the median of those times
+
+  bool known() const noexcept { return who.known(); }
+};
+
 // One thread at a time writes, any reads.
 Published<Awaited>& awaited() noexcept;
+Published<Latecomer>& latecomer() noexcept;
 
 diagnosis::RootProcess process_of(const Who& who);
 diagnosis::TaskName name_of(const Doing& doing);

@@ -39,9 +39,9 @@ void LastTasks::count_busy(CallCount& count, std::uint64_t bytes, std::uint64_t 
 // Its times go into what it is counted with.
 void LastTasks::settle(Task& task) noexcept {
   CallCount* const count = task.what.load(kRelaxed);
-  const std::uint64_t began = task.began.exchange(0, kRelaxed);
+  const std::uint64_t began = task.began.load(kRelaxed);
   const OpCount ops = task.count();
-  const bool over = began != 0 && ops.begun() != 0 && !ops.open();
+  const bool over = !task.counted.exchange(true, kRelaxed) && ops.begun() != 0 && !ops.open();
   if (count != nullptr && over) {
     const std::uint64_t ended = task.changed.load(kRelaxed);
     const std::uint64_t ns = context::raw_clock::elapsed_ns(began, ended);
@@ -94,6 +94,7 @@ Task* LastTasks::make(std::uint64_t& ordinal) noexcept {
   task.what.store(nullptr, kRelease);
   task.numbered.store(false, kRelease);
   task.progress.store(Progress::kNone, kRelease);
+  task.counted.store(false, kRelease);
   task.channels.store(0, kRelease);
   task.ops.store(0, kRelease);
   task.ordinal.store(ordinal, kRelease);
@@ -147,6 +148,7 @@ bool LastTasks::read(std::uint64_t ordinal, TaskSeen& seen) const noexcept {
   const OpCount ops = task.count();
   now.ops = ops.begun();
   now.ops_done = ops.ended();
+  now.began = task.began.load(kAcquire);
   now.changed = task.changed.load(kAcquire);
   if (task.ordinal.load(kRelaxed) != ordinal) return false;
   seen = now;

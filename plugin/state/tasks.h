@@ -35,13 +35,14 @@ struct alignas(64) Task {
   std::atomic<CallCount*> what;
   std::atomic<std::uint64_t> number;  // of a collective NCCL's own, of a send or receive the peer
   std::atomic<std::uint64_t> bytes;
-  std::atomic<std::uint64_t> began, changed;  // CPU counter; began 0: its time is counted
+  std::atomic<std::uint64_t> began, changed;  // CPU counter
   // Its proxy operations, one for each channel and direction over the network, and where they are.
   std::atomic<std::uint64_t> channels;
   std::atomic<std::uint32_t> ops;
   std::atomic<Progress> progress;
   std::atomic<bool> numbered;
-  std::atomic<bool> timed;  // steps of it were told
+  std::atomic<bool> timed;    // steps of it were told
+  std::atomic<bool> counted;  // its times are
 
   OpCount count() const noexcept { return {ops.load(std::memory_order_acquire)}; }
 };
@@ -73,7 +74,9 @@ struct TaskSeen {
   std::uint64_t bytes = 0;
   Progress progress = Progress::kNone;
   std::uint32_t ops = 0, ops_done = 0;
-  std::uint64_t changed = 0;  // CPU counter
+  std::uint64_t began = 0, changed = 0;  // CPU counter
+
+  bool over() const noexcept { return ops != 0 && ops == ops_done; }
 };
 
 // What a connection works for.

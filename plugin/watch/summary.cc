@@ -149,6 +149,7 @@ void add_summary(record::Pack& fields, const Totals& totals, bool worse_port) {
   add_stalls(fields, totals);
   add_communicators(fields);
   if (state::Awaited awaited; state::awaited().get(awaited)) add_awaited(fields, awaited);
+  if (state::Latecomer late; state::latecomer().get(late)) add_latecomer(fields, late);
   diagnosis::NetworkHistory seen;
   for (const state::PortTraffic& port : ports) {
     seen.connections += port.send.conns + port.recv.conns;

@@ -24,6 +24,7 @@
 #include "watch/own_facts.h"
 #include "watch/ports.h"
 #include "watch/roots.h"
+#include "watch/stays.h"
 #include "watch/summary.h"
 #include "watch/unlike.h"
 #include "watch/watch.h"
@@ -58,6 +59,7 @@ struct Running {
   Roots roots;
   OwnFacts facts;
   Unlike unlike;
+  Stays stays;
   Inits inits;
   Limits limits;
   Ports ports{kCountersEvery * 9 / 10};
@@ -113,6 +115,10 @@ void* look_body(void* argument) {
       own.watch.look(context::mono_ns());
       if (const auto& seen = own.watch.own()) peers::look(*seen);
       find_root(own);
+      if (peers::wanted()) {
+        peers::stayed(own.stays.look());
+        state::latecomer().set(peers::latecomer());
+      }
       own.watch.tell();
       own.inits.look(context::mono_ns());
       if (const auto also = g_also.load()) also(context::mono_ns());
@@ -196,6 +202,8 @@ void start(const config::Settings& settings) noexcept {
     own.watch.forget();  // a parent's
     own.roots.forget();
     own.unlike.forget();
+    own.stays.forget();
+    state::latecomer().set({});
     peers::forget();
     if (settings.peers) {
       peers::ChannelSetup start = this_process();

@@ -198,3 +198,39 @@ TEST_CASE("a job that goes well says nothing of its peers", "[peers]") {
     }
   }
 }
+
+TEST_CASE("who comes last to the collectives of a job that runs is in each rank's summary",
+          "[late]") {
+  constexpr int kSteps = 300, kComputeMs = 150;
+  const int late = GENERATE(2, -1);  // -1: all compute for as long
+  DYNAMIC_SECTION("rank " << late) {
+    EndingJob job(2);
+    job.spec().environment["NCCL_NET_DIAG_PEERS"] = "on";
+    job.spec().deadline_sec = 300;
+    job.spec().actions = {{.kind = What::kCreate}};
+    for (int step = 0; step < kSteps; ++step) {
+      job.spec().actions.push_back({.kind = What::kCompute,
+                                    .ms = kComputeMs,
+                                    .only_rank = late < 0 ? std::nullopt : std::optional(late)});
+      job.spec().actions.push_back({.kind = What::kCollective, .bytes = 400'000});
+    }
+    CHECK(job.run().ok());
+    for (int rank = 0; rank < job.ranks(); ++rank) {
+      CHECK(job.job().events(rank, "job.stall").empty());
+      const auto summaries = job.job().events(rank, "summary");
+      REQUIRE(summaries.size() == 1);
+      INFO("rank " << rank << ": " << summaries[0].dump());
+      REQUIRE(summaries[0].contains("latecomer") == (late >= 0));
+      if (late < 0) continue;
+      const auto& named = summaries[0].at("latecomer");
+      CHECK(named.at("rank") == late);
+      CHECK(named.at("host") == "node1");
+      CHECK(named.at("times") >= 8);
+      CHECK(named.at("waited_us") >= kComputeMs * 500);
+      CHECK(named.at("waited_us") <= kComputeMs * 10'000);
+    }
+    const auto report = report_of_one(job, 1);
+    CHECK(report.exit_code == 0);
+    CHECK(report.blame != nnd::report::name_of(nnd::report::Blame::kNetwork));
+  }
+}

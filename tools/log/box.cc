@@ -27,8 +27,8 @@ std::uint64_t comm_bytes(const box::FileHeader& h) {
   return bytes <= h.conns_offset ? bytes : 0;
 }
 
-// Of older plugins: the header ends before longest_pause_ns, or before `awaited`.
-constexpr std::uint32_t kWithoutPauses = 3, kWithoutAwaited = 4;
+// Of older plugins: the header ends before longest_pause_ns, `awaited` or `latecomer`.
+constexpr std::uint32_t kWithoutPauses = 3, kWithoutAwaited = 4, kWithoutLatecomer = 5;
 
 // A file's header from before it was described, of another version, or of something else.
 std::string problem_of(const box::FileHeader& h) {
@@ -148,6 +148,13 @@ bool contradicts_itself(const box::AwaitedSlot& slot) {
          std::memchr(slot.msg, 0, sizeof(slot.msg)) == nullptr;
 }
 
+bool contradicts_itself(const box::LatecomerSlot& slot) {
+  box::LatecomerSlot checked = slot;
+  checked.checksum = 0;
+  return slot.checksum != box::Checksum().add(&checked, sizeof(checked)).value() ||
+         std::memchr(slot.host, 0, sizeof(slot.host)) == nullptr;
+}
+
 void read_header(std::string_view bytes, BoxContents& contents) {
   constexpr std::size_t kOldSize = offsetof(box::FileHeader, longest_pause_ns);
   const std::size_t size = std::min(bytes.size(), sizeof(contents.header));
@@ -160,6 +167,8 @@ void read_header(std::string_view bytes, BoxContents& contents) {
   if (contents.header.version == kWithoutPauses) contents.header.longest_pause_ns = 0;
   box::AwaitedSlot& awaited = contents.header.awaited;
   if (contents.header.version <= kWithoutAwaited || contradicts_itself(awaited)) awaited = {};
+  box::LatecomerSlot& late = contents.header.latecomer;
+  if (contents.header.version <= kWithoutLatecomer || contradicts_itself(late)) late = {};
 }
 
 }  // namespace

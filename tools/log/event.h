@@ -118,6 +118,15 @@ struct Awaited {
   Task other_task;  // of a ring: what that one is in
 };
 
+// Who comes last to the job's collectives, as its processes told each other while it ran.
+struct Latecomer {
+  std::optional<int> rank;
+  std::string host;
+  std::optional<std::int64_t> pid;
+  std::uint64_t times = 0, of = 0;  // of the collectives that were compared; of 0: nobody told
+  std::uint64_t waited_us = 0;      // for how long the others did, the median
+};
+
 // What came through in the time that a communicator was busy with it.
 struct Busy {
   std::uint64_t calls = 0, bytes = 0, ns = 0;
@@ -212,6 +221,7 @@ struct Event {
   Task task;
   std::vector<LastGiven> communicators;
   Awaited awaited;  // job.stall
+  Latecomer latecomer;
   // coll.count
   std::vector<CallCount> called, ran;
   // port.event

@@ -368,6 +368,12 @@ std::array<Setters, kPlaces> all_setters() {
       {"seq", set<&Event::task, &Task::seq>},   {"bytes", set<&Event::task, &Task::bytes>},
       {"ops", set<&Event::task, &Task::ops>},   {"ops_done", set<&Event::task, &Task::ops_done>}};
   setters[at(Place::kTarget)] = {{"errno", set<&Event::error>}, {"address", set<&Event::target>}};
+  setters[at(Place::kLatecomer)] = {{"rank", set<&Event::latecomer, &Latecomer::rank>},
+                                    {"host", set<&Event::latecomer, &Latecomer::host>},
+                                    {"pid", set<&Event::latecomer, &Latecomer::pid>},
+                                    {"times", set<&Event::latecomer, &Latecomer::times>},
+                                    {"of", set<&Event::latecomer, &Latecomer::of>},
+                                    {"waited_us", set<&Event::latecomer, &Latecomer::waited_us>}};
   setters[at(Place::kAwaited)] = {{"kind", set<&Event::awaited, &Awaited::kind>},
                                   {"proc", set<&Event::awaited, &Awaited::proc>},
                                   {"host", set<&Event::awaited, &Awaited::host>},
@@ -432,6 +438,7 @@ Place place_of(Place outer, std::string_view key) {
                                      {"process", Place::kCensus},
                                      {"target", Place::kTarget},
                                      {"awaited", Place::kAwaited},
+                                     {"latecomer", Place::kLatecomer},
                                      {"ran", Place::kRan}};
   if (outer == Place::kCounters && key == "grown") return Place::kGrown;
   if (outer == Place::kCommunicators && key == "task") return Place::kLastGiven;

@@ -49,6 +49,7 @@ enum class Place : std::uint8_t {
   kTraffic,
   kCensus,
   kTarget,
+  kLatecomer,
   kAwaited,
   kAwaitedTask,  // in that
   kAwaitedOther,

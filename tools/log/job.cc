@@ -271,7 +271,8 @@ void add_end(Process& process, const Event& event) {
                      event.longest_pause_us,
                      event.oldest_us,
                      event.ports,
-                     event.nccl_warning};
+                     event.nccl_warning,
+                     event.latecomer};
   const std::uint64_t ended = event.completed.value_or(0) + event.failed.value_or(0);
   if (event.started.value_or(0) > ended) process.summary->pending = *event.started - ended;
   for (const auto& one : event.communicators) {

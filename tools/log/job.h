@@ -147,6 +147,7 @@ struct Summary {
   std::optional<double> oldest_us;         // age of the oldest of those that are pending
   std::vector<PortSends> ports;
   std::string nccl_warning;  // NCCL's last
+  Latecomer latecomer;
 };
 
 // A listener of another process's NCCL that is gone, as this one sees it.

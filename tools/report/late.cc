@@ -28,6 +28,15 @@ std::map<std::size_t, double> waited_for(const Picture& picture) {
 
 }  // namespace
 
+const log::Latecomer* latecomer(const Picture& picture) {
+  const log::Latecomer* out = nullptr;
+  for (const Member& member : picture.members)
+    if (const auto& summary = member.log->summary;
+        summary && summary->latecomer.of > (out == nullptr ? 0 : out->of))
+      out = &summary->latecomer;
+  return out;
+}
+
 std::vector<Late> late_members(const Picture& picture) {
   const auto waited = waited_for(picture);
   std::vector<Late> out;

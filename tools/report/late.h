@@ -15,6 +15,10 @@ struct Late {
   std::size_t members = 0;        // that it is compared with
 };
 
+// Whom a process's summary names as coming last to collectives, as the processes told each other
+// while the job ran: the word of who has compared most; null: none does.
+const log::Latecomer* latecomer(const Picture& picture);
+
 // The latest first. It is its GPU or its program; no network makes a receive late.
 std::vector<Late> late_members(const Picture& picture);
 

@@ -121,6 +121,7 @@ Report analyse(const Input& input, std::optional<int> expected_ranks,
   out.slow = slow_ports(out.picture);
   out.unbalanced = unbalanced(out.picture);
   out.late = late_members(out.picture);
+  out.latecomer = latecomer(out.picture);
   out.bandwidths = bandwidths_of(out.picture);
   out.grown = grown_counters(out.picture);
   out.odd = odd.get();

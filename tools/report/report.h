@@ -30,6 +30,7 @@ struct Report : Model {
   std::vector<Slow> slow;
   std::vector<Unbalanced> unbalanced;
   std::vector<Late> late;
+  const log::Latecomer* latecomer = nullptr;  // in the logs; null: nobody was told of
   std::vector<Bandwidth> bandwidths;
   std::vector<Grown> grown;
   std::vector<Odd> odd;

@@ -57,6 +57,36 @@ TEST_CASE("the black box has whom its process waits for in the end, as long as i
   CHECK(std::string(left.msg) == "in the end for rank 3 of node1 (pid 812), which has ended");
 }
 
+TEST_CASE("the black box has who comes last to collectives") {
+  const TempDir dir;
+  in_child([&] {
+    start(log_to(dir / "log.jsonl"));
+    state::Latecomer late;
+    late.who.proc = 0xbeef;
+    late.who.rank = 3;
+    late.who.host = "node1";
+    late.times = 14;
+    late.of = 15;
+    late.us = 120'000;
+    state::latecomer().set(late);
+    if (!eventually(
+            [&] { return read_box(read_file(dir / "log.nndbox")).header.latecomer.of != 0; }))
+      return 1;
+    ::kill(::getpid(), SIGKILL);
+    return 0;
+  });
+  std::string bytes = read_file(dir / "log.nndbox");
+  const box::LatecomerSlot left = read_box(bytes).header.latecomer;
+  CHECK(left.times == 14);
+  CHECK(left.of == 15);
+  CHECK(left.us == 120'000);
+  CHECK(left.rank == 3);
+  CHECK(left.pid == 0);
+  CHECK(std::string(left.host) == "node1");
+  bytes[offsetof(box::FileHeader, latecomer) + offsetof(box::LatecomerSlot, rank)] ^= 1;
+  CHECK(read_box(bytes).header.latecomer.of == 0);
+}
+
 TEST_CASE("a box of before there was such a place, or with one that is damaged, has none") {
   const TempDir dir;
   in_child([&] {

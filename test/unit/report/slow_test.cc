@@ -117,6 +117,22 @@ TEST_CASE("an HCA that sends far less than those of its name", "[balance]") {
   CHECK(analyse(made.input).kind == Kind::kRunning);  // it may be meant so
 }
 
+TEST_CASE("who came last to collectives, by the word of who has compared most", "[late]") {
+  Made made;
+  made.ring(4);
+  CHECK(analyse(made.input).latecomer == nullptr);
+  for (int i = 0; i < 4; ++i) {
+    auto end = made.event(i, t::EventId::kSummary, 9);
+    end.latecomer = {i == 1 ? 0 : 2, "host1", 77, 10, i == 1 ? 10u : 12u, 150'000};
+    made.add(end);
+  }
+  const auto report = analyse(made.input);
+  REQUIRE(report.latecomer != nullptr);
+  CHECK(report.latecomer->rank == 2);
+  CHECK(report.latecomer->of == 12);
+  CHECK(report.blame != Blame::kNetwork);
+}
+
 TEST_CASE("a process that all its senders wait for", "[late]") {
   for (const bool late : {true, false}) {
     Made made;

@@ -102,6 +102,15 @@ void add_awaited(nlohmann::json& to, const box::FileHeader& header) {
   to["awaited"] = std::move(out);
 }
 
+void add_latecomer(nlohmann::json& to, const box::LatecomerSlot& slot) {
+  if (slot.of == 0) return;
+  json out{{"times", slot.times}, {"of", slot.of}, {"waited_us", slot.us}};
+  if (slot.rank >= 0) out["rank"] = slot.rank;
+  if (slot.pid != 0) out["pid"] = slot.pid;
+  if (slot.host[0] != '\0') out["host"] = slot.host;
+  to["latecomer"] = std::move(out);
+}
+
 std::string task_of(const box::CommTask& task) {
   if (task.func[0] == '\0') return "-";
   std::string out = task.func;

@@ -20,5 +20,7 @@ nlohmann::json to_json(const nccl_net_diag::box::FileHeader& header,
                        const nccl_net_diag::box::CommSlot& slot);
 // "awaited", where it is known.
 void add_awaited(nlohmann::json& to, const nccl_net_diag::box::FileHeader& header);
+// "latecomer", likewise.
+void add_latecomer(nlohmann::json& to, const nccl_net_diag::box::LatecomerSlot& slot);
 
 }  // namespace nnd::cli

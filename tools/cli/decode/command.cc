@@ -141,6 +141,7 @@ json box_json(const Decoded& one) {
              {"connections", contents.damaged_conns}}}};
   if (!one.log.empty()) out["log"] = one.log.string();
   add_awaited(out, header);
+  add_latecomer(out, header.latecomer);
   return out;
 }
 

@@ -229,6 +229,15 @@ json late_json(const Report& report) {
   return out;
 }
 
+json latecomer_json(const log::Latecomer* late) {
+  if (late == nullptr) return nullptr;
+  json out{{"times", late->times}, {"of", late->of}, {"waited_us", late->waited_us}};
+  if (late->rank) out["rank"] = *late->rank;
+  if (!late->host.empty()) out["host"] = late->host;
+  if (late->pid) out["pid"] = *late->pid;
+  return out;
+}
+
 json counters_json(const Report& report) {
   json out = json::array();
   for (const auto& one : report.grown)
@@ -337,6 +346,7 @@ json report_json(const Report& report, const report::Input& input, const Words& 
            {"slow", slow_json(report)},
            {"unbalanced", unbalanced_json(report)},
            {"late", late_json(report)},
+           {"latecomer", latecomer_json(report.latecomer)},
            {"bandwidth", bandwidth_json(report.bandwidths)},
            {"restart", restart_json(report::restart_of(report))},
            {"counters", counters_json(report)},

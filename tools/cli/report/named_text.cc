@@ -8,13 +8,6 @@ namespace nnd::cli {
 
 namespace {
 
-std::string process_text(std::optional<int> rank, const std::string& host,
-                         std::optional<std::int64_t> pid) {
-  std::string out = rank ? fmt::format("rank {}", *rank) : "a process";
-  if (host.empty()) return out;
-  return out + (pid ? fmt::format(" ({}, pid {})", host, *pid) : fmt::format(" ({})", host));
-}
-
 std::string task_name(const log::Task& task) {
   if (task.kind.empty()) return "";
   return task.seq ? fmt::format("{} #{}", task.kind, *task.seq) : task.kind;
@@ -61,6 +54,13 @@ std::string what_of(const log::Awaited& awaited, const std::string& cause) {
 }
 
 }  // namespace
+
+std::string process_text(std::optional<int> rank, const std::string& host,
+                         std::optional<std::int64_t> pid) {
+  std::string out = rank ? fmt::format("rank {}", *rank) : "a process";
+  if (host.empty()) return out;
+  return out + (pid ? fmt::format(" ({}, pid {})", host, *pid) : fmt::format(" ({})", host));
+}
 
 std::string named_text(const report::Report& report) {
   const report::Named& named = *report.named;

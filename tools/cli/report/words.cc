@@ -14,6 +14,7 @@
 #include "cli/report/bandwidth_text.h"
 #include "cli/report/kernel_text.h"
 #include "cli/report/look_commands.h"
+#include "cli/report/named_text.h"
 #include "cli/report/names.h"
 #include "cli/report/sink_text.h"
 #include "cli/report/verdict.h"
@@ -140,6 +141,13 @@ std::vector<std::string> late_lines(const Report& report) {
         fmt::format("{} was waited for: {:.1f} s in all until it had posted its receives, most of "
                     "{} others {:.1f} s. Its GPU or its program is slower, not the network.",
                     who(report.picture, {one.member}), one.sec, one.members - 1, one.usual_sec));
+  if (const log::Latecomer* const late = report.latecomer)
+    out.push_back(
+        fmt::format("{} came last to collectives, in {} of the {} that were compared: the "
+                    "others waited {:.0f} ms for it. Its GPU or its program is slower, not "
+                    "the network.",
+                    process_text(late->rank, late->host, late->pid), late->times, late->of,
+                    static_cast<double>(late->waited_us) / 1e3));
   return out;
 }
 

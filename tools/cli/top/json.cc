@@ -54,6 +54,7 @@ json to_json(const ShownProcess& process) {
   if (!process.job.empty()) out["job"] = process.job;
   add(out, "silent_sec", process.silent_sec);
   add_awaited(out, process.header);
+  add_latecomer(out, process.header.latecomer);
   add(out, process.rate);
   for (const auto& rail : process.rails) out["rails"].push_back(to_json(rail));
   for (const auto& one : process.connections) out["connections"].push_back(to_json(one, process));

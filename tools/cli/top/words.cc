@@ -172,6 +172,21 @@ std::string in_the_end(const View& view) {
              : fmt::format("; {} waits {}", name_of(*knows), printable(knows->header.awaited.msg));
 }
 
+// Of those that have heard of one, who has compared most.
+std::string who_is_late(const View& view) {
+  const ShownProcess* best = nullptr;
+  for (const ShownProcess& one : view.processes)
+    if (one.header.latecomer.of > (best == nullptr ? 0 : best->header.latecomer.of)) best = &one;
+  if (best == nullptr) return "";
+  const box::LatecomerSlot& late = best->header.latecomer;
+  std::string who = late.rank >= 0 ? fmt::format("rank {}", late.rank) : "a process";
+  if (late.host[0] != '\0') who += " on " + printable(late.host);
+  return fmt::format(
+      "; {} comes last to collectives, in {} of the {} that were compared: the "
+      "others waited {:.0f} ms for it",
+      who, late.times, late.of, late.us / 1e3);
+}
+
 std::string what_waits(const View& view) {
   if (const auto waits = long_waits(view); !waits.empty())
     return in_words(waits.front()) + and_more(waits.size());
@@ -267,7 +282,10 @@ std::optional<LookAt> look_at(const View& view) {
 std::string top_verdict(const View& view) {
   std::string out = view.processes.empty() ? "No process is left" : totals(view);
   for (const auto& trouble : troubles(view)) out += "; " + trouble;
-  return out + (view.processes.empty() ? "" : "; " + what_waits(view) + in_the_end(view)) + ".";
+  return out +
+         (view.processes.empty() ? ""
+                                 : "; " + what_waits(view) + in_the_end(view) + who_is_late(view)) +
+         ".";
 }
 
 std::vector<std::string> top_brief(const View& view) {

@@ -1,0 +1,159 @@
+#include "peers/arrivals.h"
+
+#include <algorithm>
+
+namespace nnd::peers {
+
+namespace {
+
+constexpr std::uint32_t kWorthUs = 20'000;  // a shorter wait slows nobody down
+constexpr std::size_t kRecent = 2048;       // stays of a communicator
+constexpr std::size_t kCommunicators = 8;
+constexpr std::size_t kMostKnown = 64;
+constexpr std::size_t kMostJudged = 60;
+// Few, so that each of them gets far: who has heard of one adds none of its own.
+constexpr std::uint64_t kNoteEveryMs = 4000;
+constexpr std::uint64_t kWindowMs = 1000;
+constexpr std::uint64_t kNextHaveMs = 5000;  // then the next ones have told of it,
+constexpr std::uint64_t kTellMs = 20'000;    // then all that will,
+constexpr std::uint64_t kJudgeMs = 25'000;   // and then it is judged for good
+constexpr std::uint64_t kForgetMs = 60'000;
+// By chance one of two ranks comes last in eight of eight once in 128 times.
+constexpr std::size_t kFewest = 8;
+
+// Takes a stay, or what another has told.
+void widen(Arrival& arrival, std::uint32_t shortest_us, std::uint32_t longest_us,
+           const state::Who& last) {
+  arrival.longest_us = std::max(arrival.longest_us, longest_us);
+  if (shortest_us >= arrival.shortest_us) return;
+  arrival.shortest_us = shortest_us;
+  arrival.last = last;
+}
+
+}  // namespace
+
+Arrivals::Known* Arrivals::find(std::uint64_t comm, std::uint64_t ordinal) {
+  const auto found = std::find_if(known_.begin(), known_.end(), [&](const Known& one) {
+    return one.arrival.comm == comm && one.arrival.ordinal == ordinal;
+  });
+  return found == known_.end() ? nullptr : &*found;
+}
+
+Arrivals::Recent& Arrivals::recent(std::uint64_t comm, std::uint64_t now_ms) {
+  if (!recent_.contains(comm) && recent_.size() >= kCommunicators)
+    recent_.erase(std::min_element(
+        recent_.begin(), recent_.end(),
+        [](const auto& a, const auto& b) { return a.second.used_ms < b.second.used_ms; }));
+  Recent& out = recent_[comm];
+  out.stays.resize(kRecent);
+  out.used_ms = now_ms;
+  return out;
+}
+
+const Stay* Arrivals::own(std::uint64_t comm, std::uint64_t ordinal) const {
+  const auto found = recent_.find(comm);
+  if (found == recent_.end()) return nullptr;
+  const Stay& stay = found->second.stays[ordinal % kRecent];
+  return stay.ordinal == ordinal && ordinal != 0 ? &stay : nullptr;
+}
+
+void Arrivals::note(const Stay& stay, const state::Who& self, std::uint64_t now_ms) {
+  if (find(stay.comm, stay.ordinal) != nullptr) return;
+  noted_ms_ = now_ms;
+  if (known_.size() >= kMostKnown) known_.erase(known_.begin());
+  known_.push_back({{stay.comm, stay.ordinal, stay.us, stay.us, self, 0}, now_ms, true, false});
+}
+
+// Now and then that of a second's collectives in which this process was for longest: if it waits,
+// then there.
+void Arrivals::stayed(const Stay& stay, const state::Who& self, std::uint64_t now_ms) {
+  recent(stay.comm, now_ms).stays[stay.ordinal % kRecent] = stay;
+  if (Known* const known = find(stay.comm, stay.ordinal); known != nullptr && !known->mine) {
+    known->mine = true;
+    widen(known->arrival, stay.us, stay.us, self);
+  }
+  if (now_ms - began_ms_ >= kWindowMs) {
+    const bool due = noted_ms_ == 0 || now_ms - noted_ms_ >= kNoteEveryMs;
+    if (due && longest_.us >= kWorthUs) note(longest_, self, now_ms);
+    longest_ = {};
+    began_ms_ = now_ms;
+  }
+  if (stay.us > longest_.us) longest_ = stay;
+}
+
+void Arrivals::heard(const std::vector<Arrival>& told, const state::Who& self,
+                     std::uint64_t now_ms) {
+  for (const Arrival& one : told) {
+    if (one.age_ms >= kTellMs || one.ordinal == 0 || !recent_.contains(one.comm)) continue;
+    // Of itself it knows better.
+    const Stay* const mine = own(one.comm, one.ordinal);
+    const bool of_self = one.last.proc == self.proc;
+    if (of_self && mine == nullptr) continue;
+    Known* known = find(one.comm, one.ordinal);
+    if (known == nullptr) {
+      if (known_.size() >= kMostKnown) known_.erase(known_.begin());
+      noted_ms_ = now_ms;
+      known = &known_.emplace_back(
+          Known{one, now_ms - std::min<std::uint64_t>(now_ms, one.age_ms), mine != nullptr, false});
+      if (of_self) known->arrival.shortest_us = mine->us;
+      if (mine != nullptr) widen(known->arrival, mine->us, mine->us, self);
+    }
+    widen(known->arrival, of_self ? mine->us : one.shortest_us, one.longest_us, one.last);
+  }
+}
+
+std::vector<Arrival> Arrivals::to_tell(std::uint64_t now_ms) const {
+  std::vector<Arrival> out;
+  for (auto known = known_.rbegin(); known != known_.rend() && out.size() < kArrivalsAtOnce;
+       ++known) {
+    const std::uint64_t age = now_ms - known->since_ms;
+    if (age >= kTellMs) continue;
+    out.push_back(known->arrival);
+    out.back().age_ms = static_cast<std::uint32_t>(age);
+  }
+  return out;
+}
+
+Arrivals::Judged Arrivals::judged(const Arrival& one) {
+  const std::uint32_t waited = one.longest_us - std::min(one.longest_us, one.shortest_us);
+  const bool late = waited >= kWorthUs && one.shortest_us <= one.longest_us / 2;
+  return late ? Judged{one.last, waited} : Judged{};
+}
+
+void Arrivals::judge(std::uint64_t now_ms) {
+  for (Known& known : known_) {
+    if (known.judged || now_ms - known.since_ms < kJudgeMs) continue;
+    known.judged = true;
+    judged_.push_back(judged(known.arrival));
+    if (judged_.size() > kMostJudged) judged_.pop_front();
+  }
+  std::erase_if(known_, [&](const Known& one) { return now_ms - one.since_ms >= kForgetMs; });
+}
+
+state::Latecomer Arrivals::latecomer(std::uint64_t now_ms) {
+  judge(now_ms);
+  std::deque<Judged> all = judged_;  // and what is known by now of those that are younger
+  for (const Known& known : known_)
+    if (!known.judged && now_ms - known.since_ms >= kNextHaveMs)
+      all.push_back(judged(known.arrival));
+  std::map<std::uint64_t, std::vector<std::uint32_t>> waits;
+  for (const Judged& one : all)
+    if (one.last.known()) waits[one.last.proc].push_back(one.us);
+  const auto most = std::max_element(waits.begin(), waits.end(), [](const auto& a, const auto& b) {
+    return a.second.size() < b.second.size();
+  });
+  state::Latecomer out;
+  if (most == waits.end()) return out;
+  auto& us = most->second;
+  if (us.size() < kFewest || 8 * us.size() < 7 * all.size()) return out;
+  std::nth_element(us.begin(), us.begin() + static_cast<std::ptrdiff_t>(us.size() / 2), us.end());
+  out.who = std::find_if(all.rbegin(), all.rend(), [&](const Judged& one) {
+              return one.last.proc == most->first;
+            })->last;
+  out.times = static_cast<std::uint32_t>(us.size());
+  out.of = static_cast<std::uint32_t>(all.size());
+  out.us = us[us.size() / 2];
+  return out;
+}
+
+}  // namespace nnd::peers
