@@ -22,9 +22,14 @@ constexpr std::uint64_t kForgetMs = 60'000;
 constexpr std::size_t kFewest = 8;
 
 // Takes a stay, or what another has told.
-void widen(Arrival& arrival, std::uint32_t shortest_us, std::uint32_t longest_us,
+void widen(Arrival& arrival, std::uint32_t shortest_us, std::uint32_t next_us,
            const state::Who& last) {
-  arrival.longest_us = std::max(arrival.longest_us, longest_us);
+  if (last.proc == arrival.last.proc) {
+    arrival.next_us = std::min(arrival.next_us, next_us);
+    return;
+  }
+  arrival.next_us =
+      std::min({std::max(arrival.shortest_us, shortest_us), arrival.next_us, next_us});
   if (shortest_us >= arrival.shortest_us) return;
   arrival.shortest_us = shortest_us;
   arrival.last = last;
@@ -61,7 +66,8 @@ void Arrivals::note(const Stay& stay, const state::Who& self, std::uint64_t now_
   if (find(stay.comm, stay.ordinal) != nullptr) return;
   noted_ms_ = now_ms;
   if (known_.size() >= kMostKnown) known_.erase(known_.begin());
-  known_.push_back({{stay.comm, stay.ordinal, stay.us, stay.us, self, 0}, now_ms, true, false});
+  known_.push_back(
+      {{stay.comm, stay.ordinal, stay.us, Arrival::kNone, self, 0}, now_ms, true, false});
 }
 
 // Now and then that of a second's collectives in which this process was for longest: if it waits,
@@ -70,7 +76,7 @@ void Arrivals::stayed(const Stay& stay, const state::Who& self, std::uint64_t no
   recent(stay.comm, now_ms).stays[stay.ordinal % kRecent] = stay;
   if (Known* const known = find(stay.comm, stay.ordinal); known != nullptr && !known->mine) {
     known->mine = true;
-    widen(known->arrival, stay.us, stay.us, self);
+    widen(known->arrival, stay.us, Arrival::kNone, self);
   }
   if (now_ms - began_ms_ >= kWindowMs) {
     const bool due = noted_ms_ == 0 || now_ms - noted_ms_ >= kNoteEveryMs;
@@ -81,43 +87,57 @@ void Arrivals::stayed(const Stay& stay, const state::Who& self, std::uint64_t no
   if (stay.us > longest_.us) longest_ = stay;
 }
 
-void Arrivals::heard(const std::vector<Arrival>& told, const state::Who& self,
-                     std::uint64_t now_ms) {
-  for (const Arrival& one : told) {
-    if (one.age_ms >= kTellMs || one.ordinal == 0 || !recent_.contains(one.comm)) continue;
-    // Of itself it knows better.
-    const Stay* const mine = own(one.comm, one.ordinal);
-    const bool of_self = one.last.proc == self.proc;
-    if (of_self && mine == nullptr) continue;
-    Known* known = find(one.comm, one.ordinal);
-    if (known == nullptr) {
-      if (known_.size() >= kMostKnown) known_.erase(known_.begin());
-      noted_ms_ = now_ms;
-      known = &known_.emplace_back(
-          Known{one, now_ms - std::min<std::uint64_t>(now_ms, one.age_ms), mine != nullptr, false});
-      if (of_self) known->arrival.shortest_us = mine->us;
-      if (mine != nullptr) widen(known->arrival, mine->us, mine->us, self);
-    }
-    widen(known->arrival, of_self ? mine->us : one.shortest_us, one.longest_us, one.last);
+void Arrivals::take(const Arrival& one, const state::Who& self, std::uint64_t now_ms) {
+  if (one.age_ms >= kTellMs || one.ordinal == 0 || !recent_.contains(one.comm)) return;
+  // Of itself it knows better.
+  const Stay* const mine = own(one.comm, one.ordinal);
+  const bool of_self = one.last.proc == self.proc;
+  if (of_self && mine == nullptr) return;
+  Known* known = find(one.comm, one.ordinal);
+  if (known == nullptr) {
+    if (known_.size() >= kMostKnown) known_.erase(known_.begin());
+    noted_ms_ = now_ms;
+    known = &known_.emplace_back(
+        Known{one, now_ms - std::min<std::uint64_t>(now_ms, one.age_ms), mine != nullptr, false});
+    if (of_self) known->arrival.shortest_us = mine->us;
+    if (mine != nullptr) widen(known->arrival, mine->us, Arrival::kNone, self);
   }
+  widen(known->arrival, of_self ? mine->us : one.shortest_us, one.next_us, one.last);
 }
 
-std::vector<Arrival> Arrivals::to_tell(std::uint64_t now_ms) const {
-  std::vector<Arrival> out;
-  for (auto known = known_.rbegin(); known != known_.rend() && out.size() < kArrivalsAtOnce;
-       ++known) {
+void Arrivals::heard(const Arrived& told, const state::Who& self, std::uint64_t now_ms) {
+  for (const Arrival& one : told.arrivals) take(one, self, now_ms);
+  if (!told.latecomer.known() || told.age_ms >= kForgetMs) return;
+  const std::uint64_t since_ms = now_ms - std::min<std::uint64_t>(now_ms, told.age_ms);
+  if (since_ms <= told_ms_) return;
+  told_ = told.latecomer;
+  told_ms_ = since_ms;
+}
+
+Arrived Arrivals::to_tell(std::uint64_t now_ms) {
+  Arrived out;
+  for (auto known = known_.rbegin();
+       known != known_.rend() && out.arrivals.size() < kArrivalsAtOnce; ++known) {
     const std::uint64_t age = now_ms - known->since_ms;
     if (age >= kTellMs) continue;
-    out.push_back(known->arrival);
-    out.back().age_ms = static_cast<std::uint32_t>(age);
+    out.arrivals.push_back(known->arrival);
+    out.arrivals.back().age_ms = static_cast<std::uint32_t>(age);
+  }
+  out.latecomer = compared(now_ms);
+  if (!out.latecomer.known() && now_ms - told_ms_ < kForgetMs) {
+    out.latecomer = told_;
+    out.age_ms = static_cast<std::uint32_t>(now_ms - told_ms_);
   }
   return out;
 }
 
+state::Latecomer Arrivals::latecomer(std::uint64_t now_ms) { return to_tell(now_ms).latecomer; }
+
+// Alone: where two come last together, each of them seems to wait for nobody.
 Arrivals::Judged Arrivals::judged(const Arrival& one) {
-  const std::uint32_t waited = one.longest_us - std::min(one.longest_us, one.shortest_us);
-  const bool late = waited >= kWorthUs && one.shortest_us <= one.longest_us / 2;
-  return late ? Judged{one.last, waited} : Judged{};
+  if (one.next_us == Arrival::kNone || one.next_us <= one.shortest_us) return {};
+  const std::uint32_t waited = one.next_us - one.shortest_us;
+  return waited >= kWorthUs && waited >= one.shortest_us ? Judged{one.last, waited} : Judged{};
 }
 
 void Arrivals::judge(std::uint64_t now_ms) {
@@ -130,7 +150,7 @@ void Arrivals::judge(std::uint64_t now_ms) {
   std::erase_if(known_, [&](const Known& one) { return now_ms - one.since_ms >= kForgetMs; });
 }
 
-state::Latecomer Arrivals::latecomer(std::uint64_t now_ms) {
+state::Latecomer Arrivals::compared(std::uint64_t now_ms) {
   judge(now_ms);
   std::deque<Judged> all = judged_;  // and what is known by now of those that are younger
   for (const Known& known : known_)

@@ -293,7 +293,7 @@ void Channel::take(const Socket::Came& came) {
   } else if (message->type == Type::kFacts) {
     take_facts(outside->from, *contact, message->introduction);
   } else if (message->type == Type::kArrivals) {
-    arrivals_.heard(message->arrived.arrivals, this_one(), now_ms());
+    arrivals_.heard(message->arrived, this_one(), now_ms());
   } else if (message->type == Type::kWelcome) {
     meet(message->welcome.who);
     contact->wanted = false;
@@ -343,8 +343,8 @@ void Channel::tell_arrivals() {
   arrivals_ms_ = now;
   Message message;
   message.type = Type::kArrivals;
-  message.arrived.arrivals = arrivals_.to_tell(now);
-  if (message.arrived.arrivals.empty()) return;
+  message.arrived = arrivals_.to_tell(now);
+  if (message.arrived.empty()) return;
   Contact* next = nullptr;
   std::uint64_t to = 0;
   directory_.for_each([&](std::uint64_t proc, Contact& contact) {

@@ -278,10 +278,15 @@ void describe(IO& io, M& message) {
         io.number(one.comm);
         io.number(one.ordinal);
         io.number(one.shortest_us);
-        io.number(one.longest_us);
+        io.number(one.next_us);
         io.number(one.age_ms);
         describe_who(io, one.last);
       });
+      describe_who(io, message.arrived.latecomer.who);
+      io.number(message.arrived.latecomer.times);
+      io.number(message.arrived.latecomer.of);
+      io.number(message.arrived.latecomer.us);
+      io.number(message.arrived.age_ms);
       break;
   }
 }

@@ -98,11 +98,6 @@ struct Introduction {
   ProcessFacts facts;
 };
 
-// What the sender knows of who came last to collectives.
-struct Arrived {
-  std::vector<Arrival> arrivals;
-};
-
 struct Message {
   Type type = Type::kAsk;
   std::uint64_t number = 0;  // counts the sender's messages

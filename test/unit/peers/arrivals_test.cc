@@ -86,6 +86,14 @@ TEST_CASE("arrivals: where nobody waits, or all do, nothing is told and nobody n
   SECTION("a slow network, in which all are for long") {
     job.run(60, [](std::size_t i) { return 400'000u + static_cast<unsigned>(i) * 3000; });
   }
+  SECTION("one that is early, and all others together") {
+    job.run(120,
+            [](std::size_t i) { return i == 0 ? 150'000u : 2'000u + static_cast<unsigned>(i); });
+  }
+  SECTION("two that come last together") {
+    job.run(120,
+            [](std::size_t i) { return i < 2 ? 150'000u : 2'000u + static_cast<unsigned>(i); });
+  }
   SECTION("now this one is last, now that one") {
     std::mt19937 random(7);
     std::size_t turn = 0, asked = 0;
@@ -105,17 +113,40 @@ TEST_CASE("arrivals: one that was late and is not any more is forgotten") {
   CHECK_FALSE(job.seen_by(0).known());
 }
 
+TEST_CASE("arrivals: who is too far away to compare is told, until nobody says so any more") {
+  Arrivals near, far;
+  const Latecomer late{{7, 3, 812, "node1"}, 9, 9, 120'000};
+  const Who self{1, 0, 1, "node0"};
+  Arrived word{{}, late, 0};
+  far.heard(word, self, 1'000'000);
+  REQUIRE(far.latecomer(1'010'000).known());
+  const Arrived passed = far.to_tell(1'010'000);
+  CHECK(passed.age_ms == 10'000);
+  near.heard(passed, self, 1'010'000);
+  CHECK(near.latecomer(1'010'000).who.rank == 3);
+  CHECK(near.latecomer(1'010'000).us == 120'000);
+  // Two that tell each other keep nothing alive.
+  for (std::uint64_t now = 1'010'000; now < 1'080'000; now += 2000) {
+    near.heard(far.to_tell(now), self, now);
+    far.heard(near.to_tell(now), self, now);
+  }
+  CHECK_FALSE(near.latecomer(1'080'000).known());
+  CHECK_FALSE(far.latecomer(1'080'000).known());
+}
+
 TEST_CASE("arrivals: what a peer makes up fills nothing, and says nothing of this process") {
   Job job(2);
   job.run(5, [](std::size_t) { return 50'000u; });
   Arrivals& own = job.at(0);
   for (std::uint64_t n = 1; n < 10'000; ++n) {
     Arrival lie{kComm, n, 0, ~0u, job.who(0), 0};
-    own.heard({lie, {kComm + n, n, 0, ~0u, job.who(1), 0}, {kComm, 0, 0, 1, job.who(1), 0}},
-              job.who(0), job.now_ms());
+    Arrived word;
+    word.arrivals = {lie, {kComm + n, n, 0, ~0u, job.who(1), 0}, {kComm, 0, 0, 1, job.who(1), 0}};
+    own.heard(word, job.who(0), job.now_ms());
   }
-  CHECK(own.to_tell(job.now_ms()).size() <= kArrivalsAtOnce);
-  for (const Arrival& one : own.to_tell(job.now_ms())) CHECK(one.comm == kComm);
+  const auto told = own.to_tell(job.now_ms()).arrivals;
+  CHECK(told.size() <= kArrivalsAtOnce);
+  for (const Arrival& one : told) CHECK(one.comm == kComm);
   job.run(30, [](std::size_t) { return 50'000u; });
   CHECK(job.seen_by(0).who.proc != job.who(0).proc);
 }
