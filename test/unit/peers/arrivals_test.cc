@@ -115,9 +115,13 @@ TEST_CASE("arrivals: one that was late and is not any more is forgotten") {
 
 TEST_CASE("arrivals: who is too far away to compare is told, until nobody says so any more") {
   Arrivals near, far;
-  const Latecomer late{{7, 3, 812, "node1"}, 9, 9, 120'000};
-  const Who self{1, 0, 1, "node0"};
-  Arrived word{{}, late, 0};
+  Arrived word;
+  word.latecomer.who.proc = 7;
+  word.latecomer.who.rank = 3;
+  word.latecomer.times = word.latecomer.of = 9;
+  word.latecomer.us = 120'000;
+  Who self;
+  self.proc = 1;
   far.heard(word, self, 1'000'000);
   REQUIRE(far.latecomer(1'010'000).known());
   const Arrived passed = far.to_tell(1'010'000);
