@@ -1,6 +1,7 @@
-// strerrorname_np and strerrordesc_np of glibc 2.32, for what runs with an older one: see
-// cmake/NndGlibcFloor.cmake.
+// strerrorname_np, strerrordesc_np and sigabbrev_np of glibc 2.32, for what runs with an older one:
+// see cmake/NndGlibcFloor.cmake.
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
@@ -29,7 +30,14 @@ constexpr std::pair<int, const char*> kNames[] = {
     E(ENOMEDIUM) E(EMEDIUMTYPE) E(ECANCELED) E(ENOKEY) E(EKEYEXPIRED) E(EKEYREVOKED)
     E(EKEYREJECTED) E(EOWNERDEAD) E(ENOTRECOVERABLE) E(ERFKILL) E(EHWPOISON)
 };
+#define S(name) {SIG##name, #name},
+constexpr std::pair<int, const char*> kSignals[] = {
+    S(HUP) S(INT) S(QUIT) S(ILL) S(TRAP) S(ABRT) S(BUS) S(FPE) S(KILL) S(USR1) S(SEGV) S(USR2)
+    S(PIPE) S(ALRM) S(TERM) S(STKFLT) S(CHLD) S(CONT) S(STOP) S(TSTP) S(TTIN) S(TTOU) S(URG)
+    S(XCPU) S(XFSZ) S(VTALRM) S(PROF) S(WINCH) S(POLL) S(PWR) S(SYS)
+};
 // clang-format on
+#undef S
 #undef E
 
 }  // namespace
@@ -46,6 +54,12 @@ HIDDEN const char* strerrorname_np(int number) noexcept {
 // No program here sets a locale, so the words are not translated.
 HIDDEN const char* strerrordesc_np(int number) noexcept {
   return strerrorname_np(number) == nullptr ? nullptr : strerror(number);
+}
+
+HIDDEN const char* sigabbrev_np(int number) noexcept {
+  for (const auto& [known, name] : kSignals)
+    if (known == number) return name;
+  return nullptr;
 }
 
 }  // extern "C"

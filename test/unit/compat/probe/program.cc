@@ -25,7 +25,7 @@ void expect(bool holds, const std::string& what) {
   g_failed = 1;
 }
 
-// Of an errno, by this program's own function and the C library's.
+// Of an errno or a signal, by this program's own function and the C library's.
 void expect_same(const char* function, const char* (*own)(int)) {
   const auto theirs = reinterpret_cast<const char* (*)(int)>(dlsym(RTLD_DEFAULT, function));
   if (theirs == nullptr) return;  // an older C library has none
@@ -53,5 +53,6 @@ int main(int argc, char** argv) {
   expect(caught, "a thread catches what it throws");
   expect_same("strerrorname_np", strerrorname_np);
   expect_same("strerrordesc_np", strerrordesc_np);
+  expect_same("sigabbrev_np", sigabbrev_np);
   return g_failed;
 }
