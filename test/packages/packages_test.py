@@ -161,7 +161,7 @@ class Debian(Installed):
         self.inside("dpkg", "-i", tools, emulation)
         self.try_it(self.inside, "/usr", "/nccl/libnccl.so.2")
         self.inside("dpkg", "-r", "nccl-net-diag-emulation")
-        with self.assertRaisesRegex(AssertionError, "exit code 3\n.*install the package nccl-net-diag-emulation"):
+        with self.assertRaisesRegex(AssertionError, "exit code 3\\s+.*install the package nccl-net-diag-emulation"):
             self.inside("nccl-net-diag", "demo", "--nccl", "/nccl/libnccl.so.2")
         self.inside("dpkg", "-r", "nccl-net-diag-tools", "nccl-net-diag")
         self.assertFalse((self.root / "usr/bin/nccl-net-diag").exists())
