@@ -33,14 +33,16 @@ std::uint32_t to_ms(std::uint64_t ns) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(ns / 1'000'000, ~std::uint32_t{0}));
 }
 
-// A send that the transport has taken: is it the HCA that has it?
-EndState of_send(const state::Connection& c) {
+// A send that the transport has taken: is it the HCA that has it? What the HCA has completed is
+// known where NCCL asks for it: an aborted communicator doesn't.
+EndState of_send(const state::Connection& c, bool asked) {
+  if (!asked) return EndState::kOwn;
   const state::QpTraffic traffic = state::traffic_of_qps(c);
   if (traffic.qps == 0) return EndState::kAwaitsRoom;  // no HCA: it is for the peer to read
   return traffic.sends == traffic.completed ? EndState::kOwn : EndState::kStuck;
 }
 
-EndState state_of(const state::Connection& c, Wait wait) {
+EndState state_of(const state::Connection& c, Wait wait, bool asked) {
   if (diagnosis::being_made(wait)) return EndState::kBeingMade;
   switch (wait) {
     case Wait::kNothingCame:
@@ -48,7 +50,7 @@ EndState state_of(const state::Connection& c, Wait wait) {
     case Wait::kNoReceive:
       return EndState::kAwaitsRoom;
     case Wait::kStuckSend:
-      return of_send(c);
+      return of_send(c, asked);
     default:
       return EndState::kQuiet;
   }
@@ -234,7 +236,7 @@ void Whom::take(state::Connection& c, const Memory& memory, std::uint64_t age_ns
     moves_ = true;
     return take_quiet(c, age_ns);
   }
-  const EndState state = state_of(c, *memory.wait);
+  const EndState state = state_of(c, *memory.wait, asked);
   const std::uint64_t counts =
       state == EndState::kBeingMade
           ? static_cast<std::uint64_t>(static_cast<double>(age_ns) * made_weight_)
