@@ -44,6 +44,12 @@ Arrivals::Known* Arrivals::find(std::uint64_t comm, std::uint64_t ordinal) {
   return found == known_.end() ? nullptr : &*found;
 }
 
+Arrivals::Known& Arrivals::add(Known known, std::uint64_t now_ms) {
+  noted_ms_ = now_ms;
+  if (known_.size() >= kMostKnown) known_.erase(known_.begin());
+  return known_.emplace_back(known);
+}
+
 Arrivals::Recent& Arrivals::recent(std::uint64_t comm, std::uint64_t now_ms) {
   if (!recent_.contains(comm) && recent_.size() >= kCommunicators)
     recent_.erase(std::min_element(
@@ -64,10 +70,7 @@ const Stay* Arrivals::own(std::uint64_t comm, std::uint64_t ordinal) const {
 
 void Arrivals::note(const Stay& stay, const state::Who& self, std::uint64_t now_ms) {
   if (find(stay.comm, stay.ordinal) != nullptr) return;
-  noted_ms_ = now_ms;
-  if (known_.size() >= kMostKnown) known_.erase(known_.begin());
-  known_.push_back(
-      {{stay.comm, stay.ordinal, stay.us, Arrival::kNone, self, 0}, now_ms, true, false});
+  add({{stay.comm, stay.ordinal, stay.us, Arrival::kNone, self, 0}, now_ms, true, false}, now_ms);
 }
 
 // Now and then that of a second's collectives in which this process was for longest: if it waits,
@@ -95,10 +98,9 @@ void Arrivals::take(const Arrival& one, const state::Who& self, std::uint64_t no
   if (of_self && mine == nullptr) return;
   Known* known = find(one.comm, one.ordinal);
   if (known == nullptr) {
-    if (known_.size() >= kMostKnown) known_.erase(known_.begin());
-    noted_ms_ = now_ms;
-    known = &known_.emplace_back(
-        Known{one, now_ms - std::min<std::uint64_t>(now_ms, one.age_ms), mine != nullptr, false});
+    known =
+        &add({one, now_ms - std::min<std::uint64_t>(now_ms, one.age_ms), mine != nullptr, false},
+             now_ms);
     if (of_self) known->arrival.shortest_us = mine->us;
     if (mine != nullptr) widen(known->arrival, mine->us, Arrival::kNone, self);
   }

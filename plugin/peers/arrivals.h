@@ -73,6 +73,7 @@ class Arrivals {
 
   void note(const Stay& stay, const state::Who& self, std::uint64_t now_ms);
   Known* find(std::uint64_t comm, std::uint64_t ordinal);
+  Known& add(Known known, std::uint64_t now_ms);
   Recent& recent(std::uint64_t comm, std::uint64_t now_ms);
   const Stay* own(std::uint64_t comm, std::uint64_t ordinal) const;
   void judge(std::uint64_t now_ms);

@@ -89,7 +89,9 @@ class Extending(unittest.TestCase):
     compiler = "c++"
 
     def added(self, name):
-        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()) if hasattr(self, "enterContext") else self.temporary())
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        folder = pathlib.Path(temporary.name)
         copy(folder)
         sources = edit(folder, name)
         new, changed = ADDITIONS[name]
@@ -100,11 +102,6 @@ class Extending(unittest.TestCase):
         for source in sources:
             done = subprocess.run([self.compiler, *FLAGS, f"-I{folder}", source], cwd=folder, capture_output=True, text=True, timeout=300)
             self.assertEqual(done.returncode, 0, done.stderr[-3000:])
-
-    def temporary(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        return folder.name
 
     def test_what_the_page_says(self):
         page = (ROOT / "docs/extending.md").read_text()
