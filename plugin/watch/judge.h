@@ -1,5 +1,7 @@
 // What one connection waits for, judged from what changed between two looks at it. Reads the table
-// of connections and nothing else.
+// of connections and nothing else: what takes more is found elsewhere, namely tcp, metadata,
+// held-back and stuck-flush in closer.h, not-asked and that the whole process is idle in watch.cc,
+// slow in pace.h.
 #pragma once
 
 #include <cstdint>

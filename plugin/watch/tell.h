@@ -1,4 +1,4 @@
-// The events conn.stall and conn.resume.
+// The events conn.stall, conn.resume and conn.who.
 #pragma once
 
 #include <array>
@@ -23,10 +23,6 @@ struct Census {
 std::string place_of(const state::Connection& c);
 // "10.0.1.9"; empty: not known.
 std::string peer_of(const state::Connection& c);
-
-// What kernel and HCA say of a wait that NCCL alone can't tell apart. The table is read where it is
-// needed and wasn't.
-Wait look_closer(state::Connection& c, Wait wait, std::optional<facts::TcpTable>& tcp);
 
 // Whose it is, once that is known; false: not yet.
 bool tell_who(const state::Connection& c);

@@ -10,6 +10,7 @@
 #include "facts/own_sockets.h"
 #include "peers/channel.h"
 #include "state/connections.h"
+#include "watch/closer.h"
 #include "watch/tell.h"
 
 namespace nnd::watch {
