@@ -5,12 +5,12 @@
 #include <string>
 
 #include "context/quiet.h"
+#include "diagnosis/completion_status.h"
 #include "facts/counters.h"
 #include "verbs/clock.h"
 #include "verbs/failures.h"
 #include "verbs/fields.h"
 #include "verbs/gid.h"
-#include "verbs/names.h"
 
 namespace nnd::verbs {
 namespace {
@@ -50,7 +50,7 @@ void tell(const Story& story, const ibv_wc& wc) {
   event.end();
   event.object("wc")
       .add("status", static_cast<int>(wc.status))
-      .add("status_name", status_name(wc.status))
+      .add("status_name", diagnosis::completion_status_name(wc.status))
       .add("vendor_err", wc.vendor_err)
       .hex("vendor_err_hex", wc.vendor_err)
       .hex("wr_id", wc.wr_id)
@@ -60,7 +60,8 @@ void tell(const Story& story, const ibv_wc& wc) {
   add_counters(event, qp);
   const diagnosis::Path path = wc.status == IBV_WC_RETRY_EXC_ERR ? path_of(qp) : diagnosis::Path();
   add_path(event, path);
-  const state::Failure failure = fail_completion(qp, wc, story.completed, story.age_us, path);
+  const state::Failure failure =
+      register_failed_completion(qp, wc, story.completed, story.age_us, path);
   event.diagnose(failure.diagnosis, failure.number).emit();
   facts::need_counters({qp.device, qp.port, qp.conn.id, failure.number, failure.diagnosis.cause});
 }

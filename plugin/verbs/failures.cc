@@ -5,6 +5,7 @@
 
 #include "context/clock.h"
 #include "context/quiet.h"
+#include "diagnosis/completion_status.h"
 #include "diagnosis/connection.h"
 #include "diagnosis/queue_pair.h"
 #include "facts/node.h"
@@ -16,7 +17,6 @@
 #include "state/ports.h"
 #include "verbs/fields.h"
 #include "verbs/gid.h"
-#include "verbs/names.h"
 #include "verbs/qp_retries.h"
 
 namespace nnd::verbs {
@@ -118,7 +118,7 @@ std::string place_of(const state::QpInfo& qp) {
   return qp.device + (qp.port == 0 ? "" : ":" + std::to_string(qp.port));
 }
 
-state::Failure fail_move(const state::QpInfo& qp, const FailedMove& move) {
+state::Failure register_failed_move(const state::QpInfo& qp, const FailedMove& move) {
   const diagnosis::FailedTransition seen = evidence(qp, move);
   const auto broken = state::suspicion_of(qp.conn.id, [&](const diagnosis::Diagnosis& suspicion) {
     return move.to == IBV_QPS_RTR && diagnosis::explains(suspicion.cause, move.error);
@@ -130,7 +130,7 @@ state::Failure fail_move(const state::QpInfo& qp, const FailedMove& move) {
   return failure;
 }
 
-state::Failure fail_create(const state::QpInfo& qp, int error) {
+state::Failure register_failed_create(const state::QpInfo& qp, int error) {
   return state::begin_failure(subject_of(qp), diagnose(diagnosis::FailedCreation{
                                                   qp.device, error, facts::locked_memory()}));
 }
@@ -148,12 +148,18 @@ void add_path(record::Event& event, const diagnosis::Path& path) {
   event.end();
 }
 
-state::Failure fail_completion(const state::QpInfo& qp, const ibv_wc& wc, std::uint64_t completed,
-                               std::int64_t age_us, const diagnosis::Path& path) {
-  diagnosis::FailedCompletion seen{
-      place_of(qp), text_of(qp.local_gid),  text_of(qp.remote_gid), wc.qp_num,
-      wc.status,    status_name(wc.status), wc.vendor_err,          completed,
-      age_us};
+state::Failure register_failed_completion(const state::QpInfo& qp, const ibv_wc& wc,
+                                          std::uint64_t completed, std::int64_t age_us,
+                                          const diagnosis::Path& path) {
+  diagnosis::FailedCompletion seen{place_of(qp),
+                                   text_of(qp.local_gid),
+                                   text_of(qp.remote_gid),
+                                   wc.qp_num,
+                                   wc.status,
+                                   diagnosis::completion_status_name(wc.status),
+                                   wc.vendor_err,
+                                   completed,
+                                   age_us};
   seen.path = path;
   add_surroundings(qp, seen);
   std::optional<state::Failure> earlier = state::failure_of(qp.conn.id);
@@ -172,7 +178,7 @@ state::Failure fail_completion(const state::QpInfo& qp, const ibv_wc& wc, std::u
   return now;
 }
 
-void fail_verb(const char* verb, int error) noexcept {
+void register_failed_verb(const char* verb, int error) noexcept {
   note_failure(verb, error);
   const state::CallContext& now = state::current();
   if (now.call == state::Call::kNone) return;

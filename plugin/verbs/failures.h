@@ -28,19 +28,20 @@ struct FailedMove {
   diagnosis::Path path;
 };
 // The sentence says what NCCL does next.
-state::Failure fail_move(const state::QpInfo& qp, const FailedMove& move);
+state::Failure register_failed_move(const state::QpInfo& qp, const FailedMove& move);
 
-state::Failure fail_create(const state::QpInfo& qp, int error);
+state::Failure register_failed_create(const state::QpInfo& qp, int error);
 
 // completed: work requests of this QP before. age_us: since the last of them; -1: there was none.
-state::Failure fail_completion(const state::QpInfo& qp, const ibv_wc& wc, std::uint64_t completed,
-                               std::int64_t age_us, const diagnosis::Path& path);
+state::Failure register_failed_completion(const state::QpInfo& qp, const ibv_wc& wc,
+                                          std::uint64_t completed, std::int64_t age_us,
+                                          const diagnosis::Path& path);
 
 // The way to the peer as the kernel has it now, and as the events tell it.
 diagnosis::Path path_of(const state::QpInfo& qp);
 void add_path(record::Event& event, const diagnosis::Path& path);
 
 // A verb of which no event tells by itself.
-void fail_verb(const char* verb, int error) noexcept;
+void register_failed_verb(const char* verb, int error) noexcept;
 
 }  // namespace nnd::verbs

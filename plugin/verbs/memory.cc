@@ -1,4 +1,5 @@
-// Memory registrations: the event mr.register.
+// Memory registrations: the event mr.register, and of the first GPU memory that an HCA is given
+// gdr.state.
 #include "diagnosis/memory.h"
 
 #include <cerrno>

@@ -4,15 +4,6 @@
 #include <cstddef>
 
 namespace nnd::verbs {
-namespace {
-
-template <std::size_t N>
-std::string_view pick(const std::array<std::string_view, N>& names, int index) noexcept {
-  return index < 0 || static_cast<std::size_t>(index) >= N ? "UNKNOWN"
-                                                           : names[static_cast<std::size_t>(index)];
-}
-
-}  // namespace
 
 std::string_view qp_type_name(int type) noexcept {
   switch (type) {
@@ -33,34 +24,6 @@ std::string_view qp_type_name(int type) noexcept {
     default:
       return "UNKNOWN";
   }
-}
-
-std::string_view status_name(int status) noexcept {
-  static constexpr std::array<std::string_view, 24> kNames = {"SUCCESS",
-                                                              "LOC_LEN_ERR",
-                                                              "LOC_QP_OP_ERR",
-                                                              "LOC_EEC_OP_ERR",
-                                                              "LOC_PROT_ERR",
-                                                              "WR_FLUSH_ERR",
-                                                              "MW_BIND_ERR",
-                                                              "BAD_RESP_ERR",
-                                                              "LOC_ACCESS_ERR",
-                                                              "REM_INV_REQ_ERR",
-                                                              "REM_ACCESS_ERR",
-                                                              "REM_OP_ERR",
-                                                              "RETRY_EXC_ERR",
-                                                              "RNR_RETRY_EXC_ERR",
-                                                              "LOC_RDD_VIOL_ERR",
-                                                              "REM_INV_RD_REQ_ERR",
-                                                              "REM_ABORT_ERR",
-                                                              "INV_EECN_ERR",
-                                                              "INV_EEC_STATE_ERR",
-                                                              "FATAL_ERR",
-                                                              "RESP_TIMEOUT_ERR",
-                                                              "GENERAL_ERR",
-                                                              "TM_ERR",
-                                                              "TM_RNDV_INCOMPLETE"};
-  return pick(kNames, status);
 }
 
 std::string_view event_kind(int event) noexcept {
@@ -84,7 +47,8 @@ std::string_view event_kind(int event) noexcept {
                                                               "CLIENT_REREGISTER",
                                                               "GID_CHANGE",
                                                               "WQ_FATAL"};
-  return pick(kNames, event);
+  const auto at = static_cast<std::size_t>(event);  // a negative one is beyond the last
+  return at < kNames.size() ? kNames[at] : "UNKNOWN";
 }
 
 int mtu_bytes(int mtu) noexcept { return mtu < IBV_MTU_256 || mtu > IBV_MTU_4096 ? 0 : 128 << mtu; }

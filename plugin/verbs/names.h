@@ -7,9 +7,8 @@
 
 namespace nnd::verbs {
 
-std::string_view qp_type_name(int type) noexcept;   // enum ibv_qp_type: "RC"
-std::string_view status_name(int status) noexcept;  // enum ibv_wc_status: "RETRY_EXC_ERR"
-std::string_view event_kind(int event) noexcept;    // enum ibv_event_type: "PORT_ERR"
-int mtu_bytes(int mtu) noexcept;                    // enum ibv_mtu: 4096; 0: unknown
+std::string_view qp_type_name(int type) noexcept;  // enum ibv_qp_type: "RC"
+std::string_view event_kind(int event) noexcept;   // enum ibv_event_type: "PORT_ERR"
+int mtu_bytes(int mtu) noexcept;                   // enum ibv_mtu: 4096; 0: unknown
 
 }  // namespace nnd::verbs

@@ -18,13 +18,13 @@ namespace {
 int errno_after(int rc) noexcept { return rc == -1 ? errno : rc; }
 
 int noted(const char* verb, int rc) noexcept {
-  if (rc != 0) fail_verb(verb, errno_after(rc));
+  if (rc != 0) register_failed_verb(verb, errno_after(rc));
   return rc;
 }
 
 template <class T>
 T* noted(const char* verb, T* object) noexcept {
-  if (object == nullptr) fail_verb(verb, errno);
+  if (object == nullptr) register_failed_verb(verb, errno);
   return object;
 }
 

@@ -123,7 +123,7 @@ void tell_create(const state::QpInfo& qp, int type, const ibv_qp_cap& cap, int e
   event.add("dur_us", dur_us);
   add_errno(event, error);
   if (error != 0) {
-    const state::Failure failure = fail_create(qp, error);
+    const state::Failure failure = register_failed_create(qp, error);
     event.diagnose(failure.diagnosis, failure.number);
   }
   event.emit();
@@ -156,7 +156,7 @@ void tell_move(const state::QpInfo& qp, const ibv_qp_attr& attr, int mask, const
     const bool on_the_way = move.to == IBV_QPS_RTR && diagnosis::about_reach(move.error);
     const diagnosis::Path path = on_the_way ? path_of(qp) : diagnosis::Path();
     add_path(event, path);
-    const state::Failure failure = fail_move(
+    const state::Failure failure = register_failed_move(
         qp, {move.from, move.to, move.error, move.attempt, move.dur_us, verdict_of(qp), path});
     event.diagnose(failure.diagnosis, failure.number);
     event.lasts(on_the_way && is_certain(move.error, failure.diagnosis.cause));

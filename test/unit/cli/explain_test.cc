@@ -1,11 +1,16 @@
 // `explain`: what people have in their hands at three in the morning leads to the cause.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/common/call_error.h"
 #include "cli/explain/command.h"
 #include "cli/explain/letters.h"
+#include "cli/explain/numbers.h"
 #include "cli/explain/sayings.h"
 #include "cli/explain/search.h"
 #include "support/catch.h"
@@ -55,6 +60,38 @@ TEST_CASE("an errno by its number, its name and its text", "[explain]") {
   CHECK(has(ids_of(search("ENOMEM")), "LIM-MEMLOCK"));
   CHECK(best("EMFILE").front() == "LIM-NOFILE");
   CHECK(has(best("ECONNREFUSED"), "DEV-OOB"));
+}
+
+TEST_CASE("every status of a completion has its name", "[explain]") {
+  constexpr std::array<std::string_view, 23> kNames{"LOC_LEN_ERR",        "LOC_QP_OP_ERR",
+                                                    "LOC_EEC_OP_ERR",     "LOC_PROT_ERR",
+                                                    "WR_FLUSH_ERR",       "MW_BIND_ERR",
+                                                    "BAD_RESP_ERR",       "LOC_ACCESS_ERR",
+                                                    "REM_INV_REQ_ERR",    "REM_ACCESS_ERR",
+                                                    "REM_OP_ERR",         "RETRY_EXC_ERR",
+                                                    "RNR_RETRY_EXC_ERR",  "LOC_RDD_VIOL_ERR",
+                                                    "REM_INV_RD_REQ_ERR", "REM_ABORT_ERR",
+                                                    "INV_EECN_ERR",       "INV_EEC_STATE_ERR",
+                                                    "FATAL_ERR",          "RESP_TIMEOUT_ERR",
+                                                    "GENERAL_ERR",        "TM_ERR",
+                                                    "TM_RNDV_INCOMPLETE"};
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    const int status = static_cast<int>(i) + 1;
+    const std::string name(kNames[i]);
+    CAPTURE(status, name);
+    const auto by_number = meanings_of(status, NumberOf::kStatus);
+    REQUIRE(by_number.size() == 1);
+    CHECK(by_number[0].text == fmt::format("status {} of a completion (IBV_WC_{})", status, name));
+    for (const std::string& spelt : {name, "IBV_WC_" + name}) {
+      const auto by_name = meanings_of(spelt);
+      REQUIRE(by_name.size() == 1);
+      CHECK(by_name[0].text == by_number[0].text);
+    }
+    CHECK(has(number_names(), name));
+  }
+  // Success needs no explanation, and there is none after the last.
+  for (const int none : {0, 24}) CHECK(meanings_of(none, NumberOf::kStatus).empty());
+  CHECK(meanings_of("SUCCESS").empty());
 }
 
 TEST_CASE("a completion's status by its number and its names", "[explain]") {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cli/explain/letters.h"
+#include "diagnosis/completion_status.h"
 #include "softverbs/words.h"
 
 namespace nnd::cli {
@@ -67,13 +68,9 @@ std::vector<Meaning> errno_meanings(int number) {
 }
 
 std::vector<Meaning> status_meanings(int number) {
-  const auto& words = softverbs::status_words();
-  const auto word = std::find_if(words.begin(), words.end(),
-                                 [&](const auto& one) { return one.second == number; });
-  constexpr int kLast = 23;  // of enum ibv_wc_status
-  if (number <= 0 || number > kLast) return {};
-  Meaning out{fmt::format("status {} of a completion{}", number,
-                          word == words.end() ? "" : fmt::format(" (IBV_WC_{})", word->first)),
+  if (number <= 0 || number >= static_cast<int>(diagnosis::completion_statuses().size())) return {};
+  Meaning out{fmt::format("status {} of a completion (IBV_WC_{})", number,
+                          diagnosis::completion_status_name(number)),
               {},
               {}};
   add_if_there(out.own, fmt::format("WC-{}", number));
@@ -116,8 +113,9 @@ std::vector<Meaning> meanings_of(std::string_view name) {
   for (std::size_t i = 0; i < kResults.size(); ++i)
     if (lower(kResults[i]) == wanted) return result_meanings(static_cast<int>(i) + 1);
   if (wanted.starts_with(kVerbsPrefix)) wanted.erase(0, kVerbsPrefix.size());
-  for (const auto& [word, number] : softverbs::status_words())
-    if (number != 0 && lower(word) == wanted) return status_meanings(number);
+  const auto statuses = diagnosis::completion_statuses();
+  for (std::size_t i = 0; i < statuses.size(); ++i)
+    if (lower(statuses[i]) == wanted) return status_meanings(static_cast<int>(i));
   return {};
 }
 
@@ -134,8 +132,8 @@ const std::vector<std::string>& number_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> out(kResults.begin(), kResults.end());
     for (const auto& [word, number] : softverbs::errno_words()) out.push_back(word);
-    for (const auto& [word, number] : softverbs::status_words())
-      if (number != 0) out.push_back(word);
+    const auto failures = diagnosis::completion_statuses().subspan(1);
+    out.insert(out.end(), failures.begin(), failures.end());
     return out;
   }();
   return names;
