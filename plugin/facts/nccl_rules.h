@@ -1,7 +1,8 @@
-// What NCCL's own IB transport does with the devices that verbs shows it: which it takes, and which
-// GID it picks. Rules in our own words, from NCCL's sources 2.18.3 to 2.30.7 (src/misc/utils.cc,
-// src/transport/net_ib.cc, later net_ib/init.cc and net_ib/connect.cc); newer ones are taken to be
-// as 2.30.7. Pure functions. A version is NCCL's own code (22809 for 2.28.9); 0: newest rules.
+// The rules of NCCL's own IB transport: how it reads variables, which ports NCCL_IB_HCA selects,
+// how many devices it takes, which GID it picks; its loop over the ports is in node.cc. In our own
+// words, from NCCL's sources 2.18.3 to 2.30.7 (src/misc/utils.cc, src/transport/net_ib.cc, later
+// net_ib/init.cc and net_ib/connect.cc); newer ones are taken to be as 2.30.7. Pure functions. A
+// version is NCCL's own code (22809 for 2.28.9); 0: newest rules.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
-// Verdicts and lint as events. Not for the data path.
+// The policy and what it says of this node as events. What it says of a pair of ends pairs.cc
+// tells, and guard.cc that it can't be enforced. Not for the data path.
 #pragma once
 
 #include <cstdint>

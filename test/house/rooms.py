@@ -74,6 +74,6 @@ def check(root):
         problems += [f"{room} uses {other} ({file}) and may not" for other, file in found.items() if other not in allowed]
         problems += [f"{room} may use {other} and doesn't: take it out of the table" for other in sorted(allowed - found.keys())]
     for folder in sorted((root / "plugin").iterdir()):
-        if folder.is_dir() and folder.name not in rooms and folder.name != "compat":
+        if folder.is_dir() and folder.name not in rooms:
             problems.append(f"plugin/{folder.name} has no row")
     return problems

@@ -1,4 +1,4 @@
-// The command line: what can be asked of each subcommand. Nothing else knows CLI11.
+// The command line: what can be asked of each subcommand. No other room of the tool knows CLI11.
 #pragma once
 
 #include <CLI/CLI.hpp>
