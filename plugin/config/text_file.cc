@@ -38,14 +38,14 @@ bool read_up_to(int fd, std::size_t most, std::string& text) {
 }  // namespace
 
 TextFile read_text_file(const std::string& file, const char* kind, std::size_t most,
-                        Behind behind) {
+                        AllowedFileType allowed) {
   // A FIFO that nobody has opened for writing reads as empty.
   const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return {{}, std::string("can't be read: ") + std::strerror(errno)};
   TextFile out;
   struct stat about {};
   const bool known = fstat(fd, &about) == 0;
-  if (!known || (behind == Behind::kFileAlone && !S_ISREG(about.st_mode)))
+  if (!known || (allowed == AllowedFileType::kRegular && !S_ISREG(about.st_mode)))
     out.problem = "can't be read: it is no regular file";
   else if (!read_up_to(fd, most + 1, out.text))
     out.problem = std::string("can't be read: ") + std::strerror(errno);

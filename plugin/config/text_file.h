@@ -12,9 +12,10 @@ struct TextFile {
 };
 
 // What else than a regular file is read: a pipe's other end is waited for (Ctrl-C ends that).
-enum class Behind { kFileAlone, kFileOrPipe };
+enum class AllowedFileType { kRegular, kRegularOrPipe };
 
 // A file of more than `most` bytes is none of its `kind`, such as "policy", and not read on.
-TextFile read_text_file(const std::string& file, const char* kind, std::size_t most, Behind behind);
+TextFile read_text_file(const std::string& file, const char* kind, std::size_t most,
+                        AllowedFileType allowed);
 
 }  // namespace nnd::config

@@ -142,9 +142,9 @@ void emit_hca_port(const Network& network, const Hca& hca, const Port* port,
                    const std::string& refused, int limit = 0) {
   Event event(EventId::kHcaPort, limit != 0 ? Severity::kWarn : Severity::kInfo);
   add_dev(event, hca, port);
-  event.add("verdict", !refused.empty()                     ? "refused"
-                       : port && port->skip == Skip::kTaken ? "taken"
-                                                            : "skipped");
+  event.add("verdict", !refused.empty()                             ? "refused"
+                       : port && port->choice == PortChoice::kTaken ? "taken"
+                                                                    : "skipped");
   event.array("reasons");
   if (!refused.empty()) event.push(refused);
   if (port)
@@ -218,7 +218,7 @@ void emit_node(const Node& node) {
   for (const Hca& hca : node.hcas)
     for (const Port& port : hca.ports) {
       ++ports;
-      if (port.skip == Skip::kTaken) ++taken;
+      if (port.choice == PortChoice::kTaken) ++taken;
     }
   event.add("hcas", node.hcas.size()).add("ports", ports).add("taken", taken);
   if (node.nccl_version != 0) event.add("nccl_version", node.nccl_version);
@@ -261,8 +261,9 @@ static bool beyond_gdr_level(const Node& node, const Hca& hca, const GdrState& g
 }
 
 bool gdr_to_come(const Node& node, const Hca& hca) {
-  const bool taken = std::any_of(hca.ports.begin(), hca.ports.end(),
-                                 [](const Port& port) { return port.skip == Skip::kTaken; });
+  const bool taken = std::any_of(hca.ports.begin(), hca.ports.end(), [](const Port& port) {
+    return port.choice == PortChoice::kTaken;
+  });
   return taken && node.system.gpu_driver_loaded && !hca.gdr.dmabuf;
 }
 
@@ -288,7 +289,7 @@ void emit_facts(const Node& node, const RefusedBy& refused) {
   for (const Hca& hca : node.hcas) {
     if (hca.ports.empty()) emit_hca_port(node.network, hca, nullptr, {});
     for (const Port& port : hca.ports) {
-      const bool first_left_out = port.skip == Skip::kOverLimit && !left_out;
+      const bool first_left_out = port.choice == PortChoice::kOverLimit && !left_out;
       left_out = left_out || first_left_out;
       emit_hca_port(node.network, hca, &port,
                     refused ? refused(hca.name, port.number) : std::string(),

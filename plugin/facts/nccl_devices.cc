@@ -100,7 +100,7 @@ class Init {
   void take(const Hca& hca) {
     const bool direct = has_data_direct(hca);
     for (const Port& port : hca.ports) {
-      if (port.skip != Skip::kTaken || out_.init != NcclInit::kWorks) continue;
+      if (port.choice != PortChoice::kTaken || out_.init != NcclInit::kWorks) continue;
       if (kDataDirectAnyNumber.has(version_) && data_direct_ > 0 && knows_dmabuf(hca) &&
           hca.data_direct.error > 0 && hca.data_direct.error != ENODEV)
         return fail(fmt::format("mlx5dv_get_data_direct_sysfs_path of {}: {}", hca.name,

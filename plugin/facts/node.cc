@@ -31,16 +31,16 @@ std::string text_of(const HcaEntry& entry) {
 // In the order of NCCL's own loop: what it looks at first is the reason that is given. Its limit,
 // which comes before all, is given last: a port is beyond it that NCCL would take were there room.
 void judge_port(const Node& node, bool disabled, bool over_limit, const Hca& hca, Port& port) {
-  const auto skip = [&port](Skip why, std::string reason) {
-    port.skip = why;
+  const auto skip = [&port](PortChoice why, std::string reason) {
+    port.choice = why;
     port.reasons.push_back(std::move(reason));
   };
-  if (disabled) return skip(Skip::kIbDisabled, "NCCL_IB_DISABLE is set");
+  if (disabled) return skip(PortChoice::kIbDisabled, "NCCL_IB_DISABLE is set");
   if (hca.open_errno != 0)
-    return skip(Skip::kOpenFailed,
+    return skip(PortChoice::kOpenFailed,
                 fmt::format("ibv_open_device: {}", std::strerror(hca.open_errno)));
   if (port.query_errno != 0)
-    return skip(Skip::kQueryFailed,
+    return skip(PortChoice::kQueryFailed,
                 fmt::format("ibv_query_port: {}", std::strerror(port.query_errno)));
   if (port.state != kActive) {
     std::string reason = port_state_text(port.state);
@@ -48,17 +48,17 @@ void judge_port(const Node& node, bool disabled, bool over_limit, const Hca& hca
       reason += fmt::format(", {}", phys_state_text(port.phys_state));
     else if (port.infiniband() && port.sm_lid == 0)
       reason += ", no subnet manager";
-    return skip(Skip::kNotActive, std::move(reason));
+    return skip(PortChoice::kNotActive, std::move(reason));
   }
   if (!port.infiniband() && !port.ethernet())
-    return skip(Skip::kLinkLayer, fmt::format("link layer {}", port.link_layer));
+    return skip(PortChoice::kLinkLayer, fmt::format("link layer {}", port.link_layer));
   const HcaEntry* entry = node.filter.match(hca.name, port.number);
   if (!node.filter.takes(hca.name, port.number))
-    return skip(Skip::kUserFilter,
+    return skip(PortChoice::kUserFilter,
                 entry ? fmt::format("excluded by NCCL_IB_HCA entry {}", text_of(*entry))
                       : "not in NCCL_IB_HCA");
   if (over_limit)
-    return skip(Skip::kOverLimit,
+    return skip(PortChoice::kOverLimit,
                 fmt::format("NCCL takes {} at most", max_ib_devices(node.nccl_version)));
   if (entry) {
     port.nccl_rail = entry->rail;
@@ -75,7 +75,7 @@ void judge_ports(Node& node, const Environment& environment) {
     const bool over_limit = taken >= limit;  // looked at once per device
     for (Port& port : hca.ports) {
       judge_port(node, disabled, over_limit, hca, port);
-      if (port.skip == Skip::kTaken) ++taken;
+      if (port.choice == PortChoice::kTaken) ++taken;
     }
   }
 }
@@ -203,8 +203,9 @@ Sources Sources::of_process(const config::Settings& settings, int nccl_version) 
 }
 
 std::optional<diagnosis::NoDevicePath> crash_of(const Node& node, const Hca& hca) {
-  const bool taken = std::any_of(hca.ports.begin(), hca.ports.end(),
-                                 [](const Port& port) { return port.skip == Skip::kTaken; });
+  const bool taken = std::any_of(hca.ports.begin(), hca.ports.end(), [](const Port& port) {
+    return port.choice == PortChoice::kTaken;
+  });
   if (!taken || !hca.device_path.empty() || !crashes_without_pci_path(node.nccl_version))
     return std::nullopt;
   return diagnosis::NoDevicePath{hca.name, node.nccl_version};
@@ -288,12 +289,12 @@ std::string hca_summary(const Node& node, const RefusedBy& refused) {
       const std::string why = refused ? refused(hca.name, port.number) : std::string();
       if (!why.empty())
         add(kept, fmt::format("{} ({})", name, why));
-      else if (port.skip == Skip::kTaken)
+      else if (port.choice == PortChoice::kTaken)
         add(taken, fmt::format("{}/{}", name, port.link_text()));
       else
         add(skipped,
             fmt::format("{} ({})", name,
-                        port.reasons.empty() ? skip_text(port.skip) : port.reasons.front()));
+                        port.reasons.empty() ? choice_text(port.choice) : port.reasons.front()));
     }
   }
   return fmt::format("HCAs taken: {}{}{}{}{}", taken.empty() ? "none" : taken,

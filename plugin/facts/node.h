@@ -26,7 +26,7 @@
 
 namespace nnd::facts {
 
-enum class Skip : std::uint8_t {
+enum class PortChoice : std::uint8_t {
   kTaken,
   kIbDisabled,   // NCCL_IB_DISABLE
   kOpenFailed,   // ibv_open_device
@@ -76,7 +76,7 @@ struct Port {
   long pkey_index = 0;  // NCCL_IB_PKEY: the index that NCCL uses
   GidPick pick;
 
-  Skip skip = Skip::kTaken;
+  PortChoice choice = PortChoice::kTaken;
   int nccl_rail = -1;  // from NCCL_IB_HCA's suffixes
   int nccl_plane = -1;
   std::vector<std::string> reasons;
@@ -212,7 +212,7 @@ const char* port_state_text(int state);
 const char* phys_state_text(int state);
 using diagnosis::link_layer_text;
 const char* gid_type_text(GidType type);
-const char* skip_text(Skip skip);
+const char* choice_text(PortChoice choice);
 long verbs_speed_mbps(int active_speed, int active_width);
 int verbs_width(int active_width);            // lanes
 unsigned verbs_mtu(int mtu);                  // bytes

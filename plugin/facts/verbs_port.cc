@@ -36,7 +36,8 @@ const Port* verbs_port(const Node& node, std::string_view name, int nccl_port,
   if (hca == nullptr) return nullptr;
   std::vector<const Port*> taken;
   for (const Port& port : hca->ports)
-    if (port.skip == Skip::kTaken && visible(hca->name, port.number)) taken.push_back(&port);
+    if (port.choice == PortChoice::kTaken && visible(hca->name, port.number))
+      taken.push_back(&port);
   if (taken.size() == 1) return taken.front();
   if (!alone_at_its_place(node, *hca)) return nullptr;
   for (std::size_t before = 0; before < taken.size(); ++before)

@@ -54,23 +54,23 @@ const char* gid_type_text(GidType type) {
   return "unknown";
 }
 
-const char* skip_text(Skip skip) {
-  switch (skip) {
-    case Skip::kTaken:
+const char* choice_text(PortChoice choice) {
+  switch (choice) {
+    case PortChoice::kTaken:
       return "taken";
-    case Skip::kIbDisabled:
+    case PortChoice::kIbDisabled:
       return "NCCL_IB_DISABLE";
-    case Skip::kOpenFailed:
+    case PortChoice::kOpenFailed:
       return "can't be opened";
-    case Skip::kQueryFailed:
+    case PortChoice::kQueryFailed:
       return "can't be queried";
-    case Skip::kNotActive:
+    case PortChoice::kNotActive:
       return "not active";
-    case Skip::kLinkLayer:
+    case PortChoice::kLinkLayer:
       return "link layer";
-    case Skip::kUserFilter:
+    case PortChoice::kUserFilter:
       return "NCCL_IB_HCA";
-    case Skip::kOverLimit:
+    case PortChoice::kOverLimit:
       return "over NCCL's limit";
   }
   return "unknown";

@@ -198,7 +198,7 @@ bool changes_are_told() noexcept {
   return changes != nullptr && changes->are_told();
 }
 
-void judge_gdr(std::string_view device, const facts::GdrState& state) {
+void rejudge_and_tell_gdr(std::string_view device, const facts::GdrState& state) {
   facts::Node node = facts::current_node();
   for (facts::Hca& hca : node.hcas)
     if (hca.name == device) hca.gdr = state;
@@ -221,7 +221,7 @@ void cannot_enforce(const diagnosis::CannotEnforce& seen) {
       .emit();
 }
 
-void wraps(const std::string& transport) {
+void set_wrapped_transport(const std::string& transport) {
   const std::lock_guard guard(lock());
   wrapped() = transport;
 }
@@ -257,7 +257,7 @@ bool may_see_device(std::string_view device) noexcept {
   bool refused = false;
   for (const facts::Port& port : hca->ports) {
     const bool out = judgement->refuses(device, port.number);
-    if (port.skip == facts::Skip::kTaken && !out) return true;
+    if (port.choice == facts::PortChoice::kTaken && !out) return true;
     refused = refused || out;
   }
   return !refused;

@@ -33,7 +33,7 @@ policy::Mode mode();
 bool changes_are_told() noexcept;
 
 // The name of the transport that is wrapped. To be called before judge().
-void wraps(const std::string& transport);
+void set_wrapped_transport(const std::string& transport);
 
 // Judges this node, tells facts, verdicts and lint, and keeps the node as the current one. Later
 // calls do nothing.
@@ -52,8 +52,9 @@ void cannot_judge(const char* why) noexcept;
 bool network_changed() noexcept;
 
 // What NCCL's own DMA-BUF test said of a device after the node was judged (observe and warn: in
-// enforce the facts come first): the rules on GPUDirect then speak of it.
-void judge_gdr(std::string_view device, const facts::GdrState& state);
+// enforce the facts come first): the rules on GPUDirect judge it anew and the verdicts are told.
+// What may be used stays as it was.
+void rejudge_and_tell_gdr(std::string_view device, const facts::GdrState& state);
 
 // What makes enforcement impossible, as one clause. In the modes observe and warn nothing.
 void cannot_enforce(const diagnosis::CannotEnforce& seen);

@@ -35,7 +35,7 @@ int rail_of(const facts::Node& node, const facts::Port* port) {
   for (const facts::Hca& hca : node.hcas)
     for (const facts::Port& other : hca.ports) {
       if (&other == port) return place;
-      if (other.skip == facts::Skip::kTaken) ++place;
+      if (other.choice == facts::PortChoice::kTaken) ++place;
     }
   return -1;
 }
@@ -49,8 +49,8 @@ const facts::Port* port_beside(const facts::Node& node, const context::Gid& remo
   for (const facts::Hca& hca : node.hcas)
     for (const facts::Port& port : hca.ports) {
       const facts::Gid* gid = port.picked();
-      if (port.skip != facts::Skip::kTaken || !port.ethernet() || gid == nullptr || !gid->address ||
-          !gid->address->contains(there))
+      if (port.choice != facts::PortChoice::kTaken || !port.ethernet() || gid == nullptr ||
+          !gid->address || !gid->address->contains(there))
         continue;
       if (found != nullptr) return nullptr;
       found = &port;

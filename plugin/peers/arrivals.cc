@@ -75,7 +75,7 @@ void Arrivals::note(const Stay& stay, const state::Who& self, std::uint64_t now_
 
 // Now and then that of a second's collectives in which this process was for longest: if it waits,
 // then there.
-void Arrivals::stayed(const Stay& stay, const state::Who& self, std::uint64_t now_ms) {
+void Arrivals::note_own_stay(const Stay& stay, const state::Who& self, std::uint64_t now_ms) {
   recent(stay.comm, now_ms).stays[stay.ordinal % kRecent] = stay;
   if (Known* const known = find(stay.comm, stay.ordinal); known != nullptr && !known->mine) {
     known->mine = true;

@@ -45,7 +45,7 @@ class Arrivals {
  public:
   // In their order, soon after they have ended. Times are milliseconds of any clock that doesn't go
   // back.
-  void stayed(const Stay& stay, const state::Who& self, std::uint64_t now_ms);
+  void note_own_stay(const Stay& stay, const state::Who& self, std::uint64_t now_ms);
   void heard(const Arrived& told, const state::Who& self, std::uint64_t now_ms);
   // The newest first; nothing while nobody waits.
   Arrived to_tell(std::uint64_t now_ms);

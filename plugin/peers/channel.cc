@@ -67,17 +67,19 @@ class Channel {
         engine_({.ask_ms = start_.ask_ms, .idle_ms = start_.ask_ms / 2}) {}
 
   void serve(std::uint64_t ns);
-  std::uint64_t behind(std::uint32_t listen) const { return directory_.behind(listen); }
+  std::uint64_t process_connected_to(std::uint32_t listen) const {
+    return directory_.process_connected_to(listen);
+  }
   bool settled();
   bool asked() const { return engine_.asked(now_ms()); }
-  void look(Own own) {
+  void look(LocalView own) {
     who_ = own.state.who;
     find_siblings(own);
     engine_.look(std::move(own), now_ms());
     flush();
   }
-  void stayed(const std::vector<Stay>& stays) {
-    for (const Stay& one : stays) arrivals_.stayed(one, this_one(), now_ms());
+  void note_collective_times(const std::vector<Stay>& stays) {
+    for (const Stay& one : stays) arrivals_.note_own_stay(one, this_one(), now_ms());
   }
   state::Latecomer latecomer() { return arrivals_.latecomer(now_ms()); }
   Answer answer();
@@ -105,14 +107,14 @@ class Channel {
   void flush();
   void send(std::uint64_t to, Contact& contact, Message message, KeyKind kind);
 
-  void find_siblings(Own& own);
+  void find_siblings(LocalView& own);
 
   const ChannelSetup start_;
   Siblings siblings_;
   std::uint64_t siblings_ms_ = 0;  // looked for last
   unsigned looks_ = 0;             // for them
   bool greeted_ = false;           // by one that may be among them
-  std::vector<Own::Sibling> found_;
+  std::vector<LocalView::Sibling> found_;
   Directory directory_;
   Who who_;
   Engine engine_;
@@ -151,7 +153,7 @@ bool Channel::take_met() {
 
 // No handle tells of them. They are greeted before anything waits, so that it is known of them that
 // they were there; who has ended stays known.
-void Channel::find_siblings(Own& own) {
+void Channel::find_siblings(LocalView& own) {
   constexpr std::uint64_t kEveryMs = 2000, kWhenGreetedMs = 500;
   constexpr unsigned kAtFirst = 30;  // they come one after the other
   const std::uint64_t now = now_ms();
@@ -448,9 +450,9 @@ void start(ChannelSetup start) noexcept {
 
 bool wanted() noexcept { return channel() != nullptr; }
 
-std::optional<Door> listening(std::uint32_t listen, const context::Gid& ip) noexcept {
+std::optional<ChannelEndpoint> listening(std::uint32_t listen, const context::Gid& ip) noexcept {
   if (channel() == nullptr) return std::nullopt;
-  std::optional<Door> out;
+  std::optional<ChannelEndpoint> out;
   context::quietly([&] {
     const std::lock_guard guard(shared().lock);
     Shared& own = shared();
@@ -465,15 +467,15 @@ std::optional<Door> listening(std::uint32_t listen, const context::Gid& ip) noex
   return out;
 }
 
-void connecting(std::uint64_t proc, std::uint32_t listen, const context::Gid& ip, const Door& door,
-                bool anywhere) noexcept {
-  if (channel() == nullptr || door.port == 0) return;
+void connecting(std::uint64_t proc, std::uint32_t listen, const context::Gid& ip,
+                const ChannelEndpoint& endpoint, bool anywhere) noexcept {
+  if (channel() == nullptr || endpoint.port == 0) return;
   context::quietly([&] {
     const std::lock_guard guard(shared().lock);
     // Where it listens nowhere itself.
     if (anywhere) open_once(shared(), context::gid_ipv4(ip) ? kAnyIpv4 : context::Gid{});
     if (shared().met.size() < Directory::kMost)
-      shared().met.push_back({proc, listen, {ip, door.port}, door.secret});
+      shared().met.push_back({proc, listen, {ip, endpoint.port}, endpoint.secret});
   });
   wake();
 }
@@ -490,9 +492,9 @@ void wake() noexcept {
     shared().socket.send(shared().socket.address(), {});
 }
 
-std::uint64_t behind(std::uint32_t listen) noexcept {
+std::uint64_t process_connected_to(std::uint32_t listen) noexcept {
   const Channel* const own = channel();
-  return own == nullptr ? 0 : own->behind(listen);
+  return own == nullptr ? 0 : own->process_connected_to(listen);
 }
 
 bool asked() noexcept {
@@ -505,13 +507,13 @@ bool settled() noexcept {
   return own == nullptr || own->settled();
 }
 
-void look(Own own_state) noexcept {
+void look(LocalView own_state) noexcept {
   if (Channel* const own = channel()) context::quietly([&] { own->look(std::move(own_state)); });
 }
 
-void stayed(const std::vector<Stay>& stays) noexcept {
+void note_collective_times(const std::vector<Stay>& stays) noexcept {
   if (Channel* const own = channel(); own != nullptr && !stays.empty())
-    context::quietly([&] { own->stayed(stays); });
+    context::quietly([&] { own->note_collective_times(stays); });
 }
 
 state::Latecomer latecomer() noexcept {

@@ -17,8 +17,8 @@
 
 namespace nnd::peers {
 
-// What a listener's handle says of its process's channel.
-struct Door {
+// What a listener's handle says of its process's channel, and where a peer reaches it.
+struct ChannelEndpoint {
   std::uint16_t port = 0;
   Secret secret{};
 };
@@ -42,11 +42,11 @@ bool wanted() noexcept;
 
 // A process listens at this address, as its listener of that number, and others will learn of its
 // channel. Nothing: there is none.
-std::optional<Door> listening(std::uint32_t listen, const context::Gid& ip) noexcept;
+std::optional<ChannelEndpoint> listening(std::uint32_t listen, const context::Gid& ip) noexcept;
 // It connects to that one's listener. anywhere: this process may open its port at any address,
 // where it has no listener itself.
-void connecting(std::uint64_t proc, std::uint32_t listen, const context::Gid& ip, const Door& door,
-                bool anywhere = true) noexcept;
+void connecting(std::uint64_t proc, std::uint32_t listen, const context::Gid& ip,
+                const ChannelEndpoint& endpoint, bool anywhere = true) noexcept;
 
 // --- the watch's thread
 
@@ -55,15 +55,15 @@ void serve(std::uint64_t ns) noexcept;
 // Ends what serve() waits for; on any thread.
 void wake() noexcept;
 // Who has connected to that listener of ours; 0: not known.
-std::uint64_t behind(std::uint32_t listen) noexcept;
+std::uint64_t process_connected_to(std::uint32_t listen) noexcept;
 // Somebody has asked within the last seconds.
 bool asked() noexcept;
 // Nothing that its peers should hear before it ends is on its way.
 bool settled() noexcept;
 // What this process sees of itself.
-void look(Own own) noexcept;
+void look(LocalView own) noexcept;
 // Collectives that have ended since the last look, in their order.
-void stayed(const std::vector<Stay>& stays) noexcept;
+void note_collective_times(const std::vector<Stay>& stays) noexcept;
 state::Latecomer latecomer() noexcept;
 struct Answer {
   Claim claim;

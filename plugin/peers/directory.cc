@@ -91,7 +91,7 @@ Contact* Directory::take_hello(std::uint64_t self, std::uint64_t from, const Add
   return contact;
 }
 
-std::uint64_t Directory::behind(std::uint32_t listen) const {
+std::uint64_t Directory::process_connected_to(std::uint32_t listen) const {
   const auto found = by_listen_.find(listen);
   return found == by_listen_.end() ? 0 : found->second;
 }

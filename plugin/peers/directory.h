@@ -87,7 +87,7 @@ class Directory {
   void came_from(std::uint64_t proc, Contact& contact, const Address& address);
 
   // Who has connected to this listener of ours; 0: nobody that said so.
-  std::uint64_t behind(std::uint32_t listen) const;
+  std::uint64_t process_connected_to(std::uint32_t listen) const;
 
   template <class F>
   void for_each(F&& f) {

@@ -39,7 +39,7 @@ std::uint32_t sum(std::uint32_t a, std::uint32_t b) {
 
 }  // namespace
 
-void Engine::look(Own own, std::uint64_t now_ms) {
+void Engine::look(LocalView own, std::uint64_t now_ms) {
   const bool newly_failed = own.failed.cause != 0 && own.failed.cause != own_.failed.cause;
   const bool newly_down = own.port_down.cause != 0 && own_.port_down.cause == 0;
   own_ = std::move(own);
@@ -113,12 +113,12 @@ bool Engine::wants_to_know(std::uint64_t now_ms) const {
   if (own_.edges.empty() && !own_.inside)
     return waits_for_strangers() ||
            (asked(now_ms) && (!own_.siblings.empty() || !own_.relayed.empty()));
-  return own_.waits_ms >= pace_.ask_ms || asked(now_ms);
+  return own_.waits_ms >= timing_.ask_ms || asked(now_ms);
 }
 
 // For who has not come: nobody knows who that is to be.
 bool Engine::waits_for_strangers() const {
-  return own_.edges.empty() && own_.waits_ms >= pace_.ask_ms;
+  return own_.edges.empty() && own_.waits_ms >= timing_.ask_ms;
 }
 
 bool Engine::busy(std::uint64_t now_ms) const { return wants_to_know(now_ms) || asked(now_ms); }
@@ -168,8 +168,8 @@ void Engine::ask(std::uint64_t proc, const std::vector<Link>& links, std::uint64
 
 void Engine::tick(std::uint64_t now_ms) {
   if (wants_to_know(now_ms)) {
-    for (const Own::Edge* const edge : asked_edges()) ask(edge->proc, edge->links, now_ms);
-    for (const Own::Sibling& sibling : own_.siblings) ask(sibling.proc, {}, now_ms);
+    for (const LocalView::Edge* const edge : asked_edges()) ask(edge->proc, edge->links, now_ms);
+    for (const LocalView::Sibling& sibling : own_.siblings) ask(sibling.proc, {}, now_ms);
     if (waits_for_strangers())
       for (const std::uint64_t proc : those_known()) ask(proc, {}, now_ms);
   }
@@ -186,8 +186,8 @@ void Engine::tick(std::uint64_t now_ms) {
 }
 
 // Those that wait for longest, of its own and of what it has for others.
-std::vector<const Own::Edge*> Engine::asked_edges() const {
-  std::vector<const Own::Edge*> out;
+std::vector<const LocalView::Edge*> Engine::asked_edges() const {
+  std::vector<const LocalView::Edge*> out;
   for (const auto* const edges : {&own_.edges, &own_.relayed})
     for (std::size_t i = 0; i < std::min(edges->size(), kMostAsked); ++i)
       out.push_back(&(*edges)[i]);
@@ -230,7 +230,7 @@ void Engine::host_answered(std::uint64_t proc, std::uint64_t now_ms) {
 std::vector<Link> Engine::seen_here(std::uint64_t proc, const std::vector<Link>& asked) const {
   std::vector<Link> all;
   for (const auto* const edges : {&own_.edges, &own_.relayed})
-    for (const Own::Edge& edge : *edges)
+    for (const LocalView::Edge& edge : *edges)
       if (edge.proc == proc) all.insert(all.end(), edge.links.begin(), edge.links.end());
   if (const auto quiet = own_.quiet.find(proc); quiet != own_.quiet.end())
     all.insert(all.end(), quiet->second.begin(), quiet->second.end());
@@ -366,7 +366,7 @@ Claim Engine::of_silence(const Peer& peer, std::uint64_t now_ms) const {
   return claim;
 }
 
-Claim Engine::of_edge(const Own::Edge& edge, const Peer& peer, std::uint64_t now_ms) const {
+Claim Engine::of_edge(const LocalView::Edge& edge, const Peer& peer, std::uint64_t now_ms) const {
   if (peer.refusals >= kRefusals || silent(peer, now_ms)) return of_silence(peer, now_ms);
   if (peer.said_ms == 0 || now_ms - peer.said_ms > kHeardMs) return {};
   for (const Link& mine : edge.links)
@@ -392,7 +392,7 @@ Claim Engine::of_edge(const Own::Edge& edge, const Peer& peer, std::uint64_t now
 // Only of a process that is in the same job: others of this node may be another's. And only what
 // makes clear that this process waits for it, or because of it: two that were given the same and
 // want nothing of the network are alike.
-Claim Engine::of_sibling(const Own::Sibling& sibling, const Peer& peer,
+Claim Engine::of_sibling(const LocalView::Sibling& sibling, const Peer& peer,
                          std::uint64_t now_ms) const {
   const std::uint64_t comm = own_.state.in.comm;
   const bool same = comm != 0 && peer.said.state.given.comm == comm;
@@ -434,7 +434,7 @@ Claim Engine::own_claim(std::uint64_t now_ms) const {
   for (const auto& [proc, peer] : peers_)
     if (asks_us(peer, now_ms) && peer.said.state.in.known()) comm = peer.said.state.in.comm;
   claim.doing = given(comm);
-  const auto take = [&](Kind kind, const Own::Trouble& trouble) {
+  const auto take = [&](Kind kind, const LocalView::Trouble& trouble) {
     claim.kind = kind;
     claim.cause = trouble.cause;
     claim.place = trouble.place;
@@ -451,11 +451,11 @@ Claim Engine::own_claim(std::uint64_t now_ms) const {
     // With others on its node it may wait for one of these, which nothing here sees: who was given
     // less than who waits is late.
     const bool behind = is_behind(now_ms);
-    if (!own_.state.moves && own_.state.idle_ms >= pace_.idle_ms &&
+    if (!own_.state.moves && own_.state.idle_ms >= timing_.idle_ms &&
         (own_.worked || claim.doing.known()) && (own_.alone || behind)) {
       claim.kind = Kind::kIdle;
       claim.age_ms = own_.state.idle_ms;
-    } else if (own_.meets_ms >= pace_.idle_ms && behind) {
+    } else if (own_.meets_ms >= timing_.idle_ms && behind) {
       claim.kind = Kind::kMeets;
       claim.age_ms = own_.meets_ms;
     }
@@ -480,10 +480,10 @@ void Engine::think(std::uint64_t now_ms) {
     for (const std::uint64_t proc : those_known())
       consider(of_sibling({proc, true}, peers_.at(proc), now_ms));
   if (wants_to_know(now_ms)) {
-    for (const Own::Edge* const edge : asked_edges())
+    for (const LocalView::Edge* const edge : asked_edges())
       if (const auto found = peers_.find(edge->proc); found != peers_.end())
         consider(of_edge(*edge, found->second, now_ms));
-    for (const Own::Sibling& sibling : own_.siblings)
+    for (const LocalView::Sibling& sibling : own_.siblings)
       if (const auto found = peers_.find(sibling.proc); found != peers_.end())
         // Before its own word, which is that it wants nothing.
         if (const Claim claim = of_sibling(sibling, found->second, now_ms);

@@ -21,7 +21,7 @@
 namespace nnd::peers {
 
 // What a process sees of itself.
-struct Own {
+struct LocalView {
   State state;
   std::vector<Doing> given;  // the last of each of its communicators
 
@@ -67,17 +67,17 @@ struct Own {
 };
 
 // How old a wait is before anybody is asked, and that of a process before it counts as idle.
-struct Pace {
+struct AskTiming {
   std::uint32_t ask_ms = 8000;
   std::uint32_t idle_ms = 1000;
 };
 
 class Engine {
  public:
-  explicit Engine(Pace pace) : pace_(pace) {}
+  explicit Engine(AskTiming timing) : timing_(timing) {}
 
   // Times are milliseconds of any clock that doesn't go back.
-  void look(Own own, std::uint64_t now_ms);
+  void look(LocalView own, std::uint64_t now_ms);
   void heard(std::uint64_t from, const Message& message, std::uint64_t now_ms);
   // It has said hello, or answered one.
   void met(const Who& who, std::uint64_t now_ms);
@@ -135,7 +135,7 @@ class Engine {
 
   bool wants_to_know(std::uint64_t now_ms) const;
   bool waits_for_strangers() const;
-  std::vector<const Own::Edge*> asked_edges() const;
+  std::vector<const LocalView::Edge*> asked_edges() const;
   std::vector<std::uint64_t> those_known() const;
   std::vector<std::uint64_t> to_ask() const;
   void ask(std::uint64_t proc, const std::vector<Link>& links, std::uint64_t now_ms);
@@ -145,12 +145,12 @@ class Engine {
   void ask_other_end(std::uint64_t now_ms);
   void think(std::uint64_t now_ms);
   Claim own_claim(std::uint64_t now_ms) const;
-  Claim of_edge(const Own::Edge& edge, const Peer& peer, std::uint64_t now_ms) const;
+  Claim of_edge(const LocalView::Edge& edge, const Peer& peer, std::uint64_t now_ms) const;
   bool is_behind(std::uint64_t now_ms) const;
   Who failed_with() const;
   Claim of_difference(const Peer& peer) const;
   Claim of_silence(const Peer& peer, std::uint64_t now_ms) const;
-  Claim of_sibling(const Own::Sibling& sibling, const Peer& peer, std::uint64_t now_ms) const;
+  Claim of_sibling(const LocalView::Sibling& sibling, const Peer& peer, std::uint64_t now_ms) const;
   Claim adopted(const Peer& peer, std::uint64_t now_ms) const;
   bool knows_better(const Claim& claim, std::uint64_t now_ms) const;
   Doing given(std::uint64_t comm) const;
@@ -164,8 +164,8 @@ class Engine {
   std::uint64_t awaited() const;  // the longest
   Out& out(std::uint64_t to, Type type);
 
-  Pace pace_;
-  Own own_;
+  AskTiming timing_;
+  LocalView own_;
   std::map<std::uint64_t, Peer> peers_;
   std::vector<Out> out_;
   std::vector<std::uint64_t> tries_;

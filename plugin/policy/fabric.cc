@@ -221,7 +221,7 @@ class Finder {
   bool is_missing_rail(const facts::Hca& hca) const {
     return of_their_make(hca) &&
            std::any_of(hca.ports.begin(), hca.ports.end(), [&](const facts::Port& port) {
-             return port.skip == facts::Skip::kNotActive &&
+             return port.choice == facts::PortChoice::kNotActive &&
                     node_.filter.takes(hca.name, port.number) &&
                     std::any_of(fabric_->members.begin(), fabric_->members.end(),
                                 [&port](const Candidate* one) {

@@ -11,8 +11,8 @@
 #include "policy/candidates.h"
 #include "policy/fabric.h"
 #include "policy/far_gpus.h"
-#include "policy/functions.h"
 #include "policy/missing.h"
+#include "policy/pci_functions.h"
 
 namespace nnd::policy {
 
@@ -21,7 +21,7 @@ namespace {
 using facts::Hca;
 using facts::Node;
 using facts::Port;
-using facts::Skip;
+using facts::PortChoice;
 
 class NodeJudge {
  public:
@@ -30,7 +30,7 @@ class NodeJudge {
     out_.mode = mode;
     for (const Hca& hca : node.hcas)
       for (const Port& port : hca.ports)
-        if (port.skip == Skip::kTaken || port.skip == Skip::kOverLimit)
+        if (port.choice == PortChoice::kTaken || port.choice == PortChoice::kOverLimit)
           candidates_.push_back({&hca, &port, rules_.for_device(host, hca.name)});
   }
 
@@ -83,7 +83,7 @@ class NodeJudge {
 
   // What is true of many functions is one fault, and told of the first of them.
   void judge_functions() {
-    for (FunctionSet& set : sets_of_functions(candidates_)) {
+    for (PciFunctions& set : sets_of_functions(candidates_)) {
       const bool sure = set.seen.meant != diagnosis::VirtualBesidePhysical::Meant::kNotKnown;
       Verdict verdict{"hca.vf_with_pf", diagnose(set.seen), Action::kAllow};
       for (Candidate* one : set.odd) {
@@ -123,7 +123,7 @@ class NodeJudge {
 
   // Beyond NCCL's limit nothing is odd, unless refusals make room for it.
   bool is_told(const Candidate& candidate) const {
-    return candidate.port->skip == Skip::kTaken ||
+    return candidate.port->choice == PortChoice::kTaken ||
            (candidate.seated && out_.mode == Mode::kEnforce);
   }
 
@@ -237,7 +237,7 @@ class NodeJudge {
     for (const Hca& hca : node_.hcas)
       for (const facts::Port& port : hca.ports) {
         if (node_.filter.takes(hca.name, port.number)) return {};
-        kept_out = kept_out || port.skip == facts::Skip::kUserFilter;
+        kept_out = kept_out || port.choice == facts::PortChoice::kUserFilter;
       }
     return kept_out ? node_.filter.text : "";
   }
@@ -322,11 +322,11 @@ void fill_places(Node& node, const Judgement& judgement) {
   for (Hca& hca : node.hcas)
     for (Port& port : hca.ports) {
       const std::string name = fmt::format("{}:{}", hca.name, port.number);
-      if (port.skip != Skip::kOverLimit ||
+      if (port.choice != PortChoice::kOverLimit ||
           std::find(judgement.remaining.begin(), judgement.remaining.end(), name) ==
               judgement.remaining.end())
         continue;
-      port.skip = Skip::kTaken;
+      port.choice = PortChoice::kTaken;
       port.reasons = {"in the place of a refused one"};
     }
 }
@@ -351,7 +351,7 @@ std::string hca_setting(const Node& node, const std::vector<std::string>& ports)
     // A port that is neither taken nor listed is down or left out as it is.
     const auto there = static_cast<std::size_t>(
         std::count_if(hca.ports.begin(), hca.ports.end(), [&](const Port& port) {
-          return port.skip == Skip::kTaken || port.skip == Skip::kOverLimit ||
+          return port.choice == PortChoice::kTaken || port.choice == PortChoice::kOverLimit ||
                  std::find(ports.begin(), ports.end(),
                            fmt::format("{}:{}", hca.name, port.number)) != ports.end();
         }));

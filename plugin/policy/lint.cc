@@ -23,7 +23,7 @@ namespace {
 using facts::Hca;
 using facts::HcaEntry;
 using facts::Port;
-using facts::Skip;
+using facts::PortChoice;
 
 class Linter {
  public:
@@ -118,7 +118,7 @@ class Linter {
     std::string unfit;
     for (const Hca& hca : node_.hcas)
       for (const Port& port : hca.ports) {
-        if (port.skip != Skip::kTaken || !port.ethernet()) continue;
+        if (port.choice != PortChoice::kTaken || !port.ethernet()) continue;
         const std::string name = fmt::format("{}:{}", hca.name, port.number);
         if (!port.picked())
           empty += (empty.empty() ? "" : ", ") + name;

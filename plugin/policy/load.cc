@@ -207,8 +207,8 @@ Loaded load_policy_text(std::string_view text, const std::string& file) {
 
 Loaded load_policy_file(const std::string& file) {
   constexpr std::size_t kLargest = std::size_t{1} << 20;
-  using config::Behind;
-  const auto read = config::read_text_file(file, "policy", kLargest, Behind::kFileAlone);
+  using config::AllowedFileType;
+  const auto read = config::read_text_file(file, "policy", kLargest, AllowedFileType::kRegular);
   if (read.problem.empty()) return load_policy_text(read.text, file);
   Loaded out;
   out.errors.push_back({file, 0, "", read.problem, ""});

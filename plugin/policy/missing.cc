@@ -52,7 +52,8 @@ class Finder {
     std::vector<MissingPort> out;
     for (const Hca& hca : node_.hcas)
       for (const Port& port : hca.ports) {
-        if (port.skip != facts::Skip::kNotActive || !node_.filter.takes(hca.name, port.number))
+        if (port.choice != facts::PortChoice::kNotActive ||
+            !node_.filter.takes(hca.name, port.number))
           continue;
         diagnosis::MissingPort seen{fmt::format("{}:{}", hca.name, port.number),
                                     facts::port_state_text(port.state),
@@ -67,7 +68,8 @@ class Finder {
  private:
   // The same port of the same make as a rail that is beside a GPU, and not up.
   bool could_sit(const Hca& hca, const Port& port) const {
-    return port.skip == facts::Skip::kNotActive && node_.filter.takes(hca.name, port.number) &&
+    return port.choice == facts::PortChoice::kNotActive &&
+           node_.filter.takes(hca.name, port.number) &&
            std::any_of(all_.begin(), all_.end(), [&](const Candidate& one) {
              return !one.out && one.membership == Membership::kCompute && beside_gpu(*one.hca) &&
                     one.port->link_layer == port.link_layer && one.port->number == port.number &&
@@ -143,8 +145,8 @@ class Finder {
     std::size_t down = 0;
     for (const Hca& other : node_.hcas)
       for (const Port& its : other.ports)
-        if (its.skip == facts::Skip::kNotActive && node_.filter.takes(other.name, its.number) &&
-            alike(other, its))
+        if (its.choice == facts::PortChoice::kNotActive &&
+            node_.filter.takes(other.name, its.number) && alike(other, its))
           ++down;
     if (up + down != gpus || down * 3 > up) return false;
     seen.gpus = gpus;

@@ -129,7 +129,8 @@ class PairJudge {
     for (const facts::Hca& hca : node_.hcas)
       for (const facts::Port& port : hca.ports) {
         const facts::Gid* gid = port.picked();
-        if (port.skip != facts::Skip::kTaken || !port.ethernet() || !gid || !gid->address) continue;
+        if (port.choice != facts::PortChoice::kTaken || !port.ethernet() || !gid || !gid->address)
+          continue;
         const bool cable = gid->address->address.family == facts::Family::kIpv4 &&
                            gid->address->length >= kTwoAddresses;
         ++(cable ? cables : others);

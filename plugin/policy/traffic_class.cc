@@ -10,7 +10,7 @@ namespace {
 bool any_roce(const facts::Node& node, const Judgement& judgement) {
   for (const facts::Hca& hca : node.hcas)
     for (const facts::Port& port : hca.ports)
-      if (port.skip == facts::Skip::kTaken && port.ethernet() &&
+      if (port.choice == facts::PortChoice::kTaken && port.ethernet() &&
           !judgement.refuses(hca.name, port.number))
         return true;
   return false;

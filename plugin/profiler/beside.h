@@ -49,7 +49,7 @@ class Beside {
       return Result::kSuccess;
     }
     state::follow_other(other_mask());
-    Pair pair = start_ours(context, descr, type, ours);
+    ChainedHandle pair = start_ours(context, descr, type, ours);
     *handle = pair.ours;
     void* theirs = nullptr;
     if (!wants(type, pair.mask) || !other_context(context, theirs)) return Result::kSuccess;
@@ -65,7 +65,7 @@ class Beside {
 
   // Of a pair.
   static Result stop(void* handle) noexcept {
-    Pair pair;
+    ChainedHandle pair;
     if (!read_pair(handle, pair)) return Result::kSuccess;
     profiler::stop(pair.ours);
     const Result rc = pair.theirs == nullptr ? Result::kSuccess : other()->stopEvent(pair.theirs);
@@ -75,7 +75,7 @@ class Beside {
 
   static Result record(void* handle, nccl_abi::ProfilerState state,
                        typename Table::StateArgs* args) noexcept {
-    Pair pair;
+    ChainedHandle pair;
     if (!read_pair(handle, pair)) return Result::kSuccess;
     profiler::record(pair.ours, state);
     return pair.theirs == nullptr ? Result::kSuccess
@@ -111,9 +111,10 @@ class Beside {
   // Our own handle of it, and the other's mask: its parent's. An event that the other has not been
   // told of has children that it isn't told of either.
   template <class Ours>
-  static Pair start_ours(void* context, const Descr& descr, int type, Ours&& ours) noexcept {
+  static ChainedHandle start_ours(void* context, const Descr& descr, int type,
+                                  Ours&& ours) noexcept {
     Descr copy = descr;
-    Pair parent;
+    ChainedHandle parent;
     if (descr.parentObj == nullptr || is_anothers(descr, type))
       parent = {descr.parentObj, nullptr, other_mask()};
     else if (is_pair(descr.parentObj) && !read_pair(descr.parentObj, parent))
@@ -125,7 +126,7 @@ class Beside {
   }
 
   static void* theirs_of(void* handle) noexcept {
-    Pair pair;
+    ChainedHandle pair;
     return read_pair(handle, pair) ? pair.theirs : nullptr;
   }
   static Descr translated(const Descr& descr, int type) noexcept {

@@ -181,7 +181,7 @@ state::Connection* take_last_posted() noexcept {
   return c;
 }
 
-state::Labels labels_of(const void* handle, std::int32_t rank, state::How how) noexcept {
+state::Labels labels_of(const void* handle, std::int32_t rank, state::LabelOrigin how) noexcept {
   const Handle op = unpack(handle);
   state::Labels labels;
   labels.how = how;
@@ -352,7 +352,8 @@ void net_event(const nccl_abi::ProfilerNetPlugin& event, std::int32_t rank,
                const void* step) noexcept {
   if (event.id != state::kLabelEvent || kind_of(step) != HandleKind::kStep) return;
   auto& c = *static_cast<state::Connection*>(event.data);
-  if (is_for(c, unpack(step))) state::set_labels(c, labels_of(step, rank, state::How::kExact));
+  if (is_for(c, unpack(step)))
+    state::set_labels(c, labels_of(step, rank, state::LabelOrigin::kExact));
 }
 
 void stop(const void* handle) noexcept {
@@ -386,7 +387,7 @@ void record(const void* handle, nccl_abi::ProfilerState state) noexcept {
       op.kind == HandleKind::kStep &&
       state == (op.sends ? ProfilerState::kProxyStepSendWait : ProfilerState::kProxyStepRecvWait);
   if ((of_op || of_step) && is_for(*c, op))
-    state::set_labels(*c, labels_of(handle, -1, state::How::kJoined));
+    state::set_labels(*c, labels_of(handle, -1, state::LabelOrigin::kJoined));
 }
 
 }  // namespace nnd::profiler

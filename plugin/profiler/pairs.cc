@@ -62,7 +62,7 @@ bool prepare_pairs() noexcept {
   return true;
 }
 
-void* new_pair(const Pair& pair, std::uint32_t communicator, bool for_good) noexcept {
+void* new_pair(const ChainedHandle& pair, std::uint32_t communicator, bool for_good) noexcept {
   Place* const places = g_places.load(kAcquire);
   if (places == nullptr) return nullptr;
   constexpr int kTries = 64;  // of places that are in use
@@ -82,12 +82,12 @@ void* new_pair(const Pair& pair, std::uint32_t communicator, bool for_good) noex
   return nullptr;
 }
 
-bool read_pair(const void* handle, Pair& pair) noexcept {
+bool read_pair(const void* handle, ChainedHandle& pair) noexcept {
   std::uint64_t life = 0;
   const Place* const place = place_of(handle, life);
   if (place == nullptr || place->life.load(kAcquire) >> 1 != life) return false;
-  const Pair seen{place->ours.load(kAcquire), place->theirs.load(kAcquire),
-                  place->mask.load(kAcquire)};
+  const ChainedHandle seen{place->ours.load(kAcquire), place->theirs.load(kAcquire),
+                           place->mask.load(kAcquire)};
   if (place->life.load(kRelaxed) >> 1 != life) return false;
   pair = seen;
   return true;

@@ -10,7 +10,7 @@
 
 namespace nnd::profiler {
 
-struct Pair {
+struct ChainedHandle {
   void* ours = nullptr;
   void* theirs = nullptr;
   int mask = 0;  // the other's, as it was when the first event of this kin began
@@ -18,10 +18,10 @@ struct Pair {
 
 // Null: there is no place. communicator: whose end ends the pair. A pair that is kept for good
 // outlives its event: a captured graph has it as parent whenever it is launched.
-void* new_pair(const Pair& pair, std::uint32_t communicator, bool for_good) noexcept;
+void* new_pair(const ChainedHandle& pair, std::uint32_t communicator, bool for_good) noexcept;
 inline bool is_pair(const void* handle) noexcept { return kind_of(handle) == HandleKind::kPair; }
 // False: it is no pair, or its place has gone to another.
-bool read_pair(const void* handle, Pair& pair) noexcept;
+bool read_pair(const void* handle, ChainedHandle& pair) noexcept;
 void set_theirs(const void* handle, void* theirs) noexcept;  // before NCCL has it
 void end_pair(const void* handle) noexcept;
 void end_pairs_of(std::uint32_t communicator) noexcept;

@@ -72,14 +72,14 @@ void add_connection(Event& event, const state::Identity& connection, std::string
 }
 
 void add_labels(Event& event, const state::Identity& connection, const state::Labels& labels) {
-  if (labels.how == state::How::kNot) return;
+  if (labels.how == state::LabelOrigin::kNot) return;
   if (connection.comm == 0 && labels.comm != 0) event.hex("comm", labels.comm);
   if (labels.rank >= 0) event.add("rank", labels.rank);
   event.add("channel", labels.channel);
   if (labels.purpose != state::Purpose::kUnknown)
     event.add("purpose",
               labels.purpose == state::Purpose::kTransfer ? "send-receive" : "collective");
-  event.add("how", labels.how == state::How::kExact ? "exact" : "joined");
+  event.add("how", labels.how == state::LabelOrigin::kExact ? "exact" : "joined");
 }
 
 void add_awaited(Pack& fields, const state::Awaited& awaited) {

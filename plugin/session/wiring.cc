@@ -124,7 +124,7 @@ void tell_gdr(std::string_view device, int dmabuf_errno) noexcept try {
   const auto state = facts::judge_gdr(node, dmabuf_errno);
   facts::emit_gdr(node, *hca, state);
   watch::note_gdr(device, state);
-  guard::judge_gdr(device, state);
+  guard::rejudge_and_tell_gdr(device, state);
 } catch (...) {  // no memory for the event
 }
 
@@ -160,7 +160,7 @@ std::string install_verbs(const inner::Found& found, const void* caller) {
     if (socket)
       guard::tcp_is_wrapped();
     else
-      guard::wraps(found.name);
+      guard::set_wrapped_transport(found.name);
   }
   if (seen) return {};
   std::string problem = plugin
@@ -231,9 +231,9 @@ bool peers_may_meet(const context::Gid& ip) {
 
 void tell_door(const context::Gid& ip, nccl_net_diag::trailer::Trailer& trailer) noexcept {
   if (!peers_may_meet(ip)) return;
-  if (const auto door = peers::listening(trailer.listen, ip)) {
-    trailer.port = door->port;
-    trailer.secret = door->secret;
+  if (const auto endpoint = peers::listening(trailer.listen, ip)) {
+    trailer.port = endpoint->port;
+    trailer.secret = endpoint->secret;
   }
 }
 

@@ -83,7 +83,7 @@ struct QpSummary {
 };
 
 // How a label was found.
-enum class How : std::uint8_t {
+enum class LabelOrigin : std::uint8_t {
   kNot,
   kExact,  // NCCL's handle of the request leads to it
   kJoined  // by the order of NCCL's calls on one thread
@@ -95,7 +95,7 @@ struct Labels {
   std::int32_t rank = -1;
   std::int32_t peer_rank = -1;
   std::int32_t channel = -1;
-  How how = How::kNot;
+  LabelOrigin how = LabelOrigin::kNot;
   Purpose purpose = Purpose::kUnknown;
   bool relayed = false;  // for a process of this node, whose GPU it is (PXN)
   std::uint64_t comm = 0;

@@ -20,35 +20,35 @@ Wait for_peer(const Sample& now) noexcept {
   return now.kind == ConnectionKind::kSend && now.stage != Stage::kRts ? Wait::kQps : Wait::kReady;
 }
 
-Wait wait_of_attempt(const Memory& memory, const Sample& now, std::uint64_t unpolled_ns,
+Wait wait_of_attempt(const WaitHistory& history, const Sample& now, std::uint64_t unpolled_ns,
                      std::uint64_t connect_ns) noexcept {
-  const bool same_call = now.in_call && memory.last.in_call && now.polls == memory.last.polls;
-  if (same_call && (now.moving || memory.last.moving)) return Wait::kModifyQp;
+  const bool same_call = now.in_call && history.last.in_call && now.polls == history.last.polls;
+  if (same_call && (now.moving || history.last.moving)) return Wait::kModifyQp;
   if (unpolled_ns < connect_ns) return for_peer(now);
   return now.in_call ? Wait::kInCall : Wait::kNotPolled;
 }
 
 // Only what is in flight, or wanted, can wait.
-Wait wait_of_traffic(const Memory& memory, const Sample& now) noexcept {
+Wait wait_of_traffic(const WaitHistory& history, const Sample& now) noexcept {
   if (now.in_flight() != 0)
     return now.kind == ConnectionKind::kSend ? Wait::kStuckSend : Wait::kNothingCame;
-  const bool refused = now.not_taken != memory.last.not_taken;
+  const bool refused = now.not_taken != history.last.not_taken;
   return refused && now.kind == ConnectionKind::kSend ? Wait::kNoReceive : Wait::kIdle;
 }
 
-Change update_traffic(Memory& memory, const Sample& now, std::uint64_t now_ns) noexcept {
+Change update_traffic(WaitHistory& history, const Sample& now, std::uint64_t now_ns) noexcept {
   Change change;
-  const bool ended = now.ended != memory.last.ended;
-  const bool begun = now.started != memory.last.started && memory.last.in_flight() == 0;
-  const Wait wait = wait_of_traffic(memory, now);
-  if (ended || begun || memory.wait != wait) {
-    const bool waited = memory.wait && *memory.wait != Wait::kIdle;
-    change.moved = ended || (waited && now.started != memory.last.started);
-    change.waited_ns = now_ns - memory.since_ns;
-    memory.since_ns = now_ns;
-    memory.closer_at_ns = 0;
+  const bool ended = now.ended != history.last.ended;
+  const bool begun = now.started != history.last.started && history.last.in_flight() == 0;
+  const Wait wait = wait_of_traffic(history, now);
+  if (ended || begun || history.wait != wait) {
+    const bool waited = history.wait && *history.wait != Wait::kIdle;
+    change.moved = ended || (waited && now.started != history.last.started);
+    change.waited_ns = now_ns - history.since_ns;
+    history.since_ns = now_ns;
+    history.closer_at_ns = 0;
   }
-  memory.wait = wait;
+  history.wait = wait;
   return change;
 }
 
@@ -70,35 +70,35 @@ Sample sample(const state::Connection& c) noexcept {
   return now;
 }
 
-Change update(Memory& memory, const Sample& now, std::uint64_t now_ns,
+Change update(WaitHistory& history, const Sample& now, std::uint64_t now_ns,
               std::uint64_t connect_ns) noexcept {
   Change change;
-  if (memory.last.id != now.id) {
-    memory = {};
-    memory.since_ns = memory.polled_ns = now_ns;
-  } else if (is_attempt(memory.last.stage) && now.stage == Stage::kReady) {
+  if (history.last.id != now.id) {
+    history = {};
+    history.since_ns = history.polled_ns = now_ns;
+  } else if (is_attempt(history.last.stage) && now.stage == Stage::kReady) {
     change.ready = true;
-    change.waited_ns = now_ns - memory.since_ns;
-    memory.since_ns = now_ns;
-    memory.closer_at_ns = 0;
-    memory.wait.reset();
-  } else if (is_attempt(now.stage) && now.stage != memory.last.stage) {
+    change.waited_ns = now_ns - history.since_ns;
+    history.since_ns = now_ns;
+    history.closer_at_ns = 0;
+    history.wait.reset();
+  } else if (is_attempt(now.stage) && now.stage != history.last.stage) {
     change.moved = true;  // the peer, or the kernel, did its part
-    change.waited_ns = now_ns - memory.since_ns;
-    memory.since_ns = now_ns;
-    memory.closer_at_ns = 0;
+    change.waited_ns = now_ns - history.since_ns;
+    history.since_ns = now_ns;
+    history.closer_at_ns = 0;
   }
-  if (now.polls != memory.last.polls) memory.polled_ns = now_ns;
+  if (now.polls != history.last.polls) history.polled_ns = now_ns;
   if (is_attempt(now.stage)) {
-    const Wait wait = wait_of_attempt(memory, now, now_ns - memory.polled_ns, connect_ns);
-    if (memory.wait != wait) memory.closer_at_ns = 0;
-    memory.wait = wait;
-  } else if (now.stage == Stage::kReady && now.id == memory.last.id && !change.ready) {
-    change = update_traffic(memory, now, now_ns);
+    const Wait wait = wait_of_attempt(history, now, now_ns - history.polled_ns, connect_ns);
+    if (history.wait != wait) history.closer_at_ns = 0;
+    history.wait = wait;
+  } else if (now.stage == Stage::kReady && now.id == history.last.id && !change.ready) {
+    change = update_traffic(history, now, now_ns);
   } else {
-    memory.wait.reset();
+    history.wait.reset();
   }
-  memory.last = now;
+  history.last = now;
   return change;
 }
 

@@ -1,7 +1,7 @@
 // What one connection waits for, judged from what changed between two looks at it. Reads the table
 // of connections and nothing else: what takes more is found elsewhere, namely tcp, metadata,
 // held-back and stuck-flush in closer.h, not-asked and that the whole process is idle in watch.cc,
-// slow in pace.h.
+// slow in slow_sends.h.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Sample {
 Sample sample(const state::Connection& c) noexcept;
 
 // What is remembered of a connection from look to look. Times are the watch's own.
-struct Memory {
+struct WaitHistory {
   Sample last;
   std::uint64_t since_ns = 0;   // nothing has moved since
   std::uint64_t polled_ns = 0;  // NCCL was last seen to ask for it, while it is made
@@ -52,7 +52,7 @@ struct Change {
 };
 
 // `connect_ns`: the age from which a connection that is being made counts as stalled.
-Change update(Memory& memory, const Sample& now, std::uint64_t now_ns,
+Change update(WaitHistory& history, const Sample& now, std::uint64_t now_ns,
               std::uint64_t connect_ns) noexcept;
 
 }  // namespace nnd::watch

@@ -88,7 +88,7 @@ GpuDirect gpu_direct_of(const facts::Node& node, const facts::Hca& hca, const Gd
   return none ? GpuDirect::kNone : GpuDirect::kUnknown;
 }
 
-bool is_taken(const facts::Port& port) { return port.skip == facts::Skip::kTaken; }
+bool is_taken(const facts::Port& port) { return port.choice == facts::PortChoice::kTaken; }
 
 void add_ports(peers::ProcessFacts& out, const facts::Node& node, const GdrFound& found) {
   Common<LinkLayer> layers;

@@ -13,7 +13,7 @@ class Roots {
  public:
   explicit Roots(std::uint64_t due_ns) : due_ns_(due_ns) {}
 
-  // own: what the last look gave (Whom::end).
+  // own: what the last look gave (WaitCollector::end).
   void look(std::uint64_t waits_ms, const peers::Doing& in, std::uint64_t self);
   void forget();
 

@@ -258,7 +258,7 @@ std::optional<state::Failure> known_of(const state::Connection& c, Wait wait) {
 bool tell_who(const state::Connection& c) {
   // Asked of all that have none, at each look.
   state::Labels labels;
-  if (!c.labels.get(labels) || labels.how == state::How::kNot) return false;
+  if (!c.labels.get(labels) || labels.how == state::LabelOrigin::kNot) return false;
   const ConnFacts known(c);
   Event e(EventId::kConnWho, Severity::kInfo, Weight::kStep);
   if (!e.enabled()) return true;
@@ -318,7 +318,7 @@ bool tell_conn_stall(state::Connection& oldest, const StallLine& line, const Cen
   return warning;
 }
 
-void tell_slow(state::Connection& c, const Pace::Slow& slow, std::uint64_t age_ns,
+void tell_slow(state::Connection& c, const SlowSendDetector::Slow& slow, std::uint64_t age_ns,
                const Census& census) {
   const ConnFacts known(c);
   Stall seen = evidence(c, known, {.wait = Wait::kSlow, .age_ns = age_ns});

@@ -9,7 +9,7 @@
 #include "facts/tcp.h"
 #include "state/failure.h"
 #include "watch/judge.h"
-#include "watch/pace.h"
+#include "watch/slow_sends.h"
 
 namespace nnd::watch {
 
@@ -42,7 +42,7 @@ struct StallLine {
 bool tell_conn_stall(state::Connection& oldest, const StallLine& line, const Census& census,
                      std::optional<facts::TcpTable>& tcp);
 // age_ns: for how long at least.
-void tell_slow(state::Connection& c, const Pace::Slow& slow, std::uint64_t age_ns,
+void tell_slow(state::Connection& c, const SlowSendDetector::Slow& slow, std::uint64_t age_ns,
                const Census& census);
 void tell_idle(std::uint64_t age_ns, const Census& census);
 void tell_resume(const state::Connection* c, Wait wait, std::uint64_t connections,

@@ -80,7 +80,7 @@ std::atomic<std::string (*)()> g_last_words{nullptr};
 void tell_failure(Running& own) {
   const std::uint64_t failures = state::list_failures(1).total;
   if (failures == own.failures.load()) return;
-  peers::Own now = own.watch.own().value_or(peers::Own());
+  peers::LocalView now = own.watch.own().value_or(peers::LocalView());
   if (!now.state.who.known()) now.state.who = this_process().self;
   add_failure(now, context::mono_ns());
   peers::look(std::move(now));
@@ -116,7 +116,7 @@ void* look_body(void* argument) {
       if (const auto& seen = own.watch.own()) peers::look(*seen);
       find_root(own);
       if (peers::wanted()) {
-        peers::stayed(own.stays.look());
+        peers::note_collective_times(own.stays.look());
         state::latecomer().set(peers::latecomer());
       }
       own.watch.tell();

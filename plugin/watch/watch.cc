@@ -39,8 +39,8 @@ std::uint64_t Ages::period_ns() const {
 
 Watch::Watch(Ages ages)
     : ages_(ages),
-      whom_(std::min<std::uint64_t>(ages.stall_ns / 5, 1'000'000'000),
-            static_cast<double>(ages.stall_ns) / static_cast<double>(ages.connect_ns)) {}
+      collector_(std::min<std::uint64_t>(ages.stall_ns / 5, 1'000'000'000),
+                 static_cast<double>(ages.stall_ns) / static_cast<double>(ages.connect_ns)) {}
 
 // A process that was stopped, or had no processor, did not wait for its peers meanwhile.
 std::uint64_t Watch::advance(std::uint64_t mono_ns) {
@@ -63,11 +63,11 @@ void Watch::look(std::uint64_t mono_ns) {
     one.oldest = {};
   }
   const std::size_t places = state::entries_used();
-  if (memories_.size() < places) memories_.resize(places);
-  whom_.begin();
+  if (histories_.size() < places) histories_.resize(places);
+  collector_.begin();
   for (std::size_t place = 0; place < places; ++place)
     if (state::Connection* const c = state::entry_at(place); c != nullptr)
-      look_at(*c, memories_[place], now_ns);
+      look_at(*c, histories_[place], now_ns);
   // So that who fails needn't look for them.
   if (last_ready_ns_ == now_ns) facts::find_own_sockets();
   // So that they are there when it is told.
@@ -75,7 +75,7 @@ void Watch::look(std::uint64_t mono_ns) {
     counters_at_ns_ = now_ns;
     facts::need_counters(now_ns - std::min(now_ns, kCountersMayBeOldNs));
   }
-  if (peers::wanted()) own_ = whom_.end(mono_ns);
+  if (peers::wanted()) own_ = collector_.end(mono_ns);
 }
 
 void Watch::tell() {
@@ -86,77 +86,77 @@ void Watch::tell() {
   look_at_pace(now_ns_);
 }
 
-void Watch::look_at(state::Connection& c, Memory& memory, std::uint64_t now_ns) {
+void Watch::look_at(state::Connection& c, WaitHistory& history, std::uint64_t now_ns) {
   const Sample now = sample(c);
   if (now.kind == state::ConnectionKind::kListen) return;
   any_failed_ = any_failed_ || now.stage == state::Stage::kFailed;
-  const Change change = update(memory, now, now_ns, ages_.connect_ns);
+  const Change change = update(history, now, now_ns, ages_.connect_ns);
   if (change.ready) last_ready_ns_ = now_ns;
-  if (!memory.who_told) memory.who_told = tell_who(c);
-  if (change.ready || change.moved || !memory.wait) {
-    if (memory.told && (change.ready || change.moved)) {
+  if (!history.who_told) history.who_told = tell_who(c);
+  if (change.ready || change.moved || !history.wait) {
+    if (history.told && (change.ready || change.moved)) {
       Resumed& resumed =
-          resumed_[{*memory.told, now.kind == state::ConnectionKind::kSend, place_of(c)}];
+          resumed_[{*history.told, now.kind == state::ConnectionKind::kSend, place_of(c)}];
       ++resumed.connections;
       if (change.waited_ns >= resumed.waited_ns) resumed.oldest = &c;
       resumed.waited_ns = std::max(resumed.waited_ns, change.waited_ns);
     }
-    memory.told.reset();
+    history.told.reset();
   }
-  if (change.ready || change.moved || !memory.wait) whom_.note_motion();
-  if (now.ended != 0) whom_.note_work();
-  if (!memory.wait) return;
-  const std::uint64_t age_ns = now_ns - memory.since_ns;
-  note_asked(c, memory, age_ns);
+  if (change.ready || change.moved || !history.wait) collector_.note_motion();
+  if (now.ended != 0) collector_.note_work();
+  if (!history.wait) return;
+  const std::uint64_t age_ns = now_ns - history.since_ns;
+  note_asked(c, history, age_ns);
   if (peers::wanted())
-    whom_.take(c, memory, age_ns,
-               memory.asked_ns != 0 && now_ns - memory.asked_ns <= 2 * ages_.period_ns());
-  last_move_ns_ = std::max(last_move_ns_, memory.since_ns);
+    collector_.take(c, history, age_ns,
+                    history.asked_ns != 0 && now_ns - history.asked_ns <= 2 * ages_.period_ns());
+  last_move_ns_ = std::max(last_move_ns_, history.since_ns);
   needs_counters_ =
-      needs_counters_ || (!diagnosis::being_made(*memory.wait) && *memory.wait != Wait::kIdle &&
-                          2 * age_ns >= ages_.of(*memory.wait));
-  if (*memory.wait == Wait::kIdle)
+      needs_counters_ || (!diagnosis::being_made(*history.wait) && *history.wait != Wait::kIdle &&
+                          2 * age_ns >= ages_.of(*history.wait));
+  if (*history.wait == Wait::kIdle)
     ++waiting_[static_cast<std::size_t>(Wait::kIdle)];
-  else if (age_ns >= ages_.of(*memory.wait))
-    take(c, memory, age_ns);
+  else if (age_ns >= ages_.of(*history.wait))
+    take(c, history, age_ns);
   else
     ++moving_;
 }
 
 // Not while it moves: the first look after that only takes back what was asked before.
-void Watch::note_asked(state::Connection& c, Memory& memory, std::uint64_t age_ns) {
-  if (diagnosis::being_made(*memory.wait) || memory.last.in_flight() == 0 ||
+void Watch::note_asked(state::Connection& c, WaitHistory& history, std::uint64_t age_ns) {
+  if (diagnosis::being_made(*history.wait) || history.last.in_flight() == 0 ||
       age_ns < ages_.period_ns()) {
-    memory.asked_ns = 0;
-  } else if (state::take_asked(c) || memory.asked_ns == 0) {
-    memory.asked_ns = now_ns_;
+    history.asked_ns = 0;
+  } else if (state::take_asked(c) || history.asked_ns == 0) {
+    history.asked_ns = now_ns_;
   }
 }
 
 // Asked again when it is as old as the next line. Who stops asking only after it was told has
 // waited, and then given up.
-Wait Watch::closer(state::Connection& c, Memory& memory, std::uint64_t age_ns) {
-  const std::uint64_t first_ns = ages_.of(*memory.wait);
+Wait Watch::closer(state::Connection& c, WaitHistory& history, std::uint64_t age_ns) {
+  const std::uint64_t first_ns = ages_.of(*history.wait);
   unsigned asked = 0;
-  if (memory.closer_at_ns != 0) asked = told_at(0, first_ns, memory.closer_at_ns);
-  if (age_ns < times(asked) * first_ns) return memory.closer;
-  const bool may_not_ask = memory.closer_at_ns == 0 || memory.closer == Wait::kNotAsked;
-  memory.closer_at_ns = age_ns;
+  if (history.closer_at_ns != 0) asked = told_at(0, first_ns, history.closer_at_ns);
+  if (age_ns < times(asked) * first_ns) return history.closer;
+  const bool may_not_ask = history.closer_at_ns == 0 || history.closer == Wait::kNotAsked;
+  history.closer_at_ns = age_ns;
   // A thread without a processor asks for nothing for a while as well.
   constexpr std::uint64_t kStarvedNs = 400'000'000;
-  if (may_not_ask && memory.asked_ns != 0 &&
-      now_ns_ - memory.asked_ns >= std::max(ages_.stall_ns / 2, kStarvedNs))
-    return memory.closer = Wait::kNotAsked;
-  return memory.closer = look_closer(c, *memory.wait, tcp_);
+  if (may_not_ask && history.asked_ns != 0 &&
+      now_ns_ - history.asked_ns >= std::max(ages_.stall_ns / 2, kStarvedNs))
+    return history.closer = Wait::kNotAsked;
+  return history.closer = look_closer(c, *history.wait, tcp_);
 }
 
-void Watch::take(state::Connection& c, Memory& memory, std::uint64_t age_ns) {
-  ClassKey key{closer(c, memory, age_ns), memory.last.kind == state::ConnectionKind::kSend,
+void Watch::take(state::Connection& c, WaitHistory& history, std::uint64_t age_ns) {
+  ClassKey key{closer(c, history, age_ns), history.last.kind == state::ConnectionKind::kSend,
                place_of(c)};
   if (const auto failure = known_of(c, key.wait)) key.failure = failure->number;
   ++waiting_[static_cast<std::size_t>(key.wait)];
   Class& all = classes_[key];
-  const Member member{&c, &memory, age_ns};
+  const Member member{&c, &history, age_ns};
   all.members.push_back(member);
   if (all.oldest.connection == nullptr || age_ns > all.oldest.age_ns) all.oldest = member;
 }
@@ -183,8 +183,8 @@ void Watch::tell_old() {
     one.told = told_at(one.told, first_ns, one.oldest.age_ns);
     std::set<std::string> peers;
     for (const Member& member : one.members) {
-      if (member.memory->told != key.wait) ++total.connections;
-      member.memory->told = key.wait;
+      if (member.history->told != key.wait) ++total.connections;
+      member.history->told = key.wait;
       peers.insert(peer_of(*member.connection));
     }
     const bool warned = tell_conn_stall(
@@ -226,7 +226,7 @@ void Watch::look_at_pace(std::uint64_t now_ns) {
   const std::uint64_t window_ns = now_ns - paced_ns_;
   if (window_ns < ages_.stall_ns) return;
   paced_ns_ = now_ns;
-  for (const Pace::Slow& one : pace_.judge(window_ns)) {
+  for (const SlowSendDetector::Slow& one : slow_sends_.judge(window_ns)) {
     if (!one.begins) {
       tell_resume(one.connection, Wait::kSlow, 1, 2 * ages_.stall_ns);
       continue;
@@ -247,12 +247,12 @@ Totals Watch::totals() {
 
 void Watch::forget() {
   const std::lock_guard guard(mutex_);
-  memories_.clear();
+  histories_.clear();
   classes_.clear();
   resumed_.clear();
-  whom_.forget();
+  collector_.forget();
   own_.reset();
-  pace_.forget();
+  slow_sends_.forget();
   totals_ = {};
   now_ns_ = last_mono_ns_ = idle_since_ns_ = last_ready_ns_ = paced_ns_ = 0;
   idle_told_ = 0;

@@ -13,7 +13,7 @@
 #include "context/fork_mutex.h"
 #include "facts/tcp.h"
 #include "watch/judge.h"
-#include "watch/pace.h"
+#include "watch/slow_sends.h"
 #include "watch/whom.h"
 
 namespace nnd::watch {
@@ -63,14 +63,14 @@ class Watch {
   void tell();
   Totals totals();
   // What the last look showed of it, for its peers; where there are any.
-  const std::optional<peers::Own>& own() const { return own_; }
+  const std::optional<peers::LocalView>& own() const { return own_; }
   // In a forked child: what was seen is the parent's.
   void forget();
 
  private:
   struct Member {
     state::Connection* connection = nullptr;
-    Memory* memory = nullptr;
+    WaitHistory* history = nullptr;
     std::uint64_t age_ns = 0;
   };
   struct Class {
@@ -85,10 +85,10 @@ class Watch {
   };
 
   std::uint64_t advance(std::uint64_t mono_ns);
-  void look_at(state::Connection& c, Memory& memory, std::uint64_t now_ns);
-  void note_asked(state::Connection& c, Memory& memory, std::uint64_t age_ns);
-  Wait closer(state::Connection& c, Memory& memory, std::uint64_t age_ns);
-  void take(state::Connection& c, Memory& memory, std::uint64_t age_ns);
+  void look_at(state::Connection& c, WaitHistory& history, std::uint64_t now_ns);
+  void note_asked(state::Connection& c, WaitHistory& history, std::uint64_t age_ns);
+  Wait closer(state::Connection& c, WaitHistory& history, std::uint64_t age_ns);
+  void take(state::Connection& c, WaitHistory& history, std::uint64_t age_ns);
   void look_at_process(std::uint64_t now_ns);
   void look_at_pace(std::uint64_t now_ns);
   void tell_old();
@@ -98,7 +98,7 @@ class Watch {
   context::ForkMutex mutex_;
   std::uint64_t now_ns_ = 0;  // the watch's own time, which stands still while the process does
   std::uint64_t last_mono_ns_ = 0;
-  std::vector<Memory> memories_;  // by place in the table
+  std::vector<WaitHistory> histories_;  // by place in the table
   std::map<ClassKey, Class> classes_;
   std::map<ClassKey, Resumed> resumed_;
   std::array<std::uint64_t, static_cast<std::size_t>(Wait::kCount)> waiting_{};  // of this look
@@ -111,9 +111,9 @@ class Watch {
   bool needs_counters_ = false;
   std::uint64_t counters_at_ns_ = 0;    // last asked for
   std::optional<facts::TcpTable> tcp_;  // read at most once a look
-  Whom whom_;
-  std::optional<peers::Own> own_;
-  Pace pace_;
+  WaitCollector collector_;
+  std::optional<peers::LocalView> own_;
+  SlowSendDetector slow_sends_;
   std::uint64_t paced_ns_ = 0;  // when the last window ended
   Totals totals_;
 };

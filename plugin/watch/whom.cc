@@ -25,7 +25,7 @@ namespace {
 
 using peers::Doing;
 using peers::EndState;
-using peers::Own;
+using peers::LocalView;
 
 constexpr std::size_t kMostPorts = 16;
 
@@ -62,9 +62,9 @@ bool is_relayed(const state::Connection& c) {
 }
 
 // The longest waits first.
-std::vector<Own::Edge> sorted(std::map<std::uint64_t, Own::Edge>& by_proc) {
+std::vector<LocalView::Edge> sorted(std::map<std::uint64_t, LocalView::Edge>& by_proc) {
   const auto older = [](const auto& a, const auto& b) { return a.age_ms > b.age_ms; };
-  std::vector<Own::Edge> out;
+  std::vector<LocalView::Edge> out;
   for (auto& [proc, edge] : by_proc) {
     std::sort(edge.links.begin(), edge.links.end(), older);
     out.push_back(std::move(edge));
@@ -76,7 +76,7 @@ std::vector<Own::Edge> sorted(std::map<std::uint64_t, Own::Edge>& by_proc) {
 // Whose end the other one is; 0: not known.
 std::uint64_t peer_of(const state::Identity& about) {
   const bool ours = about.link_proc == record::proc_id();
-  return ours ? peers::behind(about.link_listen) : about.peer_proc;
+  return ours ? peers::process_connected_to(about.link_listen) : about.peer_proc;
 }
 
 peers::Link link_of(const state::Identity& about, EndState state, std::uint64_t age_ns,
@@ -94,9 +94,9 @@ peers::Moved moved_by(state::Connection& c, bool asked) {
   return {true, static_cast<std::uint32_t>(requests), static_cast<std::uint32_t>(bytes)};
 }
 
-Own::Trouble trouble_of(nccl_net_diag::Cause cause, std::string_view place, std::uint64_t age_ns,
-                        std::uint64_t proc = 0) {
-  Own::Trouble out;
+LocalView::Trouble trouble_of(nccl_net_diag::Cause cause, std::string_view place,
+                              std::uint64_t age_ns, std::uint64_t proc = 0) {
+  LocalView::Trouble out;
   out.cause = static_cast<std::uint16_t>(static_cast<unsigned>(cause) + 1);
   out.place = place;
   out.age_ms = to_ms(age_ns);
@@ -124,7 +124,7 @@ Doing to_doing(const state::TaskSeen& task, const state::Membership& member) {
 // The tasks of all communicators: in which the process is, the longest first, and what each was
 // given last. From 2.29 on NCCL tells of a Broadcast that it was called, and nothing more: where
 // the process waits and no other is open, it is in that.
-void add_tasks(Own& own, std::int32_t& rank) {
+void add_tasks(LocalView& own, std::int32_t& rank) {
   std::uint64_t oldest = ~std::uint64_t{0}, oldest_called = oldest;
   Doing called;
   std::int32_t ranks = 0;
@@ -187,7 +187,7 @@ peers::ChannelSetup this_process() {
 namespace {
 
 // Where others wait for this process, which waits for nobody.
-void add_port_in_use(Own& own, std::uint64_t mono_ns) {
+void add_port_in_use(LocalView& own, std::uint64_t mono_ns) {
   for (const state::DownPort& down : state::ports_down())
     if (state::users_of(down.device, down.port).connections != 0)
       own.port_down = trouble_of(nccl_net_diag::Cause::kAsyncPort,
@@ -197,7 +197,7 @@ void add_port_in_use(Own& own, std::uint64_t mono_ns) {
 
 }  // namespace
 
-void add_failure(Own& own, std::uint64_t mono_ns) {
+void add_failure(LocalView& own, std::uint64_t mono_ns) {
   static std::uint32_t number = 0;
   static std::uint64_t since_ns = 0, proc = 0;  // it was first seen; the other end's
   const state::FailureList failures = state::list_failures(4);
@@ -220,7 +220,7 @@ void add_failure(Own& own, std::uint64_t mono_ns) {
   }
 }
 
-void Whom::begin() {
+void WaitCollector::begin() {
   asked_ = peers::asked();
   moves_ = false;
   waits_ns_ = 0;
@@ -230,13 +230,14 @@ void Whom::begin() {
   ports_.clear();
 }
 
-void Whom::take(state::Connection& c, const Memory& memory, std::uint64_t age_ns, bool asked) {
-  if (*memory.wait == Wait::kIdle) return take_quiet(c, age_ns);
+void WaitCollector::take(state::Connection& c, const WaitHistory& history, std::uint64_t age_ns,
+                         bool asked) {
+  if (*history.wait == Wait::kIdle) return take_quiet(c, age_ns);
   if (age_ns < edge_ns_) {
     moves_ = true;
     return take_quiet(c, age_ns);
   }
-  const EndState state = state_of(c, *memory.wait, asked);
+  const EndState state = state_of(c, *history.wait, asked);
   const std::uint64_t counts =
       state == EndState::kBeingMade
           ? static_cast<std::uint64_t>(static_cast<double>(age_ns) * made_weight_)
@@ -251,14 +252,14 @@ void Whom::take(state::Connection& c, const Memory& memory, std::uint64_t age_ns
                        std::to_string(ends.port));
   const std::uint64_t proc = peer_of(about);
   if (proc == 0) return;
-  Own::Edge& edge = (relayed ? relayed_ : edges_)[proc];
+  LocalView::Edge& edge = (relayed ? relayed_ : edges_)[proc];
   edge.proc = proc;
   edge.age_ms = std::max(edge.age_ms, to_ms(age_ns));
   edge.links.push_back(link_of(about, state, age_ns, moved_by(c, asked)));
 }
 
 // What others wait for may have been sent, or the connection may be closed.
-void Whom::take_quiet(state::Connection& c, std::uint64_t age_ns) {
+void WaitCollector::take_quiet(state::Connection& c, std::uint64_t age_ns) {
   if (!asked_) return;
   state::Identity about;
   if (!c.identity.get(about)) return;
@@ -266,8 +267,8 @@ void Whom::take_quiet(state::Connection& c, std::uint64_t age_ns) {
     quiet_[proc].push_back(link_of(about, EndState::kQuiet, age_ns, moved_by(c, false)));
 }
 
-Own Whom::end(std::uint64_t mono_ns) {
-  Own own;
+LocalView WaitCollector::end(std::uint64_t mono_ns) {
+  LocalView own;
   own.state.who = this_process().self;
   own.edges = sorted(edges_);
   own.relayed = sorted(relayed_);
@@ -299,7 +300,7 @@ Own Whom::end(std::uint64_t mono_ns) {
   return own;
 }
 
-void Whom::forget() {
+void WaitCollector::forget() {
   begin();
   worked_ = false;
   moved_ns_ = meets_ns_ = 0;

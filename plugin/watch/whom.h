@@ -15,23 +15,24 @@
 namespace nnd::watch {
 
 // What failed in it and is not over, as it is now. mono_ns: CLOCK_MONOTONIC. One thread.
-void add_failure(peers::Own& own, std::uint64_t mono_ns);
+void add_failure(peers::LocalView& own, std::uint64_t mono_ns);
 
 // This process, as far as it is known before it has a communicator, and its job.
 peers::ChannelSetup this_process();
 
-class Whom {
+class WaitCollector {
  public:
   // How old a wait is at least; how much that of a connection that is being made counts.
-  Whom(std::uint64_t edge_ns, double made_weight) : edge_ns_(edge_ns), made_weight_(made_weight) {}
+  WaitCollector(std::uint64_t edge_ns, double made_weight)
+      : edge_ns_(edge_ns), made_weight_(made_weight) {}
 
   void begin();
   // asked: NCCL still asks for what it waits for.
-  void take(state::Connection& c, const Memory& memory, std::uint64_t age_ns, bool asked);
+  void take(state::Connection& c, const WaitHistory& history, std::uint64_t age_ns, bool asked);
   void note_motion() { moves_ = true; }
   void note_work() { worked_ = true; }
   // mono_ns: CLOCK_MONOTONIC.
-  peers::Own end(std::uint64_t mono_ns);
+  peers::LocalView end(std::uint64_t mono_ns);
   void forget();
 
  private:
@@ -45,10 +46,10 @@ class Whom {
   std::uint64_t moved_ns_ = 0;
   std::uint64_t meets_ns_ = 0;  // its bootstrap has waited since then; 0: it does not
   std::uint64_t waits_ns_ = 0;
-  std::map<std::uint64_t, peers::Own::Edge> edges_, relayed_;
+  std::map<std::uint64_t, peers::LocalView::Edge> edges_, relayed_;
   std::map<std::uint64_t, std::vector<peers::Link>> quiet_;
-  std::map<std::string, peers::Own::Trouble> ports_;  // that waits go over
-  std::uint64_t failed_ns_ = 0;                       // first seen
+  std::map<std::string, peers::LocalView::Trouble> ports_;  // that waits go over
+  std::uint64_t failed_ns_ = 0;                             // first seen
 };
 
 }  // namespace nnd::watch

@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   facts.qps = 1;
   for (const auto& one : differences(facts, message->introduction.facts, variables))
     if (one.what.empty() || one.here.size() + one.there.size() > 64) __builtin_trap();
-  nnd::peers::Own own;
+  nnd::peers::LocalView own;
   own.state.who.proc = 1;
   own.waits_ms = 9000;
   own.edges.push_back(

@@ -35,13 +35,13 @@ class PeersFabric {
 
   static std::uint64_t proc_of(std::size_t i) { return (i + 1) * 0x9E3779B97F4A7C15u; }
 
-  peers::Own& own(std::size_t i) { return processes_[i].own; }
+  peers::LocalView& own(std::size_t i) { return processes_[i].own; }
   Alive& alive(std::size_t i) { return processes_[i].alive; }
 
   // Process i waits for j over the connection to the listener `listen` of whoever has it.
   void waits(std::size_t i, std::size_t j, peers::EndState state = peers::EndState::kAwaitsData,
              std::uint32_t age_ms = 9000, bool listener_there = false, std::uint32_t listen = 1) {
-    peers::Own& own = processes_[i].own;
+    peers::LocalView& own = processes_[i].own;
     own.state.idle_ms = 0;
     own.waits_ms = std::max(own.waits_ms, age_ms);
     own.edges.push_back({proc_of(j), age_ms, {{listener_there, listen, state, age_ms, {}}}});
@@ -113,7 +113,7 @@ class PeersFabric {
 
  private:
   struct Process {
-    peers::Own own;
+    peers::LocalView own;
     peers::Engine engine{{}};
     Alive alive = Alive::kYes;
     std::uint64_t sent = 0;

@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::size_t kMost = 1024;
 
-TextFile read(const std::string& file, Behind behind = Behind::kFileOrPipe) {
-  return read_text_file(file, "list", kMost, behind);
+TextFile read(const std::string& file, AllowedFileType allowed = AllowedFileType::kRegularOrPipe) {
+  return read_text_file(file, "list", kMost, allowed);
 }
 
 }  // namespace
@@ -30,9 +30,10 @@ TEST_CASE("a file is read whole, or not at all") {
   const TextFile larger = read(dir.file("larger", std::string(kMost + 1, 'a')));
   CHECK(larger.text.empty());
   CHECK(larger.problem == "is larger than 1 KiB, which no list is");
-  CHECK(read_text_file("/dev/zero", "list", std::size_t{2} << 20, Behind::kFileOrPipe).problem ==
-        "is larger than 2 MiB, which no list is");
-  CHECK(read("/dev/zero", Behind::kFileAlone).problem == "can't be read: it is no regular file");
+  CHECK(read_text_file("/dev/zero", "list", std::size_t{2} << 20, AllowedFileType::kRegularOrPipe)
+            .problem == "is larger than 2 MiB, which no list is");
+  CHECK(read("/dev/zero", AllowedFileType::kRegular).problem ==
+        "can't be read: it is no regular file");
   CHECK(read(dir / "none").problem == "can't be read: No such file or directory");
   CHECK(read(dir.path()).problem == "can't be read: Is a directory");
 }
@@ -41,7 +42,8 @@ TEST_CASE("a pipe is read until its writers are gone, and one without any is emp
   const nnd::test::TempDir dir;
   REQUIRE(::mkfifo((dir / "fifo").c_str(), 0600) == 0);
   CHECK(read(dir / "fifo").problem.empty());
-  CHECK(read(dir / "fifo", Behind::kFileAlone).problem == "can't be read: it is no regular file");
+  CHECK(read(dir / "fifo", AllowedFileType::kRegular).problem ==
+        "can't be read: it is no regular file");
 
   std::array<int, 2> ends{};
   REQUIRE(::pipe(ends.data()) == 0);

@@ -92,7 +92,7 @@ TEST_CASE("a RoCE node with eight rails and a bond") {
   CHECK(rail.bond.empty());
   CHECK_FALSE(rail.is_virtual());
   const Port& port = rail.ports.at(0);
-  CHECK(port.skip == Skip::kTaken);
+  CHECK(port.choice == PortChoice::kTaken);
   CHECK(port.speed_mbps == 400000);
   CHECK(port.width == 4);
   CHECK(port.active_mtu == 4096);
@@ -132,14 +132,14 @@ TEST_CASE("what NCCL skips has its reason") {
   made.tree.write("dev/infiniband/uverbs0", "");
   const Node node =
       collect(made.devices, sources(made.tree, {{"NCCL_IB_HCA", "^=mlx5_bond_0,mlx5_0"}}));
-  CHECK(node.find("mlx5_0")->ports[0].skip == Skip::kUserFilter);
+  CHECK(node.find("mlx5_0")->ports[0].choice == PortChoice::kUserFilter);
   CHECK(node.find("mlx5_0")->ports[0].reasons.at(0) == "excluded by NCCL_IB_HCA entry mlx5_0");
-  CHECK(node.find("mlx5_1")->ports[0].skip == Skip::kNotActive);
+  CHECK(node.find("mlx5_1")->ports[0].choice == PortChoice::kNotActive);
   CHECK(node.find("mlx5_1")->ports[0].reasons.at(0) == "DOWN, Disabled");
-  CHECK(node.find("mlx5_2")->ports[0].skip == Skip::kLinkLayer);
-  CHECK(node.find("mlx5_3")->ports[0].skip == Skip::kQueryFailed);
-  CHECK(node.find("mlx5_5")->ports[0].skip == Skip::kTaken);
-  CHECK(node.find("mlx5_bond_0")->ports[0].skip == Skip::kUserFilter);
+  CHECK(node.find("mlx5_2")->ports[0].choice == PortChoice::kLinkLayer);
+  CHECK(node.find("mlx5_3")->ports[0].choice == PortChoice::kQueryFailed);
+  CHECK(node.find("mlx5_5")->ports[0].choice == PortChoice::kTaken);
+  CHECK(node.find("mlx5_bond_0")->ports[0].choice == PortChoice::kUserFilter);
   CHECK(unopened(node) == std::vector<std::string>{"mlx5_4"});
   const std::string summary = hca_summary(node);
   CHECK(summary.find("mlx5_1:1 (DOWN, Disabled)") != std::string::npos);
@@ -155,7 +155,7 @@ TEST_CASE("a user list names what it takes") {
   CHECK(node.find("mlx5_2")->ports[0].nccl_plane == 1);
   CHECK(node.find("mlx5_3")->ports[0].reasons.at(0) == "not in NCCL_IB_HCA");
   const Node off = collect(made.devices, sources(made.tree, {{"NCCL_IB_DISABLE", "1"}}));
-  for (const Hca& hca : off.hcas) CHECK(hca.ports[0].skip == Skip::kIbDisabled);
+  for (const Hca& hca : off.hcas) CHECK(hca.ports[0].choice == PortChoice::kIbDisabled);
   CHECK(off.rdma_unwanted);
   CHECK(off.tcp_by == "NCCL_IB_DISABLE=1");
   CHECK(collect({}, sources(made.tree, {{"NCCL_NET", "socket"}})).tcp_by == "NCCL_NET=socket");
@@ -226,12 +226,12 @@ TEST_CASE("NCCL stops at 32 devices") {
   for (int i = 0; i < 40; ++i) devices.push_back(device(fmt::format("mlx5_{}", i), {ib_port()}));
   devices[0].ports[0].state = 1;
   const Node node = collect(devices, sources(tree));
-  CHECK(node.find("mlx5_32")->ports[0].skip == Skip::kTaken);
-  CHECK(node.find("mlx5_33")->ports[0].skip == Skip::kOverLimit);
-  CHECK(collect(devices, sources(tree, {}, 21803)).find("mlx5_17")->ports[0].skip ==
-        Skip::kOverLimit);
+  CHECK(node.find("mlx5_32")->ports[0].choice == PortChoice::kTaken);
+  CHECK(node.find("mlx5_33")->ports[0].choice == PortChoice::kOverLimit);
+  CHECK(collect(devices, sources(tree, {}, 21803)).find("mlx5_17")->ports[0].choice ==
+        PortChoice::kOverLimit);
   devices.resize(33);
-  CHECK(collect(devices, sources(tree)).find("mlx5_32")->ports[0].skip == Skip::kTaken);
+  CHECK(collect(devices, sources(tree)).find("mlx5_32")->ports[0].choice == PortChoice::kTaken);
 }
 
 TEST_CASE("a container that was given one of the node's HCAs is healthy") {
@@ -296,7 +296,7 @@ TEST_CASE("nothing at all") {
   nowhere.sysfs = tree.root() + "/none";
   const Node blind = collect({device("mlx5_0", {roce_port({verbs_gid(3, "10.0.0.1")})})}, nowhere);
   CHECK_FALSE(blind.hcas[0].sysfs_present);
-  CHECK(blind.hcas[0].ports[0].skip == Skip::kTaken);
+  CHECK(blind.hcas[0].ports[0].choice == PortChoice::kTaken);
   CHECK(blind.hcas[0].ports[0].speed_mbps == 400000);
 }
 

@@ -46,7 +46,7 @@ TEST_CASE("two ports of one function: NCCL counts 1 and 3") {
   CHECK(number_of(node, "mlx4_1", 2) == 0);  // sorted the other way round: which one, isn't known
   // One is down, filtered out by the user, or refused.
   CHECK(number_of(node, "mlx4_1", 2, 1) == 2);
-  node.hcas[1].ports[0].skip = Skip::kNotActive;
+  node.hcas[1].ports[0].choice = PortChoice::kNotActive;
   CHECK(number_of(node, "mlx4_1", 2) == 2);
 }
 

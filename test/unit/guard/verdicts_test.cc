@@ -105,7 +105,7 @@ TEST_CASE("guard: a name that is denied holds in every state, and for a device t
   under("mode = \"enforce\"\n[hca]\ndeny = [\"mlx5_[19]\"]\n", [] {
     const bool before = guard::may_see_device("mlx5_1") && guard::may_see_port("mlx5_1", 1);
     facts::Node node = two_rails();
-    node.hcas[1].ports[0].skip = facts::Skip::kNotActive;
+    node.hcas[1].ports[0].choice = facts::PortChoice::kNotActive;
     guard::judge(node, {});
     return before && !guard::may_see_device("mlx5_1") && !guard::may_see_port("mlx5_1", 1) &&
            !guard::may_see_device("mlx5_9") && guard::may_see_device("mlx5_0") &&
@@ -121,7 +121,7 @@ TEST_CASE("guard: a refused HCA's place is taken by one beyond NCCL's limit") {
   const auto log = under("mode = \"enforce\"\n[hca]\ndeny = [\"mlx5_0\"]\n", [] {
     policy::test::MadeNode made = policy::test::rails(34);
     for (int i = 32; i < 34; ++i)
-      made.port(fmt::format("mlx5_{}", i)).skip = facts::Skip::kOverLimit;
+      made.port(fmt::format("mlx5_{}", i)).choice = facts::PortChoice::kOverLimit;
     guard::judge(made.node, {});
     return !guard::may_see_device("mlx5_0") && guard::may_see_device("mlx5_32");
   });
@@ -258,7 +258,8 @@ TEST_CASE("guard: what is learnt of GPUDirect later is told of this device alone
     node.hcas[0].gdr.way = facts::GdrWay::kNone;
     node.hcas[1].gdr.way = facts::GdrWay::kDmabuf;
     guard::judge(node, {});
-    guard::judge_gdr("mlx5_1", {facts::GdrWay::kNone, false, false, 95, "the device takes none"});
+    guard::rejudge_and_tell_gdr("mlx5_1",
+                                {facts::GdrWay::kNone, false, false, 95, "the device takes none"});
   });
   const auto told = only(log, "policy.warn");
   REQUIRE(told.size() == 2);

@@ -199,7 +199,7 @@ TEST_CASE("conn.ready and conn.close tell the whole of a connection") {
     labels.rank = 3;
     labels.peer_rank = 7;
     labels.channel = 2;
-    labels.how = nnd::state::How::kExact;
+    labels.how = nnd::state::LabelOrigin::kExact;
     c.labels.set(labels);
     nnd::state::QpSummary qp;
     qp.num = 17;

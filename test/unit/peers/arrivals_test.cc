@@ -33,7 +33,7 @@ class Job {
       now_ms_ += 1000;
       ++ordinal_;
       for (std::size_t i = 0; i < arrivals_.size(); ++i)
-        arrivals_[i].stayed({kComm, ordinal_, us_of(i)}, who_[i], now_ms_);
+        arrivals_[i].note_own_stay({kComm, ordinal_, us_of(i)}, who_[i], now_ms_);
       if (n % 2 == 0) tell();
     }
   }

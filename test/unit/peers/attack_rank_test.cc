@@ -48,7 +48,7 @@ struct Victim {
   }
   Kind kind() const { return engine.claim(now_ms).kind; }
 
-  peers::Own own;
+  peers::LocalView own;
   peers::Engine engine{{}};
   std::uint64_t now_ms = 1'000'000;
   std::map<std::uint64_t, std::uint64_t> sent;

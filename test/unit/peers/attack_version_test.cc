@@ -23,7 +23,7 @@ TEST_CASE("an answer with a root or a state of an end that only a later version 
   CHECK(read->say.claim.kind == peers::Kind::kNone);
   CHECK(read->say.links.at(0).state == peers::EndState::kQuiet);
   peers::Engine engine{{}};
-  peers::Own own;
+  peers::LocalView own;
   own.state.who.proc = 1;
   own.waits_ms = 9000;
   own.edges.push_back({2, 9000, {}});

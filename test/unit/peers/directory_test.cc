@@ -38,16 +38,16 @@ TEST_CASE("a hello tells who is behind a listener, and its first key is the pair
   peers::Directory directory;
   const auto* const contact = directory.take_hello(1, 2, at(9), hello(7, {4, 5}), 10);
   REQUIRE(contact != nullptr);
-  CHECK(directory.behind(4) == 2);
-  CHECK(directory.behind(6) == 0);
+  CHECK(directory.process_connected_to(4) == 2);
+  CHECK(directory.process_connected_to(6) == 0);
   CHECK(contact->links_heard == 2);
   // The same again adds nothing; another's claim to the same listener neither.
   CHECK(directory.take_hello(1, 2, at(9), hello(7, {4, 5, 6}), 10)->links_heard == 3);
   REQUIRE(directory.take_hello(1, 3, at(10), hello(8, {4, 7}), 10) != nullptr);
-  CHECK(directory.behind(4) == 2);
+  CHECK(directory.process_connected_to(4) == 2);
   // Whoever knows the handle can write a hello in the name of 2, but not with its key.
   CHECK(directory.take_hello(1, 2, at(11), hello(9, {8}), 10) == nullptr);
-  CHECK(directory.behind(8) == 0);
+  CHECK(directory.process_connected_to(8) == 0);
 }
 
 TEST_CASE("where both write at once the lesser one's key holds") {

@@ -501,7 +501,7 @@ TEST_CASE("an attribute that doesn't fit yields to what is wrong at one end alon
 
 TEST_CASE("who answers the hello only after something has failed is told of it") {
   nnd::peers::Engine engine({});
-  nnd::peers::Own own;
+  nnd::peers::LocalView own;
   own.state.who.proc = 1;
   own.failed.cause =
       static_cast<std::uint16_t>(static_cast<unsigned>(nccl_net_diag::Cause::kQp61) + 1);

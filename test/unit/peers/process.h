@@ -22,7 +22,7 @@ inline constexpr std::uint32_t kAskMs = 400;
 
 struct Door {
   std::uint64_t proc = 0;
-  peers::Door door;
+  peers::ChannelEndpoint door;
 };
 
 // What a process is told to do, and what it answers.
@@ -104,7 +104,7 @@ class Process {
   }
 
   static void live(int rank, std::int32_t qps, int end) {
-    peers::Own state;
+    peers::LocalView state;
     state.state.who.proc = record::proc_id();
     state.state.who.rank = rank;
     state.state.who.pid = static_cast<std::uint32_t>(::getpid());
@@ -127,7 +127,7 @@ class Process {
     }
     peers::start(std::move(start));
     const auto door = peers::listening(2, kLoopback);
-    const Door own{record::proc_id(), door.value_or(peers::Door{})};
+    const Door own{record::proc_id(), door.value_or(peers::ChannelEndpoint{})};
     ::send(end, &own, sizeof own, MSG_NOSIGNAL);
     for (Order order; ::recv(end, &order, sizeof order, 0) == sizeof order;) {
       Word word;
@@ -150,8 +150,9 @@ class Process {
         peers::serve(std::uint64_t{order.ms} * 1'000'000);
       }
       const auto claim = peers::answer().claim;
-      word = {claim.kind, claim.who.proc, peers::behind(1), claim.who.rank, peers::asked(),
-              met,        last_qps};
+      word = {claim.kind,     claim.who.proc, peers::process_connected_to(1),
+              claim.who.rank, peers::asked(), met,
+              last_qps};
       ::send(end, &word, sizeof word, MSG_NOSIGNAL);
     }
   }

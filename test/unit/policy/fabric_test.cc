@@ -272,7 +272,7 @@ TEST_CASE("fabric: a rail is known by its GPU, however slow it is and wherever i
 TEST_CASE("fabric: a rail that is down beside its GPU is told, and listed") {
   MadeNode made = gpu_rails(8);
   facts::Port& port = made.port("mlx5_3");
-  port.skip = facts::Skip::kNotActive;
+  port.choice = facts::PortChoice::kNotActive;
   port.state = 1;
   port.phys_state = 2;
   port.gids.clear();
@@ -283,14 +283,14 @@ TEST_CASE("fabric: a rail that is down beside its GPU is told, and listed") {
   CHECK(judgement.meant.size() == 8);
   // A second port that is down at a GPU which has its rail is nobody's business, nor one of another
   // make.
-  port.skip = facts::Skip::kTaken;
+  port.choice = facts::PortChoice::kTaken;
   port = made.port("mlx5_4");
   facts::Hca second = made.hca("mlx5_3");
   second.name = "mlx5_x";
-  second.ports[0].skip = facts::Skip::kNotActive;
+  second.ports[0].choice = facts::PortChoice::kNotActive;
   made.node.hcas.push_back(second);
   CHECK(rules_of(made.judge(Mode::kWarn).verdicts).empty());
-  made.port("mlx5_3").skip = facts::Skip::kUserFilter;
+  made.port("mlx5_3").choice = facts::PortChoice::kUserFilter;
   made.node.hcas.back().vendor_part_id = 1;
   CHECK(rules_of(made.judge(Mode::kWarn).verdicts).empty());
 }
@@ -308,7 +308,7 @@ TEST_CASE("fabric: storage stays outside while a rail is slow or down") {
   check();
   made.port("mlx5_3").speed_mbps = 200000;
   check();
-  made.port("mlx5_3").skip = facts::Skip::kNotActive;
+  made.port("mlx5_3").choice = facts::PortChoice::kNotActive;
   made.port("mlx5_3").state = 1;
   check();
 }
@@ -324,7 +324,7 @@ TEST_CASE("fabric: a switch that has a rail less than the other one misses it") 
   CHECK(made.judge(Mode::kWarn).verdicts.empty());
   for (const bool down : {true, false}) {
     facts::Port& port = made.port("mlx5_3");
-    port.skip = down ? facts::Skip::kNotActive : facts::Skip::kTaken;
+    port.choice = down ? facts::PortChoice::kNotActive : facts::PortChoice::kTaken;
     port.state = down ? 1 : 4;
     port.speed_mbps = down ? 400000 : 100000;
     const Judgement judgement = made.judge(Mode::kEnforce);
@@ -437,7 +437,8 @@ TEST_CASE("fabric: NCCL's places go to it") {
   }
   for (int i = 0; i < 32; ++i)
     made.add_rail(fmt::format("mlx5_{}", i), fmt::format("10.200.{}.2/24", i));
-  for (const char* name : {"mlx5_30", "mlx5_31"}) made.port(name).skip = facts::Skip::kOverLimit;
+  for (const char* name : {"mlx5_30", "mlx5_31"})
+    made.port(name).choice = facts::PortChoice::kOverLimit;
   const Judgement warned = made.judge(Mode::kWarn);
   CHECK(warned.verdicts.size() == 2);
   CHECK(warned.remaining.size() == 32);
@@ -445,13 +446,13 @@ TEST_CASE("fabric: NCCL's places go to it") {
   CHECK(warned.doubtful.empty());
   const Judgement enforced = made.judge(Mode::kEnforce);
   fill_places(made.node, enforced);
-  CHECK(made.port("mlx5_31").skip == facts::Skip::kTaken);
+  CHECK(made.port("mlx5_31").choice == facts::PortChoice::kTaken);
 
   // A front end beyond the limit isn't NCCL's: told only where refusals let it move up.
   MadeNode last = rails(32);
-  last.add_rail("mlx5_x", "172.16.0.2/16", 25000).ports[0].skip = facts::Skip::kOverLimit;
+  last.add_rail("mlx5_x", "172.16.0.2/16", 25000).ports[0].choice = facts::PortChoice::kOverLimit;
   CHECK(last.judge(Mode::kEnforce).verdicts.empty());
-  last.add_rail("mlx5_33", "10.200.99.2/24").ports[0].skip = facts::Skip::kOverLimit;
+  last.add_rail("mlx5_33", "10.200.99.2/24").ports[0].choice = facts::PortChoice::kOverLimit;
   CHECK_FALSE(last.judge(Mode::kWarn).doubtful.empty());  // which of 33 are meant is not known
   Policy policy;
   policy.hca.deny = {"mlx5_0"};
@@ -465,7 +466,7 @@ TEST_CASE("a machine with EFA has nothing to mend here") {
   MadeNode made;
   for (int i = 0; i < 4; ++i) {
     facts::Port& port = made.add_hca(fmt::format("rdmap{}s0", i), 0, 100000).ports[0];
-    port.skip = facts::Skip::kLinkLayer;
+    port.choice = facts::PortChoice::kLinkLayer;
   }
   for (const Mode mode : {Mode::kWarn, Mode::kEnforce}) {
     const Judgement judgement = made.judge(mode);

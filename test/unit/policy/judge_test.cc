@@ -70,13 +70,14 @@ TEST_CASE("healthy nodes break nothing") {
          MadeNode made = rails();
          made.port("mlx5_7").gids.clear();
          made.port("mlx5_7").state = 1;
-         made.port("mlx5_7").skip = facts::Skip::kNotActive;
+         made.port("mlx5_7").choice = facts::PortChoice::kNotActive;
          return made;
        }},
       {"the user turned InfiniBand off",
        [] {
          MadeNode made = rails();
-         for (facts::Hca& hca : made.node.hcas) hca.ports[0].skip = facts::Skip::kIbDisabled;
+         for (facts::Hca& hca : made.node.hcas)
+           hca.ports[0].choice = facts::PortChoice::kIbDisabled;
          made.node.rdma_unwanted = true;
          return made;
        }},
@@ -161,7 +162,7 @@ const std::vector<RuleRow>& roce_rows() {
       {"a virtual function whose physical one NCCL skips", "", false, "",
        [](MadeNode& made) {
          made.hca("mlx5_6").physfn = made.hca("mlx5_5").pci;
-         made.port("mlx5_5").skip = facts::Skip::kUserFilter;
+         made.port("mlx5_5").choice = facts::PortChoice::kUserFilter;
        }},
       {"no GID at all", "roce.empty_gid GID-CONT", true, "mlx5_1",
        [](MadeNode& made) { made.port("mlx5_1").gids.clear(); }},
@@ -196,7 +197,9 @@ const std::vector<RuleRow>& roce_rows() {
       {"one InfiniBand port among RoCE ports", "hca.link_layer DEV-MIXLL", true, "mlx5_9",
        [](MadeNode& made) { made.add_ib("mlx5_9"); }},
       {"an InfiniBand port that NCCL skips", "", false, "",
-       [](MadeNode& made) { made.add_ib("mlx5_9").ports[0].skip = facts::Skip::kNotActive; }},
+       [](MadeNode& made) {
+         made.add_ib("mlx5_9").ports[0].choice = facts::PortChoice::kNotActive;
+       }},
       {"a device path that does not resolve, NCCL 2.22", "hca.unusable DEV-NOPCI", true, "mlx5_1",
        [](MadeNode& made) {
          made.node.nccl_version = 22203;
@@ -254,7 +257,7 @@ const std::vector<RuleRow>& roce_rows() {
 TEST_CASE("a rail that is down, and has an address as its siblings have, is missed") {
   MadeNode made = rails();
   made.port("mlx5_7").state = 1;
-  made.port("mlx5_7").skip = facts::Skip::kNotActive;
+  made.port("mlx5_7").choice = facts::PortChoice::kNotActive;
   const Judgement judgement = made.judge(Mode::kEnforce);
   CHECK(rules_of(judgement.verdicts) == Strings{"hca.phys_state DEV-DOWN"});
   CHECK(judgement.verdicts[0].device == "mlx5_7");
@@ -268,11 +271,11 @@ TEST_CASE("beside another network's HCA a port that is down is missed by the pla
   for (const char* down : {"mlx5_7", "mlx5_y"}) {
     if (std::string_view(down) == "mlx5_y") {
       made.port("mlx5_7").state = 4;
-      made.port("mlx5_7").skip = facts::Skip::kTaken;
+      made.port("mlx5_7").choice = facts::PortChoice::kTaken;
       made.add_rail(down, "198.18.9.2/24");
     }
     made.port(down).state = 1;
-    made.port(down).skip = facts::Skip::kNotActive;
+    made.port(down).choice = facts::PortChoice::kNotActive;
     const auto told = rules_of(made.judge(Mode::kEnforce).verdicts);
     const bool missed =
         std::find(told.begin(), told.end(), "hca.phys_state DEV-DOWN") != told.end();
@@ -375,7 +378,7 @@ TEST_CASE("a setting names ports where an HCA keeps only some") {
   CHECK(hca_setting(made.node, {"mlx5_0:1", "mlx5_0:2", "mlx5_1:1"}) ==
         "NCCL_IB_HCA==mlx5_0,mlx5_1");
   CHECK(hca_setting(made.node, {"mlx5_0:2", "mlx5_1:1"}) == "NCCL_IB_HCA==mlx5_0:2,mlx5_1");
-  made.hca("mlx5_0").ports[0].skip = facts::Skip::kNotActive;
+  made.hca("mlx5_0").ports[0].choice = facts::PortChoice::kNotActive;
   CHECK(hca_setting(made.node, {"mlx5_0:2"}) == "NCCL_IB_HCA==mlx5_0");
 }
 
@@ -477,7 +480,7 @@ TEST_CASE("too few, and none at all") {
       "The policy refuses every HCA of this node: mlx5_0"));
 
   MadeNode down = rails(2);
-  for (facts::Hca& hca : down.node.hcas) hca.ports[0].skip = facts::Skip::kNotActive;
+  for (facts::Hca& hca : down.node.hcas) hca.ports[0].choice = facts::PortChoice::kNotActive;
   CHECK(rules_of(down.judge(Mode::kEnforce).verdicts) == Strings{"fallback.socket DEV-FALLBACK"});
   CHECK_FALSE(down.judge(Mode::kEnforce).network_refused.has_value());
   policy = {};
@@ -490,8 +493,8 @@ TEST_CASE("too few, and none at all") {
   const auto listed = [&down](const std::string& value) {
     down.node.filter = facts::HcaFilter::parse(&value, 23007);
     for (facts::Hca& hca : down.node.hcas)
-      hca.ports[0].skip =
-          down.node.filter.takes(hca.name, 1) ? facts::Skip::kNotActive : facts::Skip::kUserFilter;
+      hca.ports[0].choice = down.node.filter.takes(hca.name, 1) ? facts::PortChoice::kNotActive
+                                                                : facts::PortChoice::kUserFilter;
     return down.judge().verdicts.at(0).diagnosis.remedy;
   };
   CHECK(listed("ib0") == "NCCL_IB_HCA=ib0 keeps all of them out: correct or unset it.");
@@ -548,7 +551,7 @@ TEST_CASE("HCAs that can't be opened: one sentence each, or one for all") {
 
 TEST_CASE("who wants TCP says so in the file") {
   MadeNode down = rails(2);
-  for (facts::Hca& hca : down.node.hcas) hca.ports[0].skip = facts::Skip::kNotActive;
+  for (facts::Hca& hca : down.node.hcas) hca.ports[0].choice = facts::PortChoice::kNotActive;
   Policy policy;
   policy.fallback.socket = Action::kAllow;
   CHECK(down.judge(Mode::kWarn, policy).verdicts.empty());

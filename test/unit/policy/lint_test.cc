@@ -124,7 +124,7 @@ TEST_CASE("a GID index must fit every device that is taken") {
   CHECK(lint({{"NCCL_IB_GID_INDEX", "-1"}}, 23007, forced_on_one).empty());
   CHECK(lint({{"NCCL_IB_GID_INDEX", "5"}}, 23007, [&](MadeNode& made) {
           forced_on_one(made);
-          made.port("mlx5_1").skip = facts::Skip::kNotActive;
+          made.port("mlx5_1").choice = facts::PortChoice::kNotActive;
         }).empty());
 }
 

@@ -27,10 +27,11 @@ TEMPLATE_TEST_CASE("a connection is labelled at its first request", "", EVERY_VE
     void* const task = nccl.all_reduce(0, 1000);
     void* const op = nccl.op(task, 5, 7, sends);
     void* const step = nccl.step(op);
-    CHECK(c.labels().how == state::How::kNot);
+    CHECK(c.labels().how == state::LabelOrigin::kNot);
     nccl.posted(*c.at, op, step, sends);
     const state::Labels labels = c.labels();
-    CHECK(labels.how == (Nccl<TestType>::kExact ? state::How::kExact : state::How::kJoined));
+    CHECK(labels.how ==
+          (Nccl<TestType>::kExact ? state::LabelOrigin::kExact : state::LabelOrigin::kJoined));
     CHECK(labels.rank == kRank);
     CHECK(labels.peer_rank == 7);
     CHECK(labels.channel == 5);
@@ -84,7 +85,7 @@ TEMPLATE_TEST_CASE("the wrong direction is no label", "", EVERY_VERSION) {
   Connected c(true);
   void* const op = nccl.op(nccl.all_reduce(0, 1), 0, 1, false);
   nccl.posted(*c.at, op, nccl.step(op), false);
-  CHECK(c.labels().how == state::How::kNot);
+  CHECK(c.labels().how == state::LabelOrigin::kNot);
 }
 
 TEMPLATE_TEST_CASE("what another process's operation carries is left alone", "", EVERY_VERSION) {
@@ -116,12 +117,12 @@ TEST_CASE("only the word on the very request joins") {
   state::last_posted() = c.at;
   nccl.group();  // anything else
   nccl.table.recordEventState(op, ProfilerState::kProxyOpSendTransmitted, nullptr);
-  CHECK(c.labels().how == state::How::kNot);
+  CHECK(c.labels().how == state::LabelOrigin::kNot);
   state::last_posted() = c.at;
   nccl.table.recordEventState(op, ProfilerState::kProxyOpRecvPosted, nullptr);
-  CHECK(c.labels().how == state::How::kNot);
+  CHECK(c.labels().how == state::LabelOrigin::kNot);
   nccl.posted(*c.at, op, nullptr, true);
-  CHECK(c.labels().how == state::How::kJoined);
+  CHECK(c.labels().how == state::LabelOrigin::kJoined);
 }
 
 TEST_CASE("a net plugin's own events are not ours") {
@@ -131,7 +132,7 @@ TEST_CASE("a net plugin's own events are not ours") {
   auto descr = nccl.described(profile::kNetPlugin, step);
   descr.netPlugin = {(1 << 16) | 1, reinterpret_cast<void*>(0x10)};
   nccl.start(descr);
-  CHECK(c.labels().how == state::How::kNot);
+  CHECK(c.labels().how == state::LabelOrigin::kNot);
 }
 
 TEMPLATE_TEST_CASE("the last tasks, and how far they are", "", EVERY_VERSION) {

@@ -153,7 +153,7 @@ TEMPLATE_TEST_CASE("it isn't told what it doesn't ask for", "", EVERY_VERSION) {
   void* const op = nccl.op(task, 5, 7, true);
   void* const step = nccl.step(op);
   nccl.posted(*c.at, op, step, true);
-  CHECK(c.labels().how != state::How::kNot);
+  CHECK(c.labels().how != state::LabelOrigin::kNot);
   nccl.stop(step);
   nccl.stop(op);
   nccl.stop(task);
@@ -239,7 +239,7 @@ TEST_CASE("a place that has gone to another event leads nowhere, and one in use 
   REQUIRE(kept != nullptr);
   end_pair(ended);
   end_pair(for_good);
-  Pair pair;
+  ChainedHandle pair;
   CHECK(read_pair(ended, pair));
   std::set<void*> handles;
   constexpr int kMoreThanPlaces = 300000;

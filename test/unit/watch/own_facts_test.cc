@@ -77,7 +77,7 @@ TEST_CASE("HCAs that are not alike, or not taken, leave it open") {
   CHECK(of(made).link_layer == peers::LinkLayer::kUnknown);
   CHECK(of(made).gids == peers::Gids::kUnknown);
   CHECK(of(made).traffic_class == -1);
-  made.hcas[1].ports[0].skip = facts::Skip::kUserFilter;
+  made.hcas[1].ports[0].choice = facts::PortChoice::kUserFilter;
   CHECK(of(made).link_layer == peers::LinkLayer::kEthernet);
   CHECK(of(made).ports == 1);
   made.hcas[0].ports[0].pick.certain = false;

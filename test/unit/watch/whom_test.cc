@@ -15,12 +15,12 @@ constexpr std::uint64_t kAge = 2'000'000'000;
 peers::EndState state_of(Comm& comm, Wait wait, bool asked) {
   comm.at->about.peer_proc = 0xbeef;
   comm.at->publish();
-  Memory memory;
-  memory.wait = wait;
-  Whom whom(kAge / 2, 1);
+  WaitHistory history;
+  history.wait = wait;
+  WaitCollector whom(kAge / 2, 1);
   whom.begin();
-  whom.take(*comm.at, memory, kAge, asked);
-  const peers::Own own = whom.end(kAge);
+  whom.take(*comm.at, history, kAge, asked);
+  const peers::LocalView own = whom.end(kAge);
   REQUIRE(own.edges.size() == 1);
   CHECK(own.edges[0].proc == 0xbeef);
   REQUIRE(own.edges[0].links.size() == 1);

@@ -23,7 +23,7 @@ std::optional<Diagnosis> shared_memory_trouble(const Inside& inside, const facts
   const auto ports = static_cast<std::size_t>(
       std::count_if(node.hcas.begin(), node.hcas.end(), [](const facts::Hca& hca) {
         return std::any_of(hca.ports.begin(), hca.ports.end(), [](const facts::Port& port) {
-          return port.skip == facts::Skip::kTaken;
+          return port.choice == facts::PortChoice::kTaken;
         });
       }));
   const std::uint64_t each = nccl_abi::proxy_pool_bytes(node.nccl_version);

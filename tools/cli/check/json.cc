@@ -17,7 +17,7 @@ namespace {
 
 using facts::Hca;
 using facts::Port;
-using facts::Skip;
+using facts::PortChoice;
 using nlohmann::json;
 
 json text_or_null(const std::string& text) { return text.empty() ? json() : json(text); }
@@ -138,7 +138,9 @@ json hcas_json(const Checked& checked) {
       json one = hca_json(hca);
       add_port(port, one);
       const bool refused = checked.judgement.refuses(hca.name, port.number);
-      one["verdict"] = refused ? "refused" : port.skip == Skip::kTaken ? "taken" : "skipped";
+      one["verdict"] = refused                             ? "refused"
+                       : port.choice == PortChoice::kTaken ? "taken"
+                                                           : "skipped";
       one["reasons"] = port.reasons;
       one["rules"] = json::array();
       for (const policy::Verdict& verdict : checked.judgement.verdicts)

@@ -63,7 +63,7 @@ Tally count(const Checked& checked) {
   if (!warning_of_root(checked).empty()) ++out.warnings;
   for (const facts::Hca& hca : checked.node.hcas)
     for (const facts::Port& port : hca.ports)
-      if (port.skip == facts::Skip::kTaken) {
+      if (port.choice == facts::PortChoice::kTaken) {
         ++out.taken;
         if (checked.judgement.refuses(hca.name, port.number)) ++out.not_shown;
       }

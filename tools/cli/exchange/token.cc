@@ -43,8 +43,9 @@ std::string first_line(const std::string& file) {
     throw CallError(kWrongCall, "token",
                     fmt::format("others can change {}: chmod 600 {}", file, file), file);
   constexpr std::size_t kLargest = 64 << 10;
-  using config::Behind;
-  const auto read = config::read_text_file(file, "token", kLargest, Behind::kFileOrPipe);
+  using config::AllowedFileType;
+  const auto read =
+      config::read_text_file(file, "token", kLargest, AllowedFileType::kRegularOrPipe);
   if (!read.problem.empty()) throw CallError(kWrongCall, "token", file + " " + read.problem, file);
   if (read.text.empty())
     throw CallError(kWrongCall, "token", fmt::format("there is no token in {}", file), file);

@@ -21,7 +21,7 @@ constexpr std::uint64_t kExamineNs = 60 * kSec, kCountNs = 30 * kSec;
 
 const char* verdict_of(const Checked& checked, const facts::Hca& hca, const facts::Port& port) {
   if (checked.judgement.refuses(hca.name, port.number)) return "refused";
-  return port.skip == facts::Skip::kTaken ? "taken" : "skipped";
+  return port.choice == facts::PortChoice::kTaken ? "taken" : "skipped";
 }
 
 }  // namespace

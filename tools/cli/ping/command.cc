@@ -32,8 +32,9 @@ namespace {
 
 std::vector<TcpAddress> read_hosts(const std::string& file, int tasks) {
   constexpr std::size_t kLargest = std::size_t{4} << 20;
-  using config::Behind;
-  const auto read = config::read_text_file(file, "list of hosts", kLargest, Behind::kFileOrPipe);
+  using config::AllowedFileType;
+  const auto read =
+      config::read_text_file(file, "list of hosts", kLargest, AllowedFileType::kRegularOrPipe);
   if (!read.problem.empty()) throw CallError(kWrongCall, "hosts", file + " " + read.problem, file);
   std::vector<TcpAddress> out;
   std::istringstream in(read.text);

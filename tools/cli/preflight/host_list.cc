@@ -38,8 +38,9 @@ std::string host_of(const std::string& word) {
 
 std::vector<std::string> read_host_list(const std::string& file) {
   constexpr std::size_t kLargest = std::size_t{4} << 20;
-  using config::Behind;
-  const auto read = config::read_text_file(file, "list of hosts", kLargest, Behind::kFileOrPipe);
+  using config::AllowedFileType;
+  const auto read =
+      config::read_text_file(file, "list of hosts", kLargest, AllowedFileType::kRegularOrPipe);
   if (!read.problem.empty()) throw CallError(kWrongCall, "hosts", file + " " + read.problem, file);
   std::vector<std::string> out;
   std::istringstream in(read.text);

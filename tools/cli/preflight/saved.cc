@@ -119,8 +119,8 @@ SavedNodes saved_nodes(const std::vector<std::string>& paths) {
   SavedNodes out;
   std::map<std::string, std::size_t> by_host;
   for (const auto& file : files_in(paths)) {
-    const auto read =
-        config::read_text_file(file, "check's result", kLargest, config::Behind::kFileOrPipe);
+    const auto read = config::read_text_file(file, "check's result", kLargest,
+                                             config::AllowedFileType::kRegularOrPipe);
     if (!read.problem.empty())
       throw CallError(kWrongCall, "path", printable(file) + " " + read.problem, file);
     const auto objects = objects_in(read.text);

@@ -37,8 +37,8 @@ softcuda::PciAddress place_of_no_gpu(std::size_t number) {
 
 std::string topology_text(const std::string& file) {
   constexpr std::size_t kLargest = std::size_t{4} << 20;
-  using config::Behind;  // NCCL opens the file again: no pipe
-  auto read = config::read_text_file(file, "topology", kLargest, Behind::kFileAlone);
+  using config::AllowedFileType;  // NCCL opens the file again: no pipe
+  auto read = config::read_text_file(file, "topology", kLargest, AllowedFileType::kRegular);
   if (!read.problem.empty())
     throw CallError(kWrongCall, "topology", file + " " + read.problem, file);
   return std::move(read.text);

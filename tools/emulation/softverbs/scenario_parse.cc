@@ -130,8 +130,9 @@ Scenario build(const toml::table& root, const std::string& file) {
 
 Scenario load_scenario(const std::filesystem::path& file) {
   constexpr std::size_t kLargest = std::size_t{4} << 20;
-  using nnd::config::Behind;
-  const auto read = nnd::config::read_text_file(file, "scenario", kLargest, Behind::kFileAlone);
+  using nnd::config::AllowedFileType;
+  const auto read =
+      nnd::config::read_text_file(file, "scenario", kLargest, AllowedFileType::kRegular);
   if (!read.problem.empty()) throw ScenarioError(file.string() + ": " + read.problem);
   return parse_scenario(read.text, file.string());
 }

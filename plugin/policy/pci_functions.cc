@@ -1,4 +1,4 @@
-#include "policy/functions.h"
+#include "policy/pci_functions.h"
 
 #include <algorithm>
 #include <array>
@@ -32,22 +32,22 @@ void add_name(const Candidate& one, std::vector<std::string>& names) {
 
 }  // namespace
 
-std::vector<FunctionSet> sets_of_functions(Candidates& all) {
-  std::array<FunctionSet, 3> sets;
+std::vector<PciFunctions> sets_of_functions(Candidates& all) {
+  std::array<PciFunctions, 3> sets;
   for (Candidate& one : all) {
     if (one.out || !one.hca->is_virtual()) continue;
     for (Candidate& other : all) {
       if (other.out || other.hca->pci != one.hca->physfn) continue;
       const Meant meant = meant_of(other, one);
-      FunctionSet& set = sets[static_cast<std::size_t>(meant)];
+      PciFunctions& set = sets[static_cast<std::size_t>(meant)];
       set.seen.meant = meant;
       add_once(meant == Meant::kVirtual ? other : one, set.odd);
       add_name(one, set.seen.virtual_ones);
       add_name(other, set.seen.physical);
     }
   }
-  std::vector<FunctionSet> out;
-  for (FunctionSet& set : sets)
+  std::vector<PciFunctions> out;
+  for (PciFunctions& set : sets)
     if (!set.odd.empty()) out.push_back(std::move(set));
   return out;
 }

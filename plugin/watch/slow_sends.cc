@@ -1,4 +1,4 @@
-#include "watch/pace.h"
+#include "watch/slow_sends.h"
 
 #include <algorithm>
 #include <bit>
@@ -22,16 +22,16 @@ constexpr double kTimesBefore = 4;
 
 }  // namespace
 
-std::uint64_t Pace::Sends::mean_ns() const {
+std::uint64_t SlowSendDetector::Sends::mean_ns() const {
   return count == 0 ? 0 : static_cast<std::uint64_t>(ns / static_cast<double>(count));
 }
 
-unsigned Pace::Sends::size_class() const {
+unsigned SlowSendDetector::Sends::size_class() const {
   return count == 0 ? 0 : static_cast<unsigned>(std::bit_width(bytes / count));
 }
 
 // By the middle of each bucket.
-Pace::Sends Pace::measure(const state::Connection& c, Memory& memory) {
+SlowSendDetector::Sends SlowSendDetector::measure(const state::Connection& c, Memory& memory) {
   Sends out;
   for (std::size_t b = 0; b < state::kPlausibleBuckets; ++b) {
     const std::uint64_t now = c.latency[b].load(kRelaxed);
@@ -46,7 +46,7 @@ Pace::Sends Pace::measure(const state::Connection& c, Memory& memory) {
   return out;
 }
 
-std::vector<Pace::Measured> Pace::measure() {
+std::vector<SlowSendDetector::Measured> SlowSendDetector::measure() {
   std::vector<Measured> out;
   const std::size_t places = state::entries_used();
   if (memories_.size() < places) memories_.resize(places);
@@ -64,7 +64,7 @@ std::vector<Pace::Measured> Pace::measure() {
   return out;
 }
 
-void Pace::judge_siblings(std::vector<Measured*>& alike, std::vector<Slow>& out) {
+void SlowSendDetector::judge_siblings(std::vector<Measured*>& alike, std::vector<Slow>& out) {
   const auto middle = alike.begin() + static_cast<std::ptrdiff_t>(alike.size() / 2);
   std::nth_element(alike.begin(), middle, alike.end(), [](const Measured* a, const Measured* b) {
     return a->sends.mean_ns() < b->sends.mean_ns();
@@ -84,8 +84,8 @@ void Pace::judge_siblings(std::vector<Measured*>& alike, std::vector<Slow>& out)
 // A program that sends less, or in bursts after long pauses, makes no port slow: what is compared
 // is the most that the port can have moved while anything was under way, by how many requests ever
 // were so at once, with the least that it moved before, pauses included.
-void Pace::judge_past(const PortWindow& now, Past& past, std::uint64_t window_ns,
-                      std::vector<Slow>& out) {
+void SlowSendDetector::judge_past(const PortWindow& now, Past& past, std::uint64_t window_ns,
+                                  std::vector<Slow>& out) {
   const Sends& sends = now.sends;
   if (sends.count < kFewestSends || sends.bytes < kFewestBytes) return;
   std::vector<Past::Window> alike;
@@ -111,7 +111,7 @@ void Pace::judge_past(const PortWindow& now, Past& past, std::uint64_t window_ns
   if (past.windows.size() > kWindowsKept) past.windows.pop_front();
 }
 
-std::vector<Pace::Slow> Pace::judge(std::uint64_t window_ns) {
+std::vector<SlowSendDetector::Slow> SlowSendDetector::judge(std::uint64_t window_ns) {
   std::vector<Measured> all = measure();
   std::map<unsigned, std::vector<Measured*>> by_size;
   std::map<PortName, PortWindow> by_port;

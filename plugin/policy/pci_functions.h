@@ -9,12 +9,12 @@
 namespace nnd::policy {
 
 // Those of which one thing is true, told once.
-struct FunctionSet {
+struct PciFunctions {
   std::vector<Candidate*> odd;  // not meant; where that can't be told, the virtual ones
   diagnosis::VirtualBesidePhysical seen;
 };
 
 // Meant is the function whose address is one of this network namespace.
-std::vector<FunctionSet> sets_of_functions(Candidates& all);
+std::vector<PciFunctions> sets_of_functions(Candidates& all);
 
 }  // namespace nnd::policy

@@ -15,7 +15,7 @@
 
 namespace nnd::watch {
 
-class Pace {
+class SlowSendDetector {
  public:
   // One that was slow for two windows in a row, and what is usual: on its siblings, or on its port
   // before.
