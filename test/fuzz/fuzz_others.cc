@@ -30,7 +30,7 @@ std::size_t count(std::string_view text, std::string_view words) {
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const auto evidence = nnd::foreign::read_files({file_of(data, size)}, [] { return false; });
-  const auto others = nnd::report::others_of(evidence);
+  const auto others = nnd::report::findings_of(evidence);
   if (others.found() == (others.kind == nnd::report::Kind::kRunning)) __builtin_trap();
   const auto words = nnd::cli::words_of_others(others, evidence);
   if (words.verdict.empty()) __builtin_trap();

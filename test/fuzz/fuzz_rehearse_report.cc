@@ -9,7 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const auto message = nnd::wire::parse_message({reinterpret_cast<const char*>(data), size});
   if (!message) return 0;
   try {
-    const auto rehearsal = merge_parts({part_from(Fields(*message))});
+    const auto rehearsal = merge_task_reports({task_report_from(Fields(*message))});
     static_cast<void>(rehearsal_page(rehearsal, Screen()));
     static_cast<void>(to_json(rehearsal).dump());
   } catch (const BadMessage&) {

@@ -41,12 +41,12 @@ struct Asked {
     job.spec().environment["NCCL_RAS_ENABLE"] = "1";
   }
   // Adds a file, as `nc` leaves it.
-  nnd::report::Others ask() {
+  nnd::report::ForeignFindings ask() {
     constexpr std::chrono::seconds kPatience{15};
     files.push_back(dir.file(fmt::format("ras{}.json", files.size()),
                              ask_ras(ras_host(), "SET FORMAT json\nSTATUS\n", kPatience)));
     evidence = nnd::foreign::read_files(files, [] { return false; });
-    return nnd::report::others_of(evidence);
+    return nnd::report::findings_of(evidence);
   }
   void forget() {
     std::filesystem::remove(files.back());
@@ -69,7 +69,7 @@ TEST_CASE("ranks that have begun other collectives, for seconds", "[ras]") {
              {.kind = What::kCollective, .bytes = 4000000, .only_rank = 2},
              {.kind = What::kMeet}};
   std::optional<Clock::time_point> apart;
-  std::optional<nnd::report::Others> last;
+  std::optional<nnd::report::ForeignFindings> last;
   nnd::foreign::RasClient client(asked.job.spec().environment.at("NCCL_RAS_ADDR"));
   const auto heard = [&] { return client.look() || !client.answers().empty(); };
   asked.job.job().run([&] {
@@ -116,7 +116,7 @@ TEST_CASE("a rank that does not answer RAS", "[ras]") {
                               {.kind = What::kCompute, .ms = 60000},
                               {.kind = What::kCollective, .bytes = 4000000}};
   pid_t stopped = 0;
-  std::optional<nnd::report::Others> last;
+  std::optional<nnd::report::ForeignFindings> last;
   asked.job.job().run([&] {
     auto others = asked.ask();
     const bool all = !asked.evidence.ras.empty() && !asked.evidence.ras[0].communicators.empty() &&

@@ -14,13 +14,13 @@ using nccl_net_diag::Cause;
 
 class Differences {
  public:
-  Differences(const Picture& picture, const std::vector<Odd>& odd,
+  Differences(const Picture& picture, const std::vector<Deviation>& odd,
               const std::vector<Failure>& failing)
       : picture_(picture), odd_(odd), failing_(failing) {}
 
   std::optional<Difference> best() {
     std::optional<Difference> out;
-    std::optional<Meaning> meant;
+    std::optional<DeviationMeaning> meant;
     for (std::size_t i = 0; i < odd_.size(); ++i) {
       const auto meaning = meaning_of(odd_[i].what);
       if (!meaning || (meant && meaning->rank >= meant->rank) || !fits(*meaning, odd_[i])) continue;
@@ -37,7 +37,7 @@ class Differences {
 
  private:
   // Every pair that fails has one end among the odd ones, and none such pair works.
-  bool fits(const Meaning& meaning, const Odd& odd) const {
+  bool fits(const DeviationMeaning& meaning, const Deviation& odd) const {
     if (!odd.serious || odd.others.empty()) return false;
     if (failing_.empty()) return breaks_paths(meaning) && !any_works(odd_members(odd), {});
     if (is_fallback(*failing_.front().told)) return meaning.cause == Cause::kIncIbTcp;
@@ -56,12 +56,12 @@ class Differences {
     }
     return !any_works(members, devices);
   }
-  static bool breaks_paths(const Meaning& meaning) {
+  static bool breaks_paths(const DeviationMeaning& meaning) {
     return meaning.what == "transport" || meaning.what == "state of " ||
            meaning.what == "link layer of " || meaning.what == "subnet of " ||
            meaning.what == "GID type of " || meaning.what == "NCCL";
   }
-  static std::set<std::size_t> odd_members(const Odd& odd) {
+  static std::set<std::size_t> odd_members(const Deviation& odd) {
     std::set<std::size_t> out;
     for (const auto& one : odd.others)
       if (odd.usual_count != 0 || &one == &odd.others.front())
@@ -69,7 +69,7 @@ class Differences {
     return out;
   }
   // The HCAs that differ in the same at the same node; none where it is all of them.
-  std::set<std::string> devices_like(const Odd& odd, const Meaning& meaning) const {
+  std::set<std::string> devices_like(const Deviation& odd, const DeviationMeaning& meaning) const {
     std::set<std::string> out;
     for (const auto& other : odd_) {
       if (!other.what.starts_with(meaning.what)) continue;
@@ -102,7 +102,7 @@ class Differences {
 
   // What the odd ones say of it themselves: a port that is down, an HCA that can't be opened.
   void add_told(Difference& out) const {
-    const Odd& odd = odd_[out.odd];
+    const Deviation& odd = odd_[out.odd];
     const bool devices =
         odd.what == "HCAs in use" || odd.what == "transport" || odd.what.starts_with("state of ");
     if (!devices) return;
@@ -123,7 +123,7 @@ class Differences {
   // The same node's other HCA is in the subnet in which this one should be, and the other way
   // round.
   std::optional<std::string> swapped_with(std::size_t at) const {
-    const Odd& mine = odd_[at];
+    const Deviation& mine = odd_[at];
     if (!mine.what.starts_with("subnet of ") || mine.others.empty()) return std::nullopt;
     const std::string usual = mine.usual_count != 0 ? mine.usual : mine.others.back().value;
     for (const auto& odd : odd_) {
@@ -143,13 +143,13 @@ class Differences {
   }
 
   const Picture& picture_;
-  const std::vector<Odd>& odd_;
+  const std::vector<Deviation>& odd_;
   const std::vector<Failure>& failing_;
 };
 
 }  // namespace
 
-std::optional<Difference> difference_of(const Picture& picture, const std::vector<Odd>& odd,
+std::optional<Difference> difference_of(const Picture& picture, const std::vector<Deviation>& odd,
                                         const std::vector<Failure>& failing) {
   return Differences(picture, odd, failing).best();
 }

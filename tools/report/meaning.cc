@@ -12,27 +12,27 @@ using nccl_net_diag::Cause;
 
 // By the name of what differs: most telling first.
 constexpr std::array kMeanings{
-    Meaning{"transport", Cause::kIncIbTcp},
-    Meaning{"state of ", {}},
-    Meaning{"HCAs in use", Cause::kIncNDevs},
-    Meaning{"link layer of ", Cause::kDevMixLl, true},
-    Meaning{"subnet of ", {}, true},
-    Meaning{"GID index of ", Cause::kGidDiff, true},
-    Meaning{"GID type of ", Cause::kGidDiff, true},
-    Meaning{"NCCL_IB_GID_INDEX", Cause::kGidDiff},
-    Meaning{"NCCL_IB_ROCE_VERSION_NUM", Cause::kGidDiff},
-    Meaning{"NCCL_IB_ADDR_", Cause::kGidDiff},
-    Meaning{"NCCL_IB_HCA", Cause::kIncNDevs},
-    Meaning{"MTU of ", Cause::kMtuDiff, true},
-    Meaning{"Mbit/s of ", Cause::kDevSlow},
-    Meaning{"PCIe link of ", Cause::kDevSlow},
-    Meaning{"NCCL_IB_QPS_PER_CONNECTION", Cause::kIncQps},
-    Meaning{"NCCL_IB_MERGE_", Cause::kIncFusion},
-    Meaning{"NCCL_NET_MERGE_LEVEL", Cause::kIncFusion},
-    Meaning{"NCCL_IB_PKEY", Cause::kPkey},
-    Meaning{"NCCL_IB_TC", Cause::kRoceTc},
-    Meaning{"NCCL", Cause::kIncVersion},
-    Meaning{"NCCL_", Cause::kIncEnv},
+    DeviationMeaning{"transport", Cause::kIncIbTcp},
+    DeviationMeaning{"state of ", {}},
+    DeviationMeaning{"HCAs in use", Cause::kIncNDevs},
+    DeviationMeaning{"link layer of ", Cause::kDevMixLl, true},
+    DeviationMeaning{"subnet of ", {}, true},
+    DeviationMeaning{"GID index of ", Cause::kGidDiff, true},
+    DeviationMeaning{"GID type of ", Cause::kGidDiff, true},
+    DeviationMeaning{"NCCL_IB_GID_INDEX", Cause::kGidDiff},
+    DeviationMeaning{"NCCL_IB_ROCE_VERSION_NUM", Cause::kGidDiff},
+    DeviationMeaning{"NCCL_IB_ADDR_", Cause::kGidDiff},
+    DeviationMeaning{"NCCL_IB_HCA", Cause::kIncNDevs},
+    DeviationMeaning{"MTU of ", Cause::kMtuDiff, true},
+    DeviationMeaning{"Mbit/s of ", Cause::kDevSlow},
+    DeviationMeaning{"PCIe link of ", Cause::kDevSlow},
+    DeviationMeaning{"NCCL_IB_QPS_PER_CONNECTION", Cause::kIncQps},
+    DeviationMeaning{"NCCL_IB_MERGE_", Cause::kIncFusion},
+    DeviationMeaning{"NCCL_NET_MERGE_LEVEL", Cause::kIncFusion},
+    DeviationMeaning{"NCCL_IB_PKEY", Cause::kPkey},
+    DeviationMeaning{"NCCL_IB_TC", Cause::kRoceTc},
+    DeviationMeaning{"NCCL", Cause::kIncVersion},
+    DeviationMeaning{"NCCL_", Cause::kIncEnv},
 };
 
 // "200000", or a PCIe link's "32 GT/s x16": what it can carry, lanes times speed.
@@ -45,9 +45,9 @@ double amount_of(const std::string& text) {
 
 }  // namespace
 
-std::optional<Meaning> meaning_of(const std::string& what) {
+std::optional<DeviationMeaning> meaning_of(const std::string& what) {
   for (std::size_t i = 0; i < kMeanings.size(); ++i) {
-    Meaning one = kMeanings[i];
+    DeviationMeaning one = kMeanings[i];
     const bool whole = one.what == "NCCL" || one.what == "transport" || one.what == "HCAs in use";
     if (whole ? what != one.what : !what.starts_with(one.what)) continue;
     one.rank = i;
@@ -63,7 +63,7 @@ std::string device_of(const std::string& what) {
   return name.find(" and ") == std::string::npos ? name : std::string();
 }
 
-std::optional<std::size_t> guilty_camp(const Odd& odd) {
+std::optional<std::size_t> guilty_camp(const Deviation& odd) {
   if (odd.others.size() != 2) return std::nullopt;
   const auto& one = odd.others[0].value;
   const auto& other = odd.others[1].value;

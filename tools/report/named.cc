@@ -59,14 +59,14 @@ const log::Diagnosis* difference_told(const Picture& picture, const log::Awaited
 
 }  // namespace
 
-std::optional<Named> named_of(const Report& report) {
+std::optional<ToldRoot> told_root_of(const Report& report) {
   if (!may_be_told_better(report)) return std::nullopt;
-  std::map<std::tuple<std::string, std::string, std::string>, Named> said;
+  std::map<std::tuple<std::string, std::string, std::string>, ToldRoot> said;
   const auto& members = report.picture.members;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const log::Process& log = *members[i].log;
     if (!log.job_stall || log.awaited.kind.empty() || came_to_its_end(log)) continue;
-    Named& one = said[{log.awaited.kind, log.awaited.proc, log.awaited.other_proc}];
+    ToldRoot& one = said[{log.awaited.kind, log.awaited.proc, log.awaited.other_proc}];
     const Ns at = report.picture.at(i, log.job_stall->mono_ns);
     const bool first = one.tellers.empty() || at < one.at;
     one.tellers.insert(first ? one.tellers.begin() : one.tellers.end(), i);

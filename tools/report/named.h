@@ -14,7 +14,7 @@ namespace nnd::report {
 
 struct Report;
 
-struct Named {
+struct ToldRoot {
   const log::Awaited* awaited = nullptr;
   const log::Diagnosis* told = nullptr;
   std::vector<std::size_t> tellers;  // the first that told it goes first
@@ -24,6 +24,6 @@ struct Named {
 };
 
 // Of what most of those that are here say; nothing where the logs themselves show more.
-std::optional<Named> named_of(const Report& report);
+std::optional<ToldRoot> told_root_of(const Report& report);
 
 }  // namespace nnd::report

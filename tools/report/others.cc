@@ -100,7 +100,7 @@ class Kernels {
   }
 
   // A process that wrote NCCL's lines; of several the one that ended first.
-  void find_killed(Others& out) const {
+  void find_killed(ForeignFindings& out) const {
     for (const auto& fact : evidence_.facts()) {
       if (fact.what != What::kKilled && fact.what != What::kCrashed) continue;
       const auto process = processes_.find({hosts_.of(fact), fact.pid});
@@ -167,7 +167,7 @@ bool is_end_of(const Fact& killed, const Fact* failure) {
 }
 
 // Others wait for the rank that was killed.
-bool is_missed(const Others& others) {
+bool is_missed(const ForeignFindings& others) {
   if (!others.flight || !others.killed_rank) return false;
   const auto& guilty = others.flight->guilty;
   return std::find(guilty.begin(), guilty.end(), *others.killed_rank) != guilty.end();
@@ -178,7 +178,7 @@ bool is_wrong_address(const std::string& peer) {
   return peer.starts_with("127.") || peer.starts_with("172.17.") || peer.starts_with("fe80");
 }
 
-Blame blame_of(const Others& others) {
+Blame blame_of(const ForeignFindings& others) {
   if (others.first == nullptr) return Blame::kNone;
   if (others.sign != nullptr) return Blame::kNetwork;
   const Fact& first = *others.first;
@@ -247,7 +247,7 @@ Kind kind_of(const Ras& ras) {
   return Kind::kHang;
 }
 
-void count(Others& out, const foreign::Evidence& evidence) {
+void count(ForeignFindings& out, const foreign::Evidence& evidence) {
   std::set<std::pair<std::string, std::int64_t>> processes, echoing;
   for (const auto& fact : evidence.facts()) {
     if (fact.source == foreign::Source::kKernelLog) {
@@ -271,8 +271,8 @@ bool is_node_failure(const Fact& cancelled) { return cancelled.detail == foreign
 
 }  // namespace
 
-Others others_of(const foreign::Evidence& evidence) {
-  Others out;
+ForeignFindings findings_of(const foreign::Evidence& evidence) {
+  ForeignFindings out;
   count(out, evidence);
   std::reverse(out.kernel.begin(), out.kernel.end());
   const Kernels kernels(evidence);

@@ -16,7 +16,7 @@
 
 namespace nnd::report {
 
-struct Others {
+struct ForeignFindings {
   Kind kind = Kind::kRunning;  // kFailed, kHang, kLost, or nothing is known to be wrong
   Blame blame = Blame::kNone;
   const foreign::Fact* first = nullptr;  // that it failed of
@@ -57,6 +57,6 @@ struct Others {
 };
 
 // Points into the evidence.
-Others others_of(const foreign::Evidence& evidence);
+ForeignFindings findings_of(const foreign::Evidence& evidence);
 
 }  // namespace nnd::report

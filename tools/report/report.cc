@@ -95,7 +95,7 @@ bool none_made_any(const Report& report) {
 
 // That a rank is late, or that ranks wait for each other, shows that the network has nothing to
 // deliver: their peers' ends agree. Why a process ended or stopped may be anything.
-Blame blame_of(const Named& named) {
+Blame blame_of(const ToldRoot& named) {
   const std::string& kind = named.awaited->kind;
   if (kind == "idle" || kind == "cycle") return Blame::kNotNetwork;
   return kind == "pair" || kind == "port" ? Blame::kNetwork : Blame::kOpen;
@@ -116,7 +116,7 @@ Report analyse(const Input& input, std::optional<int> expected_ranks,
   Report out;
   out.picture = picture_of(input, run);
   // It takes as long as all the others.
-  auto odd = std::async(std::launch::async, [&] { return odd_ones(out.picture); });
+  auto odd = std::async(std::launch::async, [&] { return deviations(out.picture); });
   static_cast<Model&>(out) = model_of(out.picture, expected_ranks);
   out.slow = slow_ports(out.picture);
   out.unbalanced = unbalanced(out.picture);
@@ -148,7 +148,7 @@ Report analyse(const Input& input, std::optional<int> expected_ranks,
     out.kind = Kind::kLost;
     out.blame = Blame::kNotNetwork;
   }
-  if (auto named = named_of(out)) {
+  if (auto named = told_root_of(out)) {
     out.blame = blame_of(*named);
     out.kind = Kind::kHang;
     out.named = std::move(named);

@@ -9,15 +9,15 @@
 #include "report/conclusion.h"
 #include "report/counters.h"
 #include "report/culprits.h"
+#include "report/deviation.h"
 #include "report/difference.h"
 #include "report/kernel.h"
 #include "report/late.h"
 #include "report/model.h"
 #include "report/named.h"
-#include "report/odd.h"
 #include "report/own_words.h"
 #include "report/picture.h"
-#include "report/rails.h"
+#include "report/rails_apart.h"
 #include "report/slow.h"
 
 namespace nnd::report {
@@ -33,11 +33,11 @@ struct Report : Model {
   const log::Latecomer* latecomer = nullptr;  // in the logs; null: nobody was told of
   std::vector<Bandwidth> bandwidths;
   std::vector<Grown> grown;
-  std::vector<Odd> odd;
+  std::vector<Deviation> odd;
   std::optional<Difference> difference;  // of those: what explains the failure
   std::optional<RailsApart> rails;       // of an echo: why the other end failed, by its address
   std::optional<OwnWords> own_words;     // what NCCL itself told whoever ended
-  std::optional<Named> named;            // by its processes, where not all logs are here
+  std::optional<ToldRoot> named;         // by its processes, where not all logs are here
   std::vector<KernelWord> kernel;        // what the nodes' kernels told, where their logs are here
   std::optional<std::size_t> kernel_sign;      // of those: why what failed first did
   std::optional<std::size_t> ended_by_kernel;  // of those: what the job failed of

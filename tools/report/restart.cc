@@ -100,7 +100,7 @@ void add_culprits(Restart& out, const Report& report) {
 
 // Who has what the others don't have, where that is known to be wrong.
 void add_difference(Restart& out, const Report& report) {
-  const Odd& odd = report.odd[report.difference->odd];
+  const Deviation& odd = report.odd[report.difference->odd];
   out.domain = Domain::kJob;
   out.retry = Retry::kAfterFix;
   out.confidence = Confidence::kLikely;
@@ -244,7 +244,7 @@ Restart restart_of(const Report& report) {
   return out;
 }
 
-Restart restart_of(const Others& others) {
+Restart restart_of(const ForeignFindings& others) {
   Restart out;
   if (!others.found()) {
     if (others.blame == Blame::kNone)

@@ -46,6 +46,6 @@ const char* name_of(Restart::Retry retry);
 
 Restart restart_of(const Report& report);
 // Where no event log tells of the job.
-Restart restart_of(const Others& others);
+Restart restart_of(const ForeignFindings& others);
 
 }  // namespace nnd::report

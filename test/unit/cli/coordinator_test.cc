@@ -54,7 +54,7 @@ TEST_CASE("an identity goes out and a report comes back", "[coordinator]") {
       std::optional<std::string> id;
       while (!(id = participant.id())) poll(nullptr, 0, 1);
       text += *id;
-      Part part;
+      TaskReport part;
       part.notes.push_back("of task " + std::to_string(task));
       if (task == 1) participant.report(part);  // the other one leaves without
     });

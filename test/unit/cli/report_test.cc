@@ -28,9 +28,9 @@ json part(int rank, const std::string& host, double ms, json channels, json conn
 }
 
 Rehearsal merge(const std::vector<json>& parts) {
-  std::vector<Part> typed;
-  for (const auto& one : parts) typed.push_back(part_from(Fields(one)));
-  return merge_parts(std::move(typed));
+  std::vector<TaskReport> typed;
+  for (const auto& one : parts) typed.push_back(task_report_from(Fields(one)));
+  return merge_task_reports(std::move(typed));
 }
 
 json channel(int number, const char* dir, int peer) {
@@ -133,7 +133,7 @@ TEST_CASE("a channel has the name of its net device, also of two HCAs that NCCL 
   auto load = event(nnd::log::EventId::kPluginLoad);
   load.launch.rank = 0;
   for (const auto& one : {load, device(0, "mlx5_0"), device(2, "mlx5_0+mlx5_1")}) job.add(one);
-  const auto part = to_json(make_part(
+  const auto part = to_json(make_task_report(
       result, 1, [](int) { return "a"; }, job, ""));
   CHECK(part["ranks"][0]["channels"][0]["hca"] == "mlx5_0+mlx5_1:1");
   CHECK(part["ranks"][1]["channels"][0]["hca"] == "net 0");  // its log is lost
@@ -155,7 +155,7 @@ TEST_CASE("causes are told once, and not those of ranks that were only stopped",
 TEST_CASE("what another task reports is read as it was sent, and nothing else is", "[report]") {
   const auto sent = part(0, "a", 1, json::array({channel(0, "send", 1)}),
                          json::array({connection(0, "send", 1, 10)}));
-  CHECK(to_json(part_from(Fields(sent))) == sent);
+  CHECK(to_json(task_report_from(Fields(sent))) == sent);
   const auto wrong = [&](const char* pointer, json value) {
     auto changed = sent;
     changed[json::json_pointer(pointer)] = std::move(value);
@@ -167,7 +167,7 @@ TEST_CASE("what another task reports is read as it was sent, and nothing else is
         wrong("/connections/0/link/listen", 1.5), wrong("/connections/0/bytes", -1),
         wrong("/hcas", json::array({1})), wrong("/failures", json::array({json::object()}))}) {
     INFO(one.dump());
-    CHECK_THROWS_AS(part_from(Fields(one)), BadMessage);
+    CHECK_THROWS_AS(task_report_from(Fields(one)), BadMessage);
   }
   CHECK_THROWS_AS(Fields(json::array()), BadMessage);
 }

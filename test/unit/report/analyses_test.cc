@@ -428,7 +428,7 @@ TEST_CASE("the majority is told, and who differs", "[odd]") {
     facts.facts["env.NCCL_NET_DIAG_FILE"] = "/tmp/" + std::to_string(i);  // its own
     made.add(facts);
   }
-  const auto odd = odd_ones(picture_of(made.input));
+  const auto odd = deviations(picture_of(made.input));
   REQUIRE(odd.size() == 2);
   CHECK(odd[0].what == "NCCL_IB_TC");
   CHECK(odd[0].serious);
@@ -450,9 +450,9 @@ TEST_CASE("a port that is up is never the odd one", "[odd]") {
     hca.state = i < 2 ? "ACTIVE" : "DOWN";
     made.add(hca);
   }
-  const auto odd = odd_ones(picture_of(made.input));
-  const auto state = std::find_if(odd.begin(), odd.end(),
-                                  [](const Odd& one) { return one.what == "state of mlx5_0"; });
+  const auto odd = deviations(picture_of(made.input));
+  const auto state = std::find_if(
+      odd.begin(), odd.end(), [](const Deviation& one) { return one.what == "state of mlx5_0"; });
   REQUIRE(state != odd.end());
   CHECK(state->usual == "ACTIVE");
   REQUIRE(state->others.size() == 1);
@@ -470,9 +470,10 @@ TEST_CASE("an index at which there is an address is never the odd one", "[odd]")
       hca.dev.gid = i == 0 ? "::ffff:10.0.0.1" : other;
       made.add(hca);
     }
-    const auto odd = odd_ones(picture_of(made.input));
-    const auto found = std::find_if(
-        odd.begin(), odd.end(), [](const Odd& one) { return one.what == "GID index of mlx5_0"; });
+    const auto odd = deviations(picture_of(made.input));
+    const auto found = std::find_if(odd.begin(), odd.end(), [](const Deviation& one) {
+      return one.what == "GID index of mlx5_0";
+    });
     REQUIRE(found != odd.end());
     return found->usual;
   };
@@ -495,9 +496,9 @@ TEST_CASE("who found no HCA is the odd one, however few others are there", "[odd
     told.cause = "DEV-FALLBACK";
     if (i < 2 && fell_back) made.add(told);
   }
-  const auto odd = odd_ones(picture_of(made.input));
-  const auto transport =
-      std::find_if(odd.begin(), odd.end(), [](const Odd& one) { return one.what == "transport"; });
+  const auto odd = deviations(picture_of(made.input));
+  const auto transport = std::find_if(odd.begin(), odd.end(),
+                                      [](const Deviation& one) { return one.what == "transport"; });
   REQUIRE(transport != odd.end());
   CHECK(transport->usual == (fell_back ? "IB" : "TCP"));
   CHECK(transport->others[0].value == (fell_back ? "TCP" : "IB"));
@@ -514,9 +515,9 @@ TEST_CASE("a log that is cut off before all HCAs were told lacks none for that",
     }
   }
   const auto differ = [&] {
-    const auto odd = odd_ones(picture_of(made.input));
+    const auto odd = deviations(picture_of(made.input));
     return std::any_of(odd.begin(), odd.end(),
-                       [](const Odd& one) { return one.what == "HCAs in use"; });
+                       [](const Deviation& one) { return one.what == "HCAs in use"; });
   };
   SECTION("in the middle of a line") {
     for (int i = 0; i < 8; ++i) made.add(made.event(i, t::EventId::kNetDevice, 2));

@@ -20,9 +20,9 @@ Fact fact(What what, std::optional<Cause> cause, const std::string& host = "node
   return out;
 }
 
-Others judged(std::vector<Fact> facts, Evidence& evidence) {
+ForeignFindings judged(std::vector<Fact> facts, Evidence& evidence) {
   for (auto& one : facts) evidence.add(std::move(one));
-  return others_of(evidence);
+  return findings_of(evidence);
 }
 
 }  // namespace

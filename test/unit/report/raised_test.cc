@@ -42,7 +42,7 @@ TEST_CASE("a program's own exception goes before what follows from it", "[raised
   CHECK(found->own);
   CHECK(found->ranks == std::set{2});
   CHECK(found->one_node);
-  const auto others = others_of(evidence);
+  const auto others = findings_of(evidence);
   CHECK(others.raised_first);
   CHECK(others.kind == Kind::kLost);
   CHECK(others.blame == Blame::kNotNetwork);
@@ -58,7 +58,7 @@ TEST_CASE("what only echoes, or may be the network's, is no program's own", "[ra
     const auto found = raised_of(evidence);
     REQUIRE(found);
     CHECK_FALSE(found->own);
-    const auto others = others_of(evidence);
+    const auto others = findings_of(evidence);
     CHECK_FALSE(others.raised_first);
     CHECK(others.blame == Blame::kNone);
   }
@@ -83,10 +83,10 @@ TEST_CASE("an exception goes before an echo of NCCL's, and not before a cause of
   nccl.writer = {"node0", 1, {}};
   Evidence echo, own;
   add(echo, {nccl, raised(2, "RuntimeError: shapes differ", 101)});
-  CHECK(others_of(echo).raised_first);
+  CHECK(findings_of(echo).raised_first);
   nccl.cause = Cause::kQp110;
   add(own, {nccl, raised(2, "RuntimeError: shapes differ", 101)});
-  const auto others = others_of(own);
+  const auto others = findings_of(own);
   CHECK_FALSE(others.raised_first);
   CHECK(others.headline()->cause == Cause::kQp110);
 }

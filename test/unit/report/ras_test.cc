@@ -84,12 +84,12 @@ TEST_CASE("a communicator that is given up is apart for that", "[ras]") {
 TEST_CASE("what failed by NCCL's own log goes before RAS, an echo does not", "[ras]") {
   Evidence evidence;
   evidence.ras = {answer(5, kThree, true)};
-  CHECK(nnd::report::others_of(evidence).ras_first);
+  CHECK(nnd::report::findings_of(evidence).ras_first);
   evidence.add(Fact{});  // an echo
-  CHECK(nnd::report::others_of(evidence).ras_first);
+  CHECK(nnd::report::findings_of(evidence).ras_first);
   Fact failed;
   failed.what = What::kFailure;
   failed.cause = nccl_net_diag::Cause::kQp110;
   evidence.add(std::move(failed));
-  CHECK_FALSE(nnd::report::others_of(evidence).ras_first);
+  CHECK_FALSE(nnd::report::findings_of(evidence).ras_first);
 }

@@ -34,7 +34,7 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
   return command;
 }
 
-std::string command_line(const CLI::App& command) {
+std::string redacted_command_line(const CLI::App& command) {
   std::string out = "nccl-net-diag " + command.get_name();
   for (const auto* option : command.get_options()) {
     if (option->count() == 0) continue;

@@ -26,6 +26,6 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
                       int& exit_code, std::function<Answer(const Calling&)> run);
 
 // As it was called, to be shown: "nccl-net-diag ping node1 --token ...". Once it is parsed.
-std::string command_line(const CLI::App& command);
+std::string redacted_command_line(const CLI::App& command);
 
 }  // namespace nnd::cli

@@ -85,7 +85,7 @@ void add_ping(CLI::App& app, int& exit_code) {
       ->type_name("NAME|FILE");
   command->parse_complete_callback([options, listen, command] {
     options->listening = listen->count() > 0;
-    options->command = command_line(*command);
+    options->command = redacted_command_line(*command);
   });
 }
 

@@ -59,7 +59,7 @@ void add_preflight(CLI::App& app, int& exit_code) {
       ->type_name("FILE");
   command->add_option("--scenario", options->scenario, kScenarioHelp)->type_name("NAME|FILE");
   command->parse_complete_callback(
-      [options, command] { options->command = command_line(*command); });
+      [options, command] { options->command = redacted_command_line(*command); });
 }
 
 }  // namespace nnd::cli

@@ -46,7 +46,7 @@ void add_report(CLI::App& app, int& exit_code) {
   command->add_flag("--follow", options->follow,
                     "of a running job: the verdict each time it changes, until Ctrl-C");
   command->parse_complete_callback(
-      [options, command] { options->command = command_line(*command); });
+      [options, command] { options->command = redacted_command_line(*command); });
 }
 
 }  // namespace nnd::cli

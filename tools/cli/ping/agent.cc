@@ -18,8 +18,8 @@ constexpr const char* kInterrupted = "interrupted";
 
 class Agent {
  public:
-  Agent(wire::JsonSocket& socket, const PingHost& host, const std::function<bool()>& stop)
-      : socket_(socket), host_(host), stop_(stop) {}
+  Agent(wire::JsonSocket& socket, const RankSetup& setup, const std::function<bool()>& stop)
+      : socket_(socket), setup_(setup), stop_(stop) {}
 
   PingServed run() {
     while (!over_) {
@@ -89,15 +89,15 @@ class Agent {
 
   void answer(const json& message) {
     using What = PingRequest::What;
-    if (host_.rehearse && message.value("do", json()) == "rehearse")
-      return host_.rehearse(socket_, message, stop_);
+    if (setup_.rehearse && message.value("do", json()) == "rehearse")
+      return setup_.rehearse(socket_, message, stop_);
     const auto request = read(message);
     if (!request) return;
     const auto tick = [this] { return this->tick(); };
     if (request->what == What::kEnd) {
       finish(*request);
     } else if (request->what == What::kDescribe) {
-      reply(0, describe_ping_host(host_, tick));
+      reply(0, describe_ping_host(setup_, tick));
     } else if (request->what == What::kListen) {
       reply(0, {{"port", listener_.listen_at(request->address)}});
     } else if (request->what == What::kReach) {
@@ -105,7 +105,7 @@ class Agent {
     } else if (request->what == What::kPrepare) {
       attempt_ = request->attempt;
       ++served_.attempts;
-      endpoint_.emplace(host_, attempt_, tick);
+      endpoint_.emplace(setup_, attempt_, tick);
       const auto prepared = endpoint_->prepare(request->hca, request->dev);
       if (!prepared.handle.empty()) return reply(attempt_, {{"handle", prepared.handle}});
       endpoint_.reset();
@@ -119,7 +119,7 @@ class Agent {
   }
 
   wire::JsonSocket& socket_;
-  const PingHost& host_;
+  const RankSetup& setup_;
   const std::function<bool()>& stop_;
   std::optional<PingEndpoint> endpoint_;
   MeetingListener listener_;
@@ -130,9 +130,9 @@ class Agent {
 
 }  // namespace
 
-PingServed serve_ping(wire::JsonSocket& socket, const PingHost& host,
+PingServed serve_ping(wire::JsonSocket& socket, const RankSetup& setup,
                       const std::function<bool()>& stop) {
-  return Agent(socket, host, stop).run();
+  return Agent(socket, setup, stop).run();
 }
 
 }  // namespace nnd::cli

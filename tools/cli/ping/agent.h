@@ -16,7 +16,7 @@ struct PingServed {
 };
 
 // stop: asked several times a second; true: says so to the other side and leaves.
-PingServed serve_ping(wire::JsonSocket& socket, const PingHost& host,
+PingServed serve_ping(wire::JsonSocket& socket, const RankSetup& setup,
                       const std::function<bool()>& stop);
 
 }  // namespace nnd::cli

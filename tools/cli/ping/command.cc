@@ -149,9 +149,9 @@ Answer ping(PingOptions& options, const Calling& calling) {
     throw CallError(kWrongCall, "token",
                     "the token is missing: --listen prints it; give it with --token, --token-file "
                     "or NCCL_NET_DIAG_TOKEN");
-  run.host.nccl = find_nccl(options.nccl, variable);
+  run.setup.nccl = find_nccl(options.nccl, variable);
   const ScratchDir scratch("ping");
-  run.host.scratch = scratch.path();
+  run.setup.scratch = scratch.path();
   run.stop = [] { return InterruptGuard::interrupted(); };
   run.tell = [&calling](const std::string& text) {
     if (!calling.quiet) print_err(text + "\n");

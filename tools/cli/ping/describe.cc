@@ -47,10 +47,10 @@ json check_of(const std::string& nccl, const std::string& host) {
 
 }  // namespace
 
-json describe_ping_host(const PingHost& host, const PingTick& tick) {
+json describe_ping_host(const RankSetup& setup, const PingTick& tick) {
   json out{{"host", host_name()}, {"devices", json::array()}, {"settings", ping_settings()}};
   try {
-    PingRank rank(host, "describe", tick);
+    PingRank rank(setup, "describe", tick);
     auto loaded = rank.load();
     const int init = loaded.at("init_rc");
     if (init != 0) {

@@ -75,8 +75,8 @@ AttemptEvents read_events(const std::filesystem::path& file) {
 
 }  // namespace
 
-PingEndpoint::PingEndpoint(const PingHost& host, int attempt, PingTick tick)
-    : rank_(host, fmt::format("attempt{}", attempt), std::move(tick)) {}
+PingEndpoint::PingEndpoint(const RankSetup& setup, int attempt, PingTick tick)
+    : rank_(setup, fmt::format("attempt{}", attempt), std::move(tick)) {}
 
 milliseconds PingEndpoint::left() const {
   return std::max(milliseconds(1),

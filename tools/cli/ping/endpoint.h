@@ -14,7 +14,7 @@ namespace nnd::cli {
 
 class PingEndpoint {
  public:
-  PingEndpoint(const PingHost& host, int attempt, PingTick tick);
+  PingEndpoint(const RankSetup& setup, int attempt, PingTick tick);
 
   // The transport's handle, for the other end.
   struct Prepared {

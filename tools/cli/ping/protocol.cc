@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "cli/common/event_json.h"
-#include "cli/common/setting.h"
+#include "cli/common/export_line.h"
 #include "nccl_abi/common.h"
 
 namespace nnd::cli {
@@ -76,7 +76,7 @@ void read_check(const Fields& check, HostDescription& out) {
       out.verdicts.push_back({verdict.text("decision"), verdict.text("fact"), verdict.text("rule"),
                               verdict.text("cause"), verdict.text("remedy")});
   out.proposal = check.texts("proposal");
-  std::erase_if(out.proposal, [](const std::string& line) { return !is_setting(line); });
+  std::erase_if(out.proposal, [](const std::string& line) { return !is_safe_export_line(line); });
   const auto result = check.object("result");
   out.broken = result.texts("broken");
   out.refused = result.number<int>("refused");

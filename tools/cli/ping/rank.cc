@@ -23,7 +23,8 @@ constexpr std::chrono::milliseconds kRankLoadPatience{60000};
 constexpr std::chrono::milliseconds kEndPatience{3000};
 constexpr int kWarn = 2;  // NCCL's log level
 
-driver::RankOptions options_of(const PingHost& host, const std::string& name, const fs::path& log) {
+driver::RankOptions options_of(const RankSetup& setup, const std::string& name,
+                               const fs::path& log) {
   driver::RankOptions out;
   out.command = emulator();
   out.command.push_back(rank_program().string());
@@ -38,7 +39,7 @@ driver::RankOptions options_of(const PingHost& host, const std::string& name, co
     out.environment["NND_RANK_SYSFS"] = sysfs;
   // What would keep the rank from telling.
   out.unset = {"NCCL_NET_DIAG_EVENTS", "NCCL_NET_DIAG_DISABLE", "NCCL_NET_DIAG_MAX_MB", "NCCL_NET"};
-  out.output = (host.scratch / (name + ".out")).string();
+  out.output = (setup.scratch / (name + ".out")).string();
   return out;
 }
 
@@ -54,11 +55,11 @@ std::map<std::string, std::string> ping_settings() {
   return out;
 }
 
-PingRank::PingRank(const PingHost& host, const std::string& name, PingTick tick)
-    : log_(host.scratch / (name + ".jsonl")),
+PingRank::PingRank(const RankSetup& setup, const std::string& name, PingTick tick)
+    : log_(setup.scratch / (name + ".jsonl")),
       tick_(std::move(tick)),
-      nccl_(host.nccl),
-      process_(std::make_unique<driver::RankProcess>(name, options_of(host, name, log_))) {}
+      nccl_(setup.nccl),
+      process_(std::make_unique<driver::RankProcess>(name, options_of(setup, name, log_))) {}
 
 json PingRank::ask(json request, std::chrono::milliseconds patience) {
   return ask_both(std::move(request), nullptr, patience).first;

@@ -20,7 +20,7 @@ namespace nnd::cli {
 using FurtherRequest = std::function<void(wire::JsonSocket&, const nlohmann::json& request,
                                           const std::function<bool()>& stop)>;
 
-struct PingHost {
+struct RankSetup {
   std::string nccl;               // libnccl's file
   std::filesystem::path scratch;  // a directory of this run's own
   FurtherRequest rehearse;        // what is done when "rehearse" is asked; none: it must not be
@@ -35,7 +35,7 @@ using PingTick = std::function<std::string()>;
 class PingRank {
  public:
   // Throws driver::Error where the rank program cannot be started.
-  PingRank(const PingHost& host, const std::string& name, PingTick tick);
+  PingRank(const RankSetup& setup, const std::string& name, PingTick tick);
 
   // The reply. Throws PingStopped, or driver::Error when the rank is gone or says an error.
   nlohmann::json ask(nlohmann::json request, std::chrono::milliseconds patience);

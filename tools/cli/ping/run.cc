@@ -38,7 +38,7 @@ constexpr auto kAgentPatience = std::chrono::seconds(3);
 // this one does in the same way.
 class LocalAgent {
  public:
-  explicit LocalAgent(const PingHost& host) {
+  explicit LocalAgent(const RankSetup& setup) {
     const auto [ours, theirs] = wire::socket_pair();
     fd_ = ours;
     const pid_t parent = getpid();
@@ -55,7 +55,7 @@ class LocalAgent {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_IGN);
     try {
       wire::JsonSocket conductor(theirs);
-      serve_ping(conductor, host, [] { return false; });
+      serve_ping(conductor, setup, [] { return false; });
     } catch (const std::exception& error) {
       print_err(fmt::format("nccl-net-diag ping: {}\n", error.what()));
     }
@@ -257,7 +257,7 @@ namespace {
 // Answers whoever conducts, until it is over, or the user or the deadline ends it.
 PingServed serve(wire::JsonSocket& conductor, const PingRun& run) {
   const auto late = [&run] { return Clock::now() >= run.deadline; };
-  auto served = serve_ping(conductor, run.host, [&] { return run.stop() || late(); });
+  auto served = serve_ping(conductor, run.setup, [&] { return run.stop() || late(); });
   if (run.stop()) throw CallError(kNotExamined, "interrupted", "interrupted");
   if (!served.finished && late())
     throw CallError(kNotExamined, "deadline",
@@ -303,7 +303,7 @@ PingResult ping_listener(const PingRun& run, const TcpAddress& address) {
   run.tell(fmt::format("calling {}", address.text()));
   auto listener = call_listener(address, ping_meeting(run), about("conductor", 0),
                                 std::min(run.deadline, Clock::now() + kReachPatience), run.stop);
-  const LocalAgent own(run.host);
+  const LocalAgent own(run.setup);
   std::vector<wire::JsonSocket> sockets;
   sockets.push_back(own.socket());
   sockets.push_back(std::move(listener));
@@ -390,7 +390,7 @@ std::optional<PingResult> ping_as_task(const PingRun& run, const LaunchedTask& t
     if (!served.finished) throw CallError(kNotExamined, "ended", "task 0: " + served.why);
     return std::nullopt;
   }
-  const LocalAgent own(run.host);
+  const LocalAgent own(run.setup);
   Listener listener(root, ping_meeting(run));
   std::vector<wire::JsonSocket> sockets;
   sockets.push_back(own.socket());

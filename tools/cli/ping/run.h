@@ -25,7 +25,7 @@ using PingPlan = std::function<std::vector<PingRound>(const std::vector<HostDesc
 using PingSequel = std::function<void(const PingResult&, std::vector<wire::JsonSocket>&)>;
 
 struct PingRun {
-  PingHost host;
+  RankSetup setup;
   std::string token;
   PingTraffic traffic;
   bool matrix = false;

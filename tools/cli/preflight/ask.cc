@@ -125,7 +125,7 @@ class Questions {
       asked_ = judged(result, absent_);
       if (nothing_to_mend(*asked_)) rehearse(run_, sockets, *asked_, result.hosts);
     };
-    run_.host.rehearse = take_part_in(run_.host);
+    run_.setup.rehearse = take_part_in(run_.setup);
   }
   Questions(const Questions&) = delete;
   Questions& operator=(const Questions&) = delete;
@@ -244,7 +244,7 @@ Asked ask_on_fabric(PingRun run, const std::string& scenario) {
     environment["MASTER_ADDR"] = "127.0.0.1";
     environment["MASTER_PORT"] = listener.port();
     agents.push_back(std::make_unique<ToolProcess>(
-        std::vector<std::string>{"nccl-net-diag", "preflight", "--nccl", run.host.nccl, "--quiet"},
+        std::vector<std::string>{"nccl-net-diag", "preflight", "--nccl", run.setup.nccl, "--quiet"},
         environment, -1));
   }
   Questions questions(std::move(run), missing_tasks_at("127.0.0.1:" + listener.port()));

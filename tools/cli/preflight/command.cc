@@ -107,7 +107,7 @@ Answer preflight(PreflightOptions& options, const Calling& calling) {
   require_plugin();
   require_rank_program();
   PingRun run;
-  if (options.hosts.empty()) run.host.nccl = find_nccl(options.nccl, variable);
+  if (options.hosts.empty()) run.setup.nccl = find_nccl(options.nccl, variable);
   run.deadline = in_seconds(options.deadline);
   run.arrival = in_seconds(options.arrival);
   run.stop = [] { return InterruptGuard::interrupted(); };
@@ -126,7 +126,7 @@ Answer preflight(PreflightOptions& options, const Calling& calling) {
   unsetenv("NCCL_NET_DIAG_TOKEN");  // not for the processes that are started here
   if (run.token.empty()) run.token = job_token(variable);
   const ScratchDir scratch("preflight");
-  run.host.scratch = scratch.path();
+  run.setup.scratch = scratch.path();
   const auto asked = ask_as_task(std::move(run), *task, root_of(options, *task));
   return asked ? answer_of(options, page, *asked) : already_told(kFine);
 }

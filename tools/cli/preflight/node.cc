@@ -7,8 +7,8 @@
 #include <array>
 
 #include "cli/common/checked_json.h"
+#include "cli/common/export_line.h"
 #include "cli/common/printable.h"
-#include "cli/common/setting.h"
 
 namespace nnd::cli {
 
@@ -111,7 +111,7 @@ Node node_from(const json& check) {
   add_facts(fields, process.facts);
   add_variables(fields, process.facts);
   out.proposal = fields.texts("proposal");
-  std::erase_if(out.proposal, [](const std::string& line) { return !is_setting(line); });
+  std::erase_if(out.proposal, [](const std::string& line) { return !is_safe_export_line(line); });
   out.broken = fields.object("result").texts("broken");
   return out;
 }

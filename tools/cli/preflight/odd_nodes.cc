@@ -17,7 +17,7 @@
 namespace nnd::cli {
 
 using nccl_net_diag::Cause;
-using report::Odd;
+using report::Deviation;
 
 namespace {
 
@@ -46,7 +46,7 @@ std::set<std::string> names_in(const std::string& list) {
 }
 
 // The one HCA that a node has less than the others; empty: it is none, or several.
-std::string only_missing(const Odd& odd) {
+std::string only_missing(const Deviation& odd) {
   if (odd.others.size() + (odd.usual_count != 0 ? 1 : 0) != 2) return {};
   const auto guilty = report::guilty_camp(odd).value_or(0);
   const auto here = names_in(odd.others[guilty].value);
@@ -62,14 +62,15 @@ class Comparison {
   explicit Comparison(const std::vector<Node>& nodes) : nodes_(nodes) {}
 
   std::vector<Finding> findings() {
-    auto all = report::odd_of_each(picture_of(nodes_));
-    std::stable_sort(all.begin(), all.end(),
-                     [](const Odd& a, const Odd& b) { return rank_of(a) < rank_of(b); });
-    for (const Odd& odd : all) note_setting(odd);
+    auto all = report::deviations_of_each(picture_of(nodes_));
+    std::stable_sort(all.begin(), all.end(), [](const Deviation& a, const Deviation& b) {
+      return rank_of(a) < rank_of(b);
+    });
+    for (const Deviation& odd : all) note_setting(odd);
     const SubnetPlan plan(nodes_, all);
     std::vector<Finding> out;
     add_without_hcas(out);
-    for (const Odd& odd : all)
+    for (const Deviation& odd : all)
       if (!follows(odd, plan)) {
         out.push_back(finding_of(odd));
         note(odd, out.back());
@@ -79,14 +80,14 @@ class Comparison {
   }
 
  private:
-  static std::size_t rank_of(const Odd& odd) {
+  static std::size_t rank_of(const Deviation& odd) {
     constexpr std::size_t kLast = 1000;
     const auto meaning = report::meaning_of(odd.what);
     return meaning ? meaning->rank : odd.serious ? kLast : kLast + 1;
   }
 
   // Those that are at fault.
-  static std::vector<std::string> hosts_of(const Odd& odd) {
+  static std::vector<std::string> hosts_of(const Deviation& odd) {
     std::vector<std::string> out;
     const bool all = odd.usual_count != 0 || is_tie(odd);
     for (std::size_t i = 0; i < odd.others.size(); ++i)
@@ -97,7 +98,7 @@ class Comparison {
   }
 
   // By settings nodes come to other HCAs and other GIDs.
-  void note_setting(const Odd& odd) {
+  void note_setting(const Deviation& odd) {
     const auto meaning = report::meaning_of(odd.what);
     if (!meaning || !meaning->cause || !odd.what.starts_with("NCCL_")) return;
     const bool turns_off = odd.what == "NCCL_IB_DISABLE";
@@ -107,7 +108,7 @@ class Comparison {
     }
   }
   // Each of these nodes is told of by what it follows from: a setting, or the same HCA.
-  bool follows(const Odd& odd, const SubnetPlan& plan) const {
+  bool follows(const Deviation& odd, const SubnetPlan& plan) const {
     const auto device = report::device_of(odd.what);
     const bool of_subnet = odd.what.starts_with(kSubnetOf);
     const bool of_gid = of_subnet || odd.what.starts_with("GID ");
@@ -123,7 +124,7 @@ class Comparison {
       return !device.empty() && told(host);
     });
   }
-  void note(const Odd& odd, const Finding& finding) {
+  void note(const Deviation& odd, const Finding& finding) {
     if (finding.weight == Weight::kNote) return;
     for (const auto& host : finding.hosts) {
       if (!finding.device.empty()) told_.emplace(host, finding.device);
@@ -149,7 +150,7 @@ class Comparison {
     }
   }
 
-  Finding finding_of(const Odd& odd) const {
+  Finding finding_of(const Deviation& odd) const {
     Finding out;
     out.hosts = hosts_of(odd);
     out.device = odd.what == kInUse ? only_missing(odd) : report::device_of(odd.what);
@@ -160,20 +161,20 @@ class Comparison {
     return out;
   }
 
-  static Weight weight_of(const Odd& odd) {
+  static Weight weight_of(const Deviation& odd) {
     const bool setting = is_variable(odd);
     if (!odd.serious) return Weight::kNote;
     if (is_tie(odd)) return is_two_kinds(odd) && !setting ? Weight::kNote : Weight::kMend;
     return setting ? Weight::kMend : Weight::kLeaveOut;
   }
 
-  bool is_infiniband(const Odd& odd) const {
+  bool is_infiniband(const Deviation& odd) const {
     const auto* const hca =
         hca_of(nodes_[odd.others.front().members.front()], report::device_of(odd.what));
     return hca != nullptr && hca->dev.link_layer == "InfiniBand";
   }
 
-  std::string cause_of(const Odd& odd) const {
+  std::string cause_of(const Deviation& odd) const {
     const auto id = [](Cause cause) { return std::string(nccl_net_diag::cause_id(cause)); };
     if (odd.what.starts_with(kStateOf))
       return id(odd.others.front().value == "unreadable" ? Cause::kDevUnusable : Cause::kDevDown);

@@ -12,11 +12,11 @@
 
 namespace nnd::cli {
 
-using report::Odd;
+using report::Deviation;
 
 namespace {
 
-std::string value_text(const Odd& odd, const std::string& value) {
+std::string value_text(const Deviation& odd, const std::string& value) {
   if (odd.what.starts_with(kSpeedOf) && !value.empty())
     return fmt::format("{:g} Gbit/s", std::strtod(value.c_str(), nullptr) / 1000);
   if (odd.what == kMemlock && value != "unlimited")
@@ -28,7 +28,7 @@ std::string value_text(const Odd& odd, const std::string& value) {
 }
 
 // "mlx5_0 runs at", "NCCL_IB_TC is".
-std::string subject_of(const Odd& odd) {
+std::string subject_of(const Deviation& odd) {
   const auto device = report::device_of(odd.what);
   if (odd.what.starts_with(kSpeedOf)) return device + " runs at";
   if (odd.what.starts_with(kStateOf)) return device + " is";
@@ -40,7 +40,7 @@ std::string nodes_text(std::size_t count) {
   return count == 1 ? "the other node" : fmt::format("the other {} nodes", count);
 }
 
-std::string doubt_of(const Odd& odd) {
+std::string doubt_of(const Deviation& odd) {
   if (!is_tie(odd) || !odd.serious) return "";
   return is_two_kinds(odd) ? " (two kinds of nodes, as many of each)"
                            : " (which of the two is wrong can't be told from two)";
@@ -57,7 +57,7 @@ std::string gid_of(const log::Hca* hca, bool whole) {
                      *hca->dev.gid_index);
 }
 
-std::string gid_text(const std::vector<Node>& nodes, const Odd& odd) {
+std::string gid_text(const std::vector<Node>& nodes, const Deviation& odd) {
   const auto device = report::device_of(odd.what);
   std::set<std::string> told;
   std::vector<std::string> parts;
@@ -77,7 +77,7 @@ std::string gid_text(const std::vector<Node>& nodes, const Odd& odd) {
                      doubt_of(odd));
 }
 
-std::string subnet_text(const std::vector<Node>& nodes, const Odd& odd) {
+std::string subnet_text(const std::vector<Node>& nodes, const Deviation& odd) {
   const auto device = report::device_of(odd.what);
   std::vector<std::string> parts;
   for (const auto& one : odd.others) {
@@ -99,17 +99,17 @@ std::string subnet_text(const std::vector<Node>& nodes, const Odd& odd) {
 
 }  // namespace
 
-bool is_variable(const Odd& odd) {
+bool is_variable(const Deviation& odd) {
   return odd.what.starts_with("NCCL") || odd.what.starts_with("UCX");
 }
 
-bool is_two_kinds(const Odd& odd) {
+bool is_two_kinds(const Deviation& odd) {
   return odd.usual_count == 0 &&
          std::all_of(odd.others.begin(), odd.others.end(),
-                     [](const Odd::Differing& one) { return one.who.size() > 1; });
+                     [](const Deviation::Differing& one) { return one.who.size() > 1; });
 }
 
-bool is_tie(const Odd& odd) {
+bool is_tie(const Deviation& odd) {
   return odd.usual_count == 0 && (is_two_kinds(odd) || !report::guilty_camp(odd));
 }
 
@@ -119,7 +119,7 @@ const log::Hca* hca_of(const Node& node, const std::string& device) {
   return nullptr;
 }
 
-std::string odd_text(const std::vector<Node>& nodes, const Odd& odd) {
+std::string odd_text(const std::vector<Node>& nodes, const Deviation& odd) {
   if (odd.what.starts_with(kSubnetOf)) return subnet_text(nodes, odd);
   if (odd.what.starts_with("GID ") && odd.what.find(" of ") != std::string::npos)
     return gid_text(nodes, odd);
@@ -132,7 +132,8 @@ std::string odd_text(const std::vector<Node>& nodes, const Odd& odd) {
   return fmt::format("{} {}{}.", subject_of(odd), fmt::join(parts, ", and "), doubt_of(odd));
 }
 
-std::string odd_remedy(const std::vector<Node>& nodes, const Odd& odd, const Finding& finding) {
+std::string odd_remedy(const std::vector<Node>& nodes, const Deviation& odd,
+                       const Finding& finding) {
   // What the node's own rules say of the same HCA and the same cause knows more than comparison.
   for (const Node& node : nodes) {
     if (std::find(finding.hosts.begin(), finding.hosts.end(), node.host()) == finding.hosts.end())

@@ -28,15 +28,15 @@ constexpr auto kOthersGrace = std::chrono::seconds(3);
 constexpr auto kEndPatience = std::chrono::seconds(10);
 
 // Small, middle and large: NCCL has another protocol for each.
-RehearsePlan short_plan(const PingHost& host, int tasks, double seconds) {
+RehearsePlan short_plan(const RankSetup& setup, int tasks, double seconds) {
   RehearsePlan plan;
-  plan.nccl = host.nccl;
+  plan.nccl = setup.nccl;
   plan.nodes = tasks;
   plan.sizes = {"1K", "64K", "1M"};
   plan.iterations = 2;
   plan.deadline_sec = seconds;
   plan.plugin = plugin_file().parent_path().string();
-  plan.log_dir = (host.scratch / "rehearsal").string();
+  plan.log_dir = (setup.scratch / "rehearsal").string();
   return plan;
 }
 
@@ -46,14 +46,14 @@ class OwnTask {
   OwnTask(wire::JsonSocket& socket, const std::function<bool()>& stop)
       : socket_(socket), stop_(stop) {}
 
-  Part play(const PingHost& host, const Fields& asked) {
+  TaskReport play(const RankSetup& setup, const Fields& asked) {
     const int tasks = asked.number<int>("tasks", 2, kMostTasks);
     const int task = asked.number<int>("task", 0, tasks - 1);
     refuse_unplayed(variable, false);
     RehearseRun run;
     // Whoever asks says when it is over; this is for a rank that nobody ends.
     constexpr double kBeyond = 30;
-    run.plan = short_plan(host, tasks, asked.real("seconds") + kBeyond);
+    run.plan = short_plan(setup, tasks, asked.real("seconds") + kBeyond);
     run.progress = [](const json&) {};
     std::filesystem::create_directories(run.plan.log_dir);
     return run_own_task(run, task,
@@ -158,7 +158,7 @@ class Rehearser {
     } else if (auto left = said.text_if("left")) {
       task.gone = std::move(*left);
     } else {
-      task.part = part_from(said.object("report"));
+      task.part = task_report_from(said.object("report"));
     }
   }
 
@@ -177,11 +177,11 @@ class Rehearser {
 
 }  // namespace
 
-FurtherRequest take_part_in(const PingHost& host) {
-  return [nccl = host.nccl, scratch = host.scratch](wire::JsonSocket& socket, const json& request,
-                                                    const std::function<bool()>& stop) {
+FurtherRequest take_part_in(const RankSetup& setup) {
+  return [nccl = setup.nccl, scratch = setup.scratch](wire::JsonSocket& socket, const json& request,
+                                                      const std::function<bool()>& stop) {
     try {
-      const PingHost own{nccl, scratch, {}};
+      const RankSetup own{nccl, scratch, {}};
       socket.send({{"report", to_json(OwnTask(socket, stop).play(own, Fields(request)))}});
     } catch (const std::exception& error) {  // of the call, the file system, the message
       socket.send({{"cannot", error.what()}});

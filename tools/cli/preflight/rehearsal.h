@@ -18,7 +18,7 @@
 namespace nnd::cli {
 
 // What a host does when it is asked to take part.
-FurtherRequest take_part_in(const PingHost& host);
+FurtherRequest take_part_in(const RankSetup& setup);
 
 struct Player {
   std::string host;

@@ -6,16 +6,16 @@
 #include <vector>
 
 #include "cli/preflight/allocation.h"
-#include "cli/rehearse/part.h"
+#include "cli/rehearse/task_report.h"
 
 namespace nnd::cli {
 
 // One rank, on a host of its own.
 struct PlayedTask {
   std::string host;
-  std::optional<Part> part;  // what it reported
-  std::string cannot;        // why it could not begin, one clause
-  std::string gone;          // why nothing more is heard of it, one clause
+  std::optional<TaskReport> part;  // what it reported
+  std::string cannot;              // why it could not begin, one clause
+  std::string gone;                // why nothing more is heard of it, one clause
 
   bool told() const { return part || !cannot.empty() || !gone.empty(); }
   bool fine() const { return part && part->failures.empty(); }

@@ -8,12 +8,12 @@
 
 namespace nnd::cli {
 
-using report::Odd;
+using report::Deviation;
 
-SubnetPlan::SubnetPlan(const std::vector<Node>& nodes, const std::vector<Odd>& all)
+SubnetPlan::SubnetPlan(const std::vector<Node>& nodes, const std::vector<Deviation>& all)
     : nodes_(nodes) {
   std::map<std::string, std::set<std::string>> own, others;  // by host: subnets
-  for (const Odd& odd : all) {
+  for (const Deviation& odd : all) {
     if (!odd.what.starts_with(kSubnetOf)) continue;
     for (const auto& one : odd.others)
       for (const auto& host : one.who) {
@@ -36,7 +36,7 @@ SubnetPlan::SubnetPlan(const std::vector<Node>& nodes, const std::vector<Odd>& a
   }
 }
 
-bool SubnetPlan::may_mean(const Odd& odd) const {
+bool SubnetPlan::may_mean(const Deviation& odd) const {
   if (odd.usual_count != 0) return false;
   // Another HCA of the other is in it: they are numbered, cabled or addressed otherwise.
   for (const auto& one : odd.others)

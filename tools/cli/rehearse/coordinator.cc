@@ -29,11 +29,11 @@ wire::JsonSocket call_root(const TcpAddress& root, const std::string& token, int
   }
 }
 
-Part read_report(int task, const json& report) {
+TaskReport read_report(int task, const json& report) {
   try {
-    return part_from(Fields(report));
+    return task_report_from(Fields(report));
   } catch (const BadMessage& bad) {
-    Part out;
+    TaskReport out;
     out.failures.push_back(
         fmt::format("task {} sent a report that makes no sense: {}", task, bad.what()));
     return out;
@@ -133,6 +133,6 @@ bool Participant::over() {
   return called_off_ || socket_.closed();
 }
 
-void Participant::report(const Part& part) { socket_.send({{"report", to_json(part)}}); }
+void Participant::report(const TaskReport& part) { socket_.send({{"report", to_json(part)}}); }
 
 }  // namespace nnd::cli

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/exchange/listener.h"
-#include "cli/rehearse/part.h"
+#include "cli/rehearse/task_report.h"
 
 namespace nnd::cli {
 
@@ -36,7 +36,7 @@ class Coordinator {
   // Tasks that left without a report.
   std::vector<int> lost() const;
   // What the others reported, by task. A report that makes no sense is a failure of that task.
-  const std::map<int, Part>& reports() const { return reports_; }
+  const std::map<int, TaskReport>& reports() const { return reports_; }
   // All that have come have reported or left; complete: and all have come.
   bool all_told() const { return reports_.size() + lost().size() == tasks_.size(); }
   bool complete() const { return arrived() == count_ - 1 && all_told(); }
@@ -50,7 +50,7 @@ class Coordinator {
   Listener listener_;
   std::optional<std::string> id_;
   std::map<int, wire::JsonSocket> tasks_;
-  std::map<int, Part> reports_;
+  std::map<int, TaskReport> reports_;
 };
 
 // The other tasks' side.
@@ -62,9 +62,9 @@ class Participant {
               Clock::time_point deadline, const std::function<bool()>& stop);
 
   const std::string& fabric() const { return fabric_; }
-  std::optional<std::string> id();  // once it is there
-  bool over();                      // called off, or task 0 is gone
-  void report(const Part& part);    // the last thing said
+  std::optional<std::string> id();      // once it is there
+  bool over();                          // called off, or task 0 is gone
+  void report(const TaskReport& part);  // the last thing said
 
  private:
   void listen();

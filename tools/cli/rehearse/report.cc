@@ -45,7 +45,7 @@ std::vector<CollectiveRun> slowest(const std::vector<RankReport>& ranks) {
   return out;
 }
 
-std::vector<Path> paths_of(const Part& all) {
+std::vector<Path> paths_of(const TaskReport& all) {
   using Key = std::tuple<int, log::Direction, std::string, int>;
   std::map<Key, Path> found;
   std::map<int, std::string> hosts;
@@ -152,7 +152,7 @@ std::optional<double> bus_gb_per_s(const CollectiveRun& run, std::size_t ranks) 
   return factors ? std::optional(gb_per_s(run) * factors->data * factors->bus) : std::nullopt;
 }
 
-Rehearsal merge_parts(std::vector<Part> parts) {
+Rehearsal merge_task_reports(std::vector<TaskReport> parts) {
   Rehearsal out;
   for (auto& part : parts) {
     append(out.all.ranks, part.ranks);

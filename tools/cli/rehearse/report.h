@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/rehearse/part.h"
+#include "cli/rehearse/task_report.h"
 
 namespace nnd::cli {
 
@@ -23,7 +23,7 @@ struct Path {
 };
 
 struct Rehearsal {
-  Part all;                                // the parts of all tasks
+  TaskReport all;                          // the parts of all tasks
   std::vector<CollectiveRun> collectives;  // the slowest rank's time counts
   std::vector<Path> paths;
   std::set<std::string> networks, nccl_warnings;
@@ -32,7 +32,7 @@ struct Rehearsal {
   std::optional<double> allowed;
 };
 
-Rehearsal merge_parts(std::vector<Part> parts);
+Rehearsal merge_task_reports(std::vector<TaskReport> parts);
 
 // Algorithm bandwidth, from host memory.
 double gb_per_s(const CollectiveRun& run);

@@ -43,14 +43,14 @@ void name_ranks(const RehearseRun& run, softcuda::JobSpec& spec, int first_local
 }
 
 // The log directory is this run's own, so that nothing of another is read.
-Part part_of(const RehearseRun& run, const softcuda::JobResult& result,
-             const std::function<std::string(int)>& host_of) {
+TaskReport task_report_of(const RehearseRun& run, const softcuda::JobResult& result,
+                          const std::function<std::string(int)>& host_of) {
   for (const auto& rank : result.ranks)
     std::ofstream(fs::path(run.plan.log_dir) / fmt::format("rank{}.out", rank.rank)) << rank.output;
   log::Job job;
   const auto counts =
       log::read_logs({run.plan.log_dir}, [&](const log::Event& event) { job.add(event); });
-  return make_part(result, run.plan.deadline_sec, host_of, job, left_out(counts));
+  return make_task_report(result, run.plan.deadline_sec, host_of, job, left_out(counts));
 }
 
 // A task's place on the emulated fabric: the host that its node's number says.
@@ -84,15 +84,15 @@ void stay_on_emulated_host(softcuda::JobSpec& spec, int task, const std::string&
 }
 
 // The ranks of one task, and what they did there.
-Part play(const RehearseRun& run, const softcuda::JobSpec& spec, int task, const std::string& host,
-          const TaskLinks& links) {
+TaskReport play(const RehearseRun& run, const softcuda::JobSpec& spec, int task,
+                const std::string& host, const TaskLinks& links) {
   const softcuda::JobPart part{.first_rank = task * run.plan.ranks,
                                .ranks = run.plan.ranks,
                                .first_gpu = run.plan.first_gpu,
                                .hand_out_id = links.hand_out_id,
                                .get_id = links.get_id};
   const auto result = softcuda::run_job_part(spec, part, progress_of(run), links.over);
-  return part_of(run, result, [&](int) { return host; });
+  return task_report_of(run, result, [&](int) { return host; });
 }
 
 std::string task_list(const std::vector<int>& tasks) {
@@ -116,7 +116,7 @@ class RootTask {
     return trouble_since_ && Clock::now() >= *trouble_since_ + kGrace;
   }
 
-  Rehearsal finish(Part own, Clock::time_point deadline) {
+  Rehearsal finish(TaskReport own, Clock::time_point deadline) {
     constexpr auto kPatience = std::chrono::seconds(8);
     const bool over = !own.failures.empty() || trouble() || run_.stop();
     if (over) {
@@ -127,9 +127,9 @@ class RootTask {
       coordinator_.attend();
       poll(nullptr, 0, kTickMs);
     }
-    std::vector<Part> parts{std::move(own)};
+    std::vector<TaskReport> parts{std::move(own)};
     for (const auto& [task, part] : coordinator_.reports()) parts.push_back(part);
-    Rehearsal out = merge_parts(std::move(parts));
+    Rehearsal out = merge_task_reports(std::move(parts));
     if (const auto lost = coordinator_.lost(); !lost.empty())
       out.all.failures.push_back(task_list(lost) + " left without a report");
     if (coordinator_.arrived() < task_.tasks - 1)
@@ -154,7 +154,7 @@ class RootTask {
 
 }  // namespace
 
-Part run_own_task(const RehearseRun& run, int task, const TaskLinks& links) {
+TaskReport run_own_task(const RehearseRun& run, int task, const TaskLinks& links) {
   auto spec = make_rehearsal(run.plan);
   name_ranks(run, spec, run.plan.first_gpu);
   if (const auto sysfs = variable("NCCL_NET_DIAG_SYSFS"); !sysfs.empty())
@@ -176,7 +176,7 @@ Rehearsal run_on_this_host(const RehearseRun& run) {
     for (std::size_t i = 0; i < hosts.size(); ++i) hosts[i] = scenario.hosts[i].name;
   }
   const auto result = softcuda::run_job(spec, progress_of(run), run.stop);
-  return merge_parts({part_of(run, result, [&](int rank) {
+  return merge_task_reports({task_report_of(run, result, [&](int rank) {
     return hosts[static_cast<std::size_t>(std::max(rank, 0) / spec.gpus_per_node)];
   })});
 }
@@ -211,7 +211,7 @@ Rehearsal run_as_task(const RehearseRun& run, const LaunchedTask& task,
   auto own = play(run, spec, task.task, host, links);
   if (root_task) return root_task->finish(std::move(own), deadline);
   participant->report(own);
-  return merge_parts({std::move(own)});
+  return merge_task_reports({std::move(own)});
 }
 
 }  // namespace nnd::cli

@@ -31,7 +31,7 @@ struct TaskLinks {
 
 // One task of a job, in a process that is on its host already, emulated or not: what it did.
 // plan.nodes: the job's tasks. Throws CallError.
-Part run_own_task(const RehearseRun& run, int task, const TaskLinks& links);
+TaskReport run_own_task(const RehearseRun& run, int task, const TaskLinks& links);
 
 // All of it. Throws CallError.
 Rehearsal run_on_this_host(const RehearseRun& run);

@@ -79,7 +79,7 @@ struct Read {
 struct Shown {
   report::Input input;
   foreign::Evidence evidence;
-  report::Others others;
+  report::ForeignFindings others;
   report::Report report;
   Words words;
   std::vector<JobLine> jobs;
@@ -149,7 +149,7 @@ Shown judged(Read read, const ReportOptions& options) {
   Shown shown;
   shown.input = std::move(read.input);
   shown.evidence = std::move(read.evidence);
-  shown.others = report::others_of(shown.evidence);
+  shown.others = report::findings_of(shown.evidence);
   judge_jobs(shown, options);
   if (is_others_alone(shown)) {
     shown.words = words_of_others(shown.others, shown.evidence);

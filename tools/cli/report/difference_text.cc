@@ -7,8 +7,8 @@
 
 namespace nnd::cli {
 
+using report::Deviation;
 using report::Difference;
-using report::Odd;
 using report::Report;
 
 namespace {
@@ -33,10 +33,11 @@ std::string interface_of(const Report& report, std::size_t member, const std::st
   return {};
 }
 
-std::string where_of(const Odd::Differing& one) { return list(one.who); }
+std::string where_of(const Deviation::Differing& one) { return list(one.who); }
 
 // Of one camp: whose HCA, which address, which subnet.
-std::string subnet_of(const Report& report, const std::string& device, const Odd::Differing& one) {
+std::string subnet_of(const Report& report, const std::string& device,
+                      const Deviation::Differing& one) {
   const auto member = one.members.front();
   const auto address = address_of(report, member, device);
   return fmt::format("{}{} of {} {} the subnet {}", device, interface_of(report, member, device),
@@ -48,7 +49,7 @@ std::string others_text(std::size_t count) {
   return count == 1 ? "process" : count_of(count, "process", "processes");
 }
 
-std::string subnets(const Report& report, const Odd& odd) {
+std::string subnets(const Report& report, const Deviation& odd) {
   const std::string device = device_of(odd.what);
   if (odd.usual_count != 0)
     return fmt::format(
@@ -59,7 +60,7 @@ std::string subnets(const Report& report, const Odd& odd) {
 }
 
 // `guilty`: who of two camps as big is at fault.
-std::string plain(const Odd& odd, std::optional<std::size_t> guilty) {
+std::string plain(const Deviation& odd, std::optional<std::size_t> guilty) {
   const auto& one = odd.others[guilty.value_or(0)];
   const auto rest = [&](const std::string& value, std::size_t count) {
     return fmt::format("{} is {} on {}, and {} on the other {}", odd.what, shortened(one.value),
@@ -72,11 +73,11 @@ std::string plain(const Odd& odd, std::optional<std::size_t> guilty) {
                      shortened(other.value), where_of(other));
 }
 
-bool is_tie(const Odd& odd, const Difference& difference) {
+bool is_tie(const Deviation& odd, const Difference& difference) {
   return odd.usual_count == 0 && odd.others.size() == 2 && !difference.guilty;
 }
 
-std::string whose_of(const Odd& odd, const Difference& difference) {
+std::string whose_of(const Deviation& odd, const Difference& difference) {
   if (is_tie(odd, difference))
     return fmt::format("{} or {}", where_of(odd.others.front()), where_of(odd.others.back()));
   return where_of(odd.others[difference.guilty.value_or(0)]);
@@ -85,7 +86,7 @@ std::string whose_of(const Odd& odd, const Difference& difference) {
 }  // namespace
 
 std::string difference_text(const Report& report, const Difference& difference) {
-  const Odd& odd = report.odd[difference.odd];
+  const Deviation& odd = report.odd[difference.odd];
   std::string out =
       odd.what.starts_with(kSubnet) ? subnets(report, odd) : plain(odd, difference.guilty);
   if (difference.swapped)
@@ -96,7 +97,7 @@ std::string difference_text(const Report& report, const Difference& difference) 
 }
 
 std::string difference_remedy(const Report& report, const Difference& difference) {
-  const Odd& odd = report.odd[difference.odd];
+  const Deviation& odd = report.odd[difference.odd];
   if (difference.told != nullptr && !difference.told->fix.empty()) return difference.told->fix;
   const auto device = device_of(odd.what);
   const auto whose = whose_of(odd, difference);

@@ -63,7 +63,7 @@ std::string process_text(std::optional<int> rank, const std::string& host,
 }
 
 std::string named_text(const report::Report& report) {
-  const report::Named& named = *report.named;
+  const report::ToldRoot& named = *report.named;
   const bool innocent = report.blame == report::Blame::kNotNetwork;
   const std::string why =
       named.differs == nullptr

@@ -19,17 +19,17 @@ namespace nnd::cli {
 
 using foreign::Fact;
 using report::Blame;
-using report::Others;
+using report::ForeignFindings;
 
 namespace {
 
 // Kernels told of trouble, and nobody of a job.
-bool is_kernels_alone(const Others& others) {
+bool is_kernels_alone(const ForeignFindings& others) {
   return !others.kernel.empty() && others.processes == 0 && !others.found() && !others.raised;
 }
 
 // What may have ended the job, where nothing shows that it was then.
-std::string maybe_text(const Others& others) {
+std::string maybe_text(const ForeignFindings& others) {
   if (others.killed != nullptr)
     return fmt::format(" But {}, at some time: if that was then, it is why.", killed_text(others));
   if (others.raised && others.raised->own)
@@ -42,7 +42,7 @@ std::string maybe_text(const Others& others) {
   return {};
 }
 
-std::string verdict_of(const Others& others) {
+std::string verdict_of(const ForeignFindings& others) {
   if (others.killed_first)
     return fmt::format("{}: {}.", others.blame == Blame::kOpen ? "open" : "not the network",
                        killed_text(others));
@@ -102,7 +102,7 @@ std::string nvls_remedy(const std::string& told) {
   return std::string(diagnosis::explain(nccl_net_diag::Cause::kGpuNvls).remedy);
 }
 
-std::string to_do(const Others& others) {
+std::string to_do(const ForeignFindings& others) {
   if (others.killed_first) return kernel_end_remedy(*others.killed);
   if (others.raised_first && others.raised->worker != nullptr)
     return kernel_end_remedy(*others.raised->worker);
@@ -133,7 +133,7 @@ std::string to_do(const Others& others) {
 
 std::string where_text(const Fact& fact) { return fmt::format("{}:{}", fact.file, fact.line); }
 
-std::vector<std::string> first_lines(const Others& others) {
+std::vector<std::string> first_lines(const ForeignFindings& others) {
   std::vector<std::string> out;
   const bool ended =
       others.killed_first || others.raised_first || others.ended_first || others.cancelled_first;
@@ -152,7 +152,7 @@ std::vector<std::string> first_lines(const Others& others) {
   return out;
 }
 
-std::vector<std::string> open_lines(const Others& others) {
+std::vector<std::string> open_lines(const ForeignFindings& others) {
   std::vector<std::string> out;
   if (others.blame != Blame::kOpen || others.flight_first || others.killed_first ||
       others.ras_first || others.cancelled_first || others.first == nullptr)
@@ -165,7 +165,8 @@ std::vector<std::string> open_lines(const Others& others) {
   return out;
 }
 
-std::vector<std::string> read_lines(const Others& others, const foreign::Evidence& evidence) {
+std::vector<std::string> read_lines(const ForeignFindings& others,
+                                    const foreign::Evidence& evidence) {
   std::vector<std::string> what;
   if (others.processes != 0)
     what.push_back(fmt::format("lines of {} on {}",
@@ -191,7 +192,7 @@ std::vector<std::string> read_lines(const Others& others, const foreign::Evidenc
 }
 
 // What kernels told besides.
-std::vector<std::string> kernel_lines(const Others& others) {
+std::vector<std::string> kernel_lines(const ForeignFindings& others) {
   std::vector<std::string> out;
   for (const auto* fact : others.kernel)
     if (fact != others.headline())
@@ -201,7 +202,7 @@ std::vector<std::string> kernel_lines(const Others& others) {
   return out;
 }
 
-std::string raised_line(const Others& others) {
+std::string raised_line(const ForeignFindings& others) {
   return fmt::format("{}: {} ({}).", foreign::name_of(others.raised->told->source),
                      raised_text(others), others.raised->told->file);
 }
@@ -213,7 +214,7 @@ void add(Words& words, const char* title, std::vector<std::string> lines) {
 
 }  // namespace
 
-Words words_of_others(const Others& others, const foreign::Evidence& evidence) {
+Words words_of_others(const ForeignFindings& others, const foreign::Evidence& evidence) {
   Words out;
   out.verdict = verdict_of(others);
   add(out, "First", first_lines(others));
@@ -239,14 +240,14 @@ Words words_of_others(const Others& others, const foreign::Evidence& evidence) {
   return out;
 }
 
-bool decide(const Others& others, const report::Report& report) {
+bool decide(const ForeignFindings& others, const report::Report& report) {
   const bool open = report.kind == report::Kind::kHang || report.kind == report::Kind::kMissing ||
                     report.kind == report::Kind::kLost;
   return open && report.blame == Blame::kOpen && others.found() &&
          others.blame == Blame::kNotNetwork;
 }
 
-std::vector<std::string> lines_beside(const report::Report& report, const Others& others) {
+std::vector<std::string> lines_beside(const report::Report& report, const ForeignFindings& others) {
   std::vector<std::string> out;
   if (others.flight) {
     const bool against = others.flight->network_cleared() && report.blame == Blame::kNetwork;
@@ -275,7 +276,7 @@ std::vector<std::string> lines_beside(const report::Report& report, const Others
   return add_said(said + ". The event logs tell more, and come first.");
 }
 
-std::string raised_beside(const report::Report& report, const Others& others) {
+std::string raised_beside(const report::Report& report, const ForeignFindings& others) {
   if (report.kind != report::Kind::kLost || report.ended_by_kernel || !others.raised ||
       !others.raised->own || report.picture.hosts.size() != 1)
     return {};

@@ -12,19 +12,21 @@
 namespace nnd::cli {
 
 // Of a job that left nothing else.
-Words words_of_others(const report::Others& others, const foreign::Evidence& evidence);
+Words words_of_others(const report::ForeignFindings& others, const foreign::Evidence& evidence);
 
 // Event logs that leave it open are of a job whose program these show to be guilty.
-bool decide(const report::Others& others, const report::Report& report);
+bool decide(const report::ForeignFindings& others, const report::Report& report);
 
 // Beside event logs, whose verdict they don't change where that is known: what they add, and where
 // they contradict it.
-std::vector<std::string> lines_beside(const report::Report& report, const report::Others& others);
+std::vector<std::string> lines_beside(const report::Report& report,
+                                      const report::ForeignFindings& others);
 
 // " RuntimeError: ..., at train.py:212 in step.", of the process that the event logs name; else
 // empty.
-std::string raised_beside(const report::Report& report, const report::Others& others);
+std::string raised_beside(const report::Report& report, const report::ForeignFindings& others);
 
-nlohmann::json others_json(const report::Others& others, const foreign::Evidence& evidence);
+nlohmann::json others_json(const report::ForeignFindings& others,
+                           const foreign::Evidence& evidence);
 
 }  // namespace nnd::cli

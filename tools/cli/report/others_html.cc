@@ -17,14 +17,14 @@ namespace nnd::cli {
 
 using foreign::Fact;
 using foreign::What;
-using report::Others;
+using report::ForeignFindings;
 
 namespace {
 
 constexpr std::size_t kMostRows = 5'000;  // of a table
 
 // What a line is to the verdict, those that it rests on first; null: it only tells of the job.
-std::pair<int, const char*> part_of(const Fact& fact, const Others& others) {
+std::pair<int, const char*> part_of(const Fact& fact, const ForeignFindings& others) {
   if (&fact == others.headline()) return {0, "what it failed of"};
   if (&fact == others.first) return {1, "first failure"};
   if (std::find(others.alike.begin(), others.alike.end(), &fact) != others.alike.end())
@@ -89,7 +89,7 @@ std::string table(const char* title, const char* id, const std::vector<std::stri
   return out;
 }
 
-std::string lines(const Others& others, const foreign::Evidence& evidence) {
+std::string lines(const ForeignFindings& others, const foreign::Evidence& evidence) {
   struct Line {
     int order;
     const char* part;
@@ -132,7 +132,7 @@ std::string files(const foreign::Evidence& evidence) {
   return table("Files", "files", {"file", "was"}, rows, all);
 }
 
-std::string about_job(const Others& others, const foreign::Evidence& evidence) {
+std::string about_job(const ForeignFindings& others, const foreign::Evidence& evidence) {
   std::vector<std::string> parts;
   if (others.processes != 0)
     parts.push_back(fmt::format("{} on {}", count_of(others.processes, "process", "processes"),
@@ -147,8 +147,8 @@ std::string about_job(const Others& others, const foreign::Evidence& evidence) {
 
 }  // namespace
 
-std::string others_html(const Others& others, const foreign::Evidence& evidence, const Words& words,
-                        const PageOrigin& origin) {
+std::string others_html(const ForeignFindings& others, const foreign::Evidence& evidence,
+                        const Words& words, const PageOrigin& origin) {
   auto shown = words;
   const auto to_do = std::find_if(shown.parts.begin(), shown.parts.end(),
                                   [](const Passage& part) { return part.title == "What to do"; });

@@ -10,7 +10,7 @@
 
 namespace nnd::cli {
 
-std::string others_html(const report::Others& others, const foreign::Evidence& evidence,
+std::string others_html(const report::ForeignFindings& others, const foreign::Evidence& evidence,
                         const Words& words, const PageOrigin& origin);
 
 }  // namespace nnd::cli

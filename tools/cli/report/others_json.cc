@@ -9,7 +9,7 @@ namespace nnd::cli {
 
 using foreign::Fact;
 using nlohmann::json;
-using report::Others;
+using report::ForeignFindings;
 
 namespace {
 
@@ -71,7 +71,7 @@ json flight_json(const report::Flight& flight) {
 
 }  // namespace
 
-json others_json(const Others& others, const foreign::Evidence& evidence) {
+json others_json(const ForeignFindings& others, const foreign::Evidence& evidence) {
   json out{{"files", evidence.files.size()},        {"problems", evidence.problems},
            {"processes", others.processes},         {"hosts", others.hosts},
            {"releases", others.releases},           {"transports", others.transports},

@@ -16,7 +16,7 @@ namespace nnd::cli {
 
 using foreign::Fact;
 using report::Flight;
-using report::Others;
+using report::ForeignFindings;
 
 namespace {
 
@@ -36,7 +36,7 @@ std::string way_text(const Fact& ended) {
 }
 
 // "a data loader's worker of rank 3 (pid 12) was killed (SIGKILL)", and what its kernel says of it.
-std::string loader_text(const Others& others) {
+std::string loader_text(const ForeignFindings& others) {
   const Fact& ended = *others.ended;
   auto out =
       fmt::format("a data loader's worker{}{}{}",
@@ -140,7 +140,7 @@ std::string flight_text(const report::Flight& flight) {
                      flight.waiting.size() == 1 ? "" : " alike", fewest);
 }
 
-std::string killed_text(const Others& others) {
+std::string killed_text(const ForeignFindings& others) {
   const auto rank = others.killed_rank
                         ? fmt::format("rank {} ({})", *others.killed_rank, others.killed_host)
                         : "a process of " + others.killed_host;
@@ -148,7 +148,7 @@ std::string killed_text(const Others& others) {
 }
 
 // A rank on its node is the job's where there is one node.
-std::string raised_text(const Others& others) {
+std::string raised_text(const ForeignFindings& others) {
   const auto& raised = *others.raised;
   const bool of_job = !raised.on_node || (raised.one_node && others.hosts.size() <= 1);
   return fmt::format(
@@ -159,7 +159,7 @@ std::string raised_text(const Others& others) {
 }
 
 // "rank 3 (node1 pid 912) crashed (SIGSEGV)", "rank 3 (node1 pid 912) ended with exit code 1"
-std::string ended_text(const Others& others) {
+std::string ended_text(const ForeignFindings& others) {
   const Fact& ended = *others.ended;
   if (ended.program == foreign::kLoaderWorker) return loader_text(others);
   const auto who =
@@ -168,7 +168,7 @@ std::string ended_text(const Others& others) {
 }
 
 // "Slurm cancelled the job at 2026-11-26T11:17:07: its time limit was over"
-std::string cancelled_text(const Others& others) {
+std::string cancelled_text(const ForeignFindings& others) {
   return fmt::format("Slurm cancelled the job at {}: {}", others.cancelled->place,
                      others.cancelled->detail);
 }

@@ -21,10 +21,10 @@ const char* source_of(const report::Flight& flight);
 std::string flight_text(const report::Flight& flight);  // what a job of PyTorch's waits for
 
 // Of processes that ended, and why.
-std::string killed_text(const report::Others& others);
-std::string raised_text(const report::Others& others);
-std::string ended_text(const report::Others& others);
-std::string cancelled_text(const report::Others& others);
+std::string killed_text(const report::ForeignFindings& others);
+std::string raised_text(const report::ForeignFindings& others);
+std::string ended_text(const report::ForeignFindings& others);
+std::string cancelled_text(const report::ForeignFindings& others);
 std::string ended_remedy(const foreign::Fact& ended);
 
 }  // namespace nnd::cli

@@ -140,7 +140,7 @@ std::string in_words(const Ended& one) {
 // What failed, or is not as it should be; nothing where all is well.
 std::vector<std::string> troubles(const View& view) {
   std::vector<std::string> out;
-  std::vector<OneOf> failed;
+  std::vector<OwnedConnection> failed;
   std::vector<const ShownProcess*> silent;
   for (const auto& process : view.processes) {
     for (const auto& one : process.connections)
@@ -159,7 +159,7 @@ std::vector<std::string> troubles(const View& view) {
 // Who has heard of the others whom they all wait for, the longest wait first.
 const ShownProcess* who_knows(const View& view) {
   const auto knows = [](const ShownProcess& process) { return process.header.awaited.kind != 0; };
-  for (const OneOf& one : long_waits(view))
+  for (const OwnedConnection& one : long_waits(view))
     if (knows(*one.process)) return one.process;
   const auto found = std::find_if(view.processes.begin(), view.processes.end(), knows);
   return found == view.processes.end() ? nullptr : &*found;
@@ -197,18 +197,18 @@ std::string what_waits(const View& view) {
 
 }  // namespace
 
-std::vector<OneOf> long_waits(const View& view) {
-  std::vector<OneOf> out;
+std::vector<OwnedConnection> long_waits(const View& view) {
+  std::vector<OwnedConnection> out;
   for (const auto& process : view.processes)
     for (const auto& one : process.connections)
       if (one.waits_long()) out.push_back({&process, &one});
-  std::stable_sort(out.begin(), out.end(), [](const OneOf& a, const OneOf& b) {
+  std::stable_sort(out.begin(), out.end(), [](const OwnedConnection& a, const OwnedConnection& b) {
     return *a.connection->wait_sec > *b.connection->wait_sec;
   });
   return out;
 }
 
-std::string in_words(const OneOf& one_of) {
+std::string in_words(const OwnedConnection& one_of) {
   const auto& one = *one_of.connection;
   const std::string over =
       one.slot.device[0] == '\0' ? "" : " over " + printable(device_of(one.slot));

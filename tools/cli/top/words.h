@@ -10,15 +10,15 @@
 namespace nnd::cli {
 
 // A connection and whose it is.
-struct OneOf {
+struct OwnedConnection {
   const ShownProcess* process = nullptr;
   const ShownConnection* connection = nullptr;
 };
 // What has waited for long, the longest first.
-std::vector<OneOf> long_waits(const View& view);
+std::vector<OwnedConnection> long_waits(const View& view);
 
 // "rank 3's receive from rank 7 over mlx5_2:1 has waited for 12.0 s (AllReduce #4711, pid 123)"
-std::string in_words(const OneOf& pair);
+std::string in_words(const OwnedConnection& pair);
 
 // How much moves, and what waits. Nobody is accused: a receive that was posted early waits too.
 std::string top_verdict(const View& view);

@@ -1,5 +1,5 @@
 // Rails that are swapped, and GIDs that reach nobody.
-#include "report/rails.h"
+#include "report/rails_apart.h"
 
 #include "report/report.h"
 #include "support/catch.h"

@@ -1,8 +1,8 @@
-#include "cli/common/setting.h"
+#include "cli/common/export_line.h"
 
 namespace nnd::cli {
 
-bool is_setting(std::string_view line) {
+bool is_safe_export_line(std::string_view line) {
   constexpr std::string_view kExport = "export NCCL_";
   return line.starts_with(kExport) &&
          line.find_first_not_of(

@@ -1,4 +1,4 @@
-#include "report/odd.h"
+#include "report/deviation.h"
 
 #include <fmt/format.h>
 
@@ -255,8 +255,8 @@ Attribute::ByValue::const_iterator sound_one(const Picture& picture, const std::
   return fell_back ? by_value.find("IB") : by_value.end();
 }
 
-std::optional<Odd> odd_of(const Picture& picture, const std::string& name,
-                          const Attribute& attribute) {
+std::optional<Deviation> deviation_of(const Picture& picture, const std::string& name,
+                                      const Attribute& attribute) {
   const auto& by_value = attribute.by_value();
   if (by_value.size() < 2) return std::nullopt;
   const auto holders = attribute.holders();
@@ -269,7 +269,7 @@ std::optional<Odd> odd_of(const Picture& picture, const std::string& name,
           : std::max_element(by_value.begin(), by_value.end(), [](const auto& a, const auto& b) {
               return a.second.size() < b.second.size();
             });
-  Odd out;
+  Deviation out;
   out.what = name;
   out.serious = attribute.serious();
   const bool majority = sound != by_value.end() || most->second.size() * 3 >= holders.size() * 2;
@@ -286,8 +286,8 @@ std::optional<Odd> odd_of(const Picture& picture, const std::string& name,
 }
 
 // "GID index of mlx5_0" to mlx5_7, the same on the same host, is one thing.
-void fold_devices(std::vector<Odd>& all) {
-  std::vector<Odd> out;
+void fold_devices(std::vector<Deviation>& all) {
+  std::vector<Deviation> out;
   std::map<std::string, std::size_t> folded;  // by what is the same of them
   std::map<std::size_t, std::size_t> devices;
   for (auto& odd : all) {
@@ -308,24 +308,26 @@ void fold_devices(std::vector<Odd>& all) {
 }
 
 // with_planned: also subnets where each node has its own.
-std::vector<Odd> all_odd(const Picture& picture, bool with_planned) {
-  std::vector<Odd> out;
+std::vector<Deviation> all_deviations(const Picture& picture, bool with_planned) {
+  std::vector<Deviation> out;
   if (picture.members.size() < 2) return out;
   for (const auto& [name, attribute] : attributes_of(picture, with_planned))
-    if (auto odd = odd_of(picture, name, attribute)) out.push_back(std::move(*odd));
+    if (auto odd = deviation_of(picture, name, attribute)) out.push_back(std::move(*odd));
   std::stable_sort(out.begin(), out.end(),
-                   [](const Odd& a, const Odd& b) { return a.serious > b.serious; });
+                   [](const Deviation& a, const Deviation& b) { return a.serious > b.serious; });
   return out;
 }
 
 }  // namespace
 
-std::vector<Odd> odd_ones(const Picture& picture) {
-  auto out = all_odd(picture, false);
+std::vector<Deviation> deviations(const Picture& picture) {
+  auto out = all_deviations(picture, false);
   fold_devices(out);
   return out;
 }
 
-std::vector<Odd> odd_of_each(const Picture& picture) { return all_odd(picture, true); }
+std::vector<Deviation> deviations_of_each(const Picture& picture) {
+  return all_deviations(picture, true);
+}
 
 }  // namespace nnd::report

@@ -1,4 +1,4 @@
-#include "cli/rehearse/part.h"
+#include "cli/rehearse/task_report.h"
 
 #include <fmt/format.h>
 
@@ -94,9 +94,10 @@ ConnectionReport connection_report(const log::Process& process, const std::strin
 
 }  // namespace
 
-Part make_part(const softcuda::JobResult& result, double deadline_sec, const HostOf& host_of,
-               const log::Job& job, const std::string& left_out) {
-  Part out;
+TaskReport make_task_report(const softcuda::JobResult& result, double deadline_sec,
+                            const HostOf& host_of, const log::Job& job,
+                            const std::string& left_out) {
+  TaskReport out;
   out.failures = failures_of(result, deadline_sec);
   for (const auto& rank : result.ranks)
     out.ranks.push_back(rank_report(rank, host_of(rank.rank), job));
@@ -163,7 +164,7 @@ json to_json(const HcaReport& hca) {
           {"reasons", hca.reasons}};
 }
 
-json to_json(const Part& part) {
+json to_json(const TaskReport& part) {
   json out{{"ranks", json::array()},    {"connections", json::array()}, {"hcas", json::array()},
            {"troubles", json::array()}, {"failures", part.failures},    {"notes", part.notes}};
   for (const auto& rank : part.ranks) out["ranks"].push_back(to_json(rank));
@@ -173,9 +174,9 @@ json to_json(const Part& part) {
   return out;
 }
 
-Part part_from(const Fields& fields) {
+TaskReport task_report_from(const Fields& fields) {
   constexpr int kMostRanks = 1 << 20;
-  Part out;
+  TaskReport out;
   for (const auto& rank : fields.objects("ranks")) {
     auto& own = out.ranks.emplace_back();
     own.rank = rank.number<int>("rank", 0, kMostRanks);

@@ -59,7 +59,7 @@ struct HcaReport {
   std::vector<std::string> reasons;
 };
 
-struct Part {
+struct TaskReport {
   std::vector<RankReport> ranks;
   std::vector<ConnectionReport> connections;
   std::vector<HcaReport> hcas;
@@ -67,19 +67,19 @@ struct Part {
   std::vector<std::string> failures, notes;  // notes: what is missing in this
 };
 
-inline constexpr std::size_t kMostTroubles = 1000;  // of one part; a note says if there were more
+inline constexpr std::size_t kMostTroubles = 1000;  // of one report; a note says if there were more
 
 // host_of: by rank. job: of the ranks' logs; left_out: what of them could not be read
 // (event_json.h).
-Part make_part(const softcuda::JobResult& result, double deadline_sec,
-               const std::function<std::string(int)>& host_of, const log::Job& job,
-               const std::string& left_out);
+TaskReport make_task_report(const softcuda::JobResult& result, double deadline_sec,
+                            const std::function<std::string(int)>& host_of, const log::Job& job,
+                            const std::string& left_out);
 
 nlohmann::json to_json(const RankReport& rank);
 nlohmann::json to_json(const ConnectionReport& connection);
 nlohmann::json to_json(const HcaReport& hca);
-nlohmann::json to_json(const Part& part);
+nlohmann::json to_json(const TaskReport& part);
 // What another task sent. Throws BadMessage.
-Part part_from(const Fields& fields);
+TaskReport task_report_from(const Fields& fields);
 
 }  // namespace nnd::cli

@@ -1,4 +1,4 @@
-#include "report/rails.h"
+#include "report/rails_apart.h"
 
 #include <algorithm>
 

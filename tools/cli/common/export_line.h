@@ -7,6 +7,6 @@ namespace nnd::cli {
 
 // People copy these lines into a shell: "export NCCL_NAME=value", and nothing that a shell would
 // obey.
-bool is_setting(std::string_view line);
+bool is_safe_export_line(std::string_view line);
 
 }  // namespace nnd::cli

@@ -8,10 +8,10 @@
 
 namespace nnd::report {
 
-// Odd::what of how many GPUs a node has, where nodes tell it (facts "gpus").
+// Deviation::what of how many GPUs a node has, where nodes tell it (facts "gpus").
 inline constexpr const char* kGpuCount = "GPU count";
 
-struct Odd {
+struct Deviation {
   std::string what;   // "NCCL", "NCCL_IB_HCA", "GID index of mlx5_3"
   std::string usual;  // of most; empty: there is no majority
   std::size_t usual_count = 0;
@@ -26,8 +26,8 @@ struct Odd {
 
 // Those that break jobs first; what is the same of several HCAs is one, "state of mlx5_0 and 3
 // more".
-std::vector<Odd> odd_ones(const Picture& picture);
+std::vector<Deviation> deviations(const Picture& picture);
 // The same, each HCA by itself, and with the subnets of nodes that have subnets of their own.
-std::vector<Odd> odd_of_each(const Picture& picture);
+std::vector<Deviation> deviations_of_each(const Picture& picture);
 
 }  // namespace nnd::report
