@@ -108,7 +108,7 @@ SymbolTable read_symbols(const std::string& path) {
   }
   return {{},
           fmt::format("{} has no symbol table (.symtab): softcuda needs the official, "
-                      "unstripped library, or beside it for its symbols",
+                      "unstripped library, or an unstripped copy beside it",
                       path)};
 }
 
