@@ -15,7 +15,7 @@ struct FlightCall {
   std::int64_t seq = 0;  // of its process group's collectives, from 1
   std::string what;      // "all_reduce"
   std::string state;     // "scheduled", "started", "completed"
-  std::string sizes;     // of the input: "[[65536]] Float"
+  std::string sizes;     // of the inputs: "[65536] Float"
   std::string place;     // where the program calls it: "train.py:212 in step";
                          // empty: not told
 };

@@ -84,7 +84,7 @@ json hca_json(const Hca& hca) {
       {"port", json()},
       {"netdev", text_or_null(hca.netdev)},
       {"bond", text_or_null(hca.bond)},
-      {"bond_trouble", text_or_null(hca.bond_trouble())},
+      {"bond_trouble", text_or_null(hca.bond_trouble())},  // worded in facts/node.cc
       {"pci", text_or_null(hca.pci)},
       {"vf_of", text_or_null(hca.physfn)},
       {"numa", hca.numa < 0 ? json() : json(hca.numa)},

@@ -6,7 +6,7 @@
 namespace nnd::cli {
 
 struct PageOrigin {
-  std::string command;  // without secrets
+  std::string command;  // as it was called, without what --token says
   std::string when;     // "2026-03-01 14:02:11 +0100"
 };
 

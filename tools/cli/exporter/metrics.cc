@@ -38,6 +38,8 @@ Labels with(Labels labels, const char* name, std::string value) {
   return labels;
 }
 
+// Names are without the suffix that exposition.cc gives the samples of their type: a counter
+// "nccl_net_diag_bytes" is documented, and shown, as nccl_net_diag_bytes_total.
 Family gauge(const char* name, const char* help) { return {name, MetricType::kGauge, help}; }
 Family counter(const char* name, const char* help) { return {name, MetricType::kCounter, help}; }
 

@@ -1,4 +1,5 @@
-// The sentence on processes that died, or ended by themselves, before anything failed.
+// What verdict.h's sentence is where processes died, or ended by themselves, before anything
+// failed.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The one sentence, and what to do.
+// The one sentence, put together of its parts (lost_text.h and others), and what to do.
 #pragma once
 
 #include <string>

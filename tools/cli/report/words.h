@@ -1,4 +1,4 @@
-// A report in words: one sentence, and what it rests on, part by part.
+// A report in words: the sentence of verdict.h, and what it rests on, part by part.
 #pragma once
 
 #include <string>
