@@ -1,5 +1,6 @@
 // The words of a report: times with their date, sizes, proper names, what to type, and a port that
 // came back.
+#include "cli/common/time_text.h"
 #include "cli/report/look_commands.h"
 #include "cli/report/names.h"
 #include "cli/report/verdict.h"

@@ -1,4 +1,4 @@
-#include "cli/common/page_policy.h"
+#include "cli/common/html_head.h"
 
 #include <fmt/format.h>
 #include <sodium.h>
@@ -20,13 +20,21 @@ std::string source(std::string_view text) {
                      sodium_bin2base64(out.data(), out.size(), hash.data(), hash.size(), kVariant));
 }
 
-}  // namespace
-
-std::string page_policy(std::string_view style, std::string_view script) {
+std::string content_policy(std::string_view style, std::string_view script) {
   return fmt::format(
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src {}; "
       "script-src {}; base-uri 'none'; form-action 'none'\">\n",
       source(style), source(script));
+}
+
+}  // namespace
+
+std::string html_head(std::string_view command, std::string_view style, std::string_view script) {
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+      "content=\"width=device-width, initial-scale=1\">\n{}<title>nccl-net-diag {}</title>\n"
+      "<style>{}</style></head><body>\n",
+      content_policy(style, script), command, style);
 }
 
 }  // namespace nnd::cli

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/common/html_head.h"
 #include "cli/common/html_text.h"
-#include "cli/common/page_policy.h"
 #include "cli/common/version.h"
 
 namespace nnd::cli {
@@ -28,12 +28,9 @@ pre { padding: .75rem; border: 1px solid var(--line); overflow-x: auto; }
 
 std::string begin_page(const PlainPage& page) {
   const std::string style = fmt::format("{}{}", kStyle, page.style);
-  return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-      "content=\"width=device-width, initial-scale=1\">\n{}<title>nccl-net-diag {}</title>\n"
-      "<style>{}</style></head><body>\n<h1>nccl-net-diag {}</h1>\n<p class=\"verdict{}\">{}</p>\n",
-      page_policy(style, {}), page.command, style, page.command, page.fine ? "" : " broken",
-      html_text(page.verdict));
+  return html_head(page.command, style, {}) +
+         fmt::format("<h1>nccl-net-diag {}</h1>\n<p class=\"verdict{}\">{}</p>\n", page.command,
+                     page.fine ? "" : " broken", html_text(page.verdict));
 }
 
 std::string page_about(const PageOrigin& origin, const std::string& more) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <memory>
 
@@ -13,6 +12,7 @@
 #include "cli/common/output.h"
 #include "cli/common/printable.h"
 #include "cli/common/text_table.h"
+#include "cli/common/time_text.h"
 #include "log/living.h"
 #include "log/parts.h"
 #include "log/reader.h"
@@ -103,17 +103,8 @@ std::string ago(const box::FileHeader& header, std::uint64_t raw) {
 }
 
 std::string wall(const box::FileHeader& header, std::uint64_t mono_ns) {
-  const auto ns =
-      static_cast<std::int64_t>(header.start_real_ns + (mono_ns - header.start_mono_ns));
-  const std::chrono::sys_time<std::chrono::milliseconds> at(
-      std::chrono::milliseconds(ns / 1'000'000));
-  const auto day = std::chrono::floor<std::chrono::days>(at);
-  const std::chrono::year_month_day date(day);
-  const std::chrono::hh_mm_ss time(at - day);
-  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{:03} UTC", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                     time.hours().count(), time.minutes().count(), time.seconds().count(),
-                     time.subseconds().count());
+  return time_text(
+      static_cast<std::int64_t>(header.start_real_ns + (mono_ns - header.start_mono_ns)));
 }
 
 json box_json(const Decoded& one) {

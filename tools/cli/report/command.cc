@@ -17,6 +17,7 @@
 #include "cli/common/output_file.h"
 #include "cli/common/page_origin.h"
 #include "cli/common/printable.h"
+#include "cli/common/time_text.h"
 #include "cli/report/html.h"
 #include "cli/report/json.h"
 #include "cli/report/live_ras.h"

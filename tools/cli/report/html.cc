@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <array>
-#include <chrono>
 #include <map>
 #include <set>
 #include <vector>
 
 #include "cli/common/text_table.h"
+#include "cli/common/time_text.h"
 #include "cli/report/host_map.h"
 #include "cli/report/names.h"
 #include "cli/report/page.h"
@@ -26,15 +26,6 @@ using report::Report;
 namespace {
 
 constexpr std::size_t kMostEvidence = 5'000;  // lines of logs, that claims rest on
-
-// "2026-01-01"
-std::string day_text(Ns at) {
-  const auto day = std::chrono::floor<std::chrono::days>(
-      std::chrono::sys_time<std::chrono::nanoseconds>(std::chrono::nanoseconds(at)));
-  const std::chrono::year_month_day date(day);
-  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
-}
 
 // "slurm job 4711; 64 processes on 8 hosts; 2026-01-01 08:00:00 to 08:10:00 (UTC); NCCL 2.28.9"
 std::string about_job(const Picture& picture) {

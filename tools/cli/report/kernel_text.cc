@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "cli/common/time_text.h"
 #include "cli/report/names.h"
 #include "nccl_net_diag/causes.h"
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/common/number_list.h"
+#include "cli/common/time_text.h"
 #include "cli/report/difference_text.h"
 #include "cli/report/names.h"
 #include "cli/report/verdict.h"

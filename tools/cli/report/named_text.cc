@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/common/time_text.h"
 #include "cli/report/names.h"
 
 namespace nnd::cli {

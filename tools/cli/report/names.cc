@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <set>
 
 #include "cli/common/number_list.h"
@@ -76,22 +75,6 @@ std::string cause_text(const std::string& cause) {
       word.back() != '_')
     title[0] = static_cast<char>(title[0] + 'a' - 'A');
   return fmt::format("{}, {}", cause, title);
-}
-
-std::string clock_text(Ns at) {
-  const Ns ms = at / 1'000'000;
-  const std::chrono::hh_mm_ss time(std::chrono::milliseconds(ms % (Ns{24} * 3600 * 1000)));
-  return fmt::format("{:02}:{:02}:{:02}.{:03}", time.hours().count(), time.minutes().count(),
-                     time.seconds().count(), time.subseconds().count());
-}
-
-std::string time_text(Ns at) {
-  const std::chrono::sys_days day(std::chrono::floor<std::chrono::days>(
-      std::chrono::sys_time<std::chrono::nanoseconds>(std::chrono::nanoseconds(at))));
-  const std::chrono::year_month_day date(day);
-  return fmt::format("{:04}-{:02}-{:02} {} UTC", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                     clock_text(at));
 }
 
 bool share_a_host(const Picture& picture, const std::vector<std::size_t>& members) {

@@ -1,4 +1,4 @@
-// How a report calls things: times, counts, processes, places.
+// How a report calls things: spans of time, counts, processes, places.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,6 @@
 
 namespace nnd::cli {
 
-// "21:04:05.123"
-std::string clock_text(report::Ns at);
-// "2026-11-24 21:04:05.123 UTC"
-std::string time_text(report::Ns at);
 // "3.2 s"
 std::string seconds(report::Ns ns);
 // "1 rank", "2 ranks"

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <regex>
 
+#include "cli/common/number_list.h"
 #include "cli/report/bandwidth_text.h"
 #include "cli/report/kernel_text.h"
 #include "cli/report/names.h"
@@ -118,7 +119,7 @@ std::string to_do(const ForeignFindings& others) {
   if (others.flight_first)
     return fmt::format(
         "Look at what {} did then: its output, and py-spy dump where it still lives.",
-        numbers_text(others.flight->guilty));
+        rank_list({others.flight->guilty.begin(), others.flight->guilty.end()}));
   if (others.ras_first) return ras_remedy(*others.ras);
   if (others.first == nullptr) return {};
   const Fact& told = *others.headline();

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <vector>
 
 #include "cli/common/number_list.h"
 #include "cli/report/kernel_text.h"
@@ -94,17 +95,14 @@ std::string what_text(const Fact& fact) {
                                                    : "a connection was closed by its peer";
 }
 
-std::string numbers_text(const std::vector<int>& ranks) {
-  return rank_list({ranks.begin(), ranks.end()});
-}
-
 const char* source_of(const report::Flight& flight) {
   return flight.by_watchdog ? "PyTorch's watchdog" : "Flight Recorder";
 }
 
 // What a job of PyTorch's waits for.
 std::string flight_text(const report::Flight& flight) {
-  const auto guilty = numbers_text(flight.guilty), waiting = numbers_text(flight.waiting);
+  const auto guilty = rank_list({flight.guilty.begin(), flight.guilty.end()});
+  const auto waiting = rank_list({flight.waiting.begin(), flight.waiting.end()});
   const char* const waits = flight.waiting.size() == 1 ? "waits" : "wait";
   switch (flight.kind) {
     case Flight::Kind::kBehind:

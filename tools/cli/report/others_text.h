@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "foreign/fact.h"
 #include "report/others.h"
@@ -15,7 +14,6 @@ std::string device_text(const foreign::Fact& fact);  // "mlx5_0:1 of node1"; emp
 std::string call_text(const foreign::FlightCall& call);  // "all_reduce #12 ([65536] Float)"
 std::string ends_text(const foreign::Fact& fact);        // ", from fe80::1 to ::ffff:10.0.0.2"
 std::string what_text(const foreign::Fact& fact);
-std::string numbers_text(const std::vector<int>& ranks);  // "ranks 0-3"
 
 const char* source_of(const report::Flight& flight);
 std::string flight_text(const report::Flight& flight);  // what a job of PyTorch's waits for

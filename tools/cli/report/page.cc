@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/common/html_head.h"
 #include "cli/common/html_text.h"
-#include "cli/common/page_policy.h"
 #include "cli/common/printable.h"
 #include "cli/common/version.h"
 #include "cli/report/page_look.h"
@@ -26,13 +26,7 @@ std::string embedded(const nlohmann::json& data) {
 
 }  // namespace
 
-std::string page_head() {
-  return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-      "content=\"width=device-width, initial-scale=1\">\n{}<title>nccl-net-diag report</title>\n"
-      "<style>{}</style></head><body>\n",
-      page_policy(kPageStyle, kPageScript), kPageStyle);
-}
+std::string page_head() { return html_head("report", kPageStyle, kPageScript); }
 
 std::string page_end() { return fmt::format("<script>{}</script>\n</body></html>\n", kPageScript); }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/common/gid_text.h"
+#include "cli/common/time_text.h"
 #include "cli/report/names.h"
 
 namespace nnd::cli {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/common/html_text.h"
+#include "cli/common/time_text.h"
 #include "cli/report/names.h"
 #include "cli/report/page.h"
 

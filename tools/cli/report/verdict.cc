@@ -9,6 +9,7 @@
 
 #include "cli/common/gid_text.h"
 #include "cli/common/number_list.h"
+#include "cli/common/time_text.h"
 #include "cli/report/difference_text.h"
 #include "cli/report/kernel_text.h"
 #include "cli/report/lost_text.h"

@@ -12,6 +12,7 @@
 
 #include "cli/common/html_text.h"
 #include "cli/common/number_list.h"
+#include "cli/common/time_text.h"
 #include "cli/report/names.h"
 #include "cli/report/page.h"
 #include "cli/report/sink_text.h"

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "cli/common/time_text.h"
 #include "cli/report/names.h"
 #include "cli/report/sink_text.h"
 #include "cli/report/verdict.h"

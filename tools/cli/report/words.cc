@@ -11,6 +11,7 @@
 #include "cli/common/event_json.h"
 #include "cli/common/number_list.h"
 #include "cli/common/text_table.h"
+#include "cli/common/time_text.h"
 #include "cli/report/bandwidth_text.h"
 #include "cli/report/kernel_text.h"
 #include "cli/report/look_commands.h"

@@ -13,6 +13,7 @@
 #include "cli/common/exit_code.h"
 #include "cli/common/interrupt.h"
 #include "cli/common/output.h"
+#include "cli/common/time_text.h"
 #include "cli/report/live_ras.h"
 #include "cli/top/json.h"
 #include "cli/top/look.h"
@@ -146,7 +147,9 @@ class LastingPage {
                              : help_               ? "q ends  h goes back"
                                                    : "q ends  h help  v connections  p holds";
     const std::string held =
-        held_ ? fmt::format("HELD at {}: p goes on  ", date_text(view->real_ns)) : "";
+        held_ ? fmt::format("HELD at {}: p goes on  ",
+                            second_text(static_cast<std::int64_t>(view->real_ns)))
+              : "";
     const Screen screen(calling_);
     const std::string text = held + keys;
     return screen.paint(screen.width() == 0 ? text : text.substr(0, screen.width()), Colour::kBold);

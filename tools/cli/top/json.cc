@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/common/box_slots.h"
+#include "cli/common/time_text.h"
 #include "cli/top/words.h"
 
 namespace nnd::cli {
@@ -99,7 +100,7 @@ json top_json(const View& view) {
   }
   for (const auto& one : view.unread) out["unread"].push_back({{"pid", one.pid}, {"why", one.why}});
   if (!view.ras.empty()) out["ras"] = view.ras;
-  if (view.real_ns != 0) out["at"] = date_text(view.real_ns);
+  if (view.real_ns != 0) out["at"] = second_text(static_cast<std::int64_t>(view.real_ns));
   if (const auto look = look_at(view))
     out["look_at"] = {{"who", look->who}, {"command", look->command}};
   return out;

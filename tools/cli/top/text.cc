@@ -12,6 +12,7 @@
 #include "cli/common/box_slots.h"
 #include "cli/common/number_list.h"
 #include "cli/common/printable.h"
+#include "cli/common/time_text.h"
 #include "cli/top/words.h"
 
 namespace nnd::cli {
@@ -239,7 +240,7 @@ void add_job(std::vector<Section>& sections, const Job& job, bool several, bool 
 // When it was, and whom to look at: lines above the tables. A command is one line, to be copied.
 std::string when_and_whom(const View& view, const Screen& screen) {
   std::vector<std::string> parts;
-  if (view.real_ns != 0) parts.push_back(date_text(view.real_ns));
+  if (view.real_ns != 0) parts.push_back(second_text(static_cast<std::int64_t>(view.real_ns)));
   if (const auto look = look_at(view))
     parts.push_back(
         fmt::format("look at {}: {}", look->who, screen.paint(look->command, Colour::kBold)));

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <ctime>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -13,17 +12,13 @@
 #include "cli/common/box_slots.h"
 #include "cli/common/printable.h"
 #include "cli/common/text_table.h"
+#include "cli/report/names.h"
 
 namespace nnd::cli {
 
 namespace box = nccl_net_diag::box;
 
 namespace {
-
-std::string counted(std::size_t count, const std::string& what) {
-  const bool is_process = what.ends_with('s');
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : is_process ? "es" : "s");
-}
 
 std::string pid_of(const ShownProcess& process) {
   return fmt::format("pid {}{}", process.pid, process.user.empty() ? "" : " of " + process.user);
@@ -112,8 +107,8 @@ std::string totals(const View& view) {
     connections += process.connections.size();
     rate.add(process.rate);
   }
-  std::string out =
-      counted(view.processes.size(), "process") + ", " + counted(connections, "connection");
+  std::string out = count_of(view.processes.size(), "process", "processes") + ", " +
+                    count_of(connections, "connection", "connections");
   if (rate.out || rate.in)
     out += fmt::format(": {} Gbit/s out, {} Gbit/s in", rate_text(rate.out.value_or(0)),
                        rate_text(rate.in.value_or(0)));
@@ -297,8 +292,9 @@ std::vector<std::string> top_brief(const View& view) {
     out.push_back(fmt::format(
         "{}{} {}: {}, {} Gbit/s out, {} in, {} in flight, longest wait {} s{}", process.host,
         process.rank ? fmt::format(" rank {}", *process.rank) : "", pid_of(process),
-        counted(process.connections.size(), "connection"), rate_text(process.rate.out),
-        rate_text(process.rate.in), counted(process.in_flight, "request"), age_text(longest),
+        count_of(process.connections.size(), "connection", "connections"),
+        rate_text(process.rate.out), rate_text(process.rate.in),
+        count_of(process.in_flight, "request", "requests"), age_text(longest),
         process.silent_sec ? fmt::format(", no sign of life for {:.1f} s", *process.silent_sec)
                            : ""));
   }
@@ -306,15 +302,6 @@ std::vector<std::string> top_brief(const View& view) {
     out.push_back(
         fmt::format("{} {}: last in {}", one.last.host, in_words(one), what_it_did(one.last)));
   return out;
-}
-
-std::string date_text(std::uint64_t real_ns) {
-  constexpr std::uint64_t kNsPerSec = 1'000'000'000;
-  const auto at = static_cast<std::time_t>(real_ns / kNsPerSec);
-  std::tm parts{};
-  char text[32];
-  if (gmtime_r(&at, &parts) == nullptr) return "-";
-  return {text, std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &parts)};
 }
 
 std::string part_text(const std::optional<double>& part) {

@@ -32,7 +32,6 @@ std::optional<LookAt> look_at(const View& view);
 // "rank 3 pid 123 on node0: 8 connections, ...", for each process.
 std::vector<std::string> top_brief(const View& view);
 
-std::string date_text(std::uint64_t real_ns);                   // "2026-11-24 06:21:04 UTC"
 std::string rate_text(const std::optional<double>& gbit);       // "12.3"; a dash: not known
 std::string part_text(const std::optional<double>& part);       // "87%", likewise
 std::string age_text(const std::optional<double>& seconds);     // likewise
