@@ -39,7 +39,7 @@ constexpr auto kStatuses = [] {
 #undef NND_STATUS
   return names;
 }();
-static_assert(std::ranges::none_of(kStatuses, &std::string_view::empty));
+static_assert(std::ranges::none_of(kStatuses, [](std::string_view name) { return name.empty(); }));
 
 }  // namespace
 
