@@ -299,7 +299,7 @@ std::vector<Culprit> culprits_of(const Picture& picture, const std::vector<Failu
                                  const std::vector<Failure>& doubted) {
   std::set<std::string> signed_ends;
   for (const auto& sign : signs) signed_ends.insert(end_name(sign.here));
-  constexpr std::size_t kMost = 3;
+  constexpr std::size_t kMostCulprits = 3;
   std::set<Pair> pairs;
   for (const auto& failure : failing)
     if (!failure.here.dev.empty() || !failure.here.host.empty())
@@ -317,7 +317,7 @@ std::vector<Culprit> culprits_of(const Picture& picture, const std::vector<Failu
       });
   const auto plan = plan_of(all, working);
   std::vector<Culprit> out;
-  while (!pairs.empty() && out.size() < kMost) {
+  while (!pairs.empty() && out.size() < kMostCulprits) {
     Culprit best = best_of(rated(pairs, working, roles, plan), signed_ends);
     const std::size_t before = pairs.size();
     std::erase_if(pairs, [&](const Pair& pair) { return has_part(best, pair, plan); });

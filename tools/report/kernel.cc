@@ -60,8 +60,8 @@ class Listen {
     return true;
   }
   Ns off(const Fact& fact) const {
-    constexpr double kPace = 1e-4;
-    return 2 * kSecond + static_cast<Ns>(fact.up_sec * kPace * 1e9);
+    constexpr double kDrift = 1e-4;
+    return 2 * kSecond + static_cast<Ns>(fact.up_sec * kDrift * 1e9);
   }
 
   std::optional<KernelWord> word_of(const Fact& fact, const Host& host) const {
