@@ -1,5 +1,5 @@
-// What kernel and HCA say of a wait that NCCL alone can't tell apart: whether TCP or NCCL's metadata
-// is missing, whether NCCL holds a send back, whether a flush is stuck.
+// What kernel and HCA say of a wait that NCCL alone can't tell apart: whether TCP or NCCL's
+// metadata is missing, whether NCCL holds a send back, whether a flush is stuck.
 #pragma once
 
 #include <optional>
