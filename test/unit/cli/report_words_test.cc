@@ -28,6 +28,8 @@ Made hang() {
 
 TEST_CASE("times have their date, sizes their unit, and proper names their capitals", "[words]") {
   CHECK(time_text(0) == "1970-01-01 00:00:00.000 UTC");
+  CHECK(time_text(1'767'225'599'999'999'999) == "2025-12-31 23:59:59.999 UTC");
+  CHECK(second_text(1'767'225'599'999'999'999) == "2025-12-31 23:59:59 UTC");
   CHECK(bytes_text(930e6) == "930 MB");
   CHECK(bytes_text(9.3e8 * 10) == "9.30 GB");
   CHECK(bytes_text(12) == "12 B");
