@@ -108,7 +108,7 @@ TEST_CASE("what is cut, too long or of no known kind is no message") {
   auto more = bytes;
   more.resize(peers::kLargestMessage + 1);
   CHECK_FALSE(peers::decode(more));
-  for (const std::uint8_t type : {std::uint8_t{0}, std::uint8_t{7}, std::uint8_t{255}}) {
+  for (const std::uint8_t type : {std::uint8_t{0}, std::uint8_t{8}, std::uint8_t{255}}) {
     auto other = bytes;
     other[0] = type;
     CHECK_FALSE(peers::decode(other));
