@@ -2,7 +2,7 @@
 // the job runs on NCCL's own transport, seen by the verbs layer, and one line says why.
 #include <filesystem>
 
-#include "driver/elf_symbols.h"
+#include "elf/symbols.h"
 #include "integration/harness.h"
 #include "integration/nccl_copy.h"
 
@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kWord = sizeof(void*);
 
 // Where the table of NCCL's own IB transport is in the library.
-std::uint64_t table() { return driver::find_local_symbol(nccl(), "ncclNetIb").value(); }
+std::uint64_t table() { return elf::read_symbols(nccl()).find("ncclNetIb").value(); }
 
 struct Damaged {
   explicit Damaged(bool with_symbols = false)

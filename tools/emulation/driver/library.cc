@@ -8,8 +8,8 @@
 #include <cstring>
 #include <utility>
 
-#include "driver/elf_symbols.h"
 #include "driver/error.h"
+#include "elf/symbols.h"
 #include "nccl_abi/releases.h"
 
 namespace nnd::driver {
@@ -62,8 +62,10 @@ Caller NcclLibrary::caller() const {
 }
 
 const void* NcclLibrary::local_symbol(const std::string& name) const {
-  const auto value = find_local_symbol(symbols_, name);
-  if (!value) throw Error(symbols_ + " has no symbol " + name + " (stripped?)");
+  const elf::SymbolTable table = elf::read_symbols(symbols_);
+  if (!table.error.empty()) throw Error(table.error);
+  const auto value = table.find(name);
+  if (!value) throw Error(symbols_ + " has no symbol " + name);
   link_map* map = nullptr;
   if (dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0) throw Error("no link map of " + path_);
   return reinterpret_cast<const void*>(map->l_addr + *value);

@@ -12,10 +12,10 @@
 
 #include "api.h"
 #include "cuda_abi.h"
+#include "elf/symbols.h"
 #include "jump.h"
 #include "log.h"
 #include "stubs.h"
-#include "symbols.h"
 #include "unplayed.h"
 
 namespace softcuda {
@@ -48,9 +48,9 @@ struct Patch {
 };
 
 // What to write where, all of it known before anything is written.
-std::string plan_patches(std::uintptr_t base, const SymbolTable& table,
+std::string plan_patches(std::uintptr_t base, const nnd::elf::SymbolTable& table,
                          std::vector<Patch>& patches) {
-  for (const Symbol& symbol : table.symbols) {
+  for (const nnd::elf::Symbol& symbol : table.symbols) {
     if (!symbol.is_function || !is_runtime_entry(symbol.name)) continue;
     void* at = reinterpret_cast<void*>(base + symbol.value);
     if (symbol.bytes < kJumpBytes) {
@@ -87,11 +87,13 @@ std::string attach(void* handle, const std::string& symbols) {
   const std::string path = map->l_name;
   const int version = version_of(handle);
   if (version == 0) return fmt::format("{} has no ncclGetVersion: not a libnccl", path);
-  if (!symbols.empty() && !same_build(path, symbols))
+  if (!symbols.empty() && !nnd::elf::same_build(path, symbols))
     return fmt::format("{} is not the same build as {}: its symbols don't fit", symbols, path);
   const std::string& file = symbols.empty() ? path : symbols;
-  const SymbolTable table = read_symbols(file);
-  if (!table.error.empty()) return table.error;
+  const nnd::elf::SymbolTable table = nnd::elf::read_symbols(file);
+  if (!table.error.empty())
+    return table.error +
+           ": softcuda needs the official, unstripped library, or an unstripped copy beside it";
   auto made = Module::make(path, file, version, map->l_addr, table);
   if (made.module == nullptr) return made.error;
   std::vector<Patch> patches;

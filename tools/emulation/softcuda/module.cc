@@ -23,14 +23,15 @@ bool is_kernel(std::string_view name) {
 
 // From 2.19 the host has a shadow of the device's table of functions: addresses of host stubs that
 // bear the names.
-std::vector<std::string> read_function_table(std::uintptr_t base, const SymbolTable& table) {
+std::vector<std::string> read_function_table(std::uintptr_t base,
+                                             const nnd::elf::SymbolTable& table) {
   const auto shadow =
-      std::find_if(table.symbols.begin(), table.symbols.end(), [](const Symbol& symbol) {
+      std::find_if(table.symbols.begin(), table.symbols.end(), [](const nnd::elf::Symbol& symbol) {
         return !symbol.is_function && symbol.name == "ncclDevFuncTable";
       });
   if (shadow == table.symbols.end()) return {};
   std::map<std::uintptr_t, std::string_view> stubs;
-  for (const Symbol& symbol : table.symbols)
+  for (const nnd::elf::Symbol& symbol : table.symbols)
     if (symbol.is_function && symbol.name.find("ncclDevFunc_") != std::string::npos)
       stubs[base + symbol.value] = symbol.name;
   const auto* entries = reinterpret_cast<const std::uintptr_t*>(base + shadow->value);
@@ -43,7 +44,7 @@ std::vector<std::string> read_function_table(std::uintptr_t base, const SymbolTa
 }  // namespace
 
 Module::Made Module::make(std::string path, const std::string& symbols, int nccl_version,
-                          std::uintptr_t base, const SymbolTable& table) {
+                          std::uintptr_t base, const nnd::elf::SymbolTable& table) {
   std::unique_ptr<Module> module(new Module);
   module->path_ = std::move(path);
   module->version_ = nccl_version;
@@ -61,7 +62,7 @@ Module::Made Module::make(std::string path, const std::string& symbols, int nccl
                                  symbols, version_text(oldest_layout()),
                                  version_text(newest_layout()), version_text(nccl_version))};
   module->layout_ = *read.layout;
-  for (const Symbol& symbol : table.symbols)
+  for (const nnd::elf::Symbol& symbol : table.symbols)
     if (symbol.is_function && is_kernel(symbol.name))
       module->kernels_[base + symbol.value] = symbol.name;
   if (module->kernels_.empty())

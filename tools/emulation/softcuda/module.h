@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "elf/symbols.h"
 #include "function.h"
 #include "layouts.h"
-#include "symbols.h"
 
 namespace softcuda {
 
@@ -24,7 +24,7 @@ class Module {
   // base: what the dynamic loader added to every address. table: the symbols that were read from
   // the file `symbols`, the library itself or one of the same build.
   static Made make(std::string path, const std::string& symbols, int nccl_version,
-                   std::uintptr_t base, const SymbolTable& table);
+                   std::uintptr_t base, const nnd::elf::SymbolTable& table);
 
   const Layout& layout() const { return layout_; }
   int version() const { return version_; }

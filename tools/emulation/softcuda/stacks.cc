@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-#include "symbols.h"
+#include "elf/symbols.h"
 
 namespace softcuda {
 namespace {
@@ -50,14 +50,14 @@ void take_stack(int /*signal*/) {
 }
 
 // The functions of a file, by their end; empty where it has no symbol table.
-const std::vector<Symbol>& functions_of(const std::string& path) {
-  static auto& known = *new std::map<std::string, std::vector<Symbol>>;
+const std::vector<nnd::elf::Symbol>& functions_of(const std::string& path) {
+  static auto& known = *new std::map<std::string, std::vector<nnd::elf::Symbol>>;
   const auto [place, added] = known.try_emplace(path);
   if (!added) return place->second;
-  for (Symbol& symbol : read_symbols(path).symbols)
+  for (nnd::elf::Symbol& symbol : nnd::elf::read_symbols(path).symbols)
     if (symbol.is_function) place->second.push_back(std::move(symbol));
   std::sort(place->second.begin(), place->second.end(),
-            [](const Symbol& a, const Symbol& b) { return a.value < b.value; });
+            [](const nnd::elf::Symbol& a, const nnd::elf::Symbol& b) { return a.value < b.value; });
   return place->second;
 }
 
@@ -80,7 +80,7 @@ std::string frame_name(void* address) {
   const auto& functions = functions_of(path);
   auto after = std::upper_bound(
       functions.begin(), functions.end(), offset,
-      [](std::uintptr_t wanted, const Symbol& symbol) { return wanted < symbol.value; });
+      [](std::uintptr_t wanted, const nnd::elf::Symbol& symbol) { return wanted < symbol.value; });
   const std::string file = std::filesystem::path(info.dli_fname).filename().string();
   if (after != functions.begin() && offset < std::prev(after)->value + std::prev(after)->bytes)
     return fmt::format("{} ({}+{:#x})", demangled(std::prev(after)->name), file, offset);

@@ -1,4 +1,4 @@
-#include "symbols.h"
+#include "elf/symbols.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -7,11 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
 
-namespace softcuda {
+namespace nnd::elf {
 namespace {
 
 class MappedFile {
@@ -79,6 +80,12 @@ bool same_build(const std::string& a, const std::string& b) {
   return !id.empty() && id == build_id(MappedFile(b));
 }
 
+std::optional<std::uintptr_t> SymbolTable::find(std::string_view name) const {
+  const auto at = std::find_if(symbols.begin(), symbols.end(),
+                               [&](const Symbol& symbol) { return symbol.name == name; });
+  return at == symbols.end() ? std::nullopt : std::optional(at->value);
+}
+
 SymbolTable read_symbols(const std::string& path) {
   const MappedFile file(path);
   if (!file.ok()) return {{}, fmt::format("{}: {}", path, std::strerror(file.error()))};
@@ -106,10 +113,7 @@ SymbolTable read_symbols(const std::string& path) {
     }
     return table;
   }
-  return {{},
-          fmt::format("{} has no symbol table (.symtab): softcuda needs the official, "
-                      "unstripped library, or an unstripped copy beside it",
-                      path)};
+  return {{}, fmt::format("{} has no symbol table (.symtab)", path)};
 }
 
-}  // namespace softcuda
+}  // namespace nnd::elf
