@@ -105,7 +105,8 @@ TEST_CASE("a rank whose variable differs is named before anything fails, and onc
   job.spec().environment["NCCL_NET_DIAG_PEERS"] = "on";
   job.spec().rank_environment[3]["NCCL_IB_TC"] = "106";
   job.spec().actions = {{.kind = What::kCreate},
-                        {.kind = What::kCollective, .bytes = 4'000'000, .iterations = 20}};
+                        {.kind = What::kCollective, .bytes = 4'000'000, .iterations = 20},
+                        {.kind = What::kDestroy}};
   CHECK(job.run().ok());
   std::size_t named = 0;
   for (int rank = 0; rank < job.ranks(); ++rank) {
@@ -142,7 +143,8 @@ TEST_CASE("a job that hangs because two differ has said so before, and one log t
   job.spec().environment["NCCL_NET_DIAG_PEERS"] = "on";
   job.spec().rank_environment[1]["NCCL_IB_QPS_PER_CONNECTION"] = "4";
   job.spec().actions = {{.kind = What::kCreate},
-                        {.kind = What::kCollective, .bytes = 4'000'000, .iterations = 20}};
+                        {.kind = What::kCollective, .bytes = 4'000'000, .iterations = 20},
+                        {.kind = What::kDestroy}};
   std::vector<nnd::test::Heard> of_one;
   job.run([&] {
     for (int rank = 0; rank < job.ranks(); ++rank)
@@ -173,7 +175,8 @@ TEST_CASE("ranks that have an HCA of their own each differ, and nothing follows"
     own["NCCL_IB_TIMEOUT"] = std::to_string(16 + rank);
   }
   job.spec().actions = {{.kind = What::kCreate},
-                        {.kind = What::kCollective, .bytes = 4'000'000, .iterations = 20}};
+                        {.kind = What::kCollective, .bytes = 4'000'000, .iterations = 20},
+                        {.kind = What::kDestroy}};
   CHECK(job.run().ok());
   for (int rank = 0; rank < job.ranks(); ++rank)
     for (const auto& event : job.job().events(rank, "peer.differs")) {
@@ -187,7 +190,8 @@ TEST_CASE("a job that goes well says nothing of its peers", "[peers]") {
   EndingJob job(2);
   job.spec().environment["NCCL_NET_DIAG_PEERS"] = "on";
   job.spec().actions = {{.kind = What::kCreate},
-                        {.kind = What::kCollective, .bytes = 4'000'000, .iterations = 20}};
+                        {.kind = What::kCollective, .bytes = 4'000'000, .iterations = 20},
+                        {.kind = What::kDestroy}};
   const auto result = job.run();
   CHECK(result.ok());
   for (int rank = 0; rank < job.ranks(); ++rank) {
@@ -214,6 +218,7 @@ TEST_CASE("who comes last to the collectives of a job that runs is in each rank'
                                     .only_rank = late < 0 ? std::nullopt : std::optional(late)});
       job.spec().actions.push_back({.kind = What::kCollective, .bytes = 400'000});
     }
+    job.spec().actions.push_back({.kind = What::kDestroy});
     CHECK(job.run().ok());
     for (int rank = 0; rank < job.ranks(); ++rank) {
       CHECK(job.job().events(rank, "job.stall").empty());
