@@ -205,12 +205,13 @@ TEST_CASE("a job that goes well says nothing of its peers", "[peers]") {
 
 TEST_CASE("who comes last to the collectives of a job that runs is in each rank's summary",
           "[late]") {
-  constexpr int kSteps = 300, kComputeMs = 150;
+  // Eight are compared in some 55 s.
+  constexpr int kSteps = 450, kComputeMs = 150;
   const int late = GENERATE(2, -1);  // -1: all compute for as long
   DYNAMIC_SECTION("rank " << late) {
     EndingJob job(2);
     job.spec().environment["NCCL_NET_DIAG_PEERS"] = "on";
-    job.spec().deadline_sec = 300;
+    job.spec().deadline_sec = 400;
     job.spec().actions = {{.kind = What::kCreate}};
     for (int step = 0; step < kSteps; ++step) {
       job.spec().actions.push_back({.kind = What::kCompute,
