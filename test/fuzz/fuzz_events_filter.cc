@@ -7,7 +7,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using nnd::record::event_bit;
   const std::uint64_t mask =
-      nnd::record::event_filter(std::string_view(reinterpret_cast<const char*>(data), size));
+      nnd::record::event_filter(std::string_view(reinterpret_cast<const char*>(data), size)).mask;
   if (!(mask & event_bit(nccl_net_diag::EventId::kLogDropped))) std::abort();
   return 0;
 }
