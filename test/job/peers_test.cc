@@ -65,6 +65,12 @@ void hang(EndingJob& job, int guilty) {
                         {.kind = What::kCollective, .bytes = 4'000'000}};
 }
 
+std::vector<Action> some_collectives() {
+  return {{.kind = What::kCreate},
+          {.kind = What::kCollective, .bytes = 4'000'000, .iterations = 20},
+          {.kind = What::kDestroy}};
+}
+
 }  // namespace
 
 TEST_CASE("each rank names the late one, then that it is stopped, then that it has ended",
@@ -104,9 +110,7 @@ TEST_CASE("a rank whose variable differs is named before anything fails, and onc
   EndingJob job(2);
   job.spec().environment["NCCL_NET_DIAG_PEERS"] = "on";
   job.spec().rank_environment[3]["NCCL_IB_TC"] = "106";
-  job.spec().actions = {{.kind = What::kCreate},
-                        {.kind = What::kCollective, .bytes = 4'000'000, .iterations = 20},
-                        {.kind = What::kDestroy}};
+  job.spec().actions = some_collectives();
   CHECK(job.run().ok());
   std::size_t named = 0;
   for (int rank = 0; rank < job.ranks(); ++rank) {
@@ -142,9 +146,7 @@ TEST_CASE("a job that hangs because two differ has said so before, and one log t
   EndingJob job(1);
   job.spec().environment["NCCL_NET_DIAG_PEERS"] = "on";
   job.spec().rank_environment[1]["NCCL_IB_QPS_PER_CONNECTION"] = "4";
-  job.spec().actions = {{.kind = What::kCreate},
-                        {.kind = What::kCollective, .bytes = 4'000'000, .iterations = 20},
-                        {.kind = What::kDestroy}};
+  job.spec().actions = some_collectives();
   std::vector<nnd::test::Heard> of_one;
   job.run([&] {
     for (int rank = 0; rank < job.ranks(); ++rank)
@@ -174,9 +176,7 @@ TEST_CASE("ranks that have an HCA of their own each differ, and nothing follows"
     own["NCCL_IB_HCA"] = rank % 2 == 0 ? "=mlx5_0" : "=mlx5_1";
     own["NCCL_IB_TIMEOUT"] = std::to_string(16 + rank);
   }
-  job.spec().actions = {{.kind = What::kCreate},
-                        {.kind = What::kCollective, .bytes = 4'000'000, .iterations = 20},
-                        {.kind = What::kDestroy}};
+  job.spec().actions = some_collectives();
   CHECK(job.run().ok());
   for (int rank = 0; rank < job.ranks(); ++rank)
     for (const auto& event : job.job().events(rank, "peer.differs")) {
@@ -189,9 +189,7 @@ TEST_CASE("ranks that have an HCA of their own each differ, and nothing follows"
 TEST_CASE("a job that goes well says nothing of its peers", "[peers]") {
   EndingJob job(2);
   job.spec().environment["NCCL_NET_DIAG_PEERS"] = "on";
-  job.spec().actions = {{.kind = What::kCreate},
-                        {.kind = What::kCollective, .bytes = 4'000'000, .iterations = 20},
-                        {.kind = What::kDestroy}};
+  job.spec().actions = some_collectives();
   const auto result = job.run();
   CHECK(result.ok());
   for (int rank = 0; rank < job.ranks(); ++rank) {

@@ -90,8 +90,9 @@ SymbolTable read_symbols(const std::string& path) {
   const MappedFile file(path);
   if (!file.ok()) return {{}, fmt::format("{}: {}", path, std::strerror(file.error()))};
   const auto* header = file.at<Elf64_Ehdr>(0);
-  if (header == nullptr || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
-    return {{}, fmt::format("{} is not an ELF file", path)};
+  if (header == nullptr || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+      header->e_ident[EI_CLASS] != ELFCLASS64)
+    return {{}, fmt::format("{} is not a 64-bit ELF file", path)};
   const auto* sections = file.at<Elf64_Shdr>(header->e_shoff, header->e_shnum);
   for (unsigned i = 0; sections != nullptr && i < header->e_shnum; ++i) {
     const Elf64_Shdr& section = sections[i];
@@ -113,7 +114,10 @@ SymbolTable read_symbols(const std::string& path) {
     }
     return table;
   }
-  return {{}, fmt::format("{} has no symbol table (.symtab)", path)};
+  return {{},
+          fmt::format("{} has no symbol table (.symtab): use the official, unstripped library, or "
+                      "put an unstripped copy beside it",
+                      path)};
 }
 
 }  // namespace nnd::elf

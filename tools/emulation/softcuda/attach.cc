@@ -91,9 +91,7 @@ std::string attach(void* handle, const std::string& symbols) {
     return fmt::format("{} is not the same build as {}: its symbols don't fit", symbols, path);
   const std::string& file = symbols.empty() ? path : symbols;
   const nnd::elf::SymbolTable table = nnd::elf::read_symbols(file);
-  if (!table.error.empty())
-    return table.error +
-           ": softcuda needs the official, unstripped library, or an unstripped copy beside it";
+  if (!table.error.empty()) return table.error;
   auto made = Module::make(path, file, version, map->l_addr, table);
   if (made.module == nullptr) return made.error;
   std::vector<Patch> patches;
