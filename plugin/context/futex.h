@@ -11,12 +11,13 @@
 #include <cstdint>
 #include <ctime>
 
+#include "context/clock.h"
+
 namespace nnd::context {
 
 // Returns when the word is not `value`, was woken, or after that time; perhaps earlier.
 inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value,
                        std::uint64_t ns) noexcept {
-  constexpr std::uint64_t kSecond = 1'000'000'000;
   const timespec timeout{static_cast<time_t>(ns / kSecond), static_cast<long>(ns % kSecond)};
   ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, &timeout, nullptr, 0);
 }

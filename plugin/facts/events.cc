@@ -26,7 +26,7 @@ void add_text(Event& event, record::Key key, std::string_view value) {
   if (!value.empty()) event.add(key, value);
 }
 
-std::int64_t limit_value(std::uint64_t bytes) {  // -1: unlimited
+std::int64_t signed_limit(std::uint64_t bytes) {  // -1: unlimited
   return bytes > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())
              ? -1
              : static_cast<std::int64_t>(bytes);
@@ -190,10 +190,10 @@ void add_system(Event& event, const System& system) {
   event.end();
   const Limits& limits = system.limits;
   event.object("limits")
-      .add("memlock", limit_value(limits.memlock_soft))
-      .add("memlock_hard", limit_value(limits.memlock_hard))
-      .add("nofile", limit_value(limits.nofile_soft))
-      .add("nofile_hard", limit_value(limits.nofile_hard))
+      .add("memlock", signed_limit(limits.memlock_soft))
+      .add("memlock_hard", signed_limit(limits.memlock_hard))
+      .add("nofile", signed_limit(limits.nofile_soft))
+      .add("nofile_hard", signed_limit(limits.nofile_hard))
       .add("cap_ipc_lock", limits.cap_ipc_lock)
       .end();
 }

@@ -106,12 +106,11 @@ void find_own_sockets() {
 }
 
 std::optional<bool> peer_there(const TcpEnd& listener, bool here) {
-  constexpr std::uint64_t kSecond = 1'000'000'000;
   std::uint64_t found_ns = 0;
   auto sockets = known_sockets(found_ns);
   if (sockets != nullptr)
     if (const auto there = sockets->peer_there(listener, here)) return there;
-  if (sockets != nullptr && context::mono_ns() - found_ns < kSecond) return std::nullopt;
+  if (sockets != nullptr && context::mono_ns() - found_ns < context::kSecond) return std::nullopt;
   find_own_sockets();
   return known_sockets(found_ns)->peer_there(listener, here);
 }

@@ -19,7 +19,7 @@ namespace {
 constexpr unsigned kCapIpcLock = 14;
 constexpr std::size_t kMaxConf = 256 * 1024;
 
-std::uint64_t limit_value(rlim_t value) {
+std::uint64_t bytes_or_all(rlim_t value) {
   return value == RLIM_INFINITY ? std::numeric_limits<std::uint64_t>::max() : value;
 }
 
@@ -167,12 +167,12 @@ Limits read_limits(const FileTree& files) {
   Limits out;
   rlimit limit{};
   if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0) {
-    out.memlock_soft = limit_value(limit.rlim_cur);
-    out.memlock_hard = limit_value(limit.rlim_max);
+    out.memlock_soft = bytes_or_all(limit.rlim_cur);
+    out.memlock_hard = bytes_or_all(limit.rlim_max);
   }
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    out.nofile_soft = limit_value(limit.rlim_cur);
-    out.nofile_hard = limit_value(limit.rlim_max);
+    out.nofile_soft = bytes_or_all(limit.rlim_cur);
+    out.nofile_hard = bytes_or_all(limit.rlim_max);
   }
   const std::string status = files.read("proc/self/status").text;
   const auto at = status.find("CapEff:");

@@ -111,11 +111,11 @@ std::string Plugin::versions() const {
 
 namespace {
 
-using Known = std::map<std::pair<const char*, std::string>, Plugin>;
+using KnownPlugins = std::map<std::pair<const char*, std::string>, Plugin>;
 
 const Plugin& plugin_of(const PluginKind& kind, const std::string& name) {
   static context::Immortal<context::ForkMutex> mutex{/*held_long=*/true};
-  static context::Immortal<Known> known;
+  static context::Immortal<KnownPlugins> known;
   const std::lock_guard lock(*mutex);
   const auto [place, is_new] = known->try_emplace({kind.file, name});
   if (is_new) place->second = load(kind, name);

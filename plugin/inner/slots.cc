@@ -11,19 +11,10 @@
 #include <cstdio>
 
 #include "context/errno_text.h"
+#include "inner/relocations.h"
 
 namespace nnd::inner {
 namespace {
-
-#if defined(__x86_64__)
-constexpr std::uint32_t kJumpSlot = R_X86_64_JUMP_SLOT;
-constexpr std::uint32_t kGlobDat = R_X86_64_GLOB_DAT;
-constexpr std::uint32_t kAbsolute = R_X86_64_64;
-#elif defined(__aarch64__)
-constexpr std::uint32_t kJumpSlot = R_AARCH64_JUMP_SLOT;
-constexpr std::uint32_t kGlobDat = R_AARCH64_GLOB_DAT;
-constexpr std::uint32_t kAbsolute = R_AARCH64_ABS64;
-#endif
 
 struct Tables {
   const ElfW(Sym) * symbols = nullptr;

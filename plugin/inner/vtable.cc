@@ -4,19 +4,10 @@
 #include <iterator>
 
 #include "inner/memory.h"
+#include "inner/relocations.h"
 
 namespace nnd::inner {
 namespace {
-
-#if defined(__x86_64__)
-constexpr std::uint32_t kRelative = R_X86_64_RELATIVE;
-constexpr std::uint32_t kAbsolute = R_X86_64_64;
-#elif defined(__aarch64__)
-constexpr std::uint32_t kRelative = R_AARCH64_RELATIVE;
-constexpr std::uint32_t kAbsolute = R_AARCH64_ABS64;
-#else
-#error "relocation types of this machine are not known"
-#endif
 
 constexpr std::size_t kWord = sizeof(std::uintptr_t);
 

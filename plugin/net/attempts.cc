@@ -5,11 +5,13 @@
 #include <mutex>
 #include <utility>
 
+#include "context/memory_order.h"
+
 namespace nnd::net {
 
 namespace {
 
-constexpr auto kRelaxed = std::memory_order_relaxed;
+using context::kRelaxed;
 
 // A look that comes later than this comes after a sleep of the whole process.
 constexpr std::uint64_t kLongestBetweenLooksNs = 3'000'000'000;

@@ -333,9 +333,9 @@ void trace_posted(const Connection& c, const Request& r) noexcept {
       .emit();
 }
 
-Result done_traced(Connection& c, Request& r, const int* sizes) noexcept {
+Result done_traced(Connection& c, Request& r) noexcept {
   const RequestKind kind = r.kind;
-  const std::uint64_t ticks = done(c, r, sizes);
+  const std::uint64_t ticks = done(c, r);
   Event(EventId::kReqDone)
       .add("conn", c.about.id)
       .add("kind", kind_name(kind))

@@ -61,17 +61,15 @@ inline void give_back(Connection& c, Request& r) noexcept {
   c.free_requests = &r;
 }
 
-// After the transport said that a request in flight is done. sizes: as NCCL passed it to test, may
-// be null. What it took, in ticks.
-[[gnu::always_inline]] inline std::uint64_t done(Connection& c, Request& r,
-                                                 const int* sizes) noexcept {
+// After the transport said that a request in flight is done. What it took, in ticks.
+[[gnu::always_inline]] inline std::uint64_t done(Connection& c, Request& r) noexcept {
   const std::uint64_t began = r.posted.load(std::memory_order_relaxed);
   const std::uint64_t now = context::raw_clock::now();
   r.posted.store(0, std::memory_order_relaxed);
   std::uint64_t bytes = r.bytes;
   bool held = false;
   if (r.kind == RequestKind::kRecv) {
-    if (sizes != nullptr)
+    if (const int* sizes = r.tested_sizes(); sizes != nullptr)
       for (const int* const end = sizes + r.buffers; sizes != end; ++sizes)
         bytes += *sizes > 0 ? static_cast<std::uint64_t>(*sizes) : 0;
     held = c.awaits_consumed;
@@ -86,20 +84,19 @@ inline void give_back(Connection& c, Request& r) noexcept {
 
 // The cold halves return what NCCL gets.
 nccl_abi::Result test_failed(Request& r, nccl_abi::Result rc) noexcept;
-nccl_abi::Result done_traced(Connection& c, Request& r, const int* sizes) noexcept;
+nccl_abi::Result done_traced(Connection& c, Request& r) noexcept;
 
 // After a test that ended something: the request, or the connection. Calls nothing on a healthy
 // job's way, so that no register needs to be kept.
-[[gnu::noinline]] inline nccl_abi::Result tested(Request& r, nccl_abi::Result rc,
-                                                 const int* sizes) noexcept {
+[[gnu::noinline]] inline nccl_abi::Result tested(Request& r, nccl_abi::Result rc) noexcept {
   if (rc != nccl_abi::Result::kSuccess) [[unlikely]]
     return test_failed(r, rc);
   if (r.state != RequestState::kInFlight) [[unlikely]]
     return rc;  // tested again after it was done
   Connection& c = *connection_of(&r);
   if (c.traced) [[unlikely]]
-    return done_traced(c, r, sizes);
-  done(c, r, sizes);
+    return done_traced(c, r);
+  done(c, r);
   return nccl_abi::Result::kSuccess;
 }
 

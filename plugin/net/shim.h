@@ -224,12 +224,16 @@ class Shim {
     return phandles == nullptr ? nullptr : phandles[0];
   }
 
+  // A call of something that isn't ours: apart, or each healthy call would save registers for it.
+  template <auto Call, class... Args>
+  [[gnu::noinline, gnu::cold]] static Result of_stranger(Args... args) noexcept {
+    return (inner_.*Call)(args...);
+  }
+
   // phandle: NCCL's of the step, or those of an irecv; null before v10.
   template <class Handle, class F>
   static Result post(void* comm, void** request, RequestKind kind, std::uint64_t bytes, int buffers,
                      Handle phandle, const char* stage, F&& call) noexcept {
-    if (!is_ours(comm)) [[unlikely]]
-      return call(comm);
     auto& c = *static_cast<Connection*>(comm);
     const Result rc = call(c.inner);
     if (rc != Result::kSuccess) [[unlikely]]
@@ -248,12 +252,16 @@ class Shim {
   template <class Size>
   static Result isend(void* comm, void* data, Size size, int tag, void* mhandle,
                       void** request) noexcept {
+    if (!is_ours(comm)) [[unlikely]]
+      return of_stranger<&Net::isend>(comm, data, size, tag, mhandle, request);
     return post(
         comm, request, RequestKind::kSend, static_cast<std::uint64_t>(size), 1, nullptr, "isend",
         [&](void* inner) { return inner_.isend(inner, data, size, tag, mhandle, request); });
   }
   static Result isend(void* comm, void* data, std::size_t size, int tag, void* mhandle,
                       void* phandle, void** request) noexcept {
+    if (!is_ours(comm)) [[unlikely]]
+      return of_stranger<&Net::isend>(comm, data, size, tag, mhandle, phandle, request);
     return post(comm, request, RequestKind::kSend, size, 1, phandle, "isend", [&](void* inner) {
       return inner_.isend(inner, data, size, tag, mhandle, phandle, request);
     });
@@ -261,41 +269,40 @@ class Shim {
   template <class Size>
   static Result irecv(void* comm, int n, void** data, Size* sizes, int* tags, void** mhandles,
                       void** request) noexcept {
+    if (!is_ours(comm)) [[unlikely]]
+      return of_stranger<&Net::irecv>(comm, n, data, sizes, tags, mhandles, request);
     return post(comm, request, RequestKind::kRecv, 0, n, nullptr, "irecv", [&](void* inner) {
       return inner_.irecv(inner, n, data, sizes, tags, mhandles, request);
     });
   }
   static Result irecv(void* comm, int n, void** data, std::size_t* sizes, int* tags,
                       void** mhandles, void** phandles, void** request) noexcept {
+    if (!is_ours(comm)) [[unlikely]]
+      return of_stranger<&Net::irecv>(comm, n, data, sizes, tags, mhandles, phandles, request);
     return post(comm, request, RequestKind::kRecv, 0, n, phandles, "irecv", [&](void* inner) {
       return inner_.irecv(inner, n, data, sizes, tags, mhandles, phandles, request);
     });
   }
   static Result iflush(void* comm, int n, void** data, int* sizes, void** mhandles,
                        void** request) noexcept {
+    if (!is_ours(comm)) [[unlikely]]
+      return of_stranger<&Net::iflush>(comm, n, data, sizes, mhandles, request);
     return post(comm, request, RequestKind::kFlush, 0, n, nullptr, "iflush", [&](void* inner) {
       return inner_.iflush(inner, n, data, sizes, mhandles, request);
     });
   }
   static Result test(void* request, int* is_done, int* sizes) noexcept {
     if (!is_ours(request)) [[unlikely]]
-      return test_stranger(request, is_done, sizes);
+      return of_stranger<&Net::test>(request, is_done, sizes);
     // Kept on the stack: most tests find nothing, and registers would have to be saved for them.
-    struct {
-      Request* volatile request;
-      int* volatile is_done;
-      int* volatile sizes;
-    } kept{static_cast<Request*>(request), is_done, sizes};
-    static_cast<Request*>(request)->asked.store(true, std::memory_order_relaxed);
+    auto* volatile kept = static_cast<Request*>(request);
+    int* volatile kept_done = is_done;
+    static_cast<Request*>(request)->note_test(sizes);
     const Result rc = inner_.test(static_cast<Request*>(request)->inner, is_done, sizes);
     // A sum: with an "or" the compiler would know what rc is, and load it anew.
-    if (static_cast<unsigned>(rc) + static_cast<unsigned>(*kept.is_done) == 0) [[likely]]
+    if (static_cast<unsigned>(rc) + static_cast<unsigned>(*kept_done) == 0) [[likely]]
       return rc;
-    return tested(*kept.request, rc, kept.sizes);
-  }
-  [[gnu::noinline, gnu::cold]] static Result test_stranger(void* request, int* is_done,
-                                                           int* sizes) noexcept {
-    return inner_.test(request, is_done, sizes);
+    return tested(*kept, rc);
   }
   // NCCL says so with the request that irecv gave it, after test has called it done.
   static Result irecvConsumed(void* comm, int n, void* request) noexcept {

@@ -33,9 +33,9 @@ const Gid* addressed(const Port& port) {
   return nullptr;
 }
 
-class Finder {
+class MissingPortFinder {
  public:
-  Finder(const facts::Node& node, const Candidates& all)
+  MissingPortFinder(const facts::Node& node, const Candidates& all)
       : node_(node), all_(all), seats_(node.pci.gpus) {
     for (const Candidate& one : all)
       if (!one.out && one.membership == Membership::kCompute) seats_.take(*one.hca);
@@ -163,7 +163,7 @@ class Finder {
 }  // namespace
 
 std::vector<MissingPort> missing_ports(const facts::Node& node, const Candidates& all) {
-  return Finder(node, all).find();
+  return MissingPortFinder(node, all).find();
 }
 
 }  // namespace nnd::policy

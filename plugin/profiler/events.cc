@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "context/memory_order.h"
 #include "profiler/other.h"
 #include "record/event.h"
 #include "state/communicators.h"
@@ -19,7 +20,7 @@ namespace {
 using record::Event;
 using record::EventId;
 
-constexpr auto kRelaxed = std::memory_order_relaxed;
+using context::kRelaxed;
 
 void add_membership(Event& e, const state::Communicator& communicator) {
   state::Membership who;

@@ -9,6 +9,7 @@
 
 #include "context/fork_mutex.h"
 #include "context/keep_loaded.h"
+#include "context/memory_order.h"
 #include "context/quiet.h"
 #include "context/raw_clock.h"
 #include "profiler/events.h"
@@ -25,8 +26,8 @@ namespace profile = nccl_abi::profile;
 using state::Communicator;
 using state::Phase;
 
-constexpr auto kRelaxed = std::memory_order_relaxed;
-constexpr auto kRelease = std::memory_order_release;  // of what a reader may meet half done
+using context::kRelaxed;
+using context::kRelease;
 
 // What is told all the time, and besides while a connection wants a label. An operation is told by
 // each version that tells its steps; from v4 on by two calls, before by some more for each step.

@@ -7,14 +7,16 @@
 #include <bit>
 #include <cstddef>
 
+#include "context/memory_order.h"
 #include "profiler/handle.h"
 
 namespace nnd::profiler {
 
 namespace {
 
-constexpr auto kRelaxed = std::memory_order_relaxed;
-constexpr auto kAcquire = std::memory_order_acquire, kRelease = std::memory_order_release;
+using context::kAcquire;
+using context::kRelaxed;
+using context::kRelease;
 
 struct Place {
   std::atomic<std::uint64_t> life{0};  // how often it was taken, then a bit: it is in use

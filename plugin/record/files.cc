@@ -21,8 +21,6 @@ namespace nnd::record {
 
 namespace {
 
-constexpr std::string_view kLogEnding = ".jsonl";
-
 constexpr const char* kLogName = "%h.%p.jsonl";
 constexpr const char* kBoxName = "%h.%p.nndbox";
 

@@ -28,7 +28,6 @@ namespace {
 constexpr int kMostLookedAt = 100'000;
 constexpr time_t kRecentSec = 3600;
 constexpr const char* kMarker = ".swept";
-constexpr std::string_view kLogEnding = ".jsonl";
 constexpr std::string_view kBoxEnding = nccl_net_diag::box::kFileEnding;
 constexpr std::string_view kLogStart = "{\"v\":1,\"ts\":\"";
 constexpr std::string_view kBoxStart{nccl_net_diag::box::kMagic, sizeof nccl_net_diag::box::kMagic};

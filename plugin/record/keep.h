@@ -3,11 +3,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/settings.h"
 
 namespace nnd::record {
+
+inline constexpr std::string_view kLogEnding = ".jsonl";
 
 // Marks an open log or black box as that of a living process: others that sweep see the lock. It
 // goes with the last descriptor.

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "context/memory_order.h"
 #include "record/box.h"
 #include "record/pack.h"
 #include "state/awaited.h"
@@ -15,7 +16,7 @@ namespace nnd::record {
 
 namespace {
 
-constexpr auto kRelaxed = std::memory_order_relaxed;
+using context::kRelaxed;
 
 static_assert(std::size(box::kStageNames) == static_cast<std::size_t>(state::Stage::kClosing) + 1);
 static_assert(std::size(box::kKindNames) ==

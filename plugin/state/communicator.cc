@@ -3,11 +3,13 @@
 #include <span>
 #include <string_view>
 
+#include "context/memory_order.h"
+
 namespace nnd::state {
 
 namespace {
 
-constexpr auto kRelaxed = std::memory_order_relaxed;
+using context::kRelaxed;
 
 std::string_view text_of(const char* text) { return text == nullptr ? "" : text; }
 

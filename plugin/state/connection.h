@@ -43,13 +43,25 @@ enum class RequestKind : std::uint8_t { kSend, kRecv, kFlush };
 struct Request {
   void* inner = nullptr;
   std::atomic<std::uint64_t> posted{0};  // CPU counter; 0: not in flight. Any thread may read it.
-  std::uint64_t bytes = 0;               // of a send
-  Request* next_free = nullptr;
+  union {
+    std::uint64_t bytes = 0;  // of a send in flight
+    Request* next_free;       // while it is free
+  };
   RequestState state = RequestState::kFree;
   RequestKind kind = RequestKind::kSend;
   std::uint16_t buffers = 0;  // of a receive
-  // By each test; taken back by the watch, which so sees whether NCCL still asks.
-  std::atomic<bool> asked{false};
+  // NCCL's `sizes` in its last test. The watch sets the lowest bit, which an address of ints
+  // hasn't, and so sees whether NCCL still asks.
+  std::atomic<std::uintptr_t> last_test{kSeen};
+  static constexpr std::uintptr_t kSeen = 1;
+
+  void note_test(const int* sizes) noexcept {
+    last_test.store(reinterpret_cast<std::uintptr_t>(sizes), std::memory_order_relaxed);
+  }
+  const int* tested_sizes() const noexcept {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): it was one
+    return reinterpret_cast<const int*>(last_test.load(std::memory_order_relaxed) & ~kSeen);
+  }
 };
 
 inline constexpr std::size_t kSlotSize = 16384;  // a slot is aligned to its size

@@ -12,13 +12,14 @@
 #include "context/clock.h"
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
+#include "context/memory_order.h"
 #include "state/labelling.h"
 
 namespace nnd::state {
 
 namespace {
 
-constexpr auto kRelaxed = std::memory_order_relaxed;
+using context::kRelaxed;
 
 constexpr std::size_t kMostPlaces = 262144;  // 4 GiB of addresses, less where they are limited
 constexpr std::size_t kFewestPlaces = 1024;
@@ -184,9 +185,8 @@ bool take_asked(Connection& c) noexcept {
   bool asked = false;
   for (std::size_t i = 0; i < c.pool.load(std::memory_order_acquire); ++i) {
     Request& request = c.requests()[i];
-    if (request.posted.load(kRelaxed) == 0 || !request.asked.load(kRelaxed)) continue;
-    request.asked.store(false, kRelaxed);
-    asked = true;
+    if (request.posted.load(kRelaxed) == 0) continue;
+    if ((request.last_test.fetch_or(Request::kSeen, kRelaxed) & Request::kSeen) == 0) asked = true;
   }
   return asked;
 }

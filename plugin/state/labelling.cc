@@ -1,12 +1,14 @@
 #include "state/labelling.h"
 
+#include "context/memory_order.h"
+
 namespace nnd::state {
 
 constinit Labelling g_labelling{};
 
 namespace {
 
-constexpr auto kRelaxed = std::memory_order_relaxed;
+using context::kRelaxed;
 
 thread_local Connection* t_last_posted = nullptr;
 

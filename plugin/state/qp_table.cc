@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "context/immortal.h"
+#include "context/memory_order.h"
 #include "state/connection.h"
 
 namespace nnd::state {
@@ -118,7 +119,7 @@ void QpTable::unlock_all() noexcept {
 constinit QpChains g_qp_chains{};
 
 QpTraffic traffic_of_qps(const Connection& c) noexcept {
-  constexpr auto kRelaxed = std::memory_order_relaxed;
+  using context::kRelaxed;
   QpTraffic sum;
   const std::uint32_t id = c.id.load(kRelaxed);
   for (std::uint32_t i = 0; i < c.qps.load(kRelaxed) && i < kTellableQps; ++i) {

@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <string_view>
 
+#include "context/memory_order.h"
 #include "context/raw_clock.h"
 
 namespace nnd::state {
 
 namespace {
 
-constexpr auto kRelaxed = std::memory_order_relaxed;
-constexpr auto kAcquire = std::memory_order_acquire, kRelease = std::memory_order_release;
+using context::kAcquire;
+using context::kRelaxed;
+using context::kRelease;
 
 // A task's time is counted when so many were made after it, and it is over.
 constexpr std::uint64_t kSettledAfter = 16;

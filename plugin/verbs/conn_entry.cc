@@ -1,5 +1,6 @@
 #include "verbs/conn_entry.h"
 
+#include "context/memory_order.h"
 #include "facts/ip.h"
 #include "facts/node.h"
 #include "verbs/verbs_abi.h"
@@ -7,7 +8,7 @@
 namespace nnd::verbs {
 namespace {
 
-constexpr auto kRelaxed = std::memory_order_relaxed;
+using context::kRelaxed;
 
 // The facts' GID, where it is still the one that the QP has; null: not known.
 const facts::Gid* local_of(const facts::Port* port, const state::QpInfo& qp) {

@@ -1,5 +1,6 @@
 #include "watch/inits.h"
 
+#include "context/clock.h"
 #include "facts/own_sockets.h"
 #include "oob/events.h"
 
@@ -7,7 +8,8 @@ namespace nnd::watch {
 
 namespace {
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
+using context::kSecond;
+
 // The ages of the lines.
 constexpr std::array kAges = {10 * kSecond, 30 * kSecond, 60 * kSecond};
 // NCCL sleeps between two attempts, for 3.4 s at most (34 of 100 ms each, socketConnectCheck).

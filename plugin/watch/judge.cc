@@ -1,5 +1,7 @@
 #include "watch/judge.h"
 
+#include "context/memory_order.h"
+
 namespace nnd::watch {
 
 namespace {
@@ -7,7 +9,7 @@ namespace {
 using state::ConnectionKind;
 using state::Stage;
 
-constexpr auto kRelaxed = std::memory_order_relaxed;
+using context::kRelaxed;
 
 bool is_attempt(Stage stage) noexcept { return stage >= Stage::kOpening && stage < Stage::kReady; }
 

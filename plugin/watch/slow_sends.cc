@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <bit>
 
+#include "context/memory_order.h"
 #include "state/connections.h"
 
 namespace nnd::watch {
 
 namespace {
 
-constexpr auto kRelaxed = std::memory_order_relaxed;
+using context::kRelaxed;
 constexpr std::uint64_t kFewestSends = 16;  // in a window
 constexpr std::size_t kFewestSiblings = 4;  // with it
 constexpr std::uint64_t kTimesSlower = 8;

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "context/memory_order.h"
 #include "context/raw_clock.h"
 #include "diagnosis/network.h"
 #include "facts/ip.h"
@@ -80,7 +81,7 @@ void add_task(record::Pack& fields, const state::TaskSeen& task) {
 
 // What those that still live were asked for.
 void add_communicators(record::Pack& fields) {
-  constexpr auto kRelaxed = std::memory_order_relaxed;
+  using context::kRelaxed;
   fields.open("communicators", true);
   state::for_each_communicator([&](const state::Communicator& communicator) {
     state::Membership who;

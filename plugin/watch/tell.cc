@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "context/clock.h"
+#include "context/memory_order.h"
 #include "context/raw_clock.h"
 #include "diagnosis/connection.h"
 #include "facts/counters.h"
@@ -25,7 +26,7 @@ using record::EventId;
 using record::Severity;
 using record::Weight;
 
-constexpr auto kRelaxed = std::memory_order_relaxed;
+using context::kRelaxed;
 
 struct ConnFacts {
   state::Identity about;

@@ -33,7 +33,8 @@ namespace nnd::watch {
 
 namespace {
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
+using context::kSecond;
+
 constexpr std::uint64_t kCountersEvery = 30 * kSecond;
 constexpr std::uint64_t kSummaryPatience = kSecond / 4;
 

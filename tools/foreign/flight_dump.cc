@@ -21,17 +21,17 @@ constexpr std::size_t kMostUnfinished = 64;  // the first ones are looked at
 
 // The keys are those of torch/csrc/distributed/c10d/FlightRecorder.hpp,
 // versions 2.3 to 2.10.
-std::string text_of(const Pickle& pickle, const PickleValue& dict, std::string_view key) {
+std::string dict_text(const Pickle& pickle, const PickleValue& dict, std::string_view key) {
   const auto* const value = pickle.find(dict, key);
   return value != nullptr && value->kind == Kind::kText ? std::string(value->text) : std::string();
 }
 
-std::int64_t number_of(const Pickle& pickle, const PickleValue& dict, std::string_view key) {
+std::int64_t dict_number(const Pickle& pickle, const PickleValue& dict, std::string_view key) {
   const auto* const value = pickle.find(dict, key);
   return value != nullptr && value->kind == Kind::kInt ? value->number : 0;
 }
 
-bool truth_of(const Pickle& pickle, const PickleValue& dict, std::string_view key) {
+bool dict_truth(const Pickle& pickle, const PickleValue& dict, std::string_view key) {
   const auto* const value = pickle.find(dict, key);
   return value != nullptr && value->kind == Kind::kBool && value->number != 0;
 }
@@ -65,9 +65,9 @@ std::string place_of(const Pickle& pickle, const PickleValue& entry) {
   if (frames == nullptr || frames->kind != Kind::kList) return {};
   for (const auto index : frames->items) {
     const auto& frame = pickle.at(index);
-    const auto file = text_of(pickle, frame, "filename");
+    const auto file = dict_text(pickle, frame, "filename");
     if (file.empty() || is_of_torch(file)) continue;
-    return frame_text(file, number_of(pickle, frame, "line"), text_of(pickle, frame, "name"));
+    return frame_text(file, dict_number(pickle, frame, "line"), dict_text(pickle, frame, "name"));
   }
   return {};
 }
@@ -106,25 +106,25 @@ void take_groups(const Pickle& pickle, FlightDump& dump) {
   if (config == nullptr || config->kind != Kind::kDict) return;
   for (std::size_t i = 1; i < config->items.size(); i += 2) {
     const auto& one = pickle.at(config->items[i]);
-    auto& group = group_of(dump, text_of(pickle, one, "name"), text_of(pickle, one, "desc"));
-    group.ranks = ranks_in(text_of(pickle, one, "ranks"));
+    auto& group = group_of(dump, dict_text(pickle, one, "name"), dict_text(pickle, one, "desc"));
+    group.ranks = ranks_in(dict_text(pickle, one, "ranks"));
   }
 }
 
 void take_call(const Pickle& pickle, const PickleValue& entry, FlightDump& dump) {
   const auto* const names = pickle.find(entry, "process_group");
   if (names == nullptr || names->kind != Kind::kList || names->items.size() != 2 ||
-      truth_of(pickle, entry, "is_p2p"))
+      dict_truth(pickle, entry, "is_p2p"))
     return;
   auto& group = group_of(dump, std::string(pickle.at(names->items[0]).text),
                          std::string(pickle.at(names->items[1]).text));
   FlightCall call;
-  call.seq = number_of(pickle, entry, "collective_seq_id");
-  call.what = without_backend(text_of(pickle, entry, "profiling_name"));
-  call.state = text_of(pickle, entry, "state");
+  call.seq = dict_number(pickle, entry, "collective_seq_id");
+  call.what = without_backend(dict_text(pickle, entry, "profiling_name"));
+  call.state = dict_text(pickle, entry, "state");
   call.sizes = sizes_of(pickle, entry);
   call.place = place_of(pickle, entry);
-  const auto made_ns = number_of(pickle, entry, "time_created_ns");
+  const auto made_ns = dict_number(pickle, entry, "time_created_ns");
   dump.first_ns = dump.first_ns == 0 ? made_ns : std::min(dump.first_ns, made_ns);
   dump.last_ns = std::max(dump.last_ns, made_ns);
   if (call.state != "completed" && group.unfinished.size() < kMostUnfinished)
@@ -141,7 +141,7 @@ std::optional<FlightDump> dump_of(const Pickle& pickle) {
       pickle.find(root, "version") == nullptr)
     return {};
   FlightDump out;
-  out.version = text_of(pickle, root, "version");
+  out.version = dict_text(pickle, root, "version");
   take_groups(pickle, out);
   if (!empty)
     for (const auto index : entries->items) take_call(pickle, pickle.at(index), out);

@@ -14,7 +14,7 @@ namespace dom = simdjson::dom;
 
 namespace {
 
-constexpr std::size_t kMost = 1 << 16;
+constexpr std::size_t kMostCollectives = 1 << 16;
 
 }  // namespace
 
@@ -48,7 +48,7 @@ bool Inspector::take(std::string_view line) {
     return false;
   const auto size = static_cast<std::uint64_t>(bytes);
   const Key key{header_.comm, header_.rank, collective, std::bit_floor(size | 1)};
-  if (all_.size() >= kMost && !all_.contains(key)) return false;
+  if (all_.size() >= kMostCollectives && !all_.contains(key)) return false;
   Inspected& one = all_[key];
   if (one.busy.calls == 0)
     one = {header_.comm,

@@ -16,10 +16,10 @@ struct JsonValues::Parser {
 
 namespace {
 
-constexpr std::size_t kMostValues = std::size_t{1} << 25, kDeepest = 64;
+constexpr std::size_t kDeepest = 64;
 
 std::uint32_t add(std::vector<PickleValue>& out, Kind kind) {
-  if (out.size() >= kMostValues) throw PickleError("it has more values than any dump");
+  if (out.size() >= kMostPickleValues) throw PickleError("it has more values than any dump");
   out.emplace_back().kind = kind;
   return static_cast<std::uint32_t>(out.size() - 1);
 }

@@ -5,13 +5,13 @@
 #include <charconv>
 #include <chrono>
 
+#include "foreign/words.h"
+
 namespace nnd::foreign {
 
 namespace {
 
 constexpr int kLastYear = 2200;  // nanoseconds fit into 64 bits
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Takes a number of this many digits off the front; a day may have a space before it.
 std::optional<int> take_number(std::string_view& text, std::size_t digits) {

@@ -7,14 +7,13 @@
 #include <vector>
 
 #include "foreign/output_prefix.h"
+#include "foreign/words.h"
 
 namespace nnd::foreign {
 
 namespace {
 
 constexpr std::string_view kInfo = "NCCL INFO ", kWarn = "NCCL WARN ";
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_of_host(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' || c == '_';

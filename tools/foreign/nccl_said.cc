@@ -14,7 +14,7 @@ namespace nnd::foreign {
 
 namespace {
 
-std::optional<int> number_of(std::string_view text) {
+std::optional<int> whole_number(std::string_view text) {
   int out = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
   return error == std::errc() ? std::optional(out) : std::nullopt;
@@ -84,10 +84,10 @@ void fill(Fact& fact, const Said& said, std::string_view text) {
     const auto value = said.printed.values[i];
     switch (said.saying->values[i]) {
       case 'r':
-        fact.rank = number_of(value);
+        fact.rank = whole_number(value);
         break;
       case 'n':
-        fact.nranks = number_of(value);
+        fact.nranks = whole_number(value);
         break;
       case 'd':
         fact.dev = value;
@@ -96,10 +96,10 @@ void fill(Fact& fact, const Said& said, std::string_view text) {
         port = value;
         break;
       case 's':
-        fact.status = number_of(value);
+        fact.status = whole_number(value);
         break;
       case 'e':
-        fact.error = number_of(value);
+        fact.error = whole_number(value);
         break;
       case 't':
         if (!fact.error) fact.error = errno_in(value);

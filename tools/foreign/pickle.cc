@@ -10,7 +10,6 @@ using Kind = PickleValue::Kind;
 
 namespace {
 
-constexpr std::size_t kMostValues = std::size_t{1} << 25;
 constexpr char kProto = '\x80';
 
 }  // namespace
@@ -63,7 +62,8 @@ class PickleMachine {
   }
 
   std::uint32_t make(Kind kind) {
-    if (out_.values_.size() >= kMostValues) throw PickleError("it has more values than any dump");
+    if (out_.values_.size() >= kMostPickleValues)
+      throw PickleError("it has more values than any dump");
     out_.values_.emplace_back().kind = kind;
     return static_cast<std::uint32_t>(out_.values_.size() - 1);
   }

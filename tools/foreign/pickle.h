@@ -2,6 +2,7 @@
 // called or executed; a pickle that asks for more is refused.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -9,6 +10,8 @@
 #include <vector>
 
 namespace nnd::foreign {
+
+inline constexpr std::size_t kMostPickleValues = std::size_t{1} << 25;
 
 class PickleError : public std::runtime_error {
  public:

@@ -14,7 +14,7 @@ namespace nnd::foreign {
 
 namespace {
 
-constexpr std::size_t kMost = std::size_t{64} << 20;
+constexpr std::size_t kLongestAnswer = std::size_t{64} << 20;
 
 struct FreeAddresses {
   void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
@@ -53,7 +53,7 @@ std::optional<std::string> ask_ras(const std::string& address, std::chrono::mill
   // False: no more comes.
   const auto receive = [&] {
     bool ended = false;
-    return connection.receive(text, kMost - text.size(), ended) == 0 && !ended;
+    return connection.receive(text, kLongestAnswer - text.size(), ended) == 0 && !ended;
   };
   while (text.find('\n') == std::string::npos)
     if (!receive() || !std::string_view(text).starts_with(

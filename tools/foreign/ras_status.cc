@@ -12,7 +12,7 @@ namespace {
 namespace dom = simdjson::dom;
 
 // Without RAS's "OK" to SET FORMAT, which is there where the answer was saved as it came.
-std::string_view json_of(std::string_view bytes) {
+std::string_view answered_json(std::string_view bytes) {
   if (bytes.starts_with("OK\n")) bytes.remove_prefix(3);
   return bytes.starts_with('{') ? bytes : std::string_view();
 }
@@ -98,7 +98,8 @@ RasMissing missing_of(const dom::object& object) {
 
 bool may_be_ras_status(std::string_view begin) {
   constexpr std::size_t kHead = 512;
-  return json_of(begin).substr(0, kHead).find("\"communicators_count\"") != std::string_view::npos;
+  return answered_json(begin).substr(0, kHead).find("\"communicators_count\"") !=
+         std::string_view::npos;
 }
 
 // NCCL 2.28.7, src/ras/client_support.cc, and the answers of 2.28.9 to 2.32.3.
@@ -106,7 +107,7 @@ std::optional<RasStatus> read_ras_status(const std::string& file, std::string_vi
   dom::parser parser;
   dom::object root;
   dom::array communicators;
-  const auto json = with_commas(json_of(bytes));
+  const auto json = with_commas(answered_json(bytes));
   if (parser.parse(json).get(root) != simdjson::SUCCESS ||
       root["communicators"].get(communicators) != simdjson::SUCCESS)
     return {};

@@ -19,6 +19,8 @@ inline std::optional<std::string_view> behind(std::string_view line, std::string
                                       : std::optional(line.substr(at + words.size()));
 }
 
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 template <typename Number = int>
 std::optional<Number> number_at_begin(std::string_view text) {
   Number out = 0;

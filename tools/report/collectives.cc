@@ -11,11 +11,11 @@ namespace nnd::report {
 
 namespace {
 
-struct Part {
+struct Membership {
   std::size_t member = 0;
   const log::Communicator* of = nullptr;
 };
-using Communicators = std::map<std::string, std::vector<Part>>;
+using Communicators = std::map<std::string, std::vector<Membership>>;
 
 Communicators communicators_of(const Picture& picture) {
   Communicators out;
@@ -30,8 +30,8 @@ Communicators communicators_of(const Picture& picture) {
 using Same = std::tuple<std::string, std::uint64_t>;
 Same same(const log::Task& task, bool by_size) { return {task.kind, by_size ? task.bytes : 0}; }
 
-bool all_tell_sizes(const std::vector<Part>& parts, std::uint64_t ordinal) {
-  return std::all_of(parts.begin(), parts.end(), [&](const Part& part) {
+bool all_tell_sizes(const std::vector<Membership>& parts, std::uint64_t ordinal) {
+  return std::all_of(parts.begin(), parts.end(), [&](const Membership& part) {
     return std::none_of(part.of->tasks.begin(), part.of->tasks.end(), [&](const log::Task& task) {
       return task.ordinal == ordinal && task.bytes == 0;
     });
@@ -45,7 +45,7 @@ bool is_inside_any(const Member& member) {
 }
 
 // The earliest that somebody is inside.
-std::optional<std::uint64_t> earliest_inside(const std::vector<Part>& parts) {
+std::optional<std::uint64_t> earliest_inside(const std::vector<Membership>& parts) {
   std::optional<std::uint64_t> out;
   for (const auto& part : parts)
     if (part.of->waits_in && part.of->waits_in->ordinal != 0)
@@ -53,7 +53,7 @@ std::optional<std::uint64_t> earliest_inside(const std::vector<Part>& parts) {
   return out;
 }
 
-std::optional<Apart> mismatch_at(const std::vector<Part>& parts, std::uint64_t ordinal) {
+std::optional<Apart> mismatch_at(const std::vector<Membership>& parts, std::uint64_t ordinal) {
   std::map<Same, Stand> stands;
   const bool by_size = all_tell_sizes(parts, ordinal);
   std::size_t inside = 0;
@@ -81,27 +81,28 @@ std::optional<Apart> mismatch_at(const std::vector<Part>& parts, std::uint64_t o
 }
 
 // From 2.28 on NCCL tells of each call, and so a rank's count is all that its program has called.
-bool counts_calls(const Picture& picture, const Part& part) {
+bool counts_calls(const Picture& picture, const Membership& part) {
   constexpr int kTellsOfCalls = 22800;
   return part.of->given != 0 &&
          log::version_code(picture.members[part.member].log->nccl_version) >= kTellsOfCalls;
 }
 
 // Of those that are late and whose calls are counted, who has called fewest keeps the others.
-void keep_fewest(const Picture& picture, std::vector<const Part*>& late) {
-  if (late.empty() || !std::all_of(late.begin(), late.end(),
-                                   [&](const Part* part) { return counts_calls(picture, *part); }))
+void keep_fewest(const Picture& picture, std::vector<const Membership*>& late) {
+  if (late.empty() || !std::all_of(late.begin(), late.end(), [&](const Membership* part) {
+        return counts_calls(picture, *part);
+      }))
     return;
-  const auto given = [](const Part* part) { return part->of->given; };
+  const auto given = [](const Membership* part) { return part->of->given; };
   const auto fewest = std::ranges::min(late, {}, given);
-  std::erase_if(late, [&](const Part* part) { return given(part) != given(fewest); });
+  std::erase_if(late, [&](const Membership* part) { return given(part) != given(fewest); });
 }
 
 // Who waits is not late: somebody else keeps it.
-std::optional<Apart> behind(const Picture& picture, const std::vector<Part>& parts,
+std::optional<Apart> behind(const Picture& picture, const std::vector<Membership>& parts,
                             std::uint64_t ordinal, const std::set<std::size_t>& waiting) {
   Apart out;
-  std::vector<const Part*> late;
+  std::vector<const Membership*> late;
   for (const auto& part : parts) {
     const auto& of = *part.of;
     if (of.waits_in && of.waits_in->ordinal == ordinal) {
@@ -115,7 +116,7 @@ std::optional<Apart> behind(const Picture& picture, const std::vector<Part>& par
       late.push_back(&part);
   }
   keep_fewest(picture, late);
-  for (const Part* part : late) {
+  for (const Membership* part : late) {
     const auto& last = part->of->tasks.front();
     if (last.ordinal > out.others.task.ordinal) out.others.task = last;
     out.others.members.push_back(part->member);
@@ -144,7 +145,7 @@ bool hardly_waited(const Member& member) {
 using log::Calls;
 
 // Of one that was closed: the collectives that it was given.
-const Calls* calls_of(const Part& part) {
+const Calls* calls_of(const Membership& part) {
   return part.of->closed_ns != 0 && !part.of->calls.empty() ? &part.of->calls : nullptr;
 }
 
@@ -164,17 +165,18 @@ bool contradict(const Calls& one, const Calls& other) {
 }
 
 // Its program came to its end, and this communicator's collectives were done.
-bool was_done(const Picture& picture, const Part& part) {
+bool was_done(const Picture& picture, const Membership& part) {
   const auto& summary = picture.members[part.member].log->summary;
   return summary && summary->exit_status == 0 && part.of->closed_ns != 0 &&
          part.of->finished == part.of->given;
 }
 
 // Of those that were closed: some gave up, and what all were given can't have been the same.
-std::optional<Apart> mismatch_of_calls(const Picture& picture, const std::vector<Part>& parts) {
+std::optional<Apart> mismatch_of_calls(const Picture& picture,
+                                       const std::vector<Membership>& parts) {
   Apart out;
   out.kind = Apart::Kind::kMismatched;
-  std::map<Calls, std::vector<const Part*>> by_calls;
+  std::map<Calls, std::vector<const Membership*>> by_calls;
   for (const auto& part : parts) {
     if (gave_up(*part.of)) {
       const Ns at = picture.at(part.member, part.of->closed_ns);
@@ -206,7 +208,7 @@ std::optional<Apart> mismatch_of_calls(const Picture& picture, const std::vector
 }
 
 // Who gave up in the middle of one that others were never given waited for these.
-std::optional<Apart> given_up(const Picture& picture, const std::vector<Part>& parts,
+std::optional<Apart> given_up(const Picture& picture, const std::vector<Membership>& parts,
                               const std::set<std::size_t>& waiting) {
   std::uint64_t most = 0;
   Apart out;
@@ -236,7 +238,7 @@ std::optional<Apart> given_up(const Picture& picture, const std::vector<Part>& p
 }
 
 // Its last collective was done with the network: what it has left to send is no wait inside of it.
-bool is_done(const Part& part) {
+bool is_done(const Membership& part) {
   const auto& tasks = part.of->tasks;
   return !part.of->waits_in && !tasks.empty() && tasks.front().ordinal == part.of->given &&
          tasks.front().ops != 0 && tasks.front().ops == tasks.front().ops_done;
@@ -244,7 +246,7 @@ bool is_done(const Part& part) {
 
 // Some wait in a communicator, and in others, which do not, the program has called fewer
 // collectives.
-std::optional<Apart> called_fewer(const Picture& picture, const std::vector<Part>& parts,
+std::optional<Apart> called_fewer(const Picture& picture, const std::vector<Membership>& parts,
                                   const std::set<std::size_t>& waiting) {
   std::uint64_t least = parts.front().of->given;
   int nranks = 0;

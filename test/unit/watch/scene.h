@@ -131,7 +131,7 @@ class Scene {
   static void ask() {
     for (std::size_t place = 0; place < state::entries_used(); ++place)
       if (Connection* const c = state::entry_at(place); c != nullptr)
-        for (std::size_t i = 0; i < c->pool; ++i) c->requests()[i].asked = true;
+        for (std::size_t i = 0; i < c->pool; ++i) c->requests()[i].note_test(nullptr);
   }
 };
 

@@ -17,7 +17,7 @@ using report::Report;
 
 namespace {
 
-constexpr std::size_t kMostRows = 2'000;  // hosts that are shown one by one
+constexpr std::size_t kMostHosts = 2'000;  // hosts that are shown one by one
 
 // What is known of an HCA, the worst of it.
 enum class Health : std::uint8_t { kSeen, kOk, kWarned, kFailed, kGuilty };
@@ -118,7 +118,7 @@ std::string host_map(const Report& report) {
   std::string rows;
   std::size_t shown = 0;
   for (const auto& row : worst_first(hcas)) {
-    if (shown == kMostRows) break;
+    if (shown == kMostHosts) break;
     rows += row_text(row.host, hcas.at(row.host), devices);
     ++shown;
   }

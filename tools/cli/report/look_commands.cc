@@ -15,7 +15,7 @@ using report::Sink;
 
 namespace {
 
-constexpr std::size_t kMost = 2;
+constexpr std::size_t kMostCommands = 2;
 
 class Commands {
  public:
@@ -44,7 +44,7 @@ class Commands {
 
  private:
   void add(std::string command) {
-    if (out_.size() < kMost && std::find(out_.begin(), out_.end(), command) == out_.end())
+    if (out_.size() < kMostCommands && std::find(out_.begin(), out_.end(), command) == out_.end())
       out_.push_back(std::move(command));
   }
   void at_host(std::size_t member, const std::string& command) {

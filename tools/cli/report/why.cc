@@ -20,7 +20,7 @@ using ObservationKind = Observation::Kind;
 
 namespace {
 
-constexpr std::size_t kMost = 200;
+constexpr std::size_t kMostReasons = 200;
 
 // A cause, "stuck-send", "died": what makes observations of a kind alike.
 std::string detail_of(const Report& report, const Observation& one) {
@@ -124,7 +124,7 @@ nlohmann::json why_json(const Report& report) {
       one["by"] = group.by;
     }
     auto& list = group.by.empty() ? observations : ruled_out;
-    if (list.size() < kMost) list.push_back(std::move(one));
+    if (list.size() < kMostReasons) list.push_back(std::move(one));
   }
   return {{"roots", std::move(observations)}, {"ruled_out", std::move(ruled_out)}};
 }

@@ -2,6 +2,9 @@
 // played is refused before any data moves; then it runs on the stream's thread, with one more
 // thread per further channel.
 
+#include "api_launch.h"
+
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <thread>
@@ -12,7 +15,6 @@
 #include "collectives.h"
 #include "cuda_abi.h"
 #include "log.h"
-#include "program_kernels.h"
 #include "refusal.h"
 #include "sendrecv.h"
 #include "stream.h"
@@ -22,6 +24,13 @@
 
 namespace softcuda {
 namespace {
+
+int never_registered(const void* /*host_stub*/, Dim3 /*grid*/, void* /*stream*/,
+                     void** /*parameters*/) {
+  note_unplayed("a kernel that was never registered");
+  return kInvalidDeviceFunction;
+}
+std::atomic<OtherLaunch*> launch_other = never_registered;
 
 void play_channel(const Communicator& comm, const ChannelProgram& program) {
   if (program.work_done) *comm.channel(program.channel).work_done() = *program.work_done;
@@ -96,7 +105,7 @@ Program read_program(const Module& module, const Communicator& comm, Arguments& 
 
 int launch(const void* function, Dim3 grid, void* stream, void** parameters, void** extra) {
   const Module* module = module_of(function);
-  if (module == nullptr) return launch_program_kernel(function, grid, stream, parameters);
+  if (module == nullptr) return launch_other.load()(function, grid, stream, parameters);
   Arguments arguments = collect(parameters, extra);
   if (arguments.bytes.size() < 3 * sizeof(std::uint64_t)) return kInvalidValue;
   const std::string& name = *module->kernel_name(function);
@@ -151,6 +160,8 @@ int set_function_attribute(const void* /*function*/, int /*attribute*/, int /*va
 }
 
 }  // namespace
+
+void launch_others_with(OtherLaunch* launch) { launch_other = launch; }
 
 std::vector<ApiEntry> launch_api() {
   return {

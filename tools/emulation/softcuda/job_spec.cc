@@ -5,13 +5,15 @@
 #include <string_view>
 #include <utility>
 
+#include "job_environment.h"
+
 namespace softcuda {
 namespace {
 
 template <typename T>
 using Names = std::pair<T, std::string_view>;
 
-constexpr std::array kCollectives{
+constexpr std::array kCollectiveNames{
     Names<Collective>{Collective::kSendRecv, "sendrecv"},
     Names<Collective>{Collective::kBroadcast, "broadcast"},
     Names<Collective>{Collective::kReduce, "reduce"},
@@ -19,12 +21,12 @@ constexpr std::array kCollectives{
     Names<Collective>{Collective::kReduceScatter, "reduce_scatter"},
     Names<Collective>{Collective::kAllReduce, "all_reduce"},
 };
-constexpr std::array kOperations{
+constexpr std::array kOperationNames{
     Names<Operation>{Operation::kSum, "sum"},     Names<Operation>{Operation::kProduct, "prod"},
     Names<Operation>{Operation::kMin, "min"},     Names<Operation>{Operation::kMax, "max"},
     Names<Operation>{Operation::kAverage, "avg"},
 };
-constexpr std::array kTypes{
+constexpr std::array kTypeNames{
     Names<Type>{Type::kInt8, "i8"},     Names<Type>{Type::kUint8, "u8"},
     Names<Type>{Type::kInt32, "i32"},   Names<Type>{Type::kUint32, "u32"},
     Names<Type>{Type::kInt64, "i64"},   Names<Type>{Type::kUint64, "u64"},
@@ -125,17 +127,17 @@ Action parse_action(const nlohmann::json& json) {
 
 }  // namespace
 
-std::string name_of(Collective collective) { return find_name(kCollectives, collective); }
-std::string name_of(Operation operation) { return find_name(kOperations, operation); }
-std::string name_of(Type type) { return find_name(kTypes, type); }
+std::string name_of(Collective collective) { return find_name(kCollectiveNames, collective); }
+std::string name_of(Operation operation) { return find_name(kOperationNames, operation); }
+std::string name_of(Type type) { return find_name(kTypeNames, type); }
 std::string name_of(Action::Kind kind) { return find_name(kKinds, kind); }
 std::optional<Collective> collective_named(const std::string& name) {
-  return find_value(kCollectives, name);
+  return find_value(kCollectiveNames, name);
 }
 std::optional<Operation> operation_named(const std::string& name) {
-  return find_value(kOperations, name);
+  return find_value(kOperationNames, name);
 }
-std::optional<Type> type_named(const std::string& name) { return find_value(kTypes, name); }
+std::optional<Type> type_named(const std::string& name) { return find_value(kTypeNames, name); }
 
 void to_json(nlohmann::json& json, const JobSpec& spec) {
   json = {{"nccl", spec.nccl},
@@ -171,9 +173,8 @@ void from_json(const nlohmann::json& json, JobSpec& spec) {
   spec.heeds_sigterm = json.at("heeds_sigterm");
   spec.linger_sec = json.at("linger_sec");
   if (json.contains("grace_sec")) spec.grace_sec = json.at("grace_sec").get<double>();
-  spec.environment = json.at("environment").get<std::map<std::string, std::string>>();
+  spec.environment = json.at("environment").get<Variables>();
   spec.inherit_nccl_settings = json.at("inherit_nccl_settings");
-  using Variables = std::map<std::string, std::string>;
   spec.rank_environment = by_number<Variables>(json.at("rank_environment"));
   spec.node_environment = by_number<Variables>(json.at("node_environment"));
   spec.library_path = json.at("library_path").get<std::vector<std::string>>();

@@ -17,13 +17,13 @@
 namespace softcuda {
 namespace {
 
-struct Registry {
+struct Blocks {
   std::mutex mutex;
   std::map<std::uintptr_t, Allocation> by_base;
 };
 
-Registry& registry() {
-  static auto& instance = *new Registry;  // outlives every stream thread
+Blocks& blocks() {
+  static auto& instance = *new Blocks;  // outlives every stream thread
   return instance;
 }
 
@@ -63,7 +63,7 @@ Error allocate(void** out, std::size_t bytes, MemoryKind kind) {
       mmap(nullptr, mapped_bytes(bytes), PROT_READ | PROT_WRITE,
            file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, file, file < 0 ? 0 : offset);
   if (base == MAP_FAILED) return kOutOfMemory;
-  auto& all = registry();
+  auto& all = blocks();
   const std::lock_guard lock(all.mutex);
   all.by_base[key(base)] = {base, bytes, kind, current_gpu(), true, offset};
   *out = base;
@@ -72,7 +72,7 @@ Error allocate(void** out, std::size_t bytes, MemoryKind kind) {
 
 Error release(void* base) {
   if (base == nullptr) return kSuccess;
-  auto& all = registry();
+  auto& all = blocks();
   const std::lock_guard lock(all.mutex);
   const auto found = all.by_base.find(key(base));
   if (found == all.by_base.end()) return kInvalidValue;
@@ -85,7 +85,7 @@ Error release(void* base) {
 
 void zero(void* to, std::size_t bytes) {
   {
-    auto& all = registry();
+    auto& all = blocks();
     const std::lock_guard lock(all.mutex);
     const auto found = all.by_base.find(key(to));
     if (found != all.by_base.end() && std::exchange(found->second.untouched, false) &&
@@ -98,14 +98,14 @@ void zero(void* to, std::size_t bytes) {
 }
 
 Error register_memory(void* base, std::size_t bytes, MemoryKind kind) {
-  auto& all = registry();
+  auto& all = blocks();
   const std::lock_guard lock(all.mutex);
   all.by_base[key(base)] = {base, bytes, kind, current_gpu()};
   return kSuccess;
 }
 
 std::size_t device_bytes(int gpu) {
-  auto& all = registry();
+  auto& all = blocks();
   const std::lock_guard lock(all.mutex);
   std::size_t bytes = 0;
   for (const auto& [base, allocation] : all.by_base)
@@ -114,7 +114,7 @@ std::size_t device_bytes(int gpu) {
 }
 
 std::optional<Allocation> find_allocation(const void* address) {
-  auto& all = registry();
+  auto& all = blocks();
   const std::lock_guard lock(all.mutex);
   auto after = all.by_base.upper_bound(key(address));
   if (after == all.by_base.begin()) return std::nullopt;

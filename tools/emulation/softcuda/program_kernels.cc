@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "api_launch.h"
 #include "kernels/kernel_name.h"
 #include "kernels/played.h"
 #include "refusal.h"
@@ -35,14 +36,6 @@ const char* name_of_kernel(const void* host_stub) {
   return found == all.names.end() ? nullptr : found->second;
 }
 
-}  // namespace
-
-void register_kernel(const void* host_stub, const char* name) {
-  Registry& all = registry();
-  const std::lock_guard lock(all.mutex);
-  all.added.emplace_back(host_stub, name);
-}
-
 int launch_program_kernel(const void* host_stub, Dim3 grid, void* stream, void** parameters) {
   const char* name = name_of_kernel(host_stub);
   if (name == nullptr) {
@@ -56,6 +49,15 @@ int launch_program_kernel(const void* host_stub, Dim3 grid, void* stream, void**
   note_unplayed(name);
   keep_refusal(refusal_sentence(name));
   return kNotSupported;
+}
+
+}  // namespace
+
+void register_kernel(const void* host_stub, const char* name) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  if (all.added.empty()) launch_others_with(launch_program_kernel);
+  all.added.emplace_back(host_stub, name);
 }
 
 }  // namespace softcuda

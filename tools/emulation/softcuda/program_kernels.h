@@ -3,14 +3,9 @@
 // its name.
 #pragma once
 
-#include "cuda_abi.h"
-
 namespace softcuda {
 
 // name: lives as long as the program. Cheap: a framework registers some ten thousand.
 void register_kernel(const void* host_stub, const char* name);
-
-// What cudaLaunchKernel does with one of these. parameters: as there.
-int launch_program_kernel(const void* host_stub, Dim3 grid, void* stream, void** parameters);
 
 }  // namespace softcuda

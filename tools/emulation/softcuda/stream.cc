@@ -74,14 +74,14 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool busy_ = false, closed_ = false, started_ = false;
 };
 
-struct Registry {
+struct Streams {
   std::mutex mutex;
   std::map<StreamHandle, std::shared_ptr<Stream>> streams;
   std::map<int, std::shared_ptr<Stream>> defaults;  // by device
 };
 
-Registry& registry() {
-  static auto& instance = *new Registry;  // stream threads may run while the process exits
+Streams& streams() {
+  static auto& instance = *new Streams;  // stream threads may run while the process exits
   return instance;
 }
 
@@ -89,7 +89,7 @@ Registry& registry() {
 bool is_default(StreamHandle stream) { return reinterpret_cast<std::uintptr_t>(stream) <= 2; }
 
 std::shared_ptr<Stream> find(StreamHandle handle) {
-  auto& all = registry();
+  auto& all = streams();
   const std::lock_guard lock(all.mutex);
   if (is_default(handle)) {
     auto& stream = all.defaults[current_gpu()];
@@ -105,7 +105,7 @@ std::shared_ptr<Stream> find(StreamHandle handle) {
 StreamHandle create_stream() {
   auto stream = std::make_shared<Stream>();
   StreamHandle handle = stream.get();
-  auto& all = registry();
+  auto& all = streams();
   const std::lock_guard lock(all.mutex);
   all.streams[handle] = std::move(stream);
   return handle;
@@ -114,7 +114,7 @@ StreamHandle create_stream() {
 Error destroy_stream(StreamHandle handle) {
   std::shared_ptr<Stream> stream = is_default(handle) ? nullptr : find(handle);
   if (!stream) return kInvalidHandle;
-  auto& all = registry();
+  auto& all = streams();
   const std::lock_guard lock(all.mutex);
   all.streams.erase(handle);
   stream->close();
@@ -147,14 +147,14 @@ int device_of_stream(StreamHandle handle) {
 }
 
 void synchronize_all() {
-  std::vector<std::shared_ptr<Stream>> streams;
+  std::vector<std::shared_ptr<Stream>> waited_for;
   {
-    auto& all = registry();
+    auto& all = streams();
     const std::lock_guard lock(all.mutex);
-    for (const auto& [handle, stream] : all.streams) streams.push_back(stream);
-    for (const auto& [gpu, stream] : all.defaults) streams.push_back(stream);
+    for (const auto& [handle, stream] : all.streams) waited_for.push_back(stream);
+    for (const auto& [gpu, stream] : all.defaults) waited_for.push_back(stream);
   }
-  for (const auto& stream : streams) stream->wait_idle();
+  for (const auto& stream : waited_for) stream->wait_idle();
 }
 
 }  // namespace softcuda

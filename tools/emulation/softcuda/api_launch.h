@@ -1,0 +1,14 @@
+// Launches of kernels that aren't NCCL's. Refused until somebody plays them.
+#pragma once
+
+#include "cuda_abi.h"
+
+namespace softcuda {
+
+// host_stub: what the program launched; the rest as cudaLaunchKernel has it, and its result.
+using OtherLaunch = int(const void* host_stub, Dim3 grid, void* stream, void** parameters);
+
+// Thread-safe; from the next launch on.
+void launch_others_with(OtherLaunch* launch);
+
+}  // namespace softcuda
