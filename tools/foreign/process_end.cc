@@ -160,7 +160,7 @@ std::optional<Fact> of_slurm(std::string_view line) {
                                 [&](const auto& one) { return holds(*rest, one.first); });
   Fact out = ended();
   out.what = What::kCancelled;
-  out.detail = why->second;
+  out.detail = why->first.empty() && holds(line, "*** STEP ") ? kStepCancelled : why->second;
   out.place = rest->substr(0, rest->find(' '));
   return out;
 }

@@ -13,7 +13,9 @@ namespace nnd::foreign {
 
 // program of a fact: the process is none of the job's ranks, but one that gives a rank its data.
 inline constexpr const char* kLoaderWorker = "DataLoader worker";
-inline constexpr const char* kNodeFailed = "a node of it failed";  // detail of kCancelled
+// Details of kCancelled.
+inline constexpr const char* kNodeFailed = "a node of it failed";
+inline constexpr const char* kStepCancelled = "somebody cancelled its step, or srun did";
 
 // Takes a job's output line by line. One thread at a time.
 class ProcessEnds {

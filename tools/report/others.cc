@@ -269,6 +269,17 @@ void count(ForeignFindings& out, const foreign::Evidence& evidence) {
 
 bool is_node_failure(const Fact& cancelled) { return cancelled.detail == foreign::kNodeFailed; }
 
+// srun cancels a step itself where one of its tasks has failed (--kill-on-bad-exit), and older
+// releases don't say why.
+bool follows_from_an_end(const Fact& cancelled, const foreign::Evidence& evidence) {
+  const auto& facts = evidence.facts();
+  return cancelled.detail == foreign::kStepCancelled &&
+         std::any_of(facts.begin(), facts.end(), [&](const Fact& fact) {
+           return fact.what == What::kEnded && fact.file == cancelled.file &&
+                  fact.line < cancelled.line && (*fact.status > 0 || is_crash(fact));
+         });
+}
+
 }  // namespace
 
 ForeignFindings findings_of(const foreign::Evidence& evidence) {
@@ -281,7 +292,8 @@ ForeignFindings findings_of(const foreign::Evidence& evidence) {
   out.ended = ended_of(evidence);
   out.bandwidths = bandwidths_of(evidence.inspected);
   for (const auto& fact : evidence.facts())
-    if (fact.what == What::kCancelled && (out.cancelled == nullptr || is_node_failure(fact)))
+    if (fact.what == What::kCancelled && !follows_from_an_end(fact, evidence) &&
+        (out.cancelled == nullptr || is_node_failure(fact)))
       out.cancelled = &fact;
   std::vector<const Fact*> failures;
   for (const auto& fact : evidence.facts())

@@ -129,8 +129,10 @@ TEST_CASE("why Slurm ended a job", "[process-end]") {
   CHECK(why(" DUE TO TIME LIMIT") == "its time limit was over");
   CHECK(why(" DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS") == kNodeFailed);
   CHECK(why(" DUE TO PREEMPTION") == "another job took its place");
-  CHECK(why("") == "somebody cancelled it, or its launcher did");
-  CHECK(why(" DUE to SIGNAL Terminated") == "somebody cancelled it, or its launcher did");
+  CHECK(why("") == kStepCancelled);
+  CHECK(only("slurmstepd: error: *** JOB 4711 ON node1 CANCELLED AT 2026-11-26T11:17:07 ***")
+            .detail == "somebody cancelled it, or its launcher did");
+  CHECK(why(" DUE to SIGNAL Terminated") == kStepCancelled);
   CHECK(ends({"*** STEP 1.0 ON node1 CANCELLED AT 2026-11-26T11:17:07 DUE TO TASK FAILURE ***",
               "the order was CANCELLED AT 2026-11-26"})
             .empty());

@@ -277,6 +277,17 @@ std::vector<std::string> lines_beside(const report::Report& report, const Foreig
   return add_said(said + ". The event logs tell more, and come first.");
 }
 
+std::string ended_beside(const report::Report& report, const ForeignFindings& others) {
+  if (report.kind != report::Kind::kEnded || others.ended == nullptr || *others.ended->status <= 0)
+    return {};
+  const auto& members = report.picture.members;
+  const bool here =
+      !others.ended->on_node && std::any_of(members.begin(), members.end(), [&](const auto& one) {
+        return one.log->launch.rank && one.log->launch.rank == others.ended->writer.rank;
+      });
+  return here ? fmt::format(" The launcher tells that {}.", ended_text(others)) : "";
+}
+
 std::string raised_beside(const report::Report& report, const ForeignFindings& others) {
   if (report.kind != report::Kind::kLost || report.ended_by_kernel || !others.raised ||
       !others.raised->own || report.picture.hosts.size() != 1)
