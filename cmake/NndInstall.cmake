@@ -27,7 +27,10 @@ set(data ${CMAKE_INSTALL_DATADIR}/nccl-net-diag)
 set(program OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 install(FILES ${NND_SOURCE_DIR}/README.md ${NND_SOURCE_DIR}/LICENSE DESTINATION ${data} COMPONENT plugin)
 install(DIRECTORY ${NND_SOURCE_DIR}/docs DESTINATION ${data} COMPONENT plugin)
-install(DIRECTORY ${NND_SOURCE_DIR}/examples DESTINATION ${data} COMPONENT tools PATTERN scenarios EXCLUDE PATTERN "*.sh" PERMISSIONS ${program} PATTERN "*.py" PERMISSIONS ${program})
+install(DIRECTORY ${NND_SOURCE_DIR}/examples DESTINATION ${data} COMPONENT tools PATTERN scenarios EXCLUDE PATTERN helm/files EXCLUDE PATTERN "*.sh" PERMISSIONS ${program} PATTERN "*.py" PERMISSIONS ${program})
+# What the chart's links show is files in a package: a wheel has no links.
+file(GLOB shown CONFIGURE_DEPENDS ${NND_SOURCE_DIR}/examples/grafana/*.json ${NND_SOURCE_DIR}/examples/prometheus/*.rules.yml)
+install(FILES ${shown} DESTINATION ${data}/examples/helm/files COMPONENT tools)
 install(FILES ${NND_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT plugin RENAME copyright)
 if(NND_PORTABLE)
   # Of what is inside the programs, in the words of the distribution that it came from.
