@@ -1,4 +1,5 @@
-// The conn.* and comm.* events. Control path only.
+// The events conn.listen, conn.open, conn.ready, conn.fail and conn.close, and of each request
+// req.*. Control path, but for the last.
 #pragma once
 
 #include <cstdint>

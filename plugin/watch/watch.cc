@@ -11,7 +11,7 @@
 #include "peers/channel.h"
 #include "state/connections.h"
 #include "watch/closer.h"
-#include "watch/tell.h"
+#include "watch/stall_events.h"
 
 namespace nnd::watch {
 

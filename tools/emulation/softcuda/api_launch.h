@@ -1,4 +1,4 @@
-// Launches of kernels that aren't NCCL's. Refused until somebody plays them.
+// Kernel launches. Those of NCCL's are played; who plays others says so here, or they are refused.
 #pragma once
 
 #include "cuda_abi.h"

@@ -1,4 +1,4 @@
-#include "watch/tell.h"
+#include "watch/stall_events.h"
 
 #include <cmath>
 #include <vector>
