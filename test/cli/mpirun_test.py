@@ -3,17 +3,13 @@
 mpirun_test.py TOOL ON_HOST PROGRAM PLUGIN. Played is all_reduce_perf alone: a program that reduces twice."""
 import os
 import pathlib
-import platform
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
-TOOL, ON_HOST, PROGRAM, PLUGIN = sys.argv[1:5]
-ROOT = pathlib.Path(__file__).parents[2]
-CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))) / "nccl-net-diag/nccl"
-NCCL = pathlib.Path(os.environ.get("NND_NCCL_DIR", CACHE)) / platform.machine() / "2.28.9/libnccl.so.2"
+from real_job import NCCL, PLUGIN, ROOT, environment, script
 
 ALL_REDUCE_PERF = """#!/bin/bash
 set -eu
@@ -29,20 +25,16 @@ class Mpirun(unittest.TestCase):
         scratch = tempfile.TemporaryDirectory(prefix="nnd-mpirun-")
         self.addCleanup(scratch.cleanup)
         self.dir = pathlib.Path(scratch.name)
-        for name in ("bin", "fabric", "meet"):
+        for name in ("fabric", "meet"):
             (self.dir / name).mkdir()
-        (self.dir / "bin" / "nccl-net-diag").symlink_to(TOOL)
         (self.dir / "hosts").write_text("localhost slots=8\n")
-        (self.dir / "all_reduce_perf").write_text(ALL_REDUCE_PERF)
-        (self.dir / "all_reduce_perf").chmod(0o755)
+        script(self.dir / "all_reduce_perf", ALL_REDUCE_PERF)
 
     def run_job(self, raises=""):
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("NCCL", "OMPI", "SLURM"))}
-        environment = kept | {
-            "PATH": f"{self.dir}/bin:{kept['PATH']}", "LD_LIBRARY_PATH": os.path.dirname(PLUGIN), "LOGS": str(self.dir / "logs"), "NO_COLOR": "1",
-            "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "ON_HOST": ON_HOST, "PROGRAM": PROGRAM, "NCCL": str(NCCL),
-            "SCENARIO": str(ROOT / "examples/scenarios/eight-nodes-8-hca-bond.toml"), "FABRIC": str(self.dir / "fabric"), "RAISES": raises}
-        return subprocess.run(["bash", ROOT / "examples/mpirun/run.sh"], cwd=self.dir, env=environment, capture_output=True, text=True,
+        variables = environment(self.dir / "bin", "eight-nodes-8-hca-bond.toml", LD_LIBRARY_PATH=os.path.dirname(PLUGIN),
+                                LOGS=str(self.dir / "logs"), OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                                FABRIC=str(self.dir / "fabric"), RAISES=raises)
+        return subprocess.run(["bash", ROOT / "examples/mpirun/run.sh"], cwd=self.dir, env=variables, capture_output=True, text=True,
                               timeout=400, check=False)
 
     def test_one_that_goes_well(self):

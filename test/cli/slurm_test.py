@@ -4,17 +4,14 @@ slurm_test.py TOOL ON_HOST PROGRAM PLUGIN. Played is the training script alone: 
 import glob
 import os
 import pathlib
-import platform
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
 
-TOOL, ON_HOST, PROGRAM, PLUGIN = sys.argv[1:5]
-ROOT = pathlib.Path(__file__).parents[2]
-CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))) / "nccl-net-diag/nccl"
-NCCL = pathlib.Path(os.environ.get("NND_NCCL_DIR", CACHE)) / platform.machine() / "2.28.9/libnccl.so.2"
+from real_job import NCCL, PLUGIN, ROOT, environment, script
+
 BOUND_SEC = 240
 
 # A rank on its node. "raise": rank 1 ends with an error between two steps. "hang": it stays in its own code there, and so it is in the first
@@ -57,16 +54,9 @@ class Slurm(unittest.TestCase):
         said = cls.slurm.stdout.readline()
         if said != "it is up\n":
             raise unittest.SkipTest(said.strip())
-        folder = cls.dir / "bin"
-        folder.mkdir()
-        (folder / "python").write_text(PYTHON)
-        (folder / "python").chmod(0o755)
-        (folder / "nccl-net-diag").symlink_to(TOOL)
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("NCCL", "SLURM"))}
-        cls.environment = kept | {
-            "PATH": f"{folder}:{kept['PATH']}", "SLURM_CONF": str(place / "slurm.conf"), "ON_HOST": ON_HOST, "PROGRAM": PROGRAM,
-            "PLUGIN_DIR": os.path.dirname(PLUGIN), "NCCL": str(NCCL), "SCENARIO": str(ROOT / "examples/scenarios/two-nodes-8-hca-bond.toml"),
-            "LD_LIBRARY_PATH": "", "NO_COLOR": "1", "COLUMNS": "120"}
+        cls.environment = environment(cls.dir / "bin", "two-nodes-8-hca-bond.toml", SLURM_CONF=str(place / "slurm.conf"),
+                                      PLUGIN_DIR=os.path.dirname(PLUGIN), LD_LIBRARY_PATH="", COLUMNS="120")
+        script(cls.dir / "bin" / "python", PYTHON)
 
     @classmethod
     def end_slurm(cls):
@@ -126,7 +116,7 @@ class Slurm(unittest.TestCase):
         code, said = self.outcome(job, work)
         self.assertNotEqual(code, 0, said)
         self.assertTrue(verdict_of(said).startswith("not the network: 2 processes on 2 hosts ended together"), said)
-        self.assertRegex(" ".join(said.split()), r"The launcher tells that rank 1 \(node\d\) ended with exit code 1\.")
+        self.assertRegex(" ".join(said.split()), r"What was printed tells that rank 1 \(node\d\) ended with exit code 1\.")
 
     def test_one_that_hangs_until_its_time_is_up(self):
         job, work = self.submit("hang")

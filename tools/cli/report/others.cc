@@ -285,7 +285,7 @@ std::string ended_beside(const report::Report& report, const ForeignFindings& ot
       !others.ended->on_node && std::any_of(members.begin(), members.end(), [&](const auto& one) {
         return one.log->launch.rank && one.log->launch.rank == others.ended->writer.rank;
       });
-  return here ? fmt::format(" The launcher tells that {}.", ended_text(others)) : "";
+  return here ? fmt::format(" What was printed tells that {}.", ended_text(others)) : "";
 }
 
 std::string raised_beside(const report::Report& report, const ForeignFindings& others) {

@@ -26,8 +26,8 @@ std::vector<std::string> lines_beside(const report::Report& report,
 // empty.
 std::string raised_beside(const report::Report& report, const report::ForeignFindings& others);
 
-// Of processes that ended together, which was the first by an exit code of its own: " The launcher
-// tells that rank 1 (node1) ended with exit code 1."; else empty.
+// Of processes that ended together, which was the first by an exit code of its own: " What was
+// printed tells that rank 1 (node1) ended with exit code 1."; else empty.
 std::string ended_beside(const report::Report& report, const report::ForeignFindings& others);
 
 nlohmann::json others_json(const report::ForeignFindings& others,
