@@ -2,6 +2,8 @@
 
 #if __has_include(<catch2/catch_session.hpp>)
 #include <catch2/catch_session.hpp>
+#include <catch2/reporters/catch_reporter_event_listener.hpp>
+#include <catch2/reporters/catch_reporter_registrars.hpp>
 #else
 #define CATCH_CONFIG_RUNNER
 #include <catch2/catch.hpp>
@@ -17,8 +19,28 @@ namespace nnd::test {
 namespace {
 
 int g_skipped = 0;
+void (*g_before)() = nullptr;
+
+#if CATCH_VERSION_MAJOR == 2
+using CaseListener = Catch::TestEventListenerBase;
+#else
+using CaseListener = Catch::EventListenerBase;
+#endif
+struct Listener : CaseListener {
+  using CaseListener::CaseListener;
+  void testCaseStarting(const Catch::TestCaseInfo& info) override {
+    CaseListener::testCaseStarting(info);
+    if (g_before != nullptr) g_before();
+  }
+};
+CATCH_REGISTER_LISTENER(Listener)
 
 }  // namespace
+
+bool before_each_case(void (*what)()) {
+  g_before = what;
+  return true;
+}
 
 void skipped(const std::string& reason) {
   ++g_skipped;

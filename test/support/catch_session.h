@@ -10,4 +10,7 @@ inline constexpr int kSkipped = 77;
 // could not be run here (skip.h); else the number of failed assertions.
 int run_cases(int argc, char** argv);
 
+// For the initialisation of a variable: what is done before each case of this program. One at most.
+bool before_each_case(void (*what)());
+
 }  // namespace nnd::test

@@ -222,7 +222,7 @@ TEST_CASE("A filtered device is invisible, and given up with the list all the sa
 }
 
 TEST_CASE("A port that may not be seen is down for NCCL") {
-  const Fresh w(NND_FILTERED_VERBS);
+  const Fresh w(NND_DOWN_VERBS);
   ibv_device** list = w.verbs.get_device_list(nullptr);
   ibv_context* context = w.verbs.open_device(list[0]);
   REQUIRE(context != nullptr);
@@ -231,7 +231,7 @@ TEST_CASE("A port that may not be seen is down for NCCL") {
   CHECK(w.verbs.query_port(context, 1, old) == 0);
   CHECK(attr.state == IBV_PORT_ACTIVE);
   g_hooks.may_see_port = [](std::string_view name, unsigned port) {
-    return name != "filtered_0" || port != 1;
+    return name != "down_0" || port != 1;
   };
   CHECK(w.verbs.query_port(context, 1, old) == 0);
   CHECK(attr.state == IBV_PORT_DOWN);

@@ -2,11 +2,15 @@
 
 #include <chrono>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
 #include "record/event.h"
 #include "record/recorder.h"
+#include "state/failure.h"
+#include "state/ports.h"
+#include "support/catch_session.h"
 #include "support/event_log.h"
 #include "support/temp_dir.h"
 
@@ -47,6 +51,11 @@ class Log {
     }
   }
 
+  void drop() {
+    read();
+    events.clear();
+  }
+
   std::vector<json> events;
 
  private:
@@ -56,17 +65,24 @@ class Log {
   int marks_ = 0;
 };
 
-Log& the_log() {
-  static Log log;
-  return log;
-}
+std::optional<Log> g_log;
+
+// No case meets what another one has logged, or what failed in it.
+[[maybe_unused]] const bool g_anew = nnd::test::before_each_case([] {
+  nnd::state::forget_failures();
+  nnd::state::forget_port_histories();
+  if (g_log) g_log->drop();
+});
 
 }  // namespace
 
-void start_log() { (void)the_log(); }
+void start_log() {
+  if (!g_log) g_log.emplace();
+}
 
 std::vector<json> take_events(const std::string& name) {
-  Log& log = the_log();
+  start_log();
+  Log& log = *g_log;
   log.read();
   std::vector<json> taken;
   for (const json& event : log.events)

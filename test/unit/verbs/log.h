@@ -8,5 +8,5 @@
 // Before anything is to be logged.
 void start_log();
 
-// The events of this name since the last call for it, oldest first.
+// The events of this name in this case, since the last call for it, oldest first.
 std::vector<nlohmann::json> take_events(const std::string& name);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "context/raw_clock.h"
@@ -46,6 +47,16 @@ class Comm {
     start.device = "mlx5_0";
     start.port = 1;
     at->start.set(start);
+  }
+  ~Comm() { close(); }
+  Comm(Comm&& other) noexcept
+      : at(std::exchange(other.at, nullptr)), one(other.one), flying(std::move(other.flying)) {}
+  Comm(const Comm&) = delete;
+  Comm& operator=(const Comm&) = delete;
+  Comm& operator=(Comm&&) = delete;
+
+  void close() {
+    if (Connection* const open = std::exchange(at, nullptr)) state::release_connection(*open);
   }
 
   Comm& poll() {

@@ -38,14 +38,13 @@ TEST_CASE("one that is eight times slower than its siblings is told, and when it
   const json& slow = out.stalls[0];
   CHECK(slow["kind"] == "slow");
   CHECK(slow["sev"] == "info");
-  CHECK(slow["conn"] == 4);
   CHECK(slow["dev"]["name"] == "mlx5_0");
   CHECK(slow["peer"]["gid"] == "::ffff:10.0.0.4");
   CHECK(slow["mean_us"].get<double>() > 16'000);
   CHECK(slow["usual_us"].get<double>() < 1'000);
   REQUIRE(out.resumes.size() == 1);
   CHECK(out.resumes[0]["kind"] == "slow");
-  CHECK(out.resumes[0]["conn"] == 4);
+  CHECK(out.resumes[0]["conn"] == slow["conn"]);
 }
 
 TEST_CASE("what can't be compared is not slow") {

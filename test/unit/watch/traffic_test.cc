@@ -217,7 +217,7 @@ TEST_CASE("ten thousand requests on forty connections are one line") {
 TEST_CASE("one that waits in a moving process is told by itself") {
   const Said out = said([] {
     Scene scene;
-    Comm good(ConnectionKind::kRecv), bad(ConnectionKind::kRecv);
+    Comm good(ConnectionKind::kRecv), bad(ConnectionKind::kRecv, 7);
     good.ready();
     bad.ready();
     scene.pass(1);
@@ -226,7 +226,7 @@ TEST_CASE("one that waits in a moving process is told by itself") {
     scene.pass(12, [&] { good.done().post(RequestKind::kRecv); });
   });
   REQUIRE(out.stalls.size() == 1);
-  CHECK(out.stalls[0]["conn"] == 2);
+  CHECK(out.stalls[0]["peer"]["gid"] == "::ffff:10.0.0.7");
   CHECK(out.stalls[0]["conns"] == 1);
   CHECK(out.stalls[0]["process"] == json{{"moving", 1}, {"nothing-came", 1}});
 }
@@ -302,8 +302,8 @@ TEST_CASE("connections come, move and go while the watch looks") {
         send.refuse().post(RequestKind::kSend).done();
         recv.post(RequestKind::kRecv).done();
       }
-      state::release_connection(*send.at);
-      state::release_connection(*recv.at);
+      send.close();
+      recv.close();
     }
     over = true;
     looks.join();
