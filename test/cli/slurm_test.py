@@ -4,13 +4,14 @@ slurm_test.py TOOL ON_HOST PROGRAM PLUGIN. Played is the training script alone: 
 import glob
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
 
-from real_job import NCCL, PLUGIN, ROOT, environment, script
+from real_job import NCCL, ON_HOST, PLUGIN, PROGRAM, ROOT, TOOL, environment, script
 
 BOUND_SEC = 240
 
@@ -66,13 +67,15 @@ class Slurm(unittest.TestCase):
     def run_slurm(self, *words):
         return subprocess.run(words, env=self.environment, capture_output=True, text=True, check=True).stdout.strip()
 
-    def submit(self, fault):
+    def submit(self, fault, user="root", **more):
         """The job's number. One task a node, by the command line: a machine that runs tests is small."""
         fabric = tempfile.mkdtemp(dir=self.dir, prefix="fabric.")
         work = pathlib.Path(tempfile.mkdtemp(dir=self.dir, prefix="work."))
-        environment = self.environment | {"FAULT": fault, "FABRIC": fabric}
-        said = subprocess.run(["sbatch", "--parsable", "--requeue", "--ntasks-per-node=1", "--gpus-per-node=4", ROOT / "examples/slurm/job.sbatch"],
-                              cwd=work, env=environment, capture_output=True, text=True, check=True)
+        for made in (fabric, work):
+            shutil.chown(made, user)
+        environment = self.environment | {"FAULT": fault, "FABRIC": fabric} | more
+        said = subprocess.run(["sbatch", "--parsable", f"--uid={user}", "--requeue", "--ntasks-per-node=1", "--gpus-per-node=4",
+                               ROOT / "examples/slurm/job.sbatch"], cwd=work, env=environment, capture_output=True, text=True, check=True)
         job = said.stdout.strip()
         self.addCleanup(subprocess.run, ["scancel", job], env=self.environment, check=False)
         return job, work
@@ -110,6 +113,27 @@ class Slurm(unittest.TestCase):
             self.assertEqual(said.count("the sum is right"), 4, said)
             self.assertEqual(verdict_of(said), "")
             self.assertEqual(len(self.logs(job, work)), 2)
+
+    def test_two_users_on_the_same_nodes(self):
+        users = ["daemon", "nobody"]
+        self.dir.chmod(0o755)  # theirs lie in it
+        nccl = self.dir / "libnccl.so.2"  # the cache is in the home of who runs this
+        shutil.copy(NCCL, nccl)
+        for user in users:
+            for file in (TOOL, ON_HOST, PROGRAM, PLUGIN):
+                if subprocess.run(["test", "-r", file], user=user, group=users[0], extra_groups=[], check=False).returncode != 0:
+                    self.skipTest(f"{user} can't reach {file}")
+        jobs = [(user, *self.submit(fault, user, NCCL=str(nccl))) for user, fault in zip(users, ["none", "raise"])]
+        for user, job, work in jobs:
+            code, said = self.outcome(job, work)
+            logs = self.logs(job, work)
+            self.assertEqual(len(logs), 2, said)
+            for log in [*logs, logs[0].parent]:
+                self.assertEqual((log.owner(), log.stat().st_mode & 0o077), (user, 0), log)
+            if user == users[0]:
+                self.assertEqual((code, said.count("the sum is right"), verdict_of(said)), (0, 4, ""), said)
+            else:
+                self.assertTrue(verdict_of(said).startswith("not the network: 2 processes on 2 hosts ended together"), said)
 
     def test_one_of_which_a_rank_ends(self):
         job, work = self.submit("raise")

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <vector>
 
 #include "softverbs/control.h"
 #include "softverbs/fault_moments.h"
@@ -119,7 +120,7 @@ void Director::plan_all(int signal, double in_seconds) {
 
 void Director::end_all(double in_seconds, double grace) {
   plan_all(SIGTERM, in_seconds);
-  plan_all(SIGKILL, in_seconds + grace);
+  grace_ = grace;
   planned_ = true;
 }
 
@@ -194,6 +195,8 @@ void Director::do_deed(const Deed& deed) {
   const bool is_fault = case_.node_lost && case_.node_of(deed.rank) == case_.lost;
   if (!is_fault) moments_.asked_ns.try_emplace(deed.rank, ns(Clock::now()));
   ::kill(pids_.at(deed.rank), deed.signal);
+  // However late that was on a busy machine.
+  if (deed.signal == SIGTERM) plan(deed.rank, SIGKILL, grace_);
 }
 
 bool Director::step() {
@@ -207,12 +210,11 @@ bool Director::step() {
     return true;
   }
   if (!planned_) decide();
-  const auto now = Clock::now();
-  std::erase_if(deeds_, [&](const Deed& deed) {
-    if (deed.at > now) return false;
-    do_deed(deed);
-    return true;
-  });
+  const auto later = std::stable_partition(
+      deeds_.begin(), deeds_.end(), [now = Clock::now()](auto& deed) { return deed.at > now; });
+  const std::vector<Deed> due(later, deeds_.end());
+  deeds_.erase(later, deeds_.end());
+  for (const Deed& deed : due) do_deed(deed);
   return false;
 }
 

@@ -63,6 +63,7 @@ class Director {
   std::vector<Deed> deeds_;
   bool planned_ = false, lost_ = false, met_ = false;
   double patience_;
+  double grace_ = 0;  // seconds, from SIGTERM to SIGKILL
 };
 
 }  // namespace nnd::verdict
