@@ -82,7 +82,7 @@ void add_qps(Event& e, const Connection& c) {
   e.add("qp_count", count).array("qps");
   for (std::uint32_t i = 0; i < count && i < state::kTellableQps; ++i) {
     state::QpSummary qp;
-    if (c.qp[i].get(qp) && qp.num != 0) add_qp(e, qp, ends, c.opened_ns);
+    if (c.qp(i).get(qp) && qp.num != 0) add_qp(e, qp, ends, c.opened_ns);
   }
   e.end();
 }

@@ -305,7 +305,7 @@ void reg_failed(void* comm, const char* stage, Result rc) noexcept {
 
 Result test_failed(Request& r, Result rc) noexcept {
   if (r.state != RequestState::kInFlight) return rc;
-  Connection& c = *connection_of(&r);
+  Connection& c = *r.conn;
   r.state = RequestState::kFailed;
   r.posted.store(0, std::memory_order_relaxed);
   state::add(c.failed, 1);

@@ -12,7 +12,6 @@
 namespace nnd::net {
 
 using state::Connection;
-using state::connection_of;
 using state::Request;
 using state::RequestKind;
 using state::RequestState;
@@ -93,7 +92,7 @@ nccl_abi::Result done_traced(Connection& c, Request& r) noexcept;
     return test_failed(r, rc);
   if (r.state != RequestState::kInFlight) [[unlikely]]
     return rc;  // tested again after it was done
-  Connection& c = *connection_of(&r);
+  Connection& c = *r.conn;
   if (c.traced) [[unlikely]]
     return done_traced(c, r);
   done(c, r);

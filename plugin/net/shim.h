@@ -309,7 +309,7 @@ class Shim {
     if (!is_ours(request)) return inner_.irecvConsumed(inner_of(comm), n, request);
     Request& r = *static_cast<Request*>(request);
     const Result rc = inner_.irecvConsumed(inner_of(comm), n, r.inner);
-    if (r.state == RequestState::kAwaitsConsumed) give_back(*connection_of(&r), r);
+    if (r.state == RequestState::kAwaitsConsumed) give_back(*r.conn, r);
     return rc;
   }
 };

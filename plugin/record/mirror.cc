@@ -80,7 +80,7 @@ void copy_ends(box::ConnSlot& slot, const state::Connection& c) {
   }
   slot.qp_count = c.qps.load(kRelaxed);
   for (std::uint32_t i = 0; i < std::min(slot.qp_count, box::kSlotQps); ++i)
-    if (state::QpSummary qp; c.qp[i].get(qp)) slot.qps[i] = {qp.num, qp.remote_num};
+    if (state::QpSummary qp; c.qp(i).get(qp)) slot.qps[i] = {qp.num, qp.remote_num};
 }
 
 box::ConnSlot slot_of(const state::Connection& c) {

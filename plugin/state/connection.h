@@ -37,10 +37,13 @@ enum class Stage : std::uint8_t {
   kClosing,  // inside the transport's close
 };
 
+struct Connection;
+
 enum class RequestState : std::uint8_t { kFree, kInFlight, kFailed, kAwaitsConsumed };
 enum class RequestKind : std::uint8_t { kSend, kRecv, kFlush };
 
 struct Request {
+  Connection* conn = nullptr;
   void* inner = nullptr;
   std::atomic<std::uint64_t> posted{0};  // CPU counter; 0: not in flight. Any thread may read it.
   union {
@@ -64,9 +67,9 @@ struct Request {
   }
 };
 
-inline constexpr std::size_t kSlotSize = 16384;  // a slot is aligned to its size
 inline constexpr std::size_t kRequestsPerConnection = 256;
 inline constexpr std::size_t kTellableQps = 16;  // whose summary is kept; further ones are counted
+inline constexpr std::size_t kUsualQps = 4;      // of them in the entry itself
 inline constexpr std::size_t kLatencyBuckets = 64;
 // Those below two years. The data path takes the difference of two readings as it is: where the
 // counter was set back in between, it falls into one of the others, which nobody reads.
@@ -125,7 +128,7 @@ struct alignas(64) Connection {
   // The verbs layer's, each by the thread that moves this QP. The n-th QP of the connection, flush
   // QPs included.
   std::atomic<std::uint32_t> qps{0};
-  std::array<Published<QpSummary>, kTellableQps> qp{};
+  std::array<Published<QpSummary>, kUsualQps> usual_qps{};
   // The ibv_modify_qp that is under way: since when (CPU counter, 0: none), to which enum
   // ibv_qp_state, and which attempt of this transition it is.
   std::atomic<std::uint64_t> moving_since{0};
@@ -139,10 +142,12 @@ struct alignas(64) Connection {
   std::atomic<std::uint32_t> pool{0};   // requests that it can have in flight by now
   std::uint32_t pool_made = 0;          // that were ever made, for it or one before in its place
 
-  Request* requests() noexcept;
+  Request& request(std::size_t i) noexcept;
   // More of them, where all that there are are in flight: as many as lie in the next page of
   // memory. False: it has all.
   bool extend_pool() noexcept;
+  Published<QpSummary>& qp(std::size_t i) noexcept;  // i < kTellableQps
+  const Published<QpSummary>& qp(std::size_t i) const noexcept;
   void publish() noexcept { identity.set(about); }
   // Further, unless it is there already or NCCL has it.
   void advance(Stage to) noexcept {
@@ -174,24 +179,17 @@ struct alignas(64) Connection {
   }
 };
 
-// The first few are in the page of the connection itself: with eight in flight, as NCCL has them,
-// it needs no more memory.
-inline constexpr std::size_t kPage = 4096;
-inline constexpr std::size_t kRequestsOffset = (sizeof(Connection) + 63) / 64 * 64;
-inline constexpr std::size_t kRequestsAtFirst = (kPage - kRequestsOffset) / sizeof(Request);
+// What few connections need lies beside the table, in memory that is there once it is touched: with
+// a dozen requests in flight and four QPs a connection has all in its entry.
+inline constexpr std::size_t kEntrySize = 3072;
+inline constexpr std::size_t kRequestsAtFirst = (kEntrySize - sizeof(Connection)) / sizeof(Request);
+struct alignas(4096) Annex {
+  std::array<Published<QpSummary>, kTellableQps - kUsualQps> qps;
+  std::array<Request, kRequestsPerConnection - kRequestsAtFirst> requests;
+};
 static_assert(offsetof(Connection, failed) == 64);
-static_assert(kRequestsAtFirst >= 8);
-static_assert(kRequestsOffset + kRequestsPerConnection * sizeof(Request) <= kSlotSize);
-static_assert(alignof(Request) <= 8 && kRequestsOffset % 64 == 0);
-
-inline Request* Connection::requests() noexcept {
-  return reinterpret_cast<Request*>(reinterpret_cast<char*>(this) + kRequestsOffset);
-}
-
-inline Connection* connection_of(Request* request) noexcept {
-  return reinterpret_cast<Connection*>(reinterpret_cast<std::uintptr_t>(request) &
-                                       ~(std::uintptr_t{kSlotSize} - 1));
-}
+static_assert(kRequestsAtFirst >= 10);
+static_assert(kEntrySize % alignof(Connection) == 0);
 
 // CPU counter when the oldest request in flight was posted, 0 if there is none. Any thread.
 std::uint64_t oldest_post(Connection& c) noexcept;

@@ -26,6 +26,8 @@ constexpr std::size_t kFewestPlaces = 1024;
 // Made accessible at a time: a private mapping that can be written counts as committed memory where
 // the kernel is strict about it.
 constexpr std::size_t kPlacesPerStep = 64;
+constexpr std::size_t kPage = 4096;
+static_assert(kPlacesPerStep * kEntrySize % kPage == 0 && kFewestPlaces % kPlacesPerStep == 0);
 
 struct Table {
   context::ForkMutex lock;
@@ -39,6 +41,7 @@ Table& table() noexcept {
   return *instance;
 }
 
+std::size_t g_places = 0;  // of the table, and annexes behind it
 std::atomic<std::size_t> g_used{0};
 std::atomic<std::uint32_t> g_process{1};
 
@@ -54,28 +57,39 @@ std::array<PortTraffic, kPorts> g_gone_ports;
 
 bool reserve() noexcept {
   for (std::size_t places = kMostPlaces; places >= kFewestPlaces; places /= 2) {
-    const std::size_t size = places * kSlotSize;
-    void* const memory = ::mmap(nullptr, size + kSlotSize, PROT_NONE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const std::size_t size = places * (kEntrySize + sizeof(Annex));
+    void* const memory =
+        ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) continue;
-    const auto at = reinterpret_cast<std::uintptr_t>(memory);
-    g_arena.begin = (at + kSlotSize - 1) & ~(std::uintptr_t{kSlotSize} - 1);
-    g_arena.size = size;
+    g_places = places;
+    g_arena = {reinterpret_cast<std::uintptr_t>(memory), size};
     return true;
   }
   return false;
 }
 
 Connection* place_at(std::size_t place) noexcept {
-  return reinterpret_cast<Connection*>(g_arena.begin + place * kSlotSize);
+  return reinterpret_cast<Connection*>(g_arena.begin + place * kEntrySize);
+}
+Annex* annex_at(std::size_t place) noexcept {
+  return reinterpret_cast<Annex*>(g_arena.begin + g_places * kEntrySize) + place;
+}
+// Its QPs are as if made where nobody has touched it, its requests are made when they are needed.
+Annex& annex_of(const Connection& c) noexcept {
+  return *annex_at((reinterpret_cast<std::uintptr_t>(&c) - g_arena.begin) / kEntrySize);
+}
+
+bool make_accessible(void* memory, std::size_t size) noexcept {
+  return ::mprotect(memory, size, PROT_READ | PROT_WRITE) == 0;
 }
 
 Connection* fresh_place(Table& t) noexcept {
   const std::size_t used = g_used.load(kRelaxed);
   if (g_arena.size == 0 && !reserve()) return nullptr;
-  if (used == g_arena.size / kSlotSize) return nullptr;
+  if (used == g_places) return nullptr;
   if (used == t.accessible) {
-    if (::mprotect(place_at(used), kPlacesPerStep * kSlotSize, PROT_READ | PROT_WRITE) != 0)
+    if (!make_accessible(place_at(used), kPlacesPerStep * kEntrySize) ||
+        !make_accessible(annex_at(used), kPlacesPerStep * sizeof(Annex)))
       return nullptr;
     t.accessible += kPlacesPerStep;
   }
@@ -172,10 +186,22 @@ void add_to(std::span<PortTraffic> ports, const Connection& c) noexcept {
 
 constinit Arena g_arena;
 
+Request& Connection::request(std::size_t i) noexcept {
+  return i < kRequestsAtFirst ? reinterpret_cast<Request*>(this + 1)[i]
+                              : annex_of(*this).requests[i - kRequestsAtFirst];
+}
+
+const Published<QpSummary>& Connection::qp(std::size_t i) const noexcept {
+  return i < kUsualQps ? usual_qps[i] : annex_of(*this).qps[i - kUsualQps];
+}
+Published<QpSummary>& Connection::qp(std::size_t i) noexcept {
+  return i < kUsualQps ? usual_qps[i] : annex_of(*this).qps[i - kUsualQps];
+}
+
 std::uint64_t oldest_post(Connection& c) noexcept {
   std::uint64_t oldest = 0;
   for (std::size_t i = 0; i < c.pool.load(std::memory_order_acquire); ++i) {
-    const std::uint64_t at = c.requests()[i].posted.load(kRelaxed);
+    const std::uint64_t at = c.request(i).posted.load(kRelaxed);
     if (at != 0 && (oldest == 0 || at < oldest)) oldest = at;
   }
   return oldest;
@@ -184,7 +210,7 @@ std::uint64_t oldest_post(Connection& c) noexcept {
 bool take_asked(Connection& c) noexcept {
   bool asked = false;
   for (std::size_t i = 0; i < c.pool.load(std::memory_order_acquire); ++i) {
-    Request& request = c.requests()[i];
+    Request& request = c.request(i);
     if (request.posted.load(kRelaxed) == 0) continue;
     if ((request.last_test.fetch_or(Request::kSeen, kRelaxed) & Request::kSeen) == 0) asked = true;
   }
@@ -218,11 +244,17 @@ Connection* open_connection(ConnectionKind kind, int api, const Identity& about,
 
 [[gnu::cold]] bool Connection::extend_pool() noexcept {
   const std::size_t has = pool.load(kRelaxed);
-  const std::size_t pages = has == 0 ? 1 : (kRequestsOffset + has * sizeof(Request)) / kPage + 2;
-  const std::size_t next =
-      std::min((pages * kPage - kRequestsOffset) / sizeof(Request), kRequestsPerConnection);
+  std::size_t next = kRequestsAtFirst;
+  if (has != 0) {
+    constexpr std::size_t kOffset = offsetof(Annex, requests);
+    const std::size_t annexed = has - kRequestsAtFirst;
+    const std::size_t pages = (kOffset + (annexed + 1) * sizeof(Request)) / kPage + 1;
+    next = std::min(kRequestsAtFirst + (pages * kPage - kOffset) / sizeof(Request),
+                    kRequestsPerConnection);
+  }
   for (std::size_t i = next; i-- > has;) {
-    Request* const request = i < pool_made ? &requests()[i] : new (&requests()[i]) Request;
+    Request* const request = i < pool_made ? &this->request(i) : new (&this->request(i)) Request;
+    request->conn = this;
     request->inner = nullptr;
     request->posted.store(0, kRelaxed);
     request->state = RequestState::kFree;

@@ -124,7 +124,7 @@ QpTraffic traffic_of_qps(const Connection& c) noexcept {
   const std::uint32_t id = c.id.load(kRelaxed);
   for (std::uint32_t i = 0; i < c.qps.load(kRelaxed) && i < kTellableQps; ++i) {
     QpSummary told;
-    if (!c.qp[i].get(told) || told.num == 0) continue;
+    if (!c.qp(i).get(told) || told.num == 0) continue;
     for (Qp* one = first_qp(told.num); one != nullptr; one = one->next.load(kRelaxed)) {
       const std::lock_guard lock(one->mutex);
       if (one->num.load(kRelaxed) != told.num || one->info.conn.id != id) continue;

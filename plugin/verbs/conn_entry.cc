@@ -17,7 +17,7 @@ const facts::Gid* local_of(const facts::Port* port, const state::QpInfo& qp) {
 }
 
 void publish(state::Connection& c, const state::QpInfo& info, int state) noexcept {
-  if (info.place >= c.qp.size()) return;
+  if (info.place >= state::kTellableQps) return;
   state::QpSummary qp;
   qp.num = info.num;
   qp.remote_num = info.remote_num;
@@ -39,7 +39,7 @@ void publish(state::Connection& c, const state::QpInfo& info, int state) noexcep
   qp.rtr_ns = info.there_ns[IBV_QPS_RTR];
   qp.rts_ns = info.there_ns[IBV_QPS_RTS];
   qp.attempts = info.most_attempts;
-  c.qp[info.place].set(qp);
+  c.qp(info.place).set(qp);
 }
 
 void publish_ends(state::Connection& c, const state::QpInfo& qp) {

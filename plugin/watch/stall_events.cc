@@ -169,7 +169,7 @@ void add_census(Event& e, const Census& census) {
 // Until the HCA gives up: the intervals of the first QP, as asked for.
 double retry_sec(const state::Connection& c) {
   state::QpSummary qp;
-  if (!c.qp[0].get(qp) || qp.timeout == 0) return 0;
+  if (!c.qp(0).get(qp) || qp.timeout == 0) return 0;
   return std::ldexp(4.096e-6, qp.timeout) * qp.retry_cnt;
 }
 

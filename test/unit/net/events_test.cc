@@ -215,7 +215,7 @@ TEST_CASE("conn.ready and conn.close tell the whole of a connection") {
     qp.attempts = 2;
     qp.rtr_us = 1026;
     qp.state = 2;  // RTR
-    c.qp[0].set(qp);
+    c.qp(0).set(qp);
     c.qps = 1;
     *comm = reinterpret_cast<void*>(0x4242);
     return Result::kSuccess;

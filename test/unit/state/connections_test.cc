@@ -50,7 +50,8 @@ TEST_CASE("a counter that was set back makes no connection the slowest for good"
 }
 
 TEST_CASE(
-    "a connection takes a page of memory until more than eight of its requests are in flight") {
+    "a connection takes three quarters of a page until more than twelve of its requests are in "
+    "flight") {
   CHECK(test::holds_in_child([] {
     forget_connections();
     const auto resident = [] {
@@ -71,8 +72,33 @@ TEST_CASE(
       if (all[0]->free_requests == nullptr && !all[0]->extend_pool()) return false;
       taken.insert(std::exchange(all[0]->free_requests, all[0]->free_requests->next_free));
     }
-    return usual < kMany + kMany / 16 && taken.size() == kRequestsPerConnection &&
+    return usual < kMany * 4 / 5 && taken.size() == kRequestsPerConnection &&
            all[0]->free_requests == nullptr && !all[0]->extend_pool();
+  }));
+}
+
+TEST_CASE("what a connection has beside the table is its own") {
+  CHECK(test::holds_in_child([] {
+    forget_connections();
+    std::vector<Connection*> both{&made(1), &made(2)};
+    std::set<const void*> places;
+    for (Connection* c : both) {
+      for (std::size_t i = 0; i < kTellableQps; ++i) {
+        QpSummary told;
+        told.num = static_cast<std::uint32_t>(c->id * 100 + i);
+        c->qp(i).set(told);
+      }
+      while (c->extend_pool()) {
+      }
+      for (std::size_t i = 0; i < kRequestsPerConnection; ++i) {
+        if (c->request(i).conn != c || !is_ours(&c->request(i))) return false;
+        places.insert(&c->request(i));
+      }
+    }
+    for (Connection* c : both)
+      for (std::size_t i = 0; i < kTellableQps; ++i)
+        if (QpSummary told; !c->qp(i).get(told) || told.num != c->id * 100 + i) return false;
+    return places.size() == 2 * kRequestsPerConnection;
   }));
 }
 

@@ -100,7 +100,7 @@ TEST_CASE("The QP that NCCL flushes with is nobody's peer") {
   REQUIRE(c->ends.get(ends));
   CHECK(ends.remote_gid[15] == 9);
   state::QpSummary flush;
-  REQUIRE(c->qp[1].get(flush));
+  REQUIRE(c->qp(1).get(flush));
   CHECK(flush.leads_to_itself());
   // Another process behind the same port.
   own.dest_qp_num = 778;
@@ -142,7 +142,7 @@ TEST_CASE("A connection's entry tells how far its QPs are, and of each of them")
   CHECK(c->stage == state::Stage::kRts);
 
   state::QpSummary told;
-  REQUIRE(c->qp[0].get(told));
+  REQUIRE(c->qp(0).get(told));
   CHECK(c->qps == 1);
   CHECK(told.num == qp->qp_num);
   CHECK(told.remote_num == 777);

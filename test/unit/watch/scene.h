@@ -103,7 +103,7 @@ class Comm {
     told.retry_cnt = 7;
     told.gid = gid(1);
     told.remote_gid = gid(flush ? 1 : 9);
-    at->qp[at->qps.fetch_add(1)].set(told);
+    at->qp(at->qps.fetch_add(1)).set(told);
     one = state::qp_table().add(nullptr, nullptr, told.num, info);
     state::add(one->sends, sends);
     state::add(one->completed, completed);
@@ -142,7 +142,7 @@ class Scene {
   static void ask() {
     for (std::size_t place = 0; place < state::entries_used(); ++place)
       if (Connection* const c = state::entry_at(place); c != nullptr)
-        for (std::size_t i = 0; i < c->pool; ++i) c->requests()[i].note_test(nullptr);
+        for (std::size_t i = 0; i < c->pool; ++i) c->request(i).note_test(nullptr);
   }
 };
 
