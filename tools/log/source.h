@@ -21,8 +21,8 @@ class ReadError : public std::runtime_error {
 class Source {
  public:
   virtual ~Source() = default;
-  // As many bytes as there are now, `most` at most; 0: there are no more at this time. Throws
-  // ReadError.
+  // As many bytes as there are now, `most` at most; 0: there are no more at this time, or a hole of
+  // more than 64 MiB begins. Throws ReadError.
   virtual std::size_t read(char* to, std::size_t most) = 0;
   virtual bool compressed() const { return true; }
 };

@@ -138,6 +138,15 @@ TEST_CASE("a line longer than any event is passed over, and costs no memory", "[
   CHECK(counts.truncated == 0);
 }
 
+TEST_CASE("a file that claims a terabyte is read as far as it was written", "[log]") {
+  const nnd::test::TempDir dir;
+  const auto file = dir.file("a.jsonl", line("summary") + line("summary"));
+  fs::resize_file(file, std::uintmax_t{1} << 40);
+  const Read out = read({file});
+  CHECK(out.events.size() == 2);
+  CHECK(out.counts.foreign == 0);
+}
+
 TEST_CASE("a log that grows is read on", "[log]") {
   const nnd::test::TempDir dir;
   const auto path = dir.file("a.jsonl", line("conn.open") + line("conn.ready").substr(0, 50));

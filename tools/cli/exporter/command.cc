@@ -18,6 +18,7 @@
 #include "cli/exporter/hcas.h"
 #include "cli/exporter/http_server.h"
 #include "cli/exporter/kept_file.h"
+#include "cli/exporter/left_logs.h"
 #include "cli/exporter/listen.h"
 #include "cli/exporter/metrics.h"
 #include "cli/exporter/otlp_push.h"
@@ -37,6 +38,7 @@ class Metrics {
     const View view = tracker_.see(look);
     totals_.add(view.processes);
     failures_.look(look.processes, view.processes, look.mono_ns);
+    failures_.read_left(left_logs_.next(failures_.watched(), look.real_ns), look.mono_ns);
     hcas_.look(ports_in_use(view));
     Families out = metrics_of(view, totals_);
     for (Families more : {failures_.families(), hcas_.families()})
@@ -49,6 +51,7 @@ class Metrics {
   Tracker tracker_{geteuid()};
   Totals totals_;
   Failures failures_;
+  LeftLogs left_logs_;
   Hcas hcas_;
 };
 

@@ -46,6 +46,7 @@ void Failures::open(const SeenProcess& process, Watched& watched) const {
     return;
   try {
     watched.log = std::make_unique<log::LogFile>(path, watched.place);
+    watched.file = {about.st_dev, about.st_ino};
     watched.unread = false;
   } catch (const log::ReadError&) {
   }
@@ -110,6 +111,30 @@ void Failures::look(const std::vector<SeenProcess>& seen, const std::vector<Show
     watched.unread = false;
   }
   forget(now_ns);
+}
+
+void Failures::read_left(const std::vector<std::filesystem::path>& logs, std::uint64_t now_ns) {
+  for (const auto& path : logs) {
+    Watched left;
+    const auto take = [&](const log::Event& event) {
+      if (event.id == log::EventId::kPluginLoad)
+        left.who = name_of(as_word(event.launch.job), event.launch.rank);
+      count(left, event);
+    };
+    try {
+      log::LogFile log(path);
+      log.read(parser_, take, [&] { return log.place() >= kMostAtOnce; });
+    } catch (const log::ReadError&) {
+      continue;
+    }
+    jobs_[left.who.job] = now_ns;
+  }
+}
+
+std::set<FileId> Failures::watched() const {
+  std::set<FileId> out;
+  for (const auto& [key, watched] : watched_) out.insert(watched.file);
+  return out;
 }
 
 Families Failures::families() const {

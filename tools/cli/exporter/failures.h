@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "cli/exporter/family.h"
+#include "cli/exporter/left_logs.h"
 #include "cli/exporter/totals.h"
 #include "cli/top/look.h"
 #include "cli/top/view.h"
@@ -26,6 +28,11 @@ class Failures {
   // Reads on; of who is gone since the last look, what he left. `shown`: what became of `seen`.
   void look(const std::vector<SeenProcess>& seen, const std::vector<ShownProcess>& shown,
             std::uint64_t now_ns);
+
+  // Reads the logs of processes that no look has seen.
+  void read_left(const std::vector<std::filesystem::path>& logs, std::uint64_t now_ns);
+  // The logs of those that one has.
+  std::set<FileId> watched() const;
 
   Families families() const;
 
@@ -45,6 +52,7 @@ class Failures {
   struct Watched {
     RankName who;
     std::unique_ptr<log::LogFile> log;  // null: it can't be read, or its process is gone
+    FileId file;
     std::uint64_t place = 0;
     std::uint64_t seen_ns = 0;
     std::set<std::pair<std::uint64_t, log::Severity>> known;  // failures, by their numbers

@@ -24,10 +24,11 @@ std::pair<std::string, PortOf> job_of(const Direction& direction) {
 
 }  // namespace
 
-RankName name_of(const ShownProcess& process) {
+RankName name_of(std::string_view job, std::optional<int> rank) {
   constexpr std::size_t kLongest = 64;
-  return {process.job_id.substr(0, kLongest), process.rank ? std::to_string(*process.rank) : ""};
+  return {std::string(job.substr(0, kLongest)), rank ? std::to_string(*rank) : ""};
 }
+RankName name_of(const ShownProcess& process) { return name_of(process.job_id, process.rank); }
 
 std::vector<PortOf> ports_of(const ShownProcess& process) {
   std::vector<PortOf> out;

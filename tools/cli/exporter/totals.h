@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -72,6 +74,7 @@ class Totals {
 };
 
 RankName name_of(const ShownProcess& process);
+RankName name_of(std::string_view job, std::optional<int> rank);
 // Of each of its connections. NCCL takes 32 ports at most: what a box has more is "other".
 inline constexpr std::size_t kMostPorts = 32;
 std::vector<PortOf> ports_of(const ShownProcess& process);
