@@ -16,15 +16,13 @@ import subprocess
 import sys
 import time
 import unittest
-import urllib.parse
-import urllib.request
 
 import drawn_dashboard
-from exported import BOUND_SEC, SCENARIO, TOOL, Exported
+from exported import BOUND_SEC, EXAMPLES, SCENARIO, TOOL
+from scraped import Scraped
 
 PART, WRITE = sys.argv[2], "--write" in sys.argv
 PICTURE, SIZE = pathlib.Path(__file__).parents[2] / "docs" / "dashboard.png", (1200, 1166)
-EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 BOARDS = {file.stem: json.loads(file.read_text()) for file in (EXAMPLES / "grafana").glob("*.json")}
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 STALL_SEC = 20  # of the alerts, in place of a minute
@@ -85,39 +83,20 @@ class Files(unittest.TestCase):
             self.assertEqual(len(ids), len(board["panels"]))
 
 
-class Panels(Exported):
+class Panels(Scraped):
     def start_exporter(self):
         """On the first of the scenario's nodes, which has HCAs."""
         told = self.dir / "told"
         self.call("rehearse", "--scenario", SCENARIO, "--quiet", "--logs", self.dir / "node", "--", "sh", "-c",
                   f"[ $NODE_RANK = 0 ] || exec sleep 3600; exec {TOOL} exporter --listen 0 --every 1 2>{told}")
-        return self.until(lambda: told.exists() and re.search(r"http://(127\.0\.0\.1:\d+)/metrics", told.read_text())).group(1)
+        return self.serving(told)
 
-    def start_prometheus(self, address):
-        """The node has a name in it, as it has on a site."""
-        rules = (EXAMPLES / "prometheus" / "nccl-net-diag.rules.yml").read_text()
+    def rules(self):
+        out = super().rules()
         for said, short in ((r"> 60\b", f"> {STALL_SEC}"), (r"for: 5m", "for: 10s"), (r"\[5m\]", "[30s]")):
-            rules, count = re.subn(said, short, rules)
+            out, count = re.subn(said, short, out)
             self.assertGreater(count, 0, said)
-        (self.dir / "rules.yml").write_text(rules)
-        (self.dir / "prometheus.yml").write_text(f"""
-global: {{scrape_interval: 1s, evaluation_interval: 1s}}
-rule_files: [rules.yml]
-scrape_configs:
-  - job_name: nccl-net-diag
-    static_configs: [{{targets: ["{address}"], labels: {{instance: "{self.target}"}}}}]
-""")
-        log = self.dir / "prometheus.log"
-        with log.open("w") as file:
-            prometheus = subprocess.Popen(["prometheus", f"--config.file={self.dir}/prometheus.yml", f"--storage.tsdb.path={self.dir}/data",
-                                           "--web.listen-address=127.0.0.1:0"], stdin=subprocess.DEVNULL, stdout=file, stderr=file)
-        self.addCleanup(lambda: (prometheus.kill(), prometheus.wait()))
-        self.address = self.until(lambda: re.search(r'msg="Listening on" address=(\S+)', log.read_text())).group(1)
-        self.until(lambda: "Server is ready" in log.read_text())
-
-    def get(self, path, **query):
-        with urllib.request.urlopen(f"http://{self.address}/api/v1/{path}?{urllib.parse.urlencode(query)}", timeout=BOUND_SEC) as answer:
-            return json.load(answer)["data"]
+        return out
 
     def with_variables(self, query):
         """With what Grafana puts in their place."""
@@ -126,8 +105,7 @@ scrape_configs:
         return query
 
     def ask(self, query):
-        """[(labels, value)]"""
-        return [(one["metric"], float(one["value"][1])) for one in self.get("query", query=self.with_variables(query))["result"]]
+        return super().ask(self.with_variables(query))
 
     def draw(self, name, span):
         begin, end, step = span
@@ -174,7 +152,6 @@ scrape_configs:
                     yield one["name"], self.get(f"label/{label}/values", **{"match[]": series})
 
     def test_a_job(self):
-        self.target = "node0:9988"
         address = self.start_exporter()
         self.process = self.start_job()
         began = time.time()

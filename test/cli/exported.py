@@ -13,6 +13,7 @@ from processes import is_below
 
 TOOL = sys.argv[1]
 SCENARIO = "two-nodes-8-hca-bond"
+EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 BOUND_SEC = 120  # of a busy machine
 
 

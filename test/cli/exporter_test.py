@@ -14,10 +14,10 @@ import sys
 import time
 import unittest
 
-from exported import BOUND_SEC, SCENARIO, TOOL, Exported
+from exported import BOUND_SEC, EXAMPLES, SCENARIO, TOOL, Exported
 
 PART = sys.argv[2]
-EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "prometheus"
+RULES = EXAMPLES / "prometheus"
 SAMPLE = re.compile(r"^([a-z_]+)(?:\{(.*)\})? (\S+)$")
 LABEL = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"')
 
@@ -158,8 +158,8 @@ class Format(Exported):
 
 class Alerts(Exported):
     def test_rules(self):
-        rules = EXAMPLES / "nccl-net-diag.rules.yml"
-        for words in (["check", "rules", rules], ["test", "rules", EXAMPLES / "nccl-net-diag.test.yml"]):
+        rules = RULES / "nccl-net-diag.rules.yml"
+        for words in (["check", "rules", rules], ["test", "rules", RULES / "nccl-net-diag.test.yml"]):
             done = subprocess.run(["promtool", *words], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         out, _ = self.call("exporter").communicate(timeout=BOUND_SEC)

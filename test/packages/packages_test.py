@@ -57,6 +57,7 @@ class Installed:
         self.assertEqual(variables["NCCL_NET_PLUGIN"], f"{prefix}/lib/libnccl-net-diag.so")
         self.assertEqual(call("nccl-net-diag", "run", "--", "python3", "-c", LOADS), "loads 1\n")
         answer = json.loads(call("nccl-net-diag", "demo", "--scenario", "single-hca", "--nccl", nccl, "--json"))
+        self.addCleanup(shutil.rmtree, answer["logs"], ignore_errors=True)
         self.assertTrue(answer["ok"], answer)
         self.assertEqual(len(answer["processes"]), 2)
 

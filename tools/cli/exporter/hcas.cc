@@ -11,6 +11,7 @@
 #include "config/settings.h"
 #include "context/clock.h"
 #include "facts/counters.h"
+#include "nccl_net_diag/causes.h"
 
 namespace nnd::cli {
 
@@ -38,6 +39,18 @@ void Hcas::examine() {
       print_err(
           fmt::format("the HCAs are left out, since they can't be judged: {}\n", error.what()));
     readable_ = false;
+  }
+  findings_.clear();
+  for (const policy::Verdict& verdict : checked.judgement.verdicts) {
+    if (verdict.decision == policy::Decision::kInfo) continue;
+    const std::string cause(nccl_net_diag::cause_id(verdict.diagnosis.cause));
+    findings_.insert(
+        {verdict.device, verdict.port == 0 ? "" : std::to_string(verdict.port), cause});
+    for (const std::string& place : verdict.also) {
+      const auto colon = std::min(place.rfind(':'), place.size());
+      findings_.insert(
+          {place.substr(0, colon), place.substr(std::min(colon + 1, place.size())), cause});
+    }
   }
   ports_.clear();
   for (const facts::Hca& hca : checked.node.hcas)
@@ -86,6 +99,13 @@ Families Hcas::families() const {
       "or the policy refuses it."};
   Family speed{"nccl_net_diag_hca_speed_bytes_per_second", MetricType::kGauge,
                "What the port's link carries at most."};
+  Family findings{
+      "nccl_net_diag_hca_finding", MetricType::kGauge,
+      "1: what `nccl-net-diag check` warns of or refuses, by port, or of the node where "
+      "there is no device: docs/causes.md says what each cause means."};
+  for (const Finding& one : findings_)
+    findings.samples.push_back(
+        {{{"device", one.device}, {"port", one.port}, {"cause", one.cause}}, 1});
   Family counters{"nccl_net_diag_port_counter", MetricType::kCounter,
                   "What the driver counts of a port that carries connections, by the driver's own "
                   "names: packets, retransmissions, drops, congestion, link errors."};
@@ -106,7 +126,7 @@ Families Hcas::families() const {
       counters.samples.push_back({std::move(labels), static_cast<double>(value)});
     }
   }
-  return {std::move(info), std::move(speed), std::move(counters)};
+  return {std::move(info), std::move(speed), std::move(findings), std::move(counters)};
 }
 
 }  // namespace nnd::cli

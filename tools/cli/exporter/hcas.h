@@ -2,10 +2,10 @@
 // they count.
 #pragma once
 
+#include <compare>
 #include <cstdint>
-#include <map>
+#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cli/exporter/family.h"
@@ -30,9 +30,17 @@ class Hcas {
     double bytes_per_sec = 0;
   };
 
+  // What is against a port, or the node where it names no device.
+  struct Finding {
+    std::string device, port, cause;
+
+    auto operator<=>(const Finding&) const = default;
+  };
+
   void examine();
 
   std::vector<Port> ports_;
+  std::set<Finding> findings_;
   bool readable_ = true;
   std::uint64_t examined_ns_ = 0, counted_ns_ = 0;
 };
