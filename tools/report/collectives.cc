@@ -132,13 +132,19 @@ bool gave_up(const log::Communicator& of) {
 }
 
 // No request of its had been under way for long as it closed its connections: what it closed them
-// for was nobody's being late.
-bool hardly_waited(const Member& member) {
+// for was nobody's being late. Where it had none at all, a neighbour of its node may have been.
+bool hardly_waited(const Picture& picture, std::size_t index) {
   constexpr double kWaitedUs = 2e6;
   std::optional<double> oldest;
-  for (const auto& [number, connection] : member.log->connections)
-    if (connection.closed && connection.in_flight.value_or(0) != 0 && connection.oldest_us)
+  bool closed = false, in_flight = false;
+  for (const auto& [number, connection] : picture.members[index].log->connections) {
+    if (!connection.closed) continue;
+    closed = true;
+    in_flight = in_flight || connection.in_flight.value_or(1) != 0;
+    if (connection.in_flight.value_or(0) != 0 && connection.oldest_us)
       oldest = std::max(oldest.value_or(0), *connection.oldest_us);
+  }
+  if (!in_flight) return closed && picture.host_of(index).members.size() == 1;
   return oldest && *oldest < kWaitedUs;
 }
 
@@ -213,7 +219,7 @@ std::optional<Apart> given_up(const Picture& picture, const std::vector<Membersh
   std::uint64_t most = 0;
   Apart out;
   for (const auto& part : parts)
-    if (gave_up(*part.of) && !hardly_waited(picture.members[part.member]))
+    if (gave_up(*part.of) && !hardly_waited(picture, part.member))
       most = std::max(most, part.of->given);
   for (const auto& part : parts) {
     const auto& of = *part.of;

@@ -20,6 +20,8 @@ constexpr double kLongUs = 2e6;
 constexpr Ns kAskedInVain = 3'000'000'000;
 // The last of a job has been asked to end when the first has ended.
 constexpr Ns kSignalsTake = 25'000'000;
+// Who is in the middle sees that it is to end when what it is in is over.
+constexpr Ns kStepTakes = 300'000'000;
 
 // It has requests under way that were not answered.
 bool asks(const Box& box) {
@@ -261,8 +263,7 @@ class Ends {
     if (const auto one = surely_first(); one && out_[*one].kind == End::Kind::kLeft) {
       const log::Process& log = *picture_.members[*one].log;
       const bool needed = others_need(*one) || keeps_others_waiting(*one) || called_less(log);
-      // Who waited for others did not go by itself where it may have been asked to.
-      if (was_asked(*one) ? !waited_to_the_end(log) && (needed || others_lived_on(*one))
+      if (was_asked(*one) ? went_before_the_rest(*one) && (needed || others_lived_on(*one))
                           : needed && is_abrupt(log) && others_were_ended(*one))
         out_[*one].missed = true;
     }
@@ -280,13 +281,19 @@ class Ends {
     for (std::size_t i = 0; i < out_.size(); ++i) {
       const log::Process& log = *picture_.members[i].log;
       out_[i].failed =
-          is_failed_exit(log) || (first == i && tells_of_failure(log) && !waited_to_the_end(log));
+          is_failed_exit(log) || (first == i && tells_of_failure(log) && went_before_the_rest(i));
     }
     if (std::any_of(out_.begin(), out_.end(), [](const End& end) { return end.failed; })) return;
     // With requests under way, of which it may have failed.
     for (std::size_t i = 0; i < out_.size(); ++i)
       if (tells_of_failure(*picture_.members[i].log) && !was_asked(i))
         out_[i].failed = out_[i].waited = true;
+  }
+  // Who waited for others did not go by itself where it may have been asked to. Nor is it known of
+  // one that was in the middle, as they were, and ended a moment before them.
+  bool went_before_the_rest(std::size_t first) const {
+    return !waited_to_the_end(*picture_.members[first].log) &&
+           (!was_asked(first) || !is_busy(first) || others_lived_on(first, kStepTakes));
   }
   // Who had ended when all others still lived.
   std::optional<std::size_t> surely_first() const {
@@ -436,9 +443,9 @@ class Ends {
     return !any_other(member,
                       [&](std::size_t other) { return !was_ended(picture_.members[other]); });
   }
-  // For longer than who is asked to end takes.
-  bool others_lived_on(std::size_t member) const {
-    const Ns until = out_[member].when.from + kAskedTake;
+  // By default for longer than who is asked to end takes.
+  bool others_lived_on(std::size_t member, Ns longer = kAskedTake) const {
+    const Ns until = out_[member].when.from + longer;
     return out_.size() > 1 && !any_other(member, [&](std::size_t other) {
              return picture_.members[other].last < until;
            });

@@ -492,6 +492,21 @@ TEST_CASE("who gives up what it had hardly waited for does so for no one's being
   CHECK_FALSE(found(0.5e6));
 }
 
+TEST_CASE("who gives up with nothing under way waited for a neighbour of its node, or nobody",
+          "[collectives]") {
+  const auto found = [](int who) {
+    Job job(3);  // the last is alone on its host
+    auto out = job.of(who, 1, t::Direction::kSend, t::EventId::kConnClose, 39.9);
+    out.in_flight = 0;
+    job.add(out);
+    for (const int i : {0, 1, 2})
+      close(job, i, i == who ? 40 : 41, {{"AllReduce", i == who ? 12u : 11u}}, 11);
+    return !apart_in_collectives(picture_of(job.input)).empty();
+  };
+  CHECK(found(0));
+  CHECK_FALSE(found(2));
+}
+
 TEST_CASE("who was done with fewer is not late, the programs differ", "[collectives]") {
   const auto kind_of = [](std::optional<int> status) {
     Job job(2);

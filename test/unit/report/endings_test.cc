@@ -118,13 +118,13 @@ TEST_CASE("who was first to fail is told by its time, if it waited for nothing",
 }
 
 TEST_CASE("who waited for others, and may have been asked to end, did not begin it", "[ends]") {
-  const auto job = [](double oldest_sec) {
+  const auto job = [](double oldest_sec, double later_sec = 0.55) {
     Made made;
     made.load(0);
     made.load(2);
     made.connect(0, 2);
     for (const int rank : {0, 2}) {
-      auto out = made.event(rank, t::EventId::kSummary, rank == 2 ? 5 : 5.55);
+      auto out = made.event(rank, t::EventId::kSummary, rank == 2 ? 5 : 5 + later_sec);
       out.open = 2;
       out.started = 11;
       out.completed = 10;
@@ -137,6 +137,7 @@ TEST_CASE("who waited for others, and may have been asked to end, did not begin 
   };
   CHECK(lost(job(0.01)) == std::vector{2});
   CHECK_FALSE(job(3).found_cause());
+  CHECK_FALSE(job(0.01, 0.15).found_cause());  // each was in the middle as all were asked
 }
 
 TEST_CASE("who aborts its communicators is gone by then, however long its exit takes", "[ends]") {
