@@ -49,8 +49,10 @@ class Slurm(unittest.TestCase):
         cls.dir = pathlib.Path(scratch.name)
         place = cls.dir / "slurm"
         place.mkdir()
+        epilog = cls.dir / "epilog"
+        script(epilog, f"#!/bin/sh\nPATH={cls.dir}/bin:$PATH exec {ROOT}/examples/slurm/epilog.sh\n")
         cls.slurm = subprocess.Popen([ROOT / "test/cli/with-slurm", place, "sh", "-c", "echo it is up; exec sleep 3600"],
-                                     stdout=subprocess.PIPE, text=True)
+                                     env=os.environ | {"SLURM_CONF_MORE": f"Epilog={epilog}"}, stdout=subprocess.PIPE, text=True)
         cls.addClassCleanup(cls.end_slurm)
         said = cls.slurm.stdout.readline()
         if said != "it is up\n":
@@ -102,6 +104,14 @@ class Slurm(unittest.TestCase):
         code = int(told.split(" ExitCode=")[1].split(":")[0])
         return code, self.said(work)
 
+    def epilog(self, job, work):
+        """What it left."""
+        file = work / "nccl-net-diag" / job / "report.txt"
+        end = time.monotonic() + BOUND_SEC
+        while not (file.exists() and file.read_text()) and time.monotonic() < end:
+            time.sleep(0.2)
+        return file
+
     def logs(self, job, work):
         return sorted((work / "nccl-net-diag" / job).glob("*.jsonl"))
 
@@ -113,6 +123,7 @@ class Slurm(unittest.TestCase):
             self.assertEqual(said.count("the sum is right"), 4, said)
             self.assertEqual(verdict_of(said), "")
             self.assertEqual(len(self.logs(job, work)), 2)
+        self.assertFalse((work / "nccl-net-diag" / job / "report.txt").exists())  # nothing failed
 
     def test_two_users_on_the_same_nodes(self):
         users = ["daemon", "nobody"]
@@ -134,6 +145,9 @@ class Slurm(unittest.TestCase):
                 self.assertEqual((code, said.count("the sum is right"), verdict_of(said)), (0, 4, ""), said)
             else:
                 self.assertTrue(verdict_of(said).startswith("not the network: 2 processes on 2 hosts ended together"), said)
+                left = self.epilog(job, work)
+                self.assertTrue(verdict_of(left.read_text()).startswith(verdict_of(said)), left.read_text())  # the job's lines are wrapped
+                self.assertEqual(left.owner(), user)
 
     def test_one_of_which_a_rank_ends(self):
         job, work = self.submit("raise")
