@@ -54,12 +54,11 @@ function(nnd_compile target kind)
     target_link_libraries(${target} PRIVATE nnd_json)
   endif()
   if(NND_UNITY)
-    if(kind MATCHES "^test")
-      set(files 4) # whoever edits a test waits for its unit
-    else()
-      set(files 24)
+    if(NOT kind MATCHES "^test")
+      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 24)
+    elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # whoever edits a test waits for its unit
+      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
     endif()
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files})
   endif()
 endfunction()
 

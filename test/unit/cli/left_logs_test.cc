@@ -42,14 +42,15 @@ class Node {
   fs::path usual(uid_t user = ::getuid()) const {
     return dir_.path() / ("nccl-net-diag-" + std::to_string(user));
   }
-  fs::path log(const fs::path& file, int pid) const {
+  fs::path log(const fs::path& file, int pid, const std::string& job = "4711") const {
     const auto event = [&](const char* name, const char* severity, const std::string& more) {
       return R"({"v":1,"seq":0,"ts":"2026-03-01T14:02:11.000000Z","ev":")" + std::string(name) +
              R"(","sev":")" + severity + R"(","proc":"0x1","host":"node0","pid":)" +
              std::to_string(pid) + more + "}\n";
     };
     std::ofstream(file, std::ios::app)
-        << event("plugin.load", "info", R"(,"launch":{"launcher":"slurm","job":"4711","rank":3})")
+        << event("plugin.load", "info",
+                 R"(,"launch":{"launcher":"slurm","job":")" + job + R"(","rank":3})")
         << event("conn.fail", "error",
                  R"(,"cause":"DEV-DOWN","failure":1,"dev":{"name":"mlx5_0","port":1})");
     return file;
@@ -111,6 +112,28 @@ TEST_CASE("who lives is waited for, and who is watched is not taken twice", "[ex
   waitpid(child, nullptr, 0);
   CHECK(node.look(watched) == Node::Paths{living});
   for (const int fd : go) close(fd);
+}
+
+TEST_CASE("however many are left, few are read at a time, and not many kinds are counted",
+          "[exporter]") {
+  Node node;
+  CHECK(node.look().empty());
+  const int pid = ended_pid();
+  constexpr std::size_t kMany = 2000;
+  for (std::size_t i = 0; i < kMany; ++i)
+    node.log(node.usual() / (std::to_string(i) + ".jsonl"), pid, std::to_string(i));
+  Failures failures;
+  std::size_t found = 0;
+  for (std::size_t i = 0; i <= kMany / LeftLogs::kMostAtOnce; ++i) {
+    const auto left = node.look();
+    CHECK(left.size() <= LeftLogs::kMostAtOnce);
+    found += left.size();
+    failures.read_left(left, 1);
+  }
+  CHECK(found == kMany);
+  const auto families = failures.families();
+  CHECK(families[0].samples.size() > 900);
+  CHECK(families[0].samples.size() <= 1024);
 }
 
 TEST_CASE("what is older, another user's, a link or elsewhere is left alone", "[exporter]") {

@@ -15,6 +15,10 @@ using log::Severity;
 
 // Of a log at one look: the long log of a job that was there first is read in some of them.
 constexpr std::uint64_t kMostAtOnce = std::uint64_t{16} << 20;
+// What comes and goes between two looks writes little; anybody's files may be there, and name jobs
+// that were none.
+constexpr std::uint64_t kMostOfLeft = std::uint64_t{1} << 20;
+constexpr std::size_t kMostWithLeft = 1024;
 constexpr std::size_t kMostKnown = 4096;
 constexpr const char* kOther = "other";
 
@@ -115,6 +119,7 @@ void Failures::look(const std::vector<SeenProcess>& seen, const std::vector<Show
 
 void Failures::read_left(const std::vector<std::filesystem::path>& logs, std::uint64_t now_ns) {
   for (const auto& path : logs) {
+    if (counts_.size() + kMostKinds > kMostWithLeft) return;
     Watched left;
     const auto take = [&](const log::Event& event) {
       if (event.id == log::EventId::kPluginLoad)
@@ -123,7 +128,7 @@ void Failures::read_left(const std::vector<std::filesystem::path>& logs, std::ui
     };
     try {
       log::LogFile log(path);
-      log.read(parser_, take, [&] { return log.place() >= kMostAtOnce; });
+      log.read(parser_, take, [&] { return log.place() >= kMostOfLeft; });
     } catch (const log::ReadError&) {
       continue;
     }

@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "log/line_parser.h"
 #include "log/living.h"
-#include "log/reader.h"
+#include "log/source.h"
 
 namespace nnd::cli {
 
@@ -39,18 +41,22 @@ bool is_own(const fs::path& file, uid_t user, mode_t type, struct stat& about) {
          about.st_uid == user;
 }
 
-// Whose log it is; 0: it doesn't say.
+// Whose log it is, by its first line; 0: it doesn't say.
 int pid_of(const fs::path& file) {
-  int pid = 0;
+  constexpr std::size_t kFirst = 65536;
+  std::string text(kFirst, '\0');
   try {
-    log::LineParser parser;
-    log::LogFile(file).read(
-        parser,
-        [&](const log::Event& event) { pid = pid != 0 ? pid : static_cast<int>(event.pid); },
-        [&] { return pid != 0; });
+    text.resize(log::open_source(file, 0)->read(text.data(), text.size()));
   } catch (const log::ReadError&) {
+    return 0;
   }
-  return pid;
+  const auto end = text.find('\n');
+  if (end == std::string::npos) return 0;
+  text.append(log::kLinePadding, '\0');
+  log::LineParser parser;
+  log::Event event;
+  return parser.parse(std::string_view(text).substr(0, end), event) ? static_cast<int>(event.pid)
+                                                                    : 0;
 }
 
 }  // namespace
@@ -85,7 +91,7 @@ std::vector<fs::path> LeftLogs::next(const std::set<FileId>& watched, std::uint6
       find(at->path(), user, since);
   }
   std::vector<fs::path> out;
-  for (auto at = awaited_.begin(); at != awaited_.end();) {
+  for (auto at = awaited_.begin(); at != awaited_.end() && out.size() < kMostAtOnce;) {
     auto& [id, log] = *at;
     const bool known = watched.contains(id);
     if (!known && log.pid == 0) log.pid = pid_of(log.file);

@@ -28,8 +28,8 @@ class LeftLogs {
   // call. Each once. `watched`: of processes that are known already. real_ns: now.
   std::vector<std::filesystem::path> next(const std::set<FileId>& watched, std::uint64_t real_ns);
 
-  // So many may await their process's end.
-  static constexpr std::size_t kMostAwaited = 4096;
+  // So many may await their process's end, and are given at a call: anybody can write there.
+  static constexpr std::size_t kMostAwaited = 4096, kMostAtOnce = 64;
 
  private:
   struct Awaited {
