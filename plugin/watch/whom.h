@@ -49,7 +49,6 @@ class WaitCollector {
   std::map<std::uint64_t, peers::LocalView::Edge> edges_, relayed_;
   std::map<std::uint64_t, std::vector<peers::Link>> quiet_;
   std::map<std::string, peers::LocalView::Trouble> ports_;  // that waits go over
-  std::uint64_t failed_ns_ = 0;                             // first seen
 };
 
 }  // namespace nnd::watch

@@ -171,9 +171,9 @@ void KernelLog::take_json(std::string_view line, std::uint64_t number) {
   KernelLine out;
   out.host = host;
   out.text = text;
-  constexpr std::int64_t kLatest = 7'000'000'000;  // its nanoseconds fit into 64 bits
+  constexpr std::int64_t kLatestSec = 7'000'000'000;  // its nanoseconds fit into 64 bits
   out.at_sec = number_in(text_of(entry, "__REALTIME_TIMESTAMP")) / 1'000'000;
-  if (out.at_sec < 0 || out.at_sec > kLatest) return;
+  if (out.at_sec < 0 || out.at_sec > kLatestSec) return;
   out.utc = true;
   ++lines_;
   take(out, number);

@@ -71,8 +71,8 @@ bool Tracebacks::take(std::string_view line, std::uint64_t number) {
     }
     const bool told = is_exception(text) && !of_thread;
     if (told) {
-      constexpr std::size_t kLongest = 512;
-      fact.text = text.substr(0, kLongest);
+      constexpr std::size_t kKept = 512;
+      fact.text = text.substr(0, kKept);
       fact.line = number;
       sink_(std::move(fact));
     }

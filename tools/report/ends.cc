@@ -537,8 +537,9 @@ bool is_failed_exit(const log::Process& process) {
 
 Ns tick_of(const Member& member) {
   const std::uint64_t pause = member.box == nullptr ? 0 : member.box->pause_ns;
-  constexpr std::uint64_t kMost = kTick;
-  return pause == 0 ? kTick : std::min(kTick, static_cast<Ns>(std::min(pause, kMost) / 2 * 3));
+  constexpr std::uint64_t kLongestPause = kTick;
+  return pause == 0 ? kTick
+                    : std::min(kTick, static_cast<Ns>(std::min(pause, kLongestPause) / 2 * 3));
 }
 
 Ns apart(const Picture& picture, std::size_t one, std::size_t other) {

@@ -27,13 +27,14 @@ std::vector<JobRun> jobs_of(const Input& input) {
 }
 
 std::size_t job_to_judge(const std::vector<JobRun>& jobs, const std::vector<Outcome>& outcomes) {
-  constexpr Ns kSoonAfter = 900'000'000'000;  // a launcher or a scheduler starts again within that
+  constexpr Ns kStartsAgain =
+      900'000'000'000;  // a launcher or a scheduler starts again within that
   std::size_t out = jobs.size() - 1;
   for (std::size_t at = out;; --at) {
     if (outcomes[at] == Outcome::kFailed) return at;
     if (outcomes[at] == Outcome::kUnknown && outcomes[out] == Outcome::kFine) out = at;
     if (at == 0 || jobs[at - 1].job != jobs[at].job ||
-        jobs[at].first - jobs[at - 1].last > kSoonAfter)
+        jobs[at].first - jobs[at - 1].last > kStartsAgain)
       return out;
   }
 }
