@@ -25,8 +25,8 @@ std::pair<std::string, PortOf> job_of(const Direction& direction) {
 }  // namespace
 
 RankName name_of(std::string_view job, std::optional<int> rank) {
-  constexpr std::size_t kLongest = 64;
-  return {std::string(job.substr(0, kLongest)), rank ? std::to_string(*rank) : ""};
+  constexpr std::size_t kLongestName = 64;
+  return {std::string(job.substr(0, kLongestName)), rank ? std::to_string(*rank) : ""};
 }
 RankName name_of(const ShownProcess& process) { return name_of(process.job_id, process.rank); }
 
