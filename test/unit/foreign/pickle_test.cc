@@ -34,7 +34,8 @@ TEST_CASE("what PyTorch's pickler writes", "[pickle]") {
 }
 
 TEST_CASE("what was kept comes back, and torch's typed lists are lists", "[pickle]") {
-  const Pickle kept("\x80\x02(X\x01\x00\x00\x00xq\x05h\x05t."s);
+  const std::string twice = "\x80\x02(X\x01\x00\x00\x00xq\x05h\x05t."s;
+  const Pickle kept(twice);
   REQUIRE(kept.root().items.size() == 2);
   CHECK(kept.at(kept.root().items[1]).text == "x");
   const Pickle typed(

@@ -1,6 +1,8 @@
 // Rails that are swapped, and GIDs that reach nobody.
 #include "report/rails_apart.h"
 
+#include <array>
+
 #include "report/report.h"
 #include "support/catch.h"
 #include "unit/report/made.h"
@@ -80,8 +82,9 @@ TEST_CASE("a GID that was known to be bad is why a QP did not fit the port", "[f
 }
 
 TEST_CASE("a QP that was to reach no GID fails of the other end", "[failures]") {
-  const auto job = [](bool with_log) {
-    Made made;
+  std::array<Made, 2> all;  // what is told stays theirs
+  const auto job = [&](bool with_log) {
+    Made& made = all[with_log ? 1 : 0];
     for (const int rank : {0, 1}) made.load(rank, 0, 2);
     auto refused = made.of(0, 1, t::Direction::kRecv, t::EventId::kQpTransition, 1);
     refused.severity = t::Severity::kWarn;
