@@ -3,6 +3,7 @@
 # not report, since the node went or the time was up. It is left beside the logs of examples/slurm/job.sbatch, as the job's
 # user, and its first line in the syslog. A node whose epilog fails is drained: this one never does.
 set -u
+export PATH=/opt/nccl-net-diag/bin:$PATH
 logs=${SLURM_JOB_WORK_DIR:-}/nccl-net-diag/${SLURM_JOB_ID:-}
 [ "${SLURM_JOB_EXIT_CODE2:-0:0}" != 0:0 ] || exit 0
 # Once: on the first node of "gpu[3-7,9],login1".

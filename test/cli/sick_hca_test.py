@@ -4,13 +4,13 @@ The exporter to a real Prometheus, which alerts; examples/node-health to node-pr
 which drains the node. When the rail is up again the alert ends, and the node is resumed."""
 import json
 import os
-import pathlib
 import shutil
 import subprocess
 import sys
 import time
 import unittest
 
+import own_slurm
 from exported import EXAMPLES, SCENARIO, TOOL
 from scraped import Scraped
 
@@ -39,20 +39,11 @@ class SickHca(Scraped):
         program = self.dir / "health.sh"
         program.write_text(SLURM_HEALTH.format(dir=self.dir, tool=TOOL, health=HEALTH))
         program.chmod(0o755)
-        place = self.dir / "slurm"
-        place.mkdir()
-        more = f"HealthCheckProgram={program}\nHealthCheckInterval=5\nHealthCheckNodeState=ANY"
-        slurm = subprocess.Popen([pathlib.Path(__file__).with_name("with-slurm"), place, "sh", "-c", "echo it is up; exec sleep 3600"],
-                                 env=os.environ | {"SLURM_CONF_MORE": more}, stdout=subprocess.PIPE, text=True)
-
-        def end():
-            subprocess.run(["pkill", "-P", str(slurm.pid), "sleep"], check=False)  # its daemons end with it
-            slurm.communicate()
-
+        none, end = own_slurm.started(self.dir / "slurm",
+                                      f"HealthCheckProgram={program}\nHealthCheckInterval=5\nHealthCheckNodeState=ANY")
         self.addCleanup(end)
-        said = slurm.stdout.readline()
-        if said != "it is up\n":
-            self.skipTest(said.strip())
+        if none:
+            self.skipTest(none)
 
     def link(self, up):
         with (self.dir / "node" / "fabric" / "control").open("a") as control:

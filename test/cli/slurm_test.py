@@ -11,6 +11,7 @@ import tempfile
 import time
 import unittest
 
+import own_slurm
 from real_job import NCCL, ON_HOST, PLUGIN, PROGRAM, ROOT, TOOL, environment, script
 
 BOUND_SEC = 240
@@ -48,23 +49,15 @@ class Slurm(unittest.TestCase):
         cls.addClassCleanup(scratch.cleanup)
         cls.dir = pathlib.Path(scratch.name)
         place = cls.dir / "slurm"
-        place.mkdir()
         epilog = cls.dir / "epilog"
         script(epilog, f"#!/bin/sh\nPATH={cls.dir}/bin:$PATH exec {ROOT}/examples/slurm/epilog.sh\n")
-        cls.slurm = subprocess.Popen([ROOT / "test/cli/with-slurm", place, "sh", "-c", "echo it is up; exec sleep 3600"],
-                                     env=os.environ | {"SLURM_CONF_MORE": f"Epilog={epilog}"}, stdout=subprocess.PIPE, text=True)
-        cls.addClassCleanup(cls.end_slurm)
-        said = cls.slurm.stdout.readline()
-        if said != "it is up\n":
-            raise unittest.SkipTest(said.strip())
+        none, end = own_slurm.started(place, f"Epilog={epilog}")
+        cls.addClassCleanup(end)
+        if none:
+            raise unittest.SkipTest(none)
         cls.environment = environment(cls.dir / "bin", "two-nodes-8-hca-bond.toml", SLURM_CONF=str(place / "slurm.conf"),
                                       PLUGIN_DIR=os.path.dirname(PLUGIN), LD_LIBRARY_PATH="", COLUMNS="120")
         script(cls.dir / "bin" / "python", PYTHON)
-
-    @classmethod
-    def end_slurm(cls):
-        subprocess.run(["pkill", "-P", str(cls.slurm.pid), "sleep"], check=False)  # its daemons end with it
-        cls.slurm.communicate()
 
     def run_slurm(self, *words):
         return subprocess.run(words, env=self.environment, capture_output=True, text=True, check=True).stdout.strip()

@@ -47,9 +47,8 @@ void Hcas::examine() {
     findings_.insert(
         {verdict.device, verdict.port == 0 ? "" : std::to_string(verdict.port), cause});
     for (const std::string& place : verdict.also) {
-      const auto colon = std::min(place.rfind(':'), place.size());
-      findings_.insert(
-          {place.substr(0, colon), place.substr(std::min(colon + 1, place.size())), cause});
+      const auto colon = place.rfind(':');
+      findings_.insert({place.substr(0, colon), place.substr(colon + 1), cause});
     }
   }
   ports_.clear();
