@@ -37,12 +37,12 @@ int weight(const Claim& claim) noexcept {
       return 6;
     case Kind::kPair:
       return 7;
-    case Kind::kPort:
-      return 8;
     case Kind::kGone:
-      return 9;
+      return 8;
     case Kind::kEnded:
-      return 10;  // and what fails between two that live before it
+      return 9;
+    case Kind::kPort:
+      return 10;  // of which processes end; and what fails between two that live before it
     case Kind::kFailed:
       break;
   }

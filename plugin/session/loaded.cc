@@ -74,7 +74,7 @@ void tell_loaded(const inner::Found& found, int api, const OtherLayers& others,
   if (!others.verbs_problem.empty()) e.push("verbs: " + others.verbs_problem);
   if (nccl_abi::kLosesRma.has(found.nccl_version))
     e.push("RMA: NCCL " + nccl + " has none with a net plugin");
-  if (wraps && lacks_profiler(settings, found.nccl_version))
+  if (wraps && !others.profiler && lacks_profiler(settings, found.nccl_version))
     e.push(
         "profiler: NCCL " + nccl +
         " comes to it with NCCL_PROFILER_PLUGIN=libnccl-net-diag.so; without it connections have "

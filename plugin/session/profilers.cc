@@ -14,16 +14,17 @@
 #include "context/fork_mutex.h"
 #include "context/immortal.h"
 #include "inner/chain.h"
+#include "inner/module.h"
 #include "inner/plugin.h"
 #include "nccl_abi/releases.h"
 #include "session/complaints.h"
+#include "session/default_profiler.h"
 
 namespace nnd::session {
 
 namespace {
 
 constexpr const char* kVariable = "NCCL_NET_DIAG_PROFILER";
-constexpr const char* kDefaultProfiler = "libnccl-profiler.so";
 
 // Why the other profiler isn't called.
 struct Trouble {
@@ -86,20 +87,14 @@ ProfilerOffer offer_both(const std::string& name, int api) {
   return {.own = true, .other = plugin.table(api), .nccls_api = newest_asked(api)};
 }
 
-// NCCL looks for it before it comes here.
-bool is_installed(const char* library) {
-  void* const handle = ::dlopen(library, RTLD_LAZY | RTLD_LOCAL);
-  if (handle != nullptr) ::dlclose(handle);
-  return handle != nullptr;
-}
-
-bool looks_here(const config::Settings& settings, int nccl_version) {
+bool looks_here(const config::Settings& settings, int nccl_version, const inner::Module& nccl) {
   if (nccl_abi::apis_of(nccl_version).profiler == 0 || settings.disable ||
       settings.profiler == "off" || (!calls_another(settings) && net_plugin_has_one()))
     return false;
   const char* const named = std::getenv("NCCL_PROFILER_PLUGIN");
   if (named != nullptr) return strcasecmp(named, "none") != 0 && inner::is_own_name(named);
-  return !nccl_abi::kNeedsProfilerName.has(nccl_version) && !is_installed(kDefaultProfiler);
+  return !default_profiler_installed(nccl) &&
+         (!nccl_abi::kNeedsProfilerName.has(nccl_version) || stand_in_for_default_profiler(nccl));
 }
 
 // Not the transport alone, as a tool may call it.
@@ -119,15 +114,16 @@ ProfilerOffer offer_profiler(const config::Settings& settings, int api) {
   return calls_another(settings) ? offer_both(settings.profiler, api) : offer_alone(api);
 }
 
-bool profiler_comes(const config::Settings& settings, int nccl_version, const void* caller) {
-  return is_nccl(caller) && looks_here(settings, nccl_version);
+bool bring_profiler(const config::Settings& settings, int nccl_version, const void* caller) {
+  if (!is_nccl(caller)) return false;
+  const auto nccl = inner::module_of(caller);
+  return nccl && looks_here(settings, nccl_version, *nccl);
 }
 
 bool lacks_profiler(const config::Settings& settings, int nccl_version) {
   if (nccl_abi::apis_of(nccl_version).profiler == 0 || settings.profiler == "off") return false;
   const bool unnamed = std::getenv("NCCL_PROFILER_PLUGIN") == nullptr;
-  return calls_another(settings) ? !looks_here(settings, nccl_version)
-                                 : unnamed && nccl_abi::kNeedsProfilerName.has(nccl_version);
+  return calls_another(settings) || (unnamed && nccl_abi::kNeedsProfilerName.has(nccl_version));
 }
 
 void tell_other_profiler(const config::Settings& settings) {

@@ -18,11 +18,12 @@ struct ProfilerOffer {
 };
 ProfilerOffer offer_profiler(const config::Settings& settings, int api);
 
-// Whether the NCCL that calls from there will look for a profiler here. caller: an address in it.
-bool profiler_comes(const config::Settings& settings, int nccl_version, const void* caller);
+// Whether the NCCL that calls from there will look for a profiler here; sees to it where one that
+// looks for libnccl-profiler.so would find none. caller: an address in it.
+bool bring_profiler(const config::Settings& settings, int nccl_version, const void* caller);
 
-// Whether a variable would bring NCCL here, and it is not set: nobody has asked for another, or one
-// is to be called that NCCL takes itself.
+// Of an NCCL that doesn't: whether a variable would bring it here, and it is not set: nobody has
+// asked for another, or one is to be called that NCCL takes itself.
 bool lacks_profiler(const config::Settings& settings, int nccl_version);
 
 // Events, each once: the other profiler can't be called, or its init has failed.

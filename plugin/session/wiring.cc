@@ -211,7 +211,7 @@ void found(const inner::Found& found, int api, const void* caller) {
   context::keep_loaded(nccl_image(found, caller));  // its slots and tables lead here, and we there
   context::keep_loaded(found.vtable);
   const OtherLayers others{install_verbs(found, caller),
-                           profiler_comes(settings(), found.nccl_version, caller)};
+                           bring_profiler(settings(), found.nccl_version, caller)};
   oob::install(nccl_image(found, caller));
   if (const auto nccl = inner::module_of(nccl_image(found, caller))) inner::ask_for_errors(*nccl);
   tell_loaded(found, api, others, settings());

@@ -186,6 +186,17 @@ peers::ChannelSetup this_process() {
 
 namespace {
 
+// "mlx5_0:1", where it is down.
+LocalView::Trouble port_trouble(const std::string& place, std::uint64_t mono_ns) {
+  const std::size_t colon = place.rfind(':');
+  if (colon == std::string::npos) return {};
+  const state::PortHistory port = state::history_of(
+      place.substr(0, colon), static_cast<unsigned>(std::stoul(place.substr(colon + 1))));
+  if (!port.down) return {};
+  return trouble_of(nccl_net_diag::Cause::kAsyncPort, place,
+                    mono_ns - std::min(mono_ns, port.down_ns));
+}
+
 // Where others wait for this process, which waits for nobody.
 void add_port_in_use(LocalView& own, std::uint64_t mono_ns) {
   for (const state::DownPort& down : state::ports_down())
@@ -203,8 +214,11 @@ void add_failure(LocalView& own, std::uint64_t mono_ns) {
   const state::FailureList failures = state::list_failures(4);
   for (const state::Listed& one : failures.first) {
     const diagnosis::Cause cause = one.failure.diagnosis.cause;
-    if (one.over || nccl_net_diag::cause_entry(cause).severity != nccl_net_diag::Severity::kError)
-      continue;
+    if (one.over) continue;
+    // The process may end before its ports are looked at again.
+    if (cause == diagnosis::Cause::kAsyncPort && own.port_down.cause == 0)
+      own.port_down = port_trouble(one.subject.device, mono_ns);
+    if (nccl_net_diag::cause_entry(cause).severity != nccl_net_diag::Severity::kError) continue;
     if (number != one.failure.number) {
       since_ns = mono_ns;
       proc = 0;
@@ -248,8 +262,7 @@ void WaitCollector::take(state::Connection& c, const WaitHistory& history, std::
   if (!c.identity.get(about)) return;
   state::ConnectionEnds ends;
   if (c.ends.get(ends) && ends.port != 0 && ports_.size() < kMostPorts)
-    ports_.try_emplace(std::string(std::string_view(ends.device)) + ":" +
-                       std::to_string(ends.port));
+    ports_.insert(std::string(std::string_view(ends.device)) + ":" + std::to_string(ends.port));
   const std::uint64_t proc = peer_of(about);
   if (proc == 0) return;
   LocalView::Edge& edge = (relayed ? relayed_ : edges_)[proc];
@@ -287,14 +300,8 @@ LocalView WaitCollector::end(std::uint64_t mono_ns) {
   own.inside = own.edges.empty() && waits_ns_ == 0 && !own.state.moves && !own.given.empty();
   if (own.inside && !own.state.in.known()) own.state.in = own.given.front();
   own.quiet = std::move(quiet_);
-  for (auto& [place, trouble] : ports_) {
-    const std::size_t colon = place.rfind(':');
-    const state::PortHistory port = state::history_of(
-        place.substr(0, colon), static_cast<unsigned>(std::stoul(place.substr(colon + 1))));
-    if (!port.down) continue;
-    own.port_down = trouble_of(nccl_net_diag::Cause::kAsyncPort, place,
-                               mono_ns - std::min(mono_ns, port.down_ns));
-  }
+  for (const std::string& place : ports_)
+    if (const auto down = port_trouble(place, mono_ns); down.cause != 0) own.port_down = down;
   if (own.edges.empty()) add_port_in_use(own, mono_ns);
   add_failure(own, mono_ns);
   return own;

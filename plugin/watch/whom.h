@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,7 +49,7 @@ class WaitCollector {
   std::uint64_t waits_ns_ = 0;
   std::map<std::uint64_t, peers::LocalView::Edge> edges_, relayed_;
   std::map<std::uint64_t, std::vector<peers::Link>> quiet_;
-  std::map<std::string, peers::LocalView::Trouble> ports_;  // that waits go over
+  std::set<std::string> ports_;  // that waits go over: "mlx5_0:1"
 };
 
 }  // namespace nnd::watch

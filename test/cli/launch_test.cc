@@ -36,8 +36,7 @@ TEST_CASE("run within run changes nothing", "[launch]") {
   const auto tool = std::string(NND_TOOL);
   const Outcome once = run_tool({"run", "--", "env"});
   const Outcome twice = run_tool({"run", "--", tool, "run", "--", "env"});
-  for (const char* name :
-       {"NCCL_NET_PLUGIN=", "NCCL_NET_PLUGIN_REF_COUNT=1", "NCCL_PROFILER_PLUGIN="})
+  for (const char* name : {"NCCL_NET_PLUGIN=", "NCCL_NET_PLUGIN_REF_COUNT=1"})
     CHECK(twice.out.find(name) != std::string::npos);
   CHECK(twice.out.find("NCCL_NET_DIAG_INNER") == std::string::npos);
   CHECK(once.exit_code == 0);
@@ -54,12 +53,10 @@ TEST_CASE("env is what run sets, for each shell and as JSON", "[launch]") {
     INFO(shell);
     const Outcome shown = run_tool(
         {"run", "--", shell, "-c",
-         "unset NCCL_NET_PLUGIN NCCL_PROFILER_PLUGIN NCCL_NET_PLUGIN_REF_COUNT; eval \"$(" + tool +
-             " env)\"; printf '%s %s %s' \"$NCCL_NET_PLUGIN\" \"$NCCL_PROFILER_PLUGIN\" "
-             "\"$NCCL_NET_PLUGIN_REF_COUNT\""});
+         "unset NCCL_NET_PLUGIN NCCL_NET_PLUGIN_REF_COUNT; eval \"$(" + tool +
+             " env)\"; printf '%s %s' \"$NCCL_NET_PLUGIN\" \"$NCCL_NET_PLUGIN_REF_COUNT\""});
     CHECK(shown.err.empty());
-    CHECK(shown.out == variables["NCCL_NET_PLUGIN"].get<std::string>() + " " +
-                           variables["NCCL_PROFILER_PLUGIN"].get<std::string>() + " 1");
+    CHECK(shown.out == variables["NCCL_NET_PLUGIN"].get<std::string>() + " 1");
   }
   const Outcome by_name = run_tool({"env", "--by-name", "--json"}, {{"LD_LIBRARY_PATH", "/a"}});
   REQUIRE(by_name.exit_code == 0);

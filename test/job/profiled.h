@@ -10,13 +10,11 @@
 
 namespace nnd::test {
 
-// All ranks talk over the network, and NCCL is given the profiler.
+// All ranks talk over the network.
 struct ProfiledJob : FabricJob {
   explicit ProfiledJob(int gpus_per_node = 2, int nodes = 2, const std::string& scenario = {})
       : FabricJob(gpus_per_node, nodes, scenario) {
     auto& environment = spec.environment;
-    // From 2.28.3 on NCCL looks for one in its net plugin.
-    if (nccl_version() < 22803) environment["NCCL_PROFILER_PLUGIN"] = "libnccl-net-diag.so";
     environment["NCCL_DEBUG_SUBSYS"] = "INIT,NET,GRAPH";
     environment["NCCL_P2P_DISABLE"] = "1";
     environment["NCCL_SHM_DISABLE"] = "1";

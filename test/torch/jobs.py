@@ -14,7 +14,6 @@ class Job:
     guilty: bool = True  # the guilty rank is the first that the headline names
     words: tuple = ()  # one of them is in the headline
     both: tuple = ()  # of both sides, patterns, and all of them are in it
-    by_calls: bool = False  # what the ranks called tells it, which NCCL 2.26 says with NCCL_PROFILER_PLUGIN only: else "open" is an answer
     least_ranks: int = 2
     most_ranks: int = 16
     may_be_open: bool = False  # the guilty one left no log, so that nothing acquits the network
@@ -41,7 +40,7 @@ JOBS = {
                        words=("did not", "never", "has not", "late", "waits", "not called", "not come", "asked the network for nothing"), **WATCHDOG),
     "short_watchdog": Job("the same, and the watchdog comes before the plugin tells of a wait",
                           words=("did not", "never", "has not", "late", "waits", "not called", "not come", "no further",
-                                 "asked the network for nothing"), by_calls=True, **WATCHDOG),
+                                 "asked the network for nothing"), **WATCHDOG),
     "blocking_wait": Job("the same with TORCH_NCCL_BLOCKING_WAIT: the others get an exception",
                          environment={"TORCH_NCCL_BLOCKING_WAIT": "1"}),
     "raise_before_init": Job("a Python exception in the last rank before it uses NCCL", words=("missing", "never", "not come", "has not", "no log"), may_be_open=True),
@@ -54,12 +53,12 @@ JOBS = {
     "segmentation_fault": Job("a segmentation fault in the last rank", words=("died", "killed", "crash")),
     "out_of_memory": Job("SIGKILL to the last rank, as the OOM killer does it", words=("died", "killed")),
     "one_gpu": Job("the last rank takes the GPU of its neighbour", least_ranks=4, guilty=False, words=("one GPU",)),
-    "wrong_collective": Job("the last rank calls all_gather where the others call all_reduce", guilty=False, both=("AllReduce", "AllGather"), by_calls=True, **WATCHDOG),
-    "wrong_shape": Job("the last rank reduces more elements than the others", guilty=False, both=("262144 bytes|256 KiB", "16777216 bytes|16 MiB"), by_calls=True, **WATCHDOG),
-    "wrong_dtype": Job("the last rank reduces float32 where the others reduce uint8", guilty=False, both=("[Uu]int8|4194304 bytes|4 MiB", "[Ff]loat32|16777216 bytes|16 MiB"), by_calls=True, **WATCHDOG),
-    "wrong_order": Job("the last rank calls two collectives in the other order", guilty=False, both=("AllReduce", "Broadcast"), by_calls=True, **WATCHDOG),
-    "wrong_group": Job("the last rank calls the collective in another process group", guilty=False, words=("not come", "came no further", "each other", "makes", "asked the network for nothing"), by_calls=True, **WATCHDOG),
-    "run_ahead": Job("200 collectives are called ahead; the last rank stops after 150", by_calls=True, **WATCHDOG),
+    "wrong_collective": Job("the last rank calls all_gather where the others call all_reduce", guilty=False, both=("AllReduce", "AllGather"), **WATCHDOG),
+    "wrong_shape": Job("the last rank reduces more elements than the others", guilty=False, both=("262144 bytes|256 KiB", "16777216 bytes|16 MiB"), **WATCHDOG),
+    "wrong_dtype": Job("the last rank reduces float32 where the others reduce uint8", guilty=False, both=("[Uu]int8|4194304 bytes|4 MiB", "[Ff]loat32|16777216 bytes|16 MiB"), **WATCHDOG),
+    "wrong_order": Job("the last rank calls two collectives in the other order", guilty=False, both=("AllReduce", "Broadcast"), **WATCHDOG),
+    "wrong_group": Job("the last rank calls the collective in another process group", guilty=False, words=("not come", "came no further", "each other", "makes", "asked the network for nothing"), **WATCHDOG),
+    "run_ahead": Job("200 collectives are called ahead; the last rank stops after 150", **WATCHDOG),
     "restart": Job("an exception in the last rank, then torchrun's restart, which is healthy", torchrun=ELASTIC, environment=APART, guilty=False,
                    survives=True),
     "example": Job("examples/torchrun/run.sh as it stands", good=True, example=True),

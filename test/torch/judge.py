@@ -1,6 +1,6 @@
 """Plays a job of jobs.py by `nccl-net-diag rehearse` and judges what became of it.
 
-usage: judge.py JOB --torch VERSION|installed [--nodes N] [--ranks N] [--guilty RANK] [--tool FILE] [--profiler] [--without-plugin] [--gpu]
+usage: judge.py JOB --torch VERSION|installed [--nodes N] [--ranks N] [--guilty RANK] [--tool FILE] [--without-plugin] [--gpu]
 
 --without-plugin plays it with NCCL_NET_PLUGIN unset as well: data and NCCL's own lines have to be the same, but for those of plugins.
 --gpu plays it on this machine's GPU, by the torch that is installed (`--torch installed`).
@@ -96,8 +96,6 @@ def play(args, job, scratch, plugin=True):
     torchrun = torchrun_of(args, scratch)
     environment = dict(os.environ, NCCL_DEBUG="INFO" if args.without_plugin else "WARN", TORCH_NCCL_TRACE_BUFFER_SIZE="2000",
                        TORCH_NCCL_DUMP_ON_TIMEOUT="1", TORCH_NCCL_DEBUG_INFO_TEMP_FILE=f"{dumps}/rank_", NND_GUILTY=str(args.guilty), **job.environment)
-    if args.profiler:
-        environment["NCCL_PROFILER_PLUGIN"] = "libnccl-net-diag.so"
     if args.without_plugin:
         environment["NCCL_DEBUG_FILE"] = f"{said}/%h.%p"
     if not args.torch.startswith("2.7"):  # they were renamed
@@ -108,7 +106,7 @@ def play(args, job, scratch, plugin=True):
     if args.gpu:
         command += [sys.executable, str(HERE.parent / "gpu/on_gpu.py")]
     if not plugin:
-        command += ["env", "-u", "NCCL_NET_PLUGIN", "-u", "NCCL_PROFILER_PLUGIN"]
+        command += ["env", "-u", "NCCL_NET_PLUGIN"]
     port = free_port()
     launcher = [str(torchrun), *(word.format(port=port) for word in job.torchrun)]
     if job.example:
@@ -199,10 +197,6 @@ def judge_data(verdict, run, ranks):
 
 
 def judge_report(verdict, args, job, report):
-    told = args.profiler or not args.torch.startswith("2.7")
-    # Who waits inside a node is not seen then: that others wait for each other is all that is known.
-    if job.by_calls and not told and (report["blame"] == "open" or "wait for each other" in headline(report)):
-        return
     blames = {job.blame, "open"} if job.may_be_open else {job.blame}
     verdict.check(report["blame"] in blames, f"report blames {report['blame']!r}, not {job.blame!r}")
     text = headline(report)
@@ -313,7 +307,7 @@ def judge_sources(verdict, args, job, logs, output, dumps):
     if os.environ.get("NND_TORCH_TABLE"):
         ranks = args.nodes * args.ranks
         with open(os.environ["NND_TORCH_TABLE"], "a") as file:
-            file.write(json.dumps({"job": args.job, "torch": args.torch, "ranks": ranks, "profiler": args.profiler, **found}) + "\n")
+            file.write(json.dumps({"job": args.job, "torch": args.torch, "ranks": ranks, **found}) + "\n")
 
 
 def judge(verdict, args, job, scratch):
@@ -375,7 +369,6 @@ def main():
     parser.add_argument("--ranks", type=int, help="of each node; by default as few as the job needs")
     parser.add_argument("--guilty", type=int, help="the rank that does something wrong, by default the last one")
     parser.add_argument("--tool", default=str(HERE.parents[1] / "build/tools/cli/nccl-net-diag"))
-    parser.add_argument("--profiler", action="store_true", help="NCCL_PROFILER_PLUGIN is set, which NCCL up to 2.27 needs")
     parser.add_argument("--without-plugin", action="store_true")
     parser.add_argument("--gpu", action="store_true", help="on this machine's GPU")
     parser.add_argument("--keep", help="a directory for what the job leaves")

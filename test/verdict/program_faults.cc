@@ -36,8 +36,7 @@ std::string who(const Case& one, int rank) {
 
 // Whether this release tells what is called, by the profiler layer (docs/profiler.md).
 bool tells_calls(const Case& one) {
-  const int minor = std::stoi(one.nccl.substr(2));
-  return minor >= 28 || (minor >= 23 && one.environment.contains("NCCL_PROFILER_PLUGIN"));
+  return std::stoi(one.nccl.substr(2)) >= 23;
 }
 
 // Before NCCL is used there is nothing of the rank in the logs.

@@ -21,6 +21,14 @@ bool is_open(const Report& report) {
          (kind == Sink::Kind::kCycle && report.blame == Blame::kOpen);
 }
 
+// Of what happened in processes whose logs are not here.
+bool only_tells_of_others(const Report& report) {
+  const auto& roots = report.first.roots;
+  return other_ends_unknown(report.picture, roots) ||
+         std::all_of(roots.begin(), roots.end(),
+                     [](const Failure& root) { return root.reach == Reach::kEcho; });
+}
+
 // What the logs themselves show of a job of which not all are here may be the job's own end.
 bool may_be_told_better(const Report& report) {
   if (report.difference || report.own_words || report.ended_by_kernel) return false;
@@ -34,9 +42,27 @@ bool may_be_told_better(const Report& report) {
       return true;
     case Kind::kHang:
       return report.waits.network.empty();
+    case Kind::kFailed:
+      return !report.rails && only_tells_of_others(report);
     default:
       return false;
   }
+}
+
+// What failed because of another process is told by what that one failed of, or by its end where
+// it is the very process at the other end.
+bool explains_failure(const Report& report, const log::Awaited& awaited) {
+  const auto& members = report.picture.members;
+  if (std::any_of(members.begin(), members.end(),
+                  [&](const Member& member) { return member.log->proc == awaited.proc; }))
+    return false;
+  if (awaited.kind == "port" || awaited.kind == "failed") return true;
+  if (awaited.kind != "ended" && awaited.kind != "gone") return false;
+  const auto& roots = report.first.roots;
+  return std::all_of(roots.begin(), roots.end(), [&](const Failure& root) {
+    return root.reach == Reach::kEcho ||
+           (proves_a_death(root) && root.told->peer.proc == awaited.proc);
+  });
 }
 
 // Whom it waited for has come after all.
@@ -66,6 +92,7 @@ std::optional<ToldRoot> told_root_of(const Report& report) {
   for (std::size_t i = 0; i < members.size(); ++i) {
     const log::Process& log = *members[i].log;
     if (!log.job_stall || log.awaited.kind.empty() || came_to_its_end(log)) continue;
+    if (report.kind == Kind::kFailed && !explains_failure(report, log.awaited)) continue;
     ToldRoot& one = said[{log.awaited.kind, log.awaited.proc, log.awaited.other_proc}];
     const Ns at = report.picture.at(i, log.job_stall->mono_ns);
     const bool first = one.tellers.empty() || at < one.at;

@@ -22,8 +22,7 @@ Set variables(const Set& of_caller, bool by_name = false) {
 }
 
 const Set kPath{{"NCCL_NET_PLUGIN", "/opt/d/lib/libnccl-net-diag.so"},
-                {"NCCL_NET_PLUGIN_REF_COUNT", "1"},
-                {"NCCL_PROFILER_PLUGIN", "/opt/d/lib/libnccl-net-diag.so"}};
+                {"NCCL_NET_PLUGIN_REF_COUNT", "1"}};
 
 Set with(Set set, const std::string& name, const std::string& value) {
   set[name] = value;
@@ -38,9 +37,7 @@ TEST_CASE("the plugin by its path", "[launch]") {
 }
 
 TEST_CASE("the plugin by its name, in front of the caller's directories", "[launch]") {
-  const Set by_name{{"NCCL_NET_PLUGIN", "diag"},
-                    {"NCCL_NET_PLUGIN_REF_COUNT", "1"},
-                    {"NCCL_PROFILER_PLUGIN", "libnccl-net-diag.so"}};
+  const Set by_name{{"NCCL_NET_PLUGIN", "diag"}, {"NCCL_NET_PLUGIN_REF_COUNT", "1"}};
   CHECK(variables({}, true) == with(by_name, "LD_LIBRARY_PATH", "/opt/d/lib"));
   CHECK(variables({{"LD_LIBRARY_PATH", "/a:/b"}}, true) ==
         with(by_name, "LD_LIBRARY_PATH", "/opt/d/lib:/a:/b"));
@@ -54,12 +51,6 @@ TEST_CASE("a plugin that the caller had chosen is wrapped", "[launch]") {
   // Itself, however it was named: `run` within `run`.
   for (const char* own : {"diag", "libnccl-net-diag.so", "/elsewhere/libnccl-net-diag.so"})
     CHECK(variables({{"NCCL_NET_PLUGIN", own}}) == kPath);
-}
-
-TEST_CASE("a profiler that the caller had chosen stays", "[launch]") {
-  Set without = kPath;
-  without.erase("NCCL_PROFILER_PLUGIN");
-  CHECK(variables({{"NCCL_PROFILER_PLUGIN", "inspector"}}) == without);
 }
 
 TEST_CASE("a value for a shell", "[launch]") {

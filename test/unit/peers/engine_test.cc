@@ -485,6 +485,19 @@ TEST_CASE("a port that went down is known of who ended afterwards") {
   CHECK(std::string_view(job.claim(0).place) == "mlx5_2:1");
 }
 
+TEST_CASE("a port that is down is the root, and not who was ended because of it") {
+  PeersFabric job(4);
+  ring_without(job, 4, 2);
+  job.own(2).port_down = {1, {}, 12'000};
+  REQUIRE(job.until_agreed(Kind::kPort, 2, 3000));
+  job.own(2).edges.clear();
+  job.waits(2, 3);
+  job.alive(3) = Alive::kEnded;  // by a launcher
+  job.run(5000);
+  CHECK(job.claim(2).kind == Kind::kPort);
+  CHECK(job.claim(1).kind == Kind::kPort);
+}
+
 TEST_CASE("an attribute that doesn't fit yields to what is wrong at one end alone") {
   const auto failed = [](nccl_net_diag::Cause cause, std::uint64_t proc) {
     nnd::peers::Claim claim;

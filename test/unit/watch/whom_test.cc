@@ -2,6 +2,7 @@
 #include "watch/whom.h"
 
 #include "scene.h"
+#include "state/ports.h"
 #include "support/catch.h"
 
 using namespace nnd;
@@ -41,4 +42,19 @@ TEST_CASE("a send of which the HCA has completed all waits for its own process")
   Comm comm(ConnectionKind::kSend);
   comm.ready().post(RequestKind::kSend).qp(3, 3);
   CHECK(state_of(comm, Wait::kStuckSend, true) == peers::EndState::kOwn);
+}
+
+// It may end before its ports are looked at again.
+TEST_CASE("what fails on a port that is down tells its peers of the port at once") {
+  state::port_went_down("mlx5_3", 1, kSec);
+  const auto failure = state::begin_failure(
+      {0, "mlx5_3:1", "10.0.0.9"}, {nccl_net_diag::Cause::kAsyncPort, "It failed.", "Look."});
+  state::count_event(failure.number);
+  peers::LocalView own;
+  add_failure(own, 3 * kSec);
+  CHECK(own.port_down.cause == static_cast<unsigned>(nccl_net_diag::Cause::kAsyncPort) + 1);
+  CHECK(std::string_view(own.port_down.place) == "mlx5_3:1");
+  CHECK(own.port_down.age_ms == 2000);
+  state::forget_port_histories();
+  state::forget_failures();
 }

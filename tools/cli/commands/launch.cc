@@ -11,14 +11,12 @@ constexpr const char* kRun =
     "signals\n"
     "and its exit code are the program's. Under mpirun or srun it stands before the program, not\n"
     "before the launcher: srun nccl-net-diag run -- python train.py.\n\n"
-    "NCCL_NET_PLUGIN and NCCL_PROFILER_PLUGIN are the plugin's absolute path, and\n"
-    "NCCL_NET_PLUGIN_REF_COUNT is 1. Where the caller has set NCCL_NET_PLUGIN to another plugin,\n"
-    "that one is wrapped (NCCL_NET_DIAG_INNER); a NCCL_PROFILER_PLUGIN that is set stays.";
+    "NCCL_NET_PLUGIN is the plugin's absolute path, and NCCL_NET_PLUGIN_REF_COUNT is 1. Where the\n"
+    "caller has set NCCL_NET_PLUGIN to another plugin, that one is wrapped (NCCL_NET_DIAG_INNER).";
 
 constexpr const char* kEnv =
     "Prints what `run` sets, for a shell: eval \"$(nccl-net-diag env)\"\n\n"
-    "For bash, dash, zsh and fish. To turn it off again: unset NCCL_NET_PLUGIN "
-    "NCCL_PROFILER_PLUGIN.";
+    "For bash, dash, zsh and fish. To turn it off again: unset NCCL_NET_PLUGIN.";
 
 void add_by_name(CLI::App& command, bool& by_name) {
   command.add_flag(

@@ -30,10 +30,6 @@ std::vector<Variable> launch_variables(const Launch& launch, const Environment& 
     out.push_back({"NCCL_NET_DIAG_INNER", chosen == kNone ? "IB" : chosen});
   // 2.28.3 to 2.29.7 forget a plugin when the last communicator is destroyed.
   out.push_back({"NCCL_NET_PLUGIN_REF_COUNT", "1"});
-  // 2.23 to 2.27 come for a profiler only where one is named.
-  if (environment("NCCL_PROFILER_PLUGIN").empty())
-    out.push_back({"NCCL_PROFILER_PLUGIN",
-                   launch.by_name ? launch.plugin.filename().string() : launch.plugin.string()});
   return out;
 }
 
