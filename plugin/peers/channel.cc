@@ -107,6 +107,7 @@ class Channel {
   void flush();
   void send(std::uint64_t to, Contact& contact, Message message, KeyKind kind);
 
+  void look_for_siblings();
   void find_siblings(LocalView& own);
 
   const ChannelSetup start_;
@@ -153,29 +154,32 @@ bool Channel::take_met() {
 
 // No handle tells of them. They are greeted before anything waits, so that it is known of them that
 // they were there; who has ended stays known.
+void Channel::look_for_siblings() {
+  ++looks_;
+  siblings_ms_ = now_ms();
+  greeted_ = false;
+  for (const Sibling& one : siblings_.others()) {
+    const bool other_job = one.job != start_.job && one.job != 0 && start_.job != 0;
+    const bool known = std::any_of(found_.begin(), found_.end(),
+                                   [&](const auto& had) { return had.proc == one.proc; });
+    Contact* const contact =
+        other_job || known ? nullptr : directory_.add(one.proc, one.address, one.secret);
+    if (contact == nullptr) continue;
+    // Jobs may have one name, such as torchrun's of those that nobody named.
+    const bool same_parent = one.parent == static_cast<std::uint32_t>(::getppid());
+    found_.push_back({one.proc, one.job == start_.job && one.job != 0 && same_parent});
+    contact->wanted = !contact->agreed;
+  }
+}
+
 void Channel::find_siblings(LocalView& own) {
   constexpr std::uint64_t kEveryMs = 2000, kWhenGreetedMs = 500;
   constexpr unsigned kAtFirst = 30;  // they come one after the other
   const std::uint64_t now = now_ms();
   if (siblings_ms_ == 0 ||
       ((engine_.busy(now) || looks_ < kAtFirst) && now - siblings_ms_ >= kEveryMs) ||
-      (greeted_ && now - siblings_ms_ >= kWhenGreetedMs)) {
-    ++looks_;
-    siblings_ms_ = now;
-    greeted_ = false;
-    for (const Sibling& one : siblings_.others()) {
-      const bool other_job = one.job != start_.job && one.job != 0 && start_.job != 0;
-      const bool known = std::any_of(found_.begin(), found_.end(),
-                                     [&](const auto& had) { return had.proc == one.proc; });
-      Contact* const contact =
-          other_job || known ? nullptr : directory_.add(one.proc, one.address, one.secret);
-      if (contact == nullptr) continue;
-      // Jobs may have one name, such as torchrun's of those that nobody named.
-      const bool same_parent = one.parent == static_cast<std::uint32_t>(::getppid());
-      found_.push_back({one.proc, one.job == start_.job && one.job != 0 && same_parent});
-      contact->wanted = !contact->agreed;
-    }
-  }
+      (greeted_ && now - siblings_ms_ >= kWhenGreetedMs))
+    look_for_siblings();
   own.siblings = found_;
   own.alone = start_.alone && found_.empty();
 }
@@ -374,7 +378,12 @@ void Channel::serve(std::uint64_t ns) {
   const std::uint64_t until = context::mono_ns() + ns;
   for (bool woken = false;;) {
     const std::uint64_t now = now_ms();
-    if (take_met()) greet();
+    if (take_met()) {
+      // By now the others of this node have made connections too: found before one of them can end.
+      constexpr std::uint64_t kWhenMetMs = 200;
+      if (now - siblings_ms_ >= kWhenMetMs) look_for_siblings();
+      greet();
+    }
     woken = take_all();
     if (now - ticked_ms_ >= kTickMs) {
       ticked_ms_ = now;

@@ -173,6 +173,8 @@ void Engine::tick(std::uint64_t now_ms) {
     if (waits_for_strangers())
       for (const std::uint64_t proc : those_known()) ask(proc, {}, now_ms);
   }
+  if (is_late_beside_others())
+    for (const std::uint64_t proc : those_that_ask(now_ms)) ask(proc, {}, now_ms);
   ask_other_end(now_ms);
   for (auto& [proc, peer] : peers_) {
     if (!silent(peer, now_ms) || peer.host_answers || peer.tries >= kTries) continue;
@@ -191,6 +193,18 @@ std::vector<const LocalView::Edge*> Engine::asked_edges() const {
   for (const auto* const edges : {&own_.edges, &own_.relayed})
     for (std::size_t i = 0; i < std::min(edges->size(), kMostAsked); ++i)
       out.push_back(&(*edges)[i]);
+  return out;
+}
+
+// Nothing here says whether it waits for one of its node, which may have ended.
+bool Engine::is_late_beside_others() const {
+  return !own_.alone && is_late(claim_.kind) && claim_.who.proc == own_.state.who.proc;
+}
+
+std::vector<std::uint64_t> Engine::those_that_ask(std::uint64_t now_ms) const {
+  std::vector<std::uint64_t> out;
+  for (const auto& [proc, peer] : peers_)
+    if (asks_us(peer, now_ms) && out.size() < kMostAsked) out.push_back(proc);
   return out;
 }
 
@@ -479,6 +493,12 @@ void Engine::think(std::uint64_t now_ms) {
   if (waits_for_strangers())
     for (const std::uint64_t proc : those_known())
       consider(of_sibling({proc, true}, peers_.at(proc), now_ms));
+  if (!own_.alone && is_late(best.kind))
+    for (const std::uint64_t proc : those_that_ask(now_ms)) {
+      const Peer& peer = peers_.at(proc);
+      if (peer.said_ms == 0 || now_ms - peer.said_ms > kHeardMs) continue;
+      if (const Claim heard = adopted(peer, now_ms); is_warning(heard.kind)) consider(heard);
+    }
   if (wants_to_know(now_ms)) {
     for (const LocalView::Edge* const edge : asked_edges())
       if (const auto found = peers_.find(edge->proc); found != peers_.end())

@@ -135,6 +135,8 @@ class Engine {
 
   bool wants_to_know(std::uint64_t now_ms) const;
   bool waits_for_strangers() const;
+  bool is_late_beside_others() const;
+  std::vector<std::uint64_t> those_that_ask(std::uint64_t now_ms) const;
   std::vector<const LocalView::Edge*> asked_edges() const;
   std::vector<std::uint64_t> those_known() const;
   std::vector<std::uint64_t> to_ask() const;

@@ -35,9 +35,7 @@ std::string who(const Case& one, int rank) {
 }
 
 // Whether this release tells what is called, by the profiler layer (docs/profiler.md).
-bool tells_calls(const Case& one) {
-  return std::stoi(one.nccl.substr(2)) >= 23;
-}
+bool tells_calls(const Case& one) { return std::stoi(one.nccl.substr(2)) >= 23; }
 
 // Before NCCL is used there is nothing of the rank in the logs.
 void no_trace(Case& one) {

@@ -92,6 +92,7 @@ class Conclude {
   void drop_common_end() {
     std::vector<Ns> times;
     std::optional<Ns> asked;
+    bool any_well = false;
     for (std::size_t i = 0; i < model_.ends.size(); ++i) {
       const End& end = model_.ends[i];
       if (end.missed && end.kind != End::Kind::kDied) return;
@@ -99,17 +100,21 @@ class Conclude {
         times.push_back(end.when.from);
       else if (end.kind == End::Kind::kLeft && was_ended(picture_.members[i]))
         asked = std::min(asked.value_or(end.when.from), end.when.from);
+      else if (end.kind == End::Kind::kLeft && picture_.members[i].log->summary->catches_sigterm)
+        any_well = true;  // as some heed a request to end
       else
         return;
     }
-    if (times.empty()) return;
+    if (times.empty() || (any_well && !asked)) return;
     std::sort(times.begin(), times.end());
     // Who doesn't heed a request to end is killed in the end.
     if (asked ? *asked + kTick > times.front() : some_went_before(times)) return;
     const bool proven = std::any_of(ends_.begin(), ends_.end(), [&](std::size_t i) {
       return model_.ends[*model_.observations[i].member].failed_towards;
     });
-    if (!proven) ends_.clear();
+    if (proven) return;
+    ends_.clear();
+    common_end_ = true;
   }
 
   bool some_went_before(const std::vector<Ns>& times) const {
@@ -215,6 +220,7 @@ class Conclude {
   }
 
   Kind kind_of_quiet() const {
+    if (common_end_) return Kind::kEnded;
     const auto& all = picture_.members;
     if (std::any_of(all.begin(), all.end(), was_ended) &&
         std::all_of(all.begin(), all.end(), [](const Member& one) {
@@ -411,6 +417,7 @@ class Conclude {
   bool slow_;
   std::vector<bool> explains_, explains_sink_;         // other observations
   std::vector<std::size_t> failures_, echoes_, ends_;  // roots, by time
+  bool common_end_ = false;                            // somebody ended the job
   Conclusion out_;
 };
 

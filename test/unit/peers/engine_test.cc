@@ -257,6 +257,24 @@ TEST_CASE("a process that wants nothing of the network finds its sibling that is
   REQUIRE(job.until_agreed(Kind::kIdle, 1, 4000));
 }
 
+TEST_CASE("who was given less hears of one of its node that ended before it was found") {
+  PeersFabric job(4);  // 0 and 1 are of one node; 1 ends, and 0 can't go on
+  job.meet_all();
+  job.waits(2, 0);
+  job.waits(3, 1);
+  job.waits(2, 3, EndState::kAwaitsRoom, 9000, true, 9);
+  job.in(0, "AllReduce", 11);
+  for (const std::size_t i : {std::size_t{2}, std::size_t{3}}) job.in(i, "AllReduce", 12);
+  job.own(0).alone = false;
+  job.alive(1) = Alive::kEnded;
+  job.run(5000);
+  for (const std::size_t i : {std::size_t{0}, std::size_t{2}, std::size_t{3}}) {
+    INFO(i);
+    CHECK(job.claim(i).kind == Kind::kEnded);
+    CHECK(job.claim(i).who.rank == 1);
+  }
+}
+
 TEST_CASE("what a process has for another one of its node is not what it waits for itself") {
   PeersFabric job(4);  // 0 and 1 are of one node; 0 has not come, and its HCA is where 1 sends
   job.waits(2, 0);

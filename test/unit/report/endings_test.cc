@@ -167,12 +167,12 @@ TEST_CASE("who heeds SIGTERM and ends with the others was asked to", "[ends]") {
   Made made;
   made.ring(4);
   double pause_us = 101e3;
-  const auto end = [&](int process, double sec, std::uint64_t pending) {
+  const auto end = [&](int process, double sec, std::uint64_t pending, int status = 1) {
     auto out = made.event(process, t::EventId::kSummary, sec);
     out.longest_pause_us = pause_us;
     out.started = 10 + pending;
     out.completed = 10;
-    out.exit_status = 1;
+    out.exit_status = status;
     out.catches_sigterm = true;
     made.add(out);
   };
@@ -195,6 +195,11 @@ TEST_CASE("who heeds SIGTERM and ends with the others was asked to", "[ends]") {
   SECTION("and the rest are killed in the end") {
     for (const int i : {0, 3}) end(i, 5, 0);
     for (const int i : {1, 2}) box(made, i, 6, 5.9, 0);
+  }
+  SECTION("with status 0 too, and one is killed in the end") {
+    end(2, 5, 0);
+    for (const int i : {0, 3}) end(i, 5.1, 0, 0);
+    box(made, 1, 6.2, 5.9, 0);
   }
   const auto report = analyse(made.input);
   CHECK(report.kind == Kind::kEnded);
