@@ -74,7 +74,11 @@ class Channel {
   bool asked() const { return engine_.asked(now_ms()); }
   void look(LocalView own) {
     who_ = own.state.who;
+    // Who fails early may end before it has found them.
+    const bool fails = own.failed.cause != 0 && std::exchange(failed_, own.failed.cause) == 0;
+    if (fails) siblings_ms_ = 0;
     find_siblings(own);
+    if (fails) greet();
     engine_.look(std::move(own), now_ms());
     flush();
   }
@@ -115,6 +119,7 @@ class Channel {
   std::uint64_t siblings_ms_ = 0;  // looked for last
   unsigned looks_ = 0;             // for them
   bool greeted_ = false;           // by one that may be among them
+  std::uint16_t failed_ = 0;       // with what this process failed; 0: it has not
   std::vector<LocalView::Sibling> found_;
   Directory directory_;
   Who who_;
@@ -411,7 +416,7 @@ bool Channel::settled() {
   bool met = true;
   if (engine_.warns(now))
     directory_.for_each([&](std::uint64_t, const Contact& contact) {
-      met = met && (contact.agreed || contact.hellos == 0 || contact.hellos > 2);
+      met = met && (contact.agreed || !contact.has_handle || contact.hellos > 2);
     });
   return met && engine_.settled(now);
 }

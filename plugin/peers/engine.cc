@@ -351,18 +351,22 @@ Claim Engine::of_difference(const Peer& peer) const {
 
 Claim Engine::of_silence(const Peer& peer, std::uint64_t now_ms) const {
   Claim claim;
+  // What it knew last: why it ended, or for whom it had waited.
+  Claim last = peer.said.claim;
+  last.age_ms = sum(last.age_ms, since(peer.said_ms, now_ms));
+  last.told_ms = sum(last.told_ms, since(peer.said_ms, now_ms));
+  const bool of_itself =
+      (last.kind == Kind::kFailed || last.kind == Kind::kPort) && last.who.proc == peer.who.proc;
+  if (of_itself) {
+    last.told_ms = 0;
+    return last;
+  }
   if (peer.refusals >= kRefusals) {
-    // What it knew when it ended: why it did, or for whom it had waited.
-    Claim last = peer.said.claim;
-    last.age_ms = sum(last.age_ms, since(peer.said_ms, now_ms));
-    last.told_ms = sum(last.told_ms, since(peer.said_ms, now_ms));
-    const bool of_itself =
-        (last.kind == Kind::kFailed || last.kind == Kind::kPort) && last.who.proc == peer.who.proc;
     const bool of_another =
         last.known() && last.who.proc != peer.who.proc && last.who.proc != own_.state.who.proc &&
         (peer.said.state.failed || peer.refused_ms - peer.said_ms <= kHeardMs) &&
         !knows_better(last, now_ms);
-    if (of_itself || of_another) {
+    if (of_another) {
       last.told_ms = 0;
       return last;
     }
@@ -426,6 +430,18 @@ bool Engine::is_behind(std::uint64_t now_ms) const {
   });
 }
 
+// One of its node waits, in nothing that this one was not given.
+bool Engine::may_wait_for_sibling(std::uint64_t now_ms) const {
+  return std::any_of(own_.siblings.begin(), own_.siblings.end(), [&](const auto& sibling) {
+    const auto found = peers_.find(sibling.proc);
+    if (found == peers_.end() || found->second.said_ms == 0 ||
+        now_ms - found->second.said_ms > kHeardMs)
+      return false;
+    const State& theirs = found->second.said.state;
+    return theirs.awaits != 0 && theirs.in.known() && !given(theirs.in.comm).behind(theirs.in);
+  });
+}
+
 // Who is at the other end of what failed here, where it was alive after that and knows of nothing
 // else: both are named, since either may be the reason.
 Who Engine::failed_with() const {
@@ -464,7 +480,7 @@ Claim Engine::own_claim(std::uint64_t now_ms) const {
              now_ms - asked_ms_ >= (own_.alone ? 0 : kSiblingsMs)) {
     // With others on its node it may wait for one of these, which nothing here sees: who was given
     // less than who waits is late.
-    const bool behind = is_behind(now_ms);
+    const bool behind = is_behind(now_ms) && !may_wait_for_sibling(now_ms);
     if (!own_.state.moves && own_.state.idle_ms >= timing_.idle_ms &&
         (own_.worked || claim.doing.known()) && (own_.alone || behind)) {
       claim.kind = Kind::kIdle;

@@ -149,6 +149,7 @@ class Engine {
   Claim own_claim(std::uint64_t now_ms) const;
   Claim of_edge(const LocalView::Edge& edge, const Peer& peer, std::uint64_t now_ms) const;
   bool is_behind(std::uint64_t now_ms) const;
+  bool may_wait_for_sibling(std::uint64_t now_ms) const;
   Who failed_with() const;
   Claim of_difference(const Peer& peer) const;
   Claim of_silence(const Peer& peer, std::uint64_t now_ms) const;

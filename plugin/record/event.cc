@@ -119,8 +119,9 @@ Event& Event::diagnose(const diagnosis::Diagnosis& diagnosis, std::uint32_t fail
 void Event::emit_to_log() {
   if (!enabled_ || emitted_) return;
   emitted_ = true;
-  submit(id_, severity_, pack_.finish());
   if (failure_ != 0) state::count_event(failure_);
+  if (severity_ == Severity::kError) announce_error();
+  submit(id_, severity_, pack_.finish());
   // A policy that keeps an HCA out does what it is for.
   if (cause_size_ != 0 && id_ != EventId::kPolicyRefuse)
     tell_console(severity_, cause_, advice_, lasts_);

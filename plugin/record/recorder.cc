@@ -42,6 +42,7 @@ constexpr std::uint64_t kErrorPatience = 20'000'000;
 // For all errors of the process together: they may come on one thread, before a disk that hangs.
 constexpr std::uint64_t kErrorsPatience = 60'000'000;
 constexpr std::uint32_t kFirstErrors = 16;  // that are waited for until they are written
+constexpr std::uint32_t kAnnounced = 64;    // errors
 
 // Everything of one start(). Never freed: a thread may be inside emit() while another stops.
 struct State {
@@ -57,6 +58,8 @@ struct State {
 
 enum class Phase : int { kIdle, kStarting, kRunning, kStopping };
 
+constinit std::atomic<ErrorHook> g_error_hook{nullptr};
+constinit std::atomic<std::uint32_t> g_announced{0};
 constinit std::atomic<std::uint32_t> g_errors{0};             // of the first
 constinit std::atomic<std::uint64_t> g_waited_for_errors{0};  // ns
 constinit std::atomic<State*> g_state{nullptr};               // what emit() uses
@@ -161,6 +164,13 @@ bool wanted(EventId id, Severity severity, Weight weight) noexcept {
   if (severity != Severity::kInfo) return true;
   return (state->filter.mask & event_bit(id)) != 0 &&
          (weight == Weight::kNews || state->filter.steps);
+}
+
+void set_error_hook(ErrorHook hook) noexcept { g_error_hook.store(hook); }
+
+void announce_error() noexcept {
+  const ErrorHook hook = g_error_hook.load(std::memory_order_acquire);
+  if (hook != nullptr && g_announced.fetch_add(1, std::memory_order_relaxed) < kAnnounced) hook();
 }
 
 void submit(EventId id, Severity severity, std::string_view payload) noexcept {

@@ -30,6 +30,11 @@ bool settle() noexcept;
 using SummaryPart = void (*)(Pack& fields);
 void set_summary_part(SummaryPart part) noexcept;
 
+// Called by the thread that tells of an error, before it waits until that is written: the process
+// may not live for long. For the first 64 of a process.
+using ErrorHook = void (*)() noexcept;
+void set_error_hook(ErrorHook hook) noexcept;
+
 // This process's random identity (event field "proc"), the same for the life of the process; new in
 // a forked child.
 std::uint64_t proc_id() noexcept;

@@ -227,6 +227,7 @@ void start(const config::Settings& settings) noexcept {
     g_running.store(&own);
     facts::watch_counters(settings.sysfs, wake_counters, shared_place(settings));
     record::set_summary_part(add_to_summary);
+    record::set_error_hook(peers::wake);
     own.looks.start("nnd-watch", look_body, &own);
     own.counts.start("nnd-counters", count_body, &own);
   });

@@ -275,6 +275,25 @@ TEST_CASE("who was given less hears of one of its node that ended before it was 
   }
 }
 
+TEST_CASE("who was given all that one of its node waits in is not late") {
+  PeersFabric job(4);  // 0 and 1 are of one node: 1 waits for 3, which is in no hurry, and 0 for 1
+  job.waits(1, 3);
+  job.waits(2, 0);
+  job.in(0, "Broadcast", 11);
+  job.in(1, "Broadcast", 11);
+  job.in(2, "Broadcast", 12);
+  const bool late = GENERATE(true, false);
+  if (late) job.in(1, "Broadcast", 12);
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    job.own(i).alone = false;
+    job.own(i).siblings = {{PeersFabric::proc_of(1 - i), true}};
+  }
+  job.own(3).state.moves = true;
+  job.run(4000);
+  CHECK(job.claim(0).known() == late);
+  CHECK(job.claim(2).known() == late);
+}
+
 TEST_CASE("what a process has for another one of its node is not what it waits for itself") {
   PeersFabric job(4);  // 0 and 1 are of one node; 0 has not come, and its HCA is where 1 sends
   job.waits(2, 0);
@@ -501,6 +520,16 @@ TEST_CASE("a port that went down is known of who ended afterwards") {
   ring_without(job, 4, 1);
   REQUIRE(job.until_agreed(Kind::kPort, 1, 4000));
   CHECK(std::string_view(job.claim(0).place) == "mlx5_2:1");
+}
+
+TEST_CASE("who failed and then answers no more is named for its failure") {
+  PeersFabric job(4);
+  ring_without(job, 4, 1);
+  job.own(1).failed = {1, {}, 12'000};
+  REQUIRE(job.until_agreed(Kind::kFailed, 1, 4000));
+  job.alive(1) = Alive::kStopped;  // as it aborts
+  job.run(8000);
+  CHECK(job.claim(0).kind == Kind::kFailed);
 }
 
 TEST_CASE("a port that is down is the root, and not who was ended because of it") {

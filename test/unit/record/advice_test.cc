@@ -27,6 +27,28 @@ void bad_completion(const char* device, int port, const char* msg = "Saw it") {
 
 }  // namespace
 
+TEST_CASE("an error is announced once it counts, and before it is written") {
+  static std::uint64_t failures, lines;
+  static std::string path;
+  const TempDir dir;
+  path = dir / "log.jsonl";
+  start(log_to(path));
+  REQUIRE(eventually([] { return exists(path); }));
+  set_error_hook([]() noexcept {
+    failures = nnd::state::list_failures(1).total;
+    lines = read_log(path).size();
+  });
+  const auto failure = nnd::state::begin_failure({}, {Cause::kWc12, "Saw it", "Do this."});
+  Event(EventId::kWcError).diagnose(failure.diagnosis, failure.number).emit();
+  CHECK(failures == 0);
+  Event(EventId::kWcError, Severity::kError).diagnose(failure.diagnosis, failure.number).emit();
+  set_error_hook(nullptr);
+  CHECK(failures == 1);
+  CHECK(lines <= 1);  // the first
+  stop();
+  CHECK(only(read_log(path), "wc.error").size() == 2);
+}
+
 TEST_CASE("advice: one line of NCCL's logger per cause and device, the rest is counted") {
   const TempDir dir;
   const CapturedAdvice told;
