@@ -175,7 +175,8 @@ std::string roots_of(const Line& line) {
 
 std::vector<LogLines> logs_of(const std::vector<Line>& lines) {
   std::vector<LogLines> out;
-  for (const Line& line : lines) out.push_back({line.fault, line.logs});
+  for (const Line& line : lines)
+    out.push_back({line.fault, line.logs, std::stoi(line.nccl.substr(2)) >= 23});
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "verdict/roots.h"
@@ -93,6 +94,15 @@ std::string root_summary(const std::vector<LogLines>& jobs) {
   const RootScore score = root_score_of(jobs);
   out += fmt::format("\n{} logs had to name somebody, or did: {:.1f} % right\n", score.judged,
                      score.right_percent());
+  for (const bool told : {true, false}) {
+    std::vector<LogLines> some;
+    std::copy_if(jobs.begin(), jobs.end(), std::back_inserter(some),
+                 [&](const LogLines& job) { return job.calls_told == told; });
+    const RootScore of_some = root_score_of(some);
+    out += fmt::format("of releases that tell {}: {} logs, {:.1f} % right\n",
+                       told ? "what is called" : "nothing of it", of_some.judged,
+                       of_some.right_percent());
+  }
   return out + delays(jobs);
 }
 

@@ -30,6 +30,7 @@ struct RootScore {
 struct LogLines {
   std::string fault;
   std::vector<LogLine> logs;
+  bool calls_told = true;  // this release tells the plugin what the program calls
 };
 
 RootScore root_score_of(const std::vector<LogLines>& jobs);

@@ -280,7 +280,7 @@ TEST_CASE("what the logs of all jobs say together", "[roots]") {
   const std::vector<LogLines> jobs{
       {"exit(0)", {line(RootClass::kRight, 0.5), line(RootClass::kSilent)}},
       {"none", {line(RootClass::kNotDue), line(RootClass::kDrawn)}},
-      {"bond", {line(RootClass::kRight, 1.5), line(RootClass::kHonest)}}};
+      {"bond", {line(RootClass::kRight, 1.5), line(RootClass::kHonest)}, false}};
   const RootScore score = root_score_of(jobs);
   CHECK(score.judged == 4);
   CHECK(std::lround(score.right_percent()) == 75);
@@ -288,6 +288,8 @@ TEST_CASE("what the logs of all jobs say together", "[roots]") {
   CHECK(root_score_of({{"none", {line(RootClass::kAlarm)}}}).accused);
   const std::string text = root_summary(jobs);
   CHECK(text.find("4 logs had to name somebody, or did: 75.0 % right") != std::string::npos);
+  CHECK(text.find("tell what is called: 2 logs, 50.0 % right") != std::string::npos);
+  CHECK(text.find("tell nothing of it: 2 logs, 100.0 % right") != std::string::npos);
   CHECK(text.find("median 0.50 s, 99th percentile 1.50 s, of 2 logs") != std::string::npos);
   const LogLine whole{4, "wrong", "why", "said", 0.25};
   CHECK(text_of(log_line_of(to_json(whole))) == "rank 4: wrong (why) | said");
