@@ -16,6 +16,8 @@ namespace {
 using nccl_net_diag::Reach;
 
 Reach reach_of(const Claim& failed) noexcept {
+  // An attribute that doesn't fit comes from either end.
+  if (failed.cause == static_cast<unsigned>(nccl_net_diag::Cause::kQp22) + 1) return Reach::kPair;
   const bool known = failed.cause != 0 && failed.cause <= nccl_net_diag::kCauses.size();
   return known ? nccl_net_diag::kCauses[failed.cause - 1u].reach : Reach::kOpen;
 }
@@ -46,9 +48,7 @@ int weight(const Claim& claim) noexcept {
     case Kind::kFailed:
       break;
   }
-  // An attribute that doesn't fit comes from either end.
-  const bool invalid = claim.cause == static_cast<unsigned>(nccl_net_diag::Cause::kQp22) + 1;
-  const Reach reach = invalid ? Reach::kPair : reach_of(claim);
+  const Reach reach = reach_of(claim);
   if (reach == Reach::kEcho || reach == Reach::kOpen) return 4;
   if (reach == Reach::kPair || reach == Reach::kPeer) return claim.other.known() ? 11 : 5;
   return 12;
@@ -60,6 +60,11 @@ constexpr std::uint32_t kSameMs = 1500;
 }  // namespace
 
 bool is_late(Kind kind) noexcept { return kind == Kind::kIdle || kind == Kind::kMeets; }
+
+bool is_of_one_end(const Claim& failed) noexcept {
+  const Reach reach = reach_of(failed);
+  return reach == Reach::kLocal || reach == Reach::kNode;
+}
 
 bool is_echo(const Claim& claim) noexcept {
   return claim.kind == Kind::kFailed && reach_of(claim) == Reach::kEcho;

@@ -35,6 +35,9 @@ bool same_root(const Claim& a, const Claim& b) noexcept;
 // Of a process that lives, and has not come to what others wait in.
 bool is_late(Kind kind) noexcept;
 
+// What failed there did so for a reason of that process's own, or its node's.
+bool is_of_one_end(const Claim& failed) noexcept;
+
 // It says only that something else has failed: worth passing on, and nothing to be told.
 bool is_echo(const Claim& claim) noexcept;
 

@@ -474,7 +474,7 @@ Claim Engine::own_claim(std::uint64_t now_ms) const {
     take(Kind::kPort, own_.port_down);
   } else if (own_.failed.cause != 0) {
     take(Kind::kFailed, own_.failed);
-    claim.other = failed_with();
+    if (!is_of_one_end(claim)) claim.other = failed_with();
     // One that has done nothing yet may be waiting for ranks to meet.
   } else if (own_.edges.empty() && asked_ms_ != 0 &&
              now_ms - asked_ms_ >= (own_.alone ? 0 : kSiblingsMs)) {

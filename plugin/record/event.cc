@@ -119,7 +119,7 @@ Event& Event::diagnose(const diagnosis::Diagnosis& diagnosis, std::uint32_t fail
 void Event::emit_to_log() {
   if (!enabled_ || emitted_) return;
   emitted_ = true;
-  if (failure_ != 0) state::count_event(failure_);
+  if (failure_ != 0) state::count_event(failure_, severity_ == Severity::kError);
   if (severity_ == Severity::kError) announce_error();
   submit(id_, severity_, pack_.finish());
   // A policy that keeps an HCA out does what it is for.

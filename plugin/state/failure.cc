@@ -27,6 +27,7 @@ struct Entry {
   Subject subject;
   bool suspicion = false;
   std::uint64_t events = 0;
+  bool error = false;
   bool over = false;  // of one of its connections
   std::uint64_t began_ns = 0;
   Identity about{};  // of its connection; id 0: not known
@@ -333,10 +334,12 @@ void forget_connection(std::uint32_t conn) noexcept {
   });
 }
 
-void count_event(std::uint32_t failure) noexcept {
+void count_event(std::uint32_t failure, bool error) noexcept {
   locked([&](FailureTable& all) {
-    if (const auto known = all.entries.find(failure); known != all.entries.end())
-      ++known->second.events;
+    const auto known = all.entries.find(failure);
+    if (known == all.entries.end()) return;
+    ++known->second.events;
+    known->second.error = known->second.error || error;
   });
 }
 
@@ -352,6 +355,7 @@ FailureList list_failures(std::size_t limit) {
         out.first.push_back({{number, entry.diagnosis},
                              entry.subject,
                              entry.events,
+                             entry.error,
                              entry.over && !held.contains(number),
                              entry.about});
     }

@@ -79,14 +79,15 @@ void forget_connection(std::uint32_t conn) noexcept;
 
 // --- for the log
 
-// An event of this failure was emitted.
-void count_event(std::uint32_t failure) noexcept;
+// An event of this failure was emitted; error: as an error.
+void count_event(std::uint32_t failure, bool error = false) noexcept;
 
 struct Listed {
   Failure failure;
   Subject subject;
   std::uint64_t events = 0;
-  bool over = false;  // what failed works again, and nothing else failed with it
+  bool error = false;  // one of them was an error
+  bool over = false;   // what failed works again, and nothing else failed with it
   Identity about;     // of its connection; id 0: not known
 };
 // Those of which an event told, by number; a suspicion only when something followed from it. At

@@ -218,7 +218,8 @@ void add_failure(LocalView& own, std::uint64_t mono_ns) {
     // The process may end before its ports are looked at again.
     if (cause == diagnosis::Cause::kAsyncPort && own.port_down.cause == 0)
       own.port_down = port_trouble(one.subject.device, mono_ns);
-    if (nccl_net_diag::cause_entry(cause).severity != nccl_net_diag::Severity::kError) continue;
+    if (!one.error && nccl_net_diag::cause_entry(cause).severity != nccl_net_diag::Severity::kError)
+      continue;
     if (number != one.failure.number) {
       since_ns = mono_ns;
       proc = 0;

@@ -522,6 +522,21 @@ TEST_CASE("a port that went down is known of who ended afterwards") {
   CHECK(std::string_view(job.claim(0).place) == "mlx5_2:1");
 }
 
+TEST_CASE("the other end is named with what failed only where it may be the reason") {
+  for (const auto cause : {nccl_net_diag::Cause::kLimNoFile, nccl_net_diag::Cause::kWc12}) {
+    PeersFabric job(2);
+    job.meet_all();
+    job.waits(0, 1);
+    job.own(1).failed = {static_cast<std::uint16_t>(static_cast<unsigned>(cause) + 1),
+                         {},
+                         0,
+                         PeersFabric::proc_of(0)};
+    job.run(3000);
+    REQUIRE(job.claim(0).kind == Kind::kFailed);
+    CHECK(job.claim(0).other.known() == (cause == nccl_net_diag::Cause::kWc12));
+  }
+}
+
 TEST_CASE("who failed and then answers no more is named for its failure") {
   PeersFabric job(4);
   ring_without(job, 4, 1);

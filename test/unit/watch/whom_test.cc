@@ -58,3 +58,18 @@ TEST_CASE("what fails on a port that is down tells its peers of the port at once
   state::forget_port_histories();
   state::forget_failures();
 }
+
+TEST_CASE("what fails of a limit that is only a warning by itself is told to peers") {
+  const auto failure = state::begin_failure(
+      {0, "mlx5_0:1", "10.0.0.9"}, {nccl_net_diag::Cause::kLimNoFile, "It failed.", "Raise it."});
+  const auto told = [] {
+    peers::LocalView own;
+    add_failure(own, kSec);
+    return own.failed.cause;
+  };
+  state::count_event(failure.number);
+  CHECK(told() == 0);
+  state::count_event(failure.number, true);
+  CHECK(told() == static_cast<unsigned>(nccl_net_diag::Cause::kLimNoFile) + 1);
+  state::forget_failures();
+}
