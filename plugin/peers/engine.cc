@@ -430,13 +430,13 @@ bool Engine::is_behind(std::uint64_t now_ms) const {
   });
 }
 
-// One of its node waits, in nothing that this one was not given.
+// One of its node waits, in nothing that this one was not given; or doesn't answer, for now.
 bool Engine::may_wait_for_sibling(std::uint64_t now_ms) const {
   return std::any_of(own_.siblings.begin(), own_.siblings.end(), [&](const auto& sibling) {
     const auto found = peers_.find(sibling.proc);
-    if (found == peers_.end() || found->second.said_ms == 0 ||
-        now_ms - found->second.said_ms > kHeardMs)
-      return false;
+    if (found == peers_.end() || !found->second.answers) return false;
+    if (found->second.said_ms == 0 || now_ms - found->second.said_ms > kHeardMs)
+      return sibling.same_job;
     const State& theirs = found->second.said.state;
     return theirs.awaits != 0 && theirs.in.known() && !given(theirs.in.comm).behind(theirs.in);
   });

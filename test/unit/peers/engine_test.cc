@@ -522,6 +522,23 @@ TEST_CASE("a port that went down is known of who ended afterwards") {
   CHECK(std::string_view(job.claim(0).place) == "mlx5_2:1");
 }
 
+TEST_CASE("who was given less is not named while one of its node doesn't answer") {
+  PeersFabric job(3);  // 0 and 1 are of one node, and 1 is stopped
+  job.meet_all();
+  job.waits(2, 0);
+  job.in(0, "AllReduce", 11);
+  job.in(2, "AllReduce", 12);
+  job.own(0).alone = false;
+  job.own(0).siblings = {{PeersFabric::proc_of(1), true}};
+  job.alive(1) = Alive::kStopped;
+  for (int i = 0; i < 60; ++i) {
+    job.run(100);
+    CHECK(job.claim(0).kind != Kind::kIdle);
+  }
+  CHECK(job.claim(0).kind == Kind::kStopped);
+  CHECK(job.claim(2).kind == Kind::kStopped);
+}
+
 TEST_CASE("the other end is named with what failed only where it may be the reason") {
   for (const auto cause : {nccl_net_diag::Cause::kLimNoFile, nccl_net_diag::Cause::kWc12}) {
     PeersFabric job(2);
