@@ -88,7 +88,7 @@ struct Listed {
   std::uint64_t events = 0;
   bool error = false;  // one of them was an error
   bool over = false;   // what failed works again, and nothing else failed with it
-  Identity about;     // of its connection; id 0: not known
+  Identity about;      // of its connection; id 0: not known
 };
 // Those of which an event told, by number; a suspicion only when something followed from it. At
 // most `limit`; `total` counts all.
