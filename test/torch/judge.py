@@ -204,7 +204,7 @@ def judge_report(verdict, args, job, report):
         verdict.check(names_guilty(text, args), f"rank {args.guilty} is not the first in \"{text}\"")
     if job.words:
         verdict.check(any(word in report["verdict"] for word in job.words), f"none of {job.words} in \"{report['verdict']}\"")
-    for word in job.both if told else ():
+    for word in job.both:
         verdict.check(re.search(word, report["verdict"]) is not None, f"no \"{word}\" in \"{report['verdict']}\"")
 
 
