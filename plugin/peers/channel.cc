@@ -75,8 +75,8 @@ class Channel {
   void look(LocalView own) {
     who_ = own.state.who;
     // Who fails early may end before it has found them.
-    const bool fails = own.failed.cause != 0 && std::exchange(failed_, own.failed.cause) == 0;
-    if (fails) siblings_ms_ = 0;
+    const bool fails = own.failed.cause != 0 && !std::exchange(failed_, true);
+    if (fails) look_for_siblings();
     find_siblings(own);
     if (fails) greet();
     engine_.look(std::move(own), now_ms());
@@ -119,7 +119,7 @@ class Channel {
   std::uint64_t siblings_ms_ = 0;  // looked for last
   unsigned looks_ = 0;             // for them
   bool greeted_ = false;           // by one that may be among them
-  std::uint16_t failed_ = 0;       // with what this process failed; 0: it has not
+  bool failed_ = false;            // this process
   std::vector<LocalView::Sibling> found_;
   Directory directory_;
   Who who_;

@@ -173,7 +173,7 @@ void Engine::tick(std::uint64_t now_ms) {
     if (waits_for_strangers())
       for (const std::uint64_t proc : those_known()) ask(proc, {}, now_ms);
   }
-  if (is_late_beside_others())
+  if (late_beside_others_)
     for (const std::uint64_t proc : those_that_ask(now_ms)) ask(proc, {}, now_ms);
   ask_other_end(now_ms);
   for (auto& [proc, peer] : peers_) {
@@ -194,11 +194,6 @@ std::vector<const LocalView::Edge*> Engine::asked_edges() const {
     for (std::size_t i = 0; i < std::min(edges->size(), kMostAsked); ++i)
       out.push_back(&(*edges)[i]);
   return out;
-}
-
-// Nothing here says whether it waits for one of its node, which may have ended.
-bool Engine::is_late_beside_others() const {
-  return !own_.alone && is_late(claim_.kind) && claim_.who.proc == own_.state.who.proc;
 }
 
 std::vector<std::uint64_t> Engine::those_that_ask(std::uint64_t now_ms) const {
@@ -499,6 +494,8 @@ void Engine::think(std::uint64_t now_ms) {
   else if (asked_ms_ == 0)
     asked_ms_ = now_ms;
   Claim best = own_claim(now_ms);
+  // Nothing here says whether it waits for one of its node, which may have ended.
+  late_beside_others_ = !own_.alone && is_late(best.kind);
   const auto consider = [&](const Claim& claim) {
     if (claim.known() && (!best.known() || goes_before(claim, best))) best = claim;
   };
@@ -509,7 +506,7 @@ void Engine::think(std::uint64_t now_ms) {
   if (waits_for_strangers())
     for (const std::uint64_t proc : those_known())
       consider(of_sibling({proc, true}, peers_.at(proc), now_ms));
-  if (!own_.alone && is_late(best.kind))
+  if (late_beside_others_)
     for (const std::uint64_t proc : those_that_ask(now_ms)) {
       const Peer& peer = peers_.at(proc);
       if (peer.said_ms == 0 || now_ms - peer.said_ms > kHeardMs) continue;

@@ -135,7 +135,6 @@ class Engine {
 
   bool wants_to_know(std::uint64_t now_ms) const;
   bool waits_for_strangers() const;
-  bool is_late_beside_others() const;
   std::vector<std::uint64_t> those_that_ask(std::uint64_t now_ms) const;
   std::vector<const LocalView::Edge*> asked_edges() const;
   std::vector<std::uint64_t> those_known() const;
@@ -177,7 +176,8 @@ class Engine {
   std::uint64_t failed_ms_ = 0;  // with what own_ tells of
   std::uint64_t warns_until_ms_ = 0;
   Claim warned_;
-  std::uint64_t asked_ms_ = 0;    // since when others ask; 0: nobody does
+  bool late_beside_others_ = false;  // by its own claim
+  std::uint64_t asked_ms_ = 0;       // since when others ask; 0: nobody does
   std::uint64_t unknown_ms_ = 0;  // since when nothing is known though it asks; 0: it is, or none
   std::optional<Claim> cycle_;
   std::uint64_t cycle_ms_ = 0;
