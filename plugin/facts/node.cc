@@ -254,7 +254,7 @@ Node collect(const std::vector<VerbsDevice>& devices, const Sources& sources) {
   node.pci = read_pci_bus(sysfs, sources.whole_pci_bus || none_shown);
   const bool own_machine = sources.sysfs == "/sys" || !sources.root.empty();
   if (sources.whole_pci_bus && own_machine) name_gpus(FileTree(sources.root), node.pci.gpus);
-  node.infiniband_hardware = any_infiniband(node, sysfs);
+  if (devices.empty()) node.infiniband_hardware = any_infiniband(node, sysfs);
 
   const HcaContext context{sysfs,        FileTree(sources.root), own_machine,
                            node.network, sources.environment,    sources.nccl_version};

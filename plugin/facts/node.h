@@ -161,7 +161,8 @@ struct Sources {
 struct Node {
   std::vector<Hca> hcas;                // in the order of ibv_get_device_list
   std::vector<std::string> sysfs_hcas;  // class/infiniband: those that verbs may not show
-  bool infiniband_hardware = false;     // on the PCI bus or in sysfs, with or without a driver
+  // On the PCI bus or in sysfs, with or without a driver; not looked for where verbs has devices.
+  bool infiniband_hardware = false;
   // The user's own wish: NCCL_IB_DISABLE, or NCCL_NET names another transport than IB.
   bool rdma_unwanted = false;
   // The variable that makes NCCL use TCP with whatever HCAs are here: "NCCL_IB_DISABLE=1"; else
