@@ -31,7 +31,7 @@ struct Tables {
   std::size_t jump_bytes = 0;
   const ElfW(Rela) * data = nullptr;
   std::size_t data_bytes = 0;
-  std::size_t relative = 0;  // entries of `data` before all others that name no symbol
+  std::size_t relative = 0;  // so many of `data`, its first, name no symbol
 };
 
 Tables tables_of(const Module& module) {
