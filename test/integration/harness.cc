@@ -76,7 +76,8 @@ std::vector<json> EmulatedJob::log(int rank) const {
 std::vector<json> EmulatedJob::logs() const { return test::read_logs(log_dir()); }
 
 void check_logs(const fs::path& dir) {
-  const std::string command = "python3 " NND_VALIDATE_LOG " " + dir.string() + "/*.jsonl >&2";
+  const std::string logs = "$(find " + dir.string() + " -name '*.jsonl*' ! -name '*.nndbox')";
+  const std::string command = "python3 " NND_VALIDATE_LOG " " + logs + " >&2";
   CHECK(std::system(command.c_str()) == 0);
 }
 

@@ -1,12 +1,14 @@
 #include "resources.h"
 
 #include <fmt/format.h>
+#include <time.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -22,7 +24,7 @@ std::size_t entries(const fs::path& dir) {
       std::distance(fs::directory_iterator(dir), fs::directory_iterator()));
 }
 
-std::size_t kib(const fs::path& file, const std::string& key) {
+std::size_t number(const fs::path& file, const std::string& key) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);)
     if (line.starts_with(key)) return std::stoul(line.substr(key.size()));
@@ -57,7 +59,7 @@ namespace {
 
 Resources resources_of(pid_t process) {
   const fs::path proc = fs::path("/proc") / std::to_string(process);
-  return {kib(proc / "smaps_rollup", "Private_Dirty:"), entries(proc / "fd"),
+  return {number(proc / "smaps_rollup", "Private_Dirty:"), entries(proc / "fd"),
           entries(proc / "task"), lines(proc / "maps")};
 }
 
@@ -82,6 +84,28 @@ Resources settled(pid_t process, const Resources& before) {
     if (now.holds_no_more_than(before) || std::chrono::steady_clock::now() > until) return now;
     std::this_thread::sleep_for(kPause);
   }
+}
+
+Io operator+(const Io& a, const Io& b) {
+  return {a.reads + b.reads, a.writes + b.writes, a.bytes_read + b.bytes_read,
+          a.bytes_written + b.bytes_written, a.cpu + b.cpu};
+}
+
+Io operator/(const Io& a, double by) {
+  return {a.reads / by, a.writes / by, a.bytes_read / by, a.bytes_written / by, a.cpu / by};
+}
+
+Io operator-(const Io& a, const Io& b) { return a + b / -1; }
+
+Io io_of(pid_t process) {
+  const fs::path io = fs::path("/proc") / std::to_string(process) / "io";
+  clockid_t clock{};
+  timespec time{};
+  if (::clock_getcpuclockid(process, &clock) != 0 || ::clock_gettime(clock, &time) != 0)
+    throw std::runtime_error("no process " + std::to_string(process));
+  const auto figure = [&io](const char* key) { return static_cast<double>(number(io, key)); };
+  return {figure("syscr:"), figure("syscw:"), figure("rchar:"), figure("wchar:"),
+          static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9};
 }
 
 }  // namespace nnd::soak

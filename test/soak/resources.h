@@ -27,4 +27,17 @@ Resources least_of(pid_t process);  // of a second
 // As soon as it is no more than before; else what it is after half a minute.
 Resources settled(pid_t process, const Resources& before);
 
+// What a process has read and written since it began, and its time on processors.
+struct Io {
+  double reads = 0, writes = 0;  // system calls; of sockets only read() and write() count
+  double bytes_read = 0, bytes_written = 0;
+  double cpu = 0;  // seconds
+};
+Io operator+(const Io& a, const Io& b);
+Io operator-(const Io& a, const Io& b);
+Io operator/(const Io& a, double by);
+
+// Throws where the process is gone.
+Io io_of(pid_t process);
+
 }  // namespace nnd::soak

@@ -17,7 +17,7 @@ namespace softverbs {
 
 namespace {
 
-constexpr std::uint32_t kBlocks = 4096;  // 24 bits of QP number
+constexpr std::uint32_t kBlocks = 1U << (24 - Rendezvous::kBits);  // 24 bits of QP number
 constexpr int kBacklog = 4096;
 
 sockaddr_un address_of(const std::string& path) {

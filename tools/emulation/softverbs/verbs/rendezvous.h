@@ -17,7 +17,7 @@ class Rendezvous {
 
   int listen_fd() const { return listen_; }
   std::uint32_t first_qp() const { return block_ << kBits; }
-  static constexpr std::uint32_t kBits = 12;  // QPs of one process at a time: 4096
+  static constexpr std::uint32_t kBits = 14;  // QPs of one process at a time: 16,384
 
   // A connecting socket (non-blocking) to the process that has this QP number on that host, or -1
   // and errno: nobody there.
