@@ -138,7 +138,6 @@ class Engine {
   std::vector<std::uint64_t> those_that_ask(std::uint64_t now_ms) const;
   std::vector<const LocalView::Edge*> asked_edges() const;
   std::vector<std::uint64_t> those_known() const;
-  std::vector<std::uint64_t> to_ask() const;
   void ask(std::uint64_t proc, const std::vector<Link>& links, std::uint64_t now_ms);
   void say(std::uint64_t proc, Peer& peer, std::uint64_t now_ms);
   void tell_all(std::uint64_t now_ms);
@@ -162,7 +161,7 @@ class Engine {
   bool asks_us(const Peer& peer, std::uint64_t now_ms) const;
   void take_probe(const Probe& probe, std::uint64_t now_ms);
   void probe_if_nobody_knows(std::uint64_t now_ms);
-  void pass_on(Probe probe, std::uint64_t now_ms);
+  void pass_on(Probe probe);
   std::uint64_t awaited() const;  // the longest
   Out& out(std::uint64_t to, Type type);
 
