@@ -98,6 +98,13 @@ void keep_fewest(const Picture& picture, std::vector<const Membership*>& late) {
   std::erase_if(late, [&](const Membership* part) { return given(part) != given(fewest); });
 }
 
+// Its last collective was done with the network: what it has left to send is no wait inside of it.
+bool is_done(const Membership& part) {
+  const auto& tasks = part.of->tasks;
+  return !part.of->waits_in && !tasks.empty() && tasks.front().ordinal == part.of->given &&
+         tasks.front().ops != 0 && tasks.front().ops == tasks.front().ops_done;
+}
+
 // Who waits is not late: somebody else keeps it.
 std::optional<Apart> behind(const Picture& picture, const std::vector<Membership>& parts,
                             std::uint64_t ordinal, const std::set<std::size_t>& waiting) {
@@ -112,8 +119,8 @@ std::optional<Apart> behind(const Picture& picture, const std::vector<Membership
     }
     const bool is_late =
         !of.tasks.empty() && of.tasks.front().ordinal != 0 && of.tasks.front().ordinal < ordinal;
-    if (is_late && !waiting.contains(part.member) && !is_inside_any(picture.members[part.member]))
-      late.push_back(&part);
+    const bool waits = waiting.contains(part.member) && !is_done(part);
+    if (is_late && !waits && !is_inside_any(picture.members[part.member])) late.push_back(&part);
   }
   keep_fewest(picture, late);
   for (const Membership* part : late) {
@@ -241,13 +248,6 @@ std::optional<Apart> given_up(const Picture& picture, const std::vector<Membersh
   out.most.task.ordinal = out.others.task.ordinal + 1;
   out.inside = out.most.members.size();
   return out;
-}
-
-// Its last collective was done with the network: what it has left to send is no wait inside of it.
-bool is_done(const Membership& part) {
-  const auto& tasks = part.of->tasks;
-  return !part.of->waits_in && !tasks.empty() && tasks.front().ordinal == part.of->given &&
-         tasks.front().ops != 0 && tasks.front().ops == tasks.front().ops_done;
 }
 
 // Some wait in a communicator, and in others, which do not, the program has called fewer

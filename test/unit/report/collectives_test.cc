@@ -141,6 +141,25 @@ TEST_CASE("who waits is not late where another of those that are behind does not
   CHECK(report.waits.apart[0].others.task.ordinal == 3);
 }
 
+// Of one that sends for a neighbour of its node NCCL may not tell whose it is.
+TEST_CASE("who is done with its last collective is late, though something is left to send there",
+          "[collectives]") {
+  Job job(4);
+  const std::uint64_t done = GENERATE(1, 2);  // of its two operations
+  for (const int i : {2, 3}) job.wait(i, task("Broadcast", 9));
+  job.connect(1, 3);
+  job.stall(1, "no-receive", 30, 20, 3, t::Direction::kSend);
+  nnd::log::Communicator late;
+  late.rank = 1;
+  late.tasks = {task("ReduceScatter", 8)};
+  late.tasks[0].ops_done = done;
+  late.given = 8;
+  job.input.job.set_communicator(Made::proc(1), kComm, late);
+  const auto apart = analyse(job.input).waits.apart;
+  REQUIRE(apart.size() == (done == 2 ? 1 : 0));
+  if (done == 2) CHECK(ranks(picture_of(job.input), apart[0].others.members) == std::vector{1});
+}
+
 TEST_CASE("where all that are behind wait, none of them is late", "[collectives]") {
   Job job(2);
   job.wait(0, task("ReduceScatter", 9));
