@@ -24,6 +24,7 @@ class Graph {
     const std::set<const Wait*> network(stuck.begin(), stuck.end());
     for (const auto& wait : open) {
       if (network.contains(&wait)) continue;
+      if (!wait.waiter) continue;  // whoever that is may be what others wait for as well
       if (wait.is_for_nobody()) {
         add_idle(wait);
         continue;

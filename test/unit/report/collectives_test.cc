@@ -563,3 +563,18 @@ TEST_CASE("who sends for a neighbour of its node does not wait itself", "[collec
   REQUIRE(report.waits.apart.size() == 1);
   CHECK(ranks(report.picture, report.waits.apart[0].others.members) == std::vector{1});
 }
+
+TEST_CASE("who sends for one whose log is not here does not wait itself", "[collectives]") {
+  Job job(4);
+  job.wait(2, task("Broadcast", 8));  // for 1
+  auto out = job.of(1, 3, t::Direction::kSend, t::EventId::kConnStall, 30);
+  out.kind = "no-receive";
+  out.age_us = 20e6;
+  out.comm = kComm;
+  const bool own = GENERATE(false, true);
+  out.rank = own ? 1 : 9;
+  job.add(out);
+  const auto report = analyse(job.input);
+  REQUIRE(report.waits.sinks.size() == 1);
+  CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{own ? 3 : 1});
+}
