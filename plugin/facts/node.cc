@@ -106,8 +106,7 @@ void find_closed(Node& node) {
 }
 
 bool any_infiniband(const Node& node, const FileTree& sysfs) {
-  return std::any_of(node.pci.rdma.begin(), node.pci.rdma.end(),
-                     [](const PciFunction& function) { return function.infiniband; }) ||
+  return node.pci.infiniband ||
          std::any_of(node.sysfs_hcas.begin(), node.sysfs_hcas.end(), [&](const std::string& name) {
            return sysfs.read("class/infiniband/" + name + "/ports/1/link_layer", 64).text ==
                   "InfiniBand";
@@ -219,7 +218,7 @@ bool expects_rdma(const Node& node) {
                return port.infiniband() || port.ethernet() || port.query_errno != 0;
              });
     });
-  const bool hardware = !node.sysfs_hcas.empty() || !node.pci.rdma.empty();
+  const bool hardware = !node.sysfs_hcas.empty() || node.pci.rdma != 0;
   return hardware && (node.infiniband_hardware || !node.pci.gpus.empty());
 }
 

@@ -63,10 +63,13 @@ PciBus read_pci_bus(const FileTree& sysfs, bool whole) {
     const bool gpu = display && vendor == kNvidia;
     const bool rdma = kind == kInfiniband || (kind == kEthernet && vendor == kMellanox);
     if (!gpu && !rdma) continue;
-    PciFunction function{address, sysfs.resolve(at).value_or(""),
-                         static_cast<int>(sysfs.read_number(at + "/numa_node").value_or(-1)),
-                         kind == kInfiniband};
-    (gpu ? out.gpus : out.rdma).push_back(std::move(function));
+    if (!gpu) {
+      ++out.rdma;
+      out.infiniband = out.infiniband || kind == kInfiniband;
+      continue;
+    }
+    out.gpus.push_back({address, sysfs.resolve(at).value_or(""),
+                        static_cast<int>(sysfs.read_number(at + "/numa_node").value_or(-1))});
   }
   return out;
 }

@@ -16,7 +16,6 @@ struct PciFunction {
   std::string address;  // "0000:c1:00.0"
   std::string path;     // within sysfs, all links followed
   int numa = -1;        // -1: not known
-  bool infiniband = false;
   // Of a GPU, where NVIDIA's driver tells (name_gpus).
   int index = -1;         // nvidia-smi's number
   std::string uuid = {};  // "GPU-8f5a..."
@@ -25,16 +24,17 @@ struct PciFunction {
 struct PciBus {
   std::vector<PciFunction> gpus;  // NVIDIA's, by address
   // InfiniBand controllers, and Mellanox Ethernet ones: what could do RDMA with a driver.
-  std::vector<PciFunction> rdma;
+  std::size_t rdma = 0;
+  bool infiniband = false;     // some of these
   std::size_t nvswitches = 0;  // where the whole bus was read
 };
 
 // The name of a folder of sysfs is a function's, "0000:c1:00.0", and not "pci0000:c0".
 bool is_function(std::string_view name);
 
-// One small file per function on the bus, and three more per GPU and RDMA function. A big node has
-// hundreds: unless the whole bus is wanted, only the GPUs that NVIDIA's driver has are looked at,
-// where it is loaded.
+// One small file per function on the bus, one more per RDMA function, and three more per GPU. A big
+// node has hundreds: unless the whole bus is wanted, only the GPUs that NVIDIA's driver has are
+// looked at, where it is loaded.
 PciBus read_pci_bus(const FileTree& sysfs, bool whole);
 
 // Adds what /proc/driver/nvidia/gpus has (the README of NVIDIA's Linux driver 535, "proc"):

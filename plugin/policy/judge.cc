@@ -224,7 +224,7 @@ class NodeJudge {
              facts::expects_rdma(node_))
       add(nullptr, {"fallback.socket",
                     diagnose(diagnosis::NoneUsable{node_.hcas.size(), node_.sysfs_hcas.size(),
-                                                   node_.pci.rdma.size(), blamed_filter()}),
+                                                   node_.pci.rdma, blamed_filter()}),
                     Action::kWarn});
     else if (candidates_.empty() && !node_.hcas.empty() && !facts::expects_rdma(node_))
       add(nullptr, {"fallback.socket", diagnose(diagnosis::OtherKindOnly{node_.hcas.size()}),

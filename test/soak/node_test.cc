@@ -41,7 +41,7 @@ bool descriptors_for(int count) {
   ::getrlimit(RLIMIT_NOFILE, &limit);
   limit.rlim_cur = limit.rlim_max;
   return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 &&
-         limit.rlim_cur >= static_cast<rlim_t>(3 * count + 200);
+         limit.rlim_cur >= 3 * static_cast<rlim_t>(count) + 200;
 }
 
 // A node has one address here, and its ports are too few for both ends of all connections.

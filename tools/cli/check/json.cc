@@ -193,7 +193,7 @@ json system_json(const facts::Node& node) {
           {"container", system.container},
           {"gpus", node.pci.gpus.size()},
           {"gpu_list", gpus_json(node.pci.gpus)},
-          {"rdma_pci_functions", node.pci.rdma.size()},
+          {"rdma_pci_functions", node.pci.rdma},
           {"network_problem", text_or_null(node.network.error)},
           {"oob",
            {{"netdev", text_or_null(node.oob.netdev)},

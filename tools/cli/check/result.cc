@@ -99,7 +99,7 @@ std::vector<std::string> broken(const Checked& checked, const CheckDemands& dema
 
 std::string sentence(const Checked& checked, const Tally& tally) {
   const facts::Node& node = checked.node;
-  if (node.hcas.empty() && node.sysfs_hcas.empty() && node.pci.rdma.empty())
+  if (node.hcas.empty() && node.sysfs_hcas.empty() && node.pci.rdma == 0)
     return "There is no RDMA here: NCCL will use TCP.";
   if (node.rdma_unwanted) return "The environment asks NCCL not to use RDMA.";
   if (!facts::expects_rdma(node))
