@@ -131,9 +131,11 @@ void run(const bench::Arguments& arguments, std::size_t mode, Turns& turns, json
   };
   const auto result = softcuda::run_job(job(arguments, name, dir), keep);
   if (!result.ok()) throw std::runtime_error(name + ": " + to_json(result).dump());
-  const auto logs =
-      std::count_if(std::filesystem::directory_iterator(dir), std::filesystem::directory_iterator(),
-                    [](const auto& entry) { return entry.path().extension() == ".jsonl"; });
+  const auto logs = std::count_if(
+      std::filesystem::directory_iterator(dir), std::filesystem::directory_iterator(),
+      [](const auto& entry) {  // not those of a full log's last lines
+        return entry.path().extension() == ".jsonl" && !entry.path().stem().has_extension();
+      });
   if (logs != (name == "off" ? 0 : static_cast<long>(kRanks)))
     throw std::runtime_error(name + ": not carried as meant");
 }
