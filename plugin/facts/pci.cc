@@ -60,14 +60,9 @@ PciBus read_pci_bus(const FileTree& sysfs, bool whole) {
     if (!display && kind != kInfiniband && kind != kEthernet && kind != kOtherBridge) continue;
     const unsigned long vendor = hex(sysfs, at + "/vendor");
     if (kind == kOtherBridge && vendor == kNvidia) ++out.nvswitches;
-    const bool gpu = display && vendor == kNvidia;
-    const bool rdma = kind == kInfiniband || (kind == kEthernet && vendor == kMellanox);
-    if (!gpu && !rdma) continue;
-    if (!gpu) {
-      ++out.rdma;
-      out.infiniband = out.infiniband || kind == kInfiniband;
-      continue;
-    }
+    out.infiniband = out.infiniband || kind == kInfiniband;
+    out.rdma += kind == kInfiniband || (kind == kEthernet && vendor == kMellanox);
+    if (!display || vendor != kNvidia) continue;
     out.gpus.push_back({address, sysfs.resolve(at).value_or(""),
                         static_cast<int>(sysfs.read_number(at + "/numa_node").value_or(-1))});
   }

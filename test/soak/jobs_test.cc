@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <filesystem>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "carry.h"
+#include "held.h"
 #include "integration/harness.h"
 #include "resources.h"
 #include "support/event_log.h"
@@ -22,22 +21,6 @@ using namespace nnd::integration;
 namespace {
 
 const std::map<std::string, std::string> kQuiet = {{"NCCL_IB_GID_INDEX", "3"}};
-
-using HeldByTwo = std::array<soak::Resources, 2>;
-
-HeldByTwo held_by(driver::Job& job) {
-  return {soak::least_of(job.rank(0).pid()), soak::least_of(job.rank(1).pid())};
-}
-
-void check_no_more(driver::Job& job, const HeldByTwo& before) {
-  for (std::size_t rank = 0; rank < before.size(); ++rank) {
-    const auto after = soak::settled(job.rank(static_cast<int>(rank)).pid(), before[rank]);
-    const std::string table = soak::table(rank, before[rank], after);
-    std::fputs(table.c_str(), stderr);
-    INFO(table);
-    CHECK(after.holds_no_more_than(before[rank]));
-  }
-}
 
 // One more beside those that are there: made, used and destroyed.
 void communicator(driver::Job& job, int number) {
@@ -90,9 +73,9 @@ TEST_CASE("two hundred communicators made and destroyed leave nothing behind") {
   job->setup(shim());
   int number = 0;
   while (number < kFirst) communicator(*job, number++);
-  const auto before = held_by(*job);
+  const auto before = soak::held_by(*job);
   while (number < kAll) communicator(*job, number++);
-  check_no_more(*job, before);
+  CHECK(soak::hold_no_more(*job, before));
   job->finish();
   job->exit();
   job.check_logs();
@@ -112,7 +95,7 @@ TEST_CASE("ten jobs one after another write to one name, and end in every way") 
   const ScratchDir place;
   auto environment = kQuiet;
   environment["NCCL_NET_DIAG_FILE"] = place.path() / "%h.jsonl";
-  std::optional<HeldByTwo> first;
+  std::vector<soak::Resources> first;
   double read_at_first = 0;
   std::size_t boxes = 0;
   for (int number = 0; number < kJobs; ++number) {
@@ -121,11 +104,13 @@ TEST_CASE("ten jobs one after another write to one name, and end in every way") 
     EmulatedJob job(two_hosts(), 2, environment);
     job->setup(shim());
     const double read = soak::io_of(job->rank(0).pid()).bytes_read;
-    if (!first) read_at_first = read;
+    if (number == 0) read_at_first = read;
     CHECK(read <= read_at_first + kOfOthers);
     soak::carry(job, kConnections);
-    if (first) check_no_more(*job, *first);
-    if (!first) first = held_by(*job);
+    if (number == 0)
+      first = soak::held_by(*job);
+    else
+      CHECK(soak::hold_no_more(*job, first));
     end(job, how);
     if (how != End::kExit) boxes += 2;
   }

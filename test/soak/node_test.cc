@@ -141,8 +141,7 @@ Lived live(const driver::Transport& transport) {
 std::string row(const char* with, const Lived& lived) {
   return fmt::format(
       "{:<12} a rank: {:>7} KiB, {} descriptors, {} threads; the node, a second: {:.1f} reads, "
-      "{:.1f} "
-      "writes, {:.0f} bytes written, {:.2f} % of a core\n",
+      "{:.1f} writes, {:.0f} bytes written, {:.2f} % of a core\n",
       with, lived.held.memory_kib, lived.held.descriptors, lived.held.threads, lived.io.reads,
       lived.io.writes, lived.io.bytes_written, lived.io.cpu * 100);
 }

@@ -3,17 +3,15 @@
 #include <infiniband/verbs.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
 
 #include "carry.h"
+#include "held.h"
 #include "integration/harness.h"
 #include "nccl_net_diag/events.h"
-#include "resources.h"
 #include "softverbs/control.h"
 #include "support/event_log.h"
 
@@ -31,17 +29,6 @@ const std::map<std::string, std::string> kEnvironment = {{"NCCL_NET_DIAG_MAX_MB"
 long wanted_connections() {
   const char* asked = std::getenv("NND_SOAK_CONNECTIONS");
   return asked == nullptr ? 200'000 : std::atol(asked);
-}
-
-using Held = std::array<soak::Resources, 2>;
-
-Held held(EmulatedJob& job) {
-  return {soak::least_of(job->rank(0).pid()), soak::least_of(job->rank(1).pid())};
-}
-
-Held held(EmulatedJob& job, const Held& before) {
-  return {soak::settled(job->rank(0).pid(), before[0]),
-          soak::settled(job->rank(1).pid(), before[1])};
 }
 
 // How many logs are full and have begun both of their files of the last lines.
@@ -65,15 +52,9 @@ TEST_CASE("a job that makes connections for weeks holds no more than at its begi
     carried += connections / 10;
   }
   CHECK(full_logs(job.log_dir()) == 2);
-  const auto before = held(job);
+  const auto before = soak::held_by(*job);
   soak::carry(job, connections - connections / 10);
-  const auto after = held(job, before);
-  for (std::size_t rank = 0; rank < 2; ++rank) {
-    const std::string table = soak::table(rank, before[rank], after[rank]);
-    std::fputs(table.c_str(), stderr);
-    INFO(table);
-    CHECK(after[rank].holds_no_more_than(before[rank]));
-  }
+  CHECK(soak::hold_no_more(*job, before));
 
   std::vector<driver::Link> last(1);
   last[0].to = 1;

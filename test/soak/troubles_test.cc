@@ -5,7 +5,6 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -13,8 +12,8 @@
 #include <thread>
 
 #include "carry.h"
+#include "held.h"
 #include "integration/harness.h"
-#include "resources.h"
 #include "slow_disk.h"
 #include "support/event_log.h"
 #include "support/own_mounts.h"
@@ -64,9 +63,9 @@ class Weeks {
     carry();
     await("a port that gets worse", [this] { return worse_port_is_told(); });
     troubles(0);
-    const auto before = held();  // what waits for a disk has had its room
+    const auto before = soak::held_by(*job_);  // what waits for a disk has had its room
     troubles(-kDay);
-    hold_no_more(before);
+    require(soak::hold_no_more(*job_, before), "a rank holds more than before");
     end();
   }
 
@@ -149,17 +148,6 @@ class Weeks {
       last = now;
       return quiet == 100;
     });
-  }
-
-  std::array<soak::Resources, 2> held() {
-    return {soak::least_of(job_->rank(0).pid()), soak::least_of(job_->rank(1).pid())};
-  }
-  void hold_no_more(const std::array<soak::Resources, 2>& before) {
-    for (std::size_t rank = 0; rank < 2; ++rank) {
-      const auto after = soak::settled(job_->rank(static_cast<int>(rank)).pid(), before[rank]);
-      std::fputs(soak::table(rank, before[rank], after).c_str(), stderr);
-      require(after.holds_no_more_than(before[rank]), "a rank holds more than before");
-    }
   }
 
   void end() {

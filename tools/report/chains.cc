@@ -24,11 +24,11 @@ class Graph {
     const std::set<const Wait*> network(stuck.begin(), stuck.end());
     for (const auto& wait : open) {
       if (network.contains(&wait)) continue;
-      if (!wait.waiter) continue;  // whoever that is may be what others wait for as well
       if (wait.is_for_nobody()) {
         add_idle(wait);
         continue;
       }
+      if (!wait.waiter) continue;  // not the process that carries it
       if (!is_for_peer(wait.stall->kind) && !wait.blames_network()) continue;
       waiting_.insert(wait.who());
       if (wait.peer) {
