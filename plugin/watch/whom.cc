@@ -171,8 +171,9 @@ peers::ChannelSetup this_process() {
     start.self.host = plain(record::path_fields().host);
     // A second one of its node has others there, also where these ended before it found them.
     start.alone = launch.local_ranks.value_or(launch.local_rank.value_or(0) + 1) <= 1;
-    std::string job;
-    for (const std::string& id : config::job_ids()) job += id + '\n';
+    // The port tells jobs apart whose launcher gave them one name, or none.
+    std::string job = config::environment("MASTER_PORT");
+    for (const std::string& id : config::job_ids()) job += '\n' + id;
     if (!job.empty())
       start.job = std::hash<std::string>()(job + launch.run) ^
                   static_cast<std::uint64_t>(launch.restarts.value_or(0));

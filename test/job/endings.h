@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -135,6 +137,7 @@ class EndingJob {
     const std::string own = std::to_string(rank), all = std::to_string(ranks()),
                       local = std::to_string(rank % job_.spec.gpus_per_node);
     auto& variables = job_.spec.rank_environment[rank];
+    variables["MASTER_PORT"] = port_;
     variables.erase("RANK");
     variables.erase("WORLD_SIZE");
     switch (launcher) {
@@ -160,6 +163,13 @@ class EndingJob {
     }
   }
 
+  // Not that of another job, whose nodes may have the same names.
+  static std::string own_port() {
+    static std::atomic<int> jobs{0};
+    return std::to_string(10'000 + (::getpid() * 8 + jobs++) % 50'000);
+  }
+
+  const std::string port_ = own_port();
   FabricJob job_;
   std::map<int, pid_t> pids_;
   std::map<int, std::uint64_t> ended_;  // when

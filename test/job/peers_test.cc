@@ -1,7 +1,10 @@
 // NCCL_NET_DIAG_PEERS=on: while a real job hangs each rank's log names whom all wait for, and one
 // log is enough for `report`; a healthy job says nothing.
+#include <array>
+#include <atomic>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "job/endings.h"
@@ -86,8 +89,8 @@ TEST_CASE("each rank names the late one, then that it is stopped, then that it h
     job.run([&] {
       if (at < kinds.size() && all_name(job, guilty, kinds[at])) {
         if (at == 0) {
+          if (!box_names(job, 0, guilty)) return false;  // its box is written a moment later
           one = report_of_one(job, 0);
-          CHECK(box_names(job, 0, guilty));
           job.signal(guilty, SIGSTOP);
         } else if (at == 1) {
           job.signal(guilty, SIGKILL);
@@ -104,6 +107,28 @@ TEST_CASE("each rank names the late one, then that it is stopped, then that it h
     CHECK(one.blame == nnd::report::name_of(nnd::report::Blame::kNotNetwork));
     CHECK(one.line.find("rank " + std::to_string(guilty) + " (node1, pid ") != std::string::npos);
   }
+}
+
+TEST_CASE("two jobs that share their nodes hang, and each names its own late one", "[peers]") {
+  std::array<EndingJob, 2> jobs{EndingJob(2), EndingJob(2)};
+  std::atomic<int> named{0};
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 2; ++i)
+      threads.emplace_back([&named, &job = jobs.at(static_cast<std::size_t>(i)), late = 2 + i] {
+        hang(job, late);
+        bool done = false;
+        job.run([&] {
+          if (!done && all_name(job, late, "idle")) {
+            done = true;
+            ++named;
+          }
+          if (named == 2) job.signal_all(SIGKILL);
+          return false;
+        });
+      });
+  }
+  CHECK(named == 2);
 }
 
 TEST_CASE("a rank whose variable differs is named before anything fails, and once", "[peers]") {
