@@ -61,7 +61,10 @@ TEST_CASE("the end that could be moved says of the pair what the other end faile
         CHECK(warned);
         ++told;
       }
+    // Rank 0 may be held before it has sent what rank 1 learns the pair from, which then knows it
+    // only as the job ends.
+    const bool in_time = rank == 0 || known_ns < job.events(0, "conn.fail").at(0).at("mono_ns");
     CAPTURE(rank);
-    CHECK(told > 0);
+    CHECK((told > 0 || !in_time));
   }
 }
