@@ -16,6 +16,7 @@
 #include "foreign/releases.h"
 #include "foreign/rendezvous.h"
 #include "foreign/torch_error.h"
+#include "foreign/torch_says.h"
 #include "foreign/traceback.h"
 #include "foreign/watchdog.h"
 #include "log/on_threads.h"
@@ -113,6 +114,7 @@ void read_lines(const std::string& name, log::Source& source, std::string begin,
   ProcessEnds ends(add);
   Rendezvous rendezvous(add);
   const Gloo gloo(add);
+  const TorchSays torch(add);
   for_each_line(source, std::move(begin), stop, [&](std::string_view line, std::uint64_t number) {
     nccl.take(line, number);
     watchdog.take(line, number);
@@ -121,6 +123,7 @@ void read_lines(const std::string& name, log::Source& source, std::string begin,
     if (!tracebacks.take(line, number)) ends.take(line, number);
     rendezvous.take(line, number);
     gloo.take(line, number);
+    torch.take(line, number);
   });
   for (auto& fact : kernels) add(std::move(fact));
   for (auto fact : watchdog.timeouts()) add(std::move(fact));

@@ -58,6 +58,11 @@ void say_as_printed(Fact& fact, Cause cause) {
 
 }  // namespace
 
+bool leads_to_no_other_host(std::string_view address) {
+  return address.starts_with("127.") || address.starts_with("172.17.") ||
+         address.starts_with("169.254.") || address.starts_with("fe80");
+}
+
 void judge(Fact& fact, Says says, std::string_view text) {
   constexpr int kFlushed = 5;
   switch (says) {
@@ -105,6 +110,7 @@ void judge(Fact& fact, Says says, std::string_view text) {
     case Says::kDeviceEvent:
       fact.what = What::kSign;
       if (holds(text, "port error")) fact.cause = Cause::kAsyncPort;
+      if (holds(text, "catastrophic")) fact.cause = Cause::kAsyncFatal;
       if (holds(text, "GID table")) fact.cause = Cause::kGidChange;
       break;
     case Says::kFatalEvent:
@@ -117,7 +123,7 @@ void judge(Fact& fact, Says says, std::string_view text) {
       break;
     case Says::kConnect:
       fact.what = What::kFailure;
-      fact.cause = Cause::kDevOob;
+      fact.cause = leads_to_no_other_host(fact.peer) ? Cause::kDevOob : Cause::kOobBlocked;
       fact.sure = Sure::kFollows;
       break;
     case Says::kNoAddress:
@@ -174,6 +180,8 @@ void judge(Fact& fact, Says says, std::string_view text) {
       break;
     case Says::kMismatched:
       say_as_printed(fact, Cause::kIncColl);
+      // A check of the kernels' of old, which a failed transfer defeats too.
+      if (text.starts_with("Mismatched collective detected")) fact.sure = Sure::kFollows;
       break;
     case Says::kCuda:
       // A process that ends takes its context away while NCCL's threads still run.

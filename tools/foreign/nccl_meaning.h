@@ -12,4 +12,7 @@ namespace nnd::foreign {
 // fact: with the line's values, its text and its place.
 void judge(Fact& fact, Says says, std::string_view text);
 
+// A peer's, which reaches that host alone or none: loopback, docker's own bridge, link-local.
+bool leads_to_no_other_host(std::string_view address);
+
 }  // namespace nnd::foreign

@@ -128,7 +128,9 @@ void fill(Fact& fact, const Said& said, std::string_view text) {
   if (said.saying->says == Says::kCompletion) {
     fact.local = after(text, "localGid ");
     fact.remote = after(text, "remoteGids");  // releases differ in what separates them
-    if (fact.remote.starts_with(':')) fact.remote.erase(0, 1);
+    if (fact.remote.starts_with(":::") ||
+        (fact.remote.starts_with(':') && !fact.remote.starts_with("::")))
+      fact.remote.erase(0, 1);
     if (fact.remote.empty()) fact.remote = after(text, "remoteGids ");
   }
   fact.text = fact.text.empty() || said.saying->says > Says::kNetwork ? text : fact.text;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "foreign/words.h"
@@ -42,6 +43,13 @@ std::string group_in(std::string_view line) {
   const auto paren = words.find('(');
   if (paren == std::string_view::npos || !words.ends_with(')')) return std::string(words);
   return std::string(words.substr(paren + 1, words.size() - paren - 2));
+}
+
+constexpr int kMostRanks = 1 << 17;
+
+// The first that a program makes has all of its ranks.
+bool has_all_ranks(const std::string& group) {
+  return group == "default_pg" || group == "PG 0" || group == "PG ID 0 PG GUID 0";
 }
 
 }  // namespace
@@ -91,7 +99,6 @@ void Watchdog::take(std::string_view line, std::uint64_t number) {
 // where they have its number and its kind; another size there is a mismatch, but for low numbers,
 // which several groups may have.
 bool Watchdog::in_one_group() const {
-  constexpr int kMostRanks = 1 << 17;
   if (!told_.empty() || timed_out_.empty() || timed_out_.rbegin()->first > kMostRanks) return false;
   constexpr std::int64_t kHigh = 100;
   const auto& first = timed_out_.begin()->second;
@@ -121,6 +128,8 @@ std::vector<FlightDump> Watchdog::dumps(const std::string& file) const {
     ranks.resize(static_cast<std::size_t>(timed_out_.rbegin()->first) + 1);
     std::iota(ranks.begin(), ranks.end(), 0);
   }
+  std::set<std::string_view> whole;
+  const int highest = told_.empty() ? 0 : std::min(told_.rbegin()->first.first, kMostRanks);
   for (const auto& [key, told] : told_) {
     if (out.empty() || out.back().rank != key.first) {
       out.emplace_back().rank = key.first;
@@ -140,6 +149,10 @@ std::vector<FlightDump> Watchdog::dumps(const std::string& file) const {
     for (auto seq = first + 1; seq <= told.enqueued && seq - first <= kMost; ++seq)
       group.unfinished.push_back(call(seq));
     group.last = call(std::max<std::int64_t>(told.enqueued, 0));
+    if (has_all_ranks(key.second) && whole.insert(key.second).second) {  // once says it
+      group.ranks.resize(static_cast<std::size_t>(highest) + 1);
+      std::iota(group.ranks.begin(), group.ranks.end(), 0);
+    }
   }
   return out;
 }

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "foreign/nccl_meaning.h"
 #include "foreign/process_end.h"
 #include "nccl_net_diag/causes.h"
 #include "report/kernel.h"
@@ -28,6 +29,7 @@ int rank_of(const Fact& fact) {
   if (fact.what == What::kEcho) return fact.source == foreign::Source::kOutput ? 5 : 4;
   switch (*fact.cause) {
     case Cause::kDevOob:
+    case Cause::kOobBlocked:
     case Cause::kIncEnv:
       return kFollows;
     case Cause::kWc12:
@@ -173,11 +175,6 @@ bool is_missed(const ForeignFindings& others) {
   return std::find(guilty.begin(), guilty.end(), *others.killed_rank) != guilty.end();
 }
 
-// This host alone, or none at all.
-bool is_wrong_address(const std::string& peer) {
-  return peer.starts_with("127.") || peer.starts_with("172.17.") || peer.starts_with("fe80");
-}
-
 Blame blame_of(const ForeignFindings& others) {
   if (others.first == nullptr) return Blame::kNone;
   if (others.sign != nullptr) return Blame::kNetwork;
@@ -198,6 +195,9 @@ Blame blame_of(const ForeignFindings& others) {
     case Cause::kCudaFail:
     case Cause::kGpuNvls:
       return Blame::kNotNetwork;
+    case Cause::kOobBlocked:  // or who listened there has ended
+      return first.error == ENETUNREACH || first.error == EHOSTUNREACH ? Blame::kNetwork
+                                                                       : Blame::kOpen;
     case Cause::kOobStore:
       if (first.by_setting) return Blame::kNotNetwork;
       return first.error == ENETUNREACH || first.error == EHOSTUNREACH ? Blame::kNetwork
@@ -207,8 +207,8 @@ Blame blame_of(const ForeignFindings& others) {
       if (first.source == foreign::Source::kOutput && first.error != ENETUNREACH &&
           first.error != EHOSTUNREACH && others.hosts.size() <= 1)
         return Blame::kOpen;
-      return first.peer.empty() || is_wrong_address(first.peer) || first.error == ENETUNREACH ||
-                     first.error == EHOSTUNREACH
+      return first.peer.empty() || foreign::leads_to_no_other_host(first.peer) ||
+                     first.error == ENETUNREACH || first.error == EHOSTUNREACH
                  ? Blame::kNetwork
                  : Blame::kOpen;
     default:

@@ -260,8 +260,11 @@ TEST_CASE("words of releases before 2.10", "[nccl-text]") {
   CHECK(only("Error : connecting to address with family 0 is neither AF_INET(2) nor AF_INET6(10)")
             .detail.starts_with("the address that a peer gave is none"));
   fact = only("Connect to 10.0.0.2<5000> failed : No route to host");
-  CHECK(fact.cause == Cause::kDevOob);
+  CHECK(fact.cause == Cause::kOobBlocked);
   CHECK(fact.error == EHOSTUNREACH);
+  for (const char* const inner : {"172.17.0.2", "127.0.0.1", "fe80::1%ip6tnl0", "169.254.3.4"})
+    CHECK(only(std::string("Connect to ") + inner + "<5000> failed : Connection timed out").cause ==
+          Cause::kDevOob);
   // Without NCCL's own mark it may be any program's.
   CHECK(facts_of("Connect to db failed : timeout").empty());
 }

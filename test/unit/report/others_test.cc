@@ -86,13 +86,25 @@ TEST_CASE("an echo alone is open; two releases are not the network's", "[others]
 }
 
 TEST_CASE("a refused connection blames an address that leads nowhere, and no other", "[others]") {
-  auto refused = fact(What::kFailure, Cause::kDevOob);
+  auto refused = fact(What::kFailure, Cause::kOobBlocked);
   refused.error = 111;
   refused.peer = "10.0.0.2<5>";
-  Evidence there, here;
+  Evidence there, away, here;
   CHECK(judged({refused}, there).blame == Blame::kOpen);
+  refused.error = 113;
+  CHECK(judged({refused}, away).blame == Blame::kNetwork);
+  refused.error = 111;
+  refused.cause = Cause::kDevOob;
   refused.peer = "127.0.0.1<5>";
   CHECK(judged({refused}, here).blame == Blame::kNetwork);
+}
+
+TEST_CASE("a failed completion goes before what old kernels took for another collective",
+          "[others]") {
+  auto mismatch = fact(What::kFailure, Cause::kIncColl);
+  mismatch.sure = nnd::foreign::Sure::kFollows;
+  Evidence both;
+  CHECK(judged({mismatch, fact(What::kFailure, Cause::kWc4)}, both).first->cause == Cause::kWc4);
 }
 
 TEST_CASE("Gloo's loopback address is the network's where ranks are on several hosts", "[others]") {
