@@ -37,7 +37,7 @@ class Closings {
   }
 
  private:
-  // Of those that failed, or were ended.
+  // Of those that failed, or were ended, and did no more.
   std::vector<Closing> in_order() const {
     std::vector<Closing> out;
     for (std::size_t i = 0; i < picture_.members.size(); ++i)
@@ -47,11 +47,19 @@ class Closings {
         if (picture_.members[*who].log->cut_off) continue;  // what it had failed of may be there
         // On the way to another node a firewall may refuse as well.
         if (one.refused && picture_.members[i].host != picture_.members[*who].host) continue;
-        out.push_back({i, *who, picture_.at(i, one.mono_ns)});
+        const Ns at = picture_.at(i, one.mono_ns);
+        if (!works_on(*who, at + clocks_apart(picture_, i, *who))) out.push_back({i, *who, at});
       }
     std::stable_sort(out.begin(), out.end(),
                      [](const Closing& a, const Closing& b) { return a.at < b.at; });
     return out;
+  }
+  // NCCL's RAS gives connections up by itself where its messages take seconds.
+  bool works_on(std::size_t member, Ns at) const {
+    constexpr Ns kLater = 1'000'000'000;
+    const Box* const box = picture_.members[member].box;
+    return box != nullptr && box->asked_ns != 0 &&
+           picture_.at(member, box->asked_ns) >= at + kLater;
   }
   bool fails(std::size_t member) const {
     return ends_[member].kind == End::Kind::kLeft &&

@@ -109,6 +109,13 @@ bool any_warned(const Picture& picture) {
   });
 }
 
+// Who is late by what its own port takes for its sends.
+bool sends_slowly(const Report& report, std::size_t member) {
+  const std::string& host = report.picture.members[member].log->host;
+  return std::any_of(report.slow.begin(), report.slow.end(),
+                     [&](const Slow& slow) { return slow.place.host == host; });
+}
+
 }  // namespace
 
 Report analyse(const Input& input, std::optional<int> expected_ranks,
@@ -121,6 +128,7 @@ Report analyse(const Input& input, std::optional<int> expected_ranks,
   out.slow = slow_ports(out.picture);
   out.unbalanced = unbalanced(out.picture);
   out.late = late_members(out.picture);
+  std::erase_if(out.late, [&](const Late& late) { return sends_slowly(out, late.member); });
   out.latecomer = latecomer(out.picture);
   out.bandwidths = bandwidths_of(out.picture);
   out.grown = grown_counters(out.picture);

@@ -96,8 +96,17 @@ void add_outliers(std::vector<Slow>& out, const std::vector<Port>& ports) {
     }
   if (alike.size() < kFewestPorts) return;
   const Usual usual = usual_of(times);
+  // Few ports that differ among themselves hide one that is far beyond all of them.
+  const auto slowest = std::max_element(times.begin(), times.end());
+  auto others = times;
+  others.erase(others.begin() + (slowest - times.begin()));
+  const bool is_beyond = *slowest >= kTimesUsual * *std::max_element(others.begin(), others.end());
+  const auto beyond_all =
+      is_beyond ? static_cast<std::size_t>(slowest - times.begin()) : times.size();
+  const Usual of_others = usual_of(others);
   for (std::size_t i = 0; i < alike.size(); ++i) {
-    const double us = alike[i]->us(), usual_us = usual.value(), effect = usual.effect(us);
+    const Usual& compared = i == beyond_all ? of_others : usual;
+    const double us = alike[i]->us(), usual_us = compared.value(), effect = compared.effect(us);
     if (us < kTimesUsual * usual_us || us < kLeastUs || effect < kFewestDeviations) continue;
     Slow slow;
     slow.place = alike[i]->place;

@@ -60,6 +60,16 @@ TEST_CASE("who closed what its neighbour failed of went before it", "[ends]") {
   CHECK(report.ends[report.first.losses.at(0).member].died_then == died);
 }
 
+TEST_CASE("who works on behind a closed connection has not gone", "[ends]") {
+  Neighbours made;
+  const bool works = GENERATE(true, false);
+  made.finds_closed(3, 2, 5);
+  for (const int other : {0, 1, 3}) box(made, other, 30, 5, 1);
+  box(made, 2, 30, works ? 12 : 5.5, 1);
+  const auto report = analyse(made.input);
+  CHECK(lost(report) == (works ? std::vector<int>{} : std::vector{2}));
+}
+
 TEST_CASE("where logs are missing, who closed what others failed of may have failed of another",
           "[ends]") {
   Neighbours made({2, 3});

@@ -41,6 +41,22 @@ TEST_CASE("a port that is far slower than its siblings", "[slow]") {
   CHECK(slow[0].ports == 8);
 }
 
+TEST_CASE("a port that is far slower than three that differ among themselves", "[slow]") {
+  Made made;
+  made.ring(4);
+  const std::vector<double> ms{0.13, 0.25, 1.0, GENERATE(48.0, 7.0)};
+  for (int i = 0; i < 4; ++i) {
+    auto close = made.of(i, (i + 1) % 4, t::Direction::kSend, t::EventId::kConnClose, 5);
+    close.in_flight = 0;
+    close.bytes = 1 << 20;
+    close.latency = {100, 100e6 * ms.at(static_cast<std::size_t>(i))};
+    made.add(close);
+  }
+  const auto slow = slow_ports(picture_of(made.input));
+  REQUIRE(slow.size() == (ms.back() > 10 ? 1 : 0));
+  if (!slow.empty()) CHECK(slow[0].us == 48'000);
+}
+
 TEST_CASE("and one of connections that were never closed, by the boxes", "[slow]") {
   Made made;
   made.ring(8);
