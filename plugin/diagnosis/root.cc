@@ -79,6 +79,7 @@ std::string sentence_of(const Root& root) {
                              ? ""
                              : ", " + name_of(root.other) + " in " + task_text(root.other_doing) +
                                    " (" + bytes_text(root.other_doing.bytes) + ")"));
+    case RootKind::kRests:
     case RootKind::kNone:
     case RootKind::kCount:
       break;
@@ -135,12 +136,13 @@ std::string remedy_for(const Root& root, Cause cause) {
 
 std::string_view root_name(RootKind kind) noexcept {
   constexpr std::array<std::string_view, static_cast<std::size_t>(RootKind::kCount)> kNames{
-      "none", "idle", "cycle", "stopped", "failed", "pair", "port", "gone", "ended", "meets"};
+      "none", "idle", "cycle", "stopped", "failed", "pair",
+      "port", "gone", "ended", "meets",   "rests"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
 bool is_warning(RootKind kind) noexcept {
-  return kind > RootKind::kCycle && kind != RootKind::kMeets && kind < RootKind::kCount;
+  return kind > RootKind::kCycle && kind < RootKind::kMeets;
 }
 
 Diagnosis diagnose(const Root& root) {
@@ -169,6 +171,7 @@ std::string whom(const Root& root) {
       return "in the end for what " + who + " and " + name_of(root.other) + " send each other";
     case RootKind::kCycle:
       return "in a ring of processes that wait for each other";
+    case RootKind::kRests:
     case RootKind::kNone:
     case RootKind::kCount:
       break;

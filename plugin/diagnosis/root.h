@@ -22,6 +22,7 @@ enum class RootKind : std::uint8_t {
   kGone,     // it has answered before and does not now, and nor does its host's kernel
   kEnded,    // it has ended
   kMeets,    // its bootstrap waits for other ranks, and it was given less than who waits
+  kRests,    // NCCL has nothing to do there; it may wait for one of its node. Not told: passed on
   kCount
 };
 std::string_view root_name(RootKind kind) noexcept;  // "idle": field "kind" of "root"

@@ -28,6 +28,7 @@ int weight(const Claim& claim) noexcept {
   switch (claim.kind) {
     case Kind::kNone:
     case Kind::kCount:
+    case Kind::kRests:
       return 0;
     case Kind::kCycle:
       return 1;
@@ -66,8 +67,9 @@ bool is_of_one_end(const Claim& failed) noexcept {
   return reach == Reach::kLocal || reach == Reach::kNode;
 }
 
-bool is_echo(const Claim& claim) noexcept {
-  return claim.kind == Kind::kFailed && reach_of(claim) == Reach::kEcho;
+bool is_hint(const Claim& claim) noexcept {
+  return claim.kind == Kind::kRests ||
+         (claim.kind == Kind::kFailed && reach_of(claim) == Reach::kEcho);
 }
 
 bool goes_before(const Claim& a, const Claim& b) noexcept {

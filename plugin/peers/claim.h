@@ -38,8 +38,9 @@ bool is_late(Kind kind) noexcept;
 // What failed there did so for a reason of that process's own, or its node's.
 bool is_of_one_end(const Claim& failed) noexcept;
 
-// It says only that something else has failed: worth passing on, and nothing to be told.
-bool is_echo(const Claim& claim) noexcept;
+// It says only that something else has failed, or who may be late: worth passing on, and nothing to
+// be told.
+bool is_hint(const Claim& claim) noexcept;
 
 // Whether a process that has heard both believes a: what is certain goes before what only waits
 // longest, so that all who hear the same say the same.

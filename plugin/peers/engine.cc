@@ -22,6 +22,12 @@ constexpr std::uint64_t kTellEveryMs = 400, kTellAgainstFloodMs = 50;
 constexpr std::uint64_t kProbeAfterMs = 600;
 constexpr std::uint64_t kWarnsMs = 2000;  // after a failure
 
+bool waits_or_rests(const Say& said, std::uint64_t proc) {
+  const bool waits = said.state.idle_ms == 0 && !said.state.moves;
+  const bool late = said.claim.kind == Kind::kRests || said.claim.kind == Kind::kIdle;
+  return waits || (late && said.claim.who.proc == proc);
+}
+
 }  // namespace
 
 void Engine::look(LocalView own, std::uint64_t now_ms) {
@@ -111,10 +117,11 @@ bool Engine::busy(std::uint64_t now_ms) const { return wants_to_know(now_ms) || 
 std::uint64_t Engine::awaited() const { return own_.edges.empty() ? 0 : own_.edges[0].proc; }
 
 // In the communicator that the other one waits in, where this process is in it too.
-State Engine::state_for(const Peer& peer) const {
+State Engine::state_for(const Peer& peer, std::uint64_t now_ms) const {
   State state = own_.state;
   state.awaits = awaited();
   state.failed = own_.failed.cause != 0 || own_.port_down.cause != 0;
+  state.elsewhere = elsewhere(now_ms);
   state.given = given(peer.said.state.in.known() ? peer.said.state.in.comm : state.in.comm);
   return state;
 }
@@ -146,7 +153,7 @@ void Engine::ask(std::uint64_t proc, const std::vector<Link>& links, std::uint64
   if (peer.unheard_since_ms == 0) peer.unheard_since_ms = now_ms;
   ++peer.unheard;
   Ask& ask = out(proc, Type::kAsk).message.ask;
-  ask.state = state_for(peer);
+  ask.state = state_for(peer, now_ms);
   ask.links.assign(links.begin(), links.begin() + static_cast<std::ptrdiff_t>(
                                                       std::min(links.size(), kLinksAsked)));
 }
@@ -243,8 +250,9 @@ std::vector<Link> Engine::seen_here(std::uint64_t proc, const std::vector<Link>&
 void Engine::say(std::uint64_t proc, Peer& peer, std::uint64_t now_ms) {
   peer.told_ms = now_ms;
   peer.told = claim(now_ms);
+  peer.told_elsewhere = elsewhere(now_ms) != kNever;
   Say& say = out(proc, Type::kSay).message.say;
-  say.state = state_for(peer);
+  say.state = state_for(peer, now_ms);
   say.links = seen_here(proc, peer.their_links);
   say.claim = peer.told;
 }
@@ -275,6 +283,10 @@ void Engine::heard(std::uint64_t from, const Message& message, std::uint64_t now
       takes_state(message.say.state);
       peer.said = message.say;
       peer.said_ms = now_ms;
+      if (waits_or_rests(message.say, from))
+        peer.busy_since_ms = 0;
+      else if (peer.busy_since_ms == 0)
+        peer.busy_since_ms = now_ms;
       peer.unheard = 0;
       peer.unheard_since_ms = 0;
       think(now_ms);
@@ -292,13 +304,14 @@ void Engine::heard(std::uint64_t from, const Message& message, std::uint64_t now
 
 // What is new at once; what is so still as often as somebody may need it.
 void Engine::tell_all(std::uint64_t now_ms) {
+  const bool is_elsewhere = elsewhere(now_ms) != kNever;
   for (auto& [proc, peer] : peers_) {
     if (!asks_us(peer, now_ms)) continue;
     const std::uint64_t passed = now_ms - peer.told_ms;
     const bool fresher = claim_.known() &&
                          claim_.told_ms + 200 < sum(peer.told.told_ms, since(peer.told_ms, now_ms));
-    if ((!same_root(claim_, peer.told) && passed >= kTellAgainstFloodMs) ||
-        (fresher && passed >= kTellEveryMs))
+    const bool news = !same_root(claim_, peer.told) || (is_elsewhere && !peer.told_elsewhere);
+    if ((news && passed >= kTellAgainstFloodMs) || (fresher && passed >= kTellEveryMs))
       say(proc, peer, now_ms);
   }
 }

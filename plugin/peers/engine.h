@@ -49,6 +49,8 @@ struct LocalView {
   std::uint32_t meets_ms = 0;  // how long its bootstrap has waited for other ranks; 0: it does not
 
   bool worked = false;  // something has completed over the network
+  // NCCL's progress threads sleep: all that it was given to do over the network is done.
+  bool rests = false;
   // It was given something and wants nothing of the network: processes of its own node may be what
   // it waits for.
   bool inside = false;
@@ -117,7 +119,8 @@ class Engine {
     unsigned unheard = 0;                // questions
     std::uint64_t said_ms = 0;
     Say said;
-    std::uint64_t refused_ms = 0;  // first
+    std::uint64_t busy_since_ms = 0;  // it has said that it neither waits nor rests; 0: it does
+    std::uint64_t refused_ms = 0;     // first
     unsigned refusals = 0;
     std::uint64_t tried_ms = 0;  // its host
     unsigned tries = 0;
@@ -126,6 +129,7 @@ class Engine {
     std::vector<Link> their_links;  // of that question
     std::uint64_t told_ms = 0;      // when it was sent our word
     Claim told;
+    bool told_elsewhere = false;
   };
   struct Round {  // a probe that has passed
     std::uint64_t initiator = 0;
@@ -148,6 +152,12 @@ class Engine {
   Claim of_edge(const LocalView::Edge& edge, const Peer& peer, std::uint64_t now_ms) const;
   bool is_behind(std::uint64_t now_ms) const;
   bool may_wait_for_sibling(std::uint64_t now_ms) const;
+  bool rests(std::uint64_t now_ms) const;
+  bool its_node_waits_for_it(std::uint64_t now_ms) const;
+  std::uint8_t elsewhere(std::uint64_t now_ms) const;
+  bool may_wait_for(std::uint64_t proc, std::uint64_t now_ms) const;
+  bool is_late_untold(const LocalView::Sibling& sibling, const Peer& peer, const Claim& claim,
+                      std::uint64_t now_ms) const;
   Who failed_with() const;
   Claim of_difference(const Peer& peer) const;
   Claim of_silence(const Peer& peer, std::uint64_t now_ms) const;
@@ -157,7 +167,7 @@ class Engine {
   Doing given(std::uint64_t comm) const;
   std::vector<Link> seen_here(std::uint64_t proc, const std::vector<Link>& asked) const;
   bool silent(const Peer& peer, std::uint64_t now_ms) const;
-  State state_for(const Peer& peer) const;
+  State state_for(const Peer& peer, std::uint64_t now_ms) const;
   bool asks_us(const Peer& peer, std::uint64_t now_ms) const;
   void take_probe(const Probe& probe, std::uint64_t now_ms);
   void probe_if_nobody_knows(std::uint64_t now_ms);
@@ -175,8 +185,9 @@ class Engine {
   std::uint64_t failed_ms_ = 0;  // with what own_ tells of
   std::uint64_t warns_until_ms_ = 0;
   Claim warned_;
-  bool late_beside_others_ = false;  // by its own claim
-  std::uint64_t asked_ms_ = 0;       // since when others ask; 0: nobody does
+  bool late_beside_others_ = false;   // by its own claim
+  std::uint64_t asked_ms_ = 0;        // since when others ask; 0: nobody does
+  std::uint64_t rests_since_ms_ = 0;  // it has rested; 0: it does not
   std::uint64_t unknown_ms_ = 0;  // since when nothing is known though it asks; 0: it is, or none
   std::optional<Claim> cycle_;
   std::uint64_t cycle_ms_ = 0;

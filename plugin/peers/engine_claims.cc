@@ -11,6 +11,15 @@ namespace {
 
 constexpr std::uint32_t kRumourMs = 6000;
 constexpr std::uint64_t kSiblingsMs = 700;  // until they have answered
+constexpr std::uint64_t kMarginNs = 1'000'000;
+constexpr std::uint64_t kBusyMs = 700;   // until its peers know that one rests
+constexpr std::uint64_t kHintMs = 1400;  // until who knows better has said so
+
+// Where NCCL tells of no calls: one of a node has posted receives since the other has posted
+// anything. Within a collective they are less far apart.
+bool has_gone_on_without(const State& one, const State& other) {
+  return other.posted_ns != 0 && one.posted_receive_ns > other.posted_ns + kMarginNs;
+}
 
 }  // namespace
 
@@ -56,7 +65,7 @@ Claim Engine::of_difference(const Peer& peer) const {
 Claim Engine::of_silence(const Peer& peer, std::uint64_t now_ms) const {
   Claim claim;
   // What it knew last: why it ended, or for whom it had waited.
-  Claim last = peer.said.claim;
+  Claim last = peer.said.claim.kind == Kind::kRests ? Claim{} : peer.said.claim;
   last.age_ms = sum(last.age_ms, since(peer.said_ms, now_ms));
   last.told_ms = sum(last.told_ms, since(peer.said_ms, now_ms));
   const bool of_itself =
@@ -108,7 +117,7 @@ Claim Engine::of_edge(const LocalView::Edge& edge, const Peer& peer, std::uint64
     }
   const Claim heard = adopted(peer, now_ms);
   const Claim differs = of_difference(peer);
-  return differs.known() && !heard.known() ? differs : heard;
+  return differs.known() && (!heard.known() || heard.kind == Kind::kRests) ? differs : heard;
 }
 
 // Only of a process that is in the same job: others of this node may be another's. And only what
@@ -123,7 +132,20 @@ Claim Engine::of_sibling(const LocalView::Sibling& sibling, const Peer& peer,
   if (peer.said_ms == 0 || now_ms - peer.said_ms > kHeardMs) return {};
   if (const Claim differs = of_difference(peer); differs.known()) return differs;
   const Claim claim = adopted(peer, now_ms);
-  return is_warning(claim.kind) || claim.doing.behind(own_.state.in) ? claim : Claim{};
+  return is_warning(claim.kind) || claim.doing.behind(own_.state.in) ||
+                 is_late_untold(sibling, peer, claim, now_ms)
+             ? claim
+             : Claim{};
+}
+
+// Where NCCL tells of no calls: who is late, or may be, of whom one of this node says so.
+bool Engine::is_late_untold(const LocalView::Sibling& sibling, const Peer& peer, const Claim& claim,
+                            std::uint64_t now_ms) const {
+  if (!sibling.same_job || claim.doing.known() || !own_.given.empty()) return false;
+  if (claim.kind != Kind::kIdle && claim.kind != Kind::kRests) return false;
+  if (!own_.edges.empty()) return may_wait_for(claim.who.proc, now_ms);
+  return claim.kind == Kind::kIdle && claim.who.proc == peer.who.proc &&
+         has_gone_on_without(own_.state, peer.said.state);
 }
 
 // It was given less than one that asks waits in.
@@ -132,6 +154,67 @@ bool Engine::is_behind(std::uint64_t now_ms) const {
     const Doing& theirs = one.second.said.state.in;
     return asks_us(one.second, now_ms) && given(theirs.comm).behind(theirs);
   });
+}
+
+// Others have something to send to it, and NCCL has nothing left to do here: it was not given what
+// they wait in. What others wait to receive may be what this process sends for one of its node
+// (PXN). Where NCCL tells of no calls.
+bool Engine::rests(std::uint64_t now_ms) const {
+  return own_.rests && own_.given.empty() && own_.worked && !own_.state.moves &&
+         own_.state.idle_ms >= timing_.idle_ms &&
+         std::any_of(peers_.begin(), peers_.end(), [&](const auto& one) {
+           const auto& links = one.second.their_links;
+           return asks_us(one.second, now_ms) &&
+                  std::any_of(links.begin(), links.end(),
+                              [](const Link& link) { return link.state == EndState::kAwaitsRoom; });
+         });
+}
+
+// It could wait for one of its node, had that one not gone on without it, to wait for nobody or,
+// over other nodes, for this one in the end.
+bool Engine::its_node_waits_for_it(std::uint64_t now_ms) const {
+  return rests_since_ms_ != 0 && now_ms - rests_since_ms_ >= kHintMs && !own_.siblings.empty() &&
+         std::all_of(own_.siblings.begin(), own_.siblings.end(), [&](const auto& sibling) {
+           const auto found = peers_.find(sibling.proc);
+           if (!sibling.same_job || found == peers_.end()) return false;
+           const Say& said = found->second.said;
+           if (found->second.said_ms == 0 || now_ms - found->second.said_ms > kHeardMs)
+             return false;
+           const bool of_us = (said.claim.kind == Kind::kRests || said.claim.kind == Kind::kIdle) &&
+                              said.claim.who.proc == own_.state.who.proc;
+           return (said.state.idle_ms != 0 || of_us) && has_gone_on_without(said.state, own_.state);
+         });
+}
+
+// Whether it, or one that it waits for over any number of others, waits for a process that neither
+// waits nor rests: how long ago somebody has seen that. As a rumour it ends by itself.
+std::uint8_t Engine::elsewhere(std::uint64_t now_ms) const {
+  std::uint32_t newest = kRumourMs + 1;
+  for (const LocalView::Edge& edge : own_.edges) {
+    const auto found = peers_.find(edge.proc);
+    if (found == peers_.end() || found->second.said_ms == 0) continue;
+    const Peer& peer = found->second;
+    const std::uint32_t held = since(peer.said_ms, now_ms);
+    const std::uint8_t heard = peer.said.state.elsewhere;
+    if (peer.busy_since_ms == 0 && heard != kNever)
+      newest = std::min(newest, sum(heard * 100u, held));
+    else if (peer.busy_since_ms != 0 && peer.said_ms - peer.busy_since_ms >= kBusyMs)
+      newest = std::min(newest, held);
+  }
+  return newest > kRumourMs ? kNever : static_cast<std::uint8_t>((newest + 99) / 100);
+}
+
+// All for whom it waits over the network wait too, for that process or for nobody else that is
+// known.
+bool Engine::may_wait_for(std::uint64_t proc, std::uint64_t now_ms) const {
+  return elsewhere(now_ms) == kNever &&
+         std::all_of(own_.edges.begin(), own_.edges.end(), [&](const auto& edge) {
+           const auto found = peers_.find(edge.proc);
+           if (found == peers_.end() || found->second.said_ms == 0) return false;
+           const Claim& said = found->second.said.claim;
+           return now_ms - found->second.said_ms <= kHeardMs &&
+                  (!said.known() || said.who.proc == proc);
+         });
 }
 
 // One of its node waits, in nothing that this one was not given; or doesn't answer, for now.
@@ -157,7 +240,7 @@ Who Engine::failed_with() const {
   const bool of_itself =
       said.who.proc == peer.who.proc && (said.kind == Kind::kFailed || said.kind == Kind::kPair);
   const bool of_us = said.who.proc == own_.state.who.proc;
-  return !said.known() || of_itself || of_us ? peer.who : Who{};
+  return !said.known() || said.kind == Kind::kRests || of_itself || of_us ? peer.who : Who{};
 }
 
 Claim Engine::own_claim(std::uint64_t now_ms) const {
@@ -186,13 +269,18 @@ Claim Engine::own_claim(std::uint64_t now_ms) const {
     // less than who waits is late.
     const bool behind = is_behind(now_ms) && !may_wait_for_sibling(now_ms);
     if (!own_.state.moves && own_.state.idle_ms >= timing_.idle_ms &&
-        (own_.worked || claim.doing.known()) && (own_.alone || behind)) {
+        (own_.worked || claim.doing.known()) &&
+        (own_.alone || behind || (rests(now_ms) && its_node_waits_for_it(now_ms)))) {
       claim.kind = Kind::kIdle;
       claim.age_ms = own_.state.idle_ms;
     } else if (own_.meets_ms >= timing_.idle_ms && behind) {
       claim.kind = Kind::kMeets;
       claim.age_ms = own_.meets_ms;
     }
+  }
+  if (!claim.known() && !own_.alone && rests(now_ms)) {
+    claim.kind = Kind::kRests;
+    claim.age_ms = own_.state.idle_ms;
   }
   return claim.known() ? claim : Claim{};
 }
@@ -237,9 +325,16 @@ void Engine::think(std::uint64_t now_ms) {
       consider(cycle);
     }
   }
+  if (best.kind == Kind::kRests && best.who.proc != own_.state.who.proc &&
+      !may_wait_for(best.who.proc, now_ms))
+    best = {};
+  if (!rests(now_ms))
+    rests_since_ms_ = 0;
+  else if (rests_since_ms_ == 0)
+    rests_since_ms_ = now_ms;
   claim_ = best;
   claim_ms_ = now_ms;
-  if (best.known() || !wants_to_know(now_ms) || own_.edges.empty())
+  if ((best.known() && best.kind != Kind::kRests) || !wants_to_know(now_ms) || own_.edges.empty())
     unknown_ms_ = 0;
   else if (unknown_ms_ == 0)
     unknown_ms_ = now_ms;

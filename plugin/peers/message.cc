@@ -47,6 +47,11 @@ class Writer {
     number(static_cast<std::uint8_t>(count));
     for (std::size_t i = 0; i < count; ++i) each(values[i]);
   }
+  // What later versions have added: others don't look behind what they know.
+  template <class F>
+  void later(std::size_t, F&& each) {
+    each();
+  }
   Bytes take() {
     if (out_.size() < kShortest) out_.resize(kShortest);
     return std::move(out_);
@@ -114,6 +119,10 @@ class Reader {
     values.resize(count);
     for (T& value : values) each(value);
   }
+  template <class F>
+  void later(std::size_t size, F&& each) {
+    if (ok_ && in_.size() - at_ >= size) each();
+  }
   bool ok() const { return ok_; }
 
  private:
@@ -168,6 +177,16 @@ void describe_state(IO& io, T& state) {
   io.number(state.awaits);
   describe_doing(io, state.given);
   describe_doing(io, state.in);
+}
+
+// Of what NCCL does not tell up to 2.22.
+template <class IO, class T>
+void describe_untold(IO& io, T& state) {
+  io.later(2 * sizeof(state.posted_ns) + sizeof(state.elsewhere), [&] {
+    io.number(state.posted_ns);
+    io.number(state.posted_receive_ns);
+    io.number(state.elsewhere);
+  });
 }
 
 // A cause goes by a number made of its id (FNV-1a): its place in the table is this version's own.
@@ -251,11 +270,13 @@ void describe(IO& io, M& message) {
     case Type::kAsk:
       describe_state(io, message.ask.state);
       io.list(message.ask.links, kLinksAsked, [&](auto& link) { describe_link(io, link); });
+      describe_untold(io, message.ask.state);
       break;
     case Type::kSay:
       describe_state(io, message.say.state);
       io.list(message.say.links, kLinksAsked, [&](auto& link) { describe_link(io, link); });
       describe_claim(io, message.say.claim);
+      describe_untold(io, message.say.state);
       break;
     case Type::kProbe:
       io.number(message.probe.initiator);

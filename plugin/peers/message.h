@@ -43,6 +43,8 @@ struct Link {
   }
 };
 
+inline constexpr std::uint8_t kNever = 255;
+
 // What a process says of itself.
 struct State {
   Who who;
@@ -52,6 +54,11 @@ struct State {
   std::uint64_t awaits = 0;   // "proc" of whom it waits for longest; 0: nobody, or not known
   Doing given;                // the last that it was given
   Doing in;                   // the oldest that is not over
+  // Its last request, and its last receive, by CLOCK_MONOTONIC: of its own node's processes they
+  // can be compared. 0: none, or not told.
+  std::uint64_t posted_ns = 0, posted_receive_ns = 0;
+  // Ago it was seen that it waits, over any number of others, for one that neither waits nor rests.
+  std::uint8_t elsewhere = kNever;  // tenths of a second
 };
 
 enum class Type : std::uint8_t { kHello = 1, kWelcome, kAsk, kSay, kProbe, kFacts, kArrivals };

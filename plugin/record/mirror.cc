@@ -115,8 +115,8 @@ std::uint64_t mark_of(const state::Connection& c) {
   return mark;
 }
 
-static_assert(std::size(box::kAwaitedNames) ==
-              static_cast<std::size_t>(diagnosis::RootKind::kCount));
+static_assert(std::size(box::kAwaitedNames) ==  // behind these is what is not told
+              static_cast<std::size_t>(diagnosis::RootKind::kRests));
 static_assert(Box::kComms >= state::kCommunicators);
 static_assert(std::size(box::kTaskStateNames) ==
               static_cast<std::size_t>(state::Progress::kLaunched) + 1);

@@ -1,6 +1,8 @@
 #include "state/connections.h"
 
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -113,6 +115,7 @@ void clear(Connection& c) noexcept {
   c.qps.store(0, kRelaxed);
   c.moving_to.store(0, kRelaxed);
   c.moving_attempt.store(0, kRelaxed);
+  c.poster.store(0, kRelaxed);
   c.start.set({});
   c.labels.set({});
   c.ends.set({});
@@ -244,6 +247,7 @@ Connection* open_connection(ConnectionKind kind, int api, const Identity& about,
 
 [[gnu::cold]] bool Connection::extend_pool() noexcept {
   const std::size_t has = pool.load(kRelaxed);
+  if (has == 0) poster.store(static_cast<std::uint32_t>(::syscall(SYS_gettid)), kRelaxed);
   std::size_t next = kRequestsAtFirst;
   if (has != 0) {
     constexpr std::size_t kOffset = offsetof(Annex, requests);
@@ -269,7 +273,6 @@ Connection* open_connection(ConnectionKind kind, int api, const Identity& about,
 void hand_out(Connection& c, void* inner) noexcept {
   if (c.kind.load(kRelaxed) != ConnectionKind::kListen) {
     c.pool.store(0, kRelaxed);
-    c.extend_pool();
     c.stage.store(Stage::kReady, kRelaxed);
   }
   c.inner = inner;

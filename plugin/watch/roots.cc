@@ -48,7 +48,7 @@ void tell(const state::Awaited& awaited, std::uint64_t waits_ms, const peers::Do
 
 void Roots::look(std::uint64_t waits_ms, const peers::Doing& in, std::uint64_t self) {
   const auto [claim, stable, awaited_ms] = peers::answer();
-  if (!claim.known() || !stable || is_echo(claim)) return;
+  if (!claim.known() || !stable || is_hint(claim)) return;
   const bool own = claim.who.proc == self && peers::is_late(claim.kind);
   const std::uint64_t age_ms = own ? awaited_ms : waits_ms;
   if (age_ms * 1'000'000 < due_ns_) return forget_awaited();

@@ -1,14 +1,19 @@
 #include "watch/whom.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "config/launchers.h"
+#include "context/clock.h"
+#include "context/raw_clock.h"
 #include "diagnosis/connection.h"
 #include "peers/channel.h"
 #include "record/recorder.h"
@@ -28,9 +33,24 @@ using peers::EndState;
 using peers::LocalView;
 
 constexpr std::size_t kMostPorts = 16;
+constexpr std::size_t kMostPosters = 64;
+constexpr std::uint64_t kRestNs = 250'000'000;
 
 std::uint32_t to_ms(std::uint64_t ns) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(ns / 1'000'000, ~std::uint32_t{0}));
+}
+
+// Of this process.
+bool sleeps(std::uint32_t thread) {
+  const std::string path = "/proc/self/task/" + std::to_string(thread) + "/stat";
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  std::array<char, 256> text{};
+  const ssize_t size = ::read(fd, text.data(), text.size());
+  ::close(fd);
+  const std::string_view seen(text.data(), size < 0 ? 0 : static_cast<std::size_t>(size));
+  const std::size_t name_end = seen.rfind(") ");
+  return name_end != std::string_view::npos && seen.substr(name_end + 2).starts_with('S');
 }
 
 // A send that the transport has taken: is it the HCA that has it? What the HCA has completed is
@@ -244,10 +264,22 @@ void WaitCollector::begin() {
   relayed_.clear();
   quiet_.clear();
   ports_.clear();
+  posters_.clear();
+}
+
+void WaitCollector::Latest::note(std::uint64_t when_raw) noexcept {
+  if (when_raw <= raw) return;
+  raw = when_raw;
+  mono_ns = context::mono_ns() - context::raw_clock::elapsed_ns(raw, context::raw_clock::now());
 }
 
 void WaitCollector::take(state::Connection& c, const WaitHistory& history, std::uint64_t age_ns,
                          bool asked) {
+  const std::uint32_t poster = c.poster.load(std::memory_order_relaxed);
+  if (asked_ && poster != 0 && posters_.size() < kMostPosters) posters_.insert(poster);
+  const std::uint64_t posted = c.last_post.load(std::memory_order_relaxed);
+  posted_.note(posted);
+  if (c.kind.load() == state::ConnectionKind::kRecv) posted_receive_.note(posted);
   if (*history.wait == Wait::kIdle) return take_quiet(c, age_ns);
   if (age_ns < edge_ns_) {
     moves_ = true;
@@ -282,6 +314,18 @@ void WaitCollector::take_quiet(state::Connection& c, std::uint64_t age_ns) {
     quiet_[proc].push_back(link_of(about, EndState::kQuiet, age_ns, moved_by(c, false)));
 }
 
+// NCCL's progress thread waits for a condition where all operations that it was given are over, and
+// else runs, with or without a request (proxy.cc, ncclProxyGetPostedOps; 2.12 to 2.28).
+bool WaitCollector::rests(const LocalView& own, std::uint64_t mono_ns) {
+  const bool nothing = waits_ns_ == 0 && relayed_.empty() && !own.state.moves;
+  if (!nothing || posters_.empty() || posters_.size() == kMostPosters ||
+      !std::all_of(posters_.begin(), posters_.end(), sleeps))
+    rested_ns_ = 0;
+  else if (rested_ns_ == 0)
+    rested_ns_ = mono_ns;
+  return rested_ns_ != 0 && mono_ns - rested_ns_ >= kRestNs;
+}
+
 LocalView WaitCollector::end(std::uint64_t mono_ns) {
   LocalView own;
   own.state.who = this_process().self;
@@ -297,7 +341,10 @@ LocalView WaitCollector::end(std::uint64_t mono_ns) {
   if (own.state.moves || moved_ns_ == 0 || waits_ns_ != 0) moved_ns_ = mono_ns;
   own.state.idle_ms = to_ms(mono_ns - moved_ns_);
   own.waits_ms = to_ms(waits_ns_);
+  own.state.posted_ns = posted_.mono_ns;
+  own.state.posted_receive_ns = posted_receive_.mono_ns;
   own.worked = worked_;
+  own.rests = rests(own, mono_ns);
   // Its GPU has all that it needs of the network, or waits for the others of this node.
   own.inside = own.edges.empty() && waits_ns_ == 0 && !own.state.moves && !own.given.empty();
   if (own.inside && !own.state.in.known()) own.state.in = own.given.front();
@@ -313,6 +360,8 @@ void WaitCollector::forget() {
   begin();
   worked_ = false;
   moved_ns_ = meets_ns_ = 0;
+  posted_ = posted_receive_ = {};
+  rested_ns_ = 0;
 }
 
 }  // namespace nnd::watch

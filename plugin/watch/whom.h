@@ -38,6 +38,13 @@ class WaitCollector {
 
  private:
   void take_quiet(state::Connection& c, std::uint64_t age_ns);
+  bool rests(const peers::LocalView& own, std::uint64_t mono_ns);
+
+  // When the last of something was, by the CPU's counter and by CLOCK_MONOTONIC.
+  struct Latest {
+    std::uint64_t raw = 0, mono_ns = 0;
+    void note(std::uint64_t when_raw) noexcept;
+  };
 
   const std::uint64_t edge_ns_;
   const double made_weight_;
@@ -50,6 +57,9 @@ class WaitCollector {
   std::map<std::uint64_t, peers::LocalView::Edge> edges_, relayed_;
   std::map<std::uint64_t, std::vector<peers::Link>> quiet_;
   std::set<std::string> ports_;  // that waits go over: "mlx5_0:1"
+  Latest posted_, posted_receive_;
+  std::set<std::uint32_t> posters_;  // ids of threads, while others ask
+  std::uint64_t rested_ns_ = 0;      // since when these sleep; 0: they do not
 };
 
 }  // namespace nnd::watch

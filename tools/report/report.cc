@@ -81,14 +81,15 @@ bool made_nothing(const log::Process& process) {
                       [](const auto& one) { return one.second.init_seq != 0; });
 }
 
-// All ended by themselves, and none made a communicator: NCCL may have refused to make one.
+// All ended by themselves, or are making one, and none made a communicator: NCCL may refuse to.
 bool none_made_any(const Report& report) {
   const auto& members = report.picture.members;
   const auto& losses = report.first.losses;
   const bool failed = report.kind == Kind::kLost &&
                       std::all_of(losses.begin(), losses.end(),
                                   [&](const Loss& one) { return report.ends[one.member].failed; });
-  return (report.kind == Kind::kHealthy || failed) && members.size() > 1 &&
+  const bool making = report.stuck_making && !report.missing.any();
+  return (report.kind == Kind::kHealthy || failed || making) && members.size() > 1 &&
          std::all_of(members.begin(), members.end(),
                      [](const Member& member) { return made_nothing(*member.log); });
 }
@@ -141,7 +142,8 @@ Report analyse(const Input& input, std::optional<int> expected_ranks,
   const bool nothing_made = none_made_any(out);
   if (!failing.empty() || is_unexplained(out) || nothing_made)
     out.difference = difference_of(out.picture, out.odd, failing);
-  if (nothing_made && out.difference && !is_of_releases(*out.difference)) out.difference.reset();
+  if (nothing_made && failing.empty() && out.difference && !is_of_releases(*out.difference))
+    out.difference.reset();
   if (out.difference && failing.empty()) {
     out.blame = is_of_releases(*out.difference) ? Blame::kNotNetwork : Blame::kOpen;
     out.kind = Kind::kLost;

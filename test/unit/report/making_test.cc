@@ -26,6 +26,23 @@ void makes(Made& made, int process, double sec, const char* step, bool blocked =
 
 }  // namespace
 
+TEST_CASE("two releases make no communicator, however long they try", "[making]") {
+  Made made;
+  const bool unlike = GENERATE(true, false), living = GENERATE(true, false);
+  for (const int process : {0, 2}) {
+    auto load = made.event(process, t::EventId::kPluginLoad, 0);
+    load.launch.rank = process / 2;
+    load.launch.world_size = 2;
+    load.nccl_version = unlike && process == 2 ? "2.27.7" : "2.28.9";
+    made.add(load);
+    makes(made, process, 11, "ring");
+    made.box(process, living, 39);
+  }
+  const auto report = analyse(made.input);
+  CHECK(report.difference.has_value() == unlike);
+  if (unlike) CHECK(report.blame == Blame::kNotNetwork);
+}
+
 TEST_CASE("a rank that makes no communicator has not come to that of the others", "[making]") {
   Made made;
   for (const int process : {0, 2}) {

@@ -139,10 +139,13 @@ std::string lost_text(const Report& report) {
   const auto& losses = report.first.losses;
   if (report.difference)
     return fmt::format(
-        "{}: {}{} ended by {} with no word of why, and no path between these was used.",
+        "{}: {}{}{}, and no path between these was used.",
         difference_text(report, *report.difference),
         report.difference->cause.empty() ? "" : cause_text(report.difference->cause) + "; ",
-        job_text(report.picture), time_text(report.picture.last));
+        job_text(report.picture),
+        report.stuck_making
+            ? " come to no communicator"
+            : fmt::format(" ended by {} with no word of why", time_text(report.picture.last)));
   const auto lost = members_of(losses);
   if (report.blame == report::Blame::kOpen) return verdict_of_unproven(report, lost);
   std::vector<std::string> hosts;
