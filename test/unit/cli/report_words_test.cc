@@ -1,9 +1,11 @@
 // The words of a report: times with their date, sizes, proper names, what to type, and a port that
 // came back.
 #include "cli/common/time_text.h"
+#include "cli/report/difference_text.h"
 #include "cli/report/look_commands.h"
 #include "cli/report/names.h"
 #include "cli/report/verdict.h"
+#include "cli/report/warned.h"
 #include "support/catch.h"
 #include "unit/report/made.h"
 
@@ -49,6 +51,36 @@ TEST_CASE("what to type for the rank to look at, with its host and process", "[w
   made.box(1, false, 20);  // it has died: there is none to look at, only what its node says of it
   CHECK(commands_to_look(analyse(made.input)) ==
         Lines{"ssh host0 dmesg -T | grep -iE 'oom|killed process|xid|segfault'"});
+}
+
+TEST_CASE("what two ends have unlike is said of the one that differs, not of who told", "[words]") {
+  Made made;
+  made.ring(4);
+  for (const int process : {0, 1}) {
+    auto told = made.event(process, t::EventId::kPolicyWarn, 2);
+    told.severity = t::Severity::kWarn;
+    told.cause = "MTU-DIFF";
+    told.dev = Made::dev(process);
+    made.add(told);
+  }
+  auto report = analyse(made.input);
+  CHECK(warned_text(report).starts_with("mlx5_0, mlx5_1 of host0: MTU-DIFF"));
+  report.odd = {{"MTU of mlx5_0", "4096", 3, {{"1024", {"host3"}, {3}}}, false}};
+  CHECK(warned_text(report).starts_with("mlx5_0 of host3: MTU-DIFF"));
+}
+
+TEST_CASE("where a variable is behind what differs, it is what to change", "[words]") {
+  Made made;
+  made.ring(4);
+  auto report = analyse(made.input);
+  report.odd = {{"transport", "IB", 3, {{"TCP", {"host1"}, {2}}}, true},
+                {"NCCL_IB_DISABLE", "not set", 3, {{"1", {"host1"}, {2}}}, false}};
+  const nnd::report::Difference difference;
+  CHECK(difference_remedy(report, difference)
+            .starts_with("NCCL_IB_DISABLE is 1 on host1, and not "
+                         "set on the other 3 processes: "));
+  report.odd[1].others[0].members = {1};  // another process's
+  CHECK(difference_remedy(report, difference).starts_with("Find out why NCCL found no HCA"));
 }
 
 TEST_CASE("a port's event is told once, and that it came back", "[words]") {

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "cli/common/gid_text.h"
 #include "cli/report/names.h"
 
@@ -62,15 +65,16 @@ std::string subnets(const Report& report, const Deviation& odd) {
 // `guilty`: who of two camps as big is at fault.
 std::string plain(const Deviation& odd, std::optional<std::size_t> guilty) {
   const auto& one = odd.others[guilty.value_or(0)];
+  const auto* const is = odd.what == "HCAs in use" ? "are" : "is";
   const auto rest = [&](const std::string& value, std::size_t count) {
-    return fmt::format("{} is {} on {}, and {} on the other {}", odd.what, shortened(one.value),
+    return fmt::format("{} {} {} on {}, and {} on the other {}", odd.what, is, shortened(one.value),
                        where_of(one), shortened(value), others_text(count));
   };
   if (odd.usual_count != 0) return rest(odd.usual, odd.usual_count);
   const auto& other = odd.others[1 - guilty.value_or(0)];
   if (guilty) return rest(other.value, other.members.size());
-  return fmt::format("{} is {} on {}, and {} on {}", odd.what, shortened(one.value), where_of(one),
-                     shortened(other.value), where_of(other));
+  return fmt::format("{} {} {} on {}, and {} on {}", odd.what, is, shortened(one.value),
+                     where_of(one), shortened(other.value), where_of(other));
 }
 
 bool is_tie(const Deviation& odd, const Difference& difference) {
@@ -81,6 +85,35 @@ std::string whose_of(const Deviation& odd, const Difference& difference) {
   if (is_tie(odd, difference))
     return fmt::format("{} or {}", where_of(odd.others.front()), where_of(odd.others.back()));
   return where_of(odd.others[difference.guilty.value_or(0)]);
+}
+
+struct Behind {
+  std::string_view what;  // how Deviation::what begins
+  std::array<std::string_view, 4> variables;
+};
+constexpr std::array kBehind{
+    Behind{"transport", {"NCCL_IB_DISABLE", "NCCL_NET", "NCCL_IB_HCA", "NCCL_NET_PLUGIN"}},
+    Behind{"HCAs in use",
+           {"NCCL_IB_HCA", "NCCL_IB_DISABLE", "NCCL_IB_MERGE_NICS", "NCCL_IB_MERGE_VFS"}},
+    Behind{"GID ",
+           {"NCCL_IB_GID_INDEX", "NCCL_IB_ROCE_VERSION_NUM", "NCCL_IB_ADDR_FAMILY",
+            "NCCL_IB_ADDR_RANGE"}}};
+
+// A variable that the same processes have otherwise, and that decides of what differs.
+const Deviation* setting_behind(const Report& report, const Deviation& odd,
+                                const Difference& difference) {
+  const auto& members = odd.others[difference.guilty.value_or(0)].members;
+  const auto sets_so = [&](const Deviation& setting) {
+    return std::any_of(setting.others.begin(), setting.others.end(),
+                       [&](const auto& one) { return one.members == members; });
+  };
+  for (const Behind& behind : kBehind) {
+    if (!odd.what.starts_with(behind.what)) continue;
+    for (const std::string_view variable : behind.variables)
+      for (const Deviation& setting : report.odd)
+        if (setting.what == variable && sets_so(setting)) return &setting;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -98,6 +131,9 @@ std::string difference_text(const Report& report, const Difference& difference) 
 
 std::string difference_remedy(const Report& report, const Difference& difference) {
   const Deviation& odd = report.odd[difference.odd];
+  if (const Deviation* const setting = setting_behind(report, odd, difference))
+    return fmt::format("{}: give all ranks the same (the launcher must pass it on), or unset it.",
+                       plain(*setting, {}));
   if (difference.told != nullptr && !difference.told->fix.empty()) return difference.told->fix;
   const auto device = device_of(odd.what);
   const auto whose = whose_of(odd, difference);

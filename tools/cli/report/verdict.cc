@@ -340,7 +340,7 @@ std::string verdict_hang(const Report& report) {
 std::string verdict_ended(const Report& report) {
   const auto when = fmt::format("{} ended together at {}", job_text(report.picture),
                                 time_text(report.picture.last));
-  std::string warned = warned_text(report.picture);
+  std::string warned = warned_text(report);
   if (!warned.empty()) warned = " Warned of: " + warned + ".";
   if (!report.making.empty())
     return fmt::format("{}, while {} still being initialised; nothing shows why.{}", when,
@@ -448,11 +448,10 @@ std::string verdict(const Report& report) {
       if (report.missing.any())
         return fmt::format(
             "{}healthy as far as is here: {} ended, {}, nothing failed; {} of {} left no log here.",
-            and_then(warned_text(report.picture)), job_text(report.picture),
-            traffic_text(report.picture), missing_text(report.missing), *report.missing.expected);
-      return fmt::format("{}healthy: {} ended, {}, nothing failed.",
-                         and_then(warned_text(report.picture)), job_text(report.picture),
-                         traffic_text(report.picture));
+            and_then(warned_text(report)), job_text(report.picture), traffic_text(report.picture),
+            missing_text(report.missing), *report.missing.expected);
+      return fmt::format("{}healthy: {} ended, {}, nothing failed.", and_then(warned_text(report)),
+                         job_text(report.picture), traffic_text(report.picture));
     case Kind::kRunning:
       if (const auto lost = count_unknown(report.picture); lost != 0)
         return fmt::format(
@@ -464,7 +463,7 @@ std::string verdict(const Report& report) {
                 : fmt::format("were killed before the job was started again at {}",
                               time_text(report.started_again)));
       return fmt::format("{}healthy so far: {}, nothing failed and nothing waits.",
-                         and_then(warned_text(report.picture)), job_text(report.picture));
+                         and_then(warned_text(report)), job_text(report.picture));
     case Kind::kStarting:
       return fmt::format("no word yet: {}; {} still being initialised, since {}.",
                          job_text(report.picture),

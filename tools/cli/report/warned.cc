@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "cli/report/names.h"
+#include "report/meaning.h"
 
 namespace nnd::cli {
 
-using report::Picture;
+using report::Report;
 
 namespace {
 
@@ -25,11 +26,27 @@ void note(std::vector<std::string>& list, const std::string& one) {
   if (!one.empty() && std::find(list.begin(), list.end(), one) == list.end()) list.push_back(one);
 }
 
+// What two ends have unlike, either may tell: all ends together show whose it is.
+void name_who_differs(Warned& warned, const std::string& cause, const Report& report) {
+  for (const auto& odd : report.odd) {
+    const auto meaning = report::meaning_of(odd.what);
+    if (!meaning || !meaning->of_end || !meaning->cause ||
+        nccl_net_diag::cause_id(*meaning->cause) != cause)
+      continue;
+    warned.hosts.clear();
+    for (const auto& one : odd.others)
+      for (const auto& who : one.who) note(warned.hosts, who);
+    std::sort(warned.hosts.begin(), warned.hosts.end());
+    warned.devices = {report::device_of(odd.what)};
+    return;
+  }
+}
+
 }  // namespace
 
-std::string warned_text(const Picture& picture) {
+std::string warned_text(const Report& report) {
   std::map<std::string, Warned> all;
-  for (const auto& member : picture.members)
+  for (const auto& member : report.picture.members)
     for (const auto& told : member.log->diagnoses) {
       if (told.severity == log::Severity::kInfo || told.cause.empty()) continue;
       Warned& warned = all[told.cause];
@@ -38,6 +55,7 @@ std::string warned_text(const Picture& picture) {
       warned.errors += told.severity == log::Severity::kError;
     }
   if (all.empty()) return {};
+  for (auto& [cause, warned] : all) name_who_differs(warned, cause, report);
   std::vector<std::pair<std::size_t, std::string>> order;
   for (const auto& [cause, warned] : all) order.emplace_back(warned.errors, cause);
   std::stable_sort(order.begin(), order.end(),

@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "report/picture.h"
+#include "report/report.h"
 
 namespace nnd::cli {
 
 // "mlx5_3 of node0, node1: GID-LINKLOCAL, ...", the worst first; empty: of nothing.
-std::string warned_text(const report::Picture& picture);
+std::string warned_text(const report::Report& report);
 
 }  // namespace nnd::cli
