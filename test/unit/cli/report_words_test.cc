@@ -4,6 +4,7 @@
 #include "cli/report/difference_text.h"
 #include "cli/report/look_commands.h"
 #include "cli/report/names.h"
+#include "cli/report/sink_text.h"
 #include "cli/report/verdict.h"
 #include "cli/report/warned.h"
 #include "support/catch.h"
@@ -81,6 +82,34 @@ TEST_CASE("where a variable is behind what differs, it is what to change", "[wor
                          "set on the other 3 processes: "));
   report.odd[1].others[0].members = {1};  // another process's
   CHECK(difference_remedy(report, difference).starts_with("Find out why NCCL found no HCA"));
+}
+
+TEST_CASE("a ring of processes that are in different communicators tells of each", "[words]") {
+  Made made;
+  made.ring(2);
+  for (const int process : {0, 1}) {
+    made.stall(process, "nothing-came", 30, 20, 1 - process);
+    made.box(process, true, 40);
+  }
+  auto report = analyse(made.input);
+  nnd::report::Sink sink;
+  sink.kind = nnd::report::Sink::Kind::kCycle;
+  sink.members = {0, 1};
+  CHECK(sink_text(report, sink).starts_with("ranks 0-1 (host0) wait for each other"));
+  CHECK_FALSE(are_in_several_communicators(report, sink));
+  std::vector<nnd::log::Process> logs;
+  for (const auto& member : report.picture.members) logs.push_back(*member.log);
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    nnd::log::Task task;
+    task.kind = "AllReduce";
+    task.ordinal = 3 + i;
+    logs[i].communicators[i == 0 ? "0xa" : "0xb"].waits_in = task;
+    report.picture.members[i].log = &logs[i];
+  }
+  CHECK(are_in_several_communicators(report, sink));
+  CHECK(sink_text(report, sink) ==
+        "ranks 0-1 (host0) wait for each other: rank 0 (host0) is in AllReduce #3 of communicator "
+        "0xa, rank 1 (host0) is in AllReduce #4 of communicator 0xb");
 }
 
 TEST_CASE("a port's event is told once, and that it came back", "[words]") {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "cli/common/gid_text.h"
@@ -69,6 +71,36 @@ std::string one_of_hosts(const Picture& picture, const std::vector<std::size_t>&
                                    : fmt::format("{}", fmt::join(names, " or "));
 }
 
+// "rank 3 is in AllReduce #1 of A, and ranks 0-2 in AllReduce #40 of B", where those of a ring are
+// inside of different communicators; else empty.
+std::string inside_text(const Report& report, const Sink& sink) {
+  constexpr std::size_t kMostNamed = 3;
+  struct Inside {
+    const log::Task* task = nullptr;
+    std::vector<std::size_t> members;
+  };
+  std::map<std::string, Inside> all;
+  for (const auto member : sink.members) {
+    const Inside* own = nullptr;
+    for (const auto& [comm, of] : report.picture.members[member].log->communicators) {
+      if (!of.waits_in || of.waits_in->ordinal == 0) continue;
+      if (own != nullptr) return {};
+      Inside& inside = all[comm];
+      inside.task = &*of.waits_in;
+      inside.members.push_back(member);
+      own = &inside;
+    }
+    if (own == nullptr) return {};
+  }
+  if (all.size() < 2 || all.size() > kMostNamed) return {};
+  std::vector<std::string> out;
+  for (const auto& [comm, inside] : all)
+    out.push_back(fmt::format("{} {} in {} of {}", who(report.picture, inside.members),
+                              inside.members.size() == 1 ? "is" : "are", task_text(*inside.task),
+                              communicator_text(report.picture, comm)));
+  return fmt::format("{}", fmt::join(out, ", "));
+}
+
 bool only_for_data(const Report& report, const Sink& sink) {
   return std::all_of(report.waits.waits.begin(), report.waits.waits.end(), [&](const auto& wait) {
     return wait.stall->kind == "nothing-came" ||
@@ -77,6 +109,10 @@ bool only_for_data(const Report& report, const Sink& sink) {
 }
 
 }  // namespace
+
+bool are_in_several_communicators(const Report& report, const Sink& sink) {
+  return sink.kind == Sink::Kind::kCycle && !inside_text(report, sink).empty();
+}
 
 std::string task_text(const log::Task& task) {
   if (task.kind.empty()) return fmt::format("collective {}", task.ordinal);
@@ -170,6 +206,8 @@ std::string sink_text(const Report& report, const Sink& sink) {
     case Sink::Kind::kNetwork:
       return fmt::format("{} waits for the network itself", names);
     case Sink::Kind::kCycle:
+      if (const auto inside = inside_text(report, sink); !inside.empty())
+        return fmt::format("{} wait for each other: {}", names, inside);
       return fmt::format("{} wait for each other{}", names,
                          only_for_data(report, sink)
                              ? "'s data and send none, as where they are in different collectives, "

@@ -11,6 +11,8 @@ namespace nnd::cli {
 std::string task_text(const log::Task& task);
 // Where ranks of a communicator are, and where the others.
 std::string apart_text(const report::Report& report, const report::Apart& apart);
+// Those of a ring, inside of different communicators.
+bool are_in_several_communicators(const report::Report& report, const report::Sink& sink);
 std::string sink_text(const report::Report& report, const report::Sink& sink);
 
 }  // namespace nnd::cli

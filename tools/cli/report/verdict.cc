@@ -518,6 +518,32 @@ const log::Diagnosis* first_told(const Report& report) {
   }
 }
 
+namespace {
+
+constexpr const char* kLookAtItsEnd =
+    "Look at what that process printed last, at its node's kernel log (OOM, Xid) and at the "
+    "scheduler's.";
+constexpr const char* kItLeft = "Look at what that process printed last: its program ended.";
+
+// By whom all wait for in the end.
+std::string hang_remedy(const Report& report) {
+  const auto& sinks = report.waits.sinks;
+  const Sink* const sink = sinks.empty() ? nullptr : &sinks.front();
+  const bool one = sink != nullptr && sink->members.size() == 1;
+  if (one && sink->kind == Sink::Kind::kDied) return kLookAtItsEnd;
+  if (one && sink->kind == Sink::Kind::kLeft) return kItLeft;
+  if (one && sink->kind == Sink::Kind::kStopped)
+    return "Look at that process on its node, where both still live: State in /proc/PID/status (T: "
+           "kill -CONT PID; D: dmesg); else at the node's kernel log and at the scheduler's.";
+  if (sink != nullptr && are_in_several_communicators(report, *sink))
+    return "Let all ranks call the collectives of their communicators (process groups) in the same "
+           "order: look at where those processes are.";
+  return one ? "Look at what that process does, and at which collective it is in."
+             : "Look at what those processes do, and at which collective each is in.";
+}
+
+}  // namespace
+
 std::string remedy(const Report& report) {
   if (report.difference) return difference_remedy(report, *report.difference);
   if (report.rails)
@@ -538,10 +564,7 @@ std::string remedy(const Report& report) {
       if (report.ended_by_kernel)
         return kernel_end_remedy(*report.kernel[*report.ended_by_kernel].told);
       if (report.own_words) return std::string(diagnosis::explain(report.own_words->cause).remedy);
-      if (report.first.losses[0].clean)
-        return "Look at what that process printed last: its program ended.";
-      return "Look at what that process printed last, at its node's kernel log (OOM, Xid) and at "
-             "the scheduler's.";
+      return report.first.losses[0].clean ? kItLeft : kLookAtItsEnd;
     case Kind::kMissing:
       return "Look at what the launcher says of them, and whether NCCL_NET_PLUGIN=diag and "
              "LD_LIBRARY_PATH reach them.";
@@ -549,7 +572,7 @@ std::string remedy(const Report& report) {
       return "Look at who ended it: a time limit, a user, or the launcher, which tells whether a "
              "process died first.";
     case Kind::kHang:
-      return "Look at what those processes do, and at which collective each is in.";
+      return hang_remedy(report);
     case Kind::kSlow:
       return "Compare its link, its counters, its PCIe slot and its switch port with its "
              "siblings'.";

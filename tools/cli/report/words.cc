@@ -303,8 +303,10 @@ Words words_of(const Report& report, const report::Input& input) {
   for (const auto& sign : report.first.signs)
     if (&sign != sign_of_culprit(report))
       shares.push_back(fmt::format(
-          "{} told {} {} before: {}", place_text(sign.here), sign.told->cause,
-          seconds(std::max<Ns>(report.first.at - sign.at, 0)), shortened(sign.told->msg)));
+          "{} told {} {}: {}", place_text(sign.here), sign.told->cause,
+          report.first.at == 0 ? "at " + clock_text(sign.at)
+                               : seconds(std::max<Ns>(report.first.at - sign.at, 0)) + " before",
+          shortened(sign.told->msg)));
   add(out, "Where", shares);
   add(out, "What followed", followers(report));
   add(out, "Waits", waiting(report));
