@@ -84,6 +84,34 @@ TEST_CASE("where a variable is behind what differs, it is what to change", "[wor
   CHECK(difference_remedy(report, difference).starts_with("Find out why NCCL found no HCA"));
 }
 
+TEST_CASE("nodes that are alike cross rails, and nobody's HCA is at fault", "[words]") {
+  Made made;
+  const bool alike = GENERATE(true, false);
+  for (const int process : {0, 2}) {
+    made.load(process, 0, 2);
+    for (const int index : {0, 1}) {
+      auto hca = made.event(process, t::EventId::kHcaPort, 0);
+      hca.dev = Made::dev(index);
+      hca.dev.gid = fmt::format("gid{}{}", process, index);
+      if (process == 2 && index == 1 && !alike) hca.dev.subnet = "net9";
+      hca.verdict = "taken";
+      made.add(hca);
+    }
+  }
+  auto fails = made.event(0, t::EventId::kConnFail, 3);
+  fails.severity = t::Severity::kError;
+  fails.cause = "SUB-RAIL";
+  fails.conn = 1;
+  fails.failure = 1;
+  fails.dev = Made::dev(0);
+  fails.dev.gid = "gid00";
+  fails.peer.gid = "gid21";
+  made.add(fails);
+  const auto report = analyse(made.input);
+  CHECK(verdict(report).starts_with("between the rails net0 and net1: SUB-RAIL") == alike);
+  CHECK((remedy(report).find("NCCL_CROSS_NIC=0") != std::string::npos) == alike);
+}
+
 TEST_CASE("a ring of processes that are in different communicators tells of each", "[words]") {
   Made made;
   made.ring(2);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/common/gid_text.h"
@@ -70,8 +72,40 @@ bool knows_one_end(const Report& report) {
          });
 }
 
+// A process's HCAs and their subnets.
+std::set<std::pair<std::string, std::string>> rails_of(const log::Process& process) {
+  std::set<std::pair<std::string, std::string>> out;
+  for (const auto& hca : process.hcas)
+    if (!hca.dev.subnet.empty()) out.emplace(hca.dev.name, hca.dev.subnet);
+  return out;
+}
+
+// NCCL connected one rail with another, and all processes have the same rails.
+bool crosses_rails(const Report& report) {
+  const auto& roots = report.first.roots;
+  const auto& members = report.picture.members;
+  if (roots.empty() || report.difference || report.rails || report.picture.hosts.size() < 2)
+    return false;
+  const auto rails = rails_of(*members.front().log);
+  const auto is_rail = [&](const report::Place& place) {
+    return rails.contains({place.dev, place.subnet});
+  };
+  return std::all_of(roots.begin(), roots.end(),
+                     [&](const Failure& root) {
+                       return root.told->cause == "SUB-RAIL" && is_rail(root.here) &&
+                              is_rail(root.there) && root.here.subnet != root.there.subnet;
+                     }) &&
+         std::all_of(members.begin(), members.end(),
+                     [&](const auto& member) { return rails_of(*member.log) == rails; });
+}
+
 std::string where_text(const Report& report) {
   if (report.culprits.empty() || knows_one_end(report)) return {};
+  if (crosses_rails(report)) {
+    const auto& root = report.first.roots.front();
+    const auto [one, other] = std::minmax(root.here.subnet, root.there.subnet);
+    return fmt::format("between the rails {} and {}", one, other);
+  }
   // A node, where it is the node's: its memory limit, not one of its HCAs'.
   if (!report.first.roots.empty() && report.first.roots[0].reach == report::Reach::kNode) {
     std::set<std::string> hosts;
@@ -557,6 +591,10 @@ std::string remedy(const Report& report) {
       report.waits.network.front().lost && sign_of_culprit(report) == nullptr)
     return "What one end sends does not reach the other: look at the counters of both ports and of "
            "the switch's, and try the path with nccl-net-diag ping.";
+  if (report.kind == Kind::kFailed && crosses_rails(report))
+    return "The nodes' HCAs are alike: NCCL connects across rails that don't reach each other. Set "
+           "NCCL_CROSS_NIC=0, with as many ranks on each node, or route between the rails' "
+           "subnets.";
   const auto* told = first_told(report);
   if (told != nullptr && report.kind != Kind::kMissing) return told->fix;
   switch (report.kind) {
