@@ -20,6 +20,8 @@ const std::vector<Saying>& nccl_sayings() {
       {Says::kNoDevice, "NET/IB : No device found.", "", 21304, 0, "src/transport/net_ib.cc"},
       {Says::kNoInterface, "Bootstrap : no socket interface found", "", 21304, 0, "src/bootstrap.cc"},
       {Says::kNoInterface, "NET/IB : No IP interface found.", "", 21304, 0, "src/transport/net_ib.cc"},
+      {Says::kNoInterface, "NET/Socket : No usable listening interface found", "", 21304, 0, "src/bootstrap.cc"},
+      {Says::kNoInterface, "Net : No interface found in the same subnet as remote address %s", "a", 21304, 22602, "src/misc/socket.cc"},
 
       {Says::kMoveFailed, "Call to ibv_modify_qp failed with %d %s, %s, retrying %d/%d after %u msec of sleep", "etm...", 22501, 0, "src/misc/ibvwrap.cc"},
       {Says::kMoveFailed, "Call to ibv_modify_qp failed with error %s errno %d", "te", 21903, 22304, "src/misc/ibvwrap.cc"},
@@ -62,6 +64,8 @@ const std::vector<Saying>& nccl_sayings() {
       {Says::kConnect, "%s: Connect to %s failed : %s", ".at", 22501, 22602, "src/misc/socket.cc"},
       {Says::kConnect, "%s: connect to %s failed : %s", ".at", 22707, 0, "src/misc/socket.cc"},
       {Says::kConnect, "%s: connect to %s returned %s, exceeded error retry count after %d attempts", ".at.", 22707, 0, "src/misc/socket.cc"},
+      {Says::kConnect, "%s: connect returned %s, exceeded error retry count (%d)", ".t.", 22501, 22602, "src/misc/socket.cc"},
+      {Says::kConnect, "socketPollConnect poll() returned %d%s", "..", 22304, 22602, "src/misc/socket.cc"},
       {Says::kClosed, "Net : Call to recv from %s failed : %s", "at", 21304, 21505, "src/misc/socket.cc"},
       {Says::kClosed, "socketProgressOpt: Call to recv from %s failed : %s", "at", 21602, 22304, "src/misc/socket.cc"},
       {Says::kClosed, "socketProgress: Connection closed by remote peer %s", "a", 21602, 0, "src/misc/socket.cc"},

@@ -265,6 +265,13 @@ TEST_CASE("words of releases before 2.10", "[nccl-text]") {
   for (const char* const inner : {"172.17.0.2", "127.0.0.1", "fe80::1%ip6tnl0", "169.254.3.4"})
     CHECK(only(std::string("Connect to ") + inner + "<5000> failed : Connection timed out").cause ==
           Cause::kDevOob);
+  fact =
+      only("socketPollConnect: connect returned No route to host, exceeded error retry count (35)");
+  CHECK(fact.cause == Cause::kOobBlocked);
+  CHECK(fact.error == EHOSTUNREACH);
+  CHECK(only("socketPollConnect poll() returned 1, no POLLOUT events").cause == Cause::kOobBlocked);
+  CHECK(only("Net : No interface found in the same subnet as remote address 143.20.11.7<1778>")
+            .cause == Cause::kDevOob);
   // Without NCCL's own mark it may be any program's.
   CHECK(facts_of("Connect to db failed : timeout").empty());
 }
