@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "cli/report/names.h"
 
 namespace nnd::cli {
@@ -43,9 +41,10 @@ std::string line_of(const Bandwidth& one) {
 
 std::vector<std::string> bandwidth_lines(const std::vector<Bandwidth>& bandwidths) {
   constexpr std::size_t kMost = 3;
+  constexpr std::uint64_t kSmall = 64 << 10;  // below it a call's latency is all that shows
   std::vector<std::string> out;
-  for (std::size_t i = 0; i < std::min(kMost, bandwidths.size()); ++i)
-    out.push_back(line_of(bandwidths[i]));
+  for (const Bandwidth& one : bandwidths)
+    if (one.least_bytes >= kSmall && out.size() < kMost) out.push_back(line_of(one));
   return out;
 }
 
