@@ -83,8 +83,23 @@ bool Tracebacks::take(std::string_view line, std::uint64_t number) {
   if (const auto at = line.find(kFrame); at != std::string_view::npos) {
     begin(line, at);
     take(line, number);
+    return false;
   }
-  return false;
+  return take_last_line(line, number);
+}
+
+// Of which nothing else was copied. PyTorch marks each line of the exception that ends a rank (the
+// excepthook of torch/distributed/distributed_c10d.py, 2.7.1 to 2.15.0).
+bool Tracebacks::take_last_line(std::string_view line, std::uint64_t number) {
+  const auto mark = line.starts_with("[rank") ? line.find("]: ") : std::string_view::npos;
+  if (mark == std::string_view::npos) return false;
+  const auto text = line.substr(mark + 3);
+  const auto colon = text.find(": ");
+  if (colon == std::string_view::npos || !text.substr(0, colon).ends_with("Error") ||
+      !is_exception(text))
+    return false;
+  begin(line, mark + 3);
+  return take(line, number);
 }
 
 }  // namespace nnd::foreign

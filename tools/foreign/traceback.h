@@ -26,6 +26,7 @@ class Tracebacks {
     Fact fact;
   };
   void begin(std::string_view line, std::size_t at);
+  bool take_last_line(std::string_view line, std::uint64_t number);
 
   const std::function<void(Fact&&)> sink_;
   std::map<std::string, Open> open_;  // by whose they are

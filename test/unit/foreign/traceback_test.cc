@@ -85,6 +85,17 @@ TEST_CASE("one whose beginning was cut off, and torchelastic's of its summary", 
   CHECK(all[0].place == "train.py:5 in main");
 }
 
+TEST_CASE("one of which only the last line was copied, with PyTorch's mark", "[traceback]") {
+  const auto all = raised(
+      "[rank2]: torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 336.00 MiB.\n");
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].writer.rank == 2);
+  CHECK(all[0].text.starts_with("torch.cuda.OutOfMemoryError: CUDA out of memory"));
+  CHECK(all[0].place.empty());
+  CHECK(raised("[rank2]: my.module: hello\n[rank2]: KeyError\n[rank2]: Error\n").empty());
+  CHECK(raised(traceback("[rank1]: ", "KeyError: b", 7)).size() == 1);
+}
+
 TEST_CASE("what ends no process, and what is no exception", "[traceback]") {
   CHECK(raised("Exception in thread Thread-1:\n" + traceback("", "KeyError: 'x'")).empty());
   CHECK(raised("Exception ignored in: <function f>\n" + traceback("", "KeyError: 'x'")).empty());
