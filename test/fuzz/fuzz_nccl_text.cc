@@ -5,6 +5,7 @@
 #include "foreign/nccl_text.h"
 #include "foreign/process_end.h"
 #include "foreign/rendezvous.h"
+#include "foreign/torch_says.h"
 #include "foreign/traceback.h"
 #include "foreign/watchdog.h"
 
@@ -27,6 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   };
   nnd::foreign::Rendezvous rendezvous(failed_of);
   const nnd::foreign::Gloo gloo(failed_of);
+  const nnd::foreign::TorchSays torch(failed_of);
   for (std::uint64_t line = 1; !text.empty(); ++line) {
     const auto end = text.find('\n');
     reader.take(text.substr(0, end), line);
@@ -35,6 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     ends.take(text.substr(0, end), line);
     rendezvous.take(text.substr(0, end), line);
     gloo.take(text.substr(0, end), line);
+    torch.take(text.substr(0, end), line);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
   for (const auto& dump : watchdog.dumps("out"))

@@ -31,7 +31,8 @@ std::optional<int> rank_in(std::string_view line) {
   const char* const begin = line.data() + at + 5;
   const char* const all = line.data() + line.size();
   const auto [end, error] = std::from_chars(begin, all, out);
-  return error == std::errc() && end != all && *end == ']' ? std::optional(out) : std::nullopt;
+  const bool whole = error == std::errc() && end != all && *end == ']';
+  return whole && out >= 0 ? std::optional(out) : std::nullopt;
 }
 
 // The group's description, as its dump has it too.

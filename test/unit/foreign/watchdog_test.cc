@@ -1,5 +1,10 @@
 #include "foreign/watchdog.h"
 
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
 #include "support/catch.h"
 
 using namespace nnd::foreign;
@@ -74,4 +79,21 @@ TEST_CASE("no more is made of a watchdog's numbers than is looked at", "[watchdo
                 "9000000000000000000, last completed work: 1"});
   REQUIRE(dumps.size() == 1);
   CHECK(dumps[0].groups[0].unfinished.size() == 64);
+}
+
+TEST_CASE("the first group has all ranks, also those that told nothing", "[watchdog]") {
+  const auto told = [](const std::string& group, int rank) {
+    return fmt::format(
+        "ProcessGroupNCCL.cpp:1537] [{} Rank {}] Timeout at NCCL work: 23, last enqueued NCCL "
+        "work: 23, last completed NCCL work: 22.",
+        group, rank);
+  };
+  for (const char* const first : {"PG 0", "PG ID 0 PG GUID 0(default_pg)"}) {
+    const auto dumps = dumps_of({told(first, 1), told(first, 3)});
+    REQUIRE(dumps.size() == 2);
+    CHECK(dumps[0].groups[0].ranks == std::vector{0, 1, 2, 3});
+    CHECK(dumps[1].groups[0].ranks.empty());
+  }
+  CHECK(dumps_of({told("PG 7", 3)}).at(0).groups[0].ranks.empty());
+  CHECK(dumps_of({told("PG 0", -5)}).empty());
 }
