@@ -92,8 +92,10 @@ bool crosses_rails(const Report& report) {
   };
   return std::all_of(roots.begin(), roots.end(),
                      [&](const Failure& root) {
-                       return root.told->cause == "SUB-RAIL" && is_rail(root.here) &&
-                              is_rail(root.there) && root.here.subnet != root.there.subnet;
+                       return root.told->cause ==
+                                  nccl_net_diag::cause_id(nccl_net_diag::Cause::kSubRail) &&
+                              is_rail(root.here) && is_rail(root.there) &&
+                              root.here.subnet != root.there.subnet;
                      }) &&
          std::all_of(members.begin(), members.end(),
                      [&](const auto& member) { return rails_of(*member.log) == rails; });
