@@ -98,6 +98,7 @@ bool Tracebacks::take_last_line(std::string_view line, std::uint64_t number) {
   if (colon == std::string_view::npos || !text.substr(0, colon).ends_with("Error") ||
       !is_exception(text))
     return false;
+  if (text.find("DataLoader worker (pid ") != std::string_view::npos) return false;  // ProcessEnds'
   begin(line, mark + 3);
   return take(line, number);
 }
