@@ -135,7 +135,9 @@ void read_conf(const std::string& shown, const FileTree& tree, const std::string
       const std::string name = line.substr(0, equals);
       const std::string& value =
           conf.values.emplace_back(name, config::shown_value(name, line.substr(equals + 1))).second;
-      conf.hash = fnv1a(name + "=" + value + "\n", conf.hash);
+      for (const std::string_view part : {std::string_view(name), std::string_view("="),
+                                          std::string_view(value), std::string_view("\n")})
+        conf.hash = fnv1a(part, conf.hash);
     }
     at = end + 1;
   }

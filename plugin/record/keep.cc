@@ -131,6 +131,7 @@ std::vector<Left> left_in(int dir_fd, DIR* dir) {
     one.bytes += static_cast<std::uint64_t>(about.st_blocks) * 512;
   }
   std::vector<Left> out;
+  out.reserve(found.size());
   for (auto& [process, one] : found) out.push_back(std::move(one));
   std::stable_sort(out.begin(), out.end(),
                    [](const Left& a, const Left& b) { return a.changed < b.changed; });
@@ -192,7 +193,7 @@ void sweep(int dir_fd, const config::Keep& keep, const std::vector<std::string>&
   }
   try {
     sweep_now(dir_fd, dir, now, keep, jobs);
-  } catch (const std::bad_alloc&) {  // another process sweeps
+  } catch (...) {  // for lack of memory: another process sweeps
   }
   ::closedir(dir);
 }

@@ -125,6 +125,8 @@ struct alignas(64) Connection {
   Published<Labels> labels;          // set at its first request, where the profiler tells
   bool wants_label = false;          // the own thread's: had a request, and has no label
   Published<ConnectionEnds> ends;    // the verbs layer's, written inside calls of this connection's
+  // Id of the thread of its first request, NCCL's progress thread; 0: it had none.
+  std::atomic<std::uint32_t> poster{0};
   // The verbs layer's, each by the thread that moves this QP. The n-th QP of the connection, flush
   // QPs included.
   std::atomic<std::uint32_t> qps{0};
@@ -141,8 +143,6 @@ struct alignas(64) Connection {
   Connection* next_free = nullptr;      // the table's, under its lock
   std::atomic<std::uint32_t> pool{0};   // requests that it can have in flight by now
   std::uint32_t pool_made = 0;          // that were ever made, for it or one before in its place
-  // Id of the thread of its first request, NCCL's progress thread; 0: it had none.
-  std::atomic<std::uint32_t> poster{0};
 
   Request& request(std::size_t i) noexcept;
   // More of them, where all that there are are in flight: as many as lie in the next page of

@@ -44,7 +44,7 @@ struct Pair {
   context::Gid peer{};
 
   bool known() const { return !place.empty() && !context::gid_zero(peer); }
-  auto operator<=>(const Pair&) const = default;
+  auto operator<=>(const Pair&) const = default;  // NOLINT(modernize-use-nullptr): takes it for one
 };
 
 struct FailureTable {
