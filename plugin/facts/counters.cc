@@ -63,9 +63,9 @@ void add_pauses(const FileTree& sysfs, const PortName& port, Values& out) {
         if (counts_pauses(name)) out.emplace(name, value);
       continue;
     }
-    const std::string made = "nnd-ethtool/" + netdev;
+    const std::string made = "nnd-ethtool/" + netdev, within = made + "/";
     for (const std::string& name : sysfs.list(made))
-      if (const auto value = sysfs.read_number(made + "/" + name); value && counts_pauses(name))
+      if (const auto value = sysfs.read_number(within + name); value && counts_pauses(name))
         out.emplace(name, *value);
   }
 }
