@@ -315,9 +315,10 @@ void WaitCollector::take_quiet(state::Connection& c, std::uint64_t age_ns) {
 }
 
 // NCCL's progress thread waits for a condition where all operations that it was given are over, and
-// else runs, with or without a request (proxy.cc, ncclProxyGetPostedOps; 2.12 to 2.28).
+// else runs, with or without a request (proxy.cc, ncclProxyGetPostedOps; 2.12 to 2.28). Asked where
+// NCCL tells of no calls.
 bool WaitCollector::rests(const LocalView& own, std::uint64_t mono_ns) {
-  const bool nothing = waits_ns_ == 0 && relayed_.empty() && !own.state.moves;
+  const bool nothing = own.given.empty() && waits_ns_ == 0 && relayed_.empty() && !own.state.moves;
   if (!nothing || posters_.empty() || posters_.size() == kMostPosters ||
       !std::all_of(posters_.begin(), posters_.end(), sleeps))
     rested_ns_ = 0;

@@ -62,12 +62,10 @@ std::optional<std::string> called_in(std::string_view text) {
 std::optional<Fact> of_wrapper(std::string_view line) {
   const auto told = behind(line, "Detected mismatch between collectives on ranks. ");
   if (!told) return {};
-  const auto other = behind(*told, "but Rank ");
+  const auto other = told->find("but Rank ");
   const auto first = called_in(*told);
   const auto second =
-      other
-          ? called_in(told->substr(told->size() - other->size() - std::string_view("Rank ").size()))
-          : std::nullopt;
+      other == std::string_view::npos ? std::nullopt : called_in(told->substr(other));
   if (!first || !second) return {};
   Fact out = failure(Cause::kIncColl, fmt::format("{}, and {}", *first, *second));
   out.writer.rank = number_behind(*told, "Rank ");

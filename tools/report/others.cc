@@ -175,6 +175,10 @@ bool is_missed(const ForeignFindings& others) {
   return std::find(guilty.begin(), guilty.end(), *others.killed_rank) != guilty.end();
 }
 
+bool has_no_route(const Fact& fact) {
+  return fact.error == ENETUNREACH || fact.error == EHOSTUNREACH;
+}
+
 Blame blame_of(const ForeignFindings& others) {
   if (others.first == nullptr) return Blame::kNone;
   if (others.sign != nullptr) return Blame::kNetwork;
@@ -196,19 +200,17 @@ Blame blame_of(const ForeignFindings& others) {
     case Cause::kGpuNvls:
       return Blame::kNotNetwork;
     case Cause::kOobBlocked:  // or who listened there has ended
-      return first.error == ENETUNREACH || first.error == EHOSTUNREACH ? Blame::kNetwork
-                                                                       : Blame::kOpen;
+      return has_no_route(first) ? Blame::kNetwork : Blame::kOpen;
     case Cause::kOobStore:
       if (first.by_setting) return Blame::kNotNetwork;
-      return first.error == ENETUNREACH || first.error == EHOSTUNREACH ? Blame::kNetwork
-                                                                       : Blame::kOpen;
+      return has_no_route(first) ? Blame::kNetwork : Blame::kOpen;
     case Cause::kDevOob:
       // A loopback address is right where all ranks of Gloo's are on one host.
-      if (first.source == foreign::Source::kOutput && first.error != ENETUNREACH &&
-          first.error != EHOSTUNREACH && others.hosts.size() <= 1)
+      if (first.source == foreign::Source::kOutput && !has_no_route(first) &&
+          others.hosts.size() <= 1)
         return Blame::kOpen;
       return first.peer.empty() || foreign::leads_to_no_other_host(first.peer) ||
-                     first.error == ENETUNREACH || first.error == EHOSTUNREACH
+                     has_no_route(first)
                  ? Blame::kNetwork
                  : Blame::kOpen;
     default:

@@ -1,8 +1,11 @@
 #include "report/rails_apart.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "facts/ip.h"
+#include "nccl_net_diag/causes.h"
 
 namespace nnd::report {
 
@@ -36,6 +39,14 @@ Made made_in(const Picture& picture) {
   return out;
 }
 
+// A process's HCAs and their subnets.
+std::set<std::pair<std::string, std::string>> rails_of(const log::Process& process) {
+  std::set<std::pair<std::string, std::string>> out;
+  for (const auto& hca : process.hcas)
+    if (!hca.dev.subnet.empty()) out.emplace(hca.dev.name, hca.dev.subnet);
+  return out;
+}
+
 }  // namespace
 
 std::optional<RailsApart> rails_apart(const Picture& picture, const Failure& failure) {
@@ -60,6 +71,23 @@ std::optional<RailsApart> rails_apart(const Picture& picture, const Failure& fai
   // Where each node has networks of its own there are routes between them.
   if (out.dev.empty() && !made.within) return {};
   return out;
+}
+
+bool crosses_rails(const Picture& picture, const std::vector<Failure>& failures) {
+  if (failures.empty() || picture.hosts.size() < 2) return false;
+  const auto rails = rails_of(*picture.members.front().log);
+  const auto is_rail = [&](const Place& place) {
+    return rails.contains({place.dev, place.subnet});
+  };
+  return std::all_of(failures.begin(), failures.end(),
+                     [&](const Failure& one) {
+                       return one.told->cause ==
+                                  nccl_net_diag::cause_id(nccl_net_diag::Cause::kSubRail) &&
+                              is_rail(one.here) && is_rail(one.there) &&
+                              one.here.subnet != one.there.subnet;
+                     }) &&
+         std::all_of(picture.members.begin(), picture.members.end(),
+                     [&](const Member& member) { return rails_of(*member.log) == rails; });
 }
 
 }  // namespace nnd::report

@@ -1,8 +1,10 @@
-// What the addresses alone show of a pair of ends whose other log is not here.
+// What the addresses show of ends that don't reach each other: those of one whose other log is not
+// here, and all processes' together.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "report/failures.h"
 
@@ -16,5 +18,9 @@ struct RailsApart {
 
 // Of a connection that was never made; only where none between networks works.
 std::optional<RailsApart> rails_apart(const Picture& picture, const Failure& failure);
+
+// All that failed connects one rail with another, and all processes, of several nodes, have the
+// same rails.
+bool crosses_rails(const Picture& picture, const std::vector<Failure>& failures);
 
 }  // namespace nnd::report

@@ -151,6 +151,8 @@ Report analyse(const Input& input, std::optional<int> expected_ranks,
   if (out.kind == Kind::kFailed && out.first.roots.front().reach == Reach::kEcho)
     out.rails = rails_apart(out.picture, out.first.roots.front());
   if (out.rails) out.blame = Blame::kNetwork;
+  out.crosses_rails = out.kind == Kind::kFailed && !out.difference && !out.rails &&
+                      crosses_rails(out.picture, out.first.roots);
   // What keeps ends apart that wait for each other is nobody's being late.
   if (out.difference && out.kind == Kind::kHang) out.blame = Blame::kNetwork;
   if (auto words = own_words_of(out)) {

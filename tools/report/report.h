@@ -36,9 +36,10 @@ struct Report : Model {
   std::vector<Deviation> odd;
   std::optional<Difference> difference;  // of those: what explains the failure
   std::optional<RailsApart> rails;       // of an echo: why the other end failed, by its address
-  std::optional<OwnWords> own_words;     // what NCCL itself told whoever ended
-  std::optional<ToldRoot> named;         // by its processes, where not all logs are here
-  std::vector<KernelWord> kernel;        // what the nodes' kernels told, where their logs are here
+  bool crosses_rails = false;  // its nodes are alike, and NCCL connects one rail with another
+  std::optional<OwnWords> own_words;  // what NCCL itself told whoever ended
+  std::optional<ToldRoot> named;      // by its processes, where not all logs are here
+  std::vector<KernelWord> kernel;     // what the nodes' kernels told, where their logs are here
   std::optional<std::size_t> kernel_sign;      // of those: why what failed first did
   std::optional<std::size_t> ended_by_kernel;  // of those: what the job failed of
   Kind kind = Kind::kHealthy;

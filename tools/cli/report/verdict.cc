@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cli/common/gid_text.h"
@@ -19,7 +18,6 @@
 #include "cli/report/names.h"
 #include "cli/report/sink_text.h"
 #include "cli/report/warned.h"
-#include "diagnosis/catalogue.h"
 #include "nccl_net_diag/causes.h"
 
 namespace nnd::cli {
@@ -72,38 +70,9 @@ bool knows_one_end(const Report& report) {
          });
 }
 
-// A process's HCAs and their subnets.
-std::set<std::pair<std::string, std::string>> rails_of(const log::Process& process) {
-  std::set<std::pair<std::string, std::string>> out;
-  for (const auto& hca : process.hcas)
-    if (!hca.dev.subnet.empty()) out.emplace(hca.dev.name, hca.dev.subnet);
-  return out;
-}
-
-// NCCL connected one rail with another, and all processes have the same rails.
-bool crosses_rails(const Report& report) {
-  const auto& roots = report.first.roots;
-  const auto& members = report.picture.members;
-  if (roots.empty() || report.difference || report.rails || report.picture.hosts.size() < 2)
-    return false;
-  const auto rails = rails_of(*members.front().log);
-  const auto is_rail = [&](const report::Place& place) {
-    return rails.contains({place.dev, place.subnet});
-  };
-  return std::all_of(roots.begin(), roots.end(),
-                     [&](const Failure& root) {
-                       return root.told->cause ==
-                                  nccl_net_diag::cause_id(nccl_net_diag::Cause::kSubRail) &&
-                              is_rail(root.here) && is_rail(root.there) &&
-                              root.here.subnet != root.there.subnet;
-                     }) &&
-         std::all_of(members.begin(), members.end(),
-                     [&](const auto& member) { return rails_of(*member.log) == rails; });
-}
-
 std::string where_text(const Report& report) {
   if (report.culprits.empty() || knows_one_end(report)) return {};
-  if (crosses_rails(report)) {
+  if (report.crosses_rails) {
     const auto& root = report.first.roots.front();
     const auto [one, other] = std::minmax(root.here.subnet, root.there.subnet);
     return fmt::format("between the rails {} and {}", one, other);
@@ -551,73 +520,6 @@ const log::Diagnosis* first_told(const Report& report) {
       return report.stuck_making ? &making_of(report).told : nullptr;
     default:
       return nullptr;
-  }
-}
-
-namespace {
-
-constexpr const char* kLookAtItsEnd =
-    "Look at what that process printed last, at its node's kernel log (OOM, Xid) and at the "
-    "scheduler's.";
-constexpr const char* kItLeft = "Look at what that process printed last: its program ended.";
-
-// By whom all wait for in the end.
-std::string hang_remedy(const Report& report) {
-  const auto& sinks = report.waits.sinks;
-  const Sink* const sink = sinks.empty() ? nullptr : &sinks.front();
-  const bool one = sink != nullptr && sink->members.size() == 1;
-  if (one && sink->kind == Sink::Kind::kDied) return kLookAtItsEnd;
-  if (one && sink->kind == Sink::Kind::kLeft) return kItLeft;
-  if (one && sink->kind == Sink::Kind::kStopped)
-    return "Look at that process on its node, where both still live: State in /proc/PID/status (T: "
-           "kill -CONT PID; D: dmesg); else at the node's kernel log and at the scheduler's.";
-  if (sink != nullptr && are_in_several_communicators(report, *sink))
-    return "Let all ranks call the collectives of their communicators (process groups) in the same "
-           "order: look at where those processes are.";
-  return one ? "Look at what that process does, and at which collective it is in."
-             : "Look at what those processes do, and at which collective each is in.";
-}
-
-}  // namespace
-
-std::string remedy(const Report& report) {
-  if (report.difference) return difference_remedy(report, *report.difference);
-  if (report.rails)
-    return fmt::format(
-        "Find the node that has {} and compare its addresses with those of the others: HCAs of one "
-        "name have to be in one network, and here {} is in {}. Collect that node's log too.",
-        report.rails->address, report.first.roots.front().here.dev,
-        report.first.roots.front().here.subnet);
-  // Who waits for what is lost sees nothing of the network that loses it.
-  if (report.kind == Kind::kHang && !report.waits.network.empty() &&
-      report.waits.network.front().lost && sign_of_culprit(report) == nullptr)
-    return "What one end sends does not reach the other: look at the counters of both ports and of "
-           "the switch's, and try the path with nccl-net-diag ping.";
-  if (report.kind == Kind::kFailed && crosses_rails(report))
-    return "The nodes' HCAs are alike: NCCL connects across rails that don't reach each other. Set "
-           "NCCL_CROSS_NIC=0, with as many ranks on each node, or route between the rails' "
-           "subnets.";
-  const auto* told = first_told(report);
-  if (told != nullptr && report.kind != Kind::kMissing) return told->fix;
-  switch (report.kind) {
-    case Kind::kLost:
-      if (report.ended_by_kernel)
-        return kernel_end_remedy(*report.kernel[*report.ended_by_kernel].told);
-      if (report.own_words) return std::string(diagnosis::explain(report.own_words->cause).remedy);
-      return report.first.losses[0].clean ? kItLeft : kLookAtItsEnd;
-    case Kind::kMissing:
-      return "Look at what the launcher says of them, and whether NCCL_NET_PLUGIN=diag and "
-             "LD_LIBRARY_PATH reach them.";
-    case Kind::kEnded:
-      return "Look at who ended it: a time limit, a user, or the launcher, which tells whether a "
-             "process died first.";
-    case Kind::kHang:
-      return hang_remedy(report);
-    case Kind::kSlow:
-      return "Compare its link, its counters, its PCIe slot and its switch port with its "
-             "siblings'.";
-    default:
-      return {};
   }
 }
 
