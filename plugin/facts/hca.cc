@@ -22,6 +22,8 @@ bool looks_like_pci(std::string_view name) {  // 0000:c1:00.0
          name[name.size() - 8] == ':';
 }
 
+std::string sysfs_dir(const std::string& device) { return "class/infiniband/" + device; }
+
 std::string last_component(const std::string& path) {
   const auto slash = path.rfind('/');
   return slash == std::string::npos ? path : path.substr(slash + 1);
@@ -306,25 +308,25 @@ Hca read_hca(const VerbsDevice& device, const HcaContext& context) {
   out.open_errno = device.open_errno;
   static_cast<DeviceAttributes&>(out) = device;
 
-  const auto hca_dir = context.sysfs.resolve("class/infiniband/" + device.name);
-  out.sysfs_present = hca_dir.has_value();
-  if (hca_dir) out.device_path = context.sysfs.resolve(*hca_dir + "/device").value_or("");
+  const std::string dir = sysfs_dir(device.name);
+  const auto device_path = context.sysfs.resolve(dir + "/device");
+  out.sysfs_present = device_path || context.sysfs.exists(dir);
+  out.device_path = device_path.value_or("");
   read_pci(context, out);
   examine_uverbs(context, out);
   for (const VerbsPort& port : device.ports)
-    out.ports.push_back(PortReader(context, out, hca_dir.value_or(""), port).read());
+    out.ports.push_back(PortReader(context, out, dir, port).read());
   find_netdev(context, out);
   return out;
 }
 
 void read_gids_again(const HcaContext& context, Hca& hca) {
-  const auto hca_dir = context.sysfs.resolve("class/infiniband/" + hca.name);
   for (Port& port : hca.ports) {
     if (!port.ethernet()) continue;
     VerbsPort verbs;
     verbs.number = port.number;
     verbs.link_layer = port.link_layer;
-    PortReader(context, hca, hca_dir.value_or(""), verbs).read_again(port);
+    PortReader(context, hca, sysfs_dir(hca.name), verbs).read_again(port);
   }
 }
 

@@ -112,7 +112,7 @@ void tell_node(const std::vector<facts::VerbsDevice>& devices) noexcept try {
         return node;
       },
       sources.environment);
-  record::settle();  // NCCL may not survive what it finds next
+  if (facts::crashes_without_pci_path(nccl_version)) record::settle();  // before what it finds next
 } catch (const std::exception& error) {
   guard::cannot_judge(error.what());
 }

@@ -114,6 +114,7 @@ void NcclText::take(std::string_view line, std::uint64_t number) {
 void NcclText::take(const NcclLine& line, std::uint64_t number) {
   ++lines_;
   if (line.text.starts_with("NET/Plugin")) return take_plugin(line, number);
+  if (line.text.starts_with("NET/OFI")) return take_ofi(line, number);
   const auto found = find_saying(line.text, line.cut);
   if (found.saying == nullptr || found.saying->says == Says::kNvlsLess) return;
   Fact fact;
@@ -184,6 +185,21 @@ void NcclText::take_plugin(const NcclLine& line, std::uint64_t number) {
   fact.what = What::kSign;
   fact.cause = Cause::kDevPlugin;
   fact.detail = fact.text = line.text;
+  tell(std::move(fact), line, number);
+}
+
+// The net plugin over libfabric, which EFA comes with (aws-ofi-nccl v1.0 to v1.17): "Request 0x7f...
+// completed with error. RC: 103. Error: 4126 (Unresponsive receiver ...). Completed length: 0".
+// Releases before 1.9 leave the provider's number out.
+void NcclText::take_ofi(const NcclLine& line, std::uint64_t number) {
+  const auto error = behind(line.text, " completed with error. ");
+  if (!error) return;
+  Fact fact;
+  fact.what = What::kFailure;
+  fact.cause = Cause::kWcStatus;
+  fact.error = number_behind(line.text, "RC: ");
+  fact.detail = fmt::format("NET/OFI {}", error->substr(0, error->find(". Completed length")));
+  fact.text = line.text;
   tell(std::move(fact), line, number);
 }
 

@@ -27,6 +27,7 @@ class NcclText {
   void take(const NcclLine& line, std::uint64_t number);
   void take_interfaces(const NcclLine& line, std::uint64_t number);
   void take_plugin(const NcclLine& line, std::uint64_t number);
+  void take_ofi(const NcclLine& line, std::uint64_t number);
   void take_exception(std::string_view line, std::uint64_t number);
   bool take_last_error(std::string_view line, std::uint64_t number);
   void tell(Fact&& fact, const NcclLine& line, std::uint64_t number);

@@ -184,21 +184,15 @@ bool was_done(const Picture& picture, const Membership& part) {
          part.of->finished == part.of->given;
 }
 
-// Of those that were closed: some gave up, and what all were given can't have been the same.
-std::optional<Apart> mismatch_of_calls(const Picture& picture,
-                                       const std::vector<Membership>& parts) {
+// Of those that were closed: what all were given can't have been the same.
+std::optional<Apart> unlike_calls(const Picture& picture, const std::vector<Membership>& parts) {
+  std::map<Calls, std::vector<const Membership*>> by_calls;
+  for (const auto& part : parts)
+    if (const auto* calls = calls_of(part)) by_calls[*calls].push_back(&part);
+  if (by_calls.size() < 2) return std::nullopt;
   Apart out;
   out.kind = Apart::Kind::kMismatched;
-  std::map<Calls, std::vector<const Membership*>> by_calls;
-  for (const auto& part : parts) {
-    if (gave_up(*part.of)) {
-      const Ns at = picture.at(part.member, part.of->closed_ns);
-      out.since = out.since == 0 ? at : std::min(out.since, at);
-      ++out.inside;
-    }
-    if (const auto* calls = calls_of(part)) by_calls[*calls].push_back(&part);
-  }
-  if (out.inside == 0 || by_calls.size() < 2) return std::nullopt;
+  out.by_calls = true;
   const auto most = std::max_element(
       by_calls.begin(), by_calls.end(),
       [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
@@ -216,8 +210,21 @@ std::optional<Apart> mismatch_of_calls(const Picture& picture,
     for (const auto* part : same) stand.members.push_back(part->member);
   }
   if (out.others.members.empty()) return std::nullopt;
-  out.by_calls = true;
   return out;
+}
+
+// Some of them gave up.
+std::optional<Apart> mismatch_of_calls(const Picture& picture,
+                                       const std::vector<Membership>& parts) {
+  auto out = unlike_calls(picture, parts);
+  if (!out) return std::nullopt;
+  for (const auto& part : parts)
+    if (gave_up(*part.of)) {
+      const Ns at = picture.at(part.member, part.of->closed_ns);
+      out->since = out->since == 0 ? at : std::min(out->since, at);
+      ++out->inside;
+    }
+  return out->inside == 0 ? std::nullopt : out;
 }
 
 // Who gave up in the middle of one that others were never given waited for these.
@@ -308,6 +315,21 @@ std::vector<Apart> apart_in_collectives(const Picture& picture,
   std::stable_sort(out.begin(), out.end(), [](const Apart& a, const Apart& b) {
     return std::pair(a.kind, a.inside) > std::pair(b.kind, b.inside);
   });
+  return out;
+}
+
+std::vector<Apart> quiet_mismatches(const Picture& picture) {
+  std::vector<Apart> out;
+  for (const auto& [comm, parts] : communicators_of(picture)) {
+    const auto is_done = [&](const Membership& part) {
+      return was_done(picture, part) && part.of->given == parts.front().of->given;
+    };
+    if (!std::all_of(parts.begin(), parts.end(), is_done)) continue;
+    auto one = unlike_calls(picture, parts);
+    if (!one) continue;
+    one->comm = comm;
+    out.push_back(std::move(*one));
+  }
   return out;
 }
 

@@ -48,6 +48,9 @@ struct Incomplete {
 // `waiting`: processes that tell of a wait which was not over; these are not late.
 std::vector<Apart> apart_in_collectives(const Picture& picture,
                                         const std::set<std::size_t>& waiting = {});
+// Of communicators whose ranks all came to their ends: as many collectives, and not the same ones.
+// NCCL doesn't notice where only sizes differ, and nobody waits; what these gave is wrong.
+std::vector<Apart> quiet_mismatches(const Picture& picture);
 // By communicator: the most collectives that the program of any rank has called. Only where NCCL
 // tells of each call.
 std::map<std::string, std::uint64_t> most_called(const Picture& picture);

@@ -133,6 +133,7 @@ Report analyse(const Input& input, std::optional<int> expected_ranks,
   out.latecomer = latecomer(out.picture);
   out.bandwidths = bandwidths_of(out.picture);
   out.grown = grown_counters(out.picture);
+  out.mismatched = quiet_mismatches(out.picture);
   out.odd = odd.get();
   auto conclusion = conclude(out, out.picture, !out.slow.empty());
   out.kind = conclusion.kind;
@@ -166,7 +167,7 @@ Report analyse(const Input& input, std::optional<int> expected_ranks,
     out.named = std::move(named);
   }
   out.culprits = culprits_of(out.picture, failing_of(out), out.first.signs, doubted_of(out));
-  out.warned = any_warned(out.picture) || (out.kind == Kind::kEnded && !out.making.empty());
+  out.warned = any_warned(out.picture) || !out.mismatched.empty() || (out.kind == Kind::kEnded && !out.making.empty());
   return out;
 }
 

@@ -33,6 +33,7 @@ struct Report : Model {
   const log::Latecomer* latecomer = nullptr;  // in the logs; null: nobody was told of
   std::vector<Bandwidth> bandwidths;
   std::vector<Grown> grown;
+  std::vector<Apart> mismatched;  // that nobody noticed
   std::vector<Deviation> odd;
   std::optional<Difference> difference;  // of those: what explains the failure
   std::optional<RailsApart> rails;       // of an echo: why the other end failed, by its address

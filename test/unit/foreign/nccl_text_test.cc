@@ -275,3 +275,17 @@ TEST_CASE("words of releases before 2.10", "[nccl-text]") {
   // Without NCCL's own mark it may be any program's.
   CHECK(facts_of("Connect to db failed : timeout").empty());
 }
+
+TEST_CASE("a request over libfabric that failed", "[nccl-text]") {
+  const auto fact = only(
+      "NET/OFI Request 0x7f45 completed with error. RC: 103. Error: 4126 (Unresponsive receiver "
+      "(reachable by EFA device but handshake failed) My EFA addr: fi_addr_efa://[fe80::1]:0:7). "
+      "Completed length: 0, Request: { dev: 1, state: CREATED, direction: SEND }");
+  CHECK(fact.what == What::kFailure);
+  CHECK(fact.cause == Cause::kWcStatus);
+  CHECK(fact.error == 103);
+  CHECK(fact.detail ==
+        "NET/OFI RC: 103. Error: 4126 (Unresponsive receiver (reachable by EFA device but "
+        "handshake failed) My EFA addr: fi_addr_efa://[fe80::1]:0:7)");
+  CHECK(facts_of("h:1:2 [0] NCCL INFO NET/OFI Selected Provider is efa (found 4 nics)").empty());
+}

@@ -422,6 +422,34 @@ TEST_CASE("counts by kind show that ranks were not given the same collectives", 
   CHECK(apart[0].most.calls == nnd::log::Calls{{{"AllReduce", "", 0}, 1}});
 }
 
+TEST_CASE("unlike collectives that nobody waited in are told of", "[collectives]") {
+  const Calls most{{"AllReduce", 6}}, other{{"AllGather", 1}, {"AllReduce", 5}};
+  Job job(4);
+  for (int i = 0; i < 4; ++i) {
+    close(job, i, 20, i == 2 ? other : most, 6);
+    leave(job, i, 21, std::optional(0));
+  }
+  const auto picture = picture_of(job.input);
+  CHECK(apart_in_collectives(picture).empty());
+  const auto unlike = quiet_mismatches(picture);
+  REQUIRE(unlike.size() == 1);
+  CHECK(unlike[0].comm == kComm);
+  CHECK(unlike[0].others.members.size() == 1);
+  CHECK(unlike[0].others.calls == nnd::log::Calls{{{"AllGather", "", 0}, 1}});
+  CHECK(unlike[0].most.calls == nnd::log::Calls{{{"AllReduce", "", 0}, 1}});
+
+  // As all were given the same, or one was given fewer and left earlier.
+  for (const Calls& last : {most, Calls{{"AllReduce", 5}}, Calls{{"AllGather", 1}}}) {
+    Job others(4);
+    for (int i = 0; i < 4; ++i) {
+      const Calls& given = i == 2 ? last : most;
+      close(others, i, 20, given, given.front().second);
+      leave(others, i, 21, std::optional(0));
+    }
+    CHECK(quiet_mismatches(picture_of(others.input)).empty());
+  }
+}
+
 TEST_CASE("counts of communicators that were given up outweigh what a stall told",
           "[collectives]") {
   Job job(2);

@@ -129,6 +129,11 @@ std::string to_do(const ForeignFindings& others) {
     return "Name the interface that joins the nodes in GLOO_SOCKET_IFNAME, or give each host's "
            "name "
            "its address there (/etc/hosts).";
+  if (told.detail.starts_with("NET/OFI"))
+    return "See whether the peer's process still lived. If it did, and this is EFA: its security "
+           "group must let all traffic in from itself and, by a rule of its own, out to itself; "
+           "and "
+           "both instances belong in one subnet.";
   return std::string(diagnosis::explain(*told.cause).remedy);
 }
 

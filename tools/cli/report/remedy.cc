@@ -66,6 +66,11 @@ std::string remedy(const Report& report) {
     case Kind::kMissing:
       return "Look at what the launcher says of them, and whether NCCL_NET_PLUGIN=diag and "
              "LD_LIBRARY_PATH reach them.";
+    case Kind::kHealthy:
+      return report.mismatched.empty()
+                 ? ""
+                 : "Let all ranks give each collective the same count and datatype: NCCL doesn't "
+                   "compare them.";
     case Kind::kEnded:
       return "Look at who ended it: a time limit, a user, or the launcher, which tells whether a "
              "process died first.";

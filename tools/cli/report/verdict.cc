@@ -406,6 +406,13 @@ std::string verdict_degraded(const Report& report) {
 
 std::string and_then(const std::string& text) { return text.empty() ? text : text + "; "; }
 
+// What a job that came to its end is told beside that.
+std::string but_text(const Report& report) {
+  if (report.mismatched.empty()) return and_then(warned_text(report));
+  return fmt::format("not the network: {}: their data is wrong, though no rank hung; {}",
+                     apart_text(report, report.mismatched.front()), and_then(warned_text(report)));
+}
+
 }  // namespace
 
 const Failure* sign_of_culprit(const Report& report) {
@@ -453,9 +460,9 @@ std::string verdict(const Report& report) {
       if (report.missing.any())
         return fmt::format(
             "{}healthy as far as is here: {} ended, {}, nothing failed; {} of {} left no log here.",
-            and_then(warned_text(report)), job_text(report.picture), traffic_text(report.picture),
+            but_text(report), job_text(report.picture), traffic_text(report.picture),
             missing_text(report.missing), *report.missing.expected);
-      return fmt::format("{}healthy: {} ended, {}, nothing failed.", and_then(warned_text(report)),
+      return fmt::format("{}healthy: {} ended, {}, nothing failed.", but_text(report),
                          job_text(report.picture), traffic_text(report.picture));
     case Kind::kRunning:
       if (const auto lost = count_unknown(report.picture); lost != 0)

@@ -188,6 +188,7 @@ std::vector<std::string> warning_lines(const Report& report) {
     out.push_back(fmt::format("{}{}: {}.", cause_text(what.first),
                               what.second.empty() ? "" : ", " + what.second,
                               who(report.picture, told_by)));
+  for (const auto& apart : report.mismatched) out.push_back(apart_text(report, apart) + ".");
   return out;
 }
 
