@@ -84,6 +84,23 @@ TEST_CASE("where a variable is behind what differs, it is what to change", "[wor
   CHECK(difference_remedy(report, difference).starts_with("Find out why NCCL found no HCA"));
 }
 
+TEST_CASE("of two that differ, the variable behind it tells whose it is", "[words]") {
+  Made made;
+  made.ring(2);
+  auto report = analyse(made.input);
+  report.odd = {
+      {"GID index of mlx5_0", "", 0, {{"0", {"host0"}, {0}}, {"3", {"host1"}, {1}}}, true}};
+  const nnd::report::Difference difference;
+  CHECK(difference_text(report, difference) ==
+        "GID index of mlx5_0 is 0 on host0, and 3 on host1 (which of the two is wrong can't be "
+        "told from two)");
+  report.odd.push_back(
+      {"NCCL_IB_GID_INDEX", "", 0, {{"0", {"host0"}, {0}}, {"not set", {"host1"}, {1}}}, false});
+  CHECK(difference_text(report, difference) ==
+        "GID index of mlx5_0 is 0 on host0, and 3 on host1, since NCCL_IB_GID_INDEX is 0 on host0, "
+        "and not set on host1");
+}
+
 TEST_CASE("nodes that are alike cross rails, and nobody's HCA is at fault", "[words]") {
   Made made;
   const bool alike = GENERATE(true, false);

@@ -125,8 +125,10 @@ std::string difference_text(const Report& report, const Difference& difference) 
   if (difference.swapped)
     out = fmt::format("{} and {} of {} have each other's network, they are swapped: {}",
                       device_of(odd.what), *difference.swapped, whose_of(odd, difference), out);
-  if (is_tie(odd, difference)) out += " (which of the two is wrong can't be told from two)";
-  return out;
+  if (!is_tie(odd, difference)) return out;
+  const Deviation* const setting = setting_behind(report, odd, difference);
+  return out + (setting != nullptr ? ", since " + plain(*setting, {})
+                                   : " (which of the two is wrong can't be told from two)");
 }
 
 std::string difference_remedy(const Report& report, const Difference& difference) {
@@ -155,9 +157,9 @@ std::string difference_remedy(const Report& report, const Difference& difference
   if (odd.what == "HCAs in use" || odd.what.starts_with("state of ") ||
       odd.what.starts_with("Mbit/s of ") || odd.what.starts_with("PCIe link of "))
     return fmt::format(
-        "Repair it on {}; until then leave that HCA out on all nodes (NCCL_IB_HCA=^=...): NCCL "
-        "joins HCAs by their order and speed.",
-        whose);
+        "Repair it on {}; until then leave {} out on all nodes (NCCL_IB_HCA=^={}): NCCL joins HCAs "
+        "by their order and speed.",
+        whose, device.empty() ? "that HCA" : device, device.empty() ? "..." : device);
   if (odd.what == "NCCL")
     return "Give all nodes the same NCCL: look at LD_LIBRARY_PATH and at what the framework "
            "brings.";
