@@ -294,6 +294,23 @@ std::optional<Apart> called_fewer(const Picture& picture, const std::vector<Memb
   return out;
 }
 
+// Since when, where it takes nobody's word for a wait: all ranks are at that collective, and it is
+// another function for some. 0: not known.
+Ns mismatched_since(const Picture& picture, const std::vector<Membership>& parts,
+                    std::uint64_t ordinal, const Apart& apart) {
+  int nranks = 0;
+  Ns out = 0;
+  for (const auto& part : parts) {
+    nranks = std::max(nranks, part.of->nranks.value_or(0));
+    if (part.of->tasks.empty()) return 0;
+    const auto& task = part.of->tasks.front();
+    if (task.ordinal != ordinal || task.changed_ns == 0) return 0;
+    out = std::max(out, picture.at(part.member, task.changed_ns));
+  }
+  const bool all = parts.size() == static_cast<std::size_t>(nranks);
+  return all && apart.most.task.kind != apart.others.task.kind ? out : 0;
+}
+
 }  // namespace
 
 std::vector<Apart> apart_in_collectives(const Picture& picture,
@@ -303,6 +320,7 @@ std::vector<Apart> apart_in_collectives(const Picture& picture,
     std::optional<Apart> one;
     const auto ordinal = earliest_inside(parts);
     if (ordinal) one = mismatch_at(parts, *ordinal);
+    if (one) one->since = mismatched_since(picture, parts, *ordinal, *one);
     if (!one) one = mismatch_of_calls(picture, parts);
     if (!one && ordinal) one = behind(picture, parts, *ordinal, waiting);
     if (!one) one = given_up(picture, parts, waiting);

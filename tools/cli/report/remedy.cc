@@ -29,6 +29,9 @@ std::string hang_remedy(const Report& report) {
   if (one && sink->kind == Sink::Kind::kStopped)
     return "Look at that process on its node, where both still live: State in /proc/PID/status (T: "
            "kill -CONT PID; D: dmesg); else at the node's kernel log and at the scheduler's.";
+  if (sink != nullptr && sink->kind == Sink::Kind::kMismatched)
+    return "Let all ranks of a communicator (process group) call the same collectives in the same "
+           "order: look at where that differs.";
   if (sink != nullptr && are_in_several_communicators(report, *sink))
     return "Let all ranks call the collectives of their communicators (process groups) in the same "
            "order: look at where those processes are.";

@@ -299,12 +299,16 @@ bool log_just_ends(const report::Member& member) {
   return member.ending == report::Ending::kCutOff || member.log->cut_off;
 }
 
+Ns since_when(const report::Waits& waits) {
+  return waits.waits.empty() ? waits.sinks.front().since : waits.waits.front().since;
+}
+
 std::string verdict_hang(const Report& report) {
   const auto& waits = report.waits;
   if (report.difference)
     return fmt::format("{}: {} since {}.", difference_text(report, *report.difference),
                        count_of(count_waiting(report), "process waits", "processes wait"),
-                       time_text(waits.waits.front().since));
+                       time_text(since_when(waits)));
   if (!waits.network.empty()) return verdict_of_stuck(report);
   if (report.stuck_making && (waits.sinks.empty() || report.blocked))
     return verdict_of_making(report);
@@ -327,7 +331,8 @@ std::string verdict_hang(const Report& report) {
                                      report.picture.members[sink.members.front()].log->last_ns)),
         or_the_network(report, sink));
   if (sink.kind == Sink::Kind::kMismatched)
-    return fmt::format("not the network: {}; {}.", sink_text(report, sink), waiters);
+    return fmt::format("not the network: {}; {}.", sink_text(report, sink),
+                       waiting != 0 ? waiters : "since " + time_text(sink.since));
   const char* prefix = report.blame == report::Blame::kNotNetwork ? "not the network: " : "";
   if (sink.kind == Sink::Kind::kCycle && report.blame == report::Blame::kOpen)
     return fmt::format("{} since {}, and what is here of the logs doesn't show for whom.", waiters,
