@@ -119,9 +119,10 @@ std::string verdict_of_unproven(const Report& report, const std::vector<std::siz
       lost.begin(), lost.end(), [&](std::size_t member) { return report.ends[member].waited; }));
   if (waited != 0)
     return fmt::format(
-        "{}, of which {} had waited with requests under way, and nothing shows for whom, or "
-        "whether for the network{}; {}.",
-        ended, waited, missing, who(report.picture, lost));
+        "{}, {} waited with requests under way, and nothing shows for whom, or whether for the "
+        "network{}; {}.",
+        ended, lost.size() == 1 ? "which had" : fmt::format("of which {} had", waited), missing,
+        who(report.picture, lost));
   return fmt::format(
       "{}, and which of the job's first can't be told{}; nothing had failed before in {}.", ended,
       missing, who(report.picture, lost));
