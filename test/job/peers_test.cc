@@ -235,6 +235,7 @@ TEST_CASE("who comes last to the collectives of a job that runs is in each rank'
   DYNAMIC_SECTION("rank " << late) {
     EndingJob job(2);
     job.spec().environment["NCCL_NET_DIAG_PEERS"] = "on";
+    job.spec().environment["NCCL_NET_DIAG_STALL_SEC"] = "10";  // longer than a busy machine takes
     job.spec().deadline_sec = 400;
     job.spec().actions = {{.kind = What::kCreate}};
     for (int step = 0; step < kSteps; ++step) {
