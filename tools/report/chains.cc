@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "report/collectives.h"
 #include "report/idle.h"
 
 namespace nnd::report {
@@ -40,6 +41,7 @@ class Graph {
       }
       if (!wait.peer && !wait.stall->told.peer.gid.empty()) add_stranger(wait);
     }
+    add_waits_by_collectives();
     for (const auto& [member, others] : next_) {
       for (const auto other : others) waiters_[other].push_back(member);
       if (ends_[member].ended())
@@ -82,6 +84,19 @@ class Graph {
     // Inside its node, for one that waits for another sink, or for a process without a log.
     bool may_wait = false, may_wait_for_stranger = false;
   };
+  // Who asks the network for nothing, and waits inside of its node.
+  void add_waits_by_collectives() {
+    for (const auto& [member, others] : waits_by_collectives(picture_)) {
+      if (waiting_.contains(member) || !needed_.contains(member)) continue;
+      waiting_.insert(member);
+      idle_.erase(member);
+      for (const auto other : others) {
+        next_[member].insert(other);
+        first_told_.try_emplace(other, first_told_.at(member));
+        needed_.try_emplace(other, needed_.at(member));
+      }
+    }
+  }
   void add_idle(const Wait& wait) {
     const bool unasked = wait.stall->kind == "not-asked";
     // After a failure NCCL asks for nothing more: that says no more than the failure.

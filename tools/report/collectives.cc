@@ -38,10 +38,39 @@ bool all_tell_sizes(const std::vector<Membership>& parts, std::uint64_t ordinal)
   });
 }
 
-// Who waits inside another communicator comes late because of that.
-bool is_inside_any(const Member& member) {
-  return std::any_of(member.log->communicators.begin(), member.log->communicators.end(),
-                     [](const auto& one) { return one.second.waits_in.has_value(); });
+// Tables of a box are as old as that at most.
+constexpr Ns kTablesAge = 3'000'000'000;
+
+// It was given a collective that these ranks of the communicator were not: over the network or
+// inside of the node it waits for them.
+std::vector<std::size_t> waits_for_ranks(const Picture& picture, const Membership& own,
+                                         const std::vector<Membership>& parts) {
+  if (own.of->tasks.empty() || own.of->closed_ns != 0) return {};
+  const auto& task = own.of->tasks.front();
+  if (task.ordinal == 0 || task.changed_ns == 0 || (task.ops != 0 && task.ops == task.ops_done))
+    return {};
+  const Ns since = picture.at(own.member, task.changed_ns) + kTablesAge;
+  std::vector<std::size_t> out;
+  for (const Membership& other : parts)
+    if (other.of->given != 0 && other.of->given < task.ordinal &&
+        since <= picture.members[other.member].last)
+      out.push_back(other.member);
+  return out;
+}
+
+// Those that come late to other communicators because of what they wait for.
+std::set<std::size_t> held_ones(const Picture& picture, const Communicators& all) {
+  std::set<std::size_t> out;
+  for (std::size_t i = 0; i < picture.members.size(); ++i) {
+    const auto& own = picture.members[i].log->communicators;
+    if (std::any_of(own.begin(), own.end(),
+                    [](const auto& one) { return one.second.waits_in.has_value(); }))
+      out.insert(i);
+  }
+  for (const auto& [comm, parts] : all)
+    for (const auto& part : parts)
+      if (!waits_for_ranks(picture, part, parts).empty()) out.insert(part.member);
+  return out;
 }
 
 // The earliest that somebody is inside.
@@ -105,9 +134,27 @@ bool is_done(const Membership& part) {
          tasks.front().ops != 0 && tasks.front().ops == tasks.front().ops_done;
 }
 
+// For how long nothing moves where that is a wait, though nobody tells of one.
+constexpr Ns kUnmoved = 10'000'000'000;
+
+// Since when those that are at that collective or beyond it have moved nothing; 0: they have.
+Ns unmoved_since(const Picture& picture, const std::vector<Membership>& parts,
+                 std::uint64_t ordinal) {
+  Ns out = 0;
+  for (const auto& part : parts) {
+    if (part.of->tasks.empty() || part.of->tasks.front().ordinal < ordinal) continue;
+    const auto changed_ns = part.of->tasks.front().changed_ns;
+    const Ns changed = picture.at(part.member, changed_ns);
+    if (changed_ns == 0 || changed + kUnmoved > picture.members[part.member].last) return 0;
+    out = std::max(out, changed);
+  }
+  return out;
+}
+
 // Who waits is not late: somebody else keeps it.
 std::optional<Apart> behind(const Picture& picture, const std::vector<Membership>& parts,
-                            std::uint64_t ordinal, const std::set<std::size_t>& waiting) {
+                            std::uint64_t ordinal, const Waiting& waiting,
+                            const std::set<std::size_t>& held) {
   Apart out;
   std::vector<const Membership*> late;
   for (const auto& part : parts) {
@@ -119,8 +166,9 @@ std::optional<Apart> behind(const Picture& picture, const std::vector<Membership
     }
     const bool is_late =
         !of.tasks.empty() && of.tasks.front().ordinal != 0 && of.tasks.front().ordinal < ordinal;
-    const bool waits = waiting.contains(part.member) && !is_done(part);
-    if (is_late && !waits && !is_inside_any(picture.members[part.member])) late.push_back(&part);
+    const bool waits = waiting.for_data.contains(part.member) ||
+                       (waiting.all.contains(part.member) && !is_done(part));
+    if (is_late && !waits && !held.contains(part.member)) late.push_back(&part);
   }
   keep_fewest(picture, late);
   for (const Membership* part : late) {
@@ -130,6 +178,7 @@ std::optional<Apart> behind(const Picture& picture, const std::vector<Membership
   }
   out.inside = out.most.members.size();
   if (out.others.members.empty()) return std::nullopt;
+  out.since = unmoved_since(picture, parts, ordinal);
   return out;
 }
 
@@ -229,7 +278,7 @@ std::optional<Apart> mismatch_of_calls(const Picture& picture,
 
 // Who gave up in the middle of one that others were never given waited for these.
 std::optional<Apart> given_up(const Picture& picture, const std::vector<Membership>& parts,
-                              const std::set<std::size_t>& waiting) {
+                              const Waiting& waiting, const std::set<std::size_t>& held) {
   std::uint64_t most = 0;
   Apart out;
   for (const auto& part : parts)
@@ -246,7 +295,7 @@ std::optional<Apart> given_up(const Picture& picture, const std::vector<Membersh
   for (const auto& part : parts) {
     const auto& of = *part.of;
     const bool fewer = of.given != 0 && of.given < most && !gave_up(of);
-    if (fewer && !is_inside_any(picture.members[part.member]) && !waiting.contains(part.member)) {
+    if (fewer && !held.contains(part.member) && !waiting.all.contains(part.member)) {
       out.others.members.push_back(part.member);
       out.others.task.ordinal = std::max(out.others.task.ordinal, of.given);
     }
@@ -257,10 +306,10 @@ std::optional<Apart> given_up(const Picture& picture, const std::vector<Membersh
   return out;
 }
 
-// Some wait in a communicator, and in others, which do not, the program has called fewer
-// collectives.
+// Some wait in a communicator, or stay where they are, and in others, which do not, the program has
+// called fewer collectives.
 std::optional<Apart> called_fewer(const Picture& picture, const std::vector<Membership>& parts,
-                                  const std::set<std::size_t>& waiting) {
+                                  const Waiting& waiting, const std::set<std::size_t>& held) {
   std::uint64_t least = parts.front().of->given;
   int nranks = 0;
   for (const auto& part : parts) {
@@ -274,10 +323,10 @@ std::optional<Apart> called_fewer(const Picture& picture, const std::vector<Memb
   out.most.task.ordinal = least + 1;
   out.others.task.ordinal = least;
   for (const auto& part : parts) {
-    const bool waits = waiting.contains(part.member);
+    const bool waits = waiting.all.contains(part.member);
     const bool fewer = part.of->given == least;
-    if (fewer && ((waits && !is_done(part)) || gave_up(*part.of) ||
-                  is_inside_any(picture.members[part.member])))
+    if (fewer && ((waits && !is_done(part)) || waiting.for_data.contains(part.member) ||
+                  gave_up(*part.of) || held.contains(part.member)))
       return std::nullopt;
     // Who is inside of what all have called may keep these.
     if (part.of->waits_in && part.of->waits_in->ordinal <= least) return std::nullopt;
@@ -287,6 +336,8 @@ std::optional<Apart> called_fewer(const Picture& picture, const std::vector<Memb
     for (const auto& task : part.of->tasks)
       if (task.ordinal == stand.task.ordinal) stand.task = task;
   }
+  if (out.inside == 0 && (out.since = unmoved_since(picture, parts, least + 1)) != 0)
+    out.inside = out.most.members.size();
   if (out.inside == 0 || out.most.members.size() <= out.others.members.size()) return std::nullopt;
   // NCCL's own number comes when a collective begins; the count is what both have.
   out.most.task.seq.reset();
@@ -313,18 +364,19 @@ Ns mismatched_since(const Picture& picture, const std::vector<Membership>& parts
 
 }  // namespace
 
-std::vector<Apart> apart_in_collectives(const Picture& picture,
-                                        const std::set<std::size_t>& waiting) {
+std::vector<Apart> apart_in_collectives(const Picture& picture, const Waiting& waiting) {
   std::vector<Apart> out;
-  for (const auto& [comm, parts] : communicators_of(picture)) {
+  const auto all = communicators_of(picture);
+  const auto held = held_ones(picture, all);
+  for (const auto& [comm, parts] : all) {
     std::optional<Apart> one;
     const auto ordinal = earliest_inside(parts);
     if (ordinal) one = mismatch_at(parts, *ordinal);
     if (one) one->since = mismatched_since(picture, parts, *ordinal, *one);
     if (!one) one = mismatch_of_calls(picture, parts);
-    if (!one && ordinal) one = behind(picture, parts, *ordinal, waiting);
-    if (!one) one = given_up(picture, parts, waiting);
-    if (!one) one = called_fewer(picture, parts, waiting);
+    if (!one && ordinal) one = behind(picture, parts, *ordinal, waiting, held);
+    if (!one) one = given_up(picture, parts, waiting, held);
+    if (!one) one = called_fewer(picture, parts, waiting, held);
     if (!one) continue;
     one->comm = comm;
     out.push_back(std::move(*one));
@@ -333,6 +385,14 @@ std::vector<Apart> apart_in_collectives(const Picture& picture,
   std::stable_sort(out.begin(), out.end(), [](const Apart& a, const Apart& b) {
     return std::pair(a.kind, a.inside) > std::pair(b.kind, b.inside);
   });
+  return out;
+}
+
+std::map<std::size_t, std::set<std::size_t>> waits_by_collectives(const Picture& picture) {
+  std::map<std::size_t, std::set<std::size_t>> out;
+  for (const auto& [comm, parts] : communicators_of(picture))
+    for (const auto& part : parts)
+      for (const auto other : waits_for_ranks(picture, part, parts)) out[part.member].insert(other);
   return out;
 }
 

@@ -45,9 +45,14 @@ struct Incomplete {
   std::set<int> ranks;  // in it: the first of those that are missing
 };
 
-// `waiting`: processes that tell of a wait which was not over; these are not late.
-std::vector<Apart> apart_in_collectives(const Picture& picture,
-                                        const std::set<std::size_t>& waiting = {});
+// Processes that tell of a wait which was not over; these are not late.
+struct Waiting {
+  std::set<std::size_t> all, for_data;  // that a peer is to send
+};
+std::vector<Apart> apart_in_collectives(const Picture& picture, const Waiting& waiting = {});
+// By process, those that were not given a collective which it was: it waits for them, where that is
+// not seen too.
+std::map<std::size_t, std::set<std::size_t>> waits_by_collectives(const Picture& picture);
 // Of communicators whose ranks all came to their ends: as many collectives, and not the same ones.
 // NCCL doesn't notice where only sizes differ, and nobody waits; what these gave is wrong.
 std::vector<Apart> quiet_mismatches(const Picture& picture);

@@ -96,6 +96,7 @@ class Conclude {
     for (std::size_t i = 0; i < model_.ends.size(); ++i) {
       const End& end = model_.ends[i];
       if (end.missed && end.kind != End::Kind::kDied) return;
+      if (end.done) continue;
       if (end.kind == End::Kind::kDied)
         times.push_back(end.when.from);
       else if (end.kind == End::Kind::kLeft && was_ended(picture_.members[i]))
@@ -144,7 +145,8 @@ class Conclude {
   bool on_several_hosts(Ns until) const {
     std::set<std::size_t> hosts;
     for (std::size_t i = 0; i < model_.ends.size(); ++i)
-      if (model_.ends[i].when.from <= until) hosts.insert(picture_.members[i].host);
+      if (!model_.ends[i].done && model_.ends[i].when.from <= until)
+        hosts.insert(picture_.members[i].host);
     return hosts.size() > 1;
   }
 

@@ -32,6 +32,7 @@ struct End {
   bool died_then = false;            // it shows no life after that, and had closed nothing itself
   std::optional<std::size_t> after;  // of whose closed connections it failed
   bool together = false;  // as others of its node did, and which of them began can't be told
+  bool done = false;      // it had called all that its communicators were for, and closed them
   bool waited = false;    // it died after seconds in which nothing that it had asked for moved
 
   bool ended() const { return kind != Kind::kNone; }

@@ -103,9 +103,12 @@ Waits waits_of(const Picture& picture) {
   by_time(out.waits);
   by_time(out.network);
   by_time(out.passed);
-  std::set<std::size_t> waiting;
-  for (const auto& wait : out.waits)
-    if (!wait.is_for_nobody() && wait.waiter) waiting.insert(*wait.waiter);
+  Waiting waiting;
+  for (const auto& wait : out.waits) {
+    if (wait.is_for_nobody() || !wait.waiter) continue;
+    waiting.all.insert(*wait.waiter);
+    if (wait.stall->kind == "nothing-came") waiting.for_data.insert(*wait.waiter);
+  }
   out.apart = apart_in_collectives(picture, waiting);
   // What a box shows of a moment is a wait only where somebody tells of one.
   if (out.waits.empty()) std::erase_if(out.apart, [](const Apart& one) { return one.since == 0; });

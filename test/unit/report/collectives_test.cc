@@ -547,7 +547,7 @@ TEST_CASE("who waits for one that gave up is not behind it", "[collectives]") {
   close(job, 0, 40, {{"AllReduce", 12}}, 11);
   for (const int i : {1, 2, 3}) close(job, i, 41, {{"AllReduce", 11}}, 11);
   CHECK(apart_in_collectives(picture_of(job.input)).size() == 1);
-  CHECK(apart_in_collectives(picture_of(job.input), {1, 2, 3}).empty());
+  CHECK(apart_in_collectives(picture_of(job.input), {{1, 2, 3}, {}}).empty());
 }
 
 TEST_CASE("who gives up what it had hardly waited for does so for no one's being late",
