@@ -91,25 +91,35 @@ class Conclude {
   // went before the rest did.
   void drop_common_end() {
     std::vector<Ns> times;
-    std::optional<Ns> asked;
-    bool any_well = false;
+    std::optional<Ns> asked, last_asked;
+    Ns last_done = 0;
+    bool any_well = false, any_sure = false;
     for (std::size_t i = 0; i < model_.ends.size(); ++i) {
       const End& end = model_.ends[i];
       if (end.missed && end.kind != End::Kind::kDied) return;
-      if (end.done) continue;
+      if (end.done) {
+        last_done = std::max(last_done, end.when.to);
+        continue;
+      }
       if (end.kind == End::Kind::kDied)
         times.push_back(end.when.from);
-      else if (end.kind == End::Kind::kLeft && was_ended(picture_.members[i]))
+      else if (end.kind == End::Kind::kLeft && was_ended(picture_.members[i])) {
         asked = std::min(asked.value_or(end.when.from), end.when.from);
-      else if (end.kind == End::Kind::kLeft && picture_.members[i].log->summary->catches_sigterm)
+        last_asked = std::max(last_asked.value_or(end.when.from), end.when.from);
+        any_sure = any_sure || says_it_was_asked(*picture_.members[i].log);
+      } else if (end.kind == End::Kind::kLeft && picture_.members[i].log->summary->catches_sigterm)
         any_well = true;  // as some heed a request to end
       else
         return;
     }
     if (times.empty() || (any_well && !asked)) return;
     std::sort(times.begin(), times.end());
-    // Who doesn't heed a request to end is killed in the end.
-    if (asked ? *asked + kTick > times.front() : some_went_before(times)) return;
+    // Who was done with all did not go with the rest, where that was before.
+    if (last_done + kTick > std::min(times.front(), asked.value_or(times.front()))) return;
+    // Who doesn't heed a request to end is killed in the end, or by that itself.
+    const bool all_asked = any_sure && *last_asked <= times.front() + kAskedTake &&
+                           times.back() <= *asked + kAskedTake;
+    if (!all_asked && (asked ? *asked + kTick > times.front() : some_went_before(times))) return;
     const bool proven = std::any_of(ends_.begin(), ends_.end(), [&](std::size_t i) {
       return model_.ends[*model_.observations[i].member].failed_towards;
     });

@@ -1,6 +1,7 @@
 #include "report/ends.h"
 
 #include <algorithm>
+#include <csignal>
 #include <map>
 #include <set>
 
@@ -16,6 +17,7 @@ namespace {
 constexpr Ns kPace = 100'000'000;  // of a box
 constexpr Ns kSameMoment = 100'000'000;
 constexpr Ns kMoment = 1'000'000'000;
+constexpr Ns kAllAtOnce = 30'000'000;
 constexpr double kLongUs = 2e6;
 constexpr Ns kAskedInVain = 3'000'000'000;
 // The last of a job has been asked to end when the first has ended.
@@ -145,7 +147,7 @@ class Ends {
   bool miss(std::size_t member, std::size_t by, Ns at) {
     End& end = out_[member];
     if (!end.ended() || at + apart(picture_, member, by) < end.when.from) return false;
-    end.missed = true;
+    end.missed = end.needed = true;
     if (end.kind == End::Kind::kDied)
       end.when.to = std::max(end.when.from, std::min(end.when.to, at));
     return true;
@@ -270,6 +272,12 @@ class Ends {
         out_[*one].missed = true;
     }
     for (const auto i : left_together()) out_[i].missed = out_[i].together = true;
+    if (all_failed_at_once())
+      for (End& end : out_) {
+        end.missed = end.together = true;
+        end.closed_for.reset();
+        end.after.reset();
+      }
     constexpr std::size_t kFew = 64;
     if (first.size() > kFew) return;
     for (const auto i : first) out_[i].missed = out_[i].missed || is_outlived(i);
@@ -375,6 +383,18 @@ class Ends {
           picture_.members[i].last < last + kAskedTake)
         return {};
     return out;
+  }
+  // Of one thing, as programs do that check their numbers: to follow from another's end takes
+  // longer.
+  bool all_failed_at_once() const {
+    Ns last = 0;
+    for (std::size_t i = 0; i < out_.size(); ++i) {
+      if (out_[i].kind != End::Kind::kLeft || !tells_of_failure(*picture_.members[i].log) ||
+          was_asked(i) || picture_.members[i].log->communicators.empty())
+        return false;
+      last = std::max(last, out_[i].when.from);
+    }
+    return out_.size() > 1 && last <= first_end() + kAllAtOnce;
   }
   // Others have called what it never will.
   bool called_less(const log::Process& process) {
@@ -554,8 +574,14 @@ bool tells_of_failure(const log::Process& process) {
   return status > 0 && status < kBySignal;
 }
 
+bool says_it_was_asked(const log::Process& process) {
+  constexpr int kBySigint = 128 + SIGINT, kBySigterm = 128 + SIGTERM;
+  const int status = process.summary ? process.summary->exit_status.value_or(0) : 0;
+  return status == kBySigint || status == kBySigterm;
+}
+
 bool was_ended(const Member& member) {
-  return member.ending == Ending::kDied ||
+  return member.ending == Ending::kDied || says_it_was_asked(*member.log) ||
          (tells_of_failure(*member.log) && member.log->summary->catches_sigterm);
 }
 

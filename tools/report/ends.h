@@ -23,6 +23,7 @@ struct End {
   Span when;            // from its last sign of life to when it was first missed
   bool sure = true;     // false: only its log ends, in the middle of a line, and others miss it
   bool missed = false;  // somebody failed towards it, or had requests that only it could answer
+  bool needed = false;  // missed, as is seen and not only concluded
   bool failed = false;  // nobody was, and its exit status says that it failed
   bool failed_towards = false;  // the first of these
   // What failed towards it before its last sign of life, by clocks that nothing compares.
@@ -52,6 +53,9 @@ bool tells_of_failure(const log::Process& process);
 // It ended by itself with a status of its program's own that tells of a failure, neither because a
 // launcher may have asked it to nor after a wait: it had nothing under way.
 bool is_failed_exit(const log::Process& process);
+
+// Its exit status is the number of SIGTERM or SIGINT, as a shell has it.
+bool says_it_was_asked(const log::Process& process);
 
 // By a signal, or by itself when it may have been asked to.
 bool was_ended(const Member& member);

@@ -22,15 +22,33 @@ bool is_one_of(const std::string& kind, const std::array<std::string_view, kSize
   return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
 }
 
+// It was given up, and by others made after that the process went on.
+bool went_on_anew(const Member& member, const log::Connection& closed) {
+  if (closed.closed_ns == 0) return false;
+  const auto& all = member.log->connections;
+  const auto is_later = [&](const log::Connection& one) { return one.ready_ns > closed.closed_ns; };
+  if (std::any_of(all.begin(), all.end(), [&](const auto& one) {
+        return is_later(one.second) && one.second.completed.value_or(0) != 0;
+      }))
+    return true;
+  return member.box != nullptr &&
+         std::any_of(member.box->conns.begin(), member.box->conns.end(), [&](const auto& slot) {
+           const auto found = all.find(slot.conn);
+           return slot.completed != 0 && found != all.end() && is_later(found->second);
+         });
+}
+
 // A connection that was closed with nothing in flight waited for nothing in the end, whatever was
 // told of it before.
-bool over(const log::Process& process, const log::Stall& stall) {
+bool over(const Member& member, const log::Stall& stall) {
   if (stall.ended_ns) return true;
   if (!stall.told.conn) return false;
+  const log::Process& process = *member.log;
   const auto found = process.connections.find(*stall.told.conn);
   if (found == process.connections.end()) return false;
   const auto& connection = found->second;
-  return connection.closed && connection.in_flight.value_or(0) == 0 && connection.ready_ns != 0;
+  return (connection.closed && connection.in_flight.value_or(0) == 0 && connection.ready_ns != 0) ||
+         went_on_anew(member, connection);
 }
 
 std::optional<std::size_t> waiter_of(const Picture& picture, std::size_t member,
@@ -89,7 +107,7 @@ Waits waits_of(const Picture& picture) {
       // What NCCL asks for no more it doesn't wait for: it has given it up, or shares another
       // connection's comm.
       if (stall.kind == "slow" || stall.kind == "not-polled") continue;
-      const bool ended = over(*picture.members[i].log, stall);
+      const bool ended = over(picture.members[i], stall);
       if (ended && !(shows_network(stall) && stall.told.severity != log::Severity::kInfo)) continue;
       (ended ? out.passed : out.waits).push_back(wait_of(picture, i, stall));
     }

@@ -43,7 +43,7 @@ std::string verdict_of(const RehearseOptions& options, const ProgramEnds& ends,
       : ends.late ? fmt::format("The program did not end within {:g} s", options.plan.deadline_sec)
                   : std::string();
   if (what.empty()) return "The program ended with exit code 0." + report.in_spite();
-  if (report.found_cause) return what + ". " + report.words.verdict;
+  if (report.found_cause) return what + ": " + report.words.verdict;
   return what + (report.body.is_null() ? ". It left no event log here."
                                        : ". The event logs show no cause.");
 }

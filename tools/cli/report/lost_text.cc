@@ -134,6 +134,14 @@ std::string of_one_host(const Picture& picture, const std::vector<std::size_t>& 
                                         : std::string();
 }
 
+std::string how_it_mattered(const Report& report, const std::vector<std::size_t>& lost) {
+  if (std::any_of(lost.begin(), lost.end(), [&](auto one) { return report.ends[one].needed; }))
+    return fmt::format(", while others still waited for {}", lost.size() == 1 ? "it" : "them");
+  if (lost.size() > 1 && lost.size() == report.picture.members.size())
+    return " at one moment: of something that they have in common";
+  return ", before the others";
+}
+
 }  // namespace
 
 std::string lost_text(const Report& report) {
@@ -156,10 +164,9 @@ std::string lost_text(const Report& report) {
     return fmt::format("not the network: {} ended at {}{}, with nothing failed before.", names,
                        time_text(report.first.at), status_text(report));
   if (losses[0].clean)
-    return fmt::format("not the network: {} ended by {} at {}{}, while others still waited for {}.",
-                       names, lost.size() == 1 ? "itself" : "themselves",
-                       time_text(report.first.at), status_text(report),
-                       lost.size() == 1 ? "it" : "them");
+    return fmt::format("not the network: {} ended by {} at {}{}{}.", names,
+                       lost.size() == 1 ? "itself" : "themselves", time_text(report.first.at),
+                       status_text(report), how_it_mattered(report, lost));
   if (report.ends[lost[0]].closed_for && lost.size() == 1)
     return report.ends[lost[0]].died_then
                ? fmt::format(

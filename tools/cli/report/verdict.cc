@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -91,13 +92,28 @@ std::string where_text(const Report& report) {
 }
 
 // "; the port came back 3.2 s later", where it did.
+// How often the port of a sign went down from then on, and whether it is up again.
 std::string came_back(const Report& report, const Failure& sign) {
-  for (const auto& up : report.picture.members[sign.member].log->port_ups) {
-    const Ns at = report.picture.at(sign.member, up.mono_ns);
-    if (up.dev.name == sign.told->dev.name && up.dev.port == sign.told->dev.port && at > sign.at)
-      return fmt::format("; the port came back {} later", seconds(at - sign.at));
-  }
-  return {};
+  const log::Process& log = *report.picture.members[sign.member].log;
+  const auto is_later = [&](const log::Diagnosis& told) {
+    return told.dev.name == sign.told->dev.name && told.dev.port == sign.told->dev.port &&
+           told.mono_ns >= sign.told->mono_ns;
+  };
+  std::uint64_t last_down = sign.told->mono_ns;
+  std::size_t downs = 0;
+  for (const auto& told : log.diagnoses)
+    if (told.event == "port.event" && told.cause == sign.told->cause && is_later(told) &&
+        told.severity != log::Severity::kInfo) {
+      ++downs;
+      last_down = std::max(last_down, told.mono_ns);
+    }
+  const std::string often = downs > 1 ? fmt::format("; it went down {} times", downs) : "";
+  for (const auto& up : log.port_ups)
+    if (is_later(up) && up.mono_ns > last_down)
+      return fmt::format("{}; the port came back {} {}", often,
+                         seconds(static_cast<Ns>(up.mono_ns - last_down)),
+                         downs > 1 ? "after the last" : "later");
+  return downs > 1 ? often + ", and did not come back after the last" : often;
 }
 
 std::string verdict_of_sign(const Report& report, const Failure& sign) {
@@ -178,8 +194,27 @@ std::string slid_to_tcp(const Report& report) {
                      members.size() == 1 ? "it waits" : "they wait");
 }
 
+// "2 on node0, 3 on node1", where launchers told unlike numbers of ranks; else empty.
+std::string world_sizes(const Report& report) {
+  constexpr std::size_t kMostNamed = 4;
+  std::map<int, std::set<std::string>> all;
+  for (const auto& member : report.picture.members)
+    if (member.log->launch.world_size) all[*member.log->launch.world_size].insert(member.log->host);
+  if (all.size() < 2) return {};
+  std::vector<std::string> out;
+  for (const auto& [size, hosts] : all)
+    out.push_back(fmt::format("{} on {}", size,
+                              hosts.size() > kMostNamed
+                                  ? count_of(hosts.size(), "host", "hosts")
+                                  : fmt::format("{}", fmt::join(hosts, ", "))));
+  return fmt::format("{}", fmt::join(out, ", "));
+}
+
 std::string verdict_missing(const Report& report) {
   const auto& missing = report.missing;
+  if (const auto sizes = world_sizes(report); !sizes.empty())
+    return fmt::format("not the network: {}: by their launchers there are {}.",
+                       cause_text(std::string(cause_id(nccl_net_diag::Cause::kIncRanks))), sizes);
   if (missing.came && !report.waits.sinks.empty() &&
       report.waits.sinks.front().kind == Sink::Kind::kNoLog) {
     const Sink& sink = report.waits.sinks.front();
@@ -419,6 +454,8 @@ std::string but_text(const Report& report) {
 }
 
 }  // namespace
+
+bool counts_ranks_unlike(const Report& report) { return !world_sizes(report).empty(); }
 
 const Failure* sign_of_culprit(const Report& report) {
   if (report.culprits.empty()) return nullptr;

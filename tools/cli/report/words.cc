@@ -136,19 +136,21 @@ std::vector<std::string> balance_lines(const Report& report) {
 }
 
 std::vector<std::string> late_lines(const Report& report) {
+  const char* const since = report.slow.empty()
+                                ? "Its GPU or its program is slower, not the network."
+                                : "What the slow port brings late may keep it.";
   std::vector<std::string> out;
   for (const auto& one : report.late)
-    out.push_back(
-        fmt::format("{} was waited for: {:.1f} s in all until it had posted its receives, most of "
-                    "{} others {:.1f} s. Its GPU or its program is slower, not the network.",
-                    who(report.picture, {one.member}), one.sec, one.members - 1, one.usual_sec));
+    out.push_back(fmt::format(
+        "{} was waited for: {:.1f} s in all until it had posted its receives, most of "
+        "{} others {:.1f} s. {}",
+        who(report.picture, {one.member}), one.sec, one.members - 1, one.usual_sec, since));
   if (const log::Latecomer* const late = report.latecomer)
     out.push_back(
         fmt::format("{} came last to collectives, in {} of the {} that were compared: the "
-                    "others waited {:.0f} ms for it. Its GPU or its program is slower, not "
-                    "the network.",
+                    "others waited {:.0f} ms for it. {}",
                     process_text(late->rank, late->host, late->pid), late->times, late->of,
-                    static_cast<double>(late->waited_us) / 1e3));
+                    static_cast<double>(late->waited_us) / 1e3, since));
   return out;
 }
 
@@ -303,11 +305,12 @@ Words words_of(const Report& report, const report::Input& input) {
   }
   for (const auto& sign : report.first.signs)
     if (&sign != sign_of_culprit(report))
-      shares.push_back(fmt::format(
-          "{} told {} {}: {}", place_text(sign.here), sign.told->cause,
-          report.first.at == 0 ? "at " + clock_text(sign.at)
-                               : seconds(std::max<Ns>(report.first.at - sign.at, 0)) + " before",
-          shortened(sign.told->msg)));
+      shares.push_back(fmt::format("{} told {} {}: {}", place_text(sign.here), sign.told->cause,
+                                   report.first.at == 0 ? "at " + clock_text(sign.at)
+                                   : sign.at <= report.first.at
+                                       ? seconds(report.first.at - sign.at) + " before"
+                                       : seconds(sign.at - report.first.at) + " later",
+                                   shortened(sign.told->msg)));
   add(out, "Where", shares);
   add(out, "What followed", followers(report));
   add(out, "Waits", waiting(report));
