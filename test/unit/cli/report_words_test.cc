@@ -263,3 +263,37 @@ TEST_CASE("of a rank that waits for others whose logs are missing it is told tha
       "rank 1 (host0): DEV-FALLBACK, NCCL slides to TCP, and it waits for others; rank 0 of 2 "
       "left no log"));
 }
+
+TEST_CASE("launchers that count ranks unlike are named", "[words]") {
+  Made made;
+  made.load(0, 0, 2);
+  made.load(2, 0, 3);
+  const auto report = analyse(made.input);
+  CHECK(verdict(report).ends_with(": by their launchers there are 2 on host0, 3 on host1."));
+  CHECK(remedy(report).find("WORLD_SIZE") != std::string::npos);
+}
+
+TEST_CASE("a port that went down several times came back after the last, or did not", "[words]") {
+  Made made;
+  for (const int process : {0, 2}) made.load(process, 0, 2);
+  made.connect(0, 2);
+  const bool is_up = GENERATE(true, false);
+  for (const double sec : {3.0, 5.0}) {
+    auto down = made.event(0, t::EventId::kPortEvent, sec);
+    down.severity = t::Severity::kWarn;
+    down.event = "PORT_ERR";
+    down.cause = "ASYNC-PORT";
+    down.dev = Made::dev(0);
+    made.add(down);
+    if (sec > 4 && !is_up) continue;
+    auto up = made.event(0, t::EventId::kPortEvent, sec + 1);
+    up.event = "PORT_ACTIVE";
+    up.dev = Made::dev(0);
+    made.add(up);
+  }
+  made.fail(0, 2, "WC-12", 7);
+  const auto said = verdict(analyse(made.input));
+  INFO(said);
+  CHECK(said.ends_with(is_up ? "; it went down 2 times; the port came back 1.0 s after the last."
+                             : "; it went down 2 times, and did not come back after the last."));
+}
