@@ -188,9 +188,9 @@ void NcclText::take_plugin(const NcclLine& line, std::uint64_t number) {
   tell(std::move(fact), line, number);
 }
 
-// The net plugin over libfabric, which EFA comes with (aws-ofi-nccl v1.0 to v1.17): "Request 0x7f...
-// completed with error. RC: 103. Error: 4126 (Unresponsive receiver ...). Completed length: 0".
-// Releases before 1.9 leave the provider's number out.
+// The net plugin over libfabric, which EFA comes with (aws-ofi-nccl v1.0 to v1.17): "Request
+// 0x7f... completed with error. RC: 103. Error: 4126 (Unresponsive receiver ...). Completed length:
+// 0". Releases before 1.9 leave the provider's number out.
 void NcclText::take_ofi(const NcclLine& line, std::uint64_t number) {
   const auto error = behind(line.text, " completed with error. ");
   if (!error) return;

@@ -295,7 +295,7 @@ std::string ended_beside(const report::Report& report, const ForeignFindings& ot
 
 std::string raised_beside(const report::Report& report, const ForeignFindings& others) {
   if (report.kind != report::Kind::kLost || report.ended_by_kernel || !others.raised ||
-      !others.raised->own || report.picture.hosts.size() != 1)
+      (others.raised->on_node && report.picture.hosts.size() != 1))
     return {};
   const auto& losses = report.first.losses;
   const bool same = std::any_of(losses.begin(), losses.end(), [&](const report::Loss& loss) {
@@ -305,8 +305,9 @@ std::string raised_beside(const report::Report& report, const ForeignFindings& o
   });
   const auto& told = *others.raised->told;
   if (!same) return {};
-  return fmt::format(" Its program ended with {}{}.", shortened(told.text),
-                     told.place.empty() ? "" : ", at " + told.place);
+  return fmt::format(" Its program {} {}{}.",
+                     others.raised->own ? "ended with" : "gave up, which others may have led to:",
+                     shortened(told.text), told.place.empty() ? "" : ", at " + told.place);
 }
 
 }  // namespace nnd::cli
