@@ -87,4 +87,15 @@ std::optional<std::size_t> guilty_camp(const Deviation& odd) {
   return std::nullopt;
 }
 
+bool is_far_slower(const Deviation& odd) {
+  if (odd.usual_count == 0 ||
+      (!odd.what.starts_with("Mbit/s of ") && !odd.what.starts_with("PCIe link of ")))
+    return false;
+  const double usual = amount_of(odd.usual);
+  return std::all_of(odd.others.begin(), odd.others.end(), [&](const auto& one) {
+    const double amount = amount_of(one.value);
+    return amount > 0 && 2 * amount <= usual;
+  });
+}
+
 }  // namespace nnd::report

@@ -29,4 +29,7 @@ std::string device_of(const std::string& what);
 // can't be told.
 std::optional<std::size_t> guilty_camp(const Deviation& odd);
 
+// Links that carry at most half of what those of most do.
+bool is_far_slower(const Deviation& odd);
+
 }  // namespace nnd::report

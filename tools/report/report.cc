@@ -4,6 +4,7 @@
 #include <future>
 
 #include "nccl_net_diag/causes.h"
+#include "report/meaning.h"
 
 namespace nnd::report {
 
@@ -135,6 +136,8 @@ Report analyse(const Input& input, std::optional<int> expected_ranks,
   out.grown = grown_counters(out.picture);
   out.mismatched = quiet_mismatches(out.picture);
   out.odd = odd.get();
+  const auto slower = std::find_if(out.odd.begin(), out.odd.end(), is_far_slower);
+  if (slower != out.odd.end()) out.slower_link = static_cast<std::size_t>(slower - out.odd.begin());
   auto conclusion = conclude(out, out.picture, !out.slow.empty());
   out.kind = conclusion.kind;
   out.blame = conclusion.blame;
@@ -167,7 +170,8 @@ Report analyse(const Input& input, std::optional<int> expected_ranks,
     out.named = std::move(named);
   }
   out.culprits = culprits_of(out.picture, failing_of(out), out.first.signs, doubted_of(out));
-  out.warned = any_warned(out.picture) || !out.mismatched.empty() || (out.kind == Kind::kEnded && !out.making.empty());
+  out.warned = any_warned(out.picture) || !out.mismatched.empty() || out.slower_link ||
+               (out.kind == Kind::kEnded && !out.making.empty());
   return out;
 }
 

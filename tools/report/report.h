@@ -35,6 +35,7 @@ struct Report : Model {
   std::vector<Grown> grown;
   std::vector<Apart> mismatched;  // that nobody noticed
   std::vector<Deviation> odd;
+  std::optional<std::size_t> slower_link;  // of those
   std::optional<Difference> difference;  // of those: what explains the failure
   std::optional<RailsApart> rails;       // of an echo: why the other end failed, by its address
   bool crosses_rails = false;  // its nodes are alike, and NCCL connects one rail with another

@@ -297,3 +297,23 @@ TEST_CASE("a port that went down several times came back after the last, or did 
   CHECK(said.ends_with(is_up ? "; it went down 2 times; the port came back 1.0 s after the last."
                              : "; it went down 2 times, and did not come back after the last."));
 }
+
+TEST_CASE("a link of half the others' speed is told of a job that went well", "[words]") {
+  Made made;
+  const long slower = GENERATE(100'000, 380'000);
+  for (const int process : {0, 2, 4}) {
+    auto hca = made.event(process, t::EventId::kHcaPort, 0);
+    hca.dev = Made::dev(process);
+    hca.dev.speed_mbps = process == 2 ? slower : 400'000;
+    hca.verdict = "taken";
+    made.add(hca);
+    t::leave(made, process, 9, 0, 0);
+  }
+  const auto report = analyse(made.input);
+  const bool told = slower == 100'000;
+  CHECK(report.warned == told);
+  CHECK(
+      verdict(report).starts_with("Mbit/s of mlx5_0 is 100000 on host1, and 400000 on the other 2 "
+                                  "processes; healthy: ") == told);
+  CHECK(remedy(report).empty() == !told);
+}

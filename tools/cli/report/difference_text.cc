@@ -131,6 +131,8 @@ std::string difference_text(const Report& report, const Difference& difference) 
                                    : " (which of the two is wrong can't be told from two)");
 }
 
+std::string odd_text(const Deviation& odd) { return plain(odd, {}); }
+
 std::string difference_remedy(const Report& report, const Difference& difference) {
   const Deviation& odd = report.odd[difference.odd];
   if (const Deviation* const setting = setting_behind(report, odd, difference))

@@ -73,10 +73,12 @@ std::string remedy(const Report& report) {
       return "Look at what the launcher says of them, and whether NCCL_NET_PLUGIN=diag and "
              "LD_LIBRARY_PATH reach them.";
     case Kind::kHealthy:
-      return report.mismatched.empty()
-                 ? ""
-                 : "Let all ranks give each collective the same count and datatype: NCCL doesn't "
-                   "compare them.";
+      if (!report.mismatched.empty())
+        return "Let all ranks give each collective the same count and datatype: NCCL doesn't "
+               "compare them.";
+      return report.slower_link ? "Look at the cable, the switch port and the PCIe slot there: the "
+                                  "slowest link sets the pace of all."
+                                : "";
     case Kind::kEnded:
       return "Look at who ended it: a time limit, a user, or the launcher, which tells whether a "
              "process died first.";

@@ -414,9 +414,15 @@ std::string verdict_ended(const Report& report) {
 }
 
 std::string verdict_slow(const Report& report) {
+  constexpr std::size_t kMostNamed = 4;
   const auto& slow = report.slow.front();
-  const std::string more =
-      report.slow.size() > 1 ? fmt::format(" and {} more", report.slow.size() - 1) : "";
+  std::vector<std::string> places;
+  for (const auto& one : report.slow) places.push_back(place_text(one.place));
+  const bool each = places.size() > 1 && places.size() <= kMostNamed;
+  const std::string names = each ? list(places)
+                            : places.size() > 1
+                                ? fmt::format("{} and {} more", places.front(), places.size() - 1)
+                                : places.front();
   std::vector<std::size_t> lost;
   for (const auto& loss : report.first.losses) lost.push_back(loss.member);
   const std::string ended =
@@ -425,8 +431,9 @@ std::string verdict_slow(const Report& report) {
                          "; {} died at {}, which a watchdog does where a collective takes "
                          "too long, and nothing had failed",
                          who(report.picture, lost), time_text(report.first.at));
-  return fmt::format("{}{} is slow: a send takes {:.1f} ms, usually {:.1f} ms{}.",
-                     place_text(slow.place), more, slow.us / 1000, slow.usual_us / 1000, ended);
+  return fmt::format("{} {} slow: a send takes {:.1f} ms{}, usually {:.1f} ms{}.", names,
+                     places.size() > 1 ? "are" : "is", slow.us / 1000,
+                     places.size() > 1 ? " at the slowest" : "", slow.usual_us / 1000, ended);
 }
 
 std::string verdict_degraded(const Report& report) {
@@ -448,9 +455,12 @@ std::string and_then(const std::string& text) { return text.empty() ? text : tex
 
 // What a job that came to its end is told beside that.
 std::string but_text(const Report& report) {
-  if (report.mismatched.empty()) return and_then(warned_text(report));
-  return fmt::format("not the network: {}: their data is wrong, though no rank hung; {}",
-                     apart_text(report, report.mismatched.front()), and_then(warned_text(report)));
+  std::string out;
+  if (!report.mismatched.empty())
+    out = fmt::format("not the network: {}: their data is wrong, though no rank hung; ",
+                      apart_text(report, report.mismatched.front()));
+  if (report.slower_link) out += and_then(odd_text(report.odd[*report.slower_link]));
+  return out + and_then(warned_text(report));
 }
 
 }  // namespace
@@ -517,7 +527,7 @@ std::string verdict(const Report& report) {
                 : fmt::format("were killed before the job was started again at {}",
                               time_text(report.started_again)));
       return fmt::format("{}healthy so far: {}, nothing failed and nothing waits.",
-                         and_then(warned_text(report)), job_text(report.picture));
+                         but_text(report), job_text(report.picture));
     case Kind::kStarting:
       return fmt::format("no word yet: {}; {} still being initialised, since {}.",
                          job_text(report.picture),
