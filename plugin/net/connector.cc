@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <string>
@@ -312,18 +313,31 @@ Result test_failed(Request& r, Result rc) noexcept {
   return failed(c, "test", rc);
 }
 
+namespace {
+
+// It fails as the user wants it to, and env.lint tells what that costs.
+bool is_disabled_by_user() {
+  const char* const disable = std::getenv("NCCL_IB_DISABLE");
+  return disable != nullptr && std::atoi(disable) != 0;
+}
+
+}  // namespace
+
 void tell_comm_init(int api, void** ctx, std::uint64_t comm, const nccl_abi::NetCommConfig* config,
                     Result rc) noexcept {
   if (ctx != nullptr && rc == Result::kSuccess) remember_comm(*ctx, comm);
   context::quietly([&] {
+    const Outcome outcome = Outcome::of(rc);
+    const state::Failure* const refusal = dependencies().refusal.failure();
+    const bool is_failure =
+        rc != Result::kSuccess &&
+        (refusal != nullptr || outcome.verb != nullptr || !is_disabled_by_user());
     record::Event e(record::EventId::kCommInit,
-                    rc == Result::kSuccess ? record::Severity::kInfo : record::Severity::kError);
+                    is_failure ? record::Severity::kError : record::Severity::kInfo);
     if (ctx != nullptr) e.hex("comm", comm);
     e.add("net_api", api).add("rc", static_cast<int>(rc));
     if (config != nullptr) e.add("traffic_class", config->trafficClass);
-    if (rc != Result::kSuccess) {
-      const Outcome outcome = Outcome::of(rc);
-      const state::Failure* const refusal = dependencies().refusal.failure();
+    if (is_failure) {
       const diagnosis::Diagnosis said = diagnose(
           diagnosis::FailedInit{static_cast<int>(rc), outcome.verb != nullptr ? outcome.verb : ""},
           refusal != nullptr ? &refusal->diagnosis : nullptr);

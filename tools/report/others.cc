@@ -50,20 +50,38 @@ bool stands_alone(const Fact& fact) { return rank_of(fact) < 2; }
 
 // The first that failed: within two seconds of the earliest time that is told, where clocks and
 // buffers say nothing, by what it is.
+constexpr std::int64_t kTogetherSec = 2;
+
 const Fact* first_of(const std::vector<const Fact*>& failures) {
-  constexpr std::int64_t kTogether = 2;
   auto earliest = std::numeric_limits<std::int64_t>::max();
   for (const auto* fact : failures)
     if (fact->what == What::kFailure && fact->at_sec != 0)
       earliest = std::min(earliest, fact->at_sec);
   const auto late = [&](const Fact* fact) {
-    return fact->at_sec != 0 && fact->at_sec - kTogether > earliest;
+    return fact->at_sec != 0 && fact->at_sec - kTogetherSec > earliest;
   };
   const auto order = [&](const Fact* a, const Fact* b) {
     return std::tuple(a->what == What::kEcho, late(a), rank_of(*a)) <
            std::tuple(b->what == What::kEcho, late(b), rank_of(*b));
   };
   return failures.empty() ? nullptr : *std::min_element(failures.begin(), failures.end(), order);
+}
+
+// A GID that all connections that failed like that have at one end, and no other has: of two
+// connections at least. Empty: there is none.
+std::string shared_end(const std::vector<const Fact*>& failures, const Fact& first) {
+  if (first.cause != Cause::kWc12 || first.local.empty() || first.remote.empty()) return {};
+  constexpr std::size_t kLeast = 2;
+  std::set<std::pair<std::string, std::string>> connections;
+  std::set<std::string> shared{first.local, first.remote};
+  for (const auto* fact : failures) {
+    if (fact->cause != first.cause || fact->what != first.what) continue;
+    if (fact->local.empty() || fact->remote.empty()) return {};
+    connections.emplace(fact->local, fact->remote);
+    std::erase_if(
+        shared, [&](const std::string& gid) { return gid != fact->local && gid != fact->remote; });
+  }
+  return connections.size() >= kLeast && shared.size() == 1 ? *shared.begin() : std::string();
 }
 
 // "mlx5_0" and "mlx5_0:1": not every line names the port.
@@ -355,6 +373,14 @@ ForeignFindings findings_of(const foreign::Evidence& evidence) {
         out.sign == nullptr)
       out.sign = &fact;
   if (out.sign == nullptr) out.sign = kernels.sign_of(*out.first);
+  out.shared_end = shared_end(failures, *out.first);
+  if (!out.shared_end.empty() && out.first->local != out.shared_end)
+    for (const auto* fact : failures)
+      if (fact->local == out.shared_end && fact->cause == out.first->cause &&
+          fact->at_sec <= out.first->at_sec + kTogetherSec) {
+        out.first = fact;
+        break;
+      }
   for (const auto* fact : failures)
     if (fact != out.first && fact->cause == out.first->cause && fact->what == out.first->what)
       out.alike.push_back(fact);

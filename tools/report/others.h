@@ -23,7 +23,8 @@ struct ForeignFindings {
   const foreign::Fact* sign = nullptr;   // what an HCA told of before, which explains it
   const foreign::Fact* noted = nullptr;  // what NCCL told of first, where nothing tells what failed
   std::vector<const foreign::Fact*> alike;  // other processes say the same
-  std::size_t echoes = 0;                   // processes that only tell that something else failed
+  std::string shared_end;  // a GID that each of these has at one end; empty: there is none
+  std::size_t echoes = 0;  // processes that only tell that something else failed
   std::size_t processes = 0;
   std::set<std::string> hosts, releases, transports;
   bool no_hca = false;

@@ -24,10 +24,12 @@ bool holds_any(const std::string& text, const std::array<const char*, N>& words)
 // PyTorch's names: torch/csrc/Exceptions.h, torch/distributed/elastic/multiprocessing.
 Nature nature_of(const Fact& fact) {
   constexpr std::array kEchoes{
-      "DistBackendError", "ChildFailedError", "SignalException",   "NCCL",
-      "ncclRemoteError",  "ncclSystemError",  "ncclInternalError", "ncclUnhandledCudaError",
-      "Watchdog caught",  "closed by peer",   "reset by peer",     "Broken pipe",
-      "KeyboardInterrupt"};
+      "DistBackendError", "ChildFailedError", "SignalException", "NCCL", "ncclRemoteError",
+      "ncclSystemError", "ncclInternalError", "ncclUnhandledCudaError", "Watchdog caught",
+      "closed by peer", "reset by peer", "Broken pipe", "KeyboardInterrupt",
+      // What ncclGetErrorString() says of others' failures (NCCL src/init.cc).
+      "remote process exited or there was a network error", "unhandled system error",
+      "unhandled cuda error", "internal error - please report"};
   constexpr std::array kSockets{
       "DistNetworkError", "DistStoreError",         "Connection", "onnect", "imeout",   "imed out",
       "No route to host", "Network is unreachable", "Gloo",       "gloo",   "TCPStore", "OSError"};

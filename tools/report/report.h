@@ -36,8 +36,8 @@ struct Report : Model {
   std::vector<Apart> mismatched;  // that nobody noticed
   std::vector<Deviation> odd;
   std::optional<std::size_t> slower_link;  // of those
-  std::optional<Difference> difference;  // of those: what explains the failure
-  std::optional<RailsApart> rails;       // of an echo: why the other end failed, by its address
+  std::optional<Difference> difference;    // of those: what explains the failure
+  std::optional<RailsApart> rails;         // of an echo: why the other end failed, by its address
   bool crosses_rails = false;  // its nodes are alike, and NCCL connects one rail with another
   std::optional<OwnWords> own_words;  // what NCCL itself told whoever ended
   std::optional<ToldRoot> named;      // by its processes, where not all logs are here

@@ -112,6 +112,19 @@ TEST_CASE("a send that waits for the peer's receive, and how long") {
   CHECK(waits == 2);
 }
 
+TEST_CASE("a transport that its user turned off is no failure") {
+  const bool off = GENERATE(true, false);
+  AsNccl<nccl_abi::NetV12> n;
+  state().answer["init"] = Result::kInternalError;
+  if (off) ::setenv("NCCL_IB_DISABLE", "1", 1);
+  const auto log = log_of([&] { n.init(); });
+  ::unsetenv("NCCL_IB_DISABLE");
+  const Json& told = the(log, "comm.init");
+  CHECK(told.at("rc") == static_cast<int>(Result::kInternalError));
+  CHECK(told.at("sev") == (off ? "info" : "error"));
+  CHECK(told.contains("failure") == !off);
+}
+
 TEST_CASE("a connection's life is told") {
   AsNccl<nccl_abi::NetV12> n;
   const auto log = log_of([&] {

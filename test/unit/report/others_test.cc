@@ -73,6 +73,24 @@ TEST_CASE("a peer that doesn't answer may have died, unless a port went down", "
   CHECK(judged({fact(What::kFailure, Cause::kWc12, "node0", 900), port}, later).sign == nullptr);
 }
 
+TEST_CASE("of connections that fail alike, the end that all share is told first", "[others]") {
+  const auto lost = [](const std::string& host, const std::string& local,
+                       const std::string& remote) {
+    auto out = fact(What::kFailure, Cause::kWc12, host, 900);
+    out.local = local;
+    out.remote = remote;
+    return out;
+  };
+  Evidence evidence;
+  const bool elsewhere = GENERATE(false, true);
+  std::vector<Fact> facts{lost("node4", "::ffff:10.0.0.5", "::ffff:10.0.0.4"),
+                          lost("node3", "::ffff:10.0.0.4", "::ffff:10.0.0.3")};
+  if (elsewhere) facts.push_back(lost("node7", "::ffff:10.0.0.8", "::ffff:10.0.0.9"));
+  const auto others = judged(facts, evidence);
+  CHECK(others.shared_end == (elsewhere ? "" : "::ffff:10.0.0.4"));
+  CHECK(others.first->writer.host == (elsewhere ? "node4" : "node3"));
+}
+
 TEST_CASE("an echo is not a port's, which may have come back long ago", "[others]") {
   Evidence evidence;
   CHECK(judged({fact(What::kEcho, {}), fact(What::kSign, Cause::kAsyncPort)}, evidence).blame ==

@@ -81,6 +81,11 @@ std::string verdict_of(const ForeignFindings& others) {
                        : others.blame == Blame::kOpen     ? "open: "
                                                           : "";
   const bool by_kernel = told.source == foreign::Source::kKernelLog;
+  if (!others.shared_end.empty() && others.sign == nullptr)
+    return fmt::format("{}{}{}{}; {} is one end of all {} that failed like that.", prefix,
+                       device.empty() ? "" : device + ": ", what_text(told), ends_text(told),
+                       without_mapping(others.shared_end),
+                       count_of(others.alike.size() + 1, "request", "requests"));
   return fmt::format(
       "{}{}{}{}; first told by {}{}.", prefix, device.empty() ? "" : device + ": ", what_text(told),
       ends_text(told), by_kernel ? "the kernel" : writer_text(told.writer),
