@@ -69,6 +69,13 @@ Diagnosis of_no_qp(const FailedTransition& seen) {
               "this connection than this end"};
 }
 
+Diagnosis of_no_pkey(const FailedTransition& seen) {
+  return {Cause::kPkey,
+          {},
+          remedy_of(Cause::kPkey),
+          "the partition key at index " + std::to_string(seen.empty_pkey) + " is empty"};
+}
+
 // What the kernel has for a way, or an address, that went with the link.
 bool needs_port(int error) {
   return about_reach(error) || error == ENODEV || error == ENODATA || error == ENETDOWN;
@@ -111,6 +118,8 @@ Diagnosis diagnose(const FailedTransition& seen, const Diagnosis* broken) {
     out = {Cause::kDevMixLl, {}, remedy_of(Cause::kDevMixLl), seen.layers.text()};
   } else if (to_rtr && seen.error == EINVAL && is_no_qp(seen.remote_qp)) {
     out = of_no_qp(seen);
+  } else if (seen.empty_pkey >= 0 && seen.error == EINVAL) {
+    out = of_no_pkey(seen);
   } else if (to_rtr && seen.port_down && needs_port(seen.error)) {
     out = port_down(seen.down_ago_sec);
   } else {

@@ -40,6 +40,7 @@ struct FailedTransition {
   Path path = {};            // asked for where the errno is about it
   bool port_down = false;    // this end's, by its own word
   double down_ago_sec = -1;  // since then; -1: not known
+  int empty_pkey = -1;       // of a move to INIT: the index of the partition key, and there is none
 };
 
 // Whether a move to RTR with this errno failed on the way to the peer.

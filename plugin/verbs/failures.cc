@@ -35,6 +35,17 @@ int link_layer_of(const state::QpInfo& qp) {
   return port == nullptr ? 0 : port->link_layer;
 }
 
+// The index at which NCCL looks for the port's partition key, where none is; -1: there is one, or
+// it isn't known.
+int empty_pkey_of(const state::QpInfo& qp) {
+  const facts::Port* const port = facts::current_node().find(qp.device, qp.port);
+  if (port == nullptr || !port->infiniband() || port->pkeys.empty() || port->pkey_index < 0)
+    return -1;
+  const auto index = static_cast<std::size_t>(port->pkey_index);
+  const bool there = index < port->pkeys.size() && port->pkeys[index] != 0;
+  return there ? -1 : static_cast<int>(port->pkey_index);
+}
+
 bool is_ipv4(const context::Gid& gid) {
   return facts::gid_address(gid).family == facts::Family::kIpv4;
 }
@@ -61,6 +72,7 @@ diagnosis::FailedTransition evidence(const state::QpInfo& qp, const FailedMove& 
                     facts::gid_address(qp.local_gid).link_local();
   seen.layers = {link_layer_of(qp), state::current().peer_link_layer};
   seen.path = move.path;
+  if (move.to == IBV_QPS_INIT) seen.empty_pkey = empty_pkey_of(qp);
   const state::PortHistory port = state::history_of(qp.device, qp.port);
   seen.port_down = port.down;
   if (port.down) seen.down_ago_sec = static_cast<double>(context::mono_ns() - port.down_ns) / 1e9;

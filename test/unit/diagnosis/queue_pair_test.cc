@@ -227,3 +227,17 @@ TEST_CASE("a port that is down is why a QP on it finds no way to the peer") {
   seen.error = EINVAL;
   CHECK(diagnose(seen).cause == Cause::kQp22);
 }
+
+TEST_CASE("a QP that finds no partition key", "[diagnosis]") {
+  FailedTransition seen;
+  seen.place = "mlx5_0:1";
+  seen.from = "RESET";
+  seen.to = "INIT";
+  seen.error = GENERATE(EINVAL, EPERM);
+  seen.empty_pkey = GENERATE(-1, 1);
+  const auto out = diagnose(seen);
+  const bool told = seen.error == EINVAL && seen.empty_pkey == 1;
+  CHECK((out.cause == Cause::kPkey) == told);
+  CHECK(says(out, "the partition key at index 1 is empty") == told);
+  CHECK((out.remedy.find("NCCL_IB_PKEY") != std::string::npos) == told);
+}

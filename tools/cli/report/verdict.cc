@@ -377,6 +377,9 @@ std::string verdict_hang(const Report& report) {
                        time_text(waits.waits.front().since),
                        sink.rank ? fmt::format("rank {}", *sink.rank) : "one",
                        without_mapping(sink.address));
+  if (waiting == 0 && sink.apart)
+    return fmt::format("{}{}, and nothing moves since {}.", prefix, sink_text(report, sink),
+                       time_text(sink.since));
   if (waiting == 0)
     return fmt::format("{}{}; nobody tells of a wait.", prefix, sink_text(report, sink));
   return fmt::format("{}{}; {}.", prefix, sink_text(report, sink), waiters);
