@@ -429,7 +429,13 @@ std::vector<Incomplete> incomplete_communicators(const Picture& picture) {
       one.nranks = std::max(one.nranks, part.of->nranks.value_or(0));
       if (part.of->rank) told.insert(*part.of->rank);
     }
-    if (told.size() < parts.size() || static_cast<std::size_t>(one.nranks) <= told.size()) continue;
+    if (told.size() < parts.size()) continue;
+    // Who did not come to the communicator of all has a log all the same.
+    if (one.nranks == picture.world_size)
+      for (const Member& member : picture.members)
+        if (member.log->communicators.empty() && member.log->launch.rank)
+          told.insert(*member.log->launch.rank);
+    if (static_cast<std::size_t>(one.nranks) <= told.size()) continue;
     constexpr std::size_t kMostNamed = 64;
     one.missing = static_cast<std::size_t>(one.nranks) - told.size();
     for (int rank = 0; rank < one.nranks && one.ranks.size() < kMostNamed; ++rank)

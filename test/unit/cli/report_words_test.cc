@@ -7,6 +7,7 @@
 #include "cli/report/sink_text.h"
 #include "cli/report/verdict.h"
 #include "cli/report/warned.h"
+#include "cli/report/words.h"
 #include "support/catch.h"
 #include "unit/report/made.h"
 
@@ -316,4 +317,17 @@ TEST_CASE("a link of half the others' speed is told of a job that went well", "[
       verdict(report).starts_with("Mbit/s of mlx5_0 is 100000 on host1, and 400000 on the other 2 "
                                   "processes; healthy: ") == told);
   CHECK(remedy(report).empty() == !told);
+}
+
+TEST_CASE("of several starts the first line says which it is of, and how the last went",
+          "[words]") {
+  JobLine first, last;
+  first.run.first = 1'000'000'000;
+  last.run.first = 61'000'000'000;
+  last.kind = "healthy";
+  (GENERATE(true, false) ? first : last).judged = true;
+  CHECK(later_start_text({first, last}) ==
+        (first.judged ? " This is of the start at 00:00:01.000; of the last, at 1970-01-01 "
+                        "00:01:01.000 UTC: healthy."
+                      : ""));
 }

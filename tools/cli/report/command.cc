@@ -167,6 +167,7 @@ Shown judged(Read read, const ReportOptions& options) {
   shown.words = words_of(shown.report, shown.input);
   shown.words.verdict += raised_beside(shown.report, shown.others);
   shown.words.verdict += ended_beside(shown.report, shown.others);
+  shown.words.verdict += later_start_text(shown.jobs);
   if (decide(shown.others, shown.report)) let_others_decide(shown);
   if (auto lines = lines_beside(shown.report, shown.others); !lines.empty())
     shown.words.parts.push_back({"Other logs", std::move(lines)});

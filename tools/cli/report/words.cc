@@ -284,6 +284,15 @@ std::vector<std::string> job_lines(const std::vector<JobLine>& jobs) {
   return out;
 }
 
+std::string later_start_text(const std::vector<JobLine>& jobs) {
+  const auto judged =
+      std::find_if(jobs.begin(), jobs.end(), [](const auto& one) { return one.judged; });
+  if (judged == jobs.end() || judged + 1 == jobs.end()) return {};
+  return fmt::format(" This is of the start at {}; of the last, at {}: {}.",
+                     clock_text(judged->run.first), time_text(jobs.back().run.first),
+                     jobs.back().kind);
+}
+
 Words words_of(const Report& report, const report::Input& input) {
   Words out;
   out.verdict = verdict(report);

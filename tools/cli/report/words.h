@@ -28,6 +28,10 @@ struct JobLine {
 // "job 77, incarnation 2, 08:00:00 to 08:01:30, 64 processes: healthy: ..."
 std::vector<std::string> job_lines(const std::vector<JobLine>& jobs);
 
+// " This is of the start at 08:00:00; of the last, at 08:04:10: healthy.", where another one than
+// the last is judged.
+std::string later_start_text(const std::vector<JobLine>& jobs);
+
 Words words_of(const report::Report& report, const report::Input& input);
 
 }  // namespace nnd::cli
