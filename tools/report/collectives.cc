@@ -399,10 +399,11 @@ std::map<std::size_t, std::set<std::size_t>> waits_by_collectives(const Picture&
 std::vector<Apart> quiet_mismatches(const Picture& picture) {
   std::vector<Apart> out;
   for (const auto& [comm, parts] : communicators_of(picture)) {
-    const auto is_done = [&](const Membership& part) {
-      return was_done(picture, part) && part.of->given == parts.front().of->given;
-    };
-    if (!std::all_of(parts.begin(), parts.end(), is_done)) continue;
+    const auto given = parts.front().of->given;
+    if (!std::all_of(parts.begin(), parts.end(), [&picture, given](const Membership& part) {
+          return was_done(picture, part) && part.of->given == given;
+        }))
+      continue;
     auto one = unlike_calls(picture, parts);
     if (!one) continue;
     one->comm = comm;

@@ -68,7 +68,8 @@ TEST_CASE("boxes that show who called less than all others tell of a hang", "[co
   Made made;
   for (int i = 0; i < 4; ++i) made.load(i, 0, 4);
   const bool long_ago = GENERATE(true, false);
-  const std::uint64_t ops = GENERATE(0, 4);  // over shared memory, or the network
+  const auto ops =
+      GENERATE(std::uint64_t{0}, std::uint64_t{4});  // over shared memory, or the network
   for (int i = 0; i < 4; ++i) {
     given(made, i, kAll, i == 1 ? 40 : 41, i == 1 ? 0 : ops, long_ago ? 10 : 35, i, 4);
     made.box(i, false, 40, 60);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <regex>
 
+#include "cli/common/gid_text.h"
 #include "cli/common/number_list.h"
 #include "cli/report/bandwidth_text.h"
 #include "cli/report/kernel_text.h"
