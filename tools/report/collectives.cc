@@ -1,6 +1,7 @@
 #include "report/collectives.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -41,20 +42,36 @@ bool all_tell_sizes(const std::vector<Membership>& parts, std::uint64_t ordinal)
 // Tables of a box are as old as that at most.
 constexpr Ns kTablesAge = 3'000'000'000;
 
-// It was given a collective that these ranks of the communicator were not: over the network or
-// inside of the node it waits for them.
+// Of a communicator: those that were given fewest collectives. Some of them, where there are many.
+struct Fewest {
+  std::uint64_t given = 0;
+  std::vector<std::size_t> members;
+};
+
+Fewest fewest_of(const std::vector<Membership>& parts) {
+  constexpr std::size_t kMostOfFewest = 8;
+  Fewest out;
+  for (const Membership& part : parts) {
+    if (part.of->given == 0 || (out.given != 0 && part.of->given > out.given)) continue;
+    if (part.of->given != out.given) out = {part.of->given, {}};
+    if (out.members.size() < kMostOfFewest) out.members.push_back(part.member);
+  }
+  return out;
+}
+
+// It was given a collective that these were not: over the network or inside of the node it waits
+// for them.
 std::vector<std::size_t> waits_for_ranks(const Picture& picture, const Membership& own,
-                                         const std::vector<Membership>& parts) {
+                                         const Fewest& fewest) {
   if (own.of->tasks.empty() || own.of->closed_ns != 0) return {};
   const auto& task = own.of->tasks.front();
-  if (task.ordinal == 0 || task.changed_ns == 0 || (task.ops != 0 && task.ops == task.ops_done))
+  if (task.ordinal <= fewest.given || task.changed_ns == 0 ||
+      (task.ops != 0 && task.ops == task.ops_done))
     return {};
   const Ns since = picture.at(own.member, task.changed_ns) + kTablesAge;
   std::vector<std::size_t> out;
-  for (const Membership& other : parts)
-    if (other.of->given != 0 && other.of->given < task.ordinal &&
-        since <= picture.members[other.member].last)
-      out.push_back(other.member);
+  std::copy_if(fewest.members.begin(), fewest.members.end(), std::back_inserter(out),
+               [&](std::size_t other) { return since <= picture.members[other].last; });
   return out;
 }
 
@@ -67,9 +84,11 @@ std::set<std::size_t> held_ones(const Picture& picture, const Communicators& all
                     [](const auto& one) { return one.second.waits_in.has_value(); }))
       out.insert(i);
   }
-  for (const auto& [comm, parts] : all)
+  for (const auto& [comm, parts] : all) {
+    const Fewest fewest = fewest_of(parts);
     for (const auto& part : parts)
-      if (!waits_for_ranks(picture, part, parts).empty()) out.insert(part.member);
+      if (!waits_for_ranks(picture, part, fewest).empty()) out.insert(part.member);
+  }
   return out;
 }
 
@@ -390,9 +409,12 @@ std::vector<Apart> apart_in_collectives(const Picture& picture, const Waiting& w
 
 std::map<std::size_t, std::set<std::size_t>> waits_by_collectives(const Picture& picture) {
   std::map<std::size_t, std::set<std::size_t>> out;
-  for (const auto& [comm, parts] : communicators_of(picture))
+  for (const auto& [comm, parts] : communicators_of(picture)) {
+    const Fewest fewest = fewest_of(parts);
     for (const auto& part : parts)
-      for (const auto other : waits_for_ranks(picture, part, parts)) out[part.member].insert(other);
+      for (const auto other : waits_for_ranks(picture, part, fewest))
+        out[part.member].insert(other);
+  }
   return out;
 }
 

@@ -50,8 +50,8 @@ struct Waiting {
   std::set<std::size_t> all, for_data;  // that a peer is to send
 };
 std::vector<Apart> apart_in_collectives(const Picture& picture, const Waiting& waiting = {});
-// By process, those that were not given a collective which it was: it waits for them, where that is
-// not seen too.
+// By process, those that were given fewest collectives of a communicator, and not one which it was:
+// it waits for them, where that is not seen too. Of many, some.
 std::map<std::size_t, std::set<std::size_t>> waits_by_collectives(const Picture& picture);
 // Of communicators whose ranks all came to their ends: as many collectives, and not the same ones.
 // NCCL doesn't notice where only sizes differ, and nobody waits; what these gave is wrong.
