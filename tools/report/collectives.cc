@@ -75,6 +75,18 @@ std::vector<std::size_t> waits_for_ranks(const Picture& picture, const Membershi
   return out;
 }
 
+std::map<std::size_t, std::set<std::size_t>> waits_in(const Picture& picture,
+                                                      const Communicators& all) {
+  std::map<std::size_t, std::set<std::size_t>> out;
+  for (const auto& [comm, parts] : all) {
+    const Fewest fewest = fewest_of(parts);
+    for (const auto& part : parts)
+      for (const auto other : waits_for_ranks(picture, part, fewest))
+        out[part.member].insert(other);
+  }
+  return out;
+}
+
 // Those that come late to other communicators because of what they wait for.
 std::set<std::size_t> held_ones(const Picture& picture, const Communicators& all) {
   std::set<std::size_t> out;
@@ -84,11 +96,7 @@ std::set<std::size_t> held_ones(const Picture& picture, const Communicators& all
                     [](const auto& one) { return one.second.waits_in.has_value(); }))
       out.insert(i);
   }
-  for (const auto& [comm, parts] : all) {
-    const Fewest fewest = fewest_of(parts);
-    for (const auto& part : parts)
-      if (!waits_for_ranks(picture, part, fewest).empty()) out.insert(part.member);
-  }
+  for (const auto& [member, others] : waits_in(picture, all)) out.insert(member);
   return out;
 }
 
@@ -408,14 +416,7 @@ std::vector<Apart> apart_in_collectives(const Picture& picture, const Waiting& w
 }
 
 std::map<std::size_t, std::set<std::size_t>> waits_by_collectives(const Picture& picture) {
-  std::map<std::size_t, std::set<std::size_t>> out;
-  for (const auto& [comm, parts] : communicators_of(picture)) {
-    const Fewest fewest = fewest_of(parts);
-    for (const auto& part : parts)
-      for (const auto other : waits_for_ranks(picture, part, fewest))
-        out[part.member].insert(other);
-  }
-  return out;
+  return waits_in(picture, communicators_of(picture));
 }
 
 std::vector<Apart> quiet_mismatches(const Picture& picture) {

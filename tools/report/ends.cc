@@ -7,6 +7,7 @@
 
 #include "report/clocks.h"
 #include "report/collectives.h"
+#include "report/done.h"
 #include "report/gone.h"
 #include "report/model.h"
 
@@ -135,7 +136,8 @@ class Ends {
     for (const auto& wait : open_)
       if (wait.peer && !wait.is_for_nobody() && !are_asked_together(*wait.peer, wait.member))
         miss(*wait.peer, wait.member, picture_.members[wait.member].last);
-    const auto done = those_done();
+    const auto done = done_ones(picture_, out_);
+    for (const auto i : done) out_[i].done = true;
     add_abrupt();
     for (const auto i : done) out_[i].missed = out_[i].together = false;
     add_failed_exits();
@@ -281,35 +283,6 @@ class Ends {
     constexpr std::size_t kFew = 64;
     if (first.size() > kFew) return;
     for (const auto i : first) out_[i].missed = out_[i].missed || is_outlived(i);
-  }
-  // Those that came to their programs' ends in good order, and nobody was seen to ask them for
-  // anything: they keep nobody waiting, whenever that was.
-  std::vector<std::size_t> those_done() {
-    std::vector<std::size_t> out;
-    std::map<std::string, std::uint64_t> most;
-    for (const Member& member : picture_.members) {
-      if (is_being_made(member) || member.log->making) return {};
-      for (const auto& [comm, one] : member.log->communicators)
-        most[comm] = std::max(most[comm], one.given);
-    }
-    for (std::size_t i = 0; i < out_.size(); ++i) {
-      End& end = out_[i];
-      end.done =
-          end.kind == End::Kind::kLeft && !end.missed && is_done(*picture_.members[i].log, most);
-      if (end.done) out.push_back(i);
-    }
-    return out;
-  }
-  static bool is_done(const log::Process& process,
-                      const std::map<std::string, std::uint64_t>& most) {
-    const auto& all = process.communicators;
-    return process.summary->exit_status == 0 && process.summary->pending == 0 && !all.empty() &&
-           std::all_of(all.begin(), all.end(), [&](const auto& one) {
-             // Of those without a part over the network no end is told.
-             const bool gave_up = one.second.closed_ns != 0 && one.second.finished != 0 &&
-                                  one.second.finished < one.second.given;
-             return most.at(one.first) == one.second.given && !gave_up;
-           });
   }
   // Where nobody was missed, whoever says by its exit status that it failed.
   void add_failed_exits() {

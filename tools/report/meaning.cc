@@ -35,6 +35,10 @@ constexpr std::array kMeanings{
     DeviationMeaning{"NCCL_", Cause::kIncEnv},
 };
 
+bool is_of_links(const Deviation& odd) {
+  return odd.what.starts_with("Mbit/s of ") || odd.what.starts_with("PCIe link of ");
+}
+
 // "200000", or a PCIe link's "32 GT/s x16": what it can carry, lanes times speed.
 double amount_of(const std::string& text) {
   const double number = std::strtod(text.c_str(), nullptr);
@@ -79,8 +83,7 @@ std::optional<std::size_t> guilty_camp(const Deviation& odd) {
   };
   if (odd.what == "HCAs in use" && commas(one) != commas(other))
     return by(commas(one) < commas(other));
-  if (odd.what.starts_with("Mbit/s of ") || odd.what.starts_with("PCIe link of ") ||
-      odd.what == kGpuCount) {
+  if (is_of_links(odd) || odd.what == kGpuCount) {
     const double a = amount_of(one), b = amount_of(other);
     if (a < b || a > b) return by(a < b);
   }
@@ -88,9 +91,7 @@ std::optional<std::size_t> guilty_camp(const Deviation& odd) {
 }
 
 bool is_far_slower(const Deviation& odd) {
-  if (odd.usual_count == 0 ||
-      (!odd.what.starts_with("Mbit/s of ") && !odd.what.starts_with("PCIe link of ")))
-    return false;
+  if (odd.usual_count == 0 || !is_of_links(odd)) return false;
   const double usual = amount_of(odd.usual);
   return std::all_of(odd.others.begin(), odd.others.end(), [&](const auto& one) {
     const double amount = amount_of(one.value);

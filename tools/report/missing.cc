@@ -47,11 +47,14 @@ Missing missing_of(const Picture& picture, std::optional<int> expected_ranks) {
   out.expected = expected_ranks ? expected_ranks : picture.world_size;
   std::set<int> there;
   int nameless = 0;
-  for (const auto& member : picture.members)
+  for (const auto& member : picture.members) {
     if (member.rank)
       there.insert(*member.rank);
     else
       ++nameless;
+    if (const auto size = member.log->launch.world_size)
+      out.counted[*size].insert(member.log->host);
+  }
   if (out.expected) {
     const int missing = std::max(0, *out.expected - nameless - static_cast<int>(there.size()));
     constexpr int kMostNamed = 1 << 17;  // a log may say any number

@@ -1,8 +1,10 @@
 // Which ranks have left nothing here.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "report/collectives.h"
@@ -18,6 +20,8 @@ struct Missing {
   std::vector<std::size_t> unloaded;   // have a log, in which the plugin says nothing of itself
   std::vector<Incomplete> incomplete;  // communicators that not all their ranks tell of
   std::vector<std::size_t> alone;      // never asked for a connection, while others did
+  std::map<int, std::set<std::string>> counted;  // hosts, by how many ranks launchers tell there
+  bool is_counted_unlike() const { return counted.size() > 1; }
   bool any() const { return !ranks.empty() || unnamed > 0; }
 };
 

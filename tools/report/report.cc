@@ -141,6 +141,7 @@ Report analyse(const Input& input, std::optional<int> expected_ranks,
   auto conclusion = conclude(out, out.picture, !out.slow.empty());
   out.kind = conclusion.kind;
   out.blame = conclusion.blame;
+  if (out.kind == Kind::kMissing && out.missing.is_counted_unlike()) out.blame = Blame::kNotNetwork;
   out.first = std::move(conclusion.first);
   const auto failing = compared(out);
   const bool nothing_made = none_made_any(out);

@@ -271,6 +271,7 @@ TEST_CASE("launchers that count ranks unlike are named", "[words]") {
   made.load(2, 0, 3);
   const auto report = analyse(made.input);
   CHECK(verdict(report).ends_with(": by their launchers there are 2 on host0, 3 on host1."));
+  CHECK(report.blame == nnd::report::Blame::kNotNetwork);
   CHECK(remedy(report).find("WORLD_SIZE") != std::string::npos);
 }
 

@@ -198,33 +198,6 @@ void called(Job& job, int process, std::uint64_t ordinal, std::uint64_t ops_done
 
 }  // namespace
 
-TEST_CASE("boxes that show all ranks in one collective, and for one it is another",
-          "[collectives]") {
-  Job job(4);
-  const auto at = [&](int process, const std::string& kind, std::uint64_t bytes) {
-    nnd::log::Communicator one;
-    one.rank = process;
-    one.tasks = {task(kind, 14, bytes)};
-    one.tasks[0].changed_ns = 30'000'000'000;
-    one.waits_in = one.tasks[0];
-    job.input.job.set_communicator(Made::proc(process), kComm, one);
-  };
-  for (const int i : {0, 1, 3}) at(i, "AllReduce", 4096);
-  SECTION("nobody had waited for long enough to tell") {
-    at(2, "AllGather", 4096);
-    const auto report = analyse(job.input);
-    CHECK(report.kind == Kind::kHang);
-    CHECK(report.blame == Blame::kNotNetwork);
-    REQUIRE_FALSE(report.waits.sinks.empty());
-    CHECK(report.waits.sinks[0].kind == Sink::Kind::kMismatched);
-    CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{2});
-  }
-  SECTION("of a moment, sizes and a rank that tells of none show nothing") {
-    if (GENERATE(false, true)) at(2, "AllReduce", 8192);
-    CHECK(analyse(job.input).kind != Kind::kHang);
-  }
-}
-
 TEST_CASE("whose program has called fewer collectives than all the others' is behind",
           "[collectives]") {
   Job job(4);
@@ -407,24 +380,10 @@ TEST_CASE("a peer whose address is nobody's is known by its rank", "[collectives
 
 namespace {
 
-using Calls = std::vector<std::pair<const char*, std::uint64_t>>;
+using nnd::report::test::Calls;
 
-// The communicator is closed: what it was given by then, and how much of that was done.
 void close(Made& made, int process, double sec, const Calls& called, std::uint64_t finished) {
-  auto counts = made.event(process, t::EventId::kCollCount, sec);
-  counts.comm = kComm;
-  for (const auto& [kind, calls] : called) {
-    auto& count = counts.called.emplace_back();
-    count.kind = kind;
-    count.calls = calls;
-  }
-  auto& ran = counts.ran.emplace_back();
-  ran.kind = called.front().first;
-  ran.calls = ran.finished = finished;
-  made.add(counts);
-  auto closed = made.event(process, t::EventId::kCommFinalize, sec);
-  closed.comm = kComm;
-  made.add(closed);
+  t::close(made, process, sec, kComm, called, finished);
 }
 
 void leave(Made& made, int process, double sec, std::optional<int> status) {

@@ -33,18 +33,6 @@ void given(Made& made, int process, const std::string& comm, std::uint64_t colle
   made.input.job.set_communicator(Made::proc(process), comm, one);
 }
 
-void close(Made& made, int process, double sec, const std::string& comm, std::uint64_t calls) {
-  auto counts = made.event(process, t::EventId::kCollCount, sec);
-  counts.comm = comm;
-  auto& called = counts.called.emplace_back();
-  called.kind = "AllReduce";
-  called.calls = calls;
-  made.add(counts);
-  auto closed = made.event(process, t::EventId::kCommFinalize, sec);
-  closed.comm = comm;
-  made.add(closed);
-}
-
 }  // namespace
 
 TEST_CASE("who waits in a collective inside of its node is not late to another", "[collectives]") {
@@ -91,7 +79,7 @@ TEST_CASE("who was done with all, and left, keeps nobody waiting", "[ends]") {
     init.rank = i;
     init.nranks = 4;
     made.add(init);
-    if (i % 2 != 0) close(made, i, 5, kAll, 6);
+    if (i % 2 != 0) t::close(made, i, 5, kAll, {{"AllReduce", 6}}, 6);
   }
   for (const int i : {1, 3}) t::leave(made, i, 6, 0, 0);
   const bool more = GENERATE(false, true);  // what the others called after that
@@ -146,4 +134,38 @@ TEST_CASE("a wait in a connection that was given up is over where others work af
     }
   }
   CHECK(analyse(made.input).waits.waits.empty() == anew);
+}
+
+TEST_CASE("boxes that show all ranks in one collective, and for one it is another",
+          "[collectives]") {
+  Made made;
+  made.ring(4);
+  const auto at = [&](int process, const std::string& kind, std::uint64_t bytes) {
+    nnd::log::Task task;
+    task.kind = kind;
+    task.ordinal = 14;
+    task.bytes = bytes;
+    task.ops = 2;
+    task.changed_ns = 30 * t::kSec;
+    nnd::log::Communicator one;
+    one.rank = process;
+    one.nranks = 4;
+    one.tasks = {task};
+    one.waits_in = task;
+    made.input.job.set_communicator(Made::proc(process), kAll, one);
+  };
+  for (const int i : {0, 1, 3}) at(i, "AllReduce", 4096);
+  SECTION("nobody had waited for long enough to tell") {
+    at(2, "AllGather", 4096);
+    const auto report = analyse(made.input);
+    CHECK(report.kind == Kind::kHang);
+    CHECK(report.blame == Blame::kNotNetwork);
+    REQUIRE_FALSE(report.waits.sinks.empty());
+    CHECK(report.waits.sinks[0].kind == Sink::Kind::kMismatched);
+    CHECK(ranks(report.picture, report.waits.sinks[0].members) == std::vector{2});
+  }
+  SECTION("of a moment, sizes and a rank that tells of none show nothing") {
+    if (GENERATE(false, true)) at(2, "AllReduce", 8192);
+    CHECK(analyse(made.input).kind != Kind::kHang);
+  }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "report/report.h"
@@ -124,6 +125,27 @@ class Made {
 
   Input input;
 };
+
+using Calls = std::vector<std::pair<const char*, std::uint64_t>>;
+
+// A communicator is closed: what it was given by then, and how much of that was done.
+inline void close(Made& made, int process, double sec, const std::string& comm, const Calls& called,
+                  std::uint64_t finished) {
+  auto counts = made.event(process, EventId::kCollCount, sec);
+  counts.comm = comm;
+  for (const auto& [kind, calls] : called) {
+    auto& count = counts.called.emplace_back();
+    count.kind = kind;
+    count.calls = calls;
+  }
+  auto& ran = counts.ran.emplace_back();
+  ran.kind = called.front().first;
+  ran.calls = ran.finished = finished;
+  made.add(counts);
+  auto closed = made.event(process, EventId::kCommFinalize, sec);
+  closed.comm = comm;
+  made.add(closed);
+}
 
 inline std::vector<int> ranks(const Picture& picture, const std::vector<std::size_t>& members) {
   std::vector<int> out;

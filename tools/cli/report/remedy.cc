@@ -67,7 +67,7 @@ std::string remedy(const Report& report) {
       if (report.own_words) return std::string(diagnosis::explain(report.own_words->cause).remedy);
       return report.first.losses[0].clean ? kItLeft : kLookAtItsEnd;
     case Kind::kMissing:
-      if (counts_ranks_unlike(report))
+      if (report.missing.is_counted_unlike())
         return "Start all nodes with the same number of nodes and of ranks (WORLD_SIZE, --nnodes, "
                "--nproc-per-node).";
       return "Look at what the launcher says of them, and whether NCCL_NET_PLUGIN=diag and "

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -194,15 +193,11 @@ std::string slid_to_tcp(const Report& report) {
                      members.size() == 1 ? "it waits" : "they wait");
 }
 
-// "2 on node0, 3 on node1", where launchers told unlike numbers of ranks; else empty.
-std::string world_sizes(const Report& report) {
+// "2 on node0, 3 on node1"
+std::string counted_text(const report::Missing& missing) {
   constexpr std::size_t kMostNamed = 4;
-  std::map<int, std::set<std::string>> all;
-  for (const auto& member : report.picture.members)
-    if (member.log->launch.world_size) all[*member.log->launch.world_size].insert(member.log->host);
-  if (all.size() < 2) return {};
   std::vector<std::string> out;
-  for (const auto& [size, hosts] : all)
+  for (const auto& [size, hosts] : missing.counted)
     out.push_back(fmt::format("{} on {}", size,
                               hosts.size() > kMostNamed
                                   ? count_of(hosts.size(), "host", "hosts")
@@ -212,9 +207,10 @@ std::string world_sizes(const Report& report) {
 
 std::string verdict_missing(const Report& report) {
   const auto& missing = report.missing;
-  if (const auto sizes = world_sizes(report); !sizes.empty())
+  if (missing.is_counted_unlike())
     return fmt::format("not the network: {}: by their launchers there are {}.",
-                       cause_text(std::string(cause_id(nccl_net_diag::Cause::kIncRanks))), sizes);
+                       cause_text(std::string(cause_id(nccl_net_diag::Cause::kIncRanks))),
+                       counted_text(missing));
   if (missing.came && !report.waits.sinks.empty() &&
       report.waits.sinks.front().kind == Sink::Kind::kNoLog) {
     const Sink& sink = report.waits.sinks.front();
@@ -421,11 +417,9 @@ std::string verdict_slow(const Report& report) {
   const auto& slow = report.slow.front();
   std::vector<std::string> places;
   for (const auto& one : report.slow) places.push_back(place_text(one.place));
-  const bool each = places.size() > 1 && places.size() <= kMostNamed;
-  const std::string names = each ? list(places)
-                            : places.size() > 1
-                                ? fmt::format("{} and {} more", places.front(), places.size() - 1)
-                                : places.front();
+  const std::string names = places.size() <= kMostNamed
+                                ? list(places)
+                                : fmt::format("{} and {} more", places.front(), places.size() - 1);
   std::vector<std::size_t> lost;
   for (const auto& loss : report.first.losses) lost.push_back(loss.member);
   const std::string ended =
@@ -467,8 +461,6 @@ std::string but_text(const Report& report) {
 }
 
 }  // namespace
-
-bool counts_ranks_unlike(const Report& report) { return !world_sizes(report).empty(); }
 
 const Failure* sign_of_culprit(const Report& report) {
   if (report.culprits.empty()) return nullptr;

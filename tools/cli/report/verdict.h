@@ -13,8 +13,6 @@ bool has_no_word(const report::Report& report);
 // of one without a word of its end.
 bool judges(const report::Report& report);
 std::string verdict(const report::Report& report);
-// Launchers told unlike numbers of ranks.
-bool counts_ranks_unlike(const report::Report& report);
 std::string remedy(const report::Report& report);
 // The event that says most of what the verdict says; null: none does.
 const log::Diagnosis* first_told(const report::Report& report);
